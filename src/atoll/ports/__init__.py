@@ -32,17 +32,13 @@ if TYPE_CHECKING:
     )
     from atoll.ports.safety import SafetyLayers
     from atoll.ports.spawner import Exit, Process, ProcessSpec, Pty, Spawner
-    from atoll.ports.store.store import (
-        ApprovalQuery,
-        EventQuery,
-        Holding,
-        IdempotencyRecord,
-        Kept,
-        LogLine,
-        SandboxQuery,
-        Store,
-        Transaction,
-    )
+    from atoll.ports.store.approvals import ApprovalQuery
+    from atoll.ports.store.events import EventQuery
+    from atoll.ports.store.idempotency import IdempotencyRecord
+    from atoll.ports.store.logs import LogLine
+    from atoll.ports.store.sandboxes import Holding, SandboxQuery
+    from atoll.ports.store.secrets import Kept
+    from atoll.ports.store.store import Store, Transaction
     from atoll.ports.vault import Masters, Sealed, Vault
     from atoll.ports.workspaces import WorkSaver, WorkspacePreparer
 
@@ -93,22 +89,22 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
     _MODULES = {
         "AgentConfigs": "agents",
         "AgentLayers": "agents",
-        "ApprovalQuery": "store.store",
+        "ApprovalQuery": "store.approvals",
         "Bus": "bus",
         "Capabilities": "extension",
         "Channel": "runtime",
         "CleanupReport": "extension",
         "Clock": "clock",
         "Ended": "extension",
-        "EventQuery": "store.store",
+        "EventQuery": "store.events",
         "Exit": "spawner",
         "Extension": "extension",
         "Handle": "extension",
-        "Holding": "store.store",
-        "IdempotencyRecord": "store.store",
-        "Kept": "store.store",
+        "Holding": "store.sandboxes",
+        "IdempotencyRecord": "store.idempotency",
+        "Kept": "store.secrets",
         "Listener": "bus",
-        "LogLine": "store.store",
+        "LogLine": "store.logs",
         "Masters": "vault",
         "MetadataFiles": "metadata",
         "Mount": "extension",
@@ -122,7 +118,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "RuntimeClients": "runtime",
         "RuntimeStream": "runtime",
         "SafetyLayers": "safety",
-        "SandboxQuery": "store.store",
+        "SandboxQuery": "store.sandboxes",
         "Sealed": "vault",
         "Spawner": "spawner",
         "Store": "store.store",

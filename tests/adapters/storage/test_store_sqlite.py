@@ -17,9 +17,9 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 
 from atoll.adapters.storage import schema
+from atoll.adapters.storage.columns import metadata
 from atoll.adapters.storage.sqlite_link import link
 from atoll.adapters.storage.store import Settings, open_store, sqlite_url
-from atoll.adapters.storage.tables import metadata
 from atoll.domain.errors import Unavailable
 from atoll.ports import Store
 from atoll.testing.contracts.event_log import append, draft

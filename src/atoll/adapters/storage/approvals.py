@@ -1,14 +1,28 @@
-"""Rows of approvals."""
+"""Tables and rows of approvals."""
 
 import msgspec
-from sqlalchemy import delete, insert, or_, select
+from sqlalchemy import BigInteger, Column, Index, Table, Text, delete, insert, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from atoll.adapters.storage.moments import to_us
-from atoll.adapters.storage.tables import approvals
+from atoll.adapters.storage.columns import metadata, to_us
 from atoll.domain.approvals.approval import Approval, ApprovalState, SecretAsk
 from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId
-from atoll.ports.store.store import ApprovalQuery
+from atoll.ports.store.approvals import ApprovalQuery
+
+approvals = Table(
+    "approvals",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("org_id", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("sandbox_id", Text, nullable=False),
+    Column("secret_id", Text, nullable=False),
+    Column("verdict", Text, nullable=False),
+    Column("asked_us", BigInteger, nullable=False),
+    Column("body", Text, nullable=False),
+    Index("approvals_by_age", "org_id", "owner", "asked_us", "id"),
+    Index("approvals_by_verdict", "org_id", "verdict"),
+)
 
 _OPEN = (ApprovalState.PENDING.value, ApprovalState.GRANTED.value, ApprovalState.DENIED.value)
 
@@ -17,7 +31,7 @@ _decoder = msgspec.json.Decoder(Approval)
 
 
 class SqlApprovalRows:
-    """The `ports.store.store.ApprovalRows` on one connection."""
+    """The `ports.store.approvals.ApprovalRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

@@ -1,18 +1,67 @@
-"""Rows of the event log."""
+"""Tables and rows of the event log, and of the gaps that pruning leaves."""
 
 from collections.abc import Sequence
 
 import msgspec
-from sqlalchemy import Row, bindparam, func, insert, select
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ColumnElement,
+    Index,
+    Integer,
+    PrimaryKeyConstraint,
+    Row,
+    Select,
+    Table,
+    Text,
+    UniqueConstraint,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from atoll.adapters.storage import event_gap_rows
-from atoll.adapters.storage.moments import from_us, to_us
-from atoll.adapters.storage.tables import events
+from atoll.adapters.storage.columns import COUNTER, from_us, metadata, to_us
 from atoll.domain.event import Event, EventDraft, Gap, Json, check
 from atoll.domain.event_retention import Removal, StreamSpan
 from atoll.domain.ids import EventId, OrgId
 from atoll.ports import EventQuery
+
+events = Table(
+    "events",
+    metadata,
+    Column("position", COUNTER, primary_key=True, autoincrement=True),
+    Column("id", Text, nullable=False, unique=True),
+    Column("org_id", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("stream", Text, nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("event_type", Text, nullable=False),
+    Column("event_version", Integer, nullable=False),
+    Column("at_us", BigInteger, nullable=False),
+    Column("actor_kind", Text, nullable=False),
+    Column("actor_id", Text, nullable=False),
+    Column("reason", Text),
+    Column("payload", Text, nullable=False),
+    UniqueConstraint("stream", "seq"),
+    Index("events_by_owner", "org_id", "owner", "position"),
+    sqlite_autoincrement=True,
+)
+
+event_gaps = Table(
+    "event_gaps",
+    metadata,
+    Column("stream", Text, nullable=False),
+    Column("org_id", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("position", BigInteger, nullable=False),
+    Column("removed", BigInteger, nullable=False),
+    PrimaryKeyConstraint("stream", "org_id", "owner"),
+    Index("event_gaps_by_owner", "org_id", "owner", "position"),
+)
+"""The newest removed event of each stream and owner, and how many were removed."""
 
 _earlier = events.alias()
 _next_seq = (
@@ -27,7 +76,7 @@ _decoder: msgspec.json.Decoder[dict[str, object]] = msgspec.json.Decoder(dict[st
 
 
 class SqlEventRows:
-    """The `ports.store.store.EventRows` on one connection.
+    """The `ports.store.events.EventRows` on one connection.
 
     Positions and `seq` are gap-free in the order of commits because writing transactions are
     serialised (SQLite by its write lock, PostgreSQL by an advisory one).
@@ -51,10 +100,7 @@ class SqlEventRows:
         table = events.c
         place = table.position.desc() if query.latest else table.position
         found = await self._connection.execute(
-            select(events)
-            .where(*event_gap_rows.wanted(events, query))
-            .order_by(place)
-            .limit(query.limit)
+            select(events).where(*_wanted(events, query)).order_by(place).limit(query.limit)
         )
         page = [_event(row) for row in found]
         return page[::-1] if query.latest else page
@@ -66,15 +112,15 @@ class SqlEventRows:
 
     async def gap(self, query: EventQuery) -> Gap | None:
         """See the port."""
-        return await event_gap_rows.gap(self._connection, query)
+        return await _gap(self._connection, query)
 
     async def next_stream(self, after: str) -> StreamSpan | None:
         """See the port."""
-        return await event_gap_rows.next_stream(self._connection, after)
+        return await _next_stream(self._connection, after)
 
     async def remove(self, removal: Removal) -> int:
         """See the port."""
-        return await event_gap_rows.remove(self._connection, removal)
+        return await _remove(self._connection, removal)
 
 
 def _row(draft: EventDraft) -> dict[str, str | int | None]:
@@ -128,3 +174,90 @@ def _event(row: Row[tuple[object, ...]]) -> Event:
         reason=found["reason"],
         payload=payload,
     )
+
+
+def _wanted(table: Table, query: EventQuery) -> list[ColumnElement[bool]]:
+    """Return the conditions for rows of `events` or `event_gaps` that a query requests."""
+    column = table.c
+    conditions = [
+        column.org_id == query.org_id,
+        column.owner == query.owner,
+        column.position > query.after,
+    ]
+    if query.stream is not None:
+        conditions.append(column.stream == query.stream)
+    return conditions
+
+
+async def _next_stream(connection: AsyncConnection, after: str) -> StreamSpan | None:
+    """Return the stream whose name follows `after`: two look-ups in the index of `stream` and
+    `seq`."""
+    table = events.c
+    found = await connection.execute(
+        select(table.stream, table.seq, table.at_us)
+        .where(table.stream > after)
+        .order_by(table.stream, table.seq)
+        .limit(1)
+    )
+    oldest = found.one_or_none()
+    if oldest is None:
+        return None
+    newest = await connection.execute(_newest(oldest.stream))
+    return StreamSpan(oldest.stream, oldest.seq, from_us(oldest.at_us), newest.scalar_one())
+
+
+async def _remove(connection: AsyncConnection, removal: Removal) -> int:
+    """Remove events, and note the last of them for each owner in `event_gaps`."""
+    table = events.c
+    going = await _going(connection, removal)
+    if not going:
+        return 0
+    await connection.execute(
+        delete(events).where(table.stream == removal.stream, table.seq <= going[-1].seq)
+    )
+    for org_id, owner in sorted({(row.org_id, row.owner) for row in going}):
+        theirs = [row.position for row in going if (row.org_id, row.owner) == (org_id, owner)]
+        whose = {"stream": removal.stream, "org_id": org_id, "owner": owner}
+        same = [event_gaps.c[name] == value for name, value in whose.items()]
+        before = await connection.execute(select(event_gaps.c.removed).where(*same))
+        removed = len(theirs) + (before.scalar_one_or_none() or 0)
+        await connection.execute(delete(event_gaps).where(*same))
+        await connection.execute(
+            insert(event_gaps), {**whose, "position": max(theirs), "removed": removed}
+        )
+    return len(going)
+
+
+async def _gap(connection: AsyncConnection, query: EventQuery) -> Gap | None:
+    """Return the events that the query's reader can no longer get; None when there are none."""
+    found = await connection.execute(
+        select(func.max(event_gaps.c.position)).where(*_wanted(event_gaps, query))
+    )
+    to = found.scalar_one()
+    return None if to is None else Gap(query.after, to)
+
+
+async def _going(
+    connection: AsyncConnection, removal: Removal
+) -> Sequence[Row[int, int, int, str, str]]:
+    """Return the first events of the stream that are old enough or too many, up to the first that
+    is not."""
+    table = events.c
+    found = await connection.execute(
+        select(table.position, table.seq, table.at_us, table.org_id, table.owner)
+        .where(
+            table.stream == removal.stream, table.seq < _newest(removal.stream).scalar_subquery()
+        )
+        .order_by(table.seq)
+        .limit(removal.limit)
+    )
+    going, before_us = [], to_us(removal.before)
+    for row in found:
+        if row.at_us >= before_us and row.seq >= removal.below:
+            break
+        going.append(row)
+    return going
+
+
+def _newest(stream: str) -> Select[int]:
+    return select(func.max(events.c.seq)).where(events.c.stream == stream)

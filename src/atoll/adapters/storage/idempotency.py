@@ -1,18 +1,40 @@
-"""Rows of idempotency keys."""
+"""Tables and rows of idempotency keys."""
 
 from datetime import datetime
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Index,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    delete,
+    insert,
+    select,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from atoll.adapters.storage.moments import from_us, to_us
-from atoll.adapters.storage.tables import idempotency_keys
+from atoll.adapters.storage.columns import from_us, metadata, to_us
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.ports import IdempotencyRecord
 
+idempotency_keys = Table(
+    "idempotency_keys",
+    metadata,
+    Column("org_id", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("sandbox_id", Text, nullable=False),
+    Column("at_us", BigInteger, nullable=False),
+    PrimaryKeyConstraint("org_id", "owner", "key"),
+    Index("idempotency_keys_by_age", "at_us"),
+)
+
 
 class SqlIdempotencyRows:
-    """The `ports.store.store.IdempotencyRows` on one connection."""
+    """The `ports.store.idempotency.IdempotencyRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

@@ -1,21 +1,54 @@
-"""Rows of provisioning logs, and the positions up to which runtimes' journals were read."""
+"""Tables and rows of provisioning logs, and of the positions up to which journals were read."""
 
 from collections.abc import Sequence
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Index,
+    Integer,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    delete,
+    insert,
+    select,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from atoll.adapters.storage.moments import from_us, to_us
-from atoll.adapters.storage.tables import journal_marks, sandbox_log
+from atoll.adapters.storage.columns import COUNTER, from_us, metadata, to_us
 from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import LogLine
+
+sandbox_log = Table(
+    "sandbox_log",
+    metadata,
+    Column("n", COUNTER, primary_key=True, autoincrement=True),
+    Column("sandbox_id", Text, nullable=False),
+    Column("org_id", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("at_us", BigInteger, nullable=False),
+    Column("text", Text, nullable=False),
+    Index("sandbox_log_by_sandbox", "sandbox_id", "n"),
+)
+
+journal_marks = Table(
+    "journal_marks",
+    metadata,
+    Column("sandbox_id", Text, nullable=False),
+    Column("generation", Integer, nullable=False),
+    Column("org_id", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("n", BigInteger, nullable=False),
+    PrimaryKeyConstraint("sandbox_id", "generation"),
+)
 
 MAX_LINES = 1000
 
 
 class SqlLogRows:
-    """The `ports.store.store.LogRows` on one connection."""
+    """The `ports.store.logs.LogRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

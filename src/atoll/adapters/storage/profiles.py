@@ -1,18 +1,29 @@
-"""Rows of people's own profiles."""
+"""Tables and rows of people's own profiles."""
 
 import msgspec
-from sqlalchemy import delete, insert, select
+from sqlalchemy import Column, PrimaryKeyConstraint, Table, Text, delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from atoll.adapters.storage.tables import profiles
+from atoll.adapters.storage.columns import metadata
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.profile.profile import Profile
+
+profiles = Table(
+    "profiles",
+    metadata,
+    Column("org_id", Text, nullable=False),
+    Column("id", Text, nullable=False),
+    Column("version", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    PrimaryKeyConstraint("org_id", "id", "version"),
+)
 
 _decoder = msgspec.json.Decoder(Profile)
 
 
 class SqlProfileRows:
-    """The `ports.store.store.ProfileRows` on one connection."""
+    """The `ports.store.profiles.ProfileRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

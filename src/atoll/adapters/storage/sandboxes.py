@@ -1,14 +1,28 @@
-"""Rows of sandboxes."""
+"""Tables and rows of sandboxes."""
 
 from collections.abc import Sequence
 
 import msgspec
-from sqlalchemy import RowMapping, and_, case, insert, or_, select, tuple_, update
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Index,
+    RowMapping,
+    Table,
+    Text,
+    and_,
+    case,
+    insert,
+    or_,
+    select,
+    text,
+    tuple_,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from atoll.adapters.storage.moments import to_us
-from atoll.adapters.storage.tables import GONE, sandboxes
+from atoll.adapters.storage.columns import metadata, to_us
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.profile.profile import Scope
@@ -16,12 +30,40 @@ from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.domain.sandbox.wish import agent_key
 from atoll.ports import Holding, SandboxQuery
 
+GONE = ("destroying", "destroyed")
+"""The states whose name is free again and that count against no limit."""
+
+sandboxes = Table(
+    "sandboxes",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("org_id", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("scope", Text, nullable=False),
+    Column("agent_key", Text),
+    Column("created_us", BigInteger, nullable=False),
+    Column("body", Text, nullable=False),
+    Index("sandboxes_by_age", "org_id", "owner", "created_us", "id"),
+    Index("sandboxes_by_state", "state"),
+    Index(
+        "sandboxes_living_name",
+        "org_id",
+        "owner",
+        "name",
+        unique=True,
+        sqlite_where=text("state NOT IN ('destroying', 'destroyed')"),
+        postgresql_where=text("state NOT IN ('destroying', 'destroyed')"),
+    ),
+)
+
 _decoder = msgspec.json.Decoder(Sandbox)
 _encoder = msgspec.json.Encoder()
 
 
 class SqlSandboxRows:
-    """The `ports.store.store.SandboxRows` on one connection."""
+    """The `ports.store.sandboxes.SandboxRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

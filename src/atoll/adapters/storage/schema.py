@@ -18,11 +18,35 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from atoll.adapters.storage.tables import metadata
+from atoll.adapters.storage.approvals import approvals
+from atoll.adapters.storage.columns import metadata
+from atoll.adapters.storage.events import event_gaps, events
+from atoll.adapters.storage.idempotency import idempotency_keys
+from atoll.adapters.storage.logs import journal_marks, sandbox_log
+from atoll.adapters.storage.profiles import profiles
+from atoll.adapters.storage.sandboxes import sandboxes
+from atoll.adapters.storage.secrets import secret_values, secrets
+from atoll.adapters.storage.shares import guests, shares
 from atoll.domain.errors import Unavailable
 
 HEAD = "0004"
 """The newest revision in `migrations/versions`; a test compares the two."""
+
+TABLES = (
+    sandboxes,
+    events,
+    event_gaps,
+    sandbox_log,
+    journal_marks,
+    profiles,
+    idempotency_keys,
+    secrets,
+    secret_values,
+    approvals,
+    shares,
+    guests,
+)
+"""All tables of a current database; a new table is added here."""
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -61,7 +85,7 @@ def _empty(connection: Connection) -> bool:
 
 
 def _create(connection: Connection) -> None:
-    metadata.create_all(connection, checkfirst=False)
+    metadata.create_all(connection, TABLES, checkfirst=False)
     _VERSION.create(connection, checkfirst=False)
     connection.execute(_VERSION.insert().values(version_num=HEAD))
 

@@ -1,23 +1,57 @@
-"""Rows of secrets, their sealed values beside them."""
+"""Tables and rows of secrets, their sealed values beside them."""
 
 import msgspec
-from sqlalchemy import delete, insert, or_, select
+from sqlalchemy import (
+    Column,
+    LargeBinary,
+    Table,
+    Text,
+    UniqueConstraint,
+    delete,
+    insert,
+    or_,
+    select,
+)
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from atoll.adapters.storage.tables import secret_values, secrets
+from atoll.adapters.storage.columns import metadata
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import OrgId, PrincipalId, SecretId
 from atoll.domain.secrets.secret import Secret
-from atoll.ports.store.store import Kept
+from atoll.ports.store.secrets import Kept
 from atoll.ports.vault import Sealed
+
+secrets = Table(
+    "secrets",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("org_id", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("holder", Text, nullable=False),
+    Column("scope", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    UniqueConstraint("org_id", "holder", "scope", "name"),
+)
+
+secret_values = Table(
+    "secret_values",
+    metadata,
+    Column("secret_id", Text, primary_key=True),
+    Column("org_id", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("key_id", Text, nullable=False),
+    Column("wrapped", LargeBinary, nullable=False),
+    Column("sealed", LargeBinary, nullable=False),
+)
 
 _decoder = msgspec.json.Decoder(Secret)
 _VALUE = (secret_values.c.key_id, secret_values.c.wrapped, secret_values.c.sealed)
 
 
 class SqlSecretRows:
-    """The `ports.store.store.SecretRows` on one connection."""
+    """The `ports.store.secrets.SecretRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

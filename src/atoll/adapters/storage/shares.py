@@ -1,22 +1,47 @@
-"""Rows of share links and their guests."""
+"""Tables and rows of share links and their guests."""
 
 from datetime import datetime
 
 import msgspec
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import BigInteger, Column, Index, Table, Text, delete, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from atoll.adapters.storage.moments import to_us
-from atoll.adapters.storage.tables import guests, shares
+from atoll.adapters.storage.columns import metadata, to_us
 from atoll.domain.ids import SandboxId, ShareId
 from atoll.domain.people.share import Guest, Share
+
+shares = Table(
+    "shares",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("org_id", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("sandbox_id", Text, nullable=False),
+    Column("mark", Text, nullable=False, unique=True),
+    Column("expires_us", BigInteger, nullable=False),
+    Column("body", Text, nullable=False),
+    Index("shares_by_sandbox", "sandbox_id"),
+    Index("shares_by_end", "expires_us"),
+)
+
+guests = Table(
+    "guests",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("org_id", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("share_id", Text, nullable=False),
+    Column("mark", Text, nullable=False, unique=True),
+    Column("body", Text, nullable=False),
+    Index("guests_by_share", "share_id"),
+)
 
 _shares = msgspec.json.Decoder(Share)
 _guests = msgspec.json.Decoder(Guest)
 
 
 class SqlShareRows:
-    """The `ports.store.store.ShareRows` on one connection."""
+    """The `ports.store.shares.ShareRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

@@ -31,16 +31,14 @@ from atoll.adapters.storage.shares import SqlShareRows
 from atoll.adapters.storage.sqlite_link import link
 from atoll.domain.errors import Unavailable
 from atoll.ports import Transaction
-from atoll.ports.store.store import (
-    ApprovalRows,
-    EventRows,
-    IdempotencyRows,
-    LogRows,
-    ProfileRows,
-    SandboxRows,
-    SecretRows,
-    ShareRows,
-)
+from atoll.ports.store.approvals import ApprovalRows
+from atoll.ports.store.events import EventRows
+from atoll.ports.store.idempotency import IdempotencyRows
+from atoll.ports.store.logs import LogRows
+from atoll.ports.store.profiles import ProfileRows
+from atoll.ports.store.sandboxes import SandboxRows
+from atoll.ports.store.secrets import SecretRows
+from atoll.ports.store.shares import ShareRows
 
 _WRITE_LOCK = 0x41746F6C6C
 """The key of PostgreSQL's advisory lock: "Atoll" in ASCII."""

@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from atoll.adapters.storage.tables import metadata
+from atoll.adapters.storage.columns import metadata
 
 context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
 with context.begin_transaction():

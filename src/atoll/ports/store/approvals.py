@@ -1,0 +1,44 @@
+"""Approvals, and how a page of them is requested."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from atoll.domain.approvals.approval import Approval, ApprovalState
+from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalQuery:
+    """Approvals one person decides, newest first; no `verdicts` means all."""
+
+    org_id: OrgId
+    owner: PrincipalId
+    verdicts: tuple[ApprovalState, ...] = ()
+    limit: int = 100
+
+
+class ApprovalRows(Protocol):
+    """Questions and their answers."""
+
+    async def put(self, approval: Approval) -> None:
+        """Add or replace."""
+        ...
+
+    async def get(self, org_id: OrgId, approval_id: ApprovalId) -> Approval | None:
+        """Return an approval by id."""
+        ...
+
+    async def page(self, query: ApprovalQuery) -> list[Approval]:
+        """Return the newest ones."""
+        ...
+
+    async def open(
+        self, org_id: OrgId, *, sandbox_id: SandboxId, owner: PrincipalId
+    ) -> list[Approval]:
+        """Return the pending, granted and denied ones that this sandbox asked or this owner
+        decides."""
+        ...
+
+    async def about(self, org_id: OrgId, secret_id: str) -> list[Approval]:
+        """Return the pending, granted and denied ones about one secret, whoever asked."""
+        ...

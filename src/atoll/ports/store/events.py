@@ -1,0 +1,52 @@
+"""The event log, and how a page of it is requested."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from atoll.domain.event import Event, EventDraft, Gap
+from atoll.domain.event_retention import Removal, StreamSpan
+from atoll.domain.ids import OrgId, PrincipalId
+
+
+@dataclass(frozen=True, slots=True)
+class EventQuery:
+    """Events of one owner in an organization after a position, oldest first: the first `limit`
+    of them, or with `latest` the last."""
+
+    org_id: OrgId
+    owner: PrincipalId
+    stream: str | None = None
+    after: int = 0
+    limit: int = 100
+    latest: bool = False
+
+
+class EventRows(Protocol):
+    """The log."""
+
+    async def append(self, drafts: Sequence[EventDraft]) -> list[Event]:
+        """Number and append, in order. Raises `ValueError` for an unknown kind or payload."""
+        ...
+
+    async def page(self, query: EventQuery) -> list[Event]:
+        """Return one page of events."""
+        ...
+
+    async def last_position(self) -> int:
+        """Return the newest position, 0 for an empty log."""
+        ...
+
+    async def gap(self, query: EventQuery) -> Gap | None:
+        """Return the removed part of the events that the query asks for, whatever its `limit`; None
+        when all are there. Asked after `page`, it covers removals in between."""
+        ...
+
+    async def next_stream(self, after: str) -> StreamSpan | None:
+        """Return the first stream of any owner whose name is greater than `after`; None after the
+        last."""
+        ...
+
+    async def remove(self, removal: Removal) -> int:
+        """Remove events; how many went. Fewer than its `limit` means that no more are due."""
+        ...

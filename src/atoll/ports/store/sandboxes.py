@@ -1,0 +1,64 @@
+"""Sandboxes, and how a page of them is requested."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from atoll.domain.ids import OrgId, PrincipalId, SandboxId
+from atoll.domain.sandbox.sandbox import Sandbox, State
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxQuery:
+    """A page of sandboxes, newest first. `before` is `(created_at, id)` of the last row seen;
+    no `states` means all but `destroyed`. Shared ones of the organization are included."""
+
+    org_id: OrgId
+    owner: PrincipalId
+    states: tuple[State, ...] = ()
+    before: tuple[datetime, SandboxId] | None = None
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """A sandbox as it counts against its owner's limit and names. `agent_key` is set when its
+    scope is `agent`: profile and consumer, as `domain.sandbox.wish.agent_key` spells them."""
+
+    id: SandboxId
+    name: str
+    state: State
+    agent_key: str | None
+
+
+class SandboxRows(Protocol):
+    """Sandboxes. Raises nothing of its own: absent is None."""
+
+    async def insert(self, sandbox: Sandbox) -> None:
+        """Add one. Raises `Conflict` when its owner has a living one of that name."""
+        ...
+
+    async def update(self, sandbox: Sandbox) -> None:
+        """Replace the row of `sandbox.id`."""
+        ...
+
+    async def get(self, sandbox_id: SandboxId) -> Sandbox | None:
+        """Return a sandbox by id."""
+        ...
+
+    async def named(self, org_id: OrgId, owner: PrincipalId, name: str) -> Sandbox | None:
+        """Return a sandbox by name, among those not destroyed: the owner's own, else a shared one.
+        A sandbox being destroyed is returned only when there is no other."""
+        ...
+
+    async def held(self, org_id: OrgId, owner: PrincipalId) -> list[Holding]:
+        """Return all of the owner's sandboxes that are neither destroying nor destroyed."""
+        ...
+
+    async def page(self, query: SandboxQuery) -> list[Sandbox]:
+        """Return one page of sandboxes."""
+        ...
+
+    async def unfinished(self) -> list[Sandbox]:
+        """Return every sandbox of every organization that is not destroyed: what a start adopts."""
+        ...

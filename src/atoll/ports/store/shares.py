@@ -1,0 +1,43 @@
+"""Share links and their guests."""
+
+from datetime import datetime
+from typing import Protocol
+
+from atoll.domain.ids import SandboxId, ShareId
+from atoll.domain.people.share import Guest, Share
+
+
+class ShareRows(Protocol):
+    """Share links and their guests; secrets of either never come here, only fingerprints."""
+
+    async def add(self, share: Share) -> None:
+        """Add a link."""
+        ...
+
+    async def of(self, sandbox_id: SandboxId) -> list[tuple[Share, int]]:
+        """Return the links of a sandbox, oldest first, each with how many guests it has."""
+        ...
+
+    async def marked(self, mark: str) -> Share | None:
+        """Return the link whose secret has this fingerprint."""
+        ...
+
+    async def remove(self, share_id: ShareId) -> None:
+        """Remove a link and its guests; nothing when it is not there."""
+        ...
+
+    async def forget(self, before: datetime) -> None:
+        """Remove links that ended at `before` or earlier, with their guests."""
+        ...
+
+    async def seat(self, guest: Guest) -> None:
+        """Add a guest."""
+        ...
+
+    async def unseat(self, mark: str) -> None:
+        """Remove the guest whose session has this fingerprint."""
+        ...
+
+    async def guest(self, mark: str) -> tuple[Guest, Share] | None:
+        """Return the guest whose session has this fingerprint, and the link it came by."""
+        ...
