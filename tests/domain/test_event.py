@@ -1,9 +1,9 @@
 import pytest
 
-from atoll.domain.event import KINDS, check, sandbox_stream
+from atoll.domain.event import KINDS, Json, check, sandbox_stream
 from atoll.domain.sandbox.sandbox import State
 
-LIFE = {"sandbox_id": "sb_a", "name": "x", "generation": 1, "state": "ready"}
+LIFE: dict[str, Json] = {"sandbox_id": "sb_a", "name": "x", "generation": 1, "state": "ready"}
 
 
 def test_every_state_has_a_kind() -> None:
@@ -30,10 +30,10 @@ def test_payload_that_fits_passes() -> None:
     ],
 )
 def test_payload_that_does_not_fit_is_a_mistake(
-    kind: str, payload: dict[str, str | int], words: str
+    kind: str, payload: dict[str, Json], words: str
 ) -> None:
     with pytest.raises(ValueError, match=words):
-        check(kind, payload)  # type: ignore[arg-type]
+        check(kind, payload)
 
 
 def test_stream_of_a_sandbox() -> None:

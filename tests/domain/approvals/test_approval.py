@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -115,10 +116,11 @@ def test_command_is_approved_once_only() -> None:
 )
 def test_decided_is_decided(verdict: ApprovalState) -> None:
     done = replace(OPEN, verdict=verdict)
-    for act in (
+    acts: tuple[Callable[[], object], ...] = (
         lambda: granted(done, yes(), by="me", now=NOW),
         lambda: denied(done, by="me", now=NOW),
-    ):
+    )
+    for act in acts:
         with pytest.raises(Conflict) as caught:
             act()
         assert caught.value.code == "already_decided"

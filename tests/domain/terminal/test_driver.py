@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +26,11 @@ def paused_by(client: str, *others: str) -> Driving:
     state.produced(129 * KIB, 5.0)
     assert state.paused
     return state
+
+
+def standing(state: Driving) -> tuple[bool, float | None, str | None]:
+    """Return the state as it is now, whatever was asserted of it before."""
+    return state.paused, state.deadline, state.driver
 
 
 def test_marks_of_a_small_ring_stay_below_it() -> None:
@@ -111,7 +118,7 @@ def test_driver_silent_for_ten_seconds_above_the_mark_loses_the_right_until_it_a
     state.tick(14.9)
     assert state.paused
     state.tick(15.0)
-    assert (state.paused, state.deadline, state.driver) == (False, None, "a")
+    assert standing(state) == (False, None, "a")
     state.produced(400 * KIB, 16.0)
     assert not state.paused
     state.acked("a", 2 * KIB, 17.0)
@@ -203,7 +210,7 @@ def test_driving_under_any_stimuli_pauses_only_for_a_seated_driver_and_never_wit
 def stimulate(state: Driving, kind: str, client: str, *, amount: int, now: float) -> None:
     if kind == "driven" and client not in state._progress:
         return
-    acts = {
+    acts: dict[str, Callable[[], object]] = {
         "joined": lambda: state.joined(client, min(amount, state.end), now),
         "left": lambda: state.left(client, now),
         "driven": lambda: state.driven(client, now),

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.domain.terminal.mark import MAX_CHARACTERS, MAX_MARKS, MarkLog
+from atoll.domain.terminal.mark import MAX_CHARACTERS, MAX_MARKS, Mark, MarkLog
 
 VERBS = st.tuples(st.sampled_from("ABCDEP"), st.sampled_from(["", "0", "7", "cd x"]), st.booleans())
 
@@ -52,8 +52,11 @@ def test_marks_stay_within_their_bounds() -> None:
 
 
 @given(st.lists(st.lists(VERBS, max_size=8), max_size=10))
-def test_reader_that_asks_with_seq_has_what_the_log_has(batches: list[list]) -> None:
-    log, seq, mine = MarkLog(), 0, {}
+def test_reader_that_asks_with_seq_has_what_the_log_has(
+    batches: list[list[tuple[str, str, bool]]],
+) -> None:
+    log, seq = MarkLog(), 0
+    mine: dict[int, Mark] = {}
     for batch in batches:
         for verb, text, genuine in batch:
             code = text if verb != "D" or text.isdigit() else ""

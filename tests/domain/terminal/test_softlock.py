@@ -28,6 +28,16 @@ def do(lock: SoftLock, act: str, now: float) -> bool:
     return changed
 
 
+def expected_refusal(lock: SoftLock) -> Locked | None:
+    match lock.state:
+        case AgentState.RUNNING:
+            return Locked.RUNNING if lock.work is Work.WORKING else None
+        case AgentState.PAUSED:
+            return Locked.PAUSED
+        case AgentState.STOPPED:
+            return None
+
+
 @given(ACTS)
 def test_lock_refuses_exactly_while_the_agent_works_or_is_paused(acts: list[str]) -> None:
     lock = SoftLock()
@@ -35,14 +45,7 @@ def test_lock_refuses_exactly_while_the_agent_works_or_is_paused(acts: list[str]
         before = (lock.state, lock.work)
         changed = do(lock, act, now)
         assert changed == ((lock.state, lock.work) != before) or act == "stopped"
-        match lock.state:
-            case AgentState.RUNNING:
-                expected = Locked.RUNNING if lock.work is Work.WORKING else None
-            case AgentState.PAUSED:
-                expected = Locked.PAUSED
-            case AgentState.STOPPED:
-                expected = None
-        assert lock.refusal is expected
+        assert lock.refusal is expected_refusal(lock)
 
 
 @given(ACTS, ACTS)

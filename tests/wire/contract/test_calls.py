@@ -134,7 +134,7 @@ def test_answers_are_read_as_their_kind() -> None:
     assert written.read(200, msgspec.json.encode(entry)) == files.Written(entry, new=False)
     assert execs.list_execs().read(200, b'{"execs":[]}') == execs.ExecList(())
     assert files.pack_files(HERE).read(200, b"tar") == b"tar"
-    assert execs.forget_exec("e_1").read(204, b"") is None  # type: ignore[func-returns-value]
+    assert execs.forget_exec("e_1").read(204, b"") is None
 
 
 def test_end_of_a_process_is_one_word() -> None:

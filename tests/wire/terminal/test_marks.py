@@ -33,7 +33,8 @@ def test_marks_of_both_kinds_are_read_with_their_places() -> None:
 
 @given(st.lists(st.integers(0, len(STREAM)), max_size=12))
 def test_marks_are_the_same_in_any_split(places: list[int]) -> None:
-    scanner, found, at = MarkScanner("N"), [], 0
+    scanner, at = MarkScanner("N"), 0
+    found: list[Signal] = []
     for place in [*sorted(places), len(STREAM)]:
         found += scanner.feed(STREAM[at:place])
         at = place

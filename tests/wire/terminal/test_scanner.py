@@ -81,7 +81,8 @@ STREAMS = st.lists(PIECES, max_size=40).map(b"".join) | st.binary(max_size=200)
 
 
 def fed(data: bytes, cuts: list[int]) -> tuple[Scanner, list[object]]:
-    scanner, queries = Scanner(), []
+    scanner = Scanner()
+    queries: list[object] = []
     places = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
     for low, high in itertools.pairwise(places):
         queries += scanner.feed(data[low:high])

@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 
 from atoll.domain.agent.acp.conversation import AcpConversation
-from atoll.domain.agent.card import Began, Card, Draft, Kind, State, Yielded
+from atoll.domain.agent.card import Began, Card, Draft, Kind, State, Value, Yielded
 from atoll.domain.agent.card_log import CardLog
 from atoll.domain.agent.conversation import Step, Terms
+from atoll.domain.agent.lenient_json import Message
 from atoll.domain.agent.remembered import MAX_REMEMBERED
 from atoll.domain.errors import Conflict, Invalid, NotFound
-from tests.domain.agent.cards.replay import AT
+from tests.domain.agent.cards.replay import AT, fields, first_draft
 
 OPTIONS: list[Any] = [
     {"optionId": "no", "name": "No", "kind": "reject_once"},
@@ -73,10 +74,10 @@ def test_turn_ends_with_the_answer_to_its_prompt_and_another_may_begin() -> None
     talk.ask("one")
     assert states(talk.take({"id": 3, "result": {"stopReason": "end_turn"}})) == [State.DONE]
     assert talk.ask("two").send[0]["id"] == 4
-    error = {"message": "no key", "data": {"details": "401"}}
+    error: Value = {"message": "no key", "data": {"details": "401"}}
     failed = talk.take({"id": 4, "error": error})
     assert states(failed) == [State.FAILED, State.FAILED]
-    assert failed.said[0].text == "no key: 401"
+    assert first_draft(failed).text == "no key: 401"
     assert talk.take({"id": 4, "result": {}}) == Step()
 
 
@@ -114,7 +115,7 @@ def test_permission_without_an_allowing_option_waits_for_a_person() -> None:
     talk = standing()
     step = talk.take(permission(9, OPTIONS[:1]))
     assert (step.send, states(step)) == ((), [State.PENDING])
-    assert talk.answer(pending(step), "no", None).said[0].state is State.DECLINED
+    assert first_draft(talk.answer(pending(step), "no", None)).state is State.DECLINED
 
 
 def test_permission_that_is_asked_for_is_answered_once_by_one_of_its_options() -> None:
@@ -178,12 +179,14 @@ def test_conversation_is_taken_up_by_its_id_and_what_was_said_is_not_told_again(
         "session/load",
         {"sessionId": "old", "cwd": "/workspace", "mcpServers": []},
     )
-    said = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "before"}}
-    update = {"method": "session/update", "params": {"update": said}}
+    said: Value = {
+        "sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "before"}
+    }  # fmt: skip
+    update: Message = {"method": "session/update", "params": {"update": said}}
     assert talk.take(update) == Step()
     assert talk.take({"id": 2, "result": None}) == Step()
     step = talk.ask("go on")
-    assert step.send[0]["params"]["sessionId"] == "old"
+    assert fields(step.send[0], "params")["sessionId"] == "old"
     assert step.conversation == "old"
     assert talk.take(update).said != ()
 

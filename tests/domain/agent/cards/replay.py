@@ -16,6 +16,7 @@ from atoll.domain.agent.card_log import CardLog
 from atoll.domain.agent.claude_code.cards import ClaudeCards
 from atoll.domain.agent.codex.cards import CodexCards
 from atoll.domain.agent.codex.files import CodexExecCards, CodexRolloutCards
+from atoll.domain.agent.conversation import Step
 from atoll.domain.agent.lenient_json import Message
 from atoll.domain.agent.message_parts.cards import GeminiCards, QwenCards
 from atoll.domain.agent.opencode.cards import OpencodeCards
@@ -23,6 +24,22 @@ from tests.places import TESTS
 
 FIXTURES = TESTS / "fixtures" / "agents"
 AT = "2026-01-01T00:00:00.000Z"
+
+
+def fields(message: Message, *path: str) -> Message:
+    """Return the object inside a message at this path."""
+    for name in path:
+        inner = message[name]
+        assert isinstance(inner, dict)
+        message = inner
+    return message
+
+
+def first_draft(step: Step) -> Draft:
+    """Return the first thing a step says, a card's draft."""
+    draft = step.said[0]
+    assert isinstance(draft, Draft)
+    return draft
 
 
 def claude_stream(lines: list[Any]) -> Iterator[Said]:

@@ -3,12 +3,13 @@
 from typing import Any
 
 from atoll.domain.agent.acp.cards import AcpCards
-from atoll.domain.agent.card import Began, Draft, Kind, State, Yielded
+from atoll.domain.agent.card import Began, Draft, Kind, State, Value, Yielded
+from atoll.domain.agent.lenient_json import Message
 from atoll.domain.agent.remembered import MAX_REMEMBERED
 
 
 def update(cards: AcpCards, name: str, **fields: Any) -> list[Any]:
-    params = {"update": {"sessionUpdate": name, **fields}}
+    params: dict[str, Value] = {"update": {"sessionUpdate": name, **fields}}
     return cards.take({"method": "session/update", "params": params})
 
 
@@ -88,7 +89,7 @@ def test_tool_keeps_its_kind_and_tells_its_input() -> None:
 def test_answer_to_a_permission_counts_once() -> None:
     cards = AcpCards()
     assert cards.answered("7", accepted=True) == []
-    asks = {"id": 7, "method": "session/request_permission", "params": {}}
+    asks: Message = {"id": 7, "method": "session/request_permission", "params": {}}
     card, yielded = cards.take(asks)
     assert isinstance(card, Draft) and (card.title, yielded) == ("Allow this?", Yielded())
     declined, began = cards.answered("7", accepted=False)

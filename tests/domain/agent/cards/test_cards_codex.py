@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from atoll.domain.agent.card import Began, Draft, Interrupted, Kind, State, Yielded
+from atoll.domain.agent.card import Began, Draft, Interrupted, Kind, State, Value, Yielded
 from atoll.domain.agent.codex.cards import CodexCards
 from atoll.domain.agent.codex.files import CodexExecCards, CodexRolloutCards
 from atoll.domain.agent.codex.items import command_text, item_card, plan_text
@@ -26,7 +26,12 @@ def rollout(kind: str, **fields: Any) -> list[Any]:
 
 
 def called(name: str, arguments: str, call_id: str = "c") -> list[Any]:
-    payload = {"type": "function_call", "name": name, "call_id": call_id, "arguments": arguments}
+    payload: Value = {
+        "type": "function_call",
+        "name": name,
+        "call_id": call_id,
+        "arguments": arguments,
+    }
     return CodexRolloutCards().take({"type": "response_item", "payload": payload})
 
 
@@ -52,7 +57,7 @@ def test_command_failed_by_its_exit_code_whatever_its_status() -> None:
 
 
 def test_plan_under_each_spelling_is_a_list() -> None:
-    steps = [{"step": "a", "status": "completed"}, {"step": "b", "status": "inProgress"}]
+    steps: Value = [{"step": "a", "status": "completed"}, {"step": "b", "status": "inProgress"}]
     assert plan_text({"plan": steps}) == "[x] a\n[~] b"
     todo = item("todo_list", items=[{"text": "a", "completed": True}, {"text": "b"}])
     assert (todo.kind, todo.text) == (Kind.PLAN, "[x] a\n[ ] b")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atoll.domain.agent.acp.conversation import AcpConversation
-from atoll.domain.agent.card import Draft, Ended, Kind, State, Yielded
+from atoll.domain.agent.card import Draft, Ended, Kind, State, Value, Yielded
 from atoll.domain.agent.card_log import CardLog
 from atoll.domain.agent.claude_code.cards import ClaudeCards
 from atoll.domain.agent.claude_code.conversation import ClaudeConversation
@@ -16,11 +16,12 @@ from atoll.domain.agent.codex.conversation import CodexConversation
 from atoll.domain.agent.codex.files import CodexExecCards, CodexRolloutCards
 from atoll.domain.agent.conversation import Conversation, Terms
 from atoll.domain.agent.hooks import Hooks
+from atoll.domain.agent.lenient_json import Message
 from atoll.domain.agent.message_parts.cards import GeminiCards, QwenCards
 from atoll.domain.agent.opencode.cards import OpencodeCards
 from atoll.domain.agent.previews import previews
 from atoll.domain.errors import Conflict, Invalid, NotFound
-from tests.domain.agent.cards.replay import AT
+from tests.domain.agent.cards.replay import AT, fields, first_draft
 
 WORDS = st.sampled_from([
     "type", "method", "params", "id", "item", "message", "content", "update", "sessionUpdate",
@@ -82,11 +83,12 @@ def test_codex_conversation_asks_once_its_thread_stands_and_answers_what_it_is_a
     with pytest.raises(Conflict):
         talk.ask("and this")
     _, start = talk.take({"id": hello["id"], "result": {}}).send
-    assert (start["method"], start["params"]["approvalPolicy"]) == ("thread/start", "on-request")
+    assert start["method"] == "thread/start"
+    assert fields(start, "params")["approvalPolicy"] == "on-request"
     (turn,) = talk.take({"id": start["id"], "result": {"thread": {"id": "th"}}}).send
     assert turn["params"] == {"threadId": "th", "input": [{"type": "text", "text": "do it"}]}
-    params = {"itemId": "i", "command": "rm x", "availableDecisions": ["accept"]}
-    asks = {"method": "item/commandExecution/requestApproval", "id": 0, "params": params}
+    params: Value = {"itemId": "i", "command": "rm x", "availableDecisions": ["accept"]}
+    asks: Message = {"method": "item/commandExecution/requestApproval", "id": 0, "params": params}
     for said in talk.take(asks).said:
         if isinstance(said, Draft):
             log.put(said, AT)
@@ -97,7 +99,7 @@ def test_codex_conversation_asks_once_its_thread_stands_and_answers_what_it_is_a
         talk.answer(card, "perhaps", None)
     step = talk.answer(card, "decline", None)
     assert step.send == ({"id": 0, "result": {"decision": "decline"}},)
-    assert step.said[0].state is State.DECLINED
+    assert first_draft(step).state is State.DECLINED
     with pytest.raises(NotFound):
         talk.answer(card, "accept", None)
 
@@ -106,7 +108,7 @@ def test_claude_conversation_repeats_the_input_of_what_it_allows() -> None:
     talk, log = ClaudeConversation(), CardLog()
     talk.begin()
     talk.ask("write it")
-    asks = {"type": "control_request", "request_id": "r9", "request": {
+    asks: Message = {"type": "control_request", "request_id": "r9", "request": {
         "subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": "ls"}}}  # fmt: skip
     for said in talk.take(asks).said:
         if isinstance(said, Draft):
@@ -114,7 +116,10 @@ def test_claude_conversation_repeats_the_input_of_what_it_allows() -> None:
     card = log.get("approval:r9")
     assert card is not None and (card.kind, card.text) == (Kind.APPROVAL, "ls")
     (line,) = talk.answer(card, "allow", None).send
-    assert line["response"]["response"] == {"behavior": "allow", "updatedInput": {"command": "ls"}}
+    assert fields(line, "response", "response") == {
+        "behavior": "allow",
+        "updatedInput": {"command": "ls"},
+    }
 
 
 def test_claude_names_its_conversation_when_it_introduces_itself() -> None:
@@ -133,6 +138,7 @@ def test_hooks_follow_the_turn_and_the_question() -> None:
     done = hooks.read('{"hook_event_name":"PostToolUse","tool_name":"Bash"')
     assert done is not None and [type(one).__name__ for one in done.said] == ["Draft", "Worked"]
     for heard in (asked, done):
+        assert isinstance(heard.said[0], Draft)
         log.put(heard.said[0], AT)
     assert [(card.title, card.state) for card in log.all()] == [
         ("The agent asks to use Bash", State.DONE)
@@ -172,7 +178,8 @@ def test_hook_that_notifies_asks_once_in_its_own_words() -> None:
         log.put(heard.said[0], AT)
     (card,) = log.all()
     assert (card.title, card.rev, card.state) == ("The agent asks for you", 2, State.PENDING)
-    assert first is not None and first.said[0].title == 'May I "push"?'
+    assert first is not None and isinstance(first.said[0], Draft)
+    assert first.said[0].title == 'May I "push"?'
 
 
 def test_hook_that_only_says_that_it_is_idle_asks_nothing() -> None:

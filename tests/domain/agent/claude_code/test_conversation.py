@@ -8,6 +8,7 @@ from atoll.domain.agent.card import Card, Draft, Kind, State
 from atoll.domain.agent.card_log import CardLog
 from atoll.domain.agent.claude_code.conversation import ClaudeConversation
 from atoll.domain.agent.conversation import Step
+from atoll.domain.agent.lenient_json import Message
 from atoll.domain.agent.remembered import MAX_REMEMBERED
 from atoll.domain.errors import Conflict, Invalid, NotFound
 from tests.domain.agent.cards.replay import AT
@@ -110,7 +111,9 @@ def test_request_that_waits_ends_with_its_turn() -> None:
 
 
 def test_request_nobody_serves_is_refused_rather_than_left_waiting() -> None:
-    asks = {"type": "control_request", "request_id": "r9", "request": {"subtype": "mcp_message"}}
+    asks: Message = {
+        "type": "control_request", "request_id": "r9", "request": {"subtype": "mcp_message"}
+    }  # fmt: skip
     refused = response(ClaudeConversation().take(asks))
     assert (refused["subtype"], refused["request_id"]) == ("error", "r9")
 

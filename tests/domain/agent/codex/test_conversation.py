@@ -10,7 +10,7 @@ from atoll.domain.agent.codex.conversation import CodexConversation
 from atoll.domain.agent.conversation import Step, Terms
 from atoll.domain.agent.remembered import MAX_REMEMBERED
 from atoll.domain.errors import Conflict, Invalid, NotFound
-from tests.domain.agent.cards.replay import AT
+from tests.domain.agent.cards.replay import AT, fields
 
 APPROVAL = "item/commandExecution/requestApproval"
 
@@ -57,14 +57,15 @@ def test_resuming_takes_the_last_thread_or_a_new_one(threads: list[Any], method:
     assert listing["method"] == "thread/list"
     (opened,) = talk.take({"id": 2, "result": {"data": threads}}).send
     assert opened["method"] == method
-    assert opened["params"].get("threadId") == ("last" if threads else None)
+    assert fields(opened, "params").get("threadId") == ("last" if threads else None)
 
 
 def test_resuming_by_an_id_takes_that_thread_and_a_new_one_where_it_is_gone() -> None:
     talk = CodexConversation(Terms("/w", conversation="mine"))
     talk.begin()
     _, opened = talk.take({"id": 1, "result": {}}).send
-    assert (opened["method"], opened["params"]["threadId"]) == ("thread/resume", "mine")
+    assert opened["method"] == "thread/resume"
+    assert fields(opened, "params")["threadId"] == "mine"
     step = talk.take({"id": 2, "error": {"message": "no rollout"}})
     (fresh,) = step.send
     assert (fresh["method"], shown(step).text) == ("thread/start", "no rollout")
