@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 import aiohttp
 from aiohttp import web
@@ -24,10 +25,12 @@ from atoll.runtime.journal.journal import Journal
 from atoll.runtime.recordings.recordings import Recordings
 from atoll.runtime.recordings.shelf import Bounds, RecordingStore
 from atoll.runtime.spawners.local import local
+from atoll.runtime.stage import MakeStage, PassThrough
 from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.terminals import Defaults, Terminals
-from atoll.wire.attach import Start, decode_server, encode
+from atoll.wire.attach import ClientMessage, ServerMessage, Start, decode_server, encode
 
+T = TypeVar("T")
 BOUNDS = Bounds()
 ENV = (("PATH", "/usr/local/bin:/usr/bin:/bin"), ("HOME", "/tmp"), ("LANG", "C.UTF-8"))
 
@@ -44,12 +47,22 @@ class Runtime:
     journal: Journal
     recordings: Recordings
 
-    async def call(self, method: str, path: str, body: object = None, **more: object):
+    async def call(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        params: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> tuple[int, Any]:
         """Status and decoded JSON (or bytes)."""
         raw = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         data = None if raw is None else io.BytesIO(raw)
         url = "http://runtime" + path
-        async with self.client.request(method, url, data=data, **more) as reply:
+        async with self.client.request(
+            method, url, data=data, params=params, headers=headers
+        ) as reply:
             raw = await reply.read()
             is_json = reply.content_type in ("application/json", "application/problem+json")
             return reply.status, json.loads(raw) if is_json else raw
@@ -58,7 +71,7 @@ class Runtime:
         """A terminal running `argv`; its id."""
         status, session = await self.call("POST", "/sessions", {"argv": list(argv), **body})
         assert status == 201, session
-        return session["session_id"]
+        return str(session["session_id"])
 
     @asynccontextmanager
     async def attach(self, terminal_id: str, **query: object) -> AsyncIterator["Watcher"]:
@@ -69,6 +82,13 @@ class Runtime:
             watcher = Watcher(ws)
             await watcher.begin()
             yield watcher
+
+
+def abort(socket: aiohttp.ClientWebSocketResponse) -> None:
+    """Cut a client's connection without a close."""
+    connection = socket._response.connection
+    assert connection is not None and connection.transport is not None
+    connection.transport.abort()
 
 
 class Watcher:
@@ -86,20 +106,21 @@ class Watcher:
         assert isinstance(message, Start)
         self.start, self.offset = message, message.offset
 
-    async def step(self) -> object | None:
+    async def step(self) -> bytes | ServerMessage | None:
         """Take one frame: bytes, a message, or None at the close."""
         frame = await self.ws.receive()
         if frame.type == aiohttp.WSMsgType.BINARY:
-            self.seen += frame.data
-            self.offset += len(frame.data)
-            return frame.data
+            output: bytes = frame.data
+            self.seen += output
+            self.offset += len(output)
+            return output
         if frame.type == aiohttp.WSMsgType.TEXT:
             message = decode_server(frame.data)
             self.messages.append(message)
             return message
         return None
 
-    async def until(self, kind: type):
+    async def until(self, kind: type[T]) -> T:
         """The next message of a kind."""
         while not isinstance(found := await self.step(), kind):
             assert found is not None, f"closed with {self.ws.close_code} before {kind}"
@@ -115,7 +136,7 @@ class Watcher:
         while await self.step() is not None:
             pass
 
-    async def say(self, message) -> None:
+    async def say(self, message: ClientMessage) -> None:
         await self.ws.send_str(encode(message))
 
     async def type(self, data: bytes) -> None:
@@ -127,7 +148,7 @@ async def runtime(
     *,
     token: str | None = None,
     agents: tuple[Agent, ...] = (),
-    make_stage=None,
+    make_stage: MakeStage = PassThrough,
     bounds: Bounds = BOUNDS,
 ) -> AsyncIterator[Runtime]:
     """Serve a runtime whose sandbox is a plain child of this process."""
@@ -139,9 +160,11 @@ async def runtime(
     try:
         async with local(work) as spawner, Tasks() as tasks:
             defaults = Defaults(("/bin/sh",), ENV, str(work))
-            more: Mapping = {} if make_stage is None else {"make_stage": make_stage}
+
             parts = Parts()
-            recordings = Recordings(RecordingStore(home / "rec", bounds), journal=journal, **more)
+            recordings = Recordings(
+                RecordingStore(home / "rec", bounds), journal=journal, make_stage=make_stage
+            )
             control_plane = ControlPlane()
             terminals = Terminals(
                 spawner,
@@ -150,7 +173,7 @@ async def runtime(
                 tasks=tasks,
                 on_open=recordings.opened,
                 held_until=control_plane.held_until,
-                **more,
+                make_stage=make_stage,
             )
             control_plane.subscribe(terminals.resume)
             execs = Execs(spawner, env=ENV, cwd=str(work), journal=journal, tasks=tasks)

@@ -13,6 +13,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,7 +60,9 @@ class Forked:
             argv, pass_fds=[theirs.fileno()], env={}, stdin=subprocess.DEVNULL
         )
         theirs.close()
-        _, fds = receive(ours)
+        packet = receive(ours)
+        assert packet is not None
+        _, fds = packet
         doors = tuple(socket.socket(fileno=fd) for fd in fds)
         self.ports = [door.getsockname()[1] for door in doors]
         listener = socket.socket(socket.AF_UNIX)
@@ -107,7 +110,9 @@ class Forked:
         finally:
             os._exit(code)
 
-    def call(self, method: str, path: str, body: object = None, token: str | None = None):
+    def call(
+        self, method: str, path: str, body: object = None, token: str | None = None
+    ) -> tuple[int, Any]:
         connection = Unix(self.path)
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         data = None if body is None else json.dumps(body)
@@ -154,7 +159,9 @@ def forked(
             child.init.wait(10)
 
 
-def test_forked_runtime_without_imports_serves_the_contract_and_stops_on_term(capfd) -> None:
+def test_forked_runtime_without_imports_serves_the_contract_and_stops_on_term(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     with forked() as child:
         status, health = child.call("GET", "/health")
         assert (status, health["sandbox_id"], health["generation"]) == (200, "sb_x", 2)
@@ -195,7 +202,9 @@ def test_forked_runtime_keeps_little_for_itself() -> None:
     assert int(told) < 16 * 1024
 
 
-def test_rehearsal_leaves_no_descriptor_and_a_fork_after_it_serves(capfd, caplog) -> None:
+def test_rehearsal_leaves_no_descriptor_and_a_fork_after_it_serves(
+    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
     before = descriptors()
     warm_up()
     assert caplog.records == []
@@ -229,7 +238,9 @@ def test_doors_without_keys_or_rules_answer_and_refuse() -> None:
             connection.close()
 
 
-def test_broker_door_adds_the_key_outside_without_late_imports(capfd) -> None:
+def test_broker_door_adds_the_key_outside_without_late_imports(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as upstream:
         place = f"http://localhost:{upstream.getsockname()[1]}"
         keys = f'[openai]\nkey = "sk-real"\nbase_url = "{place}"\n'

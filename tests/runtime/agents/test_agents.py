@@ -3,9 +3,11 @@
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
 
+import aiohttp
 import pytest
 
 from atoll.ports.runtime_boot import Agent, Machine
@@ -56,15 +58,18 @@ SPEAKING = Agent("speaking", ("sh",), machine=Machine("claude", ("sh", "-c", MAC
 AGENTS = (TALKING, MUTE, STUBBORN, SPEAKING)
 
 
+Shown: TypeAlias = dict[str, Any]
+
+
 class Person:
     """Somebody at an agent's terminal."""
 
-    def __init__(self, socket: object) -> None:
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self.socket = socket
         self.output = b""
-        self.told: list[dict] = []
+        self.told: list[dict[str, Any]] = []
 
-    async def until(self, holds) -> None:
+    async def until(self, holds: Callable[["Person"], bool]) -> None:
         async with asyncio.timeout(PATIENCE):
             while not holds(self):
                 message = await self.socket.receive()
@@ -97,20 +102,22 @@ async def at(rt: Runtime, agent: str, **wish: object) -> AsyncIterator[tuple[str
         yield shown["id"], Person(socket)
 
 
-async def act(rt: Runtime, agent_id: str, action: str, **more: object):
+async def act(rt: Runtime, agent_id: str, action: str, **more: object) -> tuple[int, Any]:
     return await rt.call("POST", f"/sessions/{agent_id}/agent", {"action": action, **more})
 
 
-async def cards(rt: Runtime, agent_id: str, since: int = 0) -> dict:
+async def cards(rt: Runtime, agent_id: str, since: int = 0) -> Any:
     status, page = await rt.call("GET", f"/sessions/{agent_id}/cards?since={since}")
     assert status == 200, page
     return page
 
 
-async def until_cards(rt: Runtime, agent_id: str, holds) -> list[dict]:
+async def until_cards(
+    rt: Runtime, agent_id: str, holds: Callable[[list[Shown]], bool]
+) -> list[Shown]:
     async with asyncio.timeout(PATIENCE):
         async with rt.client.ws_connect(f"http://runtime/sessions/{agent_id}/cards") as socket:
-            known: dict[str, dict] = {}
+            known: dict[str, Shown] = {}
             while True:
                 page = json.loads((await socket.receive()).data)
                 known.update({card["id"]: card for card in page["cards"]})
@@ -119,7 +126,7 @@ async def until_cards(rt: Runtime, agent_id: str, holds) -> list[dict]:
                     return ordered
 
 
-def _turns(shown: list[dict]) -> list[tuple[str, str]]:
+def _turns(shown: list[Shown]) -> list[tuple[str, str]]:
     return [(card["title"], card["state"]) for card in shown if card["kind"] == "turn"]
 
 
@@ -235,7 +242,9 @@ async def test_machine_is_asked_answered_and_stopped() -> None:
         ({"agent": "mute", "mode": "else"}, "mode"),
     ],
 )
-async def test_agent_that_cannot_be_started_so_is_refused_by_field(body: dict, field: str) -> None:
+async def test_agent_that_cannot_be_started_so_is_refused_by_field(
+    body: dict[str, object], field: str
+) -> None:
     async with runtime(agents=AGENTS) as rt:
         status, problem = await rt.call("POST", "/agents", body)
         assert (status, problem["field"]) == (422, field)

@@ -21,7 +21,7 @@ async def opened(rt: Runtime, **order: object) -> str:
     body = {"agent": "told", "instructions": WORDS, "instructions_id": 1, **order}
     status, shown = await rt.call("POST", "/agents", body)
     assert status == 201, shown
-    return shown["id"]
+    return str(shown["id"])
 
 
 def receivers(rt: Runtime) -> list[object]:
@@ -60,7 +60,9 @@ async def test_machine_receives_them_and_a_terminal_after_it_does_not() -> None:
 
 
 @pytest.mark.parametrize("failing", [{"resume": True}, {"agent": "typed", "prompt": "x"}])
-async def test_agent_that_does_not_start_leaves_them_to_the_next(failing: dict) -> None:
+async def test_agent_that_does_not_start_leaves_them_to_the_next(
+    failing: dict[str, object],
+) -> None:
     async with runtime(agents=AGENTS) as rt:
         body = {"agent": "told", "instructions": WORDS, "instructions_id": 1, **failing}
         assert (await rt.call("POST", "/agents", body))[0] == 422

@@ -1,7 +1,7 @@
 """What a runtime's journal tells of agents, so that a start can open them again."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -127,17 +127,24 @@ async def test_files_that_make_an_agent_tell_lie_beside_its_ear_while_it_lives()
         {"agent": "plain", "conversation": "c-1"},
     ],
 )
-async def test_conversation_that_cannot_be_gone_on_with_is_refused(body: dict) -> None:
+async def test_conversation_that_cannot_be_gone_on_with_is_refused(body: dict[str, object]) -> None:
     async with runtime(agents=AGENTS) as rt:
         status, problem = await rt.call("POST", "/agents", body)
         assert (status, problem["field"]) == (422, "conversation")
 
 
-async def test_agents_that_end_with_their_sandbox_are_not_told_of_as_ended() -> None:
+async def test_agents_that_end_with_their_sandbox_are_not_told_of_as_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     kinds: list[str] = []
     async with runtime(agents=AGENTS) as rt:
         append = rt.journal.append
-        rt.journal.append = lambda kind, payload: kinds.append(kind) or append(kind, payload)
+
+        def noted(kind: str, payload: Mapping[str, object]) -> int:
+            kinds.append(kind)
+            return append(kind, payload)
+
+        monkeypatch.setattr(rt.journal, "append", noted)
         async with at(rt, "plain") as (_, person):
             await person.sees(b"ready")
     assert "agent.started" in kinds and "agent.ended" not in kinds

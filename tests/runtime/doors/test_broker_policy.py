@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 import msgspec
 import pytest
 from aiohttp import web
+from yarl import URL
 
 from atoll.wire.contract.policy import Approved, CustomSecret, DoorLimits, Policy, ProviderKey
 from tests.peers.broker import KEY, Door, broker_door
@@ -45,14 +45,14 @@ class World:
         fields = {"approval_id": "ap_1", "secret_id": "sec_1", "version": 1, "host": "127.0.0.1"}
         return Approved(**{**fields, "port": self.port, **more})  # type: ignore[arg-type]
 
-    async def ask(self, url: str, method: str = "GET", **more: object) -> tuple[int, str]:
+    async def ask(self, url: str | URL, method: str = "GET", **more: object) -> tuple[int, str]:
         async with self.client.request(method, url, **more) as answer:  # type: ignore[arg-type]
             return answer.status, await answer.text()
 
 
-def exactly(url: str) -> Any:
+def exactly(url: str) -> URL:
     """An address nobody respells."""
-    return aiohttp.client.URL(url, encoded=True)
+    return URL(url, encoded=True)
 
 
 SECRET = CustomSecret(secret_id="sec_1", name="MY_API_KEY", version=1, value=VALUE)
@@ -200,8 +200,10 @@ async def test_custom_host_that_leads_to_no_public_address_is_never_dialled(
 
 
 async def test_custom_approval_is_for_one_host_port_secret_and_version(world: World) -> None:
-    wrong = [{"port": world.port + 1}, {"version": 2}, {"secret_id": "sec_2"}, {"host": "a"},
-             {"until": time.time() - 1}]  # fmt: skip
+    wrong: list[dict[str, object]] = [
+        {"port": world.port + 1}, {"version": 2}, {"secret_id": "sec_2"}, {"host": "a"},
+        {"until": time.time() - 1},
+    ]  # fmt: skip
     world.set(approvals=tuple(world.approve(**fields) for fields in wrong))
     assert (await world.ask(world.custom()))[0] == 403
     assert world.seen == []

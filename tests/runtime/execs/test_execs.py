@@ -2,30 +2,34 @@ import asyncio
 import json
 import os
 from base64 import b64decode, b64encode
+from typing import Any, TypeAlias
 
 import pytest
 
 from atoll.runtime.execs.discards import MAX_PIPES, Discards
 from tests.runtime.stage import Runtime, runtime
 
+Record: TypeAlias = dict[str, Any]
 
-async def run(rt: Runtime, **body: object) -> dict:
-    status, record = await rt.call("POST", "/execs", body)
-    assert status == 200, record
+
+async def run(rt: Runtime, **body: object) -> Record:
+    status, shown = await rt.call("POST", "/execs", body)
+    assert status == 200, shown
+    record: Record = shown
     return record
 
 
-def out(record: dict) -> tuple[bytes, bytes]:
+def out(record: Record) -> tuple[bytes, bytes]:
     return b64decode(record["stdout"]), b64decode(record["stderr"])
 
 
-async def lines(rt: Runtime, path: str) -> list[dict]:
+async def lines(rt: Runtime, path: str) -> list[Record]:
     async with rt.client.get("http://runtime" + path) as reply:
         assert reply.content_type == "application/x-ndjson"
         return [json.loads(line) async for line in reply.content]
 
 
-def joined(chunks: list[dict], stream: str) -> bytes:
+def joined(chunks: list[Record], stream: str) -> bytes:
     data = b""
     for chunk in chunks:
         if chunk.get("stream") == stream:
@@ -201,9 +205,7 @@ async def test_exec_deleted_while_running_is_killed() -> None:
 
 async def test_finished_execs_beyond_a_hundred_are_forgotten_oldest_first() -> None:
     async with runtime() as rt:
-        first = await run(rt, argv=["true"])
-        for _ in range(100):
-            last = await run(rt, argv=["true"])
+        first, *_, last = [await run(rt, argv=["true"]) for _ in range(101)]
         assert (await rt.call("GET", f"/execs/{first['exec_id']}"))[0] == 404
         assert (await rt.call("GET", f"/execs/{last['exec_id']}"))[0] == 200
         assert len(rt.execs.all()) == 100

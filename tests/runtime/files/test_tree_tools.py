@@ -341,7 +341,7 @@ def test_tool_called_wrongly_says_so(tool: Run, args: tuple[str, ...]) -> None:
 
 def test_twin_runs_as_one_packed_file(root: Path) -> None:
     write_twin(root / "init.py")
-    argv = [
+    argv: list[str | Path] = [
         "/usr/bin/env",
         "python3",
         "-I",

@@ -4,6 +4,7 @@ import asyncio
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,6 +60,7 @@ async def test_shell_tells_of_its_commands_and_of_nothing_forged(shell: str) -> 
                 b"printf '\\033]633;E;forged\\007\\033]633;C\\007\\033]633;D;7\\007'",
                 b"env | grep -c ATOLL_NONCE",
             )
+            marks: list[dict[str, Any]] = []
             for count, line in enumerate(lines, 1):
                 await seat.type(line + b"\r")
                 marks = await marks_of(rt, terminal, count)
@@ -103,10 +105,10 @@ async def test_marks_are_pushed_to_who_asked_and_only_to_them() -> None:
 async def recording_of(rt: Runtime, terminal: str) -> str:
     status, note = await rt.call("POST", f"/sessions/{terminal}/recording?principal=p1&name=Ada")
     assert status == 201, note
-    return note["recording_id"]
+    return str(note["recording_id"])
 
 
-async def cast_of(rt: Runtime, recording: str) -> tuple[dict, list]:
+async def cast_of(rt: Runtime, recording: str) -> tuple[dict[str, Any], list[Any]]:
     status, raw = await rt.call("GET", f"/recordings/{recording}")
     assert status == 200
     head, *events = raw.decode().splitlines()

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from atoll.ports.runtime_boot import Agent
 from tests.runtime.agents.test_agents import Person, act
@@ -54,7 +55,7 @@ async def seat(rt: Runtime, agent_id: str, query: str) -> AsyncIterator[Person]:
         yield Person(socket)
 
 
-async def ask(rt: Runtime, agent_id: str, prompt: str = "And now this") -> tuple[int, dict]:
+async def ask(rt: Runtime, agent_id: str, prompt: str = "And now this") -> tuple[int, Any]:
     return await rt.call("POST", f"/sessions/{agent_id}/ask", {"prompt": prompt})
 
 

@@ -3,11 +3,13 @@ import contextlib
 import hashlib
 import os
 from base64 import b64decode
+from collections.abc import Callable
 
 import pytest
 from aiohttp import WSMsgType
 
 from atoll.ports.runtime_boot import Agent
+from atoll.runtime.stage import PassThrough
 from atoll.runtime.terminals.waiting import MAX_WAITING_BYTES
 from atoll.wire.attach import (
     Ack,
@@ -20,7 +22,7 @@ from atoll.wire.attach import (
     Sized,
     Titled,
 )
-from tests.runtime.stage import Watcher, runtime
+from tests.runtime.stage import Watcher, abort, runtime
 
 SEQ = "".join(f"{n}\r\n" for n in range(1, 200_001)).encode()
 
@@ -72,7 +74,7 @@ async def test_client_whose_connections_are_killed_resumes_byte_exact() -> None:
                     await seat.type(b"\n")
                 end = await follow(seat, since + 100_000)
                 seen, since = seen + bytes(seat.seen), seat.offset
-                seat.ws._response.connection.transport.abort()
+                abort(seat.ws)
             if end is not None:
                 break
         assert end is not None
@@ -145,7 +147,7 @@ async def test_driver_gone_in_a_flood_finds_every_byte_within_the_grace() -> Non
             await seat.type(b"\n")
             await follow(seat, 200_000)
             seen, since = bytes(seat.seen), seat.offset
-            seat.ws._response.connection.transport.abort()
+            abort(seat.ws)
         async with rt.attach(terminal, client="watcher"):
             scrollback = rt.terminals.get(terminal).scrollback
             await until_still(lambda: scrollback.end)
@@ -155,7 +157,7 @@ async def test_driver_gone_in_a_flood_finds_every_byte_within_the_grace() -> Non
                 assert seen[2:] + bytes(seat.seen) == SEQ
 
 
-async def until_still(value) -> None:
+async def until_still(value: Callable[[], int]) -> None:
     """Until a value has not changed for 50 turns of 10 ms: output has stopped."""
     last, calm = value(), 0
     while calm < 50:
@@ -394,7 +396,7 @@ async def test_open_without_argv_is_the_shell_and_with_agent_its_program() -> No
 
 
 async def test_stage_before_the_ring_changes_what_everybody_sees() -> None:
-    class Upper:
+    class Upper(PassThrough):
         def feed(self, data: bytes) -> bytes:
             return data.upper()
 

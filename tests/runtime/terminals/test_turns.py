@@ -1,5 +1,7 @@
 import asyncio
 import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
 
 import aiohttp
 import pytest
@@ -37,7 +39,7 @@ async def state(seat: Watcher, driver: str | None, waiting: tuple[str, ...] = ()
             return told
 
 
-async def journal(rt: Runtime, kind: str) -> list[dict]:
+async def journal(rt: Runtime, kind: str) -> list[dict[str, Any]]:
     _, page = await rt.call("GET", "/journal?limit=1000")
     return [entry["payload"] for entry in page["entries"] if entry["kind"] == kind]
 
@@ -190,6 +192,7 @@ async def test_driver_gone_with_its_control_plane_keeps_control_until_that_asks_
             while not (await state(bob, "a")).away:
                 pass
             left_at = turn.left_at
+            assert left_at is not None
             while turn.deadline != left_at + AWAY_SECONDS:
                 assert turn.driver is not None, "the grace ended with nobody to come back to"
                 await asyncio.sleep(0.01)
@@ -198,7 +201,7 @@ async def test_driver_gone_with_its_control_plane_keeps_control_until_that_asks_
 
 
 @contextlib.asynccontextmanager
-async def control_plane(rt: Runtime):
+async def control_plane(rt: Runtime) -> AsyncIterator[None]:
     """A reader of the journal that says who it is; its connection ends with the block."""
     connector = aiohttp.UnixConnector(str(rt.socket_path))
     async with aiohttp.ClientSession(connector=connector) as client:
@@ -387,7 +390,7 @@ async def test_flood_of_requests_is_paced_and_hides_nobody_who_types() -> None:
 
 
 async def test_ledger_beyond_its_budget_keeps_what_was_typed_for_later() -> None:
-    entries: list[tuple[str, dict]] = []
+    entries: list[tuple[str, dict[str, Any]]] = []
     audit = ControlAudit("t_1", lambda kind, payload: entries.append((kind, dict(payload))))
     party = Party("bob", "Bob", "b", Role.CONTROLLER)
     for epoch in range(1000):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import aiohttp
 import pytest
 from aiohttp import web
+from yarl import URL
 
 from atoll.domain.broker.provider import OPENAI
 from atoll.domain.errors import Invalid
@@ -141,7 +142,7 @@ async def test_broker_upstream_cut_short_cuts_the_answer(bench: Bench) -> None:
 
 @pytest.mark.parametrize("path", ["/broker/OPENAI/v1/models", "/broker/%6fpenai/v1/models"])
 async def test_broker_unknown_provider_is_not_found(bench: Bench, path: str) -> None:
-    url = aiohttp.client.URL(bench.url.removesuffix("/broker/openai") + path, encoded=True)
+    url = URL(bench.url.removesuffix("/broker/openai") + path, encoded=True)
     async with bench.client.get(url) as answer:
         assert answer.status == 404
         assert (await answer.json())["error"] == "unknown_provider"

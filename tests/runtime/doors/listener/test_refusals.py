@@ -22,7 +22,7 @@ class Told:
         self.journal = Journal(folder)
         self.audit = Refusals(self.journal, lambda: self.now)
 
-    async def at_once(self, kind: str = "door.refused", **payload: object) -> bool:
+    async def at_once(self, kind: str = "door.refused", /, **payload: object) -> bool:
         """Whether whoever waits hears of this entry now."""
         async with asyncio.TaskGroup() as tasks:
             waiting = tasks.create_task(self.journal.urgent(self.journal.last, 60))
@@ -113,7 +113,7 @@ async def test_refusals_of_ever_new_hosts_are_merged_past_a_burst(told: Told) ->
 
 
 async def test_new_host_each_second_for_a_day_fills_the_log_little_more_than_equal_ones(
-    told: Told,
+    told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[Mapping[str, object]] = []
 
@@ -121,7 +121,7 @@ async def test_new_host_each_second_for_a_day_fills_the_log_little_more_than_equ
         written.append(payload)
         return len(written)
 
-    told.journal.append = append  # type: ignore[method-assign]
+    monkeypatch.setattr(told.journal, "append", append)
     day = 24 * 60
     for number in range(day * 60):
         told.audit("door.refused", {**REFUSED, "host": f"h{number}.example"})

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from atoll.runtime.terminals.viewers.socket_link import SocketLink
 from tests.runtime.seats import WHO, Wire, seated
 from tests.runtime.stage import runtime
 
@@ -35,17 +36,19 @@ async def test_pings_of_a_client_that_reads_nothing_wait_as_one() -> None:
         async with seated(rt, terminal, other("deaf")) as (wire, _):
             viewer = rt.terminals.get(terminal).audience.find("deaf")
             assert viewer is not None
+            link = viewer.link
+            assert isinstance(link, SocketLink)
             async with seated(rt, terminal, other("reader")) as (reader, _):
-                while viewer.link.roomy:
+                while link.roomy:
                     assert (await reader.frame())[0] >= 0
-                waiting = len(viewer.link._unsent)
-                heard = viewer.link.received_at
+                waiting = len(link._unsent)
+                heard = link.received_at
                 pings = b"".join(masked(9, b"%04d" % n) for n in range(1000))
                 await asyncio.get_running_loop().sock_sendall(wire.end, pings)
-                while viewer.link._pong != b"0999":
+                while link._pong != b"0999":
                     assert (await reader.frame())[0] >= 0
-            assert len(viewer.link._unsent) <= waiting
-            assert viewer.link.received_at >= heard
+            assert len(link._unsent) <= waiting
+            assert link.received_at >= heard
 
 
 class Patient:

@@ -1,3 +1,5 @@
+from functools import partial
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,8 +14,12 @@ def test_bytes_come_out_in_their_order_and_each_sender_learns_what_was_taken(
     sent: list[tuple[str, bytes]], room: list[int]
 ) -> None:
     waiting, out, taken = WaitingInput(), bytearray(), {"a": 0, "b": 0}
+
+    def add(who: str, count: int) -> None:
+        taken[who] += count
+
     for who, data in sent:
-        waiting.put(data, lambda count, who=who: taken.update({who: taken[who] + count}))
+        waiting.put(data, partial(add, who))
     for free in room:
         left = free
 
