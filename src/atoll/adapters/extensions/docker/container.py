@@ -34,7 +34,8 @@ VOLUME_BYTES = 64 * MIB
 """For what an image calls a VOLUME: memory, so that nothing anonymous stays on the disk."""
 
 RESERVED = ("/.atoll", "/dev", "/proc", "/sys")
-"""Where no VOLUME of an image may lie: it would be written to, or cover what the wall covers."""
+"""Directories where no VOLUME of an image may lie: it would be written to, or cover what the wall
+covers."""
 
 ETC = ("passwd", "group", "hosts", "hostname", "resolv.conf", "nsswitch.conf", "gitconfig")
 
@@ -230,7 +231,7 @@ def _memory_places(plan: Plan, uid: int) -> dict[str, str]:
 
 
 def _check_volume(place: str) -> None:
-    """Raises `Invalid` for a volume that cannot be the image's."""
+    """Reject a volume that cannot be the image's. Raises `Invalid`."""
     reserved = below_any(place, RESERVED) or place in ("/", "/etc")
     if reserved or not place.startswith("/") or not place.isprintable():
         raise Invalid(

@@ -17,7 +17,7 @@ REMOVE_SECONDS = 20.0
 AGAIN_SECONDS = 0.1
 HOME_LABEL, SANDBOX_LABEL, GENERATION_LABEL = "atoll.home", "atoll.sandbox", "atoll.generation"
 NOBODY_THERE = 69
-"""How init exits when its rendezvous is gone."""
+"""Exit code of init when its rendezvous is gone."""
 
 LET_GO = "its init was let go"
 """Why a container ended whose init was spoken to and then left (its exit code is 0)."""

@@ -104,7 +104,7 @@ class Created(_Words):
 
 
 class ContainerState(_Words):
-    """How a container is, or how it ended."""
+    """State of a container, or how it ended."""
 
     status: str = ""
     running: bool = False

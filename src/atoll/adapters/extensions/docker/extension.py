@@ -67,9 +67,9 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where daemon and zygote listen, whose containers these are (`tag`, one per home), where
-    archives and recipes of images lie, what a build may use, and what runtimes are told (see
-    `namespaces.Settings`)."""
+    """Settings of `ext.docker`: sockets of daemon and zygote, the owner of the containers (`tag`,
+    one per home), directories of archives and image recipes, limits of builds, and the
+    configuration of runtimes (see `namespaces.Settings`)."""
 
     socket: Path
     tag: str
@@ -107,7 +107,7 @@ class Docker:
         return NAME
 
     def capabilities(self) -> Capabilities:
-        """Containers here, with what is in their folders kept over a stop."""
+        """Return the abilities of containers here, whose directories are kept over a stop."""
         return Capabilities(isolation=IsolationLevel.CONTAINER)
 
     async def provision(self, request: Provision) -> Handle:

@@ -31,7 +31,7 @@ def is_reference(text: str) -> bool:
 
 
 def split_reference(reference: str) -> tuple[str, str]:
-    """(repository, tag); a digest stays with the repository, no tag is `latest`: without one
+    """Return (repository, tag). A digest stays with the repository. No tag is `latest`: without one
     the Engine would fetch every tag there is."""
     if "@" in reference:
         return reference, ""
