@@ -22,7 +22,7 @@ log = logging.getLogger("atoll.runtime")
 
 
 def make_conversation(protocol: str, terms: Terms) -> Conversation:
-    """The conversation of a protocol. Raises `Invalid` for one nobody speaks."""
+    """Return the conversation of a protocol. Raises `Invalid` for one nobody speaks."""
     maker = CONVERSATIONS.get(protocol)
     if maker is None:
         raise Invalid(f"no machine mode is called {protocol!r}", field="mode")
@@ -30,7 +30,7 @@ def make_conversation(protocol: str, terms: Terms) -> Conversation:
 
 
 class MachineChannel:
-    """A `Way` over one conversation."""
+    """An `AgentChannel` over one conversation."""
 
     def __init__(
         self,
@@ -39,18 +39,18 @@ class MachineChannel:
         program: Lines,
         on_conversation: Callable[[AgentSession, str], None],
     ) -> None:
-        """`on_conversation` is told which one it has, with the agent's own name for it."""
+        """Report the conversation's id, in the agent's own naming, to `on_conversation`."""
         self._session = session
         self._on_conversation = on_conversation
         self._conversation = conversation
         self._program = program
 
     def begin(self) -> None:
-        """Introduce ourselves. Raises `Invalid` for terms the agent cannot be started on."""
+        """Send the first messages. Raises `Invalid` for terms the agent cannot be started on."""
         self._do(self._conversation.begin())
 
     async def run(self) -> None:
-        """Speak until the agent ends."""
+        """Exchange messages until the agent ends."""
         async for line in self._program.read_lines():
             try:
                 message = msgspec.json.decode(line)
@@ -87,7 +87,7 @@ class MachineChannel:
     def _do(self, step: Step) -> None:
         for line in step.send:
             if not self._program.write(msgspec.json.encode(line) + b"\n"):
-                raise Conflict("the agent does not read what it is told: stop it", code="deaf")
+                raise Conflict("the agent does not read its input: stop it", code="deaf")
         self._session.heard(step.said)
         if step.conversation:
             self._on_conversation(self._session, step.conversation)

@@ -19,8 +19,8 @@ log = logging.getLogger("atoll.runtime")
 
 @dataclass(frozen=True, slots=True)
 class AgentStart:
-    """How an agent was opened: `name`, `cwd` and `by` as they were wished. `otherwise`: how it
-    goes on while its conversation is not known."""
+    """Start of an agent: `name`, `cwd` and `by` as they were requested. `otherwise`: how it resumes
+    while its conversation is unknown."""
 
     name: str | None = None
     cwd: str | None = None
@@ -31,7 +31,7 @@ class AgentStart:
 
 
 class AgentRegister:
-    """Written once at an agent's start, at its end, and when its conversation is another."""
+    """Journal entries of agents: each start, each end, and each new conversation."""
 
     def __init__(self, spawner: Spawner, journal: Journal, tasks: Tasks) -> None:
         self._spawner = spawner
@@ -40,7 +40,7 @@ class AgentRegister:
         self._conversations: dict[str, str | None] = {}
 
     def arrived(self, session: AgentSession, how: AgentStart) -> None:
-        """It runs; from now on its end is heard of."""
+        """Record the start of an agent, and subscribe to its end."""
         identity = session.identity
         entry: dict[str, object] = {
             "id": identity.id,
@@ -62,7 +62,7 @@ class AgentRegister:
         session.on_end = self._left
 
     def converses(self, session: AgentSession, conversation: str) -> None:
-        """It named the conversation it has."""
+        """Record the conversation that an agent named."""
         identity = session.identity
         known = self._conversations.get(identity.id)
         if conversation == known or not is_conversation(conversation):
@@ -79,13 +79,13 @@ class AgentRegister:
             self._tasks.spawn(self._ended(session), f"end of {session.identity.id}")
 
     async def _ended(self, session: AgentSession) -> None:
-        """By itself, or because everything did?"""
+        """Record the end of an agent, unless the whole sandbox ended."""
         try:
             os.close(await self._spawner.open_file(".", os.O_RDONLY | os.O_DIRECTORY))
         except Unavailable:
             return
         except AtollError as error:
-            log.info("whether the sandbox stands is not known: %s", error.message)
+            log.info("cannot tell whether the sandbox runs: %s", error.message)
         self._note(session, "ended")
 
     def _note(self, session: AgentSession, why: str) -> None:

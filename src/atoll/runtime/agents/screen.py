@@ -45,7 +45,7 @@ class Screen:
             self.showed(data)
 
     def put(self, draft: Draft) -> None:
-        """A card from a better source, such as shell marks."""
+        """Add a card from a better source, such as shell marks."""
         self.cards.put(draft, timestamp())
         self._tell()
 
@@ -76,8 +76,9 @@ class Screen:
         self.put(Draft("ended", Kind.STATUS, State.DONE, title="The terminal ended", text=words))
 
     def _mark(self) -> None:
-        """Cards of commands that began or ended. What a command prints is told as lines before
-        or after its card, like the rest of the screen: chunks do not end where commands do."""
+        """Add the cards of commands that began or ended. What a command prints is told as lines
+        before or after its card, like the rest of the screen: chunks do not end where commands
+        do."""
         for mark in self._terminal.marks.since(self._marked):
             self._marked = mark.seq
             self._room = 0

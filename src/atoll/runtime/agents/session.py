@@ -1,6 +1,6 @@
-"""One agent: its lock, its cards, its processes, and everybody who is told of them.
+"""Session of one agent: its lock, its cards, its processes, and its listeners.
 
-How an agent is spoken to differs by its mode; that is a `AgentChannel` (`tui`, `machine`).
+How to speak to an agent depends on its mode: each has its own `AgentChannel` (`tui`, `machine`).
 """
 
 import asyncio
@@ -51,8 +51,8 @@ _PREVIEWED = frozenset({Kind.TEXT, Kind.BASH, Kind.TOOL_CALL})
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Which agent this is. `id` is its terminal's, where it has one; `softlock` says whom its
-    lock stops while it works."""
+    """Identity of an agent. `id` is its terminal's, where it has one; `softlock` says whom its lock
+    stops while it works."""
 
     id: str
     name: str
@@ -62,14 +62,15 @@ class Identity:
 
 
 class AgentChannel(Protocol):
-    """How this agent is spoken to. Everything raises `Conflict` when it cannot be done now."""
+    """Channel to an agent. Every method raises `Conflict` when the agent cannot take the request
+    now."""
 
     async def ask(self, words: str) -> None:
         """Give it a prompt."""
         ...
 
     async def interrupt(self) -> bool:
-        """Break off its turn; False when it has no way to be told."""
+        """Interrupt its turn; False when the agent cannot be interrupted."""
         ...
 
     async def answer(self, card: Card, option: str | None, words: str | None) -> None:
@@ -78,7 +79,7 @@ class AgentChannel(Protocol):
 
 
 class AgentSession:
-    """See the file's head. Listeners are called after every change and must not block."""
+    """Session of one agent. Listeners are called after every change and must not block."""
 
     def __init__(
         self, identity: Identity, process: Process, *, record: Record, clean: Clean
@@ -126,19 +127,19 @@ class AgentSession:
 
     @property
     def stopping(self) -> bool:
-        """Return whether somebody is ending it."""
+        """True when somebody is ending it."""
         return self._stopping is not None
 
     def state(self) -> AgentStateChanged:
-        """The message viewers get."""
+        """Return the message viewers get."""
         lock = self.lock
         return AgentStateChanged(lock.state, lock.work, self.identity.name, lock.strictness)
 
     # What the agent says.
 
     def heard(self, said: Sequence[Said], *, turns: bool = True, at: str | None = None) -> None:
-        """Take in what a translator made. Without `turns`, its word on turns does not count:
-        somebody better tells of them. `at` is when the agent wrote it, if it says so."""
+        """Apply what a translator made. Without `turns`, its turns are ignored: a better source
+        reports them. `at` is when the agent wrote it, if it says so."""
         now = timestamp()
         changed = [self._take(one, now, turns=turns, at=at) for one in said]
         if any(changed):
@@ -148,7 +149,7 @@ class AgentSession:
             self._close_soon()
 
     def ended(self) -> None:
-        """Its process is gone."""
+        """Mark the agent as stopped: its process is gone."""
         self._cancel_closing()
         self._overrun.cancel()
         if self.lock.stopped():
@@ -240,7 +241,7 @@ class AgentSession:
         return self.cards.get(card_id) or card
 
     def put(self, draft: Draft) -> None:
-        """A card from somebody other than the agent itself: shell marks, a screen."""
+        """Add a card from another source than the agent itself: shell marks, a screen."""
         if self._put(draft, timestamp()):
             self._tell()
 
@@ -258,7 +259,7 @@ class AgentSession:
                 self._over_at, self._over_as = now, one.state
                 return self.lock.ended()
             case Interrupted():  # pragma: no branch - the cases are all
-                # One read late, from before the turn that runs, is history.
+                # An interrupt from before the running turn was read late: ignore it.
                 late = at is not None and at < self._began_at
                 return not late and self.lock.ended()
 
@@ -267,7 +268,7 @@ class AgentSession:
         if card is None:
             return False
         if card.rev == 1 and card.kind in _TOOLS and at >= self.identity.started_at:
-            # One from before is read again where an agent goes on with a conversation.
+            # An agent that resumes a conversation reads earlier cards again.
             self._write("agent.tool", {"card": card.id, "card_kind": card.kind})
         if draft.text and card.kind in _PREVIEWED and card.data.get("role") != "person":
             for preview in previews(card.text):
@@ -281,7 +282,7 @@ class AgentSession:
         return True
 
     def _supposed(self, reason: str) -> None:
-        """It probably works: a report of its prompt is on its way."""
+        """Assume that the agent works: a report of its prompt is on its way."""
         if self.lock.supposed(asyncio.get_running_loop().time()):
             self._announce(reason)
         self._overrun.set(self.lock.deadline)
@@ -292,8 +293,8 @@ class AgentSession:
         self._overrun.set(self.lock.deadline)
 
     def _overdue(self) -> list[Card]:
-        """Turns that run although the last one is over: an agent does not always write down that
-        one ended, or not in the order it happened."""
+        """Return running turns that began before the last end: an agent may omit the end of a turn,
+        or write it out of order."""
         return [
             card
             for card in self.cards.all()
@@ -318,7 +319,7 @@ class AgentSession:
             self._closing = None
 
     def _announce(self, reason: str) -> None:
-        """Tell of the lock if it is not as it was told, and of the cards."""
+        """Report the lock if it changed since the last report, and the cards."""
         state = self.state()
         if state != self._announced:
             self._announced = state
@@ -350,7 +351,7 @@ class AgentSession:
 
     def _require_channel(self) -> AgentChannel:
         if self._channel is None:
-            raise Conflict(f"the agent {self.identity.name} cannot be spoken to")
+            raise Conflict(f"the agent {self.identity.name} has no channel")
         return self._channel
 
 
@@ -359,6 +360,6 @@ def _tells_of_turns(said: Said) -> bool:
 
 
 def forbid_viewers(role: str) -> None:
-    """Who may only look acts on no agent. Raises `Forbidden`."""
+    """Reject a viewer's request to control an agent. Raises `Forbidden`."""
     if role == "viewer":
         raise Forbidden("you may watch this agent, not control it", code="viewer")

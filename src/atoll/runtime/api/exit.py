@@ -12,8 +12,8 @@ from atoll.runtime.api.parts import Parts
 
 
 class Exit:
-    """One transfer. Secrets known at its beginning are looked for. Raises `Invalid` for a
-    `?secrets=` that is neither `refuse` nor `allow`."""
+    """Transfer of bytes out of the sandbox, searched for the secrets known at its beginning. Raises
+    `Invalid` for a `?secrets=` that is neither `refuse` nor `allow`."""
 
     def __init__(self, parts: Parts, request: web.Request) -> None:
         said = request.query.get("secrets", "refuse")
@@ -27,16 +27,16 @@ class Exit:
 
     @property
     def guarded(self) -> bool:
-        """Whether there is anything to look for that would be refused."""
+        """True when there is anything to look for that would be refused."""
         return bool(self._lexicon) and not self._allowed
 
     @property
     def reach(self) -> int:
-        """How far a secret may stretch, in bytes."""
+        """Length of the longest secret, in bytes."""
         return self._lexicon.longest
 
     def anew(self) -> "Exit":
-        """The same way out, for the same bytes once more."""
+        """Return the same way out, for the same bytes once more."""
         return Exit(self._parts, self._request)
 
     def judge(self, data: bytes) -> None:
@@ -55,7 +55,7 @@ class Exit:
             raise ConnectionResetError("a secret stood in what was being sent")
 
     def _finds(self, data: bytes) -> bool:
-        """Whether there is one, told to the journal the first time."""
+        """Report whether there is one, told to the journal the first time."""
         before = self._detector.found
         if self._detector.feed(data) and not before:
             kind = "secret.exported" if self._allowed else "secret.withheld"

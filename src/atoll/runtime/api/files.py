@@ -38,7 +38,7 @@ class FileRoutes:
         self._parts = parts
 
     async def list(self, request: web.Request) -> web.Response:
-        """A page of a directory."""
+        """Return a page of a directory."""
         limit = query_integer(request, "limit", MAX_PAGE, most=MAX_PAGE) or MAX_PAGE
         after = _cursor(request.query.get("cursor", ""))
         page = await self._parts.files.list(_path(request), after=after, limit=limit)
@@ -46,15 +46,15 @@ class FileRoutes:
         return answer(EntryPage(page.entries, token))
 
     async def stat(self, request: web.Request) -> web.Response:
-        """One entry."""
+        """Return one entry."""
         return answer(await self._parts.files.stat(_path(request)))
 
     async def total(self, request: web.Request) -> web.Response:
-        """How much a tree holds."""
+        """Return the size of a tree."""
         return answer(await self._parts.files.total(_path(request)))
 
     async def read(self, request: web.Request) -> web.StreamResponse:
-        """The bytes of a file, or one range of them (RFC 9110 §14)."""
+        """Return the bytes of a file, or one range of them (RFC 9110 §14)."""
         exit_ = Exit(self._parts, request)
         content = await self._parts.files.open(_named(request))
         try:
@@ -91,7 +91,7 @@ class FileRoutes:
         return answer(await self._parts.files.move(source, target, overwrite=body.overwrite))
 
     async def archive(self, request: web.Request) -> web.StreamResponse:
-        """A tree as a tar. One that could not be whole is cut off, never ended well."""
+        """Return a tree as a tar. One that could not be whole is cut off, never ended well."""
         exit_ = Exit(self._parts, request)
         async with self._parts.files.archive(_path(request)) as tool:
             first = await _beginning(tool, exit_)
@@ -110,12 +110,12 @@ class FileRoutes:
             return response
 
     async def extract(self, request: web.Request) -> web.Response:
-        """A tar into a tree."""
+        """Return a tar into a tree."""
         chunks = request.content.iter_chunked(CHUNK_BYTES)
         return answer(await self._parts.files.extract(_path(request), chunks))
 
     async def watch(self, request: web.Request) -> web.StreamResponse:
-        """Changes as server-sent events, until the client leaves."""
+        """Send changes as server-sent events, until the client leaves."""
         recursive = query_flag(request, "recursive")
         async with self._parts.files.watch(_path(request), recursive=recursive) as changes:
             response = web.StreamResponse(headers=SAFE_HEADERS)
@@ -133,7 +133,7 @@ class FileRoutes:
 
 
 def routes(parts: Parts) -> list[web.RouteDef]:
-    """Every `/files` route."""
+    """Return every `/files` route."""
     on = FileRoutes(parts)
     return [
         web.get("/files", on.list, allow_head=False),
@@ -151,7 +151,7 @@ def routes(parts: Parts) -> list[web.RouteDef]:
 
 
 def _path(request: web.Request) -> str:
-    """`?path=`, or `?path_b64=` for names that are not UTF-8; absent is the workspace."""
+    """Return `?path=`, or `?path_b64=` for names that are not UTF-8; absent is the workspace."""
     exact = request.query.get("path_b64")
     if exact is None:
         return workspace_path(request.query.get("path", ""))
@@ -187,7 +187,7 @@ def _mode(text: str | None) -> int | None:
 
 
 async def _beginning(tool: Tool, exit_: Exit) -> bytes:
-    """So much of an archive that a small one is refused before anything was sent."""
+    """Return so much of an archive that a small one is refused before anything was sent."""
     first = bytearray()
     while len(first) < JUDGED_WHOLE_BYTES:
         data = await tool.read()

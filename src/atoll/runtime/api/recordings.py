@@ -1,4 +1,4 @@
-"""What can be had of terminals besides a seat: marks, plain text, recordings, and a search."""
+"""Routes of marks, plain text, recordings and search."""
 
 import os
 
@@ -18,7 +18,7 @@ PIECE_BYTES = 64 * 1024
 
 
 def routes(parts: Parts) -> list[web.RouteDef]:
-    """Marks, text, recordings and search."""
+    """Return the routes of marks, text, recordings and search."""
     handlers = _Handlers(parts)
     return [
         web.get("/sessions/{id}/marks", handlers.marks),
@@ -33,7 +33,7 @@ def routes(parts: Parts) -> list[web.RouteDef]:
 
 
 class _Handlers:
-    """One method per route."""
+    """Handlers of recordings, one method per route."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -68,7 +68,7 @@ class _Handlers:
         return web.Response(status=204)
 
     async def read(self, request: web.Request) -> web.StreamResponse:
-        """The file, redacted once more: a secret may have become known since."""
+        """Return the file, redacted once more: a secret may have become known since."""
         fd = self._parts.recordings.read(request.match_info["id"])
         try:
             response = web.StreamResponse(headers={"Content-Type": CAST})

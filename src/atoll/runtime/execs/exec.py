@@ -1,4 +1,4 @@
-"""One program run to its end, with its streams apart.
+"""Program run to its end, with its streams apart.
 
 Its exit and the end of its output are two events, as with a terminal: what it left running
 may hold the pipes open, and lives on unless the request said `reap`.
@@ -92,11 +92,11 @@ class Exec:
 
     @property
     def kept_bytes(self) -> int:
-        """How much memory its output takes."""
+        """Memory its output takes, in bytes."""
         return len(self.stdout.kept) + len(self.stderr.kept)
 
     def record(self) -> ExecRecord:
-        """The contract's view, without output."""
+        """Return the contract's view, without output."""
         outcome = self.outcome
         return ExecRecord(
             exec_id=self.spec.id,
@@ -114,7 +114,7 @@ class Exec:
         )
 
     def record_with_output(self) -> ExecWithOutput:
-        """The contract's view, with output."""
+        """Return the contract's view, with output."""
         record = self.record()
         return ExecWithOutput(
             **{name: getattr(record, name) for name in record.__struct_fields__},
@@ -147,7 +147,7 @@ class Exec:
             self._followers.discard(news)
 
     async def _wait(self) -> End:
-        """The program's end; past its time, that of all it started."""
+        """Return the program's end; past its time, that of all it started."""
         try:
             async with asyncio.timeout(self.spec.timeout):
                 return end_of(await self._process.wait())

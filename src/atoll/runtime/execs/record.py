@@ -9,9 +9,9 @@ from atoll.wire.contract.terminals import End
 
 @dataclass(frozen=True, slots=True)
 class ExecSpec:
-    """One program to run. `stdin` None with `open_input` is fed later, without it is empty.
-    `timeout` in seconds from the start; `max_output_bytes` for each stream. With `reap`
-    its end is the end of all it started."""
+    """Program to run. `stdin` None with `open_input` is fed later, without it is empty. `timeout`
+    in seconds from the start; `max_output_bytes` for each stream. With `reap` its end is the end of
+    all it started."""
 
     id: ExecId
     argv: tuple[str, ...]
@@ -27,12 +27,12 @@ class ExecSpec:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How it ended, and when."""
+    """End of a program, and its time."""
 
     end: End
     ended_at: str
 
 
 def pack(data: bytes | bytearray) -> str:
-    """Bytes as the contract carries them."""
+    """Return bytes as the contract carries them."""
     return base64.b64encode(data).decode("ascii")

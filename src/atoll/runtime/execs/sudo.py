@@ -32,7 +32,7 @@ Record = Callable[[str, Mapping[str, object]], object]
 
 
 class Run:
-    """One command under way: `over` is how it ended."""
+    """Running sudo command: `over` is how it ended."""
 
     def __init__(self, number: int, argv: tuple[str, ...], send: Callable[[wire.PassSignal], None]):
         self.number = number
@@ -48,12 +48,12 @@ class Run:
             self._send(wire.PassSignal(self.number, number))
 
     def end(self) -> None:
-        """Nobody waits for it any more."""
+        """End the command: its caller is gone."""
         self._send(wire.PassSignal(self.number, 0))
 
 
 class Sudo:
-    """Those of one sandbox. `record` writes to the journal. Owns `zygote`."""
+    """Sudo commands of one sandbox. `record` writes to the journal. Owns `zygote`."""
 
     def __init__(self, zygote: socket.socket | None, record: Record) -> None:
         self._zygote = zygote
@@ -93,7 +93,7 @@ class Sudo:
         return run
 
     async def ended(self, run: Run) -> int:
-        """Its exit code, as a shell says it, once it is over; cancelling ends it. Raises
+        """Return its exit code, as a shell says it, once it is over; cancelling ends it. Raises
         `Forbidden` with the reason when it was not begun."""
         try:
             over = await run.over

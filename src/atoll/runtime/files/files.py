@@ -55,7 +55,7 @@ class Files:
         self._watches = 0
 
     async def list(self, path: str, *, after: bytes | None = None, limit: int = MAX_PAGE) -> Page:
-        """One page of a directory, at most `limit` entries after the name `after`."""
+        """Return one page of a directory, at most `limit` entries after the name `after`."""
         more = () if after is None else ("--after", os.fsdecode(after))
         output = await self._run(
             *("list", "--limit", str(limit + 1), *more, "--", path), what=f"list {shown(path)!r}"
@@ -65,18 +65,18 @@ class Files:
         return Page(entries, name_of(records[limit - 1]) if len(records) > limit else None)
 
     async def stat(self, path: str) -> FileEntry:
-        """The entry itself: a link is not followed."""
+        """Return the entry itself: a link is not followed."""
         record = await self._run("stat", "--", path, what=f"look at {shown(path)!r}")
         return read_entry(record.rstrip(b"\n"), path=path)
 
     async def total(self, path: str) -> FileTotal:
-        """How much a tree, or a file, holds; nothing of it is read."""
+        """Return how much a tree, or a file, holds, without reading its contents."""
         said = await self._run("total", "--", path, what=f"add up {shown(path)!r}")
         files, size, stored = map(int, said.split())
         return FileTotal(files, size, stored)
 
     async def open(self, path: str) -> Content:
-        """A regular file for reading; the caller closes it."""
+        """Return a regular file for reading; the caller closes it."""
         return await open_content(self._spawner, path)
 
     async def write(
@@ -131,7 +131,7 @@ class Files:
 
     @contextlib.asynccontextmanager
     async def archive(self, path: str) -> AsyncIterator[Tool]:
-        """A tree as a pax archive: read until empty, then `finish`, which raises when
+        """Yield a tree as a pax archive: read until empty, then `finish`, which raises when
         something had to be left out. Read as slowly as wanted."""
         what = f"archive {shown(path)!r}"
         async with self._turns, start(self._spawner, "tar", "--", path, what=what) as tool:
@@ -164,7 +164,7 @@ class Files:
 
     @contextlib.asynccontextmanager
     async def watch(self, path: str, *, recursive: bool) -> AsyncIterator[AsyncIterator[Change]]:
-        """Changes beneath a directory from now on, until the context is left."""
+        """Yield the changes beneath a directory from now on, until the context is left."""
         if self._watches >= MAX_WATCHES:
             raise LimitReached(f"{MAX_WATCHES} watches are open on this sandbox: close one")
         options = ("-r",) if recursive else ()

@@ -21,7 +21,8 @@ class Pipe:
         return self._theirs
 
     def given(self) -> None:
-        """The other side has its duplicate: without ours, ends are seen. Idempotent."""
+        """Close our copy of the end that was handed over, so that its end of file is seen.
+        Idempotent."""
         if self._theirs >= 0:
             os.close(self._theirs)
             self._theirs = -1
@@ -34,7 +35,7 @@ class Pipe:
             self._ours = -1
 
     async def read(self, size: int = CHUNK_BYTES) -> bytes:
-        """What is there, at most `size`; empty at the end."""
+        """Return the available bytes, at most `size`; empty at the end."""
         loop = asyncio.get_running_loop()
         while True:
             try:
@@ -43,7 +44,7 @@ class Pipe:
                 await self._ready(loop.add_reader, loop.remove_reader)
 
     def read_now(self, size: int) -> bytes:
-        """What is there without waiting."""
+        """Return the available bytes without waiting."""
         try:
             return os.read(self._ours, size)
         except BlockingIOError:

@@ -35,7 +35,8 @@ class Tool:
         await self._stdin.write(data)
 
     async def finish(self) -> None:
-        """No more input; wait for its end. Raises what its exit code and complaint say."""
+        """Close the input and wait for the tool's end. Raises the error of its exit code and
+        complaint."""
         self._stdin.close()
         end = await self._process.wait()
         complaint = self._stderr.read_now(MAX_COMPLAINT_BYTES)
@@ -90,7 +91,7 @@ async def run(spawner: Spawner, *args: str, what: str) -> bytes:
 
 
 async def _end(process: Process) -> None:
-    """A tool that is not done yet is of no use any more."""
+    """Kill a tool that is not done yet."""
     try:
         async with asyncio.timeout(0):
             await process.wait()

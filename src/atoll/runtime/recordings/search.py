@@ -27,7 +27,7 @@ MAX_SHOWN = 300
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is looked for, and where: one terminal (`terminal_id`) or everywhere."""
+    """Search query: a pattern, in one terminal (`terminal_id`) or everywhere."""
 
     pattern: Pattern
     limit: int
@@ -35,7 +35,7 @@ class Wanted:
 
 
 async def search(wanted: Wanted, terminals: Terminals, recordings: Recordings) -> Matches:
-    """Every line that matches: terminals first, newest recording first after them."""
+    """Return every line that matches: terminals first, newest recording first after them."""
     found = Matches([], complete=True)
     try:
         async with asyncio.timeout(SEARCH_SECONDS):
@@ -89,7 +89,7 @@ async def _in_ring(pattern: Pattern, terminal: Terminal) -> AsyncIterator[Match]
 
 
 async def ring_lines(terminal: Terminal, since: int = 0) -> AsyncIterator[Line]:
-    """The lines of a terminal's ring from `since` on, as far as it still holds them."""
+    """Yield the lines of a terminal's ring from `since` on, as far as it still holds them."""
     scrollback = terminal.scrollback
     cut = scrollback.first_cut()
     begin = max(cut.offset, min(since, scrollback.ready))
@@ -134,7 +134,7 @@ async def _in_file(pattern: Pattern, recording: Recording, fd: int) -> AsyncIter
 
 
 def _told(fd: int) -> Iterator[str | tuple[float, Line]]:
-    """A recording's commands, and its lines with when each was finished."""
+    """Yield a recording's commands, and its lines with when each was finished."""
     lines, seconds = PlainLines(), 0.0
     with os.fdopen(os.dup(fd), "rb") as file:
         file.readline(asciicast.MAX_LINE_BYTES)
@@ -153,7 +153,7 @@ def _told(fd: int) -> Iterator[str | tuple[float, Line]]:
 
 
 def _shown(text: str, at: int, to: int) -> tuple[str, int, int]:
-    """A long line, cut to what stands around the find."""
+    """Return a long line, cut to what stands around the find."""
     if len(text) <= MAX_SHOWN:
         return text, at, to
     begin = max(0, min(at - MAX_SHOWN // 3, len(text) - MAX_SHOWN))

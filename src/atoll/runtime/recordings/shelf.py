@@ -49,7 +49,7 @@ class RecordingStore:
         return list(self._notes().values())
 
     def get(self, recording_id: str) -> Recording:
-        """One of them. Raises `NotFound`."""
+        """Return one recording. Raises `NotFound`."""
         found = self._notes().get(recording_id)
         if found is None:
             raise NotFound(f"there is no recording {recording_id[:80]} here; list them")
@@ -87,7 +87,7 @@ class RecordingStore:
         return note, fd
 
     def note(self, recording: Recording) -> None:
-        """What is to be known of a recording from now on; on disk as far as the disk allows."""
+        """Keep the record of a recording, on disk as far as the disk allows."""
         self._notes()[recording.recording_id] = recording
         fresh = self._folder / f"{recording.recording_id}.new"
         fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, _OWNER_ONLY)
@@ -96,7 +96,7 @@ class RecordingStore:
         fresh.replace(self._folder / f"{recording.recording_id}.json")
 
     def read(self, recording_id: str) -> int:
-        """A descriptor of the file; the caller closes it. Raises `NotFound`."""
+        """Return a descriptor of the file; the caller closes it. Raises `NotFound`."""
         self.get(recording_id)
         try:
             return os.open(self._cast(recording_id), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -122,7 +122,7 @@ class RecordingStore:
 
 
 def _read(path: Path) -> Recording | None:
-    """A note of an earlier runtime: what still ran then was cut off."""
+    """Return a note of an earlier runtime: what still ran then was cut off."""
     try:
         found = msgspec.json.decode(path.read_bytes(), type=Recording)
         size = path.with_suffix(".cast").stat().st_size

@@ -1,6 +1,6 @@
-"""One end of the control socket as packets: non-blocking, descriptors included.
+"""End of the control socket as packets: non-blocking, descriptors included.
 
-It knows sockets and the running loop, not what the packets mean: `spawners.init` does.
+This module knows sockets and the running loop. `spawners.init` knows what the packets mean.
 """
 
 import array
@@ -18,7 +18,7 @@ MAX_WAITING = 4096
 
 
 def receive(control: socket.socket) -> tuple[bytes, list[int]] | None:
-    """One packet and its descriptors (ours from now on), or None at the end.
+    """Return one packet and its descriptors (ours from now on), or None at the end.
 
     Raises BlockingIOError when there is none yet.
     """

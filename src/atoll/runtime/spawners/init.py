@@ -25,7 +25,7 @@ CLOSE_SECONDS = 10.0
 MAX_TAG = 2**32 - 1
 SIGKILL = 9
 KILLED = Exit(code=None, signal=SIGKILL)
-"""What became of every process when the sandbox ended under it."""
+"""Exit of every process when the sandbox ended under it."""
 
 UNKNOWN_PID = 0
 
@@ -41,16 +41,16 @@ class InitProcess:
 
     @property
     def pid(self) -> int:
-        """Its pid inside; 0 for one that ended before anybody could tell."""
+        """Process id inside; 0 for a process that ended before it was reported."""
         return self._pid
 
     @property
     def tag(self) -> int:
-        """Its name on the control socket."""
+        """Name of the process on the control socket."""
         return self._tag
 
     async def wait(self) -> Exit:
-        """Its end. A process that was alive when the sandbox ended counts as killed."""
+        """Wait for the end. A process that was alive when the sandbox ended counts as killed."""
         return await asyncio.shield(self._exit)
 
     async def signal(self, number: int, *, tree: bool = False) -> None:
@@ -60,7 +60,7 @@ class InitProcess:
             await self._spawner.signal(self._tag, number, tree=tree)
 
     def ended(self, end: Exit) -> None:
-        """The spawner's word that it is over; only the first counts."""
+        """Record the end that the spawner reports; only the first counts."""
         if not self._exit.done():
             self._exit.set_result(end)
 
@@ -141,7 +141,7 @@ class InitSpawner:
         return _exactly(1, fds)[0]
 
     def tool(self, *args: str) -> tuple[str, ...]:
-        """The argv of the init binary in a tree mode, working on the workspace."""
+        """Return the argv of the init binary in a tree mode, working on the workspace."""
         return (*self._program, "--root", self._root, *args)
 
     async def signal(self, tag: int, number: int, *, tree: bool) -> None:
@@ -277,7 +277,7 @@ class InitSpawner:
             process.ended(_exit(reply))
 
     def _unwanted(self, answer: Answer, fds: list[int]) -> None:
-        """Nobody waits for this any more: what it brought is closed or killed."""
+        """Close or kill what an answer brought that nobody waits for any more."""
         _close_all(fds)
         if isinstance(answer, InitProcess):
             with contextlib.suppress(ConnectionError):

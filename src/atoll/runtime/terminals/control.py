@@ -32,7 +32,7 @@ class Room(Protocol):
 
 
 class Control:
-    """One terminal's turn on the event loop. Call `close` when the terminal has ended.
+    """Control of one terminal on the event loop. Call `close` when the terminal has ended.
     `held_until` returns, for the time a driver left, how long its grace is held because the control
     plane is away; None while it is there."""
 
@@ -55,7 +55,7 @@ class Control:
         self._closed = False
 
     def state(self) -> ControlState:
-        """Who drives, who waits, who is here."""
+        """Return who drives, who waits and who is connected."""
         turn = self.turn
         return ControlState(
             driver=None if turn.driver is None else _member(turn.driver),
@@ -67,7 +67,7 @@ class Control:
         )
 
     def join(self, party: Party, *, take: bool = False) -> None:
-        """A client is attached; with `take` it wants control at once, as far as it may."""
+        """Add an attached client; with `take` it requests control at once, as far as it may."""
         now = self._loop.time()
         self._hold()
         self.turn.joined(party, now)
@@ -76,25 +76,25 @@ class Control:
         self._settle()
 
     def leave(self, client: str) -> None:
-        """A client is gone."""
+        """Remove a client."""
         self.turn.left(client, self._loop.time())
         self._settle()
 
     def resume(self) -> None:
-        """The control plane answers again."""
+        """Resume the graces: the control plane answers again."""
         self.turn.resume(self._loop.time())
         self._settle()
 
     def request(self, client: str) -> Refusal | None:
-        """`request_control`."""
+        """Handle `request_control`."""
         return self._done(self.turn.requested(client, self._loop.time()))
 
     def grant(self, client: str, to: str | None) -> Refusal | None:
-        """`grant_control`."""
+        """Handle `grant_control`."""
         return self._done(self.turn.granted(client, to, self._loop.time()))
 
     def revoke(self, client: str) -> Refusal | None:
-        """`revoke_control`."""
+        """Handle `revoke_control`."""
         return self._done(self.turn.revoked(client, self._loop.time()))
 
     def may_type(self, client: str, *, passes: bool = False) -> Refusal | None:
@@ -106,21 +106,21 @@ class Control:
         return refusal
 
     def typed(self, party: Party, count: int) -> None:
-        """So many bytes of this client's went to the program."""
+        """Count bytes of this client that went to the program."""
         self._audit.typed(party, count)
 
     def agent_takes(self, name: str) -> None:
-        """The agent inside works, until `agent_yields`."""
+        """Give control to the working agent inside, until `agent_yields`."""
         self.turn.agent_took(name)
         self._settle()
 
     def agent_yields(self) -> None:
-        """The agent inside is done, paused or gone."""
+        """Take control back: the agent inside is done, paused or gone."""
         self.turn.agent_yielded()
         self._settle()
 
     def close(self) -> None:
-        """The terminal has ended: no more time passes, and everything is written down."""
+        """Stop the clock as the terminal has ended, and write everything down."""
         self._closed = True
         self._audit.close()
         self._alarm.cancel()

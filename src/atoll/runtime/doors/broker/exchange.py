@@ -1,8 +1,8 @@
-"""One request on its way out and its answer on the way in, byte by byte.
+"""Request on its way out and its answer on the way in, byte by byte.
 
-Decides nothing: it got a passage, and lets `domain.broker.answer` judge what comes plan. Nothing is
-gathered but the head, so streams pass as they come; each side is paused while the other is
-slow, and whoever goes takes the other along.
+The exchange decides nothing. It got a route, and lets `domain.broker.answer` judge the answer.
+Nothing is gathered but the head, so streams pass as they come. Each side is paused while the other
+is slow. When one side leaves, the other is closed.
 """
 
 from typing import Protocol
@@ -28,17 +28,17 @@ class Client(Protocol):
     """The side that asked."""
 
     def reply(self, refusal: Refusal) -> None:
-        """A whole answer of the door's own."""
+        """Send a whole answer of the door's own."""
 
     def reply_head(self, head: bytes, *, raw: bool) -> bytes:
-        """An answer's head as this connection needs it, to be sent with `reply_data`; `raw`
+        """Return an answer's head as this connection needs it, to be sent with `reply_data`; `raw`
         hands the connection over to both sides' bytes."""
 
     def reply_data(self, data: bytes) -> None:
         """Framed bytes of a body, or raw ones."""
 
     def reply_end(self, *, close: bool) -> None:
-        """The answer is whole."""
+        """End the answer."""
 
     def drop(self) -> None:
         """Cut the connection: the answer is not whole, and nothing else can say so."""
@@ -48,13 +48,13 @@ class Client(Protocol):
 
 
 class Owner(Protocol):
-    """Who started it, and is told of bytes and its end."""
+    """Starter of an exchange, which receives byte counts and its end."""
 
     def took(self, count: int) -> bool:
         """Count bytes; False when there may be no more."""
 
     def over(self, exchange: "Exchange") -> None:
-        """It ended: the connection, if any, may be used again when `usable`."""
+        """Finish an exchange: its connection, if any, may be used again when `usable`."""
 
 
 class Exchange:
@@ -90,7 +90,7 @@ class Exchange:
 
     @property
     def answered(self) -> bool:
-        """Whether the upstream's answer has begun, and may be passed in."""
+        """True when the upstream's answer has begun, and may be passed in."""
         return self._answered
 
     # The client's side.
@@ -108,7 +108,7 @@ class Exchange:
         self._waiting = 0
 
     def body(self, data: bytes) -> None:
-        """A piece of the request's body, out of its chunks."""
+        """Pass a piece of the request's body on, out of its chunks."""
         self.call.bytes_in += len(data)
         if self._over:
             return
@@ -124,13 +124,13 @@ class Exchange:
         self._pass(gate.feed(data) if gate else data)
 
     def asked(self) -> None:
-        """That is all of the request for now: what came goes on, in one piece."""
+        """Send what has come of the request for now, in one piece."""
         if self.outbound is not None and self._pending and not self._over:
             pending, self._pending = self._pending, []
             self.outbound.send(b"".join(pending))
 
     def body_end(self) -> None:
-        """The request is whole."""
+        """End the request."""
         self._asked_all = True
         if self._over:
             return
@@ -151,7 +151,7 @@ class Exchange:
             self._send(judged if self._request.length is not None else _chunk(judged))
 
     def raw(self, data: bytes) -> None:
-        """Bytes of a protocol both sides went over to."""
+        """Pass bytes of a protocol both sides switched to."""
         self.call.bytes_in += len(data)
         if not self._owner.took(len(data)):
             self.cut("bytes_used_up")
@@ -159,12 +159,12 @@ class Exchange:
             self.outbound.send(data)
 
     def answer_hold(self, paused: bool) -> None:
-        """The client reads slower than the answer comes."""
+        """Pause or resume the answer: the client reads slower than it comes."""
         if self.outbound is not None:
             self.outbound.pause(paused)
 
     def gone(self) -> None:
-        """The client went: nobody waits for the answer."""
+        """End the exchange of a client that is gone."""
         if not self._over:
             self._finish("passed" if self._raw else "client_gone", reuse=False)
 
@@ -188,7 +188,7 @@ class Exchange:
             self._flush()
 
     def answer_body(self, data: bytes) -> None:
-        """A piece of the answer's body."""
+        """Pass a piece of the answer's body on."""
         self.call.bytes_out += len(data)
         if self._over:
             return
@@ -201,12 +201,12 @@ class Exchange:
         self._mask(data)
 
     def answer_pause(self) -> None:
-        """That is all for now: what came goes on, in one piece."""
+        """Send what has come of the answer for now, in one piece."""
         self._gathering = False
         self._flush()
 
     def answer_raw(self, data: bytes) -> None:
-        """Bytes of a protocol both sides went over to."""
+        """Pass bytes of a protocol both sides switched to."""
         if self._over:
             return
         self.call.bytes_out += len(data)
@@ -215,7 +215,7 @@ class Exchange:
             self.cut("bytes_used_up")
 
     def answer_end(self) -> None:
-        """The answer is whole."""
+        """End the answer."""
         if self._over:
             return
         self._gathering = True
@@ -230,7 +230,7 @@ class Exchange:
         self._client.reply_end(close=self._close)
 
     def answer_lost(self, why: str) -> None:
-        """The upstream went before its answer was whole."""
+        """Fail or cut: the upstream went before its answer was whole."""
         if self._over:
             return
         if not self._answered:
@@ -240,7 +240,7 @@ class Exchange:
             self.cut("cut_short")
 
     def asking_paused(self, paused: bool) -> None:
-        """The upstream reads slower than the request comes."""
+        """Pause or resume the request: the upstream reads slower than it comes."""
         self._client.hold(paused)
 
     # Its end.
@@ -300,7 +300,7 @@ class Exchange:
         self._flow.feed(data)
 
     def _show(self, data: bytes) -> None:
-        """Bytes of an answer that may be seen; alone they go on at once."""
+        """Show bytes of an answer; outside a batch they are sent at once."""
         self._out.append(data)
         if not self._gathering:
             self._flush()

@@ -1,4 +1,4 @@
-"""One call at the egress door: the request is read, judged, and forwarded or refused.
+"""Call at the egress door: the request is read, judged, and forwarded or refused.
 
 Only heads, TLS hellos and body lengths are parsed. `Egress` decides. The outgoing head is written
 anew from the parsed values and is never the caller's own.

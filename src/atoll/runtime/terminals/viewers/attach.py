@@ -49,9 +49,9 @@ TURNS_PER_SECOND = 10
 
 @dataclass(frozen=True, slots=True)
 class AttachRequest:
-    """One attach. `since` is the first byte wanted, `wish` the size (None: none is wished), and
-    `expires` when this client must go, in seconds since 1970; `marks` that it wants them pushed,
-    and `heartbeat` that it wants to see that the connection is alive."""
+    """Request to attach. `since` is the first byte wanted, `wish` the size (None: any), and
+    `expires` when this client must leave, in seconds since 1970. `marks` asks for pushed marks, and
+    `heartbeat` for signs that the connection is alive."""
 
     principal: str
     name: str
@@ -66,7 +66,7 @@ class AttachRequest:
 
 
 class AttachSession:
-    """One connection from its start message to its close."""
+    """Session of one connection, from its start message to its close."""
 
     def __init__(self, terminal: Terminal, viewer: Viewer, activity: Activity) -> None:
         self._terminal = terminal
@@ -165,7 +165,7 @@ class AttachSession:
         await self._link.close(CLOSE_EXPIRED, "expired")
 
     def _receive(self, opcode: Opcode, data: bytes) -> None:
-        """One message of the client's."""
+        """Handle one message of the client's."""
         try:
             if opcode is Opcode.BINARY:
                 self._typed(data)
@@ -198,7 +198,7 @@ class AttachSession:
             self._viewer.notify(Refused(refusal.code, refusal.message))
 
     def _do(self, said: ClientMessage) -> Refusal | None:
-        """What a message asks for; why not, when it is refused."""
+        """Perform the request of a message; returns why not when it is refused."""
         viewer = self._viewer
         if not self._terminal.is_newest(viewer):
             return Refusal("superseded", "this client is here by a newer connection")

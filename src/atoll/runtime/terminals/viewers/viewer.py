@@ -1,9 +1,9 @@
-"""One connection that watches a terminal: a cursor, and a pump that sends from the ring.
+"""Connection that watches a terminal: a cursor, and a pump that sends from the ring.
 
-There is no queue of output, and one way to send it: `_pump` sends what there is for as long as
-the connection is roomy. It is called by whatever may change the answer (new output, a notice,
-room, a time), so a connection that keeps up has an echo as soon as it was read, and one that
-does not costs nothing until it has room. What it misses falls off the ring, and it is told so.
+There is no queue of output, and one way to send it: `_pump` sends what there is for as long as the
+connection is roomy. New output, a notice, room and a deadline each call it. So a connection that
+keeps up has an echo as soon as it was read, and a slow one costs nothing until it has room. Output
+it misses falls off the ring, and the viewer is notified.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ CLOSE_SANDBOX_ENDED = 4410
 
 
 class Source(Protocol):
-    """What a viewer needs to know of its terminal."""
+    """Source of a viewer's output: what it needs to know of its terminal."""
 
     @property
     def scrollback(self) -> Scrollback:
@@ -68,7 +68,7 @@ class Source(Protocol):
         ...
 
     def resynced(self, viewer: "Viewer") -> None:
-        """The viewer skipped to its cursor."""
+        """Report that the viewer skipped to its cursor."""
         ...
 
 
@@ -123,18 +123,18 @@ class Viewer:
             self._alarm.set(self._flush_at)
 
     def typed(self) -> None:
-        """The person here waits for an echo: what comes next is not gathered."""
+        """Send the next output at once: the person here waits for an echo."""
         self._flush_at = 0.0
 
     def input_taken(self, count: int) -> None:
-        """So many more bytes from here went to the program, or were refused."""
+        """Count bytes from here that went to the program, or were refused."""
         self._input_taken += count
         if self._input_taken - self._input_reported >= INPUT_REPORT_BYTES:
             self._input_reported = self._input_taken
             self.notify(InputTaken(self._input_taken))
 
     def leave(self) -> None:
-        """The connection is over."""
+        """End the connection."""
         self._alarm.cancel()
 
     def pump(self) -> None:
@@ -167,7 +167,7 @@ class Viewer:
                 return
 
     def _send_next(self) -> bool:
-        """A frame of output, then the marks there are by then, and so on in turn."""
+        """Send a frame of output, then the marks there are by then, and so on in turn."""
         if self._marks_next and self._send_mark():
             return True
         sent = self._send_output()
@@ -187,7 +187,7 @@ class Viewer:
         return True
 
     def _send_mark(self) -> bool:
-        """Marks have a cursor, too: a stuck connection finds the newest ones later."""
+        """Send a mark. Marks have a cursor, too: a stuck connection finds the newest ones later."""
         marks = self._source.marks.since(self.marked) if self.marked is not None else ()
         if not marks:
             return False
