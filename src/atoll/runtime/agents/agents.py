@@ -210,8 +210,8 @@ class Agents:
         return session
 
     def _find(self, name: str) -> Agent:
-        """Return the agent called so. A sandbox has one version of an agent mounted, whichever its
-        reference named."""
+        """Return the agent called `name`. A sandbox mounts one version of an agent, whichever version
+        its reference named."""
         wanted = name.partition("@")[0]
         for agent in self._known:
             if agent.name == wanted:
@@ -314,7 +314,7 @@ def _otherwise(agent: Agent, order: AgentOrder) -> Otherwise:
 
 
 def _machine_otherwise(machine: Machine, order: AgentOrder) -> Otherwise:
-    """Return the same for a machine: one that can go on by a name names its conversation, too."""
+    """Return the same for a machine: one that can resume by a name names its conversation, too."""
     if machine.conversation_argv is None:
         return Otherwise.NEVER
     return Otherwise.LAST if order.resume else Otherwise.AFRESH

@@ -22,7 +22,7 @@ log = logging.getLogger("atoll.runtime")
 
 
 def make_conversation(protocol: str, terms: Terms) -> Conversation:
-    """Return the conversation of a protocol. Raises `Invalid` for one nobody speaks."""
+    """Return the conversation of a protocol. Raises `Invalid` for an unknown one."""
     maker = CONVERSATIONS.get(protocol)
     if maker is None:
         raise Invalid(f"no machine mode is called {protocol!r}", field="mode")

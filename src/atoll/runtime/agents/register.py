@@ -1,6 +1,6 @@
-"""The register: tells the journal which agents run here, so that a start can open them again.
+"""Register of running agents in the journal, so that a start can open them again.
 
-What ends with the whole sandbox is not written down as ended: that is what goes on later.
+Agents that end with the whole sandbox are not recorded as ended: they are resumed later.
 """
 
 import logging

@@ -76,7 +76,7 @@ class Screen:
         self.put(Draft("ended", Kind.STATUS, State.DONE, title="The terminal ended", text=words))
 
     def _mark(self) -> None:
-        """Add the cards of commands that began or ended. What a command prints is told as lines
+        """Add the cards of commands that began or ended. What a command prints is shown as lines
         before or after its card, like the rest of the screen: chunks do not end where commands
         do."""
         for mark in self._terminal.marks.since(self._marked):

@@ -216,7 +216,7 @@ class AgentSession:
             self._supposed("asked")
 
     async def interrupt(self) -> None:
-        """Break off its turn; the lock opens, whatever tells of the turn later."""
+        """Interrupt its turn; the lock opens, whatever reports of the turn come later."""
         self._alive()
         if self.lock.state is AgentState.PAUSED:
             raise Conflict(REASONS[Locked.PAUSED], code=Locked.PAUSED)

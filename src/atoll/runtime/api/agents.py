@@ -144,7 +144,7 @@ def _gaps(seconds: list[float] | None) -> Gaps:
 
 
 def _conversation(body: OpenAgentBody) -> str | None:
-    """Return the conversation it is to go on with. It becomes a word of the agent's argv."""
+    """Return the conversation to resume. It becomes an argument of the agent."""
     if body.conversation is None or is_conversation(body.conversation):
         return body.conversation
     raise Invalid(

@@ -97,7 +97,7 @@ def _role(request: web.Request) -> Role:
 
 
 def _wish(request: web.Request) -> Size | None:
-    """Return the size it would like; none with `keep_size`, as a phone asks that takes a look."""
+    """Return the requested size; none with `keep_size`, as a phone asks that only looks."""
     cols, rows = query_integer(request, "cols", 0), query_integer(request, "rows", 0)
     if query_flag(request, "keep_size") or not (cols and rows):
         return None

@@ -27,7 +27,7 @@ class Exit:
 
     @property
     def guarded(self) -> bool:
-        """True when there is anything to look for that would be refused."""
+        """True when a secret in the transfer would be refused."""
         return bool(self._lexicon) and not self._allowed
 
     @property
@@ -36,7 +36,7 @@ class Exit:
         return self._lexicon.longest
 
     def anew(self) -> "Exit":
-        """Return the same way out, for the same bytes once more."""
+        """Return a fresh transfer, for the same bytes once more."""
         return Exit(self._parts, self._request)
 
     def judge(self, data: bytes) -> None:
@@ -52,10 +52,10 @@ class Exit:
     def pass_on(self, data: bytes) -> None:
         """Look at bytes while they go. Raises `ConnectionResetError`: a cut says it best."""
         if self._finds(data) and not self._allowed:
-            raise ConnectionResetError("a secret stood in what was being sent")
+            raise ConnectionResetError("a secret was in what was being sent")
 
     def _finds(self, data: bytes) -> bool:
-        """Report whether there is one, told to the journal the first time."""
+        """Report whether there is one, recorded in the journal the first time."""
         before = self._detector.found
         if self._detector.feed(data) and not before:
             kind = "secret.exported" if self._allowed else "secret.withheld"

@@ -91,7 +91,7 @@ class FileRoutes:
         return answer(await self._parts.files.move(source, target, overwrite=body.overwrite))
 
     async def archive(self, request: web.Request) -> web.StreamResponse:
-        """Return a tree as a tar. One that could not be whole is cut off, never ended well."""
+        """Send a tree as a tar. An incomplete tar is cut off, never ended well."""
         exit_ = Exit(self._parts, request)
         async with self._parts.files.archive(_path(request)) as tool:
             first = await _beginning(tool, exit_)
@@ -110,7 +110,7 @@ class FileRoutes:
             return response
 
     async def extract(self, request: web.Request) -> web.Response:
-        """Return a tar into a tree."""
+        """Extract a tar into a tree."""
         chunks = request.content.iter_chunked(CHUNK_BYTES)
         return answer(await self._parts.files.extract(_path(request), chunks))
 
@@ -244,8 +244,8 @@ def _span(request: web.Request, size: int) -> tuple[int, int, bool]:
 
 
 async def _collect(changes: AsyncIterator[Change], waiting: "asyncio.Queue[Change | None]") -> None:
-    """Bounded: a client that reads slower than things happen slows the tool, and the kernel's
-    own queue then overflows, which is told as such."""
+    """Queue changes. The queue is bounded: a slow client slows the tool, and the kernel's own queue
+    then overflows, which is reported as such."""
     async for change in changes:
         await waiting.put(change)
     await waiting.put(None)

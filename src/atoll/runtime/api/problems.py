@@ -53,7 +53,7 @@ def respond(status: int, code: str, detail: str, field: str | None = None) -> we
 
 
 def from_error(error: AtollError) -> web.Response:
-    """Return the answer that says what `error` says."""
+    """Return the problem document of `error`."""
     return respond(status_of(error), error.code, error.message, error.field)
 
 

@@ -100,7 +100,7 @@ def check_cwd(cwd: str) -> str:
 
 
 def check_prompt(words: str) -> str:
-    """Return a prompt that says something."""
+    """Return a prompt that is not blank."""
     if not words.strip() or len(words) > MAX_PROMPT or "\0" in words:
         raise Invalid(f"a prompt is 1 to {MAX_PROMPT} characters without NUL", field="prompt")
     return words

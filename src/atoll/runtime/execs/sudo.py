@@ -24,7 +24,7 @@ NOT_AWAITED = 137
 
 MAX_A_MINUTE = 120
 MAX_SIGNALS = 30
-"""Of one command; what a person presses beyond that is not passed on, but for the last word."""
+"""Signals to one command; further ones are dropped, except the last."""
 
 _MAX_BYTES = 64 * 1024
 
@@ -66,7 +66,7 @@ class Sudo:
             asyncio.get_running_loop().add_reader(zygote, self._read)
 
     def close(self) -> None:
-        """Hear no more; whoever waits is told."""
+        """Receive no more, and wake the waiters."""
         if self._zygote is not None:
             asyncio.get_running_loop().remove_reader(self._zygote)
             self._zygote.close()
@@ -100,7 +100,7 @@ class Sudo:
         except asyncio.CancelledError:
             with contextlib.suppress(AtollError):
                 run.end()
-            gone = {"exit": NOT_AWAITED, "why": "whoever asked went away, so it was ended"}
+            gone = {"exit": NOT_AWAITED, "why": "its caller is gone, so it was ended"}
             self._record("safety.sudo", {"argv": [*run.argv], **gone})
             raise
         finally:
@@ -117,7 +117,7 @@ class Sudo:
         try:
             self._zygote.send(wire.encode(message))
         except OSError as err:
-            raise Unavailable(f"the zygote does not hear: {err}") from err
+            raise Unavailable(f"the zygote does not answer: {err}") from err
 
     def _read(self) -> None:
         if self._zygote is None:

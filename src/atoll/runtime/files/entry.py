@@ -50,7 +50,7 @@ def name_of(record: bytes) -> bytes:
 
 
 def unspell(word: str) -> bytes:
-    """Return a name from a word of a record."""
+    """Return the name in a field of a record."""
     return b"" if word == "-" else base64.b64decode(word, validate=True)
 
 

@@ -153,7 +153,7 @@ def _told(fd: int) -> Iterator[str | tuple[float, Line]]:
 
 
 def _shown(text: str, at: int, to: int) -> tuple[str, int, int]:
-    """Return a long line, cut to what stands around the find."""
+    """Return a long line, cut to the text around the match."""
     if len(text) <= MAX_SHOWN:
         return text, at, to
     begin = max(0, min(at - MAX_SHOWN // 3, len(text) - MAX_SHOWN))

@@ -65,7 +65,7 @@ class Control:
 
     @property
     def open(self) -> bool:
-        """Return whether the other side still stands."""
+        """Report whether the other side is still open."""
         return self._open
 
     def send(self, packet: bytes, fds: tuple[int, ...] = ()) -> None:
@@ -80,7 +80,7 @@ class Control:
         self._loop.add_writer(self._socket.fileno(), self._writable)
 
     def finish(self) -> None:
-        """Tell the other side that no more comes; it ends everything and closes its side."""
+        """Signal the end to the other side, which ends everything and closes its side."""
         if self._open:
             self._socket.shutdown(socket.SHUT_WR)
 
@@ -108,7 +108,7 @@ class Control:
                 if not self._sent(*self._waiting[0]):
                     return
             except ConnectionError:
-                # The reader sees the end, too, and tells everyone.
+                # The reader sees the end, too, and reports it.
                 self._drop_waiting()
                 break
             _close_all(self._waiting.popleft()[1])

@@ -55,7 +55,7 @@ class InitProcess:
 
     async def signal(self, number: int, *, tree: bool = False) -> None:
         """Signal its group (on a terminal: the group in the foreground), or with `tree` all
-        its descendants, also after it ended itself. Whoever is gone is no error."""
+        its descendants, also after it ended itself. A process that is gone is no error."""
         if tree or not self._exit.done():
             await self._spawner.signal(self._tag, number, tree=tree)
 
@@ -256,7 +256,7 @@ class InitSpawner:
             case wire.Done():
                 self._signalled(reply)
             case wire.Ready():
-                # Read by whoever started init; a second one is not ours to keep.
+                # The starter of init read it; a second one is not ours to keep.
                 _close_all(fds)
 
     def _answered(self, tag: int, answer: Answer, fds: list[int]) -> None:

@@ -1,7 +1,7 @@
-"""Control of one terminal, performed: `domain.terminal.turn` decides, this tells and remembers.
+"""Control of one terminal: performs what `domain.terminal.turn` decides.
 
-It keeps the turn's time, announces every change to whoever watches and writes it down. Bytes,
-sizes and backlog are the terminal's.
+It keeps the turn's time, announces every change to viewers and writes it down. Bytes, sizes and
+backlog are the terminal's.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ class Room(Protocol):
     """The terminal this is about."""
 
     def tell(self, message: ServerMessage) -> None:
-        """Tell everybody who watches."""
+        """Report to every viewer."""
         ...
 
     def driven(self, client: str | None) -> None:

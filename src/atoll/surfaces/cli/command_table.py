@@ -112,7 +112,7 @@ class Commands(click.Group):
 )
 @click.version_option(package_name="atoll", prog_name="atoll")
 def atoll() -> None:
-    """Every coding agent its own sandbox, every person a seat at its terminal."""
+    """Give every coding agent its own sandbox, and every person access to its terminal."""
 
 
 def run(arguments: list[str], environ: Mapping[str, str], host: "Callable[[], Host]") -> int:

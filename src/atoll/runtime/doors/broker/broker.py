@@ -138,7 +138,7 @@ class Broker:
             self._connections.put_back(exchange.outbound)
 
     def _begin(self, request: BrokerRequest, client: Inbound) -> Exchange | Refusal:
-        """Return every step up to dialling, in one breath."""
+        """Perform every step up to dialling, without waiting."""
         call = BrokerCall(request.shape.method)
         route = self._routes.find(request, used=self._used, call=call)
         refusal = route if isinstance(route, Refusal) else self._admit(route, call)

@@ -201,8 +201,8 @@ class Inbound(asyncio.Protocol):
 
     @property
     def left(self) -> bool:
-        """True when the client hung up while nothing is read from it, so that nobody was
-        told."""
+        """True when the client hung up while nothing is read from it, so that no event
+        reported it."""
         if not self._paused or self._transport is None or self._transport.is_closing():
             return False
         poll = select.poll()

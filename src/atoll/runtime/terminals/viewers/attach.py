@@ -44,7 +44,7 @@ HEARTBEAT_SECONDS = 5.0
 MISSED_PONGS = 2
 MAX_VIEWERS = 64
 TURNS_PER_SECOND = 10
-"""Frames about control one connection may send: each may be told to every viewer."""
+"""Frames about control one connection may send: each may be reported to every viewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class AttachSession:
             self._viewer.leave()
 
     async def _begin(self, attach_request: AttachRequest) -> None:
-        """Decide where this client's bytes begin, seat it, and say so."""
+        """Decide where this client's bytes begin, add it as a viewer, and say so."""
         since = attach_request.since
         viewer, scrollback = self._viewer, self._terminal.scrollback
         preamble, lost = b"", None

@@ -55,7 +55,7 @@ class Source(Protocol):
 
     @property
     def marks(self) -> MarkLog:
-        """The commands its shell told of."""
+        """The commands its shell reported."""
         ...
 
     @property

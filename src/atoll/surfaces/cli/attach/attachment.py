@@ -1,4 +1,4 @@
-"""One client's side of the attach contract, as a pure state machine.
+"""Client's side of the attach contract, as a pure state machine.
 
 Frames go in, instructions come out (`docs/program/runtime-contract.md`, Attach). It knows which
 byte comes next, so that a new connection goes on exactly where the last one broke.
@@ -55,8 +55,7 @@ class Turned:
 
 @dataclass(frozen=True, slots=True)
 class InputDenied:
-    """What was typed did not reach the program; `reason` is the server's word for why, and
-    `message` its sentence."""
+    """Refusal of typed input; `reason` is the server's code, and `message` its sentence."""
 
     reason: str
     message: str
@@ -94,9 +93,9 @@ class Attachment:
     def __init__(
         self, client: str, *, fresh: bool, read_only: bool = False, take: bool = False
     ) -> None:
-        """`client` stays the same over reconnects. `fresh` means nothing was ever on this
-        terminal, so that there is nothing to draw anew. `take` wants control at once, on the
-        first connection only: coming back must not take it from anybody."""
+        """Start a state for `client`, which stays the same over reconnects. `fresh` means nothing
+        was ever on this terminal, so that there is nothing to draw anew. `take` wants control at
+        once, on the first connection only: a reconnect must not take it from anybody."""
         self.client = client
         self._read_only = read_only
         self._take = take
@@ -107,7 +106,7 @@ class Attachment:
         self._ack_every = ACK_EVERY_BYTES
 
     def query(self, cols: int, rows: int) -> tuple[tuple[str, str], ...]:
-        """The query of the next connection."""
+        """Return the query of the next connection."""
         since = () if self._next is None else (("since", str(self._next)),)
         size = (("cols", str(cols)), ("rows", str(rows)))
         only = (("read_only", "true"),) if self._read_only else ()
@@ -115,14 +114,14 @@ class Attachment:
         return (("client", self.client), ("heartbeat", "true"), *size, *since, *only, *take)
 
     def on_bytes(self, data: bytes) -> list[Instruction]:
-        """A binary frame: output, counted from where we are."""
+        """Handle a binary frame: output, counted from the current offset."""
         if self._next is None:
             raise Failed("the server sent output before saying where it starts")
         self._next += len(data)
         return [Write(data, counted=True)]
 
     def on_text(self, text: str) -> list[Instruction]:
-        """A text frame. Kinds of a later version are passed over. Raises `Failed`."""
+        """Handle a text frame. Kinds of a later version are skipped. Raises `Failed`."""
         try:
             frame = answer(json.loads(text))
         except ValueError as problem:
@@ -169,12 +168,12 @@ class Attachment:
         return [*out, Write(rest, counted=False)] if rest else out
 
     def shown(self, count: int) -> list[Instruction]:
-        """`count` bytes have reached the screen; acknowledges every half window."""
+        """Record that `count` bytes have reached the screen; acknowledges every half window."""
         self._shown += count
         return self.settle() if self._shown - self._acked >= self._ack_every // 2 else []
 
     def settle(self) -> list[Instruction]:
-        """Nothing has come for a moment: acknowledge what is on the screen."""
+        """Acknowledge what is on the screen: nothing has come for a moment."""
         if self._shown == self._acked:
             return []
         self._acked = self._shown

@@ -1,4 +1,4 @@
-"""One WebSocket to one terminal, from handshake to close. `session` reconnects."""
+"""WebSocket to one terminal, from handshake to close. `session` reconnects."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -21,7 +21,7 @@ SEND_BYTES = 32 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Which terminal of which sandbox; `name` is what the person calls the sandbox."""
+    """Terminal to attach to; `name` is what the person calls the sandbox."""
 
     sandbox_id: str
     terminal_id: str
@@ -48,7 +48,7 @@ class Connection:
         self._socket = socket
 
     async def receive(self) -> Frame:
-        """The next frame, or how it ended."""
+        """Return the next frame, or how it ended."""
         try:
             message = await self._socket.receive(timeout=SILENCE_SECONDS)
         except (TimeoutError, aiohttp.ClientError, OSError):
@@ -88,7 +88,7 @@ async def connect(
 
 @asynccontextmanager
 async def opened(locate: Callable[[], Server], path: str) -> AsyncIterator[Connection | Closed]:
-    """The same for any of the API's WebSockets."""
+    """Open any of the API's WebSockets the same way."""
     server = locate()
     scheme, _, rest = server.url.partition("://")
     url = f"{'wss' if scheme == 'https' else 'ws'}://{rest}{path}"

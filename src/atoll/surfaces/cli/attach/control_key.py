@@ -10,10 +10,10 @@ DEFAULT = "ctrl-]"
 
 
 class ControlKey:
-    """One key. `spelled` is `ctrl-]`, another key, or `none`."""
+    """Key that requests or releases control. `spelled` is `ctrl-]`, another key, or `none`."""
 
     def __init__(self, spelled: str = DEFAULT) -> None:
-        """Raises `Invalid` for what is no key."""
+        """Read a key. Raises `Invalid` for an unknown key."""
         self.spelled = spelled
         self._pattern = None if spelled == "none" else key_pattern(spelled)
 

@@ -30,7 +30,7 @@ class DetachKeys:
     back until the next key decides."""
 
     def __init__(self, spelled: str = DEFAULT) -> None:
-        """`spelled` is `ctrl-\\`, `ctrl-p,ctrl-q`, `ctrl-a,d` or `none`. Raises `Invalid`."""
+        """Read `ctrl-\`, `ctrl-p,ctrl-q`, `ctrl-a,d` or `none`. Raises `Invalid`."""
         self.spelled = spelled
         self._keys = () if spelled == "none" else tuple(key_pattern(k) for k in spelled.split(","))
         if len(self._keys) > MAX_KEYS:
@@ -90,7 +90,7 @@ class DetachKeys:
 
 
 def key_pattern(spelled: str) -> re.Pattern[bytes]:
-    """One key, in every encoding a keyboard may use. Raises `Invalid`."""
+    """Return a pattern of a key in every encoding a keyboard may use. Raises `Invalid`."""
     name = spelled.strip().lower()
     control = name.startswith(("ctrl-", "^")) and name != "^"
     letter = name.removeprefix("ctrl-").removeprefix("^") if control else spelled.strip()

@@ -19,7 +19,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """It cannot go on, and trying again would not help; `exit_code` as in `exits`."""
+    """Lost connection that a retry would not restore; `exit_code` as in `exits`."""
 
     message: str
     exit_code: int
@@ -27,7 +27,7 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Signalled:
-    """This process was told to end."""
+    """End by a signal to this process."""
 
     number: int
 

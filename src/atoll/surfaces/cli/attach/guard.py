@@ -11,17 +11,17 @@ from atoll.wire.terminal.parser import Control, Function, Parser, Piece, String,
 
 
 class ScreenGuard:
-    """One stream on its way to a terminal."""
+    """Filter of one stream on its way to a terminal."""
 
     def __init__(self, *, clipboard: bool = False, questions: bool = True) -> None:
-        """With `clipboard` programs may set the clipboard, never read it. Without `questions` the
-        terminal is asked nothing, since nobody waits for its answers."""
+        """Filter a stream. With `clipboard` programs may set the clipboard, never read it. Without
+        `questions` the terminal is asked nothing, since nobody waits for its answers."""
         self._clipboard = clipboard
         self._questions = questions
         self._parser = Parser(harmless.PASSED)
 
     def feed(self, data: bytes) -> bytes:
-        """The bytes to show now."""
+        """Return the bytes to show now."""
         return b"".join(map(self._shown, self._parser.feed(data)))
 
     def _shown(self, piece: Piece) -> bytes:
@@ -41,8 +41,8 @@ class ScreenGuard:
 
 
 class Guarded:
-    """One of our streams as a command writes what came from a sandbox: guarded where it is a
-    terminal, and byte for byte where it is a pipe or a file."""
+    """Standard stream for output from a sandbox: guarded where it is a terminal, and byte for byte
+    where it is a pipe or a file."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream

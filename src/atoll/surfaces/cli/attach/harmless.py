@@ -1,4 +1,4 @@
-"""What terminal output may do at a person's own terminal: a list of what is known to be harmless.
+"""Allowlist of terminal output that is known to be harmless at a person's own terminal.
 
 Pure. Each function spells a sequence again, or returns nothing for one that is not on the list.
 Not on it: the clipboard, files, images by name, keys, printers, notifications, resizing, and
@@ -63,7 +63,7 @@ _ST = b"\x1b\\"
 
 @lru_cache(maxsize=1024)
 def function(sequence: Function, *, questions: bool) -> bytes:
-    """An escape or control sequence."""
+    """Return an escape or control sequence spelled again."""
     told = sequence.parameters + sequence.middle + sequence.final
     if not sequence.kind:
         return b"\x1b" + told if _PLAIN.fullmatch(told) else b""
@@ -73,7 +73,7 @@ def function(sequence: Function, *, questions: bool) -> bytes:
 
 
 def command(body: bytes, *, questions: bool, clipboard: bool) -> bytes:
-    """An operating system command."""
+    """Return an operating system command spelled again."""
     number, _, text = body.partition(b";")
     number = number.lstrip(b"0") or number[:1]
     body = number + body[len(body) - len(text) - 1 :] if text else number
@@ -98,7 +98,7 @@ def command(body: bytes, *, questions: bool, clipboard: bool) -> bytes:
 
 
 def device_string(body: bytes, *, questions: bool) -> bytes:
-    """A device control string: a question, a synchronized update, or a sixel picture."""
+    """Return a device control string: a query, a synchronized update, or a sixel picture."""
     found = device(body)
     if found is None:
         return b""
@@ -120,7 +120,7 @@ def _modes(told: bytes) -> bytes:
 
 
 def _link(body: bytes) -> bytes:
-    """A link to the web or to an address of mail; another one only ends the one before."""
+    """Return a link to the web or to a mail address; another one only ends the link before."""
     found = _LINK.fullmatch(body)
     if found is None or not found[2]:
         return b"8;;"
@@ -129,7 +129,7 @@ def _link(body: bytes) -> bytes:
 
 
 def _mark(body: bytes) -> bytes:
-    """Where a prompt or a command begins and ends, without what the command was."""
+    """Return a mark of where a prompt or a command begins and ends, without the command."""
     found = _MARK.fullmatch(body)
     if found is None:
         return b""

@@ -13,7 +13,7 @@ wait behind it for ever."""
 
 
 class Outgoing:
-    """One seat's input. `lost` counts bytes that were typed and went nowhere."""
+    """Input of one attach session. `lost` counts bytes that were typed and reached no program."""
 
     def __init__(self) -> None:
         self.lost = 0
@@ -25,17 +25,17 @@ class Outgoing:
         self._news = asyncio.Event()
 
     def begin(self, window: int) -> None:
-        """A new connection has this window; 0 has none."""
+        """Start a new connection with this window; 0 has none."""
         self._window, self._sent, self._taken = window, 0, 0
         self._open, self.stuck = True, False
 
     def end(self) -> None:
-        """The connection is gone: whoever waits for room gets none."""
+        """End the connection: those who wait for room get none."""
         self._open = False
         self._news.set()
 
     def taken(self, total: int) -> None:
-        """So many bytes of this connection went to the program or were refused."""
+        """Count bytes of this connection that went to the program or were refused."""
         self._taken = max(self._taken, total)
         self.stuck = False
         self._news.set()

@@ -31,7 +31,7 @@ class Pace:
     skipping: bool = False
 
     def wait(self, seconds: float) -> float:
-        """How long a silence of the recording is here."""
+        """Return how long a silence of the recording takes here."""
         if self.skipping:
             return 0.0
         return (seconds if self.idle is None else min(seconds, self.idle)) / self.speed

@@ -24,8 +24,8 @@ class RawTty:
     """stdin and stdout as one raw terminal: no echo, no line editing, no signals from keys."""
 
     def __init__(self, *, clipboard: bool = False, questions: bool = True) -> None:
-        """With `clipboard` programs may set the clipboard; without `questions` they ask the
-        terminal nothing. Raises `Invalid` when stdin or stdout is not a terminal."""
+        """Open the terminal. With `clipboard` programs may set the clipboard; without `questions`
+        they ask the terminal nothing. Raises `Invalid` when stdin or stdout is not a terminal."""
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise Invalid(
                 "attach needs a terminal on stdin and stdout; to run one command use exec"
@@ -78,7 +78,7 @@ class RawTty:
         return found.columns or 80, found.lines or 24
 
     def read(self) -> bytes:
-        """What was typed; empty when the terminal hung up. Call when readable."""
+        """Return the typed bytes; empty when the terminal hung up. Call when readable."""
         if self._gone:
             return b""
         try:
@@ -100,8 +100,8 @@ class RawTty:
         self._guard = ScreenGuard(**self._allowed)
 
     def write(self, data: bytes) -> None:
-        """Bytes of our own, written whole. After a hang-up they go nowhere: the next `read`
-        says that it is over."""
+        """Write bytes of our own, whole. After a hang-up they are dropped: the next `read` reports
+        the end."""
         view = memoryview(data)
         while view and not self._gone:
             try:

@@ -1,4 +1,4 @@
-"""What a program has done to the terminal it runs in, so that leaving can undo it.
+"""Changes a program made to the terminal it runs in, so that leaving can undo them.
 
 Follows the modes in the bytes that pass (DEC private modes, the kitty keyboard stack,
 xterm's modifyOtherKeys, cursor shape) and knows whether they end inside a sequence or a
@@ -93,8 +93,8 @@ class Screen:
             self._kitty_set = True
 
     def restore(self) -> bytes:
-        """What brings the terminal back to how a shell expects it: own screen, visible
-        cursor, no mouse, no paste marks, plain keys, plain text, whole scroll region."""
+        """Return the bytes that restore what a shell expects: own screen, visible cursor, no mouse,
+        no paste marks, plain keys, plain text, whole scroll region."""
         out = [b"\x18"] if self._tail else []  # CAN ends a sequence that was cut off
         out.append(self._unstack(alternate=True) if self.alternate else b"")
         for mode, on in self._modes.items():
@@ -116,7 +116,7 @@ class Screen:
 
 
 def _finished(data: bytes) -> int:
-    """Where the sequence or character begins that `data` ends inside; its length if none."""
+    """Return where the sequence or character begins that `data` ends inside; its length if none."""
     last = data.rfind(b"\x1b")
     # An ESC at the very end may be half of the terminator of a string begun before it.
     before = data.rfind(b"\x1b", 0, last) if 0 <= last == len(data) - 1 else -1

@@ -53,7 +53,7 @@ StillThere = Callable[[], Awaitable[str]]
 
 
 class AttachClient:
-    """One attach, from the first connection to the detach, the exit or the end."""
+    """Client of an attach session, from the first connection to the detach, the exit or the end."""
 
     def __init__(
         self, target: Target, tty: RawTty, attachment: Attachment, *, key: ControlKey | None = None
@@ -94,7 +94,7 @@ class AttachClient:
 
     @property
     def lost_bytes(self) -> int:
-        """How much of what was typed and pasted went nowhere."""
+        """Number of typed and pasted bytes that reached no program."""
         return self._outgoing.lost
 
     def _end(self, ending: Ending) -> None:
@@ -113,7 +113,8 @@ class AttachClient:
         self._resized.set()
 
     async def _type(self, keys: DetachKeys) -> None:
-        """What is typed goes to the driver's line; with no line it is refused with a bell."""
+        """Send typed keys on the driver's connection; with no connection refuse them with a
+        bell."""
         loop = asyncio.get_running_loop()
         ready = asyncio.Event()
         while True:
@@ -133,13 +134,13 @@ class AttachClient:
                 return
 
     async def _turned_key(self, typed: bytes) -> bool:
-        """The control key, pressed by itself where it means something."""
+        """Handle the control key, pressed by itself where it means something."""
         frame = self._turn.pressed() if self._key.pressed(typed) else None
         return frame is not None and await self._send(frame)
 
     async def _forward(self, keys: bytes) -> None:
-        """To the terminal, as far as the program takes it. What is typed ahead of the first
-        connection waits for it."""
+        """Send keys to the terminal, as far as the program takes them. Keys typed before the first
+        connection wait for it."""
         sent = 0
         if self._ahead is not None:
             sent = min(len(keys), AHEAD_BYTES - len(self._ahead))
@@ -154,7 +155,7 @@ class AttachClient:
             await self._drop(len(keys) - sent)
 
     async def _drop(self, count: int) -> None:
-        """So many bytes go nowhere: a bell, and why."""
+        """Report dropped bytes: a bell, and why."""
         self._outgoing.lost += count
         await asyncio.to_thread(self._tty.write, b"\a")
         if self._outgoing.stuck:
@@ -205,7 +206,8 @@ class AttachClient:
             await asyncio.sleep(pause * random.uniform(0.7, 1.3))  # noqa: S311 (spreads clients)
 
     async def _converse(self, locate: Callable[[], Server]) -> tuple[Closed, bool]:
-        """One connection: how it ended, and whether the server said anything on it."""
+        """Serve one connection. Returns how it ended, and whether the server said anything on
+        it."""
         spoke = False
         query = self._attachment.query(*self._tty.size)
         async with connect(locate, self._target, query) as connection:
@@ -257,7 +259,7 @@ class AttachClient:
             await self._perform(self._attachment.shown(len(data)))
 
     async def _handle_input(self, told: Input) -> None:
-        """What became of the input."""
+        """Handle what became of the input."""
         match told:
             case InputWindow(window):
                 self._outgoing.begin(window)
@@ -286,7 +288,7 @@ class AttachClient:
             await self._hide_notice()
 
     async def _deny(self, reason: str, message: str) -> None:
-        """A bell, and why: keys that do nothing look like a broken line."""
+        """Ring the bell and show why: keys that do nothing look like a broken connection."""
         await asyncio.to_thread(self._tty.write, b"\a")
         turn = reason in {"not_driver", "viewer", "agent_running"}
         await self._show_notice(self._turn.refusal(self._key.spelled) if turn else message)
@@ -321,8 +323,8 @@ class AttachClient:
             self._end(Lost(reason, CONFLICT))
 
     async def _show_notice(self, text: str) -> None:
-        """In the upper right corner and the title, and only between sequences, so that the
-        bytes to come still mean what they meant."""
+        """Show a text in the upper right corner and the title. It goes only between sequences, so
+        that the bytes to come keep their meaning."""
         if self._notice or not self._tty.screen.at_rest or self._over:
             return
         self._notice = f" atoll: {text} "

@@ -30,7 +30,7 @@ class TurnView:
     agent: str | None = None
 
     def sentence(self, key: str) -> str:
-        """What the person ought to know; empty for one who drives undisturbed."""
+        """Return what the person ought to know; empty for one who drives undisturbed."""
         if self.viewer:
             return "watching only"
         if self.drives and self.asking is not None:
@@ -54,8 +54,8 @@ class TurnView:
         return f"{driver} drives, {key} asks for control"
 
     def pressed(self) -> str | None:
-        """The frame the control key sends; None while the key has no meaning here and goes to
-        the program like any other."""
+        """Return the frame the control key sends; None while the key has no meaning here and goes
+        to the program like any other."""
         if self.viewer:
             return None
         if self.drives:
@@ -66,13 +66,13 @@ class TurnView:
         return REVOKE if self.waits else REQUEST
 
     def leaving(self) -> str | None:
-        """The frame of one who detaches and drives: control is free at once, also for the same
-        person's next attach. The grace is for lines that broke."""
+        """Return the frame of one who detaches and drives: control is free at once, also for the
+        same person's next attach. The grace is for lines that broke."""
         return REVOKE if self.drives else None
 
 
 def read_turn(frame: Answer, client: str) -> TurnView:
-    """A `control_state` frame, as the client `client` sees it."""
+    """Return a `control_state` frame, as the client `client` sees it."""
     driver = None if frame.value.get("driver") is None else frame.child("driver")
     waiting, watchers = frame.children("waiting"), frame.children("watchers")
     others = [one for one in watchers if one.text("client") != client]

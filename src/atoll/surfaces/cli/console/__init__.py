@@ -1,1 +1,1 @@
-"""What every command shares: arguments, output, the API, the current sandbox."""
+"""Parts shared by every command: arguments, output, the API, the current sandbox."""

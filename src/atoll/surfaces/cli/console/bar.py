@@ -36,7 +36,7 @@ class Bar:
 
     @property
     def headway(self) -> Callable[[int, int], None] | None:
-        """Who draws; None where there is no terminal."""
+        """Function that draws progress; None where there is no terminal."""
         return self._draw if self._terminal else None
 
     def line(self, text: str) -> None:
@@ -59,8 +59,8 @@ class Bar:
 
 
 def drawn(done: int, expected: int) -> str:
-    """The bar: a share where the end is known, else how much there is. What grows past what was
-    expected stays just short of the end: the end is told by a line."""
+    """Return the bar: a share where the end is known, else how much there is. What grows past what
+    was expected stays just short of the end: the end is told by a line."""
     if not expected:
         return f"{done / MIB:.0f} MiB"
     share = min(done / expected, 0.99)

@@ -1,6 +1,6 @@
-"""One event as a line for people: when, where, what, who, and what its payload says.
+"""Event as a line for people: time, place, kind, actor, and its payload.
 
-Programs read `--json`; this leaves out what every line would repeat, and what is empty.
+Programs read `--json`. A line leaves out what every line would repeat, and what is empty.
 """
 
 import json

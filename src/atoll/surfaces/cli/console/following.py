@@ -41,10 +41,10 @@ def piped() -> bool:
 
 
 class Following:
-    """One exec followed to its end."""
+    """Exec followed to its end."""
 
     def __init__(self, api: Client, sandbox: str, exec_id: str, *, quiet: bool) -> None:
-        """`quiet` keeps the output for `captured` instead of writing it."""
+        """Follow an exec. `quiet` keeps the output for `captured` instead of writing it."""
         self._api = api
         self._place = ("sandboxes", sandbox, "exec", exec_id)
         self._offsets = dict.fromkeys(STREAMS, 0)

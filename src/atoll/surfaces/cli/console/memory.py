@@ -1,4 +1,4 @@
-"""What the command line remembers between two runs: the last sandbox, and whose folder it is in.
+"""Memory of the command line between two runs: the last sandbox, and whose directory it is in.
 
 A small file of this person's, beside the home or, where that belongs to someone else, in
 the XDG state folder. Losing it costs a name to type; it is never trusted for more.

@@ -43,7 +43,7 @@ def profile_argument() -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def profile_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """--profile; completes."""
+    """Return the option --profile; it completes."""
     return click.option(
         "--profile",
         default=None,
@@ -53,7 +53,7 @@ def profile_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def json_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """--json."""
+    """Return the option --json."""
     return click.option("--json", "as_json", is_flag=True, help="Print the API's answer as JSON.")
 
 
@@ -68,12 +68,12 @@ def duration(_context: click.Context, _parameter: click.Parameter, text: str | N
 
 
 def yes_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """--yes."""
+    """Return the option --yes."""
     return click.option("--yes", "-y", is_flag=True, help="Answer every question with yes.")
 
 
 def keep_options() -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """--keep-worktree, --to and --with-secrets."""
+    """Return the options --keep-worktree, --to and --with-secrets."""
     options = (
         click.option(
             "--keep-worktree", is_flag=True, help="First write its files to ~/atoll-kept/NAME."
@@ -99,7 +99,7 @@ def keep_options() -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def home_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """--home."""
+    """Return the option --home."""
     return click.option(
         "--home",
         type=click.Path(file_okay=False),

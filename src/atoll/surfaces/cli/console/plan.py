@@ -1,4 +1,4 @@
-"""What `atoll new` was asked for, apart from this one sandbox's name: a plan that can be kept.
+"""Plan of a sandbox: the options of `atoll new` without its name, which can be kept.
 
 Kept plans lie in one small file of this person's (mode 0600, for they hold variables):
 those saved by name, and the last one.
@@ -47,7 +47,7 @@ class Plan:
     instructions: str | None = None
 
     def over(self, other: "Plan") -> "Plan":
-        """This one, completed by what only `other` says."""
+        """Return this plan, completed by what only `other` says."""
         said = {one.name: getattr(self, one.name) for one in fields(self)}
         return replace(other, **{name: value for name, value in said.items() if value})
 

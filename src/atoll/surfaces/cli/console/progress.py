@@ -1,4 +1,4 @@
-"""What is going on while a person waits: on stderr, and only when it takes over a second."""
+"""Progress while a person waits: on stderr, and only when the wait takes over a second."""
 
 import time
 from collections.abc import Iterable
@@ -32,7 +32,7 @@ class Progress:
 
     @property
     def due(self) -> bool:
-        """Whether the wait is long enough to be talked about."""
+        """True when the wait is long enough to be reported."""
         return time.monotonic() - self._since >= PATIENCE_SECONDS
 
     def tell(self, lines: Iterable[str] = ()) -> None:

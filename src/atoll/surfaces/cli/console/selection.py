@@ -35,8 +35,8 @@ def select(invocation: Invocation, api: Client, name: str | None, *, last: bool 
 
 
 def _only(api: Client, ended: Sandbox | None = None) -> Sandbox:
-    """The single sandbox that has not ended, else `ended`, else the single one there is; with
-    several, the person is asked, or has to say."""
+    """Return the single sandbox that has not ended, else `ended`, else the single one there is;
+    with several, the person is asked, or has to say."""
     found = list(api.sandboxes.list())
     living = [sandbox for sandbox in found if sandbox.state not in ENDED]
     if not living and ended is not None:

@@ -16,7 +16,7 @@ SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class Notices:
-    """What a person should know of a tree that others wrote, by path."""
+    """Notices about a tree that others wrote, by path."""
 
     left_out: list[str] = field(default_factory=list)
     stayed: list[str] = field(default_factory=list)

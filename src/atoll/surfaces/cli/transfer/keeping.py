@@ -39,8 +39,8 @@ MAX_RECORDS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where files and commits come from: the archive with the `size` its files claim, and a bundle
-    for each repository number."""
+    """Source of files and commits: the archive with the `size` its files claim, and a bundle for
+    each repository number."""
 
     archive: Call
     size: int
@@ -63,8 +63,8 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """How to keep: `to` None is a folder of the sandbox's name below `~/atoll-kept`; `quiet`
-    leaves stdout to somebody else."""
+    """Options of keeping: `to` None is a directory of the sandbox's name below `~/atoll-kept`;
+    `quiet` leaves stdout to others."""
 
     to: Path | None = None
     with_secrets: bool = False
@@ -192,7 +192,8 @@ def _fill(api: Client, archive: Call, tree: Path, notices: Notices) -> None:
 
 
 def _bundle(api: Client, call: Call, file: Path, number: int) -> tuple[int, Path] | None:
-    """The bundle's file, or None where there is no new commit (or no repository any more)."""
+    """Return the bundle's file, or None where there is no new commit (or no repository any
+    more)."""
     asked = Call(call.method, call.path, call.query, call.headers, timeout=BUNDLE_SECONDS)
     try:
         with api.transport.open(asked) as stream, file.open("xb") as out:

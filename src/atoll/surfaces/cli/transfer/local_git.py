@@ -28,7 +28,7 @@ _QUIET = (
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """How a call ended; `why` is the printable end of what git said."""
+    """Result of a call; `why` is the printable end of git's output."""
 
     code: int
     out: bytes
@@ -62,8 +62,8 @@ class LocalGit:
 
     @contextmanager
     def reading(self, *args: str, stdin: bytes = b"") -> Iterator[IO[bytes]]:
-        """Its output while it comes (`stdin` must fit a pipe, 64 KiB). Raises `Failed` at the end
-        when git did not finish well."""
+        """Yield its output while it comes (`stdin` must fit a pipe, 64 KiB). Raises `Failed` at the
+        end when git did not finish well."""
         with subprocess.Popen(
             self._argv(args),
             env=_environment(),

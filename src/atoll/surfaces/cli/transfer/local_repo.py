@@ -44,13 +44,13 @@ class LocalRepo:
 
     @property
     def label(self) -> str:
-        """What to say as `repo_url` of a new sandbox: its default name comes from it."""
+        """Text to send as `repo_url` of a new sandbox: its default name comes from it."""
         return self.repo_url or f"local/{self.name}"
 
 
 def describe(path: Path) -> LocalRepo:
-    """The checkout `path` lies in. Raises `Invalid` for what is no repository, has no commit, is
-    shallow, or stands on no branch; each says what to do."""
+    """Return the checkout `path` lies in. Raises `Invalid` for what is no repository, has no
+    commit, is shallow, or stands on no branch; each says what to do."""
     git = LocalGit(path)
     if not path.is_dir():
         raise Invalid(f"{path} is not a folder: name a checkout, owner/repo or an address.")
@@ -136,7 +136,7 @@ def _bundle(git: LocalGit, branch: str, have: list[str]) -> Iterator[bytes]:
 
 
 def _tips(git: LocalGit, commit: str) -> list[str]:
-    """Commits worth asking for: ever farther back on the first-parent line, and other tips."""
+    """Return commits to ask for: ever farther back on the first-parent line, and other tips."""
     line = git.ask("rev-list", "--first-parent", "--max-count=200000", commit).split()
     steps = [0, *(2**power for power in range(18) if 2**power < len(line)), len(line) - 1]
     listed = git.ask(

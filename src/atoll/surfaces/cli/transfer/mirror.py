@@ -37,7 +37,7 @@ SHOWN = 10
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 Tree = dict[str, str]
-"""What a folder holds: a path below it → `f` or `x` (may be run) and its digest, or `l` and the
+"""Contents of a directory: a path below it → `f` or `x` (may be run) and its digest, or `l` and the
 link's goal."""
 
 
@@ -51,8 +51,8 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """What came back: paths written, and paths taken away; `notices` name what to look at, and what
-    git would take for a repository, which stays inside."""
+    """Result of a transfer back: paths written, and paths removed. `notices` name what to look at,
+    and what git would take for a repository, which stays inside."""
 
     written: tuple[str, ...]
     removed: tuple[str, ...]
@@ -143,8 +143,8 @@ def _is_flagged(path: str, theirs: Tree, ours: Tree) -> bool:
 
 
 def scan(root: Path) -> Tree:
-    """What the folder holds, without `.git` anywhere, following nothing. Raises `Invalid` for what
-    cannot be read."""
+    """Return what the directory holds, without `.git` anywhere, following nothing. Raises `Invalid`
+    for what cannot be read."""
     try:
         return _scanned(root)
     except OSError as err:
@@ -216,8 +216,8 @@ def _change(top: int, path: str, kind: str | None, fresh: Path, room: Room) -> N
 
 @contextmanager
 def _parent(top: int, path: str, *, make: bool) -> Iterator[int | None]:
-    """The folder of `path`, reached from `top` without following a link; None where it is gone
-    and not to be made."""
+    """Yield the directory of `path`, reached from `top` without following a link; None where it is
+    gone and not to be made."""
     held = os.dup(top)
     try:
         for part in path.split("/")[:-1]:

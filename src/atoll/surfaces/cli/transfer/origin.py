@@ -1,4 +1,4 @@
-"""Where the repositories of a new sandbox come from: an address, or a checkout of this person's.
+"""Origins of a new sandbox's repositories: an address, or a checkout of this person's.
 
 A checkout is read here and sent as a bundle; the server never opens a path.
 """
@@ -24,8 +24,8 @@ class Origin:
 
 
 def origins(api: Client, plan: Plan) -> list[Origin]:
-    """Every repository of the plan, sent where it is a checkout. Raises `Invalid` for what is
-    neither an address nor a checkout."""
+    """Return every repository of the plan, sent where it is a checkout. Raises `Invalid` for what
+    is neither an address nor a checkout."""
     found = []
     if plan.repo is not None:
         origin = _origin(api, plan.repo, branch=plan.branch, from_branch=plan.from_branch)

@@ -24,8 +24,8 @@ BUNDLE_SECONDS = 1800.0
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to bring: `repo` counts the sandbox's repositories from 0, `branch` None is the
-    sandbox's own; `force` lets commits go that only the branch here has; `repositories` takes in
+    """Branch to fetch: `repo` counts the sandbox's repositories from 0, `branch` None is the
+    sandbox's own. `force` discards commits that only the branch here has. `repositories` accepts
     commits that hold a repository of their own."""
 
     repo: int = 0
@@ -36,7 +36,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Pulled:
-    """What came: `branch` of the checkout now stands at `commit`, `commits` more than before;
+    """Fetched branch: `branch` of the checkout is now at `commit`, `commits` more than before;
     `flagged` are changed files that can run something on this machine."""
 
     branch: str

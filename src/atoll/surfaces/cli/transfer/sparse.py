@@ -22,7 +22,8 @@ _ZEROS: Final = bytes(HOLE_BYTES)
 
 
 class Room:
-    """What may be written below `folder`: its free space but for a reserve (5 %, at most 1 GiB)."""
+    """Space that may be written below `folder`: its free space but for a reserve (5 %, at most 1
+    GiB)."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -24,9 +24,9 @@ _END = bytes(1024)
 
 
 def pack(root: Path, left_out: list[str], *, without: str = "") -> Iterator[bytes]:
-    """The contents of the folder `root` as a pax archive, names relative to it. Sockets, pipes,
-    devices and links that lead out of it are left out and named in `left_out`; whatever is called
-    `without` is left out silently. Raises `Invalid` for a file that cannot be read."""
+    """Yield the contents of the folder `root` as a pax archive, names relative to it. Sockets,
+    pipes, devices and links that lead out of it are left out and named in `left_out`; whatever is
+    called `without` is left out silently. Raises `Invalid` for a file that cannot be read."""
     for path in _walk(root, without):
         name = str(path.relative_to(root))
         if path.is_symlink() and leads_out(name, str(path.readlink())):
@@ -37,8 +37,8 @@ def pack(root: Path, left_out: list[str], *, without: str = "") -> Iterator[byte
 
 
 def leads_out(name: str, goal: str) -> bool:
-    """Whether a link at `name` to `goal` could leave the tree. `..` counts only at the start:
-    after a name, which may itself be a link, nobody knows what it goes up from."""
+    """Report whether a link at `name` to `goal` could leave the tree. `..` counts only at the
+    start: after a name, which may itself be a link, nobody knows what it goes up from."""
     depth = len(_parts(name)) - 1
     parts = _parts(goal)
     ups = next((count for count, part in enumerate(parts) if part != ".."), len(parts))

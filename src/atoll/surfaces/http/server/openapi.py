@@ -22,7 +22,7 @@ from atoll.surfaces.http.server.problems import Problem, problems
 router = APIRouter(include_in_schema=False)
 
 _ABOUT = (
-    "Atoll gives every coding agent its own sandbox and every person a seat at its terminal. "
+    "Atoll gives every coding agent its own sandbox and every person access to its terminal. "
     "Errors are RFC 9457 problem documents with a stable `code`."
 )
 _VALUES = frozenset({"default", "examples", "example", "enum", "const"})

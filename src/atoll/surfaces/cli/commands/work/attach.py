@@ -27,8 +27,8 @@ from atoll.surfaces.cli.console.waiting import COMING, LIVE, end_notice, name_of
 
 @dataclass(frozen=True, slots=True)
 class AttachOptions:
-    """What is wanted: a terminal by id, a new one for sure, or whichever runs; to watch only, or
-    to drive at once."""
+    """Options of `attach`: a terminal by id, a new one, or whichever runs; to watch only, or to
+    drive at once."""
 
     keys: DetachKeys
     terminal: str | None = None
@@ -91,7 +91,7 @@ def command(
 
 
 def awake(api: Client, sandbox: Sandbox) -> Sandbox:
-    """The sandbox, started when it was stopped, and ready. Raises `Conflict`, `Failed`."""
+    """Return the sandbox, started when it was stopped, and ready. Raises `Conflict`, `Failed`."""
     state = sandbox.state
     if state == "stopped":
         note(f"{name_of(sandbox)} is stopped: starting it")
@@ -196,7 +196,7 @@ def _farewell(ending: Ending, name: str) -> int:
 
 
 def signal_number(name: str) -> int:
-    """15 of `TERM`, `SIGTERM` or `15`; 0 for one this machine does not know."""
+    """Return 15 for `TERM`, `SIGTERM` or `15`; 0 for a signal this machine does not know."""
     import signal
 
     if name.isdigit() and len(name) < 4:

@@ -193,7 +193,7 @@ class StreamFile(io.RawIOBase):
         self._stream = stream
 
     def readable(self) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: "memoryview") -> int:  # type: ignore[override]

@@ -83,7 +83,8 @@ def _content(api: Client, place: Place) -> bytes:
 
 
 def _show(invocation: Invocation, data: bytes) -> None:
-    """At a terminal only through a pager: what an agent wrote may hold commands to terminals."""
+    """Show a file, at a terminal only through a pager: what an agent wrote may hold control
+    sequences."""
     if not sys.stdout.isatty():
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()

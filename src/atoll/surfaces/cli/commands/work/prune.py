@@ -61,7 +61,7 @@ def command(
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How to go about it."""
+    """Options of a prune."""
 
     yes: bool
     dry_run: bool
