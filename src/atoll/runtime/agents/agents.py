@@ -210,8 +210,8 @@ class Agents:
         return session
 
     def _find(self, name: str) -> Agent:
-        """Return the agent called `name`. A sandbox mounts one version of an agent, whichever version
-        its reference named."""
+        """Return the agent called `name`. A sandbox mounts one version of an agent, whichever
+        version its reference named."""
         wanted = name.partition("@")[0]
         for agent in self._known:
             if agent.name == wanted:

@@ -30,7 +30,7 @@ class DetachKeys:
     back until the next key decides."""
 
     def __init__(self, spelled: str = DEFAULT) -> None:
-        """Read `ctrl-\`, `ctrl-p,ctrl-q`, `ctrl-a,d` or `none`. Raises `Invalid`."""
+        """Read `ctrl-\\`, `ctrl-p,ctrl-q`, `ctrl-a,d` or `none`. Raises `Invalid`."""
         self.spelled = spelled
         self._keys = () if spelled == "none" else tuple(key_pattern(k) for k in spelled.split(","))
         if len(self._keys) > MAX_KEYS:
