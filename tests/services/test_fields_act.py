@@ -39,7 +39,7 @@ from atoll.surfaces.http.sandboxes.sandboxes import CreateBody, MountBody
 from atoll.wire.contract.agents import OpenAgentBody
 from atoll.wire.zygote import messages as wire
 from tests.peers.contract import AGENT
-from tests.services.agents.test_resumption import STARTED, started, stopped
+from tests.services.provisioning.test_resumption import STARTED, started, stopped
 from tests.services.sandboxes.test_sandboxes import OTHER
 from tests.services.scene import Scene, scene
 

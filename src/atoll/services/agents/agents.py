@@ -14,9 +14,9 @@ from atoll.domain.errors import Forbidden, NotFound
 from atoll.domain.people.principal import Principal
 from atoll.domain.terminal.turn import Role
 from atoll.ports import Channel, RuntimeClient
-from atoll.services.agents.orders import completed
 from atoll.services.identifiers import checked_id
 from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.terminals.orders import completed
 from atoll.services.terminals.terminals import Terminals, credentials
 from atoll.wire.contract import agents
 from atoll.wire.contract.call import Query

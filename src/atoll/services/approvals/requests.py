@@ -38,7 +38,7 @@ from atoll.ports import Transaction
 from atoll.services.approvals.voiding import approval_event, approval_words
 from atoll.services.ground import Ground
 from atoll.services.journals.agent_actors import requesting_agent
-from atoll.services.secrets.policies import whose
+from atoll.services.policies.policies import whose
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.journal import decide_ask
 

@@ -15,9 +15,9 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
 from atoll.ports import Clock
 from atoll.services.journals.journals import Journals
-from atoll.services.sandboxes.directory import Directory
-from atoll.services.sandboxes.provisioning import Provisioning
-from atoll.services.secrets.policies import Policies
+from atoll.services.lifecycle.directory import Directory
+from atoll.services.policies.policies import Policies
+from atoll.services.provisioning.provisioning import Provisioning
 
 POLL_SECONDS = 0.5
 """Between two decisions about which sandboxes to poll."""

@@ -23,7 +23,7 @@ from atoll.services.approvals.requests import EntryHandler, JournalOutcome, Repo
 from atoll.services.ground import Ground
 from atoll.services.journals.agent_actors import acting_agent
 from atoll.services.journals.agent_reports import read_report
-from atoll.services.sandboxes.transitions import Transitions
+from atoll.services.lifecycle.transitions import Transitions
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.journal import JournalEntry, JournalPage, acknowledge, read_journal
 

@@ -4,7 +4,7 @@ They run inside, over files the agent may have written: git must never touch tho
 host (design §5.8). Each says what its positional arguments are and how it ends.
 """
 
-from atoll.services.terminals.scripts import Script
+from atoll.services.scripts import Script
 
 NOT_A_REPOSITORY = 13
 NO_SUCH_BRANCH = 11

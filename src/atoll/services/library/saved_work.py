@@ -15,7 +15,7 @@ from atoll.ports.kept import TREE, KeptDraft, KeptShelf, KeptWorktree, bundle_na
 from atoll.services.identifiers import Identifiers
 from atoll.services.library.checkout_scripts import BESIDE
 from atoll.services.library.workspaces import EVERYTHING, WORKSPACE, Workspaces
-from atoll.services.terminals.scripts import run_inside
+from atoll.services.scripts import run_inside
 from atoll.wire.contract.files import pack_files, total_files
 
 EVERY_FILE = (("path", ""),)

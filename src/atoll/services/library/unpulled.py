@@ -15,7 +15,7 @@ from atoll.ports.runtime import RuntimeClient
 from atoll.services.library.checkout_scripts import BESIDE, NOT_A_REPOSITORY, UNPULLED
 from atoll.services.library.workspaces import WORKSPACE, inside_path
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.terminals.scripts import run_inside
+from atoll.services.scripts import run_inside
 
 MAX_FILES = 100
 """Files named of one place; the others are counted."""

@@ -31,7 +31,7 @@ from atoll.services.library.checkout_scripts import (
     SAVE,
     SETTLE,
 )
-from atoll.services.terminals.scripts import run_inside
+from atoll.services.scripts import run_inside
 from atoll.wire.contract.files import read_file, remove_file
 
 FRESH_FOR = timedelta(seconds=10)

@@ -36,11 +36,11 @@ from atoll.ports import (
     Transaction,
     WorkspacePreparer,
 )
-from atoll.services.agents.instructions import check_instructions
 from atoll.services.ground import Ground
 from atoll.services.library.profiles import Profiles
-from atoll.services.sandboxes.transitions import Transitions, Work
-from atoll.services.secrets.policies import check_secrets, references
+from atoll.services.lifecycle.transitions import Transitions, Work
+from atoll.services.policies.policies import check_secrets, references
+from atoll.services.provisioning.instructions import check_instructions
 
 MAX_KEY = 200
 KEY_LIFE = timedelta(hours=24)

@@ -18,8 +18,8 @@ from atoll.domain.sandbox.stimulus import Broke, Requested
 from atoll.ports import Extension, Handle, Obituaries
 from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
-from atoll.services.sandboxes.directory import Directory
-from atoll.services.sandboxes.provisioning import Provisioning
+from atoll.services.lifecycle.directory import Directory
+from atoll.services.provisioning.provisioning import Provisioning
 from atoll.services.sandboxes.reconciler import Reconciler
 
 AGAIN_SECONDS = 1.0

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from atoll.services.journals.journal_poll import JournalPoll
 from atoll.services.journals.pruning import EventPruning
+from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.sandboxes.backend_watch import BackendWatch
 from atoll.services.sandboxes.maintenance import Maintenance
 from atoll.services.sandboxes.metadata import Metadata
 from atoll.services.sandboxes.reconciler import Reconciler
-from atoll.services.secrets.policy_push import PolicyPush
 
 
 @dataclass(frozen=True, slots=True)

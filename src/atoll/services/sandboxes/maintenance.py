@@ -17,7 +17,7 @@ from atoll.domain.errors import AtollError, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Clock, RuntimeClient
-from atoll.services.sandboxes.provisioning import Provisioning
+from atoll.services.provisioning.provisioning import Provisioning
 
 IDLE_SECONDS = 10.0
 """Without a reader: one command makes several requests, and a start costs more than waiting."""

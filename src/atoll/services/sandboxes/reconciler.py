@@ -33,10 +33,10 @@ from atoll.domain.sandbox.stimulus import (
 from atoll.ports import CleanupReport, LogLine
 from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
+from atoll.services.lifecycle.transitions import Transitions, Work
+from atoll.services.provisioning.provisioning import Provisioning
 from atoll.services.sandboxes.deadlines import Deadlines
 from atoll.services.sandboxes.maintenance import Maintenance
-from atoll.services.sandboxes.provisioning import Provisioning
-from atoll.services.sandboxes.transitions import Transitions, Work
 from atoll.services.sandboxes.work_queues import WorkQueues
 from atoll.wire.contract.terminals import FarewellBody, say_farewell
 

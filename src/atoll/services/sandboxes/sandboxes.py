@@ -1,7 +1,7 @@
 """Sandboxes: the use cases of people and agents who have them.
 
 Each method checks who asks, changes the state in one transaction through
-`services.sandboxes.transitions`, and leaves the work to `services.sandboxes.reconciler`.
+`services.lifecycle.transitions`, and leaves the work to `services.sandboxes.reconciler`.
 """
 
 import asyncio
@@ -35,16 +35,16 @@ from atoll.ports import (
 )
 from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
+from atoll.services.lifecycle.directory import Directory
+from atoll.services.lifecycle.transitions import Transitions
+from atoll.services.policies.policy_push import PolicyPush
+from atoll.services.provisioning.provisioning import Provisioning
 from atoll.services.sandboxes.admission import Admission
 from atoll.services.sandboxes.backend_watch import BackendWatch
 from atoll.services.sandboxes.clients import SandboxClient, explained
 from atoll.services.sandboxes.cursors import read_cursor, spell_cursor
-from atoll.services.sandboxes.directory import Directory
 from atoll.services.sandboxes.maintenance import Maintenance
-from atoll.services.sandboxes.provisioning import Provisioning
 from atoll.services.sandboxes.reconciler import Reconciler
-from atoll.services.sandboxes.transitions import Transitions
-from atoll.services.secrets.policy_push import PolicyPush
 
 MAX_PAGE = 200
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.instruction import Provision
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.services.sandboxes.transitions import Work
+from atoll.services.lifecycle.transitions import Work
 
 Perform = Callable[[Sandbox, Work], Awaitable[None]]
 

@@ -12,9 +12,9 @@ from atoll.domain.people.principal import ActorKind, Principal
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.terminal.turn import Role
 from atoll.ports import Channel, RuntimeClient, Tether
-from atoll.services.agents.orders import completed
 from atoll.services.identifiers import checked_id
 from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.terminals.orders import completed
 from atoll.wire.contract import terminals
 from atoll.wire.contract.call import Query, RuntimeCall
 from atoll.wire.contract.execs import SignalBody

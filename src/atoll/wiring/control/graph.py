@@ -45,9 +45,9 @@ from atoll.services.library.repositories import Repositories
 from atoll.services.library.saved_work import Keeping, SavedWork
 from atoll.services.library.workspaces import Workspaces
 from atoll.services.people.logins import Logins
+from atoll.services.policies.policies import DoorRules
 from atoll.services.sandboxes.admission import Settings as SandboxSettings
 from atoll.services.sandboxes.background import Background
-from atoll.services.secrets.policies import DoorRules
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.control.extensions import load_extensions
 from atoll.wiring.control.sandbox_graph import SandboxPorts, build_sandboxes

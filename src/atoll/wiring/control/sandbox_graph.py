@@ -20,18 +20,18 @@ from atoll.services.journals.journal_poll import JournalPoll
 from atoll.services.journals.journals import Journals
 from atoll.services.journals.pruning import EventPruning
 from atoll.services.library.profiles import Profiles
+from atoll.services.lifecycle.directory import Directory
+from atoll.services.lifecycle.transitions import Transitions
+from atoll.services.policies.policies import DoorRules, Policies
+from atoll.services.policies.policy_push import PolicyPush
+from atoll.services.provisioning.provisioning import Layers, Provisioning
 from atoll.services.sandboxes.admission import Admission, Settings
 from atoll.services.sandboxes.backend_watch import BackendWatch
 from atoll.services.sandboxes.background import Background
-from atoll.services.sandboxes.directory import Directory
 from atoll.services.sandboxes.maintenance import Maintenance
 from atoll.services.sandboxes.metadata import Metadata
-from atoll.services.sandboxes.provisioning import Layers, Provisioning
 from atoll.services.sandboxes.reconciler import Reconciler
 from atoll.services.sandboxes.sandboxes import SandboxAccess, Sandboxes
-from atoll.services.sandboxes.transitions import Transitions
-from atoll.services.secrets.policies import DoorRules, Policies
-from atoll.services.secrets.policy_push import PolicyPush
 
 
 @dataclass(frozen=True, slots=True)

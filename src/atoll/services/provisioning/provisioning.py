@@ -31,11 +31,11 @@ from atoll.ports import (
     WorkSaver,
     WorkspacePreparer,
 )
-from atoll.services.agents.instructions import check_instructions, resolve_instructions
-from atoll.services.agents.resumption import resume_agents
-from atoll.services.agents.seeds import write_files, write_seeds
-from atoll.services.sandboxes.start_folder import check_start_folder
-from atoll.services.secrets.policies import Policies
+from atoll.services.policies.policies import Policies
+from atoll.services.provisioning.instructions import check_instructions, resolve_instructions
+from atoll.services.provisioning.resumption import resume_agents
+from atoll.services.provisioning.seeds import write_files, write_seeds
+from atoll.services.provisioning.start_folder import check_start_folder
 from atoll.wire.contract.journal import check_health
 
 WORKSPACE = "/workspace"

@@ -14,9 +14,9 @@ from atoll.domain.errors import AtollError, NotFound
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
 from atoll.ports import Clock
-from atoll.services.sandboxes.directory import Directory
-from atoll.services.sandboxes.provisioning import Provisioning
-from atoll.services.secrets.policies import Policies
+from atoll.services.lifecycle.directory import Directory
+from atoll.services.policies.policies import Policies
+from atoll.services.provisioning.provisioning import Provisioning
 
 AT_ONCE = 8
 """Policies sent at the same time."""

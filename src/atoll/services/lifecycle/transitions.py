@@ -15,7 +15,7 @@ from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.sandbox.stimulus import Stimulus
 from atoll.ports import LogLine, Transaction
 from atoll.services.ground import Ground
-from atoll.services.sandboxes.directory import Directory
+from atoll.services.lifecycle.directory import Directory
 
 Work = Provision | Teardown
 """Instructions that are left to do once a transition is stored."""

@@ -7,7 +7,7 @@ changes stay. What a person keeps on this machine for a sandbox is laid over wha
 from atoll.domain.agent.agent import Seed
 from atoll.domain.errors import Failed
 from atoll.ports.runtime import RuntimeClient
-from atoll.services.terminals.scripts import Script, run_inside
+from atoll.services.scripts import Script, run_inside
 
 AT_ONCE = 4
 """Files of 64 KiB at most, as arguments of one command."""

@@ -21,8 +21,8 @@ from atoll.domain.sandbox.stimulus import Exposed
 from atoll.domain.secrets.secret import Purpose, Secret, Whose, applied, bound_to
 from atoll.ports import Kept, RuntimeClient, Vault
 from atoll.services.ground import Ground
-from atoll.services.sandboxes.transitions import Transitions
-from atoll.services.secrets.network_policies import commands_of, network_of
+from atoll.services.lifecycle.transitions import Transitions
+from atoll.services.policies.network_policies import commands_of, network_of
 from atoll.wire.contract.policy import (
     Approved,
     CustomSecret,

@@ -8,7 +8,7 @@ from atoll.domain.errors import Failed
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.sandbox.wish import WORKSPACE
 from atoll.ports.runtime import RuntimeClient
-from atoll.services.terminals.scripts import Script, run_inside
+from atoll.services.scripts import Script, run_inside
 
 _ABSENT = 3
 

@@ -9,7 +9,7 @@ from atoll.domain.sandbox.instructions import (
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.sandbox.wish import WORKSPACE
 from atoll.ports import RuntimeClient, WorkspacePreparer
-from atoll.services.terminals.scripts import Script, run_inside
+from atoll.services.scripts import Script, run_inside
 
 # $1 file  $2 bytes
 _READ = Script(

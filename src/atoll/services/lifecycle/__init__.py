@@ -1,0 +1,1 @@
+"""Lifecycle of sandboxes in the store: their transitions, and what this process knows of them."""

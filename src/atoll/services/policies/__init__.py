@@ -1,0 +1,1 @@
+"""Policies of runtimes: composed from the store, and pushed when something changes."""

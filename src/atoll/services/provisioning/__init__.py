@@ -1,0 +1,1 @@
+"""Provisioning of sandboxes: from a stored sandbox to a runtime that answers."""
