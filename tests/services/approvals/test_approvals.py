@@ -1,4 +1,5 @@
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 
@@ -35,7 +36,7 @@ async def begun(s: Scene) -> tuple[Sandbox, Secret]:
     return await s.ready(name="box"), secret
 
 
-def entry(n: int, kind: str, payload: dict[str, object]) -> dict[str, object]:
+def entry(n: int, kind: str, payload: Mapping[str, object]) -> dict[str, object]:
     return {"n": n, "at": "2026-01-01T12:00:00Z", "kind": kind, "payload": payload}
 
 

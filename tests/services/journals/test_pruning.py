@@ -104,13 +104,13 @@ async def test_follower_from_before_a_removal_gets_one_gap_and_then_what_is_kept
         await record(s, 6, "sandbox:a")
         await record(s, 1, "auth")
         await pruning(s, most=2).sweep()
-        async with aclosing(s.events.follow(LOCAL_PERSON, after=1)) as events:
+        async with aclosing(s.follow(after=1)) as events:
             assert await anext(events) == Gap(1, 4)
             seen = [await anext(events) for _ in range(3)]
             await record(s, 1, "auth")
             seen.append(await anext(events))
         assert [one.position for one in seen if isinstance(one, Event)] == [5, 6, 7, 8]
-        async with aclosing(s.events.follow(LOCAL_PERSON, after=4)) as events:
+        async with aclosing(s.follow(after=4)) as events:
             assert isinstance(await anext(events), Event)
 
 
@@ -120,7 +120,7 @@ async def test_slow_follower_whose_place_is_removed_meanwhile_is_told(
     monkeypatch.setattr("atoll.services.journals.events.FOLLOW_PAGE", 2)
     async with scene(run=False) as s:
         await record(s, 8, "sandbox:a")
-        async with aclosing(s.events.follow(LOCAL_PERSON, after=0)) as events:
+        async with aclosing(s.follow(after=0)) as events:
             seen = [await anext(events), await anext(events)]
             await pruning(s, most=3).sweep()
             assert await anext(events) == Gap(2, 5)

@@ -1,14 +1,16 @@
 """Agents over a stop and a start: kept from the journal, opened again by the next start."""
 
 import asyncio
-import json
+from typing import Any, TypeAlias
 
 from atoll.domain.agent.resumable import AgentSeat, Otherwise
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
 from tests.peers.contract import AGENT
 from tests.services.journals.test_journals import entry
-from tests.services.scene import Scene, scene
+from tests.services.scene import Scene, body_of, scene
+
+Order: TypeAlias = tuple[dict[str, str], dict[str, Any]]
 
 CODEX = {
     "agent": "codex",
@@ -30,7 +32,7 @@ STARTED = [
 ]
 
 
-async def stopped(s: Scene, journal: list[dict[str, object]], **wish: object) -> Sandbox:
+async def stopped(s: Scene, journal: list[dict[str, object]], **wish: Any) -> Sandbox:
     """A sandbox whose runtime had told this much when it was stopped."""
     sandbox = await s.ready(**wish)
     s.runtime.journal = journal
@@ -38,14 +40,14 @@ async def stopped(s: Scene, journal: list[dict[str, object]], **wish: object) ->
     return await s.sandboxes.wait(LOCAL_PERSON, sandbox.id, settled=True)
 
 
-async def started(s: Scene, sandbox: Sandbox, *, resume_agents: bool | None = None) -> list[object]:
+async def started(s: Scene, sandbox: Sandbox, *, resume_agents: bool | None = None) -> list[Order]:
     """The agents a start opens."""
     s.runtime.answers.setdefault(("GET", "/agents"), (200, {"agents": []}))
     s.runtime.answers.setdefault(("POST", "/agents"), (201, AGENT))
     await s.sandboxes.start(LOCAL_PERSON, sandbox.id, resume_agents=resume_agents)
     await s.sandboxes.wait(LOCAL_PERSON, sandbox.id, settled=True)
     calls = [call for call in s.runtime.calls if (call.method, call.path) == ("POST", "/agents")]
-    return [(dict(call.query), json.loads(call.body or b"")) for call in calls]
+    return [(dict(call.query), body_of(call)) for call in calls]
 
 
 async def logged(s: Scene, sandbox: Sandbox) -> list[str]:

@@ -69,13 +69,13 @@ def breaks_off(s: Scene, made: Sandbox, meanwhile: Act) -> None:
     """Make the next exec or read lose its runtime after `meanwhile`."""
     plain = s.runtime.call
 
-    async def call(asked: RuntimeCall[T]) -> T:
-        if asked.path not in ("/execs", "/files/archive"):
-            return await plain(asked)
+    async def failing(call: RuntimeCall[T]) -> T:
+        if call.path not in ("/execs", "/files/archive"):
+            return await plain(call)
         await meanwhile(s, made)
         raise Unavailable("The runtime does not answer.")
 
-    s.runtime.call = call  # type: ignore[method-assign]
+    s.runtime.call = failing  # type: ignore[method-assign]
 
 
 @pytest.mark.parametrize("call", [execute, follow, read])

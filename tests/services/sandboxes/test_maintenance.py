@@ -1,6 +1,8 @@
 """What a sandbox that does not run keeps can be read, by a start that changes nothing."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 
@@ -52,7 +54,9 @@ async def failed(s: Scene) -> Sandbox:
 
 
 @pytest.mark.parametrize("made", [stopped, expired, failed])
-async def test_reading_brings_up_the_wall_alone_and_changes_no_state(made) -> None:
+async def test_reading_brings_up_the_wall_alone_and_changes_no_state(
+    made: Callable[[Scene], Awaitable[Sandbox]],
+) -> None:
     async with scene() as s:
         sandbox = await made(s)
         await settled(s, sandbox)
@@ -117,7 +121,7 @@ async def test_destroy_ends_it_too_and_leaves_nothing() -> None:
 
 
 async def test_survey_leaves_a_maintenance_start_alone_and_a_new_control_plane_ends_it(
-    tmp_path,
+    tmp_path: Path,
 ) -> None:
     async with opened(tmp_path) as first:
         sandbox = await stopped(first)

@@ -1,7 +1,6 @@
 """What a sandbox adds to an order for an agent before its runtime receives it."""
 
 import asyncio
-import json
 from typing import Any
 
 import msgspec
@@ -16,14 +15,14 @@ from atoll.wire.contract.agents import OpenAgentBody
 from atoll.wire.contract.terminals import OpenBody
 from tests.peers.contract import AGENT, SESSION
 from tests.services.journals.test_journals import entry
-from tests.services.scene import Scene, scene
+from tests.services.scene import Scene, body_of, scene
 
 AGENTS, SESSIONS = ("POST", "/agents"), ("POST", "/sessions")
 
 
 def sent(s: Scene, route: tuple[str, str]) -> list[dict[str, Any]]:
     """The orders the runtime received."""
-    return [json.loads(c.body or b"") for c in s.runtime.calls if (c.method, c.path) == route]
+    return [body_of(c) for c in s.runtime.calls if (c.method, c.path) == route]
 
 
 async def opened(s: Scene, sandbox: Sandbox, **order: object) -> None:

@@ -13,7 +13,7 @@ from atoll.adapters.extensions.namespaces.extension import Namespaces, Settings
 from atoll.adapters.zygote.link import ZygoteLink
 from atoll.domain.errors import Invalid, Unavailable
 from atoll.domain.profile.profile import Profile
-from atoll.ports.extension import Extension, Handle, Mount, Provision
+from atoll.ports.extension import Ended, Extension, Handle, Mount, Provision
 from atoll.testing.contracts.extension import ExtensionContract
 from atoll.testing.subordinate_ids import why_not
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
@@ -74,6 +74,9 @@ class TestNamespaces(ExtensionContract):
             listener.listen()
             return listener
 
+        async def first_end() -> Ended:
+            return await anext(extension.ended())
+
         loop = asyncio.get_running_loop()
         extension = Namespaces(Settings(place))
         try:
@@ -81,7 +84,7 @@ class TestNamespaces(ExtensionContract):
             first.setblocking(False)
             with pytest.raises(ExceptionGroup) as caught:
                 async with asyncio.TaskGroup() as tasks:
-                    tasks.create_task(anext(extension.ended()))
+                    tasks.create_task(first_end())
                     old, _ = await loop.sock_accept(first)
                     old.close()
                     first.close()
