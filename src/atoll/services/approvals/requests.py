@@ -4,9 +4,8 @@ Programs inside cause these entries, so nothing in them is trusted: a secret mus
 sandbox's scope, in its current version, and a host must be in canonical spelling.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import msgspec
@@ -38,32 +37,13 @@ from atoll.ports import Transaction
 from atoll.services.approvals.voiding import approval_event, approval_words
 from atoll.services.ground import Ground
 from atoll.services.journals.agent_actors import requesting_agent
+from atoll.services.journals.entries import EntryHandler, JournalOutcome, ReportedEntry
 from atoll.services.policies.policies import whose
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.journal import decide_ask
 
 _log = structlog.get_logger(__name__)
 
-
-@dataclass(frozen=True, slots=True)
-class JournalOutcome:
-    """Result of handling a journal entry: events for the log, and a call to make to the runtime."""
-
-    drafts: tuple[EventDraft, ...] = ()
-    call: RuntimeCall[None] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ReportedEntry:
-    """One entry of a runtime's journal."""
-
-    n: int
-    at: datetime
-    payload: Mapping[str, object]
-
-
-EntryHandler = Callable[[Transaction, Sandbox, ReportedEntry], Awaitable[JournalOutcome]]
-"""Handles one kind of entry, in the transaction that moves the journal's mark."""
 
 _Id = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,64}\Z")]
 

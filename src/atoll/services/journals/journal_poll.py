@@ -16,8 +16,8 @@ from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
 from atoll.ports import Clock
 from atoll.services.journals.journals import Journals
 from atoll.services.lifecycle.directory import Directory
+from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.policies.policies import Policies
-from atoll.services.provisioning.provisioning import Provisioning
 
 POLL_SECONDS = 0.5
 """Between two decisions about which sandboxes to poll."""
@@ -45,14 +45,14 @@ class JournalPoll:
         self,
         directory: Directory,
         clock: Clock,
-        provisioning: Provisioning,
+        runtimes: SandboxRuntimes,
         *,
         policies: Policies,
         journals: Journals,
     ) -> None:
         self._directory = directory
         self._clock = clock
-        self._provisioning = provisioning
+        self._runtimes = runtimes
         self._policies = policies
         self._journals = journals
         self._polled: set[SandboxId] = set()
@@ -86,7 +86,7 @@ class JournalPoll:
 
     async def _wait_and_collect(self, sandbox: Sandbox) -> None:
         try:
-            client = self._provisioning.client(sandbox)
+            client = self._runtimes.client(sandbox)
             if await self._journals.wait(sandbox, client, WAIT_SECONDS):
                 await self._journals.collect(sandbox, client)
         except AtollError as err:

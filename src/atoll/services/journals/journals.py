@@ -19,10 +19,10 @@ from atoll.domain.ids import PrincipalId, SandboxId
 from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import RuntimeClient, Transaction
-from atoll.services.approvals.requests import EntryHandler, JournalOutcome, ReportedEntry
 from atoll.services.ground import Ground
 from atoll.services.journals.agent_actors import acting_agent
 from atoll.services.journals.agent_reports import read_report
+from atoll.services.journals.entries import EntryHandler, JournalOutcome, ReportedEntry
 from atoll.services.lifecycle.transitions import Transitions
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.journal import JournalEntry, JournalPage, acknowledge, read_journal

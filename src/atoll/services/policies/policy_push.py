@@ -15,8 +15,8 @@ from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
 from atoll.ports import Clock
 from atoll.services.lifecycle.directory import Directory
+from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.policies.policies import Policies
-from atoll.services.provisioning.provisioning import Provisioning
 
 AT_ONCE = 8
 """Policies sent at the same time."""
@@ -34,11 +34,11 @@ class PolicyPush:
     """Sets policies of running sandboxes. Bounded by the number of sandboxes."""
 
     def __init__(
-        self, directory: Directory, clock: Clock, provisioning: Provisioning, *, policies: Policies
+        self, directory: Directory, clock: Clock, runtimes: SandboxRuntimes, *, policies: Policies
     ) -> None:
         self._directory = directory
         self._clock = clock
-        self._provisioning = provisioning
+        self._runtimes = runtimes
         self._policies = policies
         self._due: set[SandboxId] = set()
 
@@ -93,7 +93,7 @@ class PolicyPush:
         pushed = False
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                await self._policies.put(self._provisioning.client(sandbox), sandbox)
+                await self._policies.put(self._runtimes.client(sandbox), sandbox)
             pushed = True
         except NotFound:
             pushed = True

@@ -24,13 +24,12 @@ from atoll.ports import (
     Handle,
     Mount,
     Provision,
-    Reachability,
     RuntimeClient,
-    RuntimeClients,
     SafetyLayers,
     WorkSaver,
     WorkspacePreparer,
 )
+from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.policies.policies import Policies
 from atoll.services.provisioning.instructions import check_instructions, resolve_instructions
 from atoll.services.provisioning.resumption import resume_agents
@@ -73,7 +72,7 @@ class Provisioning:
     def __init__(
         self,
         extensions: Mapping[str, Extension],
-        clients: RuntimeClients,
+        runtimes: SandboxRuntimes,
         *,
         workspaces: WorkspacePreparer,
         saver: WorkSaver,
@@ -84,17 +83,12 @@ class Provisioning:
         self._extensions = extensions
         self._policies = policies
         self._required = require_isolation
-        self._clients = clients
+        self._runtimes = runtimes
         self._workspaces = workspaces
         self._saver = saver
         self._agents = layers.agents
         self._safety = layers.safety
         self._configs = layers.configs
-
-    @property
-    def extensions(self) -> Mapping[str, Extension]:
-        """The backends, by name."""
-        return self._extensions
 
     def extension(self, sandbox: Sandbox) -> Extension:
         """The backend of a sandbox. Raises `Failed` when it is not installed any more."""
@@ -105,15 +99,6 @@ class Provisioning:
                 "does not have: install it again and restart."
             )
         return extension
-
-    def client(self, sandbox: Sandbox) -> RuntimeClient:
-        """The way to the sandbox's runtime, as last known."""
-        attachment = sandbox.attachment
-        if attachment.address is None or attachment.isolation is None:
-            raise Failed(f"Sandbox {sandbox.name} has no runtime address; start or recreate it.")
-        return self._clients.client(
-            Reachability(attachment.address, attachment.isolation, attachment.token)
-        )
 
     async def bring_up(self, sandbox: Sandbox, report: Report, *, fresh: bool) -> Provisioned:
         """Provision, wait for the runtime, lay out the workspace."""
@@ -138,7 +123,7 @@ class Provisioning:
         reach = await extension.wait_ready(handle)
         self._check_wall(reach.isolation)
         report(f"The runtime answers ({reach.isolation.mechanism}).")
-        client = self._clients.client(reach)
+        client = self._runtimes.client_at(reach)
         unchanged = changes == self._policies.changes
         await self._policies.put(client, sandbox, composed if unchanged else None)
         if sandbox.profile.workspace.access is Access.READ_WRITE:
@@ -184,7 +169,7 @@ class Provisioning:
         handle = await extension.provision(open_)
         try:
             reach = await extension.wait_ready(handle)
-            client = self._clients.client(reach)
+            client = self._runtimes.client_at(reach)
             repos = await self._workspaces.prepare(sandbox, client, report)
         finally:
             await extension.teardown(handle, keep_state=True)
@@ -206,7 +191,7 @@ class Provisioning:
             maintenance_seconds=alone_seconds,
         )
         reach = await extension.wait_ready(await extension.provision(alone))
-        client = self._clients.client(reach)
+        client = self._runtimes.client_at(reach)
         await self._policies.mask(client, sandbox)
         return client
 
@@ -234,7 +219,7 @@ class Provisioning:
     async def settle(self, sandbox: Sandbox) -> None:
         """What may happen after `ready`."""
         if sandbox.profile.workspace.access is Access.READ_WRITE:
-            await self._workspaces.settle(sandbox, self.client(sandbox))
+            await self._workspaces.settle(sandbox, self._runtimes.client(sandbox))
 
     async def tear_down(self, sandbox: Sandbox, *, keep_state: bool) -> CleanupReport:
         """End it. An extension that is gone has nothing left to end."""
@@ -248,7 +233,7 @@ class Provisioning:
 
     async def idleness(self, sandbox: Sandbox) -> Idle:
         """Ask the runtime how long nothing happened."""
-        return await _read_idle(self.client(sandbox))
+        return await _read_idle(self._runtimes.client(sandbox))
 
     def handle(self, sandbox: Sandbox) -> Handle:
         """What the backend knows it by. An interrupted provision left no data of the backend's
@@ -282,7 +267,7 @@ class Provisioning:
     async def _old_runtime(self, sandbox: Sandbox, extension: Extension) -> RuntimeClient:
         """The runtime of the generation before, or a maintenance start when it does not stand."""
         if sandbox.attachment.address is not None:
-            client = self.client(sandbox)
+            client = self._runtimes.client(sandbox)
             if await _answers(client):
                 return client
         return await self.open_kept(sandbox, alone_seconds=SAVING_ALONE_SECONDS)

@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Protocol
 
 import msgspec
 
@@ -37,7 +38,6 @@ from atoll.ports import (
     WorkspacePreparer,
 )
 from atoll.services.ground import Ground
-from atoll.services.library.profiles import Profiles
 from atoll.services.lifecycle.transitions import Transitions, Work
 from atoll.services.policies.policies import check_secrets, references
 from atoll.services.provisioning.instructions import check_instructions
@@ -65,6 +65,14 @@ class Settings:
     events: EventRetention = EVERY_EVENT
 
 
+class ProfileSource(Protocol):
+    """Profiles that a caller may use."""
+
+    async def get(self, caller: Principal, ref: str, *, version: str | None = None) -> Profile:
+        """Return a profile, the newest version when none is given. Raises `NotFound`."""
+        ...
+
+
 class Admission:
     """Turns wishes into stored sandboxes."""
 
@@ -72,7 +80,7 @@ class Admission:
         self,
         ground: Ground,
         transitions: Transitions,
-        profiles: Profiles,
+        profiles: ProfileSource,
         *,
         extensions: Mapping[str, Extension],
         agents: AgentLayers,

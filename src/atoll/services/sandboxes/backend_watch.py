@@ -5,7 +5,7 @@ and collects the journals of running sandboxes at intervals.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
 import structlog
@@ -19,7 +19,7 @@ from atoll.ports import Extension, Handle, Obituaries
 from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
 from atoll.services.lifecycle.directory import Directory
-from atoll.services.provisioning.provisioning import Provisioning
+from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.sandboxes.reconciler import Reconciler
 
 AGAIN_SECONDS = 1.0
@@ -49,14 +49,16 @@ class BackendWatch:
         self,
         ground: Ground,
         directory: Directory,
-        provisioning: Provisioning,
+        extensions: Mapping[str, Extension],
         *,
+        runtimes: SandboxRuntimes,
         reconciler: Reconciler,
         journals: Journals,
     ) -> None:
         self._ground = ground
         self._directory = directory
-        self._provisioning = provisioning
+        self._extensions = extensions
+        self._runtimes = runtimes
         self._reconciler = reconciler
         self._journals = journals
         self._active: set[SandboxId] = set()
@@ -66,7 +68,7 @@ class BackendWatch:
         """Adopt, then watch every backend and the journals until cancelled."""
         await self._adopt()
         self._adopted.set()
-        for extension in self._provisioning.extensions.values():
+        for extension in self._extensions.values():
             tasks.create_task(self._follow_ends(extension))
             tasks.create_task(self._surveys(extension))
         await self._sweep()
@@ -198,7 +200,7 @@ class BackendWatch:
     async def _collect(self, sandbox: Sandbox) -> None:
         try:
             async with asyncio.timeout(10.0):
-                await self._journals.collect(sandbox, self._provisioning.client(sandbox))
+                await self._journals.collect(sandbox, self._runtimes.client(sandbox))
         except (AtollError, TimeoutError) as err:
             _log.info("journal_not_collected", sandbox=sandbox.id, reason=str(err))
         except Exception:  # noqa: BLE001 - the task's root

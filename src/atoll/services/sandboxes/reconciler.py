@@ -33,6 +33,7 @@ from atoll.domain.sandbox.stimulus import (
 from atoll.ports import CleanupReport, LogLine
 from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
+from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.lifecycle.transitions import Transitions, Work
 from atoll.services.provisioning.provisioning import Provisioning
 from atoll.services.sandboxes.deadlines import Deadlines
@@ -60,12 +61,14 @@ class Reconciler:
         transitions: Transitions,
         provisioning: Provisioning,
         *,
+        runtimes: SandboxRuntimes,
         journals: Journals,
         maintenance: Maintenance,
     ) -> None:
         self._ground = ground
         self._transitions = transitions
         self._provisioning = provisioning
+        self._runtimes = runtimes
         self._journals = journals
         self._maintenance = maintenance
         self._work_queues = WorkQueues(self._perform, self._ran_empty)
@@ -247,7 +250,7 @@ class Reconciler:
         body = FarewellBody(reason=words.reason, guest_reason=words.guest_reason)
         try:
             async with asyncio.timeout(1.0):
-                client = self._provisioning.client(sandbox)
+                client = self._runtimes.client(sandbox)
                 await client.call(say_farewell(body))
         except (AtollError, TimeoutError) as err:
             _log.info("farewell_not_said", sandbox=sandbox.id, reason=str(err))
@@ -258,6 +261,6 @@ class Reconciler:
             return
         try:
             async with asyncio.timeout(1.0):
-                await self._journals.collect(sandbox, self._provisioning.client(sandbox))
+                await self._journals.collect(sandbox, self._runtimes.client(sandbox))
         except (AtollError, TimeoutError) as err:
             _log.info("journal_not_collected", sandbox=sandbox.id, reason=str(err))

@@ -36,9 +36,9 @@ from atoll.ports import (
 from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
 from atoll.services.lifecycle.directory import Directory
+from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.lifecycle.transitions import Transitions
 from atoll.services.policies.policy_push import PolicyPush
-from atoll.services.provisioning.provisioning import Provisioning
 from atoll.services.sandboxes.admission import Admission
 from atoll.services.sandboxes.backend_watch import BackendWatch
 from atoll.services.sandboxes.clients import SandboxClient, explained
@@ -63,7 +63,7 @@ class SandboxAccess:
 
     transitions: Transitions
     reconciler: Reconciler
-    provisioning: Provisioning
+    runtimes: SandboxRuntimes
     maintenance: Maintenance
     backend_watch: BackendWatch
     journals: Journals
@@ -87,7 +87,7 @@ class Sandboxes:
         self._admission = admission
         self._transitions = access.transitions
         self._reconciler = access.reconciler
-        self._provisioning = access.provisioning
+        self._runtimes = access.runtimes
         self._maintenance = access.maintenance
         self._backend_watch = access.backend_watch
         self._journals = access.journals
@@ -205,7 +205,7 @@ class Sandboxes:
             self._reconciler.touch(sandbox)
             self._backend_watch.note_activity(sandbox)
             self._journals.note_activity(sandbox.id)
-        client = self._provisioning.client(sandbox)
+        client = self._runtimes.client(sandbox)
         return sandbox, SandboxClient(client, sandbox, lambda: self._look(sandbox))
 
     @asynccontextmanager
@@ -221,7 +221,7 @@ class Sandboxes:
             sandbox = await self.wait(caller, sandbox.id, settled=True)
         async with explained(sandbox, lambda: self._look(sandbox)):
             if sandbox.state in RUNNING:
-                yield sandbox, self._provisioning.client(sandbox)
+                yield sandbox, self._runtimes.client(sandbox)
             elif keeps_files(sandbox):
                 async with self._maintenance.opened(sandbox) as client:
                     yield sandbox, client
@@ -235,7 +235,7 @@ class Sandboxes:
 
     def runtime_of(self, sandbox: Sandbox) -> RuntimeClient:
         """The way to a runtime, whoever asks. Raises `Failed` when it has no address."""
-        return self._provisioning.client(sandbox)
+        return self._runtimes.client(sandbox)
 
     def remember_actor(self, sandbox: Sandbox, thing_id: str, actor: Principal) -> None:
         """`actor` began the terminal or exec `thing_id`: its events will say so."""

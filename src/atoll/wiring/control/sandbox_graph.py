@@ -21,6 +21,7 @@ from atoll.services.journals.journals import Journals
 from atoll.services.journals.pruning import EventPruning
 from atoll.services.library.profiles import Profiles
 from atoll.services.lifecycle.directory import Directory
+from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.lifecycle.transitions import Transitions
 from atoll.services.policies.policies import DoorRules, Policies
 from atoll.services.policies.policy_push import PolicyPush
@@ -58,18 +59,31 @@ def build_sandboxes(
     metadata = Metadata(ground.store, ports.metadata)
     transitions = Transitions(ground, directory, changed=metadata.note)
     policies = Policies(ground, transitions, vault=ports.vault, rules=ports.rules)
-    provisioning = _provisioning(ports, policies, settings)
-    push = PolicyPush(directory, ground.clock, provisioning, policies=policies)
+    runtimes = SandboxRuntimes(ports.clients)
+    provisioning = _provisioning(ports, runtimes, policies, settings=settings)
+    push = PolicyPush(directory, ground.clock, runtimes, policies=policies)
     handlers = ApprovalRequests(ground).handlers
     journals = Journals(ground, transitions, handlers, away_seconds=settings.away_seconds)
     maintenance = Maintenance(provisioning, ground.clock)
     reconciler = Reconciler(
-        ground, transitions, provisioning, journals=journals, maintenance=maintenance
+        ground,
+        transitions,
+        provisioning,
+        runtimes=runtimes,
+        journals=journals,
+        maintenance=maintenance,
     )
-    watch = BackendWatch(ground, directory, provisioning, reconciler=reconciler, journals=journals)
-    poll = JournalPoll(directory, ground.clock, provisioning, policies=policies, journals=journals)
+    watch = BackendWatch(
+        ground,
+        directory,
+        ports.extensions,
+        runtimes=runtimes,
+        reconciler=reconciler,
+        journals=journals,
+    )
+    poll = JournalPoll(directory, ground.clock, runtimes, policies=policies, journals=journals)
     pruning = EventPruning(ground.store, ground.clock, settings.events)
-    access = SandboxAccess(transitions, reconciler, provisioning, maintenance, watch, journals)
+    access = SandboxAccess(transitions, reconciler, runtimes, maintenance, watch, journals)
     sandboxes = Sandboxes(
         ground,
         directory,
@@ -99,10 +113,12 @@ def _admission(
     )
 
 
-def _provisioning(ports: SandboxPorts, policies: Policies, settings: Settings) -> Provisioning:
+def _provisioning(
+    ports: SandboxPorts, runtimes: SandboxRuntimes, policies: Policies, *, settings: Settings
+) -> Provisioning:
     return Provisioning(
         ports.extensions,
-        ports.clients,
+        runtimes,
         workspaces=ports.workspaces,
         saver=ports.saver,
         layers=Layers(ports.agents, ports.safety, ports.configs),
