@@ -23,7 +23,7 @@ from atoll.runtime.health import Activity
 from atoll.runtime.journal.control_plane import ControlPlane
 from atoll.runtime.journal.journal import Journal
 from atoll.runtime.recordings.recordings import Recordings
-from atoll.runtime.recordings.shelf import Bounds, RecordingStore
+from atoll.runtime.recordings.shelf import RecordingLimits, RecordingStore
 from atoll.runtime.spawners.local import local
 from atoll.runtime.stage import MakeStage, PassThrough
 from atoll.runtime.tasks import Tasks
@@ -31,7 +31,7 @@ from atoll.runtime.terminals.terminals import Defaults, Terminals
 from atoll.wire.attach import ClientMessage, ServerMessage, Start, decode_server, encode
 
 T = TypeVar("T")
-BOUNDS = Bounds()
+BOUNDS = RecordingLimits()
 ENV = (("PATH", "/usr/local/bin:/usr/bin:/bin"), ("HOME", "/tmp"), ("LANG", "C.UTF-8"))
 
 
@@ -149,7 +149,7 @@ async def runtime(
     token: str | None = None,
     agents: tuple[Agent, ...] = (),
     make_stage: MakeStage = PassThrough,
-    bounds: Bounds = BOUNDS,
+    bounds: RecordingLimits = BOUNDS,
 ) -> AsyncIterator[Runtime]:
     """Serve a runtime whose sandbox is a plain child of this process."""
     home = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))

@@ -10,7 +10,7 @@ import pytest
 from atoll.client.transport import Call, at, post
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound
 from atoll.surfaces.cli.transfer.local_repo import describe, upload
-from atoll.surfaces.cli.transfer.pulled_branch import Pulled, Wanted, pull
+from atoll.surfaces.cli.transfer.pulled_branch import BranchRequest, PulledBranch, pull
 from atoll.surfaces.cli.transfer.saved_work import bring_saved
 from tests.peers.git_server import git_server
 from tests.peers.git_tree import Tree, bare_copy, new_tree
@@ -50,10 +50,15 @@ async def pulled(
     tree: Tree,
     *,
     into: str | None = None,
-    wanted: Wanted | None = None,
-) -> Pulled:
+    wanted: BranchRequest | None = None,
+) -> PulledBranch:
     return await asyncio.to_thread(
-        pull, atoll.api, str(sandbox["name"]), tree.path, wanted=wanted or Wanted(), into=into
+        pull,
+        atoll.api,
+        str(sandbox["name"]),
+        tree.path,
+        wanted=wanted or BranchRequest(),
+        into=into,
     )
 
 
@@ -72,7 +77,7 @@ async def test_remote_fetched_then_worked_on_then_pulled(
     box = atoll.box(str(sandbox["sandbox_id"]))
     box.run("echo x > .envrc && echo y > y && git add -A && git commit -qm work")
     got = await pulled(atoll, sandbox, tree)
-    assert got == Pulled("fix", box.run("git rev-parse HEAD"), 1, (".envrc",))
+    assert got == PulledBranch("fix", box.run("git rev-parse HEAD"), 1, (".envrc",))
     assert tree.git("rev-parse", "fix") == got.commit
     assert tree.git("status", "--porcelain") == ""
 
@@ -212,15 +217,15 @@ async def test_pull_never_touches_what_is_checked_out_or_would_be_lost(
     with pytest.raises(Conflict) as caught:
         await pulled(atoll, sandbox, tree)
     assert caught.value.code == "not_fast_forward"
-    assert (await pulled(atoll, sandbox, tree, wanted=Wanted(force=True))).branch == "fix"
+    assert (await pulled(atoll, sandbox, tree, wanted=BranchRequest(force=True))).branch == "fix"
     elsewhere = new_tree(tmp_path / "elsewhere", branch="trunk", text="another beginning\n")
     with pytest.raises(Conflict) as caught:
         await pulled(atoll, sandbox, elsewhere)
     assert caught.value.code == "base_missing"
     with pytest.raises(NotFound):
-        await pulled(atoll, sandbox, tree, wanted=Wanted(branch="absent"))
+        await pulled(atoll, sandbox, tree, wanted=BranchRequest(branch="absent"))
     with pytest.raises(NotFound):
-        await pulled(atoll, sandbox, tree, wanted=Wanted(repo=3))
+        await pulled(atoll, sandbox, tree, wanted=BranchRequest(repo=3))
 
 
 async def test_recreate_saves_commits_first(atoll: RepositoryWorld, tmp_path: Path) -> None:
@@ -240,7 +245,9 @@ async def test_recreate_saves_commits_first(atoll: RepositoryWorld, tmp_path: Pa
         assert (one["sandbox_id"], one["generation"], one["tree"]) == (sandbox_id, 1, False)
         assert (await client.get(f"/v1/kept/{one['kept_id']}/archive")).status_code == 404
     name = str(sandbox["name"])
-    (saved,) = await asyncio.to_thread(bring_saved, atoll.api, name, tree.path, wanted=Wanted())
+    (saved,) = await asyncio.to_thread(
+        bring_saved, atoll.api, name, tree.path, wanted=BranchRequest()
+    )
     assert saved.branch == f"atoll/saved/{name}/1/branch/fix"
     assert tree.git("rev-parse", saved.branch) == tip == saved.commit
 

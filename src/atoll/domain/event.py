@@ -20,7 +20,7 @@ SANDBOX_STREAMS = "sandbox:"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class EventKind:
     """A kind of event. `fields` are always in its payload, `optional` may be."""
 
     name: str
@@ -74,8 +74,8 @@ class Event:
     payload: Mapping[str, Json]
 
 
-def _kind(name: str, fields: str, optional: str, text: str) -> tuple[str, Kind]:
-    return name, Kind(name, 1, frozenset(fields.split()), frozenset(optional.split()), text)
+def _kind(name: str, fields: str, optional: str, text: str) -> tuple[str, EventKind]:
+    return name, EventKind(name, 1, frozenset(fields.split()), frozenset(optional.split()), text)
 
 
 _LIFE = "sandbox_id name generation state"
@@ -86,7 +86,7 @@ _APPROVAL = "approval_id sandbox_id kind"
 _ABOUT = "secret secret_id version host port argv0"
 _TYPED = _INSIDE + " principal name client"
 
-KINDS: Mapping[str, Kind] = dict(
+KINDS: Mapping[str, EventKind] = dict(
     (
         _kind("sandbox.requested", _LIFE, "profile extension", "Somebody asked for a sandbox."),
         _kind("sandbox.provisioning", _LIFE, "", "It is being brought up."),
@@ -230,7 +230,7 @@ KINDS: Mapping[str, Kind] = dict(
 """Every kind, by name. `*` among the optional fields allows any."""
 
 
-def check(event_type: str, payload: Mapping[str, Json]) -> Kind:
+def check(event_type: str, payload: Mapping[str, Json]) -> EventKind:
     """Return the kind of `event_type`, after comparing its payload with it.
 
     Raises `ValueError`: an event that does not fit is a mistake in the program, never in a request.

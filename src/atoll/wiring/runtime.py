@@ -41,7 +41,7 @@ from atoll.runtime.policy.policy import StandingPolicy
 from atoll.runtime.policy.redactions import Redactions
 from atoll.runtime.ports import Ports
 from atoll.runtime.recordings.recordings import Recordings
-from atoll.runtime.recordings.shelf import Bounds, RecordingStore
+from atoll.runtime.recordings.shelf import RecordingLimits, RecordingStore
 from atoll.runtime.settling import Settling
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.runtime.tasks import Tasks
@@ -191,7 +191,7 @@ def _fill_terminals(
     journal, make_stage = parts.journal, parts.redactions.stream
     defaults = Defaults(boot.shell, boot.env, boot.cwd)
     control_plane = parts.control_plane = ControlPlane()
-    shelf = RecordingStore(boot.journal_dir / "recordings", Bounds())
+    shelf = RecordingStore(boot.journal_dir / "recordings", RecordingLimits())
     parts.recordings = Recordings(shelf, journal=journal, make_stage=make_stage)
     parts.terminals = Terminals(
         spawner,

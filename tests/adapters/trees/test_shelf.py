@@ -10,7 +10,7 @@ import pytest
 from atoll.adapters.trees.found import FoundTrees
 from atoll.adapters.trees.picture import MACHINES
 from atoll.adapters.trees.shelf import TreeShelf
-from atoll.adapters.trees.unpack import Caps
+from atoll.adapters.trees.unpack import TreeLimits
 from atoll.domain.errors import (
     AtollError,
     Conflict,
@@ -64,7 +64,7 @@ def sandboxes() -> Sandboxes:
 @pytest.fixture
 def shelf(tmp_path: Path, sandboxes: Sandboxes) -> TreeShelf:
     uid = UID if os.geteuid() == 0 else None
-    caps = Caps(bytes=1_000_000, files=200)
+    caps = TreeLimits(bytes=1_000_000, files=200)
     return TreeShelf(tmp_path / "images", lambda: uid, sandboxes, caps)
 
 

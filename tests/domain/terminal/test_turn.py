@@ -9,9 +9,9 @@ from atoll.domain.terminal.turn import (
     Act,
     Change,
     Party,
-    Refusal,
     Role,
     Turn,
+    TurnRefusal,
 )
 
 OWNER = Party("ann", "Ann", "a1", Role.OWNER)
@@ -33,7 +33,7 @@ def acts(turn: Turn) -> list[Act]:
     return [change.act for change in turn.drain()]
 
 
-def code(refusal: Refusal | None) -> str:
+def code(refusal: TurnRefusal | None) -> str:
     assert refusal is not None
     return refusal.code
 

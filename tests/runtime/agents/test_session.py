@@ -6,14 +6,14 @@ from typing import cast
 import pytest
 from msgspec.structs import replace
 
-from atoll.domain.agent.card import Began, Draft, Ended, Kind, State
+from atoll.domain.agent.card import Began, CardKind, CardState, Draft, Ended
 from atoll.ports.spawner import Process
 from atoll.runtime.agents import session as subject
 from atoll.runtime.agents.session import AgentSession, Identity
 
 BEFORE, START, LATER = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "2999-01-01T00:00:00Z"
-TURN = Draft("turn:1", Kind.TURN, State.RUNNING, title="Mend it")
-TEXT = Draft("text:1", Kind.TEXT, State.DONE, text="mended")
+TURN = Draft("turn:1", CardKind.TURN, CardState.RUNNING, title="Mend it")
+TEXT = Draft("text:1", CardKind.TEXT, CardState.DONE, text="mended")
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ async def session(monkeypatch: pytest.MonkeyPatch) -> AgentSession:
 
 
 def states(session: AgentSession) -> list[str]:
-    return [card.state for card in session.cards.all() if card.kind is Kind.TURN]
+    return [card.state for card in session.cards.all() if card.kind is CardKind.TURN]
 
 
 async def closed(session: AgentSession) -> None:
@@ -44,7 +44,7 @@ async def test_end_of_the_turn_ends_its_card_after_what_is_still_written(
 ) -> None:
     session.heard([Began()])
     session.heard([TURN], turns=False)
-    session.heard([Ended(State.FAILED)])
+    session.heard([Ended(CardState.FAILED)])
     session.heard([TEXT], turns=False)
     assert (states(session), session.lock.work) == (["running"], "waiting")
     await closed(session)
@@ -63,7 +63,7 @@ async def test_turn_written_down_after_its_end_ends_as_well(session: AgentSessio
 async def test_end_that_is_written_down_stands(session: AgentSession) -> None:
     session.heard([TURN], turns=False)
     session.heard([Ended()])
-    session.heard([replace(TURN, state=State.DECLINED)], turns=False)
+    session.heard([replace(TURN, state=CardState.DECLINED)], turns=False)
     assert (states(session), session._closing) == (["declined"], None)
 
 
@@ -83,11 +83,11 @@ async def test_tool_is_written_down_once_and_not_again_from_an_older_conversatio
         record=lambda kind, payload: entries.append((kind, payload)),
         clean=lambda text: text,
     )
-    tool = Draft("call:1", Kind.BASH, State.RUNNING, title="ls")
+    tool = Draft("call:1", CardKind.BASH, CardState.RUNNING, title="ls")
     session.heard([replace(tool, id="call:0")], turns=False, at=BEFORE)
     session.heard([tool, TEXT], turns=False, at=LATER)
-    session.heard([replace(tool, state=State.DONE)], turns=False, at=LATER)
+    session.heard([replace(tool, state=CardState.DONE)], turns=False, at=LATER)
     expected = {"id": "t_1", "agent": "claude-code", "card": "call:1"}
-    expected |= {"card_kind": Kind.BASH}
+    expected |= {"card_kind": CardKind.BASH}
     assert [one for one in entries if one[0] == "agent.tool"] == [("agent.tool", expected)]
     session.ended()

@@ -11,7 +11,7 @@ import pytest
 from atoll.adapters.safety.shell_marks import environment, scripts
 from atoll.domain.redaction.lexicon import Lexicon
 from atoll.domain.redaction.redactor import Redactor
-from atoll.runtime.recordings.shelf import Bounds
+from atoll.runtime.recordings.shelf import RecordingLimits
 from atoll.wire.attach import Exited, Recorded
 from atoll.wire.contract.policy import Policy
 from tests.runtime.stage import Runtime, runtime
@@ -192,7 +192,7 @@ async def test_secret_is_in_no_recording_neither_shown_nor_typed() -> None:
 
 
 async def test_recording_that_is_full_ends_and_stays_readable() -> None:
-    bounds = Bounds(recording_bytes=2 * 1024 * 1024, shelf_bytes=3 * 1024 * 1024)
+    bounds = RecordingLimits(recording_bytes=2 * 1024 * 1024, shelf_bytes=3 * 1024 * 1024)
     async with runtime(bounds=bounds) as rt:
         terminal = await rt.open("sh", "-c", "read a; seq 1 500000; read b")
         async with rt.attach(terminal, client="a") as seat:

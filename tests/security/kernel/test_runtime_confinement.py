@@ -173,9 +173,11 @@ def test_rules_of_every_version_leave_only_what_was_allowed(version: int, tmp_pa
     def ruled() -> dict[str, Any]:
         kernel.set_no_new_privileges()
         rules = landlock.Ruleset(version)
-        assert rules.allow(str(allowed), landlock.Access.READ_FILE)
-        assert rules.allow("/dev/null", landlock.Access.READ_FILE | landlock.Access.READ_DIR)
-        assert not rules.allow(str(tmp_path / "none"), landlock.Access.READ_FILE)
+        assert rules.allow(str(allowed), landlock.FileRights.READ_FILE)
+        assert rules.allow(
+            "/dev/null", landlock.FileRights.READ_FILE | landlock.FileRights.READ_DIR
+        )
+        assert not rules.allow(str(tmp_path / "none"), landlock.FileRights.READ_FILE)
         rules.enforce()
         rules.close()
         return {

@@ -18,7 +18,7 @@ import pytest
 from atoll.testing.redteam import outside
 from atoll.testing.redteam.outside import Canaries
 from atoll.testing.redteam.pack import archive
-from atoll.testing.redteam.target import Answer, Target
+from atoll.testing.redteam.target import AttackResponse, AttackTarget
 from tests.security.redteam.test_redteam import ATTEMPTED
 
 NOBODY = 1_899_999_997
@@ -98,7 +98,7 @@ ODD = b'{"name": "\x1b[31mred"}'
 
 
 @dataclass(slots=True)
-class Yielding(Target):
+class Yielding(AttackTarget):
     """A server that grants everything to everybody, and tells all it knows."""
 
     url: str = "http://127.0.0.1:9"
@@ -114,15 +114,15 @@ class Yielding(Target):
         *,
         headers: Mapping[str, str] | None = None,
         seconds: float = 0,
-    ) -> Answer:
+    ) -> AttackResponse:
         self.heard.append(json.dumps(SAYS_YES).encode())
-        return Answer(200, ODD if "rt/odd" in path else self.heard[-1])
+        return AttackResponse(200, ODD if "rt/odd" in path else self.heard[-1])
 
     def run(self, *argv: str, timeout: float = 0) -> str:
         return f"domain_not_approved {CANARIES.exposed}"
 
-    def raw(self, said: bytes) -> Answer:
-        return Answer(200, b"HTTP/1.1 200 OK")
+    def raw(self, said: bytes) -> AttackResponse:
+        return AttackResponse(200, b"HTTP/1.1 200 OK")
 
 
 @pytest.mark.parametrize(

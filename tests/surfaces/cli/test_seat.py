@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from atoll.domain.errors import Failed, Invalid
 from atoll.surfaces.cli.attach.attachment import (
-    Attachment,
+    AttachState,
     Clear,
     Exited,
     InputWindow,
@@ -21,7 +21,7 @@ from atoll.surfaces.cli.attach.attachment import (
 )
 from atoll.surfaces.cli.attach.detach import DetachKeys
 from atoll.surfaces.cli.attach.guard import ScreenGuard
-from atoll.surfaces.cli.attach.screen import Screen
+from atoll.surfaces.cli.attach.screen import ScreenModes
 
 
 @given(st.binary(max_size=200).filter(lambda data: b"\x1c" not in data and b"\x1b" not in data))
@@ -96,7 +96,7 @@ def test_screen_modes_do_not_depend_on_how_the_bytes_were_cut(
     parts: list[bytes], data: st.DataObject
 ) -> None:
     whole = b"".join(parts)
-    once, cut = Screen(), Screen()
+    once, cut = ScreenModes(), ScreenModes()
     once.feed(whole)
     while whole:
         size = data.draw(st.integers(1, len(whole)))
@@ -107,7 +107,7 @@ def test_screen_modes_do_not_depend_on_how_the_bytes_were_cut(
 
 
 def test_screen_restores_exactly_what_was_changed() -> None:
-    screen = Screen()
+    screen = ScreenModes()
     plain = screen.restore()
     screen.feed(b"\x1b[?1049h\x1b[?1003h\x1b[?7l\x1b[>1u\x1b[>3u\x1b[<1u\x1b[=1u\x1b[2 q\x1b[>4;1m")
     undone = screen.restore()
@@ -122,14 +122,14 @@ def test_screen_restores_exactly_what_was_changed() -> None:
     "data", [b"\x1b", b"\x1b[", b"\x1b[3", b"\x1b]0;x", b"\x1b]0;x\x1b", b"\xe2\x9c", b"\x1b("]
 )
 def test_screen_inside_a_sequence_is_not_at_rest(data: bytes) -> None:
-    screen = Screen()
+    screen = ScreenModes()
     screen.feed(b"text" + data)
     assert not screen.at_rest
     assert screen.restore().startswith(b"\x18")
 
 
 def test_screen_fed_endless_strings_and_modes_stays_small() -> None:
-    screen = Screen()
+    screen = ScreenModes()
     screen.feed(b"\x1b]52;c;")
     for _ in range(100):
         screen.feed(b"A" * 10_000)
@@ -146,20 +146,20 @@ def text(kind: str, **fields: Any) -> str:
     return json.dumps({"type": kind, **fields})
 
 
-def started(fresh: bool = False, offset: int = 0, preamble: bytes = b"\x1bc") -> Attachment:
-    attachment = Attachment("me", fresh=fresh)
+def started(fresh: bool = False, offset: int = 0, preamble: bytes = b"\x1bc") -> AttachState:
+    attachment = AttachState("me", fresh=fresh)
     attachment.on_text(text("start", offset=offset, preamble=preamble, ack_every=65536))
     return attachment
 
 
 def test_start_of_a_fresh_terminal_leaves_the_screen_alone() -> None:
-    attachment = Attachment("me", fresh=True)
+    attachment = AttachState("me", fresh=True)
     frame = text("start", offset=0, preamble=b"\x1bc", ack_every=1, input_window=9)
     assert attachment.on_text(frame) == [InputWindow(9)]
 
 
 def test_start_of_a_used_terminal_clears_and_writes_the_preamble() -> None:
-    attachment = Attachment("me", fresh=False)
+    attachment = AttachState("me", fresh=False)
     frame = text("start", offset=500, preamble=b"\x1bc\x1b[?2004h", title="t", ack_every=1)
     out = attachment.on_text(frame)
     assert out == [InputWindow(0), Clear(), Write(b"\x1b[?2004h", counted=False), Retitle("t")]
@@ -173,7 +173,7 @@ def test_start_of_a_used_terminal_clears_and_writes_the_preamble() -> None:
 
 
 def test_query_before_anything_came_has_no_since() -> None:
-    assert "since" not in dict(Attachment("me", fresh=True).query(80, 24))
+    assert "since" not in dict(AttachState("me", fresh=True).query(80, 24))
 
 
 @given(st.lists(st.integers(1, 100_000), max_size=30))
@@ -235,12 +235,12 @@ def test_exit_frame_tells_how_it_ended(fields: dict[str, Any], expected: Exited)
 )
 def test_frame_that_is_broken_is_a_clear_failure(frame: str) -> None:
     with pytest.raises(Failed):
-        Attachment("me", fresh=True).on_text(frame)
+        AttachState("me", fresh=True).on_text(frame)
 
 
 def test_output_before_the_start_is_a_clear_failure() -> None:
     with pytest.raises(Failed):
-        Attachment("me", fresh=True).on_bytes(b"x")
+        AttachState("me", fresh=True).on_bytes(b"x")
 
 
 def test_frame_of_a_later_version_is_passed_over() -> None:

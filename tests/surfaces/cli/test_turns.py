@@ -7,7 +7,7 @@ import pytest
 
 from atoll.client.answer import answer
 from atoll.domain.errors import Invalid
-from atoll.surfaces.cli.attach.attachment import Attachment, InputDenied, Turned
+from atoll.surfaces.cli.attach.attachment import AttachState, InputDenied, Turned
 from atoll.surfaces.cli.attach.control_key import ControlKey
 from atoll.surfaces.cli.attach.turns import GRANT, REQUEST, REVOKE, TurnView, read_turn
 
@@ -82,14 +82,14 @@ START = {"type": "start", "offset": 0, "preamble": "", "ack_every": 65536, "titl
 
 
 def test_take_is_asked_on_the_first_connection_only() -> None:
-    attachment = Attachment("c", fresh=True, take=True)
+    attachment = AttachState("c", fresh=True, take=True)
     assert ("take", "true") in attachment.query(80, 24)
     attachment.on_text(json.dumps({**START, "client": "c"}))
     assert ("take", "true") not in attachment.query(80, 24)
 
 
 def test_client_id_is_the_one_the_server_gave() -> None:
-    attachment = Attachment("c", fresh=True, read_only=True)
+    attachment = AttachState("c", fresh=True, read_only=True)
     attachment.on_text(json.dumps({**START, "client": "c_other"}))
     assert ("client", "c_other") in attachment.query(80, 24)
     assert ("read_only", "true") in attachment.query(80, 24)
@@ -100,6 +100,6 @@ def test_client_id_is_the_one_the_server_gave() -> None:
 
 
 def test_refused_input_is_told_with_its_reason() -> None:
-    attachment = Attachment("c", fresh=True)
+    attachment = AttachState("c", fresh=True)
     frame = {"type": "input_refused", "reason": "not_driver", "message": "…"}
     assert attachment.on_text(json.dumps(frame)) == [InputDenied("not_driver", "…")]

@@ -22,7 +22,7 @@ _ABSENT = re.compile(r"authentication|username|not found|redirect|error: (30\d|4
 
 
 @dataclass(frozen=True, slots=True)
-class Caps:
+class FetchLimits:
     """The bounds of one fetch: seconds in all, and bytes of its largest pack."""
 
     seconds: float
@@ -30,14 +30,14 @@ class Caps:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DialledRemote:
     """A remote and the address to dial for it (curl's `host:port:address`)."""
 
     git: Git
     remote: Remote
     where: str
 
-    async def bring(self, repo: Path, caps: Caps, report: Report) -> None:
+    async def bring(self, repo: Path, caps: FetchLimits, report: Report) -> None:
         """Fetch what `repo` lacks and let its HEAD follow.
 
         Raises `NotFound` (also for private ones: the same words), `LimitReached`, `Unavailable`,
@@ -59,7 +59,7 @@ class Line:
         )  # fmt: skip
         _answered(await self.git.run(fetching), self.remote)
 
-    async def _listed(self, caps: Caps) -> tuple[str, bytes]:
+    async def _listed(self, caps: FetchLimits) -> tuple[str, bytes]:
         # Some hosts answer only under `.git` (and redirect, which is not followed), some only
         # without it.
         for url in (f"{self.remote.repo_url}.git", self.remote.repo_url):

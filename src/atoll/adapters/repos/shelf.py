@@ -18,7 +18,7 @@ from atoll.adapters.repos import record
 from atoll.adapters.repos.flights import Flights
 from atoll.adapters.repos.git import Git, GitCall
 from atoll.adapters.repos.intake import BundleIntake, IntakeSettings
-from atoll.adapters.repos.line import Caps, Line
+from atoll.adapters.repos.line import DialledRemote, FetchLimits
 from atoll.adapters.repos.netguard import dial
 from atoll.domain.errors import Forbidden, NotFound
 from atoll.domain.ids import OrgId
@@ -51,7 +51,7 @@ class Shelf:
         self._settings = settings
         self._importer = importer
         self._git = Git()
-        self._caps = Caps(settings.fetch_seconds, settings.max_bytes)
+        self._caps = FetchLimits(settings.fetch_seconds, settings.max_bytes)
         self._fetches: Flights[Stored] = Flights()
 
     def sweep(self) -> None:
@@ -91,7 +91,7 @@ class Shelf:
 
     async def _fetch(self, remote: Remote, report: Report) -> Stored:
         where = await dial(remote, allow_loopback=self._settings.allow_loopback)
-        line = Line(self._git, remote, where)
+        line = DialledRemote(self._git, remote, where)
         there = await asyncio.to_thread(self._load, remote.key)
         if there is not None:
             await line.bring(there.path, self._caps, report)

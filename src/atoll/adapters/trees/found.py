@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.adapters.trees.index import Entry, read_index
+from atoll.adapters.trees.index import TreeRecord, read_index
 from atoll.domain.errors import Invalid
 from atoll.domain.sandbox.image import hex_of, is_tree_name, read_reference
 from atoll.ports.images import Tree
@@ -26,7 +26,7 @@ class FoundTrees:
         """Return the same, without waiting."""
         index = read_index(self.folder)
         if is_tree_name(image) and is_tree(self.folder / image):
-            return tree_of(image, self.folder / image, index.names.get(image, Entry()))
+            return tree_of(image, self.folder / image, index.names.get(image, TreeRecord()))
         reference = read_reference(image)
         entry = index.references.get(str(reference))
         place = None if entry is None else place_of(self.folder, entry)
@@ -39,7 +39,7 @@ class FoundTrees:
         return tree_of(image, place, entry)
 
 
-def place_of(folder: Path, entry: Entry) -> Path | None:
+def place_of(folder: Path, entry: TreeRecord) -> Path | None:
     """Return where an image is unpacked."""
     return None if entry.digest is None else folder / OCI / hex_of(entry.digest)
 
@@ -55,6 +55,6 @@ def is_tree(path: Path) -> bool:
     return is_folder(path) and not (path / "Dockerfile").is_file()
 
 
-def tree_of(name: str, place: Path, entry: Entry) -> Tree:
+def tree_of(name: str, place: Path, entry: TreeRecord) -> Tree:
     """Return a tree as the port shows it."""
     return Tree(name, str(place), entry.digest, entry.bytes, entry.files, entry.env, entry.left_out)

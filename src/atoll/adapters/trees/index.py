@@ -15,7 +15,7 @@ MAX_BYTES = 4 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TreeRecord:
     """The record of a tree: see `ports.images.Tree`."""
 
     digest: str | None = None
@@ -29,8 +29,8 @@ class Entry:
 class Index:
     """The index: `names` are trees imported by name, `references` images by their one spelling."""
 
-    names: dict[str, Entry] = field(default_factory=dict)
-    references: dict[str, Entry] = field(default_factory=dict)
+    names: dict[str, TreeRecord] = field(default_factory=dict)
+    references: dict[str, TreeRecord] = field(default_factory=dict)
 
 
 def read_index(folder: Path) -> Index:

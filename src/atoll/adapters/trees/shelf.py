@@ -20,16 +20,16 @@ import msgspec
 from atoll.adapters.trees import registry
 from atoll.adapters.trees.confine import confined
 from atoll.adapters.trees.found import OCI, FoundTrees, is_folder, is_tree, place_of, tree_of
-from atoll.adapters.trees.index import Entry, changed, read_index
+from atoll.adapters.trees.index import TreeRecord, changed, read_index
 from atoll.adapters.trees.picture import ImageContents, opened
-from atoll.adapters.trees.unpack import MIB, Caps, Unpacked, unpack
+from atoll.adapters.trees.unpack import MIB, TreeLimits, Unpacked, unpack
 from atoll.domain.errors import AtollError, Conflict, Failed, Forbidden, NotFound
 from atoll.domain.sandbox.image import hex_of, is_tree_name, read_reference, read_tree_name
 from atoll.ports.images import Tree
 
 Report = Callable[[str], None]
 MAKING = ".making-"
-CAPS = Caps()
+CAPS = TreeLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,13 @@ class TreeShelf:
     folder: Path
     take_uid: Callable[[], int | None]
     users: Callable[[Path], Sequence[str]]
-    caps: Caps = CAPS
+    caps: TreeLimits = CAPS
 
     def list(self) -> Sequence[Tree]:
         """See the port."""
         index = read_index(self.folder)
         named = [
-            tree_of(path.name, path, index.names.get(path.name, Entry()))
+            tree_of(path.name, path, index.names.get(path.name, TreeRecord()))
             for path in (sorted(self.folder.iterdir()) if self.folder.is_dir() else ())
             if is_tree_name(path.name) and is_tree(path)
         ]
@@ -123,7 +123,7 @@ class TreeShelf:
                     gone.append(Tree(f"sha256:{place.name}", str(place)))
         return gone
 
-    def _known(self, place: Path) -> Entry | None:
+    def _known(self, place: Path) -> TreeRecord | None:
         """Return the record of an image that was unpacked before."""
         for entry in read_index(self.folder).references.values():
             if is_folder(place) and place_of(self.folder, entry) == place:
@@ -132,7 +132,7 @@ class TreeShelf:
             self._bury(place)  # its origin is unknown
         return None
 
-    def _lay(self, picture: ImageContents, place: Path, report: Report) -> Entry:
+    def _lay(self, picture: ImageContents, place: Path, report: Report) -> TreeRecord:
         size = sum(layer.stretch.size for layer in picture.layers)
         report(f"unpacking {size / MIB:.0f} MiB in layers: {len(picture.layers)}")
         making = Path(tempfile.mkdtemp(prefix=MAKING, dir=self.folder))
@@ -145,7 +145,7 @@ class TreeShelf:
         finally:
             shutil.rmtree(making, ignore_errors=True)
         report(f"{done.files} files, {done.bytes / MIB:.0f} MiB")
-        return Entry(picture.digest, done.bytes, done.files, picture.env, done.left_out)
+        return TreeRecord(picture.digest, done.bytes, done.files, picture.env, done.left_out)
 
     def _unpacked(self, picture: ImageContents, tree: Path) -> Unpacked:
         uid = self.take_uid()

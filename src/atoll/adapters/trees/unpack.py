@@ -30,7 +30,7 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 
 
 @dataclass(frozen=True, slots=True)
-class Caps:
+class TreeLimits:
     """The bounds on a tree."""
 
     bytes: int = 16 * 2**30
@@ -45,7 +45,7 @@ class Unpacked(msgspec.Struct, frozen=True):
     left_out: int = 0
 
 
-def unpack(picture: ImageContents, caps: Caps) -> Unpacked:
+def unpack(picture: ImageContents, caps: TreeLimits) -> Unpacked:
     """Fill the current root. Raises `Invalid` (unsafe names), `Failed` (damaged), `LimitReached`,
     `OSError`."""
     work = _Work(caps)
@@ -115,7 +115,7 @@ class _Work:
     """The tree so far. `folders` are the modes set at the end: a read-only directory must first be
     filled."""
 
-    caps: Caps
+    caps: TreeLimits
     bytes: int = 0
     files: int = 0
     left_out: int = 0

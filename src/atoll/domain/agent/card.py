@@ -19,7 +19,7 @@ MAX_DATA_TEXT = 8 * 1024
 Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
 
 
-class Kind(StrEnum):
+class CardKind(StrEnum):
     """The kind of a card. A reader that does not know a kind shows title and text."""
 
     TEXT = "text"
@@ -36,7 +36,7 @@ class Kind(StrEnum):
     TURN = "turn"
 
 
-class State(StrEnum):
+class CardState(StrEnum):
     """The progress of a card. `pending` waits for a person; the last three are final."""
 
     PENDING = "pending"
@@ -59,8 +59,8 @@ class Draft(msgspec.Struct, frozen=True):
     the present text. `data` is merged over the present data."""
 
     id: str
-    kind: Kind
-    state: State | None = None
+    kind: CardKind
+    state: CardState | None = None
     title: str | None = None
     text: str | None = None
     data: dict[str, Value] | None = None
@@ -76,8 +76,8 @@ class Card(msgspec.Struct, frozen=True):
     n: int
     id: str
     rev: int
-    kind: Kind
-    state: State
+    kind: CardKind
+    state: CardState
     at: str
     title: str = ""
     text: str = ""
@@ -103,7 +103,7 @@ class Ended(msgspec.Struct, frozen=True):
     """The agent's turn is over, and every other turn that still runs: an agent does not always
     record that one ended."""
 
-    state: State = State.DONE
+    state: CardState = CardState.DONE
 
 
 class Interrupted(msgspec.Struct, frozen=True):

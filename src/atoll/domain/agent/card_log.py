@@ -13,9 +13,9 @@ from atoll.domain.agent.card import (
     MAX_TEXT,
     MAX_TITLE,
     Card,
+    CardState,
     Draft,
     Option,
-    State,
     Value,
 )
 
@@ -147,7 +147,7 @@ class CardLog:
 
 
 def _blank(draft: Draft, n: int, at: str) -> Card:
-    return Card(seq=0, n=n, id=draft.id, rev=0, kind=draft.kind, state=State.RUNNING, at=at)
+    return Card(seq=0, n=n, id=draft.id, rev=0, kind=draft.kind, state=CardState.RUNNING, at=at)
 
 
 def _revised(card: Card, seq: int) -> Card:

@@ -8,7 +8,7 @@ to lock or free its own sandbox's terminal.
 import re
 from dataclasses import dataclass
 
-from atoll.domain.agent.card import Began, Draft, Ended, Kind, Said, State, Worked, Yielded
+from atoll.domain.agent.card import Began, CardKind, CardState, Draft, Ended, Said, Worked, Yielded
 from atoll.domain.agent.resumable import is_conversation
 
 _EVENT = re.compile(r'"hook_event_name"\s*:\s*"([A-Za-z]{1,40})"')
@@ -32,8 +32,8 @@ WORKING_EVENTS = frozenset({
 """The events within a turn, or in work that continues in the background after one."""
 
 ENDING_EVENTS = {
-    "Stop": State.DONE, "AfterAgent": State.DONE, "SessionEnd": State.DONE,
-    "StopFailure": State.FAILED,
+    "Stop": CardState.DONE, "AfterAgent": CardState.DONE, "SessionEnd": CardState.DONE,
+    "StopFailure": CardState.FAILED,
 }  # fmt: skip
 """The events that end a turn, and how it ended."""
 
@@ -94,8 +94,8 @@ class Hooks:
             self._asked, self._asking = self._asked + 1, True
         asking = Draft(
             id=f"asking:{self._asked}",
-            kind=Kind.STATUS,
-            state=State.PENDING,
+            kind=CardKind.STATUS,
+            state=CardState.PENDING,
             title=title,
             text="Answer it in the terminal.",
         )
@@ -105,7 +105,9 @@ class Hooks:
         if not self._asking:
             return ()
         self._asking = False
-        return (Draft(id=f"asking:{self._asked}", kind=Kind.STATUS, state=State.DONE, text=""),)
+        return (
+            Draft(id=f"asking:{self._asked}", kind=CardKind.STATUS, state=CardState.DONE, text=""),
+        )
 
 
 def _conversation(event: str, before: str, after: str) -> str | None:

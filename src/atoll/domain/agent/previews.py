@@ -2,7 +2,7 @@
 
 import re
 
-from atoll.domain.agent.card import Draft, Kind, State
+from atoll.domain.agent.card import CardKind, CardState, Draft
 from atoll.domain.wall.interior import DOORS
 
 MAX_PREVIEWS = 5
@@ -21,8 +21,8 @@ def previews(text: str) -> list[Draft]:
             continue
         found[port] = Draft(
             id=f"preview:{port}",
-            kind=Kind.PREVIEW_LINK,
-            state=State.DONE,
+            kind=CardKind.PREVIEW_LINK,
+            state=CardState.DONE,
             title=f"localhost:{port}",
             text=match[0].rstrip(".,;:!?"),
             data={"port": port, "path": (match[2] or "/").rstrip(".,;:!?")},

@@ -58,18 +58,20 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class TurnRefusal:
     """A refused stimulus: a word for programs and a sentence for people."""
 
     code: str
     message: str
 
 
-_STRANGER = Refusal("not_attached", "this client is not attached here")
-_VIEWER = Refusal("viewer", "you may watch here, not type")
-_NOT_DRIVER = Refusal("not_driver", "somebody else drives; request control first")
-_NOT_YOURS = Refusal("not_driver", "only the driver can give control away")
-_NOBODY = Refusal("no_such_party", "nobody of that name waits or watches here with leave to type")
+_STRANGER = TurnRefusal("not_attached", "this client is not attached here")
+_VIEWER = TurnRefusal("viewer", "you may watch here, not type")
+_NOT_DRIVER = TurnRefusal("not_driver", "somebody else drives; request control first")
+_NOT_YOURS = TurnRefusal("not_driver", "only the driver can give control away")
+_NOBODY = TurnRefusal(
+    "no_such_party", "nobody of that name waits or watches here with leave to type"
+)
 
 
 @dataclass(slots=True)
@@ -159,7 +161,7 @@ class Turn:
 
     # Requests, grants, and taking control.
 
-    def requested(self, client: str, now: float) -> Refusal | None:
+    def requested(self, client: str, now: float) -> TurnRefusal | None:
         """Handle `request_control`.
 
         Control is granted at once when nobody drives, or when the driver is another client of the
@@ -178,7 +180,7 @@ class Turn:
         self.tick(now)
         return None
 
-    def granted(self, client: str, to: str | None, now: float) -> Refusal | None:
+    def granted(self, client: str, to: str | None, now: float) -> TurnRefusal | None:
         """Handle `grant_control`: the driver, or the owner, gives control to a principal or client
         that is present. Without a name it goes to who has waited longest."""
         self.tick(now)
@@ -194,7 +196,7 @@ class Turn:
             self._hand(party, Act.GRANTED, now, by=giver)
         return None
 
-    def revoked(self, client: str, now: float) -> Refusal | None:
+    def revoked(self, client: str, now: float) -> TurnRefusal | None:
         """Handle `revoke_control`: a driver releases, an owner takes control back, and a waiting
         client withdraws its request."""
         self.tick(now)
@@ -209,7 +211,7 @@ class Turn:
             return _NOT_YOURS
         return None
 
-    def taken(self, client: str, now: float) -> Refusal | None:
+    def taken(self, client: str, now: float) -> TurnRefusal | None:
         """Take control without a request, as an owner may; from anybody else it is a request."""
         party = self._present.get(client)
         if party is None or party.role is not Role.OWNER or self.drives(client):
@@ -218,7 +220,7 @@ class Turn:
         self._hand(party, Act.TAKEN, now)
         return None
 
-    def typed(self, client: str, now: float, *, passes: bool = False) -> Refusal | None:
+    def typed(self, client: str, now: float, *, passes: bool = False) -> TurnRefusal | None:
         """Decide whether a client may type: None when it may.
 
         At a free terminal that requests control as well; typing never takes control from anybody.
@@ -229,7 +231,7 @@ class Turn:
         if party is None or party.role is Role.VIEWER:
             return _STRANGER if party is None else _VIEWER
         if self.agent is not None and not passes:
-            return Refusal("agent_running", f"{self.agent} has control until it yields")
+            return TurnRefusal("agent_running", f"{self.agent} has control until it yields")
         if self.driver is None:
             self._hand(party, Act.GRANTED, now)
         if not self.drives(client):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from atoll.domain.agent.card import Card, Draft, Kind, State
+from atoll.domain.agent.card import Card, CardKind, CardState, Draft
 from atoll.domain.agent.conversation import Conversation, Step, Terms
 from atoll.domain.agent.lenient_json import Message
 from atoll.domain.agent.readers import CONVERSATIONS
@@ -61,7 +61,9 @@ class MachineChannel:
         end = end_of(await self._program.process.wait())
         if (end.code or end.signal) and not self._session.stopping:
             how = f"signal {end.signal}" if end.signal else f"exit status {end.code}"
-            card = Draft("ended", Kind.STATUS, State.FAILED, title="The agent ended", text=how)
+            card = Draft(
+                "ended", CardKind.STATUS, CardState.FAILED, title="The agent ended", text=how
+            )
             self._session.heard((card,))
         self._session.ended()
 

@@ -9,7 +9,7 @@ import codecs
 import re
 from collections.abc import Callable
 
-from atoll.domain.agent.card import Draft, Kind, State, Value
+from atoll.domain.agent.card import CardKind, CardState, Draft, Value
 from atoll.domain.agent.card_log import CardLog, Clean
 from atoll.domain.agent.previews import previews
 from atoll.domain.terminal.size import Size
@@ -73,7 +73,9 @@ class Screen:
     def ended(self, ending: Exited) -> None:
         """Receive the end; nothing follows."""
         words = f"signal {ending.signal}" if ending.signal else f"exit status {ending.code}"
-        self.put(Draft("ended", Kind.STATUS, State.DONE, title="The terminal ended", text=words))
+        self.put(
+            Draft("ended", CardKind.STATUS, CardState.DONE, title="The terminal ended", text=words)
+        )
 
     def _mark(self) -> None:
         """Add the cards of commands that began or ended. What a command prints is shown as lines
@@ -82,9 +84,9 @@ class Screen:
         for mark in self._terminal.marks.since(self._marked):
             self._marked = mark.seq
             self._room = 0
-            state = State.RUNNING if mark.end is None else State.DONE
+            state = CardState.RUNNING if mark.end is None else CardState.DONE
             if mark.exit_code:
-                state = State.FAILED
+                state = CardState.FAILED
             data: dict[str, Value] = {
                 "command": mark.command,
                 "cwd": mark.cwd,
@@ -93,7 +95,7 @@ class Screen:
                 "genuine": mark.genuine,
             }
             title = mark.command or "a command"
-            draft = Draft(f"command:{mark.n}", Kind.BASH, state, title=title, data=data)
+            draft = Draft(f"command:{mark.n}", CardKind.BASH, state, title=title, data=data)
             self.cards.put(draft, timestamp())
 
     def _say(self, words: str) -> str:
@@ -104,7 +106,7 @@ class Screen:
         self._room -= len(piece)
         now = timestamp()
         card_id = f"screen:{self._cards}"
-        draft = Draft(card_id, Kind.TEXT, State.DONE, text=piece, append=True)
+        draft = Draft(card_id, CardKind.TEXT, CardState.DONE, text=piece, append=True)
         card = self.cards.put(draft, now)
         if card is not None:
             for preview in previews(card.text):

@@ -12,12 +12,12 @@ from typing import Protocol
 from atoll.domain.agent.card import (
     Began,
     Card,
+    CardKind,
+    CardState,
     Draft,
     Ended,
     Interrupted,
-    Kind,
     Said,
-    State,
     Worked,
     Yielded,
 )
@@ -45,8 +45,8 @@ Record = Callable[[str, Mapping[str, object]], object]
 WRITING_SECONDS = 1.0
 """An agent that is done may still write down what it did: its turn's card waits so long after
 the last of that."""
-_TOOLS = frozenset({Kind.BASH, Kind.TOOL_CALL, Kind.DIFF, Kind.FILE})
-_PREVIEWED = frozenset({Kind.TEXT, Kind.BASH, Kind.TOOL_CALL})
+_TOOLS = frozenset({CardKind.BASH, CardKind.TOOL_CALL, CardKind.DIFF, CardKind.FILE})
+_PREVIEWED = frozenset({CardKind.TEXT, CardKind.BASH, CardKind.TOOL_CALL})
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class AgentSession:
         self._budget = AuditBudget(asyncio.get_running_loop().time())
         self._stopping: asyncio.Future[None] | None = None
         self._began_at = ""
-        self._over_at, self._over_as = identity.started_at, State.DONE
+        self._over_at, self._over_as = identity.started_at, CardState.DONE
         self._closing: asyncio.TimerHandle | None = None
         self._announced: AgentStateChanged | None = None
         self._overrun = Alarm(self._tick)
@@ -154,8 +154,8 @@ class AgentSession:
         self._overrun.cancel()
         if self.lock.stopped():
             for card in self.cards.all():
-                if card.state in (State.PENDING, State.RUNNING):
-                    self.cards.put(Draft(card.id, card.kind, State.DECLINED), timestamp())
+                if card.state in (CardState.PENDING, CardState.RUNNING):
+                    self.cards.put(Draft(card.id, card.kind, CardState.DECLINED), timestamp())
             self._announce("ended")
             self.on_end(self)
 
@@ -231,7 +231,7 @@ class AgentSession:
         card = self.cards.get(card_id)
         if card is None:
             raise NotFound(f"there is no card {card_id[:80]} here", code="no_such_card")
-        if card.state is not State.PENDING:
+        if card.state is not CardState.PENDING:
             raise Conflict(f"the card {card_id[:80]} waits for nothing", code="not_pending")
         if card.data.get("answerable") is not True:
             raise Conflict(
@@ -298,7 +298,9 @@ class AgentSession:
         return [
             card
             for card in self.cards.all()
-            if card.kind is Kind.TURN and card.state is State.RUNNING and card.at <= self._over_at
+            if card.kind is CardKind.TURN
+            and card.state is CardState.RUNNING
+            and card.at <= self._over_at
         ]
 
     def _close_soon(self) -> None:
@@ -356,7 +358,7 @@ class AgentSession:
 
 
 def _tells_of_turns(said: Said) -> bool:
-    return isinstance(said, Ended) or (isinstance(said, Draft) and said.kind is Kind.TURN)
+    return isinstance(said, Ended) or (isinstance(said, Draft) and said.kind is CardKind.TURN)
 
 
 def forbid_viewers(role: str) -> None:

@@ -11,7 +11,7 @@ from atoll.domain.redaction.detector import Detector
 from atoll.runtime.api.parts import Parts
 
 
-class Exit:
+class Transfer:
     """Transfer of bytes out of the sandbox, searched for the secrets known at its beginning. Raises
     `Invalid` for a `?secrets=` that is neither `refuse` nor `allow`."""
 
@@ -35,9 +35,9 @@ class Exit:
         """Length of the longest secret, in bytes."""
         return self._lexicon.longest
 
-    def anew(self) -> "Exit":
+    def anew(self) -> "Transfer":
         """Return a fresh transfer, for the same bytes once more."""
-        return Exit(self._parts, self._request)
+        return Transfer(self._parts, self._request)
 
     def judge(self, data: bytes) -> None:
         """Look at bytes before anything was sent. Raises `Conflict`."""

@@ -15,11 +15,11 @@ from aiohttp import web
 
 from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.files.workspace_path import named_path, workspace_path
-from atoll.runtime.api.exit import Exit
+from atoll.runtime.api.exit import Transfer
 from atoll.runtime.api.parts import Parts
 from atoll.runtime.api.requests import answer, query_flag, query_integer, read_json
 from atoll.runtime.files.content import Content
-from atoll.runtime.files.files import MAX_PAGE, Change
+from atoll.runtime.files.files import MAX_PAGE, FileChange
 from atoll.runtime.files.tool import Tool
 from atoll.wire.contract.files import EntryPage, MkdirBody, MoveBody
 
@@ -55,7 +55,7 @@ class FileRoutes:
 
     async def read(self, request: web.Request) -> web.StreamResponse:
         """Return the bytes of a file, or one range of them (RFC 9110 §14)."""
-        exit_ = Exit(self._parts, request)
+        exit_ = Transfer(self._parts, request)
         content = await self._parts.files.open(_named(request))
         try:
             return await _send(request, content, exit_)
@@ -92,7 +92,7 @@ class FileRoutes:
 
     async def archive(self, request: web.Request) -> web.StreamResponse:
         """Send a tree as a tar. An incomplete tar is cut off, never ended well."""
-        exit_ = Exit(self._parts, request)
+        exit_ = Transfer(self._parts, request)
         async with self._parts.files.archive(_path(request)) as tool:
             first = await _beginning(tool, exit_)
             response = web.StreamResponse(headers=SAFE_HEADERS)
@@ -123,7 +123,7 @@ class FileRoutes:
             await response.prepare(request)
             await response.write(b": watching\n\n")
             async with asyncio.TaskGroup() as group:
-                waiting: asyncio.Queue[Change | None] = asyncio.Queue(MAX_WAITING_CHANGES)
+                waiting: asyncio.Queue[FileChange | None] = asyncio.Queue(MAX_WAITING_CHANGES)
                 task = group.create_task(_collect(changes, waiting))
                 try:
                     await _tell(waiting, response)
@@ -186,7 +186,7 @@ def _mode(text: str | None) -> int | None:
     return int(text, 8)
 
 
-async def _beginning(tool: Tool, exit_: Exit) -> bytes:
+async def _beginning(tool: Tool, exit_: Transfer) -> bytes:
     """Return so much of an archive that a small one is refused before anything was sent."""
     first = bytearray()
     while len(first) < JUDGED_WHOLE_BYTES:
@@ -200,7 +200,7 @@ async def _beginning(tool: Tool, exit_: Exit) -> bytes:
     return bytes(first)
 
 
-async def _send(request: web.Request, content: Content, exit_: Exit) -> web.StreamResponse:
+async def _send(request: web.Request, content: Content, exit_: Transfer) -> web.StreamResponse:
     start, length, partial = _span(request, content.size)
     if exit_.guarded:
         # Looked at whole first, and a part with its surroundings: a secret may begin before it.
@@ -243,7 +243,9 @@ def _span(request: web.Request, size: int) -> tuple[int, int, bool]:
     return start, stop - start, True
 
 
-async def _collect(changes: AsyncIterator[Change], waiting: "asyncio.Queue[Change | None]") -> None:
+async def _collect(
+    changes: AsyncIterator[FileChange], waiting: "asyncio.Queue[FileChange | None]"
+) -> None:
     """Queue changes. The queue is bounded: a slow client slows the tool, and the kernel's own queue
     then overflows, which is reported as such."""
     async for change in changes:
@@ -251,7 +253,7 @@ async def _collect(changes: AsyncIterator[Change], waiting: "asyncio.Queue[Chang
     await waiting.put(None)
 
 
-async def _tell(waiting: "asyncio.Queue[Change | None]", response: web.StreamResponse) -> None:
+async def _tell(waiting: "asyncio.Queue[FileChange | None]", response: web.StreamResponse) -> None:
     while True:
         try:
             async with asyncio.timeout(KEEPALIVE_SECONDS):

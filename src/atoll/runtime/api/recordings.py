@@ -9,7 +9,7 @@ from atoll.domain.terminal.search_pattern import read_pattern
 from atoll.runtime.api.attach import read_attach_request
 from atoll.runtime.api.parts import Parts
 from atoll.runtime.api.requests import answer, query_flag, query_integer
-from atoll.runtime.recordings.search import MAX_MATCHES, Wanted, ring_lines, search
+from atoll.runtime.recordings.search import MAX_MATCHES, SearchQuery, ring_lines, search
 from atoll.runtime.terminals.observer import Author
 from atoll.wire.contract.recordings import MarkPage, RecordingList, Text
 
@@ -91,6 +91,6 @@ class _Handlers:
             query, glob=syntax == "glob", match_case=query_flag(request, "match_case")
         )
         limit = query_integer(request, "limit", 100, most=MAX_MATCHES)
-        wanted = Wanted(pattern, limit, request.query.get("session"))
+        wanted = SearchQuery(pattern, limit, request.query.get("session"))
         parts = self._parts
         return answer(await search(wanted, parts.terminals, parts.recordings))

@@ -16,7 +16,7 @@ from atoll.runtime.execs.capture import Capture
 from atoll.runtime.execs.discards import Discards
 from atoll.runtime.execs.ends import end_of
 from atoll.runtime.execs.feed import Feed
-from atoll.runtime.execs.record import ExecSpec, Outcome, pack
+from atoll.runtime.execs.record import ExecEnd, ExecSpec, pack
 from atoll.runtime.stage import MakeStage
 from atoll.wire.contract.execs import Chunk, ExecRecord, ExecWithOutput
 from atoll.wire.contract.terminals import End
@@ -40,7 +40,7 @@ class Exec:
         make_stage: MakeStage,
     ) -> None:
         self.spec = spec
-        self.outcome: Outcome | None = None
+        self.outcome: ExecEnd | None = None
         self.timed_out = False
         self.feed = feed
         self._discards = discards
@@ -71,7 +71,7 @@ class Exec:
             if held >= 0:
                 self._discards.take(held)
         self.feed.close()
-        self.outcome = Outcome(left, timestamp())
+        self.outcome = ExecEnd(left, timestamp())
         self._ended.set()
         self._tell()
         return left

@@ -26,7 +26,7 @@ class ExecSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ExecEnd:
     """End of a program, and its time."""
 
     end: End

@@ -27,7 +27,7 @@ MAX_ARCHIVE_BYTES = 16 * 2**30
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class DirectoryPage:
     """Entries in the order of their names' bytes; `after` continues, None at the end."""
 
     entries: tuple[FileEntry, ...]
@@ -35,7 +35,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileChange:
     """`kind` is created, modified, deleted, moved (then `origin` is set) or overflow."""
 
     kind: str
@@ -54,7 +54,9 @@ class Files:
         self._turns = asyncio.Semaphore(MAX_TOOLS)
         self._watches = 0
 
-    async def list(self, path: str, *, after: bytes | None = None, limit: int = MAX_PAGE) -> Page:
+    async def list(
+        self, path: str, *, after: bytes | None = None, limit: int = MAX_PAGE
+    ) -> DirectoryPage:
         """Return one page of a directory, at most `limit` entries after the name `after`."""
         more = () if after is None else ("--after", os.fsdecode(after))
         output = await self._run(
@@ -62,7 +64,7 @@ class Files:
         )
         records = output.splitlines()
         entries = tuple(read_entry(record, directory=path) for record in records[:limit])
-        return Page(entries, name_of(records[limit - 1]) if len(records) > limit else None)
+        return DirectoryPage(entries, name_of(records[limit - 1]) if len(records) > limit else None)
 
     async def stat(self, path: str) -> FileEntry:
         """Return the entry itself: a link is not followed."""
@@ -163,7 +165,9 @@ class Files:
         return Unpacked(files, size)
 
     @contextlib.asynccontextmanager
-    async def watch(self, path: str, *, recursive: bool) -> AsyncIterator[AsyncIterator[Change]]:
+    async def watch(
+        self, path: str, *, recursive: bool
+    ) -> AsyncIterator[AsyncIterator[FileChange]]:
         """Yield the changes beneath a directory from now on, until the context is left."""
         if self._watches >= MAX_WATCHES:
             raise LimitReached(f"{MAX_WATCHES} watches are open on this sandbox: close one")
@@ -195,10 +199,10 @@ async def _lines(tool: Tool) -> AsyncIterator[bytes]:
             yield line
 
 
-async def _changes(lines: AsyncIterator[bytes]) -> AsyncIterator[Change]:
+async def _changes(lines: AsyncIterator[bytes]) -> AsyncIterator[FileChange]:
     async for line in lines:
         kind, path, origin = line.decode().split(" ")
-        yield Change(
+        yield FileChange(
             kind,
             shown(os.fsdecode(unspell(path))),
             shown(os.fsdecode(unspell(origin))) if origin != "-" else None,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 CHUNK_BYTES = 64 * 1024
 
 
-class Pipe:
+class HalfPipe:
     """A pipe of which one end is given away; closes what is still open at the end."""
 
     def __init__(self, *, reads: bool) -> None:

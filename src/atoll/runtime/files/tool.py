@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 from atoll.domain.errors import AtollError, Failed, Invalid, LimitReached, Unavailable
 from atoll.ports.spawner import Process, ProcessSpec, Spawner
-from atoll.runtime.files.pipe import Pipe
+from atoll.runtime.files.pipe import HalfPipe
 from atoll.runtime.spawners.refusal import refusal
 
 DEADLINE_SECONDS = 120.0
@@ -21,7 +21,9 @@ _COMPLAINT = re.compile(rb"(\d+) (.*)")
 class Tool:
     """A tool at work. `stdout` is read, `stdin` written, until `finish`."""
 
-    def __init__(self, what: str, process: Process, pipes: tuple[Pipe, Pipe, Pipe]) -> None:
+    def __init__(
+        self, what: str, process: Process, pipes: tuple[HalfPipe, HalfPipe, HalfPipe]
+    ) -> None:
         self._what = what
         self._process = process
         self._stdin, self._stdout, self._stderr = pipes
@@ -52,7 +54,7 @@ async def start(spawner: Spawner, *args: str, what: str) -> AsyncIterator[Tool]:
 
     `what` says in a message what was tried. Raises as `Spawner.spawn` does.
     """
-    pipes = (Pipe(reads=False), Pipe(reads=True), Pipe(reads=True))
+    pipes = (HalfPipe(reads=False), HalfPipe(reads=True), HalfPipe(reads=True))
     process: Process | None = None
     try:
         process = await spawner.spawn(

@@ -26,7 +26,7 @@ MAX_SHOWN = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SearchQuery:
     """Search query: a pattern, in one terminal (`terminal_id`) or everywhere."""
 
     pattern: Pattern
@@ -34,7 +34,7 @@ class Wanted:
     terminal_id: str | None = None
 
 
-async def search(wanted: Wanted, terminals: Terminals, recordings: Recordings) -> Matches:
+async def search(wanted: SearchQuery, terminals: Terminals, recordings: Recordings) -> Matches:
     """Return every line that matches: terminals first, newest recording first after them."""
     found = Matches([], complete=True)
     try:
@@ -50,7 +50,7 @@ async def search(wanted: Wanted, terminals: Terminals, recordings: Recordings) -
 
 
 async def _everywhere(
-    wanted: Wanted, terminals: Terminals, recordings: Recordings
+    wanted: SearchQuery, terminals: Terminals, recordings: Recordings
 ) -> AsyncIterator[Match]:
     for terminal in terminals.all():
         if wanted.terminal_id in (None, terminal.spec.id):

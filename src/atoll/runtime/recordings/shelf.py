@@ -28,7 +28,7 @@ RUNNING: Final = "recording"
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class RecordingLimits:
     """Bytes of one recording and of all, and how many there may be."""
 
     recording_bytes: int = RECORDING_BYTES
@@ -39,7 +39,7 @@ class Bounds:
 class RecordingStore:
     """Reads its folder when it is first asked for something."""
 
-    def __init__(self, folder: Path, bounds: Bounds) -> None:
+    def __init__(self, folder: Path, bounds: RecordingLimits) -> None:
         self._folder = folder
         self._bounds = bounds
         self._known: dict[str, Recording] | None = None

@@ -43,7 +43,7 @@ def send(control: socket.socket, packet: bytes, fds: tuple[int, ...] = ()) -> No
     control.sendmsg([packet], rights, socket.MSG_NOSIGNAL)
 
 
-class Control:
+class ControlSocket:
     """The socket in a loop: `on_packet` for each arrival, `on_end` once. Made inside the loop
     it then belongs to; owns the socket."""
 

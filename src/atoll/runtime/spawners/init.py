@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from atoll.domain.errors import AtollError, Invalid, LimitReached, Unavailable
 from atoll.inside.program import inside_program
 from atoll.ports.spawner import Exit, Leftovers, LeftRunning, ProcessSpec, Pty
-from atoll.runtime.spawners.control import Control
+from atoll.runtime.spawners.control import ControlSocket
 from atoll.runtime.spawners.refusal import bad_directory, bad_program, refusal
 from atoll.wire import init as wire
 
@@ -83,7 +83,7 @@ class InitSpawner:
         root: str = "/workspace",
         deadline_seconds: float = DEADLINE_SECONDS,
     ) -> None:
-        self._control = Control(control, on_packet=self._arrived, on_end=self._all_over)
+        self._control = ControlSocket(control, on_packet=self._arrived, on_end=self._all_over)
         self._program = program or inside_program()
         self._root = root
         self._deadline_seconds = deadline_seconds

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
-from atoll.domain.terminal.turn import Act, Change, Party, Refusal, Turn
+from atoll.domain.terminal.turn import Act, Change, Party, Turn, TurnRefusal
 from atoll.runtime.alarm import Alarm
 from atoll.runtime.terminals.control_audit import ControlAudit
 from atoll.wire.attach import ControlExpired, ControlState, Member, ServerMessage
@@ -19,7 +19,7 @@ _EXPIRED = {Act.IDLED: "idle", Act.LAPSED: "grace"}
 HeldUntil = Callable[[float], float | None]
 
 
-class Room(Protocol):
+class ControlledTerminal(Protocol):
     """The terminal this is about."""
 
     def tell(self, message: ServerMessage) -> None:
@@ -39,7 +39,7 @@ class Control:
     def __init__(
         self,
         turn: Turn,
-        room: Room,
+        room: ControlledTerminal,
         audit: ControlAudit,
         *,
         held_until: HeldUntil,
@@ -85,19 +85,19 @@ class Control:
         self.turn.resume(self._loop.time())
         self._settle()
 
-    def request(self, client: str) -> Refusal | None:
+    def request(self, client: str) -> TurnRefusal | None:
         """Handle `request_control`."""
         return self._done(self.turn.requested(client, self._loop.time()))
 
-    def grant(self, client: str, to: str | None) -> Refusal | None:
+    def grant(self, client: str, to: str | None) -> TurnRefusal | None:
         """Handle `grant_control`."""
         return self._done(self.turn.granted(client, to, self._loop.time()))
 
-    def revoke(self, client: str) -> Refusal | None:
+    def revoke(self, client: str) -> TurnRefusal | None:
         """Handle `revoke_control`."""
         return self._done(self.turn.revoked(client, self._loop.time()))
 
-    def may_type(self, client: str, *, passes: bool = False) -> Refusal | None:
+    def may_type(self, client: str, *, passes: bool = False) -> TurnRefusal | None:
         """Return whether a client's keystrokes are accepted now. Typing at a free terminal takes
         it. `passes`: the agent's lock lets these keys through."""
         refusal = self.turn.typed(client, self._loop.time(), passes=passes)
@@ -129,7 +129,7 @@ class Control:
     def _epoch(self) -> int:
         return -1 if self._shown is None else self._shown.epoch
 
-    def _done(self, refusal: Refusal | None) -> Refusal | None:
+    def _done(self, refusal: TurnRefusal | None) -> TurnRefusal | None:
         self._settle()
         return refusal
 

@@ -14,7 +14,7 @@ import msgspec
 import structlog
 
 from atoll.domain.errors import Conflict, Failed, NotFound
-from atoll.domain.event import KINDS, EventDraft, Json, Kind, sandbox_stream
+from atoll.domain.event import KINDS, EventDraft, EventKind, Json, sandbox_stream
 from atoll.domain.ids import PrincipalId, SandboxId
 from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
 from atoll.domain.sandbox.sandbox import Sandbox
@@ -195,7 +195,9 @@ def _instant(entry: JournalEntry) -> datetime:
         raise Failed(f"The journal's entry {entry.n} bears no time.") from err
 
 
-def _attached_person(sandbox: Sandbox, kind: Kind, payload: Mapping[str, Json]) -> Principal | None:
+def _attached_person(
+    sandbox: Sandbox, kind: EventKind, payload: Mapping[str, Json]
+) -> Principal | None:
     """Return who was attached to the entry's terminal, as this control plane told the runtime.
     Entries of other kinds hold what a program inside wrote, so their claims count for nothing."""
     principal = payload.get("principal")
@@ -206,7 +208,7 @@ def _attached_person(sandbox: Sandbox, kind: Kind, payload: Mapping[str, Json]) 
     return Principal(sandbox.org_id, PrincipalId(who), ActorKind.PERSON)
 
 
-def _payload(sandbox: Sandbox, entry: JournalEntry, kind: Kind) -> dict[str, Json]:
+def _payload(sandbox: Sandbox, entry: JournalEntry, kind: EventKind) -> dict[str, Json]:
     """Return the entry's fields that its kind knows, and ours, which take precedence."""
     told: dict[str, Json] = entry.payload  # type: ignore[assignment]
     if len(msgspec.json.encode(told)) > MAX_PAYLOAD_BYTES:

@@ -19,7 +19,7 @@ from atoll.client.server import find_server
 from atoll.domain.errors import AtollError
 from atoll.testing.redteam.outside import ATTEMPTS, Canaries
 from atoll.testing.redteam.pack import archive, disguised
-from atoll.testing.redteam.target import Target, sandbox_of
+from atoll.testing.redteam.target import AttackTarget, sandbox_of
 
 PROGRAM = "atoll-redteam.pyz"
 MARKS = {"held": "ok", "succeeded": "BAD", "skipped": "-", "broken": "?"}
@@ -46,7 +46,7 @@ def main(url: str | None, profile: str, *, abuse: bool, keep: bool, as_json: boo
     counted = {"held": 0, "succeeded": 0, "skipped": 0, "broken": 0}
     try:
         server = find_server({**os.environ, **({"ATOLL_URL": url} if url else {})})
-        target = Target(server.url, server.token)
+        target = AttackTarget(server.url, server.token)
         for outcome in attempts(target, profile, abuse=abuse, keep=keep):
             counted[outcome.outcome] += 1
             click.echo(json.dumps(asdict(outcome)) if as_json else _line(outcome))
@@ -62,7 +62,7 @@ def _line(outcome: Outcome) -> str:
 
 
 def attempts(
-    target: Target, profile: str, *, abuse: bool = False, keep: bool = False
+    target: AttackTarget, profile: str, *, abuse: bool = False, keep: bool = False
 ) -> Iterator[Outcome]:
     """Yield every outcome, as it comes. Raises `AtollError` when there is no sandbox to attack."""
     with sandbox_of(target, profile, keep=keep) as told, _canaries(target) as canaries:
@@ -76,7 +76,7 @@ def attempts(
             yield Outcome(number, name, "succeeded" if got else "held", got[:1000])
 
 
-def _inside(target: Target, facts: dict[str, Any]) -> Iterator[Outcome]:
+def _inside(target: AttackTarget, facts: dict[str, Any]) -> Iterator[Outcome]:
     target.put(PROGRAM, archive(facts))
     said = target.run("python3", f"/workspace/{PROGRAM}")
     for line in said.splitlines():
@@ -84,7 +84,7 @@ def _inside(target: Target, facts: dict[str, Any]) -> Iterator[Outcome]:
 
 
 def _facts(
-    target: Target, told: dict[str, Any], canaries: Canaries, *, abuse: bool
+    target: AttackTarget, told: dict[str, Any], canaries: Canaries, *, abuse: bool
 ) -> dict[str, Any]:
     """Return the facts about the sandbox that the attempts inside need."""
     profile = target.must("GET", f"/v1/profiles/{told['profile']['id']}")
@@ -105,7 +105,7 @@ def _facts(
 
 
 @contextmanager
-def _canaries(target: Target) -> Iterator[Canaries]:
+def _canaries(target: AttackTarget) -> Iterator[Canaries]:
     """Set two secrets for this sandbox alone, and remove them afterwards."""
     mark = secrets.token_hex(4).upper()
     made = Canaries(

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from atoll.testing.redteam.target import Answer, Target
+from atoll.testing.redteam.target import AttackResponse, AttackTarget
 
 SLOW_SECONDS = 5.0
 SPELLINGS = (
@@ -76,10 +76,10 @@ class Canaries:
     exposed: str
 
 
-Try = Callable[[Target, Canaries], str]
+Try = Callable[[AttackTarget, Canaries], str]
 
 
-def _wrong(name: str, answer: Answer, *, allow: tuple[int, ...] = ()) -> str:
+def _wrong(name: str, answer: AttackResponse, *, allow: tuple[int, ...] = ()) -> str:
     """Return an empty text for a refusal: a 4xx, or one of `allow`."""
     if 400 <= answer.status < 500 or answer.status in allow:
         return ""
@@ -90,7 +90,7 @@ def _found(*texts: str) -> str:
     return "; ".join(filter(None, texts))
 
 
-def links(target: Target, _canaries: Canaries) -> str:
+def links(target: AttackTarget, _canaries: Canaries) -> str:
     """Use links and paths that lead out of the workspace (threats 4, 6)."""
     target.run("python3", "-c", TRAPS)
     paths = [*map(quote, LINKS), *(one if "%" in one else quote(one) for one in SPELLINGS)]
@@ -105,7 +105,7 @@ def links(target: Target, _canaries: Canaries) -> str:
     return _found(*found)
 
 
-def pipes(target: Target, _canaries: Canaries) -> str:
+def pipes(target: AttackTarget, _canaries: Canaries) -> str:
     """Read files that never end, or never begin (threat 7)."""
     target.run("python3", "-c", TRAPS)
     found = []
@@ -117,7 +117,7 @@ def pipes(target: Target, _canaries: Canaries) -> str:
     return _found(*found)
 
 
-def odd_names(target: Target, _canaries: Canaries) -> str:
+def odd_names(target: AttackTarget, _canaries: Canaries) -> str:
     """Use names of any bytes; they stay plain JSON (threat 12)."""
     target.run("python3", "-c", ODD_NAMES)
     answer = target.ask("GET", target.here("/files?path=rt/odd"))
@@ -127,7 +127,7 @@ def odd_names(target: Target, _canaries: Canaries) -> str:
     return "an escape code came through" if b"\x1b" in answer.body else ""
 
 
-def bombs(target: Target, _canaries: Canaries) -> str:
+def bombs(target: AttackTarget, _canaries: Canaries) -> str:
     """Send documents that grow, nest or construct (threats 14, 122)."""
     tries = [_wrong("deep JSON", target.ask("POST", "/v1/sandboxes", DEEP))]
     long = json.dumps({"profile": "x" * (2 << 20)}).encode()
@@ -137,7 +137,7 @@ def bombs(target: Target, _canaries: Canaries) -> str:
     return _found(*tries)
 
 
-def sizes(target: Target, _canaries: Canaries) -> str:
+def sizes(target: AttackTarget, _canaries: Canaries) -> str:
     """Set terminal sizes beyond all reason (threat 47)."""
     opened = target.must("POST", target.here("/terminals"), {"argv": ["cat"]})
     path = target.here(f"/terminals/{opened['terminal_id']}")
@@ -152,7 +152,7 @@ def sizes(target: Target, _canaries: Canaries) -> str:
     return _found(*found)
 
 
-def masked(target: Target, canaries: Canaries) -> str:
+def masked(target: AttackTarget, canaries: Canaries) -> str:
     """Print an exposed secret plainly, backwards and encoded (threat 84)."""
     said = target.run("python3", "-c", SPELL.replace("NAME", canaries.exposed_name))
     target.heard.append(said.encode())
@@ -161,7 +161,7 @@ def masked(target: Target, canaries: Canaries) -> str:
     return _found(*(f"shown as {form[:6]}…" for form in forms if form in said))
 
 
-def approvals(target: Target, canaries: Canaries) -> str:
+def approvals(target: AttackTarget, canaries: Canaries) -> str:
     """Use a new host, which is refused, and approve it with a token alone (threats 91, 96)."""
     host = "atoll-redteam.example.com"
     code = ASK.replace("NAME", canaries.kept_name).replace("HOST", host)
@@ -180,7 +180,7 @@ def approvals(target: Target, canaries: Canaries) -> str:
     return _found(*found) if found else "the question never came"
 
 
-def _questions(target: Target, host: str) -> list[dict[str, str]]:
+def _questions(target: AttackTarget, host: str) -> list[dict[str, str]]:
     deadline = time.monotonic() + SLOW_SECONDS
     while time.monotonic() < deadline:
         told = target.ask("GET", "/v1/approvals?state=pending").told or {}
@@ -191,7 +191,7 @@ def _questions(target: Target, host: str) -> list[dict[str, str]]:
     return []
 
 
-def closed_doors(target: Target, _canaries: Canaries) -> str:
+def closed_doors(target: AttackTarget, _canaries: Canaries) -> str:
     """Use no credential, a wrong one, one in an address, and unknown ids (threats 104, 111)."""
     found = []
     for path in (*CLOSED, target.here(""), target.here("/files")):
@@ -205,7 +205,7 @@ def closed_doors(target: Target, _canaries: Canaries) -> str:
     return _found(*found)
 
 
-def lies(target: Target, _canaries: Canaries) -> str:
+def lies(target: AttackTarget, _canaries: Canaries) -> str:
     """Send unknown fields and made-up cursors (threats 106, 107)."""
     tries = {
         "org_id": target.ask("POST", "/v1/sandboxes", {"profile": "shell", "org_id": "A"}),
@@ -217,7 +217,7 @@ def lies(target: Target, _canaries: Canaries) -> str:
     return _found(*(_wrong(name, answer) for name, answer in tries.items()))
 
 
-def foreign_pages(target: Target, _canaries: Canaries) -> str:
+def foreign_pages(target: AttackTarget, _canaries: Canaries) -> str:
     """Send writing requests and sockets from foreign pages, and foreign names (threat 112)."""
     found = []
     for origin in ORIGINS:
@@ -236,7 +236,7 @@ def foreign_pages(target: Target, _canaries: Canaries) -> str:
     return _found(*found)
 
 
-def remotes(target: Target, _canaries: Canaries) -> str:
+def remotes(target: AttackTarget, _canaries: Canaries) -> str:
     """Name remotes that lead to this machine, or run something (threat 119)."""
     found = []
     for url in INNER_REMOTES:
@@ -245,7 +245,7 @@ def remotes(target: Target, _canaries: Canaries) -> str:
     return _found(*found)
 
 
-def flood(target: Target, _canaries: Canaries) -> str:
+def flood(target: AttackTarget, _canaries: Canaries) -> str:
     """Print without end, while other requests are served (threat 54)."""
     body = {"argv": ["yes"], "timeout": 3, "max_output_bytes": 65536}
     answer = target.ask("POST", target.here("/exec"), body)
@@ -259,13 +259,13 @@ def flood(target: Target, _canaries: Canaries) -> str:
     )
 
 
-def tracebacks(target: Target, _canaries: Canaries) -> str:
+def tracebacks(target: AttackTarget, _canaries: Canaries) -> str:
     """Search every answer for the program's own source lines."""
     telling = re.compile(rb"Traceback \(most recent|File \"/[^\"]+\.py\", line|site-packages")
     return _found(*(repr(said[:160]) for said in target.heard if telling.search(said)))
 
 
-def leaks(target: Target, canaries: Canaries) -> str:
+def leaks(target: AttackTarget, canaries: Canaries) -> str:
     """Search every answer, event, log and list for both values (threats 79, 84)."""
     for path in ("/v1/events?limit=500", "/v1/secrets", target.here("/logs"), target.here("")):
         target.ask("GET", path)

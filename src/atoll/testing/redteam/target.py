@@ -18,7 +18,7 @@ MAX_ANSWER = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AttackResponse:
     """A response: a status, or 0 where the connection was closed without one."""
 
     status: int
@@ -33,7 +33,7 @@ class Answer:
 
 
 @dataclass(slots=True)
-class Target:
+class AttackTarget:
     """A server under attack. Every response is kept, to be searched at the end."""
 
     url: str
@@ -55,7 +55,7 @@ class Target:
         *,
         headers: Mapping[str, str] | None = None,
         seconds: float = SECONDS,
-    ) -> Answer:
+    ) -> AttackResponse:
         """Send a request with the valid token, or with `headers` in its place. Bytes go unchanged,
         anything else as JSON."""
         sent = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
@@ -67,11 +67,11 @@ class Target:
         try:
             connection.request(method, urlsplit(self.url).path.rstrip("/") + path, sent, head)
             response = connection.getresponse()
-            answer = Answer(response.status, response.read(MAX_ANSWER))
+            answer = AttackResponse(response.status, response.read(MAX_ANSWER))
         except TimeoutError:
             raise
         except (OSError, http.client.HTTPException):
-            answer = Answer(0, b"")
+            answer = AttackResponse(0, b"")
         finally:
             connection.close()
         self.heard.append(answer.body)
@@ -104,7 +104,7 @@ class Target:
         """Write a file in the workspace."""
         self.must("PUT", self.here(f"/files/content?path={quote(path)}"), data)
 
-    def raw(self, said: bytes) -> Answer:
+    def raw(self, said: bytes) -> AttackResponse:
         """Send bytes unchanged, to a plain http server."""
         try:
             with socket.create_connection(self.place, SECONDS) as link:
@@ -114,11 +114,13 @@ class Target:
             heard = b""
         words = heard.split(b" ", 2)
         self.heard.append(heard)
-        return Answer(int(words[1]) if len(words) > 1 and words[1].isdigit() else 0, heard)
+        return AttackResponse(int(words[1]) if len(words) > 1 and words[1].isdigit() else 0, heard)
 
 
 @contextlib.contextmanager
-def sandbox_of(target: Target, profile: str, *, keep: bool = False) -> Iterator[dict[str, Any]]:
+def sandbox_of(
+    target: AttackTarget, profile: str, *, keep: bool = False
+) -> Iterator[dict[str, Any]]:
     """Make a sandbox for the attempts, and remove it afterwards. Raises `Failed` when it does not
     start."""
     body = {"profile": profile, "ttl": "1h"}

@@ -38,7 +38,7 @@ _Base = tuple[int, Path]
 
 
 @dataclass(frozen=True, slots=True)
-class Caps:
+class GroupLimits:
     """Limits of one sandbox or runtime; None is no limit. Groups enforce the first three, the wall
     the next two. `weight` is a share of the processor, `disk_weight` one of the disk, in units of
     cgroup v2: 100 is usual."""
@@ -52,13 +52,13 @@ class Caps:
     disk_weight: int | None = None
 
 
-UNBOUNDED = Caps(None, None, None)
+UNBOUNDED = GroupLimits(None, None, None)
 """For a sandbox in which nothing can run yet."""
 
 
-def caps(limits: Limits) -> Caps:
+def caps(limits: Limits) -> GroupLimits:
     """Return the limits of a sandbox, with defaults in place of missing ones."""
-    return Caps(
+    return GroupLimits(
         memory_bytes=limits.memory_bytes or DEFAULT_MEMORY_BYTES,
         pids=limits.pids or DEFAULT_PIDS,
         cpu_millis=limits.cpu_millis or default_cpu_millis(len(os.sched_getaffinity(0))),
@@ -96,7 +96,7 @@ class Groups:
         """Return a sandbox's group in each hierarchy, whether it exists or not."""
         return [base / name for _version, base in self.bases]
 
-    def make(self, name: str, caps: Caps) -> list[Path]:
+    def make(self, name: str, caps: GroupLimits) -> list[Path]:
         """Make a sandbox's groups where they are missing, and set their limits. Raises
         `OSError`."""
         made = []
@@ -110,7 +110,7 @@ class Groups:
         return made
 
 
-def _settings(version: int, caps: Caps) -> list[tuple[str, str]]:
+def _settings(version: int, caps: GroupLimits) -> list[tuple[str, str]]:
     settings: list[tuple[str, str]] = []
     if caps.memory_bytes is not None:
         if version == 1:

@@ -16,20 +16,20 @@ from pathlib import Path
 from atoll.domain.errors import Failed
 from atoll.zygote.daemon import kernel
 from atoll.zygote.wall import landlock
-from atoll.zygote.wall.landlock import PORTS_SINCE, SCOPES_SINCE, Access, Ruleset
+from atoll.zygote.wall.landlock import PORTS_SINCE, SCOPES_SINCE, FileRights, Ruleset
 from atoll.zygote.wall.runtime_filter import ring_filter, runtime_filter, seccomp_number
 
 MISSING = "landlock: this kernel has none, so only its uid keeps a runtime from the host's files"
 
-_READ = Access.READ_FILE | Access.READ_DIR
+_READ = FileRights.READ_FILE | FileRights.READ_DIR
 _OWN = (
     _READ
-    | Access.WRITE_FILE
-    | Access.TRUNCATE
-    | Access.MAKE_REG
-    | Access.MAKE_DIR
-    | Access.REMOVE_FILE
-    | Access.REMOVE_DIR
+    | FileRights.WRITE_FILE
+    | FileRights.TRUNCATE
+    | FileRights.MAKE_REG
+    | FileRights.MAKE_DIR
+    | FileRights.REMOVE_FILE
+    | FileRights.REMOVE_DIR
 )
 _PLACES = (
     # Certificates, and libraries that name services load when they are first asked.
@@ -37,9 +37,9 @@ _PLACES = (
     ("/lib", _READ),
     ("/lib64", _READ),
     # By directory: a resolv.conf that is replaced is another file. Never listed.
-    ("/etc", Access.READ_FILE),
-    ("/dev/null", Access.READ_FILE | Access.WRITE_FILE),
-    ("/dev/urandom", Access.READ_FILE),
+    ("/etc", FileRights.READ_FILE),
+    ("/dev/null", FileRights.READ_FILE | FileRights.WRITE_FILE),
+    ("/dev/urandom", FileRights.READ_FILE),
     ("/proc/self", _READ),
 )
 _RESOLVER = Path("/etc/resolv.conf")
@@ -55,7 +55,7 @@ class Confinement:
     Atoll's home; `machine` is as `uname -m` names it."""
 
     version: int
-    places: tuple[tuple[str, Access], ...]
+    places: tuple[tuple[str, FileRights], ...]
     machine: str
     preparing: bytes
     serving: bytes

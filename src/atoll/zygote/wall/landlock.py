@@ -24,7 +24,7 @@ _BIND_TCP = 1
 _ABSTRACT_SOCKETS, _SIGNALS = 1, 2
 
 
-class Access(IntFlag):
+class FileRights(IntFlag):
     """Rights to files (LANDLOCK_ACCESS_FS_*)."""
 
     EXECUTE = 1 << 0
@@ -47,7 +47,11 @@ class Access(IntFlag):
 
 _ALL_OF_ABI = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
 _OF_FILES = (
-    Access.EXECUTE | Access.WRITE_FILE | Access.READ_FILE | Access.TRUNCATE | Access.IOCTL_DEV
+    FileRights.EXECUTE
+    | FileRights.WRITE_FILE
+    | FileRights.READ_FILE
+    | FileRights.TRUNCATE
+    | FileRights.IOCTL_DEV
 )
 """The rights that a rule may name for something that is no directory."""
 
@@ -96,7 +100,7 @@ class Ruleset:
             "landlock_create_ruleset", _CREATE_RULESET, ctypes.byref(wanted), size, 0
         )
 
-    def allow(self, path: str, access: Access) -> bool:
+    def allow(self, path: str, access: FileRights) -> bool:
         """Allow `access` to `path` and, if it is a directory, to all beneath it. Returns False for
         a path this process cannot reach; raises `OSError`."""
         try:

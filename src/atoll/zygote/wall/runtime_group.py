@@ -11,7 +11,7 @@ from pathlib import Path
 from atoll.domain.wall.interior import MIB
 from atoll.wire.contract.own_usage import OwnUsage
 from atoll.zygote.daemon.own_settings import OwnSettings
-from atoll.zygote.wall.cgroups import Caps, Groups, join
+from atoll.zygote.wall.cgroups import GroupLimits, Groups, join
 
 SUFFIX = ".runtime"
 """Of its groups' names, after the sandbox's: no id of a sandbox holds a dot."""
@@ -49,10 +49,10 @@ class Gauge:
         return OwnUsage(memory, most, tasks, most_tasks)
 
 
-def caps(settings: OwnSettings) -> Caps:
+def caps(settings: OwnSettings) -> GroupLimits:
     """Return a runtime's limits from the settings. Its disk weight stays the usual one: it writes
     the journal and the recordings."""
-    return Caps(
+    return GroupLimits(
         memory_bytes=settings.runtime_memory_mb * MIB,
         pids=settings.runtime_tasks,
         cpu_millis=None,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from atoll.adapters.extensions.docker.container import Plan, body
+from atoll.adapters.extensions.docker.container import ContainerPlan, body
 from atoll.adapters.extensions.docker.engine import Engine, socket_path
 from atoll.adapters.extensions.docker.images import Picture
 from atoll.adapters.extensions.docker.pulls import is_reference, split_reference
@@ -33,7 +33,7 @@ AWAITED = Awaited(
 )
 
 
-def plan(**more: object) -> Plan:
+def plan(**more: object) -> ContainerPlan:
     fields: dict[str, object] = {
         "picture": Picture("sha256:1", volumes=("/data", "/workspace")),
         "awaited": AWAITED,
@@ -48,7 +48,7 @@ def plan(**more: object) -> Plan:
         "writable": True,
         "views": (Mount("/h/repos/a.git", "/.atoll/repos/0.git"),),
     }
-    return Plan(**{**fields, **more})  # type: ignore[arg-type]
+    return ContainerPlan(**{**fields, **more})  # type: ignore[arg-type]
 
 
 def test_container_is_closed_on_every_side() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from atoll.domain.agent.acp.conversation import AcpConversation
-from atoll.domain.agent.card import Began, Card, Draft, Kind, State, Value, Yielded
+from atoll.domain.agent.card import Began, Card, CardKind, CardState, Draft, Value, Yielded
 from atoll.domain.agent.card_log import CardLog
 from atoll.domain.agent.conversation import Step, Terms
 from atoll.domain.agent.lenient_json import Message
@@ -46,7 +46,7 @@ def pending(step: Step) -> Card:
     return card
 
 
-def states(step: Step) -> list[State | None]:
+def states(step: Step) -> list[CardState | None]:
     return [one.state for one in step.said if isinstance(one, Draft)]
 
 
@@ -72,11 +72,11 @@ def test_prompt_before_the_session_waits_and_a_second_one_is_refused() -> None:
 def test_turn_ends_with_the_answer_to_its_prompt_and_another_may_begin() -> None:
     talk = standing()
     talk.ask("one")
-    assert states(talk.take({"id": 3, "result": {"stopReason": "end_turn"}})) == [State.DONE]
+    assert states(talk.take({"id": 3, "result": {"stopReason": "end_turn"}})) == [CardState.DONE]
     assert talk.ask("two").send[0]["id"] == 4
     error: Value = {"message": "no key", "data": {"details": "401"}}
     failed = talk.take({"id": 4, "error": error})
-    assert states(failed) == [State.FAILED, State.FAILED]
+    assert states(failed) == [CardState.FAILED, CardState.FAILED]
     assert first_draft(failed).text == "no key: 401"
     assert talk.take({"id": 4, "result": {}}) == Step()
 
@@ -88,7 +88,7 @@ def test_agent_that_cannot_begin_says_why_on_a_card(number: int, call: str) -> N
     for earlier in range(1, number):
         talk.take({"id": earlier, "result": {}})
     card = pending(talk.take({"id": number, "error": {"message": "log in first"}}))
-    assert (card.kind, card.state) == (Kind.STATUS, State.FAILED)
+    assert (card.kind, card.state) == (CardKind.STATUS, CardState.FAILED)
     assert (card.title, card.text) == (f"{call} failed", "log in first")
 
 
@@ -108,14 +108,14 @@ def test_permission_is_given_at_once_where_everything_is_allowed() -> None:
     step = standing().take(permission(9))
     outcome = {"outcome": {"outcome": "selected", "optionId": "yes"}}
     assert step.send == ({"jsonrpc": "2.0", "id": 9, "result": outcome},)
-    assert states(step) == [State.PENDING, State.DONE]
+    assert states(step) == [CardState.PENDING, CardState.DONE]
 
 
 def test_permission_without_an_allowing_option_waits_for_a_person() -> None:
     talk = standing()
     step = talk.take(permission(9, OPTIONS[:1]))
-    assert (step.send, states(step)) == ((), [State.PENDING])
-    assert first_draft(talk.answer(pending(step), "no", None)).state is State.DECLINED
+    assert (step.send, states(step)) == ((), [CardState.PENDING])
+    assert first_draft(talk.answer(pending(step), "no", None)).state is CardState.DECLINED
 
 
 def test_permission_that_is_asked_for_is_answered_once_by_one_of_its_options() -> None:
@@ -125,7 +125,7 @@ def test_permission_that_is_asked_for_is_answered_once_by_one_of_its_options() -
         talk.answer(card, "perhaps", None)
     step = talk.answer(card, "yes", None)
     assert step.send[0]["result"] == {"outcome": {"outcome": "selected", "optionId": "yes"}}
-    assert states(step) == [State.DONE]
+    assert states(step) == [CardState.DONE]
     with pytest.raises(NotFound):
         talk.answer(card, "yes", None)
 
@@ -140,7 +140,7 @@ def test_interrupt_cancels_the_turn_and_what_waits_in_it() -> None:
         "session/cancel",
         {"outcome": {"outcome": "cancelled"}},
     ]
-    assert states(step) == [State.DECLINED]
+    assert states(step) == [CardState.DECLINED]
     with pytest.raises(NotFound):
         talk.answer(card, "yes", None)
 
@@ -160,7 +160,7 @@ def test_flood_of_permissions_keeps_the_newest_only() -> None:
     cards = [pending(talk.take(permission(number))) for number in range(MAX_REMEMBERED + 1)]
     with pytest.raises(NotFound):
         talk.answer(cards[0], "yes", None)
-    assert states(talk.answer(cards[-1], "yes", None)) == [State.DONE]
+    assert states(talk.answer(cards[-1], "yes", None)) == [CardState.DONE]
 
 
 LOADING = {"id": 1, "result": {"agentCapabilities": {"loadSession": True}}}
@@ -197,7 +197,7 @@ def test_conversation_that_cannot_be_taken_up_is_followed_by_a_new_one(able: boo
     if able:
         step = talk.take({"id": 2, "error": {"message": "no such session"}})
     (new,) = step.send
-    assert (new["method"], states(step)) == ("session/new", [State.FAILED])
+    assert (new["method"], states(step)) == ("session/new", [CardState.FAILED])
     talk.take({"id": new["id"], "result": {"sessionId": "s"}})
     # One that cannot be taken up is not named: nobody could go on with it.
     assert talk.ask("hello").conversation == ("s" if able else "")

@@ -1,10 +1,10 @@
-from atoll.domain.agent.card import MAX_TEXT, Draft, Kind, Option, State, Value
+from atoll.domain.agent.card import MAX_TEXT, CardKind, CardState, Draft, Option, Value
 from atoll.domain.agent.card_log import CardLog
 from tests.domain.agent.cards.replay import AT
 
 
 def text(card_id: str, words: str, *, append: bool = False) -> Draft:
-    return Draft(card_id, Kind.TEXT, State.DONE, text=words, append=append)
+    return Draft(card_id, CardKind.TEXT, CardState.DONE, text=words, append=append)
 
 
 def test_put_of_the_same_again_is_no_revision() -> None:
@@ -49,7 +49,7 @@ def test_text_beyond_its_bound_is_cut_and_says_so() -> None:
 def test_every_text_of_a_card_passes_the_one_place_where_secrets_go() -> None:
     log = CardLog(clean=lambda words: words.replace("s3cret", "***"))
     draft = Draft(
-        "a", Kind.APPROVAL, State.PENDING, title="s3cret", text="a s3",
+        "a", CardKind.APPROVAL, CardState.PENDING, title="s3cret", text="a s3",
         data={"input": "s3cret", "deep": [{"s3cret": "s3cret"}]},
         options=(Option("ok", "s3cret"),),
     )  # fmt: skip
@@ -64,7 +64,7 @@ def test_data_counts_with_all_that_lies_in_it() -> None:
     log = CardLog(max_bytes=20_000)
     for number in range(10):
         data: dict[str, Value] = {"paths": ["x" * 1000] * 5, "count": 5, "deep": {"a": None}}
-        log.put(Draft(str(number), Kind.DIFF, State.DONE, data=data), AT)
+        log.put(Draft(str(number), CardKind.DIFF, CardState.DONE, data=data), AT)
     assert [card.id for card in log.all()] == ["7", "8", "9"]
     kept = log.get("9")
     assert kept is not None and kept.data["count"] == 5

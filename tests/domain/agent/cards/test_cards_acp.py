@@ -3,7 +3,7 @@
 from typing import Any
 
 from atoll.domain.agent.acp.cards import AcpCards
-from atoll.domain.agent.card import Began, Draft, Kind, State, Value, Yielded
+from atoll.domain.agent.card import Began, CardKind, CardState, Draft, Value, Yielded
 from atoll.domain.agent.lenient_json import Message
 from atoll.domain.agent.remembered import MAX_REMEMBERED
 
@@ -34,12 +34,12 @@ def test_turn_that_failed_says_why_and_one_that_ended_oddly_has_failed() -> None
     cards.asked("go")
     status, turn, end = cards.ended("", "no key")
     assert isinstance(status, Draft) and isinstance(turn, Draft)
-    assert (status.kind, status.text, turn.state) == (Kind.STATUS, "no key", State.FAILED)
+    assert (status.kind, status.text, turn.state) == (CardKind.STATUS, "no key", CardState.FAILED)
     assert end == Yielded()
     for reason, state in (
-        ("end_turn", State.DONE),
-        ("cancelled", State.DECLINED),
-        ("max_tokens", State.FAILED),
+        ("end_turn", CardState.DONE),
+        ("cancelled", CardState.DECLINED),
+        ("max_tokens", CardState.FAILED),
     ):
         turn = cards.ended(reason)[0]
         assert isinstance(turn, Draft) and turn.state is state
@@ -53,11 +53,11 @@ def test_plan_is_a_list_and_done_when_all_of_it_is() -> None:
         {"content": "test"},
     ]
     (plan,) = update(cards, "plan", entries=entries)
-    assert (plan.text, plan.state) == ("[x] read\n[~] write\n[ ] test", State.RUNNING)
+    assert (plan.text, plan.state) == ("[x] read\n[~] write\n[ ] test", CardState.RUNNING)
     (plan,) = update(cards, "plan", entries=entries[:1])
-    assert plan.state is State.DONE
+    assert plan.state is CardState.DONE
     (plan,) = update(cards, "plan", entries=[])
-    assert plan.state is State.RUNNING
+    assert plan.state is CardState.RUNNING
 
 
 def test_edit_shows_its_diff_and_keeps_what_it_says_beside_it() -> None:
@@ -70,20 +70,20 @@ def test_edit_shows_its_diff_and_keeps_what_it_says_beside_it() -> None:
         AcpCards(), "tool_call", toolCallId="t", kind="edit", status="completed",
         locations=[{"path": "/w/a"}], content=content,
     )  # fmt: skip
-    assert (card.kind, card.state, card.text) == (Kind.DIFF, State.DONE, "-a\n-b\n+c")
+    assert (card.kind, card.state, card.text) == (CardKind.DIFF, CardState.DONE, "-a\n-b\n+c")
     assert card.data == {"path": "/w/a", "note": "Renamed."}
 
 
 def test_tool_keeps_its_kind_and_tells_its_input() -> None:
     cards = AcpCards()
     (call,) = update(cards, "tool_call", toolCallId="t", kind="fetch", rawInput={"url": "u"})
-    assert (call.kind, call.data) == (Kind.TOOL_CALL, {"input": '{"url":"u"}'})
+    assert (call.kind, call.data) == (CardKind.TOOL_CALL, {"input": '{"url":"u"}'})
     (again,) = update(cards, "tool_call_update", toolCallId="t", kind="edit", status="failed")
-    assert (again.kind, again.state) == (Kind.TOOL_CALL, State.FAILED)
+    assert (again.kind, again.state) == (CardKind.TOOL_CALL, CardState.FAILED)
     for number in range(MAX_REMEMBERED):
         update(cards, "tool_call", toolCallId=f"{number}", kind="read")
     (later,) = update(cards, "tool_call_update", toolCallId="t", kind="edit")
-    assert later.kind is Kind.DIFF
+    assert later.kind is CardKind.DIFF
 
 
 def test_answer_to_a_permission_counts_once() -> None:
@@ -93,6 +93,6 @@ def test_answer_to_a_permission_counts_once() -> None:
     card, yielded = cards.take(asks)
     assert isinstance(card, Draft) and (card.title, yielded) == ("Allow this?", Yielded())
     declined, began = cards.answered("7", accepted=False)
-    assert isinstance(declined, Draft) and (declined.state, began) == (State.DECLINED, Began())
+    assert isinstance(declined, Draft) and (declined.state, began) == (CardState.DECLINED, Began())
     assert cards.answered("7", accepted=True) == []
     assert cards.take({"method": "something/else"}) == []

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from atoll.domain.agent.card import Began, Draft, Interrupted, Kind, State, Value, Yielded
+from atoll.domain.agent.card import Began, CardKind, CardState, Draft, Interrupted, Value, Yielded
 from atoll.domain.agent.claude_code.cards import ClaudeCards
 from atoll.domain.agent.lenient_json import Message
 from atoll.domain.agent.remembered import MAX_REMEMBERED
@@ -48,15 +48,15 @@ def test_edits_of_every_tool_are_diffs() -> None:
     assert tool("Write", file_path="/a", content="x\ny").text == "+x\n+y"
     pairs = [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": "d"}]
     many = tool("MultiEdit", file_path="/a", edits=pairs)
-    assert (many.kind, many.title, many.text) == (Kind.DIFF, "/a", "-a\n+b\n-c\n+d")
+    assert (many.kind, many.title, many.text) == (CardKind.DIFF, "/a", "-a\n+b\n-c\n+d")
     assert tool("NotebookEdit", notebook_path="/n", new_source="1").text == "+1"
 
 
 def test_file_read_plan_and_list_of_tasks_have_their_kinds() -> None:
     read = tool("Read", file_path="/a")
-    assert (read.kind, read.data) == (Kind.FILE, {"path": "/a"})
+    assert (read.kind, read.data) == (CardKind.FILE, {"path": "/a"})
     plan = tool("ExitPlanMode", plan="1. x")
-    assert (plan.kind, plan.title, plan.text) == (Kind.PLAN, "The agent's plan", "1. x")
+    assert (plan.kind, plan.title, plan.text) == (CardKind.PLAN, "The agent's plan", "1. x")
     todos = [{"content": "x", "status": "in_progress"}, {"content": "y"}]
     assert tool("TodoWrite", todos=todos).text == "[~] x\n[ ] y"
 
@@ -64,28 +64,28 @@ def test_file_read_plan_and_list_of_tasks_have_their_kinds() -> None:
 def test_question_in_a_transcript_shows_but_cannot_be_answered_there() -> None:
     question = {"question": "Which?", "options": [{"label": "A"}, {"label": ""}, {}]}
     card = tool("AskUserQuestion", questions=[question, {}])
-    assert (card.kind, card.state, card.text) == (Kind.QUESTION, State.PENDING, "Which?")
+    assert (card.kind, card.state, card.text) == (CardKind.QUESTION, CardState.PENDING, "Which?")
     assert [one.id for one in card.options or ()] == ["A"]
     assert card.data == {"answerable": False}
 
 
 def test_any_other_tool_is_called_by_its_name() -> None:
     card = tool("mcp__x__y", deep={"a": [1]})
-    assert (card.kind, card.title) == (Kind.TOOL_CALL, "mcp__x__y")
+    assert (card.kind, card.title) == (CardKind.TOOL_CALL, "mcp__x__y")
     assert card.data == {"tool": "mcp__x__y", "input": '{"deep":{"a":[1]}}'}
 
 
 @pytest.mark.parametrize(
     ("name", "is_error", "more", "state"),
     [
-        ("Bash", False, {}, State.DONE),
-        ("Bash", True, {}, State.FAILED),
-        ("Bash", True, {"interrupted": True}, State.DECLINED),
-        ("Glob", False, {}, State.DONE),
+        ("Bash", False, {}, CardState.DONE),
+        ("Bash", True, {}, CardState.FAILED),
+        ("Bash", True, {"interrupted": True}, CardState.DECLINED),
+        ("Glob", False, {}, CardState.DONE),
     ],
 )
 def test_result_of_a_command_is_its_text(
-    name: str, is_error: bool, more: dict[str, Any], state: State
+    name: str, is_error: bool, more: dict[str, Any], state: CardState
 ) -> None:
     content = [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]
     card = result_of(content, name, is_error=is_error, **more)
@@ -104,7 +104,7 @@ def test_result_of_a_tool_long_forgotten_is_a_card_of_its_own() -> None:
         cards.take(says(uses("Read", f"{number}")))
     block = {"type": "tool_result", "tool_use_id": "first", "content": "x"}
     (card,) = cards.take(person([block]))
-    assert isinstance(card, Draft) and card.kind is Kind.TOOL_CALL
+    assert isinstance(card, Draft) and card.kind is CardKind.TOOL_CALL
 
 
 def test_what_a_program_put_into_the_conversation_begins_no_turn() -> None:
@@ -118,14 +118,14 @@ def test_what_a_program_put_into_the_conversation_begins_no_turn() -> None:
     ):
         assert cards.take(message) == []
     turn, *_ = cards.take(person([{"type": "text", "text": "do it"}]))
-    assert isinstance(turn, Draft) and (turn.kind, turn.title) == (Kind.TURN, "do it")
+    assert isinstance(turn, Draft) and (turn.kind, turn.title) == (CardKind.TURN, "do it")
 
 
 def test_interrupted_turn_is_declined_and_frees_the_terminal() -> None:
     cards = ClaudeCards()
     cards.take(person("do it"))
     turn, *rest = cards.take(person([{"type": "text", "text": "[Request interrupted by user]"}]))
-    assert isinstance(turn, Draft) and turn.state is State.DECLINED
+    assert isinstance(turn, Draft) and turn.state is CardState.DECLINED
     assert rest == [Yielded(), Interrupted()]
 
 
@@ -161,7 +161,7 @@ def test_turn_that_fails_says_why_and_ends() -> None:
     )
     assert isinstance(status, Draft) and isinstance(turn, Draft)
     assert (status.text, turn.state, turn.data) == (
-        "error_max_turns", State.FAILED, {"milliseconds": 5},
+        "error_max_turns", CardState.FAILED, {"milliseconds": 5},
     )  # fmt: skip
     assert end == Yielded()
     assert cards.take({"type": "result"}) == [Yielded()]
@@ -174,9 +174,9 @@ def test_what_the_system_tells_is_shown_as_it_is_meant() -> None:
     (init,) = told("init", claude_code_version="2.1", model="m")
     assert (init.title, init.text) == ("Claude Code 2.1", "m")
     (error,) = told("api_error", error={"message": "overloaded"})
-    assert (error.id, error.state, error.text) == ("error:u", State.FAILED, "overloaded")
+    assert (error.id, error.state, error.text) == ("error:u", CardState.FAILED, "overloaded")
     (compact,) = told("compact_boundary")
-    assert compact.state is State.DONE
+    assert compact.state is CardState.DONE
     assert told("turn_duration", durationMs=9) == [Yielded()]
     assert told("hook_started") == []
     assert ClaudeCards().take({"type": "rate_limit_event"}) == []
@@ -189,8 +189,8 @@ def test_permission_waits_and_other_requests_show_nothing() -> None:
     card, end = cards.take(asks)
     assert isinstance(card, Draft)
     assert (card.title, card.text, card.state, end) == (
-        "Allow Write?", "/a", State.PENDING, Yielded(),
+        "Allow Write?", "/a", CardState.PENDING, Yielded(),
     )  # fmt: skip
     done, began = cards.answered("r", accepted=True)
-    assert isinstance(done, Draft) and (done.kind, began) == (Kind.APPROVAL, Began())
+    assert isinstance(done, Draft) and (done.kind, began) == (CardKind.APPROVAL, Began())
     assert cards.take({"type": "control_request", "request": {"subtype": "hook_callback"}}) == []

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from atoll.domain.agent.card import Began, Draft, Interrupted, Kind, State, Value, Yielded
+from atoll.domain.agent.card import Began, CardKind, CardState, Draft, Interrupted, Value, Yielded
 from atoll.domain.agent.codex.cards import CodexCards
 from atoll.domain.agent.codex.files import CodexExecCards, CodexRolloutCards
 from atoll.domain.agent.codex.items import command_text, item_card, plan_text
@@ -51,16 +51,16 @@ def test_command_is_shown_without_the_shell_around_it(command: Any, shown: str) 
 
 def test_command_failed_by_its_exit_code_whatever_its_status() -> None:
     card = item("commandExecution", command="x", status="completed", exitCode=2)
-    assert (card.state, card.data) == (State.FAILED, {"command": "x", "exit_code": 2})
-    assert item("CommandExecution", command="x", done=False).state is State.RUNNING
-    assert item("command_execution", command="x", status="declined").state is State.DECLINED
+    assert (card.state, card.data) == (CardState.FAILED, {"command": "x", "exit_code": 2})
+    assert item("CommandExecution", command="x", done=False).state is CardState.RUNNING
+    assert item("command_execution", command="x", status="declined").state is CardState.DECLINED
 
 
 def test_plan_under_each_spelling_is_a_list() -> None:
     steps: Value = [{"step": "a", "status": "completed"}, {"step": "b", "status": "inProgress"}]
     assert plan_text({"plan": steps}) == "[x] a\n[~] b"
     todo = item("todo_list", items=[{"text": "a", "completed": True}, {"text": "b"}])
-    assert (todo.kind, todo.text) == (Kind.PLAN, "[x] a\n[ ] b")
+    assert (todo.kind, todo.text) == (CardKind.PLAN, "[x] a\n[ ] b")
     assert plan_text({"text": "as words"}) == "as words"
 
 
@@ -84,20 +84,24 @@ def test_changed_files_show_their_diffs_and_many_of_them_their_names() -> None:
 def test_tool_of_a_server_shows_its_input_and_its_answer_or_error() -> None:
     result = {"content": [{"text": "one"}, {"text": "two"}]}
     fine = item("mcpToolCall", server="s", tool="t", arguments={"a": 1}, result=result)
-    assert (fine.title, fine.text, fine.state) == ("s.t", "one\ntwo", State.DONE)
+    assert (fine.title, fine.text, fine.state) == ("s.t", "one\ntwo", CardState.DONE)
     assert fine.data == {"tool": "s.t", "input": '{"a":1}'}
     failed = item("mcp_tool_call", tool="t", error={"message": "no"})
-    assert (failed.title, failed.text, failed.state) == ("t", "no", State.FAILED)
+    assert (failed.title, failed.text, failed.state) == ("t", "no", CardState.FAILED)
 
 
 def test_thoughts_search_errors_and_kinds_to_come_are_shown() -> None:
     assert item("reasoning", summary=["a", 5, "b"]).text == "a\nb"
-    assert item("reasoning", content=["c"]).kind is Kind.THINKING
+    assert item("reasoning", content=["c"]).kind is CardKind.THINKING
     assert item_card({"type": "reasoning", "id": "i", "summary": []}, done=True) is None
     assert item("webSearch", query="q").title == "Web search: q"
-    assert item("error", message="m").state is State.FAILED
+    assert item("error", message="m").state is CardState.FAILED
     to_come = item("enteredReviewMode", review="look")
-    assert (to_come.kind, to_come.title, to_come.text) == (Kind.TEXT, "enteredreviewmode", "look")
+    assert (to_come.kind, to_come.title, to_come.text) == (
+        CardKind.TEXT,
+        "enteredreviewmode",
+        "look",
+    )
     assert item_card({"type": "silence", "id": "i"}, done=True) is None
 
 
@@ -107,7 +111,7 @@ def test_turn_of_the_app_server_tells_how_it_ended_and_how_long_it_took() -> Non
     failed, ended, end = cards.take(notice("turn/completed", turn=turn))
     assert isinstance(failed, Draft) and isinstance(ended, Draft)
     assert (failed.text, ended.state, ended.data) == (
-        "no quota", State.FAILED, {"milliseconds": 7},
+        "no quota", CardState.FAILED, {"milliseconds": 7},
     )  # fmt: skip
     assert end == Yielded()
 
@@ -117,9 +121,9 @@ def test_plan_warnings_and_pieces_of_the_app_server_are_cards() -> None:
     (plan,) = cards.take(notice("turn/plan/updated", turnId="t", plan=[{"step": "a"}]))
     assert isinstance(plan, Draft) and (plan.id, plan.text) == ("plan:t", "[ ] a")
     (warned,) = cards.take(notice("warning", message="slow"))
-    assert isinstance(warned, Draft) and (warned.state, warned.text) == (State.DONE, "slow")
+    assert isinstance(warned, Draft) and (warned.state, warned.text) == (CardState.DONE, "slow")
     (error,) = cards.take(notice("error", error={"message": "lost"}))
-    assert isinstance(error, Draft) and (error.state, error.text) == (State.FAILED, "lost")
+    assert isinstance(error, Draft) and (error.state, error.text) == (CardState.FAILED, "lost")
     (more,) = cards.take(notice("item/agentMessage/delta", itemId="i", delta="Hi"))
     assert isinstance(more, Draft) and (more.text, more.append) == ("Hi", True)
     assert cards.take(notice("thread/started")) == []
@@ -136,7 +140,7 @@ def test_what_the_app_server_asks_waits_until_it_is_answered_or_resolved() -> No
     )  # fmt: skip
     assert [one.id for one in card.options or ()] == ["accept", "decline"]
     done, began = cards.take(notice("serverRequest/resolved", requestId=1))
-    assert isinstance(done, Draft) and (done.state, began) == (State.DONE, Began())
+    assert isinstance(done, Draft) and (done.state, began) == (CardState.DONE, Began())
     assert cards.take(notice("serverRequest/resolved", requestId=1)) == []
 
 
@@ -157,21 +161,21 @@ def test_lines_of_exec_tell_turns_items_and_failures() -> None:
     assert isinstance(running, Draft) and (running.id, began) == ("turn:1", Began())
     failed, turn, end = cards.take({"type": "turn.failed", "error": {"message": "no"}})
     assert isinstance(failed, Draft) and isinstance(turn, Draft)
-    assert (failed.text, turn.id, turn.state, end) == ("no", "turn:1", State.FAILED, Yielded())
+    assert (failed.text, turn.id, turn.state, end) == ("no", "turn:1", CardState.FAILED, Yielded())
     (error,) = cards.take({"type": "error", "message": "m"})
-    assert isinstance(error, Draft) and error.state is State.FAILED
+    assert isinstance(error, Draft) and error.state is CardState.FAILED
     assert cards.take({"type": "item.updated", "item": {"type": "silence"}}) == []
     assert cards.take({"type": "thread.started"}) == []
 
 
 def test_events_of_a_rollout_tell_turns_and_what_went_wrong() -> None:
     turn, ended = rollout("task_complete", duration_ms=3)
-    assert (turn.state, turn.data, ended) == (State.DONE, {"milliseconds": 3}, Yielded())
+    assert (turn.state, turn.data, ended) == (CardState.DONE, {"milliseconds": 3}, Yielded())
     assert rollout("turn_complete")[0].data == {}
     aborted, *rest = rollout("turn_aborted")
-    assert (aborted.state, rest) == (State.DECLINED, [Yielded(), Interrupted()])
-    assert rollout("stream_error", message="m")[0].state is State.FAILED
-    assert rollout("warning", message="m")[0].state is State.DONE
+    assert (aborted.state, rest) == (CardState.DECLINED, [Yielded(), Interrupted()])
+    assert rollout("stream_error", message="m")[0].state is CardState.FAILED
+    assert rollout("warning", message="m")[0].state is CardState.DONE
     assert rollout("item_completed", item={"type": "silence"}) == []
     assert rollout("token_count") == []
 
@@ -187,7 +191,11 @@ def test_events_of_a_rollout_tell_turns_and_what_went_wrong() -> None:
 )
 def test_command_a_rollout_begins_shows_at_once(arguments: str, command: str) -> None:
     (card,) = called("exec_command", arguments)
-    assert (card.kind, card.state, card.data) == (Kind.BASH, State.RUNNING, {"command": command})
+    assert (card.kind, card.state, card.data) == (
+        CardKind.BASH,
+        CardState.RUNNING,
+        {"command": command},
+    )
 
 
 @pytest.mark.parametrize("arguments", ["", "{", "[]", "5", "[" * 5000 + "]" * 5000])

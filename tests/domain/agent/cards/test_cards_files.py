@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from atoll.domain.agent.card import Card, Draft, Kind, State
+from atoll.domain.agent.card import Card, CardKind, CardState, Draft
 from atoll.domain.agent.card_log import CardLog
 from atoll.domain.agent.message_parts.cards import GeminiCards, QwenCards
 from atoll.domain.agent.opencode.cards import OpencodeCards
@@ -40,33 +40,33 @@ def result(name: str, **response: str) -> dict[str, Any]:
             call("edit", file_path="/w/a", old_string="x", new_string="y"),
             result("edit", output="ok"),
             "success",
-            (Kind.DIFF, State.DONE, "/w/a", "-x\n+y", {"path": "/w/a", "note": "ok"}),
+            (CardKind.DIFF, CardState.DONE, "/w/a", "-x\n+y", {"path": "/w/a", "note": "ok"}),
         ),
         (
             call("write_file", file_path="/w/b", content="z"),
             result("write_file", error="no room"),
             "error",
-            (Kind.DIFF, State.FAILED, "/w/b", "+z", {"path": "/w/b", "error": "no room"}),
+            (CardKind.DIFF, CardState.FAILED, "/w/b", "+z", {"path": "/w/b", "error": "no room"}),
         ),
         (
             call("read_file", absolute_path="/w/c"),
             result("read_file"),
             "success",
-            (Kind.FILE, State.DONE, "/w/c", "", {"path": "/w/c"}),
+            (CardKind.FILE, CardState.DONE, "/w/c", "", {"path": "/w/c"}),
         ),
         (
             call("run_shell_command", command="make\ntest"),
             result("run_shell_command", output="1 failed"),
             "cancelled",
-            (Kind.BASH, State.DECLINED, "make", "1 failed", {"command": "make\ntest"}),
+            (CardKind.BASH, CardState.DECLINED, "make", "1 failed", {"command": "make\ntest"}),
         ),
         (
             call("board", note="n"),
             result("board", output="pinned"),
             "success",
             (
-                Kind.TOOL_CALL,
-                State.DONE,
+                CardKind.TOOL_CALL,
+                CardState.DONE,
                 "board",
                 "pinned",
                 {"tool": "board", "input": '{"note":"n"}'},
@@ -99,9 +99,9 @@ def test_qwen_turn_ends_with_an_answer_or_with_the_next_prompt() -> None:
             qwen("r9", "tool_result", result("unknown")),
         ],
     )
-    turns = [(card.title, card.state) for card in shown if card.kind is Kind.TURN]
-    assert turns == [("first", State.DONE), ("second", State.RUNNING)]
-    assert [card.text for card in shown if card.kind is Kind.THINKING] == ["hm"]
+    turns = [(card.title, card.state) for card in shown if card.kind is CardKind.TURN]
+    assert turns == [("first", CardState.DONE), ("second", CardState.RUNNING)]
+    assert [card.text for card in shown if card.kind is CardKind.THINKING] == ["hm"]
 
 
 def test_gemini_message_that_grows_is_one_answer() -> None:
@@ -129,13 +129,13 @@ def test_gemini_message_that_grows_is_one_answer() -> None:
         ],
     )
     assert [(card.kind, card.state) for card in shown] == [
-        (Kind.TURN, State.RUNNING),
-        (Kind.TEXT, State.DONE),
-        (Kind.THINKING, State.DONE),
-        (Kind.TEXT, State.DONE),
-        (Kind.DIFF, State.FAILED),
-        (Kind.STATUS, State.FAILED),
-        (Kind.STATUS, State.DONE),
+        (CardKind.TURN, CardState.RUNNING),
+        (CardKind.TEXT, CardState.DONE),
+        (CardKind.THINKING, CardState.DONE),
+        (CardKind.TEXT, CardState.DONE),
+        (CardKind.DIFF, CardState.FAILED),
+        (CardKind.STATUS, CardState.FAILED),
+        (CardKind.STATUS, CardState.DONE),
     ]
     assert shown[4].data == {"path": "/a", "error": "no"}
 
@@ -159,15 +159,15 @@ def tool(name: str, status: str, output: str = "", **given: Any) -> dict[str, An
     [
         (
             tool("edit", "completed", filePath="/a", oldString="x", newString="y"),
-            (Kind.DIFF, State.DONE, "/a", "-x\n+y", {"path": "/a"}),
+            (CardKind.DIFF, CardState.DONE, "/a", "-x\n+y", {"path": "/a"}),
         ),
         (
             tool("write", "error", "no", filePath="/a", content="z"),
-            (Kind.DIFF, State.FAILED, "/a", "+z", {"path": "/a", "error": "no"}),
+            (CardKind.DIFF, CardState.FAILED, "/a", "+z", {"path": "/a", "error": "no"}),
         ),
         (
             tool("read", "completed", "text", filePath="/a"),
-            (Kind.FILE, State.DONE, "/a", "", {"path": "/a"}),
+            (CardKind.FILE, CardState.DONE, "/a", "", {"path": "/a"}),
         ),
         (
             tool(
@@ -175,20 +175,20 @@ def tool(name: str, status: str, output: str = "", **given: Any) -> dict[str, An
                 "running",
                 todos=[{"content": "one", "status": "completed"}, {"content": "two"}],
             ),
-            (Kind.PLAN, State.RUNNING, "Plan", "[x] one\n[ ] two", {}),
+            (CardKind.PLAN, CardState.RUNNING, "Plan", "[x] one\n[ ] two", {}),
         ),
         (
             tool("webfetch", "completed", "page", url="u"),
             (
-                Kind.TOOL_CALL,
-                State.DONE,
+                CardKind.TOOL_CALL,
+                CardState.DONE,
                 "webfetch",
                 "page",
                 {"tool": "webfetch", "input": '{"url":"u"}'},
             ),
         ),
-        (tool("bash", "running"), (Kind.BASH, State.RUNNING, "", "", {})),
-        (piece("reasoning", text="hm"), (Kind.THINKING, State.DONE, "", "hm", {})),
+        (tool("bash", "running"), (CardKind.BASH, CardState.RUNNING, "", "", {})),
+        (piece("reasoning", text="hm"), (CardKind.THINKING, CardState.DONE, "", "hm", {})),
     ],
 )
 def test_opencode_event_becomes_its_card(told_by: dict[str, Any], card: tuple[Any, ...]) -> None:
@@ -199,21 +199,21 @@ def test_opencode_event_becomes_its_card(told_by: dict[str, Any], card: tuple[An
 @pytest.mark.parametrize(
     ("end", "state", "said"),
     [
-        (event("session.idle"), State.DONE, []),
-        (event("session.error", error={"name": "MessageAbortedError"}), State.DECLINED, []),
+        (event("session.idle"), CardState.DONE, []),
+        (event("session.error", error={"name": "MessageAbortedError"}), CardState.DECLINED, []),
         (
             event("session.error", error={"name": "E", "data": {"message": "quota"}}),
-            State.FAILED,
+            CardState.FAILED,
             ["quota"],
         ),
     ],
 )
 def test_opencode_turn_ends_as_its_session_does(
-    end: dict[str, Any], state: State, said: list[str]
+    end: dict[str, Any], state: CardState, said: list[str]
 ) -> None:
     user = event("message.updated", info={"id": "m", "role": "user"})
     added = piece("text", text="added", synthetic=True)
     shown = told(OpencodeCards(), [user, piece("text", text="go"), added, end, event("else")])
-    assert [card.state for card in shown if card.kind is Kind.TURN] == [state]
-    assert [card.text for card in shown if card.kind is Kind.STATUS] == said
+    assert [card.state for card in shown if card.kind is CardKind.TURN] == [state]
+    assert [card.text for card in shown if card.kind is CardKind.STATUS] == said
     assert told(OpencodeCards(), [event("session.idle"), piece("step-start")]) == []

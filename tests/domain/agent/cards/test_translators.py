@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atoll.domain.agent.acp.conversation import AcpConversation
-from atoll.domain.agent.card import Draft, Ended, Kind, State, Value, Yielded
+from atoll.domain.agent.card import CardKind, CardState, Draft, Ended, Value, Yielded
 from atoll.domain.agent.card_log import CardLog
 from atoll.domain.agent.claude_code.cards import ClaudeCards
 from atoll.domain.agent.claude_code.conversation import ClaudeConversation
@@ -93,13 +93,13 @@ def test_codex_conversation_asks_once_its_thread_stands_and_answers_what_it_is_a
         if isinstance(said, Draft):
             log.put(said, AT)
     card = log.get("approval:0")
-    assert card is not None and card.state is State.PENDING
+    assert card is not None and card.state is CardState.PENDING
     assert [one.id for one in card.options] == ["accept", "decline"]
     with pytest.raises(Invalid):
         talk.answer(card, "perhaps", None)
     step = talk.answer(card, "decline", None)
     assert step.send == ({"id": 0, "result": {"decision": "decline"}},)
-    assert first_draft(step).state is State.DECLINED
+    assert first_draft(step).state is CardState.DECLINED
     with pytest.raises(NotFound):
         talk.answer(card, "accept", None)
 
@@ -114,7 +114,7 @@ def test_claude_conversation_repeats_the_input_of_what_it_allows() -> None:
         if isinstance(said, Draft):
             log.put(said, AT)
     card = log.get("approval:r9")
-    assert card is not None and (card.kind, card.text) == (Kind.APPROVAL, "ls")
+    assert card is not None and (card.kind, card.text) == (CardKind.APPROVAL, "ls")
     (line,) = talk.answer(card, "allow", None).send
     assert fields(line, "response", "response") == {
         "behavior": "allow",
@@ -141,7 +141,7 @@ def test_hooks_follow_the_turn_and_the_question() -> None:
         assert isinstance(heard.said[0], Draft)
         log.put(heard.said[0], AT)
     assert [(card.title, card.state) for card in log.all()] == [
-        ("The agent asks to use Bash", State.DONE)
+        ("The agent asks to use Bash", CardState.DONE)
     ]
     assert hooks.read("no json at all") is None
     # What a prompt or a tool's input says is behind the event's name, so it cannot pose as one.
@@ -177,7 +177,7 @@ def test_hook_that_notifies_asks_once_in_its_own_words() -> None:
         assert heard is not None and isinstance(heard.said[0], Draft)
         log.put(heard.said[0], AT)
     (card,) = log.all()
-    assert (card.title, card.rev, card.state) == ("The agent asks for you", 2, State.PENDING)
+    assert (card.title, card.rev, card.state) == ("The agent asks for you", 2, CardState.PENDING)
     assert first is not None and isinstance(first.said[0], Draft)
     assert first.said[0].title == 'May I "push"?'
 
@@ -188,7 +188,7 @@ def test_hook_that_only_says_that_it_is_idle_asks_nothing() -> None:
 
 
 def test_hook_at_the_end_of_a_turn_says_how_it_ended_and_one_at_the_start_yields() -> None:
-    for event, state in (("Stop", State.DONE), ("StopFailure", State.FAILED)):
+    for event, state in (("Stop", CardState.DONE), ("StopFailure", CardState.FAILED)):
         heard = Hooks().read(f'{{"hook_event_name":"{event}"')
         assert heard is not None and heard.said == (Ended(state),)
     started = Hooks().read('{"hook_event_name":"SessionStart","source":"clear"')

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from atoll.domain.agent.card import Card, Draft, Kind, State
+from atoll.domain.agent.card import Card, CardKind, CardState, Draft
 from atoll.domain.agent.card_log import CardLog
 from atoll.domain.agent.claude_code.conversation import ClaudeConversation
 from atoll.domain.agent.conversation import Step
@@ -60,7 +60,7 @@ def test_denied_tool_is_told_why(words: str | None, told: str) -> None:
         talk.answer(card, None, None)
     step = talk.answer(card, "deny", words)
     assert response(step)["response"] == {"behavior": "deny", "message": told}
-    assert shown(step).state is State.DECLINED
+    assert shown(step).state is CardState.DECLINED
     with pytest.raises(NotFound):
         talk.answer(card, "allow", None)
 
@@ -74,13 +74,13 @@ def test_question_is_answered_by_an_option_or_in_words(
     talk = ClaudeConversation()
     question = {"question": "Which?", "options": [{"label": "Red"}, {"label": "Blue"}]}
     card = shown(talk.take(wants("r1", "AskUserQuestion", questions=[question])))
-    assert (card.kind, card.text) == (Kind.QUESTION, "Which?")
+    assert (card.kind, card.text) == (CardKind.QUESTION, "Which?")
     with pytest.raises(Invalid, match="Red, Blue"):
         talk.answer(card, "Green", None)
     step = talk.answer(card, option, words)
     allowed = response(step)["response"]
     assert allowed["updatedInput"] == {"questions": [question], "answers": {"Which?": said}}
-    assert shown(step).kind is Kind.QUESTION
+    assert shown(step).kind is CardKind.QUESTION
 
 
 def test_question_without_options_takes_words_only() -> None:
@@ -95,7 +95,7 @@ def test_request_it_takes_back_is_declined_and_no_longer_waits() -> None:
     talk = ClaudeConversation()
     card = shown(talk.take(wants("r1", "Bash", command="ls")))
     back = {"type": "control_cancel_request", "request_id": "r1"}
-    assert shown(talk.take(back)).state is State.DECLINED
+    assert shown(talk.take(back)).state is CardState.DECLINED
     assert talk.take(back) == Step()
     with pytest.raises(NotFound):
         talk.answer(card, "allow", None)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from atoll.domain.agent.card import Began, Card, Draft, Kind, State, Yielded
+from atoll.domain.agent.card import Began, Card, CardKind, CardState, Draft, Yielded
 from atoll.domain.agent.card_log import CardLog
 from atoll.domain.agent.codex.conversation import CodexConversation
 from atoll.domain.agent.conversation import Step, Terms
@@ -130,7 +130,7 @@ def test_refusal_of_anything_else_is_a_card_and_an_answer_to_nothing_is_nothing(
     talk = CodexConversation(Terms("/"))
     talk.begin()
     card = shown(talk.take({"id": 1, "error": {"message": "too old"}}))
-    assert (card.state, card.title, card.text) == (State.FAILED, "Codex refused", "too old")
+    assert (card.state, card.title, card.text) == (CardState.FAILED, "Codex refused", "too old")
     assert talk.take({"id": 77, "error": {"message": "x"}}) == Step()
     assert talk.take({"id": 77, "result": {}}) == Step()
 
@@ -142,7 +142,7 @@ def test_question_is_answered_by_an_option_or_in_words(
     talk = standing()
     question = {"id": "q", "header": "Pick", "question": "A or B?", "options": [{"label": "A"}]}
     card = shown(talk.take(asks("r", "item/tool/requestUserInput", questions=[question])))
-    assert (card.kind, card.title) == (Kind.QUESTION, "Pick")
+    assert (card.kind, card.title) == (CardKind.QUESTION, "Pick")
     with pytest.raises(Invalid):
         talk.answer(card, "B", None)
     step = talk.answer(card, option, text)
@@ -152,12 +152,12 @@ def test_question_is_answered_by_an_option_or_in_words(
 @pytest.mark.parametrize(
     ("decision", "result", "state"),
     [
-        ("accept", {"action": "accept", "content": {}}, State.DONE),
-        ("decline", {"action": "decline", "content": None}, State.DECLINED),
+        ("accept", {"action": "accept", "content": {}}, CardState.DONE),
+        ("decline", {"action": "decline", "content": None}, CardState.DECLINED),
     ],
 )
 def test_elicitation_is_accepted_or_declined(
-    decision: str, result: dict[str, Any], state: State
+    decision: str, result: dict[str, Any], state: CardState
 ) -> None:
     talk = standing()
     card = shown(talk.take(asks(1, "mcpServer/elicitation/request", message="Log in?")))

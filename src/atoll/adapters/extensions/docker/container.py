@@ -58,7 +58,7 @@ READ_ONLY_PATHS = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sys
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ContainerPlan:
     """A container to be made. `memory_bytes` bounds memory and swap together."""
 
     picture: Picture
@@ -140,7 +140,7 @@ class _Container(_Words, frozen=True):
     healthcheck: _NoHealthcheck = _NoHealthcheck()
 
 
-def body(plan: Plan) -> bytes:
+def body(plan: ContainerPlan) -> bytes:
     """Return the JSON of `POST /containers/create`."""
     uid = plan.awaited.box.host_uid
     return msgspec.json.encode(
@@ -156,13 +156,13 @@ def body(plan: Plan) -> bytes:
     )
 
 
-def _init(plan: Plan) -> list[str]:
+def _init(plan: ContainerPlan) -> list[str]:
     doors = [word for port in DOORS for word in ("--door", str(port))]
     counted = ["--netlink", str(plan.netlink), "--filters", str(FILTERS)]
     return [*plan.awaited.init, "--connect", RENDEZVOUS, *doors, *counted]
 
 
-def _host(plan: Plan, uid: int) -> _Host:
+def _host(plan: ContainerPlan, uid: int) -> _Host:
     return _Host(
         memory=plan.memory_bytes,
         memory_swap=plan.memory_bytes,
@@ -191,7 +191,7 @@ def _host(plan: Plan, uid: int) -> _Host:
     )
 
 
-def _mounts(plan: Plan) -> Iterator[_Bind]:
+def _mounts(plan: ContainerPlan) -> Iterator[_Bind]:
     awaited = plan.awaited
     yield _Bind(awaited.init_file, awaited.init[-1], read_only=True)
     yield _Bind(awaited.rendezvous, RENDEZVOUS, read_only=True)
@@ -209,7 +209,7 @@ def _mounts(plan: Plan) -> Iterator[_Bind]:
         yield _Bind(place, mount.target, read_only=not mount.writable)
 
 
-def _memory_places(plan: Plan, uid: int) -> dict[str, str]:
+def _memory_places(plan: ContainerPlan, uid: int) -> dict[str, str]:
     """Return the places that are written to memory. Folders on the way to an agent's state are
     places of their own: the Engine would make them root's."""
     places = {place: (mode, size) for place, mode, size in SCRATCH}

@@ -10,7 +10,7 @@ from time import monotonic
 
 import structlog
 
-from atoll.adapters.extensions.docker.engine import Engine, Inspected, Listed
+from atoll.adapters.extensions.docker.engine import Engine, Inspected, ListedContainer
 from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, NotFound, Unavailable
 
 REMOVE_SECONDS = 20.0
@@ -52,7 +52,7 @@ class Containers:
             (GENERATION_LABEL, str(generation)),
         )
 
-    async def all(self) -> list[Listed]:
+    async def all(self) -> list[ListedContainer]:
         """Return every container, running or not."""
         return await self.engine.containers(self.label)
 

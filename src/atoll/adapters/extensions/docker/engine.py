@@ -127,7 +127,7 @@ class Inspected(_Words):
     config: ContainerLabels
 
 
-class Listed(_Words):
+class ListedContainer(_Words):
     """A container in a list."""
 
     id: str
@@ -151,7 +151,7 @@ class ProgressDetail(msgspec.Struct):
     total: int = 0
 
 
-class Progress(msgspec.Struct, rename="camel"):
+class ProgressLine(msgspec.Struct, rename="camel"):
     """A line of a pull, load, import or build."""
 
     status: str = ""
@@ -224,7 +224,9 @@ class Engine:
         with suppress(NotFound):
             await self._call("DELETE", f"/images/{_quoted(reference)}")
 
-    async def build(self, building: Building, limits: Mapping[str, str]) -> AsyncIterator[Progress]:
+    async def build(
+        self, building: Building, limits: Mapping[str, str]
+    ) -> AsyncIterator[ProgressLine]:
         """Have the classic builder work; what it says. Leaving off ends it. Raises `Failed`
         with its words."""
         query = {
@@ -239,7 +241,7 @@ class Engine:
         async for line in self._progress("/build", query, building.context, seconds=None):
             yield line
 
-    async def pull(self, repository: str, tag: str) -> AsyncIterator[Progress]:
+    async def pull(self, repository: str, tag: str) -> AsyncIterator[ProgressLine]:
         """Have the daemon fetch an image; how far it is. Raises `Failed` with its words."""
         query = {"fromImage": repository, **({"tag": tag} if tag else {})}
         async for line in self._progress("/images/create", query):
@@ -279,10 +281,10 @@ class Engine:
         """Look at one."""
         return await self._json("GET", f"/containers/{container}/json", Inspected)
 
-    async def containers(self, label: str) -> list[Listed]:
+    async def containers(self, label: str) -> list[ListedContainer]:
         """Return every container with a label (`key=value`), running or not."""
         query = {"all": "1", "filters": json.dumps({"label": [label]})}
-        return await self._json("GET", "/containers/json", list[Listed], query)
+        return await self._json("GET", "/containers/json", list[ListedContainer], query)
 
     async def remove(self, container: str) -> bool:
         """Kill and remove it with its anonymous volumes; False when it was not there. Raises
@@ -313,12 +315,16 @@ class Engine:
         archive: BinaryIO | AsyncIterable[bytes] | None = None,
         *,
         seconds: float | None = STREAM_SECONDS,
-    ) -> AsyncIterator[Progress]:
+    ) -> AsyncIterator[ProgressLine]:
         """Yield the lines of something long. Raises `Failed` with the daemon's words."""
         async with self._answer("POST", path, query, archive, seconds=seconds) as answer:
             try:
                 async for line in answer.content:
-                    told = msgspec.json.decode(line, type=Progress) if line.strip() else Progress()
+                    told = (
+                        msgspec.json.decode(line, type=ProgressLine)
+                        if line.strip()
+                        else ProgressLine()
+                    )
                     if told.error:
                         raise Failed(f"the Docker daemon says: {told.error}")
                     yield told

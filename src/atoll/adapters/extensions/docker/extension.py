@@ -18,7 +18,7 @@ import structlog
 from atoll.adapters.extensions.docker import engine as docker
 from atoll.adapters.extensions.docker.build_rules import USUAL_RULES, BuildRules
 from atoll.adapters.extensions.docker.builds import Builds
-from atoll.adapters.extensions.docker.container import Plan, body
+from atoll.adapters.extensions.docker.container import ContainerPlan, body
 from atoll.adapters.extensions.docker.containers import (
     GENERATION_LABEL,
     LET_GO,
@@ -198,7 +198,7 @@ class Docker:
             maintenance_seconds=request.maintenance_seconds,
         )
 
-    async def _built(self, request: Provision, plan: Plan) -> wire.Box:
+    async def _built(self, request: Provision, plan: ContainerPlan) -> wire.Box:
         """Make and start the container, and wait until its init came in or it ended."""
         await self._containers.run(request.sandbox_id, request.generation, body=body(plan))
         container = self._containers.name(request.sandbox_id)
@@ -231,9 +231,9 @@ class Docker:
 
     def _plan(
         self, request: Provision, picture: Picture, awaited: wire.Awaited, *, info: docker.Info
-    ) -> Plan:
+    ) -> ContainerPlan:
         limits, netlink = request.profile.resources, request.profile.network.netlink
-        return Plan(
+        return ContainerPlan(
             picture=picture,
             awaited=awaited,
             hostname=hostname(request.name),

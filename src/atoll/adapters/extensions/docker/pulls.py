@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from atoll.adapters.extensions.docker.engine import Engine, Image, Progress
+from atoll.adapters.extensions.docker.engine import Engine, Image, ProgressLine
 from atoll.domain.errors import AtollError, Failed, Unavailable
 
 MIB = 2**20
@@ -77,7 +77,7 @@ class _Told:
     _sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
     _said: int = 0
 
-    def hear(self, line: Progress) -> None:
+    def hear(self, line: ProgressLine) -> None:
         """Take one line of the daemon's output."""
         if line.status == "Downloading" and line.progress_detail.total > 0:
             detail = line.progress_detail

@@ -7,31 +7,36 @@ import msgspec
 
 from atoll.domain.agent.card import (
     Began,
+    CardKind,
+    CardState,
     Draft,
-    Kind,
     Option,
     Said,
-    State,
     Value,
     Yielded,
 )
 from atoll.domain.agent.lenient_json import Message, changed, name_of, part, parts, short, text
 from atoll.domain.agent.remembered import remember
 
-_KINDS = {"execute": Kind.BASH, "edit": Kind.DIFF, "read": Kind.FILE, "think": Kind.THINKING}
+_KINDS = {
+    "execute": CardKind.BASH,
+    "edit": CardKind.DIFF,
+    "read": CardKind.FILE,
+    "think": CardKind.THINKING,
+}
 _STATES = {
-    "pending": State.RUNNING,
-    "in_progress": State.RUNNING,
-    "completed": State.DONE,
-    "failed": State.FAILED,
+    "pending": CardState.RUNNING,
+    "in_progress": CardState.RUNNING,
+    "completed": CardState.DONE,
+    "failed": CardState.FAILED,
 }
 _CHUNKS = {
-    "agent_message_chunk": Kind.TEXT,
-    "user_message_chunk": Kind.TEXT,
-    "agent_thought_chunk": Kind.THINKING,
+    "agent_message_chunk": CardKind.TEXT,
+    "user_message_chunk": CardKind.TEXT,
+    "agent_thought_chunk": CardKind.THINKING,
 }
 _MARKS = {"completed": "[x]", "in_progress": "[~]"}
-_ENDS = {"end_turn": State.DONE, "cancelled": State.DECLINED}
+_ENDS = {"end_turn": CardState.DONE, "cancelled": CardState.DECLINED}
 
 
 class AcpCards:
@@ -41,7 +46,7 @@ class AcpCards:
         self._turns = 0
         self._chunk = ""
         self._chunks = 0
-        self._kinds: dict[str, Kind] = {}
+        self._kinds: dict[str, CardKind] = {}
         self._pending: dict[str, None] = {}
 
     def take(self, message: Message) -> list[Said]:
@@ -56,8 +61,8 @@ class AcpCards:
         self._turns, self._chunk = self._turns + 1, ""
         data: dict[str, Value] = {"role": "person"}
         return [
-            Draft(f"turn:{self._turns}", Kind.TURN, State.RUNNING, title=short(words)),
-            Draft(f"user:{self._turns}", Kind.TEXT, State.DONE, text=words, data=data),
+            Draft(f"turn:{self._turns}", CardKind.TURN, CardState.RUNNING, title=short(words)),
+            Draft(f"user:{self._turns}", CardKind.TEXT, CardState.DONE, text=words, data=data),
             Began(),
         ]
 
@@ -67,18 +72,20 @@ class AcpCards:
         said: list[Said] = []
         if error:
             title = "The turn failed"
-            said.append(Draft(f"end:{self._turns}", Kind.STATUS, State.FAILED, title, error))
-        state = State.FAILED if error else _ENDS.get(reason, State.FAILED)
+            said.append(
+                Draft(f"end:{self._turns}", CardKind.STATUS, CardState.FAILED, title, error)
+            )
+        state = CardState.FAILED if error else _ENDS.get(reason, CardState.FAILED)
         data: dict[str, Value] = {"reason": reason}
-        return [*said, Draft(f"turn:{self._turns}", Kind.TURN, state, data=data), Yielded()]
+        return [*said, Draft(f"turn:{self._turns}", CardKind.TURN, state, data=data), Yielded()]
 
     def answered(self, request: str, *, accepted: bool) -> list[Said]:
         """Record a person's answer to a pending card."""
         if request not in self._pending:
             return []
         del self._pending[request]
-        state = State.DONE if accepted else State.DECLINED
-        return [Draft(f"approval:{request}", Kind.APPROVAL, state), Began()]
+        state = CardState.DONE if accepted else CardState.DECLINED
+        return [Draft(f"approval:{request}", CardKind.APPROVAL, state), Began()]
 
     def _update(self, update: Message) -> list[Said]:
         name = text(update, "sessionUpdate")
@@ -96,13 +103,13 @@ class AcpCards:
                     for one in entries
                 ]
                 over = bool(entries) and all(text(e, "status") == "completed" for e in entries)
-                state = State.DONE if over else State.RUNNING
+                state = CardState.DONE if over else CardState.RUNNING
                 card_id = f"plan:{self._turns}"
-                return [Draft(card_id, Kind.PLAN, state, title="Plan", text="\n".join(lines))]
+                return [Draft(card_id, CardKind.PLAN, state, title="Plan", text="\n".join(lines))]
             case _:
                 return []
 
-    def _piece(self, update: Message, name: str, kind: Kind) -> list[Said]:
+    def _piece(self, update: Message, name: str, kind: CardKind) -> list[Said]:
         """Append a piece of a message. Without an id, consecutive pieces are one message."""
         words = text(part(update, "content"), "text")
         if not words:
@@ -113,7 +120,7 @@ class AcpCards:
             self._chunk = f"{name}:{named}:{self._chunks}"
         card_id = f"{named or 'said'}:{self._chunks}"
         role: dict[str, Value] | None = {"role": "person"} if name.startswith("user") else None
-        return [Draft(card_id, kind, State.DONE, text=words, data=role, append=True)]
+        return [Draft(card_id, kind, CardState.DONE, text=words, data=role, append=True)]
 
     def _tool(self, update: Message) -> Draft:
         card_id = text(update, "toolCallId")
@@ -121,24 +128,24 @@ class AcpCards:
         given, title = part(update, "rawInput"), text(update, "title")
         data: dict[str, Value] = {}
         command, path = text(given, "command"), _path(update, given)
-        if kind is Kind.BASH and command:
+        if kind is CardKind.BASH and command:
             data["command"] = command
-        if path and kind in (Kind.DIFF, Kind.FILE):
+        if path and kind in (CardKind.DIFF, CardKind.FILE):
             data["path"] = path
-        if kind is Kind.TOOL_CALL and given:
+        if kind is CardKind.TOOL_CALL and given:
             data["input"] = msgspec.json.encode(given).decode()
         words, diff = _content(update)
-        if kind is Kind.DIFF:
+        if kind is CardKind.DIFF:
             data = {**data, "note": words} if words else data
             words = diff
         state = _STATES.get(text(update, "status"))
         return Draft(card_id, kind, state, title=title or None, text=words or None, data=data)
 
-    def _kind(self, card_id: str, word: str) -> Kind:
+    def _kind(self, card_id: str, word: str) -> CardKind:
         """Return a tool's kind; an update may omit it, and never changes it."""
         known = self._kinds.get(card_id)
         if known is None:
-            known = _KINDS.get(word, Kind.TOOL_CALL)
+            known = _KINDS.get(word, CardKind.TOOL_CALL)
             remember(self._kinds, card_id, known)
         return known
 
@@ -150,8 +157,8 @@ class AcpCards:
         remember(self._pending, request, None)
         card = Draft(
             id=f"approval:{request}",
-            kind=Kind.APPROVAL,
-            state=State.PENDING,
+            kind=CardKind.APPROVAL,
+            state=CardState.PENDING,
             title=f"Allow {text(call, 'title') or 'this'}?",
             text=words,
             options=tuple(_option(one) for one in parts(params, "options")),

@@ -4,7 +4,7 @@ The agent reads and writes files itself inside the sandbox, so no file methods a
 """
 
 from atoll.domain.agent.acp.cards import AcpCards
-from atoll.domain.agent.card import Began, Card, Draft, Kind, Said, State, Value, Yielded
+from atoll.domain.agent.card import Began, Card, CardKind, CardState, Draft, Said, Value, Yielded
 from atoll.domain.agent.conversation import Outgoing, Step, Terms, busy, chosen, not_pending
 from atoll.domain.agent.lenient_json import Message, name_of, part, text
 from atoll.domain.agent.remembered import remember
@@ -127,7 +127,9 @@ class AcpConversation:
             case "":
                 return Step()
             case _:
-                card = Draft(f"failed:{call}", Kind.STATUS, State.FAILED, f"{call} failed", error)
+                card = Draft(
+                    f"failed:{call}", CardKind.STATUS, CardState.FAILED, f"{call} failed", error
+                )
                 # Without a session, the waiting prompt will never be sent.
                 waited, self._prompt = self._prompt is not None, None
                 return Step(said=(card, Yielded()) if waited else (card,))
@@ -144,7 +146,7 @@ class AcpConversation:
     def _new_session(self, instead: str) -> Step:
         """Start a new session where the old one could not be resumed, and report that."""
         title = "A new conversation begins"
-        card = Draft("failed:load", Kind.STATUS, State.FAILED, title, instead)
+        card = Draft("failed:load", CardKind.STATUS, CardState.FAILED, title, instead)
         return Step(said=(card,), send=(self._call("session/new", self._place()),))
 
     def _place(self) -> dict[str, Value]:

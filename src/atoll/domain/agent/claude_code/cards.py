@@ -6,12 +6,12 @@ requests permissions. Tools are read by `claude_code.tools`.
 
 from atoll.domain.agent.card import (
     Began,
+    CardKind,
+    CardState,
     Draft,
     Interrupted,
-    Kind,
     Option,
     Said,
-    State,
     Yielded,
 )
 from atoll.domain.agent.claude_code.tools import question_options, questions, tool_card, tool_result
@@ -20,7 +20,7 @@ from atoll.domain.agent.remembered import remember
 
 ALLOW, DENY = "allow", "deny"
 INTERRUPTED = "[Request interrupted"
-_BLOCKS = {"text": Kind.TEXT, "thinking": Kind.THINKING}
+_BLOCKS = {"text": CardKind.TEXT, "thinking": CardKind.THINKING}
 _DELTAS = {"text_delta": "text", "thinking_delta": "thinking"}
 
 
@@ -32,7 +32,7 @@ class ClaudeCards:
         self._blocks = 0
         self._turn = ""
         self._turns = 0
-        self._kinds: dict[str, Kind] = {}
+        self._kinds: dict[str, CardKind] = {}
         self._asked: dict[str, str] = {}
 
     def take(self, message: Message) -> list[Said]:
@@ -60,30 +60,34 @@ class ClaudeCards:
 
     def answered(self, request: str, *, accepted: bool) -> list[Said]:
         """Record a person's answer to a pending card."""
-        kind = Kind.APPROVAL if self._asked.pop(request, "") != "AskUserQuestion" else Kind.QUESTION
-        state = State.DONE if accepted else State.DECLINED
+        kind = (
+            CardKind.APPROVAL
+            if self._asked.pop(request, "") != "AskUserQuestion"
+            else CardKind.QUESTION
+        )
+        state = CardState.DONE if accepted else CardState.DECLINED
         return [Draft(id=f"approval:{request}", kind=kind, state=state), Began()]
 
     def _began(self, name: str, words: str) -> list[Said]:
         self._turn = f"turn:{name}"
         return [
-            Draft(id=self._turn, kind=Kind.TURN, state=State.RUNNING, title=short(words)),
+            Draft(id=self._turn, kind=CardKind.TURN, state=CardState.RUNNING, title=short(words)),
             Draft(
                 id=f"user:{name}",
-                kind=Kind.TEXT,
-                state=State.DONE,
+                kind=CardKind.TEXT,
+                state=CardState.DONE,
                 text=words,
                 data={"role": "person"},
             ),
             Began(),
         ]
 
-    def _ended(self, state: State, **data: int | None) -> list[Said]:
+    def _ended(self, state: CardState, **data: int | None) -> list[Said]:
         known = {name: value for name, value in data.items() if value is not None}
         turn, self._turn = self._turn, ""
         ended: list[Said] = [Yielded()]
         if turn:
-            ended.insert(0, Draft(id=turn, kind=Kind.TURN, state=state, data={**known}))
+            ended.insert(0, Draft(id=turn, kind=CardKind.TURN, state=state, data={**known}))
         return ended
 
     def _assistant(self, message: Message) -> list[Said]:
@@ -105,10 +109,10 @@ class ClaudeCards:
                 remember(self._kinds, draft.id, draft.kind)
                 return [draft]
             case "thinking":
-                words, kind = text(block, "thinking"), Kind.THINKING
+                words, kind = text(block, "thinking"), CardKind.THINKING
             case _:
-                words, kind = text(block, "text"), Kind.TEXT
-        return [Draft(id=card_id, kind=kind, state=State.DONE, text=words)] if words else []
+                words, kind = text(block, "text"), CardKind.TEXT
+        return [Draft(id=card_id, kind=kind, state=CardState.DONE, text=words)] if words else []
 
     def _user(self, message: Message) -> list[Said]:
         content = part(message, "message").get("content")
@@ -125,7 +129,7 @@ class ClaudeCards:
 
     def _said_by_person(self, message: Message, name: str, words: str) -> list[Said]:
         if words.startswith(INTERRUPTED):
-            return [*self._ended(State.DECLINED), Interrupted()]
+            return [*self._ended(CardState.DECLINED), Interrupted()]
         # Text that a program put there (reminders, outputs of slash commands) is not a person's.
         if message.get("isMeta") is True or message.get("isSidechain") is True:
             return []
@@ -143,7 +147,7 @@ class ClaudeCards:
             case "content_block_start":
                 kind = _BLOCKS.get(text(part(event, "content_block"), "type"))
                 if kind is not None:
-                    return [Draft(id=card_id, kind=kind, state=State.RUNNING, text="")]
+                    return [Draft(id=card_id, kind=kind, state=CardState.RUNNING, text="")]
             case "content_block_delta":
                 delta = part(event, "delta")
                 field = _DELTAS.get(text(delta, "type"))
@@ -161,9 +165,11 @@ class ClaudeCards:
         if failed and not broken:
             words = text(message, "result") or text(message, "subtype")
             said.append(
-                Draft(id=f"end:{self._turn}", kind=Kind.STATUS, state=State.FAILED, text=words)
+                Draft(
+                    id=f"end:{self._turn}", kind=CardKind.STATUS, state=CardState.FAILED, text=words
+                )
             )
-        state = State.FAILED if failed else State.DONE
+        state = CardState.FAILED if failed else CardState.DONE
         return [*said, *self._ended(state, milliseconds=whole(message, "duration_ms"))]
 
     def _system(self, message: Message) -> list[Said]:
@@ -171,18 +177,20 @@ class ClaudeCards:
             case "init":
                 title = f"Claude Code {text(message, 'claude_code_version')}".strip()
                 model = text(message, "model")
-                return [_status("init", title, State.DONE, model)]
+                return [_status("init", title, CardState.DONE, model)]
             case "turn_duration":
-                return self._ended(State.DONE, milliseconds=whole(message, "durationMs"))
+                return self._ended(CardState.DONE, milliseconds=whole(message, "durationMs"))
             case "api_error" | "error":
                 name = text(message, "uuid")
                 words = text(message, "content") or text(part(message, "error"), "message")
                 return [
-                    _status(f"error:{name}", "The model could not be asked", State.FAILED, words)
+                    _status(
+                        f"error:{name}", "The model could not be asked", CardState.FAILED, words
+                    )
                 ]
             case "compact_boundary":
                 title = "The conversation was made shorter"
-                return [_status(f"compact:{text(message, 'uuid')}", title, State.DONE)]
+                return [_status(f"compact:{text(message, 'uuid')}", title, CardState.DONE)]
             case _:
                 return []
 
@@ -196,8 +204,8 @@ class ClaudeCards:
         if tool == "AskUserQuestion":
             card = Draft(
                 id=f"approval:{name}",
-                kind=Kind.QUESTION,
-                state=State.PENDING,
+                kind=CardKind.QUESTION,
+                state=CardState.PENDING,
                 title="The agent asks",
                 text=questions(given),
                 options=question_options(given),
@@ -206,8 +214,8 @@ class ClaudeCards:
         else:
             card = Draft(
                 id=f"approval:{name}",
-                kind=Kind.APPROVAL,
-                state=State.PENDING,
+                kind=CardKind.APPROVAL,
+                state=CardState.PENDING,
                 title=f"Allow {text(request, 'display_name') or tool}?",
                 text=text(given, "command", "file_path", "plan", "url")
                 or text(request, "description"),
@@ -217,8 +225,8 @@ class ClaudeCards:
         return [card, Yielded()]
 
 
-def _status(card_id: str, title: str, state: State, words: str = "") -> Draft:
-    return Draft(id=card_id, kind=Kind.STATUS, state=state, title=title, text=words)
+def _status(card_id: str, title: str, state: CardState, words: str = "") -> Draft:
+    return Draft(id=card_id, kind=CardKind.STATUS, state=state, title=title, text=words)
 
 
 TRANSCRIPTS = {"claude": ClaudeCards}

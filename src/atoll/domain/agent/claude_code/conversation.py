@@ -1,6 +1,6 @@
 """Claude Code over stream-json, both ways (`claude -p --input-format stream-json …`)."""
 
-from atoll.domain.agent.card import Card, Kind, Value
+from atoll.domain.agent.card import Card, CardKind, Value
 from atoll.domain.agent.claude_code.cards import ALLOW, ClaudeCards
 from atoll.domain.agent.conversation import Outgoing, Step, busy, chosen, not_pending
 from atoll.domain.agent.lenient_json import Message, part, parts, text
@@ -59,7 +59,7 @@ class ClaudeConversation:
         request = self._requests.get(name)
         if request is None:
             raise not_pending(card.id)
-        if card.kind is Kind.QUESTION:
+        if card.kind is CardKind.QUESTION:
             said, accepted = self._answered_question(request, card, option, words=words)
         else:
             said, accepted = self._allowed(request, chosen(card, option), words)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from atoll.domain.agent.card import Draft, Kind, Option, State
+from atoll.domain.agent.card import CardKind, CardState, Draft, Option
 from atoll.domain.agent.lenient_json import Message, changed, part, parts, short, text
 
 _EDITS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
@@ -18,26 +18,28 @@ def tool_card(block: Message) -> Draft:
     if name in ("Bash", "BashOutput"):
         return Draft(
             id=card_id,
-            kind=Kind.BASH,
-            state=State.RUNNING,
+            kind=CardKind.BASH,
+            state=CardState.RUNNING,
             title=text(given, "description") or short(text(given, "command")),
             data={"command": text(given, "command", "bash_id")},
         )
     if name in _EDITS:
         path = text(given, "file_path", "notebook_path")
         lines, data = _edited(name, given), {"path": path}
-        return Draft(card_id, Kind.DIFF, State.RUNNING, title=path, text=lines, data={**data})
+        return Draft(
+            card_id, CardKind.DIFF, CardState.RUNNING, title=path, text=lines, data={**data}
+        )
     if name == "Read":
         path = text(given, "file_path")
-        return Draft(card_id, Kind.FILE, State.RUNNING, title=path, data={"path": path})
+        return Draft(card_id, CardKind.FILE, CardState.RUNNING, title=path, data={"path": path})
     if name in _PLANS:
         title = "The agent's plan" if name == "ExitPlanMode" else "To do"
-        return Draft(card_id, Kind.PLAN, State.RUNNING, title=title, text=_plan(given))
+        return Draft(card_id, CardKind.PLAN, CardState.RUNNING, title=title, text=_plan(given))
     if name == "AskUserQuestion":
         return Draft(
             card_id,
-            Kind.QUESTION,
-            State.PENDING,
+            CardKind.QUESTION,
+            CardState.PENDING,
             title="The agent asks",
             text=questions(given),
             options=question_options(given),
@@ -45,23 +47,23 @@ def tool_card(block: Message) -> Draft:
         )
     return Draft(
         id=card_id,
-        kind=Kind.TOOL_CALL,
-        state=State.RUNNING,
+        kind=CardKind.TOOL_CALL,
+        state=CardState.RUNNING,
         title=name,
         data={"tool": name, "input": msgspec.json.encode(given).decode()},
     )
 
 
-def tool_result(block: Message, more: Message, kinds: Mapping[str, Kind]) -> Draft:
+def tool_result(block: Message, more: Message, kinds: Mapping[str, CardKind]) -> Draft:
     """Return what a `tool_result` block changes on the card of its tool."""
     card_id = text(block, "tool_use_id")
-    kind = kinds.get(card_id, Kind.TOOL_CALL)
+    kind = kinds.get(card_id, CardKind.TOOL_CALL)
     failed = block.get("is_error") is True
-    state = State.FAILED if failed else State.DONE
+    state = CardState.FAILED if failed else CardState.DONE
     words = _result_text(block)
-    if kind in (Kind.BASH, Kind.TOOL_CALL):
+    if kind in (CardKind.BASH, CardKind.TOOL_CALL):
         broken = more.get("interrupted") is True
-        return Draft(card_id, kind, State.DECLINED if broken else state, text=words)
+        return Draft(card_id, kind, CardState.DECLINED if broken else state, text=words)
     if failed:
         return Draft(card_id, kind, state, data={"error": short(words, 2000)})
     return Draft(card_id, kind, state)

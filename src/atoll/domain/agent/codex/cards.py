@@ -4,7 +4,7 @@ An instance translates one conversation. `codex exec --json` and rollout files a
 `codex.files`.
 """
 
-from atoll.domain.agent.card import Began, Draft, Kind, Option, Said, State, Value, Yielded
+from atoll.domain.agent.card import Began, CardKind, CardState, Draft, Option, Said, Value, Yielded
 from atoll.domain.agent.codex.items import command_text, item_card, plain, plan_text
 from atoll.domain.agent.lenient_json import Message, name_of, part, parts, short, text, whole
 from atoll.domain.agent.remembered import remember
@@ -15,13 +15,17 @@ DECISIONS = {
     "decline": ("Decline", "deny"),
     "cancel": ("Decline and stop", "deny"),
 }
-_TURN_STATES = {"completed": State.DONE, "failed": State.FAILED, "interrupted": State.DECLINED}
+_TURN_STATES = {
+    "completed": CardState.DONE,
+    "failed": CardState.FAILED,
+    "interrupted": CardState.DECLINED,
+}
 _DELTAS = {
-    "item/agentMessage/delta": Kind.TEXT,
-    "item/plan/delta": Kind.PLAN,
-    "item/reasoning/summaryTextDelta": Kind.THINKING,
-    "item/reasoning/textDelta": Kind.THINKING,
-    "item/commandExecution/outputDelta": Kind.BASH,
+    "item/agentMessage/delta": CardKind.TEXT,
+    "item/plan/delta": CardKind.PLAN,
+    "item/reasoning/summaryTextDelta": CardKind.THINKING,
+    "item/reasoning/textDelta": CardKind.THINKING,
+    "item/commandExecution/outputDelta": CardKind.BASH,
 }
 
 
@@ -29,7 +33,7 @@ class CodexCards:
     """Translator of one conversation with an app-server."""
 
     def __init__(self) -> None:
-        self._pending: dict[str, Kind] = {}
+        self._pending: dict[str, CardKind] = {}
 
     def take(self, message: Message) -> list[Said]:
         """Translate one message of the server."""
@@ -49,7 +53,7 @@ class CodexCards:
         kind = self._pending.pop(request, None)
         if kind is None:
             return []
-        state = State.DONE if accepted else State.DECLINED
+        state = CardState.DONE if accepted else CardState.DECLINED
         return [Draft(id=f"approval:{request}", kind=kind, state=state), Began()]
 
     def _notified(self, method: str, params: Message) -> list[Said]:
@@ -58,13 +62,13 @@ class CodexCards:
                 card = item_card(part(params, "item"), done=method.endswith("completed"))
                 return [] if card is None else [card]
             case "turn/started":
-                return [_turn(part(params, "turn"), State.RUNNING), Began()]
+                return [_turn(part(params, "turn"), CardState.RUNNING), Began()]
             case "turn/completed":
                 return self._completed(part(params, "turn"))
             case "turn/plan/updated":
                 card_id = f"plan:{text(params, 'turnId')}"
                 words = plan_text(params)
-                return [Draft(card_id, Kind.PLAN, State.RUNNING, title="Plan", text=words)]
+                return [Draft(card_id, CardKind.PLAN, CardState.RUNNING, title="Plan", text=words)]
             case "serverRequest/resolved":
                 return self.answered(name_of(params, "requestId"), accepted=True)
             case "warning" | "error" | "configWarning":
@@ -73,12 +77,14 @@ class CodexCards:
                 return []
 
     def _completed(self, turn: Message) -> list[Said]:
-        state = _TURN_STATES.get(text(turn, "status"), State.DONE)
+        state = _TURN_STATES.get(text(turn, "status"), CardState.DONE)
         said: list[Said] = [_turn(turn, state), Yielded()]
         error = text(part(turn, "error"), "message")
         if error:
             card_id = f"end:{text(turn, 'id')}"
-            failed = Draft(card_id, Kind.STATUS, State.FAILED, title="The turn failed", text=error)
+            failed = Draft(
+                card_id, CardKind.STATUS, CardState.FAILED, title="The turn failed", text=error
+            )
             said.insert(0, failed)
         return said
 
@@ -94,10 +100,10 @@ class CodexCards:
         return [card, Yielded()]
 
 
-def _turn(turn: Message, state: State) -> Draft:
+def _turn(turn: Message, state: CardState) -> Draft:
     took = whole(turn, "durationMs")
     data: dict[str, Value] = {} if took is None else {"milliseconds": took}
-    return Draft(f"turn:{text(turn, 'id')}", Kind.TURN, state, data=data)
+    return Draft(f"turn:{text(turn, 'id')}", CardKind.TURN, state, data=data)
 
 
 def _told(method: str, params: Message) -> Draft:
@@ -106,8 +112,8 @@ def _told(method: str, params: Message) -> Draft:
     # A repeated warning has the same words, and so the same card.
     return Draft(
         id=f"{method}:{short(words, 60)}",
-        kind=Kind.STATUS,
-        state=State.FAILED if failed else State.DONE,
+        kind=CardKind.STATUS,
+        state=CardState.FAILED if failed else CardState.DONE,
         title="Codex reports an error" if failed else "Codex warns",
         text=words,
     )
@@ -123,8 +129,8 @@ def _approval(request: str, method: str, params: Message) -> Draft:
     options = tuple(Option(name, *DECISIONS[name]) for name in names if name in DECISIONS)
     return Draft(
         id=f"approval:{request}",
-        kind=Kind.APPROVAL,
-        state=State.PENDING,
+        kind=CardKind.APPROVAL,
+        state=CardState.PENDING,
         title=title,
         text=command,
         options=options,
@@ -138,8 +144,8 @@ def _question(request: str, params: Message) -> Draft:
     labels = (text(one, "label") for one in parts(first, "options"))
     return Draft(
         id=f"approval:{request}",
-        kind=Kind.QUESTION,
-        state=State.PENDING,
+        kind=CardKind.QUESTION,
+        state=CardState.PENDING,
         title=text(first, "header") or "The agent asks",
         text="\n".join(text(one, "question") for one in asked),
         options=tuple(Option(label, label) for label in labels if label),

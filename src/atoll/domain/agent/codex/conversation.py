@@ -1,6 +1,6 @@
 """Codex's app-server: JSON-RPC lines without the `jsonrpc` field (`codex app-server`)."""
 
-from atoll.domain.agent.card import Began, Card, Draft, Kind, Said, State, Value, Yielded
+from atoll.domain.agent.card import Began, Card, CardKind, CardState, Draft, Said, Value, Yielded
 from atoll.domain.agent.codex.cards import CodexCards
 from atoll.domain.agent.conversation import Outgoing, Step, Terms, busy, chosen, not_pending
 from atoll.domain.agent.lenient_json import Message, name_of, part, parts, text
@@ -107,7 +107,9 @@ class CodexConversation:
 
     def _failed(self, call: str, error: str) -> Step:
         title = "Codex refused" if call != "turn/start" else "The turn could not begin"
-        card = Draft(f"failed:{self._sent}", Kind.STATUS, State.FAILED, title=title, text=error)
+        card = Draft(
+            f"failed:{self._sent}", CardKind.STATUS, CardState.FAILED, title=title, text=error
+        )
         if call == "thread/resume":
             return Step(said=(card,), send=(self._resume_or_start(""),))
         if call != "turn/start" and self._prompt is None:

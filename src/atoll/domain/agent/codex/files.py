@@ -2,7 +2,7 @@
 
 import msgspec
 
-from atoll.domain.agent.card import Began, Draft, Interrupted, Kind, Said, State, Yielded
+from atoll.domain.agent.card import Began, CardKind, CardState, Draft, Interrupted, Said, Yielded
 from atoll.domain.agent.codex.items import command_text, item_card, plain
 from atoll.domain.agent.lenient_json import Message, part, short, text, whole
 
@@ -25,21 +25,25 @@ class CodexExecCards:
                 return [] if card is None else [card]
             case "turn.started":
                 self._turns += 1
-                return [self._turn(State.RUNNING), Began()]
+                return [self._turn(CardState.RUNNING), Began()]
             case "turn.completed":
-                return [self._turn(State.DONE), Yielded()]
+                return [self._turn(CardState.DONE), Yielded()]
             case "turn.failed":
                 words = text(part(message, "error"), "message")
-                failed = Draft(f"end:{self._turns}", Kind.STATUS, State.FAILED, text=words)
-                return [failed, self._turn(State.FAILED), Yielded()]
+                failed = Draft(f"end:{self._turns}", CardKind.STATUS, CardState.FAILED, text=words)
+                return [failed, self._turn(CardState.FAILED), Yielded()]
             case "error":
                 words = text(message, "message")
-                return [Draft(f"error:{short(words, 60)}", Kind.STATUS, State.FAILED, text=words)]
+                return [
+                    Draft(
+                        f"error:{short(words, 60)}", CardKind.STATUS, CardState.FAILED, text=words
+                    )
+                ]
             case _:
                 return []
 
-    def _turn(self, state: State) -> Draft:
-        return Draft(f"turn:{self._turns}", Kind.TURN, state)
+    def _turn(self, state: CardState) -> Draft:
+        return Draft(f"turn:{self._turns}", CardKind.TURN, state)
 
 
 class CodexRolloutCards:
@@ -61,22 +65,22 @@ def _event(payload: Message) -> list[Said]:
     turn = f"turn:{text(payload, 'turn_id')}"
     match text(payload, "type"):
         case "task_started" | "turn_started":
-            return [Draft(turn, Kind.TURN, State.RUNNING), Began()]
+            return [Draft(turn, CardKind.TURN, CardState.RUNNING), Began()]
         case "task_complete" | "turn_complete":
             took = whole(payload, "duration_ms")
             data = {} if took is None else {"milliseconds": took}
-            return [Draft(turn, Kind.TURN, State.DONE, data={**data}), Yielded()]
+            return [Draft(turn, CardKind.TURN, CardState.DONE, data={**data}), Yielded()]
         case "turn_aborted":
-            return [Draft(turn, Kind.TURN, State.DECLINED), Yielded(), Interrupted()]
+            return [Draft(turn, CardKind.TURN, CardState.DECLINED), Yielded(), Interrupted()]
         case "item_started" | "item_completed":
             done = text(payload, "type") == "item_completed"
             card = item_card(part(payload, "item"), done=done)
             return [] if card is None else [card]
         case "error" | "stream_error" | "warning":
             words = text(payload, "message")
-            state = State.FAILED if "error" in text(payload, "type") else State.DONE
+            state = CardState.FAILED if "error" in text(payload, "type") else CardState.DONE
             card_id = f"{text(payload, 'type')}:{short(words, 60)}"
-            return [Draft(card_id, Kind.STATUS, state, title="Codex says", text=words)]
+            return [Draft(card_id, CardKind.STATUS, state, title="Codex says", text=words)]
         case _:
             return []
 
@@ -93,7 +97,11 @@ def _call(payload: Message) -> list[Said]:
     if not isinstance(given, dict):
         return []
     words = text(given, "cmd") or command_text(given)
-    return [Draft(card_id, Kind.BASH, State.RUNNING, title=short(words), data={"command": words})]
+    return [
+        Draft(
+            card_id, CardKind.BASH, CardState.RUNNING, title=short(words), data={"command": words}
+        )
+    ]
 
 
 TRANSCRIPTS = {"codex": CodexRolloutCards}

@@ -8,16 +8,16 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from atoll.domain.agent.card import Draft, Kind, State, Value
+from atoll.domain.agent.card import CardKind, CardState, Draft, Value
 from atoll.domain.agent.lenient_json import Message, changed, part, parts, short, text, whole
 
 _STATES = {
-    "inprogress": State.RUNNING,
-    "completed": State.DONE,
-    "success": State.DONE,
-    "failed": State.FAILED,
-    "declined": State.DECLINED,
-    "interrupted": State.DECLINED,
+    "inprogress": CardState.RUNNING,
+    "completed": CardState.DONE,
+    "success": CardState.DONE,
+    "failed": CardState.FAILED,
+    "declined": CardState.DECLINED,
+    "interrupted": CardState.DECLINED,
 }
 _MARKS = {"completed": "[x]", "inprogress": "[~]"}
 _SHELLS = ("/bin/bash", "bash", "/bin/sh", "sh", "/bin/zsh", "zsh")
@@ -32,17 +32,17 @@ def item_card(item: Message, *, done: bool) -> Draft | None:
         return made(item, state)
     # An item of an unknown kind shows its text, under the kind's name.
     words = text(item, "text", "message", "review")
-    return Draft(text(item, "id"), Kind.TEXT, state, title=kind, text=words) if words else None
+    return Draft(text(item, "id"), CardKind.TEXT, state, title=kind, text=words) if words else None
 
 
-def command_card(item: Message, state: State) -> Draft:
+def command_card(item: Message, state: CardState) -> Draft:
     """Return the card of a command and its output."""
     command = command_text(item)
     code = whole(item, "exitCode", "exit_code")
     return Draft(
         id=text(item, "id"),
-        kind=Kind.BASH,
-        state=State.FAILED if code else state,
+        kind=CardKind.BASH,
+        state=CardState.FAILED if code else state,
         title=short(command),
         text=text(item, "aggregatedOutput", "aggregated_output") or None,
         data={"command": command, **({} if code is None else {"exit_code": code})},
@@ -83,9 +83,9 @@ def spoken(item: Message) -> str:
     return said or "\n".join(filter(None, (text(one, "text") for one in parts(item, "content"))))
 
 
-def state_of(item: Message, *, done: bool) -> State:
+def state_of(item: Message, *, done: bool) -> CardState:
     """Return the state of an item: by its own status, else by whether it is over."""
-    default = State.DONE if done else State.RUNNING
+    default = CardState.DONE if done else CardState.RUNNING
     return _STATES.get(plain(text(item, "status")), default)
 
 
@@ -94,41 +94,43 @@ def plain(word: str) -> str:
     return word.replace("_", "").lower()
 
 
-def _asked(item: Message, _state: State) -> Draft:
+def _asked(item: Message, _state: CardState) -> Draft:
     data: dict[str, Value] = {"role": "person"}
-    return Draft(text(item, "id"), Kind.TEXT, State.DONE, text=spoken(item), data=data)
+    return Draft(text(item, "id"), CardKind.TEXT, CardState.DONE, text=spoken(item), data=data)
 
 
-def _said(item: Message, state: State) -> Draft:
-    return Draft(text(item, "id"), Kind.TEXT, state, text=spoken(item))
+def _said(item: Message, state: CardState) -> Draft:
+    return Draft(text(item, "id"), CardKind.TEXT, state, text=spoken(item))
 
 
-def _thought(item: Message, state: State) -> Draft | None:
+def _thought(item: Message, state: CardState) -> Draft | None:
     words = _lines(item, "summary") or _lines(item, "content") or text(item, "text")
-    return Draft(text(item, "id"), Kind.THINKING, state, text=words) if words else None
+    return Draft(text(item, "id"), CardKind.THINKING, state, text=words) if words else None
 
 
-def _plan(item: Message, state: State) -> Draft:
-    return Draft(text(item, "id"), Kind.PLAN, state, title="Plan", text=plan_text(item))
+def _plan(item: Message, state: CardState) -> Draft:
+    return Draft(text(item, "id"), CardKind.PLAN, state, title="Plan", text=plan_text(item))
 
 
-def _search(item: Message, state: State) -> Draft:
+def _search(item: Message, state: CardState) -> Draft:
     title = f"Web search: {short(text(item, 'query'))}"
-    return Draft(text(item, "id"), Kind.TOOL_CALL, state, title=title)
+    return Draft(text(item, "id"), CardKind.TOOL_CALL, state, title=title)
 
 
-def _failed(item: Message, _state: State) -> Draft:
+def _failed(item: Message, _state: CardState) -> Draft:
     words = text(item, "message")
-    return Draft(text(item, "id"), Kind.STATUS, State.FAILED, title="Codex says", text=words)
+    return Draft(
+        text(item, "id"), CardKind.STATUS, CardState.FAILED, title="Codex says", text=words
+    )
 
 
-def _files(item: Message, state: State) -> Draft:
+def _files(item: Message, state: CardState) -> Draft:
     changes = _changes(item)
     paths: list[Value] = [path for path, _ in changes]
     title = changes[0][0] if len(changes) == 1 else f"{len(changes)} files"
     lines = "\n".join(f"{path}\n{diff}" if len(paths) > 1 else diff for path, diff in changes)
     data: dict[str, Value] = {"path": paths[0] if paths else "", "paths": paths}
-    return Draft(text(item, "id"), Kind.DIFF, state, title=title, text=lines, data=data)
+    return Draft(text(item, "id"), CardKind.DIFF, state, title=title, text=lines, data=data)
 
 
 def _changes(item: Message) -> list[tuple[str, str]]:
@@ -146,7 +148,7 @@ def _changes(item: Message) -> list[tuple[str, str]]:
     return found
 
 
-def _tool(item: Message, state: State) -> Draft:
+def _tool(item: Message, state: CardState) -> Draft:
     name = ".".join(filter(None, (text(item, "server"), text(item, "tool", "name"))))
     result, error = part(item, "result"), part(item, "error")
     words = text(error, "message") or "\n".join(
@@ -154,8 +156,8 @@ def _tool(item: Message, state: State) -> Draft:
     )
     return Draft(
         id=text(item, "id"),
-        kind=Kind.TOOL_CALL,
-        state=State.FAILED if error else state,
+        kind=CardKind.TOOL_CALL,
+        state=CardState.FAILED if error else state,
         title=name,
         text=words or None,
         data={"tool": name, "input": msgspec.json.encode(item.get("arguments")).decode()},
@@ -169,7 +171,7 @@ def _lines(item: Message, name: str) -> str:
     return "\n".join(line for line in value if isinstance(line, str))
 
 
-_CARDS: Mapping[str, Callable[[Message, State], Draft | None]] = {
+_CARDS: Mapping[str, Callable[[Message, CardState], Draft | None]] = {
     "usermessage": _asked,
     "agentmessage": _said,
     "reasoning": _thought,

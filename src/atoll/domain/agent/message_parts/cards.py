@@ -7,21 +7,21 @@ an answer that calls no tool ends it.
 
 import msgspec
 
-from atoll.domain.agent.card import Draft, Kind, Said, State, Value
+from atoll.domain.agent.card import CardKind, CardState, Draft, Said, Value
 from atoll.domain.agent.lenient_json import Message, changed, name_of, part, parts, short, text
 from atoll.domain.agent.remembered import remember
 
 _KINDS = {
-    "run_shell_command": Kind.BASH,
-    "write_file": Kind.DIFF,
-    "edit": Kind.DIFF,
-    "replace": Kind.DIFF,
-    "read_file": Kind.FILE,
+    "run_shell_command": CardKind.BASH,
+    "write_file": CardKind.DIFF,
+    "edit": CardKind.DIFF,
+    "replace": CardKind.DIFF,
+    "read_file": CardKind.FILE,
 }
 _STATES = {
-    "success": State.DONE,
-    "error": State.FAILED,
-    "cancelled": State.DECLINED,
+    "success": CardState.DONE,
+    "error": CardState.FAILED,
+    "cancelled": CardState.DECLINED,
 }
 
 
@@ -38,14 +38,14 @@ class _Turns:
         role: dict[str, Value] = {"role": "person"}
         return [
             *said,
-            Draft(self._open, Kind.TURN, State.RUNNING, title=short(words)),
-            Draft(f"user:{name}", Kind.TEXT, State.DONE, text=words, data=role),
+            Draft(self._open, CardKind.TURN, CardState.RUNNING, title=short(words)),
+            Draft(f"user:{name}", CardKind.TEXT, CardState.DONE, text=words, data=role),
         ]
 
     def ended(self) -> list[Said]:
         """End the turn: the answer was the last one."""
         name, self._open = self._open, ""
-        return [Draft(name, Kind.TURN, State.DONE)] if name else []
+        return [Draft(name, CardKind.TURN, CardState.DONE)] if name else []
 
 
 class QwenCards:
@@ -53,7 +53,7 @@ class QwenCards:
 
     def __init__(self) -> None:
         self._turns = _Turns()
-        self._kinds: dict[str, Kind] = {}
+        self._kinds: dict[str, CardKind] = {}
 
     def take(self, message: Message) -> list[Said]:
         """Translate one line."""
@@ -74,19 +74,19 @@ class QwenCards:
         cards: list[Said] = []
         for number, one in enumerate(said):
             if call := part(one, "functionCall"):
-                card = _call(call, State.RUNNING)
+                card = _call(call, CardState.RUNNING)
                 remember(self._kinds, card.id, card.kind)
                 cards.append(card)
             elif words := text(one, "text"):
-                kind = Kind.THINKING if one.get("thought") is True else Kind.TEXT
-                cards.append(Draft(f"{name}:{number}", kind, State.DONE, text=words))
+                kind = CardKind.THINKING if one.get("thought") is True else CardKind.TEXT
+                cards.append(Draft(f"{name}:{number}", kind, CardState.DONE, text=words))
         if not any(part(one, "functionCall") for one in said):
             cards += self._turns.ended()
         return cards
 
     def _result(self, response: Message, status: str) -> Draft:
         card_id, output = name_of(response, "id"), part(response, "response")
-        kind = self._kinds.get(card_id, Kind.TOOL_CALL)
+        kind = self._kinds.get(card_id, CardKind.TOOL_CALL)
         return _done(card_id, kind, text(output, "output", "error"), status)
 
 
@@ -106,9 +106,9 @@ class GeminiCards:
             case "gemini":
                 return self._answered(name, message)
             case "info" | "warning" | "error" as word:
-                state = State.FAILED if word == "error" else State.DONE
+                state = CardState.FAILED if word == "error" else CardState.DONE
                 words = text(message, "content")
-                return [Draft(name, Kind.STATUS, state, title="Gemini says", text=words)]
+                return [Draft(name, CardKind.STATUS, state, title="Gemini says", text=words)]
             case _:
                 return []
 
@@ -117,12 +117,12 @@ class GeminiCards:
         thoughts = [text(one, "description", "subject") for one in parts(message, "thoughts")]
         if any(thoughts):
             words = "\n".join(filter(None, thoughts))
-            cards.append(Draft(f"{name}:thoughts", Kind.THINKING, State.DONE, text=words))
+            cards.append(Draft(f"{name}:thoughts", CardKind.THINKING, CardState.DONE, text=words))
         calls, words = parts(message, "toolCalls"), text(message, "content")
         if words:
-            cards.append(Draft(f"{name}:0", Kind.TEXT, State.DONE, text=words))
+            cards.append(Draft(f"{name}:0", CardKind.TEXT, CardState.DONE, text=words))
         for call in calls:
-            status, begun = text(call, "status"), _call(call, State.RUNNING)
+            status, begun = text(call, "status"), _call(call, CardState.RUNNING)
             cards.append(begun)
             if status in _STATES:
                 cards.append(_done(begun.id, begun.kind, _output(call), status))
@@ -133,32 +133,32 @@ def _words(said: list[Message]) -> str:
     return "\n".join(filter(None, (text(one, "text") for one in said)))
 
 
-def _call(call: Message, state: State) -> Draft:
+def _call(call: Message, state: CardState) -> Draft:
     """Add the card of a tool that begins."""
     name, given = text(call, "name"), part(call, "args")
-    kind = _KINDS.get(name, Kind.TOOL_CALL)
+    kind = _KINDS.get(name, CardKind.TOOL_CALL)
     path = text(given, "file_path", "absolute_path", "path")
     card_id = name_of(call, "id") or name
     match kind:
-        case Kind.BASH:
+        case CardKind.BASH:
             command = text(given, "command")
             return Draft(card_id, kind, state, title=short(command), data={"command": command})
-        case Kind.DIFF:
+        case CardKind.DIFF:
             old, new = text(given, "old_string"), text(given, "new_string", "content")
             data: dict[str, Value] = {"path": path}
             return Draft(card_id, kind, state, title=path, text=changed(old, new), data=data)
-        case Kind.FILE:
+        case CardKind.FILE:
             return Draft(card_id, kind, state, title=path, data={"path": path})
         case _:
             told: dict[str, Value] = {"tool": name, "input": msgspec.json.encode(given).decode()}
             return Draft(card_id, kind, state, title=name, data=told)
 
 
-def _done(card_id: str, kind: Kind, output: str, status: str) -> Draft:
+def _done(card_id: str, kind: CardKind, output: str, status: str) -> Draft:
     """End the card of a tool. A card of file changes keeps its lines; the result becomes a note."""
-    state = _STATES.get(status, State.DONE)
-    if kind in (Kind.DIFF, Kind.FILE):
-        word = "error" if state is State.FAILED else "note"
+    state = _STATES.get(status, CardState.DONE)
+    if kind in (CardKind.DIFF, CardKind.FILE):
+        word = "error" if state is CardState.FAILED else "note"
         return Draft(card_id, kind, state, data={word: output} if output else None)
     return Draft(card_id, kind, state, text=output or None)
 

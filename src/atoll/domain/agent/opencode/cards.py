@@ -6,18 +6,18 @@ tool card shows that it works.
 
 import msgspec
 
-from atoll.domain.agent.card import Draft, Kind, Said, State, Value
+from atoll.domain.agent.card import CardKind, CardState, Draft, Said, Value
 from atoll.domain.agent.lenient_json import Message, changed, part, parts, short, text
 from atoll.domain.agent.remembered import remember
 
 _KINDS = {
-    "bash": Kind.BASH,
-    "edit": Kind.DIFF,
-    "write": Kind.DIFF,
-    "read": Kind.FILE,
-    "todowrite": Kind.PLAN,
+    "bash": CardKind.BASH,
+    "edit": CardKind.DIFF,
+    "write": CardKind.DIFF,
+    "read": CardKind.FILE,
+    "todowrite": CardKind.PLAN,
 }
-_STATES = {"completed": State.DONE, "error": State.FAILED}
+_STATES = {"completed": CardState.DONE, "error": CardState.FAILED}
 _MARKS = {"completed": "[x]", "in_progress": "[~]"}
 
 
@@ -39,7 +39,7 @@ class OpencodeCards:
             case "message.part.updated":
                 return self._part(part(told, "part"))
             case "session.idle":
-                return self._ended(State.DONE)
+                return self._ended(CardState.DONE)
             case "session.error":
                 return self._failed(part(told, "error"))
             case _:
@@ -51,9 +51,9 @@ class OpencodeCards:
             case "text" if words:
                 if self._roles.get(text(piece, "messageID")) == "user":
                     return self._asked(piece, words)
-                return [Draft(name, Kind.TEXT, State.DONE, text=words)]
+                return [Draft(name, CardKind.TEXT, CardState.DONE, text=words)]
             case "reasoning" if words:
-                return [Draft(name, Kind.THINKING, State.DONE, text=words)]
+                return [Draft(name, CardKind.THINKING, CardState.DONE, text=words)]
             case "tool":
                 return [_tool(piece)]
             case _:
@@ -63,47 +63,47 @@ class OpencodeCards:
         """Add the card of a person's prompt; text that opencode adds by itself is left out."""
         if piece.get("synthetic") is True:
             return []
-        said = self._ended(State.DONE)
+        said = self._ended(CardState.DONE)
         self._turn = f"turn:{text(piece, 'messageID')}"
         role: dict[str, Value] = {"role": "person"}
         return [
             *said,
-            Draft(self._turn, Kind.TURN, State.RUNNING, title=short(words)),
-            Draft(text(piece, "id"), Kind.TEXT, State.DONE, text=words, data=role),
+            Draft(self._turn, CardKind.TURN, CardState.RUNNING, title=short(words)),
+            Draft(text(piece, "id"), CardKind.TEXT, CardState.DONE, text=words, data=role),
         ]
 
-    def _ended(self, state: State) -> list[Said]:
+    def _ended(self, state: CardState) -> list[Said]:
         name, self._turn = self._turn, ""
-        return [Draft(name, Kind.TURN, state)] if name else []
+        return [Draft(name, CardKind.TURN, state)] if name else []
 
     def _failed(self, error: Message) -> list[Said]:
         if text(error, "name") == "MessageAbortedError":
-            return self._ended(State.DECLINED)
+            return self._ended(CardState.DECLINED)
         words = text(part(error, "data"), "message") or text(error, "name")
         title = "opencode says"
-        card = Draft(f"error:{short(words, 60)}", Kind.STATUS, State.FAILED, title, words)
-        return [card, *self._ended(State.FAILED)]
+        card = Draft(f"error:{short(words, 60)}", CardKind.STATUS, CardState.FAILED, title, words)
+        return [card, *self._ended(CardState.FAILED)]
 
 
 def _tool(piece: Message) -> Draft:
     told, name = part(piece, "state"), text(piece, "tool")
-    kind = _KINDS.get(name, Kind.TOOL_CALL)
-    state = _STATES.get(text(told, "status"), State.RUNNING)
+    kind = _KINDS.get(name, CardKind.TOOL_CALL)
+    state = _STATES.get(text(told, "status"), CardState.RUNNING)
     given, output = part(told, "input"), text(told, "output", "error")
     card_id = text(piece, "callID") or text(piece, "id")
     path = text(given, "filePath")
     match kind:
-        case Kind.BASH:
+        case CardKind.BASH:
             command = text(given, "command")
             data: dict[str, Value] = {"command": command} if command else {}
             return Draft(card_id, kind, state, short(command) or None, output or None, data)
-        case Kind.DIFF:
+        case CardKind.DIFF:
             lines = changed(text(given, "oldString"), text(given, "newString", "content"))
-            data = {"path": path, **({"error": output} if state is State.FAILED else {})}
+            data = {"path": path, **({"error": output} if state is CardState.FAILED else {})}
             return Draft(card_id, kind, state, path or None, lines or None, data)
-        case Kind.FILE:
+        case CardKind.FILE:
             return Draft(card_id, kind, state, path or None, data={"path": path})
-        case Kind.PLAN:
+        case CardKind.PLAN:
             entries = parts(given, "todos")
             lines = "\n".join(
                 f"{_MARKS.get(text(one, 'status'), '[ ]')} {text(one, 'content')}"

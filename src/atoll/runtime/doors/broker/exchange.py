@@ -24,7 +24,7 @@ PENDING_BYTES = 256 * 1024
 MAX_BODY_BYTES = 1024 * 1024 * 1024
 
 
-class Client(Protocol):
+class Requester(Protocol):
     """The side that asked."""
 
     def reply(self, refusal: Refusal) -> None:
@@ -47,7 +47,7 @@ class Client(Protocol):
         """Stop or go on reading the request."""
 
 
-class Owner(Protocol):
+class ExchangeOwner(Protocol):
     """Starter of an exchange, which receives byte counts and its end."""
 
     def took(self, count: int) -> bool:
@@ -58,7 +58,7 @@ class Owner(Protocol):
 
 
 class Exchange:
-    """From `began` until `Owner.over`."""
+    """From `began` until `ExchangeOwner.over`."""
 
     def __init__(
         self,
@@ -66,8 +66,8 @@ class Exchange:
         request: BrokerRequest,
         *,
         call: BrokerCall,
-        client: Client,
-        owner: Owner,
+        client: Requester,
+        owner: ExchangeOwner,
     ) -> None:
         self.route = route
         self.call = call

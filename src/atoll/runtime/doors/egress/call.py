@@ -14,7 +14,7 @@ from atoll.domain.network.egress import Destination, Refused
 from atoll.domain.network.host import canonical_host
 from atoll.domain.network.network import NetworkMode
 from atoll.runtime.doors.egress.egress import Blocked, CallHandler, Egress, OpenCall, Unreachable
-from atoll.runtime.doors.egress.pipe import CHUNK_BYTES, Pipe, Side, VolumeSpent, send_eof
+from atoll.runtime.doors.egress.pipe import CHUNK_BYTES, Side, Tunnel, VolumeSpent, send_eof
 from atoll.runtime.doors.listener.responses import RefusalResponse
 from atoll.wire.http.chunked import BadChunks, Chunks, spell_chunk
 from atoll.wire.http.proxy_head import BadHead, ProxyHead, head_end, read_head, spell
@@ -95,7 +95,7 @@ async def _serve_call(egress: Egress, endpoint: DoorEndpoint, inner: Side) -> No
         egress.record("door.request", _audit_entry(call, None, started))
         await _answer(inner, RefusalResponse("502 Bad Gateway", "unreachable", str(err)))
         return
-    pipe = Pipe(inner, outer, egress.spend)
+    pipe = Tunnel(inner, outer, egress.spend)
     try:
         await _carry(egress, pipe, call, address=address, head=head, rest=rest)
     finally:
@@ -105,7 +105,7 @@ async def _serve_call(egress: Egress, endpoint: DoorEndpoint, inner: Side) -> No
 
 
 async def _carry(
-    egress: Egress, pipe: Pipe, call: _EgressCall, *, address: str, head: ProxyHead, rest: bytes
+    egress: Egress, pipe: Tunnel, call: _EgressCall, *, address: str, head: ProxyHead, rest: bytes
 ) -> None:
     """Forward the call until it ends. The reason for an early end is its outcome."""
 
@@ -153,7 +153,7 @@ def _read_destination(head: ProxyHead) -> Destination:
     return Destination(host, head.port, method, head.path)
 
 
-async def _tunnel(egress: Egress, pipe: Pipe, call: _EgressCall, *, rest: bytes) -> None:
+async def _tunnel(egress: Egress, pipe: Tunnel, call: _EgressCall, *, rest: bytes) -> None:
     writer = pipe.inner[1]
     writer.write(_ESTABLISHED)
     await writer.drain()
@@ -236,7 +236,7 @@ async def _send_alert(inner: Side) -> None:
         await _close_politely(inner)
 
 
-async def _exchange(pipe: Pipe, call: _EgressCall, *, head: ProxyHead, rest: bytes) -> None:
+async def _exchange(pipe: Tunnel, call: _EgressCall, *, head: ProxyHead, rest: bytes) -> None:
     """Forward one plain HTTP request and its response."""
     usual = call.to.port == 80
     authority = call.to.authority.removesuffix(":80") if usual else call.to.authority
@@ -255,7 +255,7 @@ async def _exchange(pipe: Pipe, call: _EgressCall, *, head: ProxyHead, rest: byt
         call.outcome = "cut_short"
 
 
-async def _send_request(pipe: Pipe, spelled: bytes, head: ProxyHead, *, rest: bytes) -> None:
+async def _send_request(pipe: Tunnel, spelled: bytes, head: ProxyHead, *, rest: bytes) -> None:
     """Send the request, then wait for the caller to hang up, which ends the call."""
     await pipe.send(spelled)
     over = await (
@@ -271,7 +271,7 @@ async def _send_request(pipe: Pipe, spelled: bytes, head: ProxyHead, *, rest: by
     raise ConnectionError("the caller hung up")
 
 
-async def _send_counted(pipe: Pipe, length: int, rest: bytes) -> bytes:
+async def _send_counted(pipe: Tunnel, length: int, rest: bytes) -> bytes:
     """Send exactly `length` bytes of body. Returns the bytes beyond them."""
     data = rest
     while length > 0:
@@ -285,7 +285,7 @@ async def _send_counted(pipe: Pipe, length: int, rest: bytes) -> bytes:
     return data
 
 
-async def _send_chunked(pipe: Pipe, rest: bytes) -> bytes:
+async def _send_chunked(pipe: Tunnel, rest: bytes) -> bytes:
     """Send a chunked body, chunked anew. Returns the bytes beyond it."""
     chunks, data = Chunks(), rest
     while True:
@@ -322,7 +322,7 @@ def _record_refusal(egress: Egress, to: Destination, verdict: Refused) -> None:
     )
 
 
-def _audit_entry(call: _EgressCall, pipe: Pipe | None, started: float) -> dict[str, object]:
+def _audit_entry(call: _EgressCall, pipe: Tunnel | None, started: float) -> dict[str, object]:
     return {
         "host": call.to.host,
         "port": call.to.port,

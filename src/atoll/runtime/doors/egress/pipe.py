@@ -30,7 +30,7 @@ class VolumeSpent(Exception):
 
 
 @dataclass(slots=True)
-class Pipe:
+class Tunnel:
     """A pipe between one caller and its destination. `sent` and `received` count its bytes."""
 
     inner: Side

@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 
 from atoll.domain.terminal.size import Size, clamp
-from atoll.domain.terminal.turn import Refusal, Role
+from atoll.domain.terminal.turn import Role, TurnRefusal
 from atoll.runtime.health import Activity
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.runtime.terminals.viewers.viewer import (
@@ -197,19 +197,19 @@ class AttachSession:
         if refusal is not None:
             self._viewer.notify(Refused(refusal.code, refusal.message))
 
-    def _do(self, said: ClientMessage) -> Refusal | None:
+    def _do(self, said: ClientMessage) -> TurnRefusal | None:
         """Perform the request of a message; returns why not when it is refused."""
         viewer = self._viewer
         if not self._terminal.is_newest(viewer):
-            return Refusal("superseded", "this client is here by a newer connection")
+            return TurnRefusal("superseded", "this client is here by a newer connection")
         match said:
             case Ack(offset):
                 if not self._terminal.acknowledge(viewer, offset):
-                    return Refusal("bad_ack", f"offset {offset} cannot be right")
+                    return TurnRefusal("bad_ack", f"offset {offset} cannot be right")
                 return None
             case Resize(cols, rows):
                 if not self._terminal.wish(viewer, clamp(cols, rows)):
-                    return Refusal("not_driver", "only the driver sets the size")
+                    return TurnRefusal("not_driver", "only the driver sets the size")
                 return None
             case RequestControl() | GrantControl() | RevokeControl():
                 return self._turn(said)
@@ -221,10 +221,10 @@ class AttachSession:
         self._turns += 1
         return self._turns <= TURNS_PER_SECOND
 
-    def _turn(self, said: RequestControl | GrantControl | RevokeControl) -> Refusal | None:
+    def _turn(self, said: RequestControl | GrantControl | RevokeControl) -> TurnRefusal | None:
         control, client = self._terminal.control, self._viewer.client
         if not self._paced():
-            return Refusal("too_fast", f"{TURNS_PER_SECOND} of these a second are enough")
+            return TurnRefusal("too_fast", f"{TURNS_PER_SECOND} of these a second are enough")
         match said:
             case RequestControl():
                 return control.request(client)

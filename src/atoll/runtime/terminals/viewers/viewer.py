@@ -45,7 +45,7 @@ CLOSE_SILENT = 4408
 CLOSE_SANDBOX_ENDED = 4410
 
 
-class Source(Protocol):
+class OutputSource(Protocol):
     """Source of a viewer's output: what it needs to know of its terminal."""
 
     @property
@@ -79,7 +79,7 @@ class Viewer:
     (None: marks are not wanted). Only the newest message of each kind waits to be sent, so a
     stuck connection costs no memory. Nothing is sent before `begin`."""
 
-    def __init__(self, party: Party, link: Link, source: Source) -> None:
+    def __init__(self, party: Party, link: Link, source: OutputSource) -> None:
         self.party = party
         self.client = party.client
         self.guest = False

@@ -87,7 +87,7 @@ Input: TypeAlias = InputDenied | InputWindow | InputTaken
 Instruction: TypeAlias = Write | Clear | Send | Retitle | Turned | Exited | Input
 
 
-class Attachment:
+class AttachState:
     """The conversation with one terminal, over however many connections it takes."""
 
     def __init__(

@@ -20,7 +20,7 @@ SEND_BYTES = 32 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class TerminalTarget:
     """Terminal to attach to; `name` is what the person calls the sandbox."""
 
     sandbox_id: str
@@ -41,7 +41,7 @@ class Closed:
 Frame: TypeAlias = bytes | str | Closed
 
 
-class Connection:
+class TerminalConnection:
     """An open WebSocket."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
@@ -78,8 +78,8 @@ class Connection:
 
 @asynccontextmanager
 async def connect(
-    locate: Callable[[], Server], target: Target, query: tuple[tuple[str, str], ...]
-) -> AsyncIterator[Connection | Closed]:
+    locate: Callable[[], Server], target: TerminalTarget, query: tuple[tuple[str, str], ...]
+) -> AsyncIterator[TerminalConnection | Closed]:
     """Open a connection, or say why not. Raises what `find_server` raises."""
     path = at("sandboxes", target.sandbox_id, "terminals", target.terminal_id, "attach")
     async with opened(locate, f"{path}?{urlencode(query)}") as connection:
@@ -87,7 +87,9 @@ async def connect(
 
 
 @asynccontextmanager
-async def opened(locate: Callable[[], Server], path: str) -> AsyncIterator[Connection | Closed]:
+async def opened(
+    locate: Callable[[], Server], path: str
+) -> AsyncIterator[TerminalConnection | Closed]:
     """Open any of the API's WebSockets the same way."""
     server = locate()
     scheme, _, rest = server.url.partition("://")
@@ -110,4 +112,4 @@ async def opened(locate: Callable[[], Server], path: str) -> AsyncIterator[Conne
             yield Closed()
             return
         async with socket:
-            yield Connection(socket)
+            yield TerminalConnection(socket)

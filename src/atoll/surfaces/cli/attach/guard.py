@@ -40,7 +40,7 @@ class ScreenGuard:
                 return b""
 
 
-class Guarded:
+class GuardedStream:
     """Standard stream for output from a sandbox: guarded where it is a terminal, and byte for byte
     where it is a pipe or a file."""
 

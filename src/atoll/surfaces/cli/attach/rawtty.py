@@ -14,7 +14,7 @@ from types import TracebackType
 
 from atoll.domain.errors import Invalid
 from atoll.surfaces.cli.attach.guard import ScreenGuard
-from atoll.surfaces.cli.attach.screen import CLEAR, Screen
+from atoll.surfaces.cli.attach.screen import CLEAR, ScreenModes
 
 _SAVE_TITLE = b"\x1b[22;0t"
 _RESTORE_TITLE = b"\x1b[23;0t"
@@ -32,7 +32,7 @@ class RawTty:
             )
         self.input = sys.stdin.fileno()
         self.output = sys.stdout.fileno()
-        self.screen = Screen()
+        self.screen = ScreenModes()
         self._allowed = {"clipboard": clipboard, "questions": questions}
         self._guard = ScreenGuard(**self._allowed)
         self._before = termios.tcgetattr(self.input)
@@ -96,7 +96,7 @@ class RawTty:
     def clear(self) -> None:
         """Back to plain modes and an empty screen, without a hard reset."""
         self.write(self.screen.restore() + CLEAR)
-        self.screen = Screen()
+        self.screen = ScreenModes()
         self._guard = ScreenGuard(**self._allowed)
 
     def write(self, data: bytes) -> None:

@@ -28,7 +28,7 @@ CLEAR = b"\x1b[H\x1b[2J"
 """Moves what is on the screen into the scrollback of most terminals and starts at the top."""
 
 
-class Screen:
+class ScreenModes:
     """The modes of one terminal since `feed` first saw it."""
 
     def __init__(self) -> None:

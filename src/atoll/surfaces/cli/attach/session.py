@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from atoll.client.server import Server
 from atoll.domain.errors import AtollError, Unavailable
 from atoll.surfaces.cli.attach.attachment import (
-    Attachment,
+    AttachState,
     Clear,
     Exited,
     Input,
@@ -26,7 +26,7 @@ from atoll.surfaces.cli.attach.attachment import (
     Turned,
     Write,
 )
-from atoll.surfaces.cli.attach.connection import Closed, Connection, Target, connect
+from atoll.surfaces.cli.attach.connection import Closed, TerminalConnection, TerminalTarget, connect
 from atoll.surfaces.cli.attach.control_key import ControlKey
 from atoll.surfaces.cli.attach.detach import DetachKeys
 from atoll.surfaces.cli.attach.ending import Detached, Ended, Ending, Lost, Signalled
@@ -56,12 +56,17 @@ class AttachClient:
     """Client of an attach session, from the first connection to the detach, the exit or the end."""
 
     def __init__(
-        self, target: Target, tty: RawTty, attachment: Attachment, *, key: ControlKey | None = None
+        self,
+        target: TerminalTarget,
+        tty: RawTty,
+        attachment: AttachState,
+        *,
+        key: ControlKey | None = None,
     ) -> None:
         self._target = target
         self._tty = tty
         self._attachment = attachment
-        self._connection: Connection | None = None
+        self._connection: TerminalConnection | None = None
         self._ending: asyncio.Future[Ending] | None = None
         self._output = asyncio.Event()
         self._notice = ""
@@ -222,7 +227,7 @@ class AttachClient:
                 self._connection = None
                 self._outgoing.end()
 
-    async def _take(self, frame: bytes | str, connection: Connection) -> None:
+    async def _take(self, frame: bytes | str, connection: TerminalConnection) -> None:
         if isinstance(frame, bytes):
             await self._perform(self._attachment.on_bytes(frame))
             return

@@ -22,7 +22,7 @@ from atoll.client.client import Client
 from atoll.client.terminal_shapes import Exec
 from atoll.client.transport import Call, at, post
 from atoll.domain.errors import AtollError, Failed, Unavailable
-from atoll.surfaces.cli.attach.guard import Guarded
+from atoll.surfaces.cli.attach.guard import GuardedStream
 
 PATIENCE_SECONDS = 30.0
 PAUSE_SECONDS = 0.25
@@ -51,7 +51,7 @@ class Following:
         self._kept: dict[str, bytearray] | None = {s: bytearray() for s in STREAMS}
         if not quiet:
             self._kept = None
-        self._out: dict[str, Guarded] = {}
+        self._out: dict[str, GuardedStream] = {}
         self._interrupts = 0
 
     def captured(self) -> dict[str, Json]:
@@ -130,7 +130,9 @@ class Following:
             self._kept[name] += data
             return
         if name not in self._out:
-            self._out[name] = Guarded(sys.stdout.buffer if name == "stdout" else sys.stderr.buffer)
+            self._out[name] = GuardedStream(
+                sys.stdout.buffer if name == "stdout" else sys.stderr.buffer
+            )
         self._out[name].write(data)
 
     def _feed(self) -> None:

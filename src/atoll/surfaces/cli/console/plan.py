@@ -24,7 +24,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SandboxPlan:
     """The words of `new`. `also` are further repositories as `REPO[#BRANCH[:FROM]]`, `env` are
     `K=V` words, `mount` are `HOST:PATH[:ro|rw]`, `copy` `HOST:PATH`. None and empty mean that
     nothing was said."""
@@ -46,12 +46,12 @@ class Plan:
     access: str | None = None
     instructions: str | None = None
 
-    def over(self, other: "Plan") -> "Plan":
+    def over(self, other: "SandboxPlan") -> "SandboxPlan":
         """Return this plan, completed by what only `other` says."""
         said = {one.name: getattr(self, one.name) for one in fields(self)}
         return replace(other, **{name: value for name, value in said.items() if value})
 
-    def anchored(self) -> "Plan":
+    def anchored(self) -> "SandboxPlan":
         """Return the plan with paths that mean the same from any directory."""
         repo = self.repo
         return replace(
@@ -67,11 +67,11 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    last: Plan | None = None
-    presets: dict[str, Plan] = field(default_factory=dict)
+    last: SandboxPlan | None = None
+    presets: dict[str, SandboxPlan] = field(default_factory=dict)
 
 
-def preset(environ: Mapping[str, str], name: str) -> Plan:
+def preset(environ: Mapping[str, str], name: str) -> SandboxPlan:
     """Return the plan saved as `name`. Raises `NotFound` with the names there are."""
     kept = _read(environ)
     if name not in kept.presets:
@@ -85,7 +85,7 @@ def preset_names(environ: Mapping[str, str]) -> list[str]:
     return sorted(_read(environ).presets)
 
 
-def last_plan(environ: Mapping[str, str]) -> Plan:
+def last_plan(environ: Mapping[str, str]) -> SandboxPlan:
     """Return what the last `new` was given. Raises `NotFound` when there was none."""
     plan = _read(environ).last
     if plan is None:
@@ -93,7 +93,7 @@ def last_plan(environ: Mapping[str, str]) -> Plan:
     return plan
 
 
-def save(environ: Mapping[str, str], plan: Plan, *, name: str | None) -> None:
+def save(environ: Mapping[str, str], plan: SandboxPlan, *, name: str | None) -> None:
     """Keep `plan` as the last one, and under `name`. Raises `Invalid` for an odd name or one
     too many, `Failed` when a name was asked for and nothing can be written."""
     kept = _read(environ)

@@ -9,7 +9,7 @@ from atoll.surfaces.cli.console.output import note
 PATIENCE_SECONDS = 1.0
 
 
-class Progress:
+class ProgressNote:
     """Holds lines back for a second; a wait shorter than that prints nothing."""
 
     def __init__(self, title: str) -> None:
@@ -18,7 +18,7 @@ class Progress:
         self._held: list[str] = []
         self._opened = False
 
-    def __enter__(self) -> "Progress":
+    def __enter__(self) -> "ProgressNote":
         return self
 
     def __exit__(

@@ -8,14 +8,14 @@ from pathlib import Path
 from atoll.domain.errors import AtollError
 from atoll.surfaces.cli.console.invocation import Invocation
 from atoll.surfaces.cli.console.picker import can_ask, pick
-from atoll.surfaces.cli.console.plan import Plan
+from atoll.surfaces.cli.console.plan import SandboxPlan
 
 
-def asked_plan(invocation: Invocation) -> Plan:
+def asked_plan(invocation: Invocation) -> SandboxPlan:
     """Return what the person chose; an empty plan when nobody can be asked."""
     if not can_ask():
-        return Plan()
-    return Plan(repo=_repository(), agent=_agent(invocation))
+        return SandboxPlan()
+    return SandboxPlan(repo=_repository(), agent=_agent(invocation))
 
 
 def _repository() -> str | None:

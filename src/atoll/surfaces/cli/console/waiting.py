@@ -5,7 +5,7 @@ import time
 from atoll.client.client import Client
 from atoll.client.shapes import Sandbox
 from atoll.domain.errors import Failed, Unavailable
-from atoll.surfaces.cli.console.progress import Progress
+from atoll.surfaces.cli.console.progress import ProgressNote
 
 LIVE = ("ready", "active")
 COMING = ("requested", "provisioning")
@@ -21,7 +21,7 @@ def wait_ready(api: Client, sandbox: Sandbox, *, title: str, again: bool = False
     since = sandbox.updated_at if again else ""
     deadline = time.monotonic() + MAX_WAIT_SECONDS
     told = 0
-    with Progress(title) as progress:
+    with ProgressNote(title) as progress:
         while sandbox.state in COMING:
             if time.monotonic() > deadline:
                 raise Unavailable(

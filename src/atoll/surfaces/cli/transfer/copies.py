@@ -9,7 +9,7 @@ import click
 
 from atoll.client.client import Client
 from atoll.domain.errors import LimitReached
-from atoll.surfaces.cli.commands.work.cp import Place, send
+from atoll.surfaces.cli.commands.work.cp import SandboxPath, send
 
 MAX_BYTES = 4 * 2**30
 """Of one copy; more is better mounted."""
@@ -45,7 +45,7 @@ def read_copy(text: str) -> Copied:
 def send_copies(api: Client, sandbox: str, copies: list[Copied]) -> None:
     """Send each, in order."""
     for one in copies:
-        send(api, str(one.source), Place(sandbox, one.target))
+        send(api, str(one.source), SandboxPath(sandbox, one.target))
 
 
 def _size(source: Path) -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from atoll.client.server import Server
 from atoll.client.transport import at
 from atoll.domain.errors import Conflict
-from atoll.surfaces.cli.attach.connection import Closed, Connection, opened
+from atoll.surfaces.cli.attach.connection import Closed, TerminalConnection, opened
 
 HOST = "127.0.0.2"
 """Pages are at 127.0.0.1, `localhost` or [::1]: none of them shares cookies with this address."""
@@ -60,7 +60,7 @@ class Forward:
             writer.close()
 
     async def _pass(
-        self, line: Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, line: TerminalConnection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         async with asyncio.TaskGroup() as tasks:
             up = tasks.create_task(_up(line, reader))
@@ -83,7 +83,7 @@ def _refusal(host: str, port: int, err: OSError) -> str:
     return f"{said}. Add the address first: sudo ifconfig lo0 alias {host}"
 
 
-async def _up(line: Connection, reader: asyncio.StreamReader) -> None:
+async def _up(line: TerminalConnection, reader: asyncio.StreamReader) -> None:
     with contextlib.suppress(OSError):
         while data := await reader.read(CHUNK_BYTES):
             if not await line.send(data):
@@ -91,7 +91,7 @@ async def _up(line: Connection, reader: asyncio.StreamReader) -> None:
     await line.send(END)
 
 
-async def _down(line: Connection, writer: asyncio.StreamWriter) -> Closed:
+async def _down(line: TerminalConnection, writer: asyncio.StreamWriter) -> Closed:
     while not isinstance(frame := await line.receive(), Closed):
         if isinstance(frame, bytes):
             writer.write(frame)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from atoll.domain.errors import Conflict
 from atoll.domain.files.outgoing_file import FileDecision, judge, repositories
 from atoll.surfaces.cli.transfer.local_git import LocalGit
-from atoll.surfaces.cli.transfer.sparse import Room
+from atoll.surfaces.cli.transfer.sparse import FreeSpace
 
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 PROGRAM = "100755"
@@ -31,7 +31,7 @@ def judge_commit(
     base = bases[0] if bases else EMPTY_TREE
     changes = _changes(git, base, commit)
     size = _size(git, [change.blob for change in changes])
-    Room(git.folder).admit(size, "what changed in this branch, checked out,")
+    FreeSpace(git.folder).admit(size, "what changed in this branch, checked out,")
     _check(git, bases, commit, changes, allowed=repositories_allowed)
     return tuple(
         change.path

@@ -29,7 +29,7 @@ from atoll.surfaces.cli.console.output import note, say
 from atoll.surfaces.cli.console.waiting import name_of
 from atoll.surfaces.cli.transfer.arrived_tree import Notices, disarm_repositories
 from atoll.surfaces.cli.transfer.pulled_branch import BUNDLE_SECONDS
-from atoll.surfaces.cli.transfer.sparse import Room, write_sparse
+from atoll.surfaces.cli.transfer.sparse import FreeSpace, write_sparse
 from atoll.surfaces.cli.transfer.tree import CHUNK_BYTES, unpack
 from atoll.wire.http.unreadable import UNREADABLE
 
@@ -38,7 +38,7 @@ MAX_RECORDS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class WorkSource:
     """Source of files and commits: the archive with the `size` its files claim, and a bundle for
     each repository number."""
 
@@ -62,7 +62,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Keeping:
+class KeepOptions:
     """Options of keeping: `to` None is a directory of the sandbox's name below `~/atoll-kept`;
     `quiet` leaves stdout to others."""
 
@@ -71,7 +71,7 @@ class Keeping:
     quiet: bool = False
 
 
-def keep_before(invocation: Invocation, sandbox: Sandbox, keeping: Keeping) -> Record | None:
+def keep_before(invocation: Invocation, sandbox: Sandbox, keeping: KeepOptions) -> Record | None:
     """Write a sandbox's files and new commits down before something takes them away, and print
     where. Raises the error of what failed, saying that nothing was taken away. None where there
     never was a workspace."""
@@ -89,7 +89,7 @@ def keep_before(invocation: Invocation, sandbox: Sandbox, keeping: Keeping) -> R
     return record
 
 
-def _kept(invocation: Invocation, sandbox: Sandbox, keeping: Keeping) -> Record:
+def _kept(invocation: Invocation, sandbox: Sandbox, keeping: KeepOptions) -> Record:
     sandbox_id = sandbox.sandbox_id
     query = (("path", ""), *((("secrets", "allow"),) if keeping.with_secrets else ()))
     archive = Call("GET", at("sandboxes", sandbox_id, "files", "archive"), query)
@@ -98,11 +98,11 @@ def _kept(invocation: Invocation, sandbox: Sandbox, keeping: Keeping) -> Record:
         (number, Call("GET", bundle, (("repo", str(number)), ("all", "true"))))
         for number in range(len(sandbox.repos))
     )
-    source = Source(archive, total_of(invocation.api(), sandbox_id, "."), bundles)
+    source = WorkSource(archive, total_of(invocation.api(), sandbox_id, "."), bundles)
     return write_down(invocation, name_of(sandbox), source, to=keeping.to)
 
 
-def write_down(invocation: Invocation, name: str, source: Source, *, to: Path | None) -> Record:
+def write_down(invocation: Invocation, name: str, source: WorkSource, *, to: Path | None) -> Record:
     """Write what `source` gives and remember where; prints what to look at. Raises what reading
     raises, `LimitReached` for a disk that refuses; nothing is left half written then."""
     api, environ = invocation.api(), invocation.environ
@@ -112,7 +112,7 @@ def write_down(invocation: Invocation, name: str, source: Source, *, to: Path | 
         with _fresh(target) as fresh:
             tree = fresh / "tree"
             tree.mkdir()
-            Room(fresh).admit(source.size, name)
+            FreeSpace(fresh).admit(source.size, name)
             _fill(api, source.archive, tree, notices)
             written = [
                 file
@@ -197,7 +197,7 @@ def _bundle(api: Client, call: Call, file: Path, number: int) -> tuple[int, Path
     asked = Call(call.method, call.path, call.query, call.headers, timeout=BUNDLE_SECONDS)
     try:
         with api.transport.open(asked) as stream, file.open("xb") as out:
-            write_sparse(out, iter(stream.read, b""), Room(file.parent))
+            write_sparse(out, iter(stream.read, b""), FreeSpace(file.parent))
     except Conflict as error:
         if error.code != "nothing_new":
             raise

@@ -27,7 +27,7 @@ _QUIET = (
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class GitResult:
     """Result of a call; `why` is the printable end of git's output."""
 
     code: int
@@ -53,12 +53,12 @@ class LocalGit:
             raise Failed(f"git {args[0]} failed in {self.folder}: {said.why}")
         return said.text
 
-    def try_(self, *args: str, stdin: bytes = b"") -> Said:
+    def try_(self, *args: str, stdin: bytes = b"") -> GitResult:
         """Run to the end, whatever it is."""
         done = subprocess.run(
             self._argv(args), env=_environment(), input=stdin, capture_output=True, check=False
         )
-        return Said(done.returncode, done.stdout, _why(done.stderr))
+        return GitResult(done.returncode, done.stdout, _why(done.stderr))
 
     @contextmanager
     def reading(self, *args: str, stdin: bytes = b"") -> Iterator[IO[bytes]]:

@@ -28,7 +28,7 @@ from atoll.domain.files.outgoing_file import FileDecision, judge, repositories
 from atoll.surfaces.cli.commands.work.cp import StreamFile, total_of
 from atoll.surfaces.cli.console.memory import state_file
 from atoll.surfaces.cli.transfer.arrived_tree import Notices
-from atoll.surfaces.cli.transfer.sparse import Room, write_sparse
+from atoll.surfaces.cli.transfer.sparse import FreeSpace, write_sparse
 from atoll.surfaces.cli.transfer.tree import CHUNK_BYTES, pack, unpack
 from atoll.wire.http.unreadable import UNREADABLE
 
@@ -42,7 +42,7 @@ link's goal."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Mirror:
     """A mirror: the folder here, and what both sides last agreed on."""
 
     root: str
@@ -50,7 +50,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class TransferResult:
     """Result of a transfer back: paths written, and paths removed. `notices` name what to look at,
     and what git would take for a repository, which stays inside."""
 
@@ -70,7 +70,7 @@ class Brought:
 
 def send_mirror(api: Client, environ: Mapping[str, str], sandbox_id: str, root: Path) -> list[str]:
     """Send the folder, and remember it. Returns what was left out."""
-    kept = Kept(str(root), scan(root))
+    kept = Mirror(str(root), scan(root))
     left_out: list[str] = []
     headers = (("Content-Type", "application/x-tar"),)
     path = at("sandboxes", sandbox_id, "files", "archive")
@@ -87,7 +87,7 @@ def bring_back(
     *,
     into: Path | None = None,
     force: bool = False,
-) -> Brought:
+) -> TransferResult:
     """Write what changed inside into the folder here; `into` is that folder where this machine did
     not send it. Raises `NotFound` when there is neither, `Conflict` naming what changed on both
     sides (nothing is written then)."""
@@ -119,7 +119,7 @@ def bring_back(
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     agreed = {path: kind for path, kind in theirs.items() if path not in stayed}
-    _remember(environ, sandbox_id, Kept(kept.root, agreed))
+    _remember(environ, sandbox_id, Mirror(kept.root, agreed))
     return brought
 
 
@@ -174,20 +174,20 @@ def _digest(name: str, at_: int) -> str:
 
 def _download(api: Client, sandbox_id: str, fresh: Path) -> None:
     whole = total_of(api, sandbox_id, ".")
-    Room(fresh).admit(whole, "what this sandbox holds")
+    FreeSpace(fresh).admit(whole, "what this sandbox holds")
     path = at("sandboxes", sandbox_id, "files", "archive")
     with api.transport.open(Call("GET", path, (("path", "."),), (("Accept", "*/*"),))) as stream:
         unpack(io.BufferedReader(StreamFile(stream), CHUNK_BYTES), fresh, [])
 
 
-def _apply(fresh: Path, root: Path, theirs: Tree, changed: set[str]) -> Brought:
+def _apply(fresh: Path, root: Path, theirs: Tree, changed: set[str]) -> TransferResult:
     written: list[str] = []
     removed: list[str] = []
     try:
         top = os.open(root, _FOLDER)
     except OSError as err:
         raise Invalid(f"{root} cannot be written to: {err.strerror}") from err
-    room = Room(root)
+    room = FreeSpace(root)
     try:
         coming = (fresh / path for path in changed if path in theirs)
         room.admit(sum(one.lstat().st_blocks * 512 for one in coming), "what changed inside")
@@ -200,10 +200,10 @@ def _apply(fresh: Path, root: Path, theirs: Tree, changed: set[str]) -> Brought:
             (removed if kind is None else written).append(path)
     finally:
         os.close(top)
-    return Brought(tuple(written), tuple(removed))
+    return TransferResult(tuple(written), tuple(removed))
 
 
-def _change(top: int, path: str, kind: str | None, fresh: Path, room: Room) -> None:
+def _change(top: int, path: str, kind: str | None, fresh: Path, room: FreeSpace) -> None:
     """Write one file, or with `kind` None remove it."""
     name = path.rpartition("/")[2]
     with _parent(top, path, make=kind is not None) as folder:
@@ -239,7 +239,7 @@ def _parent(top: int, path: str, *, make: bool) -> Iterator[int | None]:
         os.close(held)
 
 
-def _put(source: Path, kind: str, place: tuple[int, str], room: Room) -> None:
+def _put(source: Path, kind: str, place: tuple[int, str], room: FreeSpace) -> None:
     """Write it beside its place (a folder and a name in it), then rename it: a link there is
     replaced, not followed."""
     folder, name = place
@@ -259,7 +259,7 @@ def _put(source: Path, kind: str, place: tuple[int, str], room: Room) -> None:
         raise
 
 
-def _remember(environ: Mapping[str, str], sandbox_id: str, kept: Kept) -> None:
+def _remember(environ: Mapping[str, str], sandbox_id: str, kept: Mirror) -> None:
     path = state_file(environ, f"mirrors/{sandbox_id}.json")
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     fresh = path.with_name(f"{path.name}.new")
@@ -268,14 +268,14 @@ def _remember(environ: Mapping[str, str], sandbox_id: str, kept: Kept) -> None:
     fresh.replace(path)
 
 
-def _recall(environ: Mapping[str, str], sandbox_id: str, into: Path | None) -> Kept:
+def _recall(environ: Mapping[str, str], sandbox_id: str, into: Path | None) -> Mirror:
     path = state_file(environ, f"mirrors/{sandbox_id}.json")
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Kept)
+        return msgspec.json.decode(path.read_bytes(), type=Mirror)
     except (OSError, *UNREADABLE) as err:
         if into is not None:
             # Nothing is known of what both sides agreed on: every difference is a change inside.
-            return Kept(str(into.resolve()))
+            return Mirror(str(into.resolve()))
         raise NotFound(
             "this sandbox mirrors a folder that was not sent from here: name the one to write "
             "into with `atoll pull NAME -C FOLDER`"

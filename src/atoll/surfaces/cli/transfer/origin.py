@@ -11,19 +11,19 @@ from atoll.client.answer import Json
 from atoll.client.client import Client
 from atoll.domain.repository.repository import is_path, read_remote
 from atoll.surfaces.cli.console.output import note
-from atoll.surfaces.cli.console.plan import Plan
-from atoll.surfaces.cli.console.progress import Progress
+from atoll.surfaces.cli.console.plan import SandboxPlan
+from atoll.surfaces.cli.console.progress import ProgressNote
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class RepositoryOrigin:
     """`wish` is an entry of `repos`, `folder` the checkout it was read from."""
 
     wish: dict[str, Json]
     folder: Path | None = None
 
 
-def origins(api: Client, plan: Plan) -> list[Origin]:
+def origins(api: Client, plan: SandboxPlan) -> list[RepositoryOrigin]:
     """Return every repository of the plan, sent where it is a checkout. Raises `Invalid` for what
     is neither an address nor a checkout."""
     found = []
@@ -45,23 +45,25 @@ def read_spec(spec: str) -> tuple[str, str | None, str | None]:
     return repo, branch or None, start or None
 
 
-def _origin(api: Client, repo: str, *, branch: str | None, from_branch: str | None) -> Origin:
+def _origin(
+    api: Client, repo: str, *, branch: str | None, from_branch: str | None
+) -> RepositoryOrigin:
     wish: dict[str, Json] = {"branch": branch, "from_branch": from_branch}
     if not is_path(repo):
         # The server judges whether it may be dialled; here only what is no address ends.
         wish["repo_url"] = read_remote(repo, allow_loopback=True).repo_url
-        return Origin(said(wish))
+        return RepositoryOrigin(said(wish))
     from atoll.surfaces.cli.transfer.local_repo import describe, upload
 
     checkout = describe(Path(repo).expanduser())
     if checkout.dirty:
         note(f"{checkout.root}: what is not committed stays here")
-    with Progress(f"sending {checkout.name}") as progress:
+    with ProgressNote(f"sending {checkout.name}") as progress:
         sent = upload(api, checkout, also=from_branch, say=lambda line: progress.tell([line]))
     wish["repo_url"] = checkout.label
     wish["key"] = sent.text("key") or checkout.key
     wish["from_branch"] = from_branch or checkout.branch
-    return Origin(said(wish), checkout.root)
+    return RepositoryOrigin(said(wish), checkout.root)
 
 
 def said(wish: Mapping[str, Json]) -> dict[str, Json]:

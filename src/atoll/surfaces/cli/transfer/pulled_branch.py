@@ -16,14 +16,14 @@ from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid
 from atoll.domain.repository.branch import branch_of_ref, read_branch
 from atoll.surfaces.cli.transfer.judged_commit import judge_commit
 from atoll.surfaces.cli.transfer.local_git import LocalGit
-from atoll.surfaces.cli.transfer.sparse import Room, write_sparse
+from atoll.surfaces.cli.transfer.sparse import FreeSpace, write_sparse
 from atoll.wire.git.bundle import MAX_HEADER_BYTES, BundleHeader, MalformedBundle, read_header
 
 BUNDLE_SECONDS = 1800.0
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class BranchRequest:
     """Branch to fetch: `repo` counts the sandbox's repositories from 0, `branch` None is the
     sandbox's own. `force` discards commits that only the branch here has. `repositories` accepts
     commits that hold a repository of their own."""
@@ -35,7 +35,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Pulled:
+class PulledBranch:
     """Fetched branch: `branch` of the checkout is now at `commit`, `commits` more than before;
     `flagged` are changed files that can run something on this machine."""
 
@@ -52,8 +52,8 @@ class Pulled:
 
 
 def pull(
-    api: Client, sandbox: str, checkout: Path, *, wanted: Wanted, into: str | None = None
-) -> Pulled:
+    api: Client, sandbox: str, checkout: Path, *, wanted: BranchRequest, into: str | None = None
+) -> PulledBranch:
     """Bring one branch of a sandbox into `into` (its own name when None) of `checkout`. Raises
     `Conflict` with code `nothing_new` when there is nothing to bring, and as `take_in`."""
     with fetched_bundle(api, sandbox, wanted) as bundle:
@@ -72,7 +72,7 @@ def _say_pulled(api: Client, sandbox: str, repo: int, commit: str) -> None:
 
 
 @contextmanager
-def fetched_bundle(api: Client, sandbox: str, wanted: Wanted) -> Iterator[Path]:
+def fetched_bundle(api: Client, sandbox: str, wanted: BranchRequest) -> Iterator[Path]:
     """Fetch a sandbox's new commits into a temporary bundle, gone when the context ends."""
     branch = ((("branch", wanted.branch),)) if wanted.branch else ()
     query = (("repo", str(wanted.repo)), *branch)
@@ -80,17 +80,17 @@ def fetched_bundle(api: Client, sandbox: str, wanted: Wanted) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="atoll-pull-") as folder:
         file = Path(folder) / "pulled.bundle"
         with api.transport.open(call) as stream, file.open("wb") as target:
-            write_sparse(target, iter(stream.read, b""), Room(file.parent))
+            write_sparse(target, iter(stream.read, b""), FreeSpace(file.parent))
         yield file
 
 
 def take_in(
-    checkout: Path, bundle: Path, *, branch: str | None = None, wanted: Wanted | None = None
-) -> Pulled:
+    checkout: Path, bundle: Path, *, branch: str | None = None, wanted: BranchRequest | None = None
+) -> PulledBranch:
     """Fetch the bundle's branch into `branch` of `checkout` (its own name when None). Raises
     `Conflict` when that branch is checked out, would lose commits (`force` lets it), holds a
     repository (`repositories` lets it), or the checkout lacks the commits the work began from."""
-    wanted = wanted or Wanted()
+    wanted = wanted or BranchRequest()
     git = LocalGit(checkout)
     header = header_of(bundle)
     (ref, commit), *rest = header.refs
@@ -110,7 +110,7 @@ def take_in(
         raise _refusal(said.why, target)
     known = [f"^{known}" for known in (before, *header.prerequisites) if known]
     count = git.ask("rev-list", "--count", "--stdin", stdin="\n".join([commit, *known]).encode())
-    return Pulled(target, commit, int(count), flagged)
+    return PulledBranch(target, commit, int(count), flagged)
 
 
 def judged(
@@ -118,7 +118,7 @@ def judged(
 ) -> dict[str, tuple[str, ...]]:
     """Bring the bundle's objects in, without any name, and judge its commits: each with the files
     that can run something here. Raises as `judge_commit` does, and `Failed`."""
-    Room(git.folder).admit(bundle.stat().st_size, "the bundle of commits")
+    FreeSpace(git.folder).admit(bundle.stat().st_size, "the bundle of commits")
     said = git.try_(
         "fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-gc",
         "--no-recurse-submodules", "--", str(bundle.absolute()), *(ref for ref, _ in header.refs),

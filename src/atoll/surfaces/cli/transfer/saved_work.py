@@ -16,13 +16,13 @@ from atoll.surfaces.cli.console.output import note, say
 from atoll.surfaces.cli.transfer.local_git import LocalGit
 from atoll.surfaces.cli.transfer.pulled_branch import (
     BUNDLE_SECONDS,
-    Pulled,
-    Wanted,
+    BranchRequest,
+    PulledBranch,
     check_base,
     header_of,
     judged,
 )
-from atoll.surfaces.cli.transfer.sparse import Room, write_sparse
+from atoll.surfaces.cli.transfer.sparse import FreeSpace, write_sparse
 
 WORKTREE = "worktree"
 
@@ -36,7 +36,9 @@ def saved_of(api: Client, sandbox: str) -> list[Kept]:
     ]
 
 
-def bring_saved(api: Client, sandbox: str, checkout: Path, *, wanted: Wanted) -> list[Pulled]:
+def bring_saved(
+    api: Client, sandbox: str, checkout: Path, *, wanted: BranchRequest
+) -> list[PulledBranch]:
     """Fetch all saved work of one of a sandbox's repositories. Raises `Conflict` when the checkout
     lacks its base or it holds a repository, `Failed` when a branch of that name is another's."""
     return [
@@ -47,7 +49,7 @@ def bring_saved(api: Client, sandbox: str, checkout: Path, *, wanted: Wanted) ->
     ]
 
 
-def tell_saved(sandbox: str, found: list[Kept], brought: list[Pulled]) -> None:
+def tell_saved(sandbox: str, found: list[Kept], brought: list[PulledBranch]) -> None:
     """Print each branch with the command that shows it, and where whole trees are."""
     for one in brought:
         say(f"{one.branch} is at {one.commit[:12]}")
@@ -65,7 +67,7 @@ def tell_saved(sandbox: str, found: list[Kept], brought: list[Pulled]) -> None:
         note(f"nothing was saved of {sandbox}: only `atoll recreate` saves work")
 
 
-def _bring(api: Client, saved: Kept, git: LocalGit, wanted: Wanted) -> list[Pulled]:
+def _bring(api: Client, saved: Kept, git: LocalGit, wanted: BranchRequest) -> list[PulledBranch]:
     call = Call(
         "GET",
         at("kept", saved.kept_id, "bundle"),
@@ -75,12 +77,12 @@ def _bring(api: Client, saved: Kept, git: LocalGit, wanted: Wanted) -> list[Pull
     with tempfile.TemporaryDirectory(prefix="atoll-pull-") as folder:
         file = Path(folder) / "saved.bundle"
         with api.transport.open(call) as stream, file.open("wb") as target:
-            write_sparse(target, iter(stream.read, b""), Room(file.parent))
+            write_sparse(target, iter(stream.read, b""), FreeSpace(file.parent))
         place = f"atoll/saved/{saved.sandbox_name}/{saved.generation}"
         return _take_in(git, file, place, allowed=wanted.repositories)
 
 
-def _take_in(git: LocalGit, bundle: Path, place: str, *, allowed: bool) -> list[Pulled]:
+def _take_in(git: LocalGit, bundle: Path, place: str, *, allowed: bool) -> list[PulledBranch]:
     header = header_of(bundle)
     check_base(git, header)
     targets = {ref: _target(place, ref) for ref, _ in header.refs}
@@ -95,7 +97,7 @@ def _take_in(git: LocalGit, bundle: Path, place: str, *, allowed: bool) -> list[
             f"The saved work could not be taken in: {said.why}. Where a branch {place}/... of "
             "another sandbox is in the way, rename or delete it."
         )
-    return [Pulled(targets[ref], commit, 0, flagged[commit]) for ref, commit in header.refs]
+    return [PulledBranch(targets[ref], commit, 0, flagged[commit]) for ref, commit in header.refs]
 
 
 def _target(place: str, ref: str) -> str:

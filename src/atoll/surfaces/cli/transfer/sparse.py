@@ -21,7 +21,7 @@ TOLD_BYTES: Final = 2**30
 _ZEROS: Final = bytes(HOLE_BYTES)
 
 
-class Room:
+class FreeSpace:
     """Space that may be written below `folder`: its free space but for a reserve (5 %, at most 1
     GiB)."""
 
@@ -54,7 +54,7 @@ class Room:
         return max(0, seen.f_bavail * seen.f_frsize - reserve)
 
 
-def write_sparse(out: IO[bytes], pieces: Iterable[bytes], room: Room) -> int:
+def write_sparse(out: IO[bytes], pieces: Iterable[bytes], room: FreeSpace) -> int:
     """Write the pieces to a new file, runs of zeros as holes; returns its size."""
     size = 0
     for piece in pieces:

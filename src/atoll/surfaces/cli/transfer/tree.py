@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from atoll.domain.errors import Failed, Invalid
-from atoll.surfaces.cli.transfer.sparse import Room, write_sparse
+from atoll.surfaces.cli.transfer.sparse import FreeSpace, write_sparse
 
 CHUNK_BYTES = 256 * 1024
 MAX_MEMBERS = 1_000_000
@@ -105,7 +105,7 @@ def unpack(source: IO[bytes], folder: Path, left_out: list[str]) -> int:
     any of it is written; `OSError` for a disk that refuses."""
     links: list[tarfile.TarInfo] = []
     modes: list[tuple[Path, int]] = []
-    files, room = 0, Room(folder)
+    files, room = 0, FreeSpace(folder)
     try:
         with tarfile.open(fileobj=source, mode="r|") as archive:
             for count, member in enumerate(archive):
@@ -134,7 +134,7 @@ class _Filled:
     end."""
 
     folder: Path
-    room: Room
+    room: FreeSpace
     modes: list[tuple[Path, int]]
 
 

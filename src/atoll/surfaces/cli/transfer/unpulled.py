@@ -30,7 +30,7 @@ class Choice(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class SandboxWork:
     """The work in one sandbox; `unknown` says why it cannot be listed."""
 
     name: str
@@ -49,21 +49,21 @@ class Work:
         )
 
 
-def look(api: Client, sandbox: Sandbox) -> Work:
+def look(api: Client, sandbox: Sandbox) -> SandboxWork:
     """Return the work in a sandbox that nobody pulled."""
     name = name_of(sandbox)
     if sandbox.state in NOTHING_THERE:
-        return Work(name)
+        return SandboxWork(name)
     if sandbox.state == "failed" and not sandbox.ready_at:
-        return Work(name)
+        return SandboxWork(name)
     try:
         found = api.sandboxes.unpulled(sandbox.sandbox_id)
     except AtollError as error:
-        return Work(name, unknown=error.message)
-    return Work(name, tuple(found.places))
+        return SandboxWork(name, unknown=error.message)
+    return SandboxWork(name, tuple(found.places))
 
 
-def tell(work: Work) -> None:
+def tell(work: SandboxWork) -> None:
     """Print commits and files, on stderr."""
     if not work:
         return
@@ -80,7 +80,7 @@ def tell(work: Work) -> None:
 
 
 def choose(
-    question: str, works: list[Work], *, yes: bool, keep: bool, saved: bool = False
+    question: str, works: list[SandboxWork], *, yes: bool, keep: bool, saved: bool = False
 ) -> Choice:
     """Return what the person wants. Without a terminal only `yes` and `keep` let unpulled work go.
 
@@ -104,7 +104,7 @@ def choose(
     return {"y": Choice.LOSE, "k": Choice.KEEP, "n": Choice.LEAVE}[answer]
 
 
-def _unasked(question: str, works: list[Work], *, keep: bool, saved: bool) -> Choice:
+def _unasked(question: str, works: list[SandboxWork], *, keep: bool, saved: bool) -> Choice:
     if keep:
         return Choice.KEEP
     if any(works) and saved:

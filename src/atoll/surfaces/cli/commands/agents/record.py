@@ -12,7 +12,7 @@ from atoll.client.client import Client
 from atoll.client.terminal_shapes import Recording
 from atoll.client.transport import get
 from atoll.domain.errors import Conflict, Failed, NotFound
-from atoll.surfaces.cli.attach.guard import Guarded
+from atoll.surfaces.cli.attach.guard import GuardedStream
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
@@ -122,9 +122,9 @@ def _export(api: Client, name: str, recording: str, output: str | None) -> None:
         raise Failed(f"{output} cannot be written: {error.strerror}") from error
 
 
-def _opened(output: str | None) -> AbstractContextManager[BinaryIO | Guarded]:
+def _opened(output: str | None) -> AbstractContextManager[BinaryIO | GuardedStream]:
     """Open the output. A new file is its owner's only: it shows what a terminal showed."""
     if output is None:
-        return nullcontext(Guarded(sys.stdout.buffer))
+        return nullcontext(GuardedStream(sys.stdout.buffer))
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     return os.fdopen(os.open(Path(output), flags, _OWNER_ONLY), "wb")

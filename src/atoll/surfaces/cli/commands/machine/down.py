@@ -12,7 +12,7 @@ from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import home_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed
-from atoll.surfaces.cli.console.progress import Progress
+from atoll.surfaces.cli.console.progress import ProgressNote
 from atoll.surfaces.cli.console.waiting import LIVE
 
 
@@ -38,7 +38,7 @@ def _stop_all(api: Client) -> None:
     """Stop what runs, so that it is `stopped` and not `failed` after the next `atoll up`."""
     found = api.sandboxes.list(states=LIVE)
     running = [row.sandbox_id for row in found if row.state in LIVE]
-    with Progress(f"stopping {len(running)} sandboxes") as progress:
+    with ProgressNote(f"stopping {len(running)} sandboxes") as progress:
         for wait in (False, True):
             # Asked of all first, then waited for one by one: they stop side by side.
             for sandbox_id in running:

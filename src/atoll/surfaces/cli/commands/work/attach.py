@@ -10,7 +10,7 @@ from atoll.client.answer import Json
 from atoll.client.client import Client
 from atoll.client.shapes import Sandbox
 from atoll.domain.errors import AtollError, Conflict, NotFound
-from atoll.surfaces.cli.attach.attachment import Attachment
+from atoll.surfaces.cli.attach.attachment import AttachState
 from atoll.surfaces.cli.attach.control_key import DEFAULT as CONTROL_KEY
 from atoll.surfaces.cli.attach.control_key import ControlKey
 from atoll.surfaces.cli.attach.detach import DEFAULT, DetachKeys
@@ -113,15 +113,15 @@ def attach_terminal(
 ) -> int:
     """Attach until the end. Return the exit code; the tty is as before afterwards."""
     # Loaded only now: the WebSocket client takes longer to load than most commands to run.
-    from atoll.surfaces.cli.attach.connection import Target
+    from atoll.surfaces.cli.attach.connection import TerminalTarget
     from atoll.surfaces.cli.attach.session import AttachClient
 
     api = invocation.api()
     sandbox_id = sandbox.sandbox_id
     remember(invocation.environ, sandbox_id)
     terminal, fresh = _terminal(api, sandbox, options, tty.size)
-    target = Target(sandbox_id, terminal, name_of(sandbox))
-    attachment = Attachment(
+    target = TerminalTarget(sandbox_id, terminal, name_of(sandbox))
+    attachment = AttachState(
         f"cli-{secrets.token_hex(8)}",
         fresh=fresh,
         read_only=options.read_only,

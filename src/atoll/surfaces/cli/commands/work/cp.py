@@ -19,12 +19,12 @@ from atoll.client.transport import Call, Stream, at
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.files.outgoing_file import FileDecision, judge
 from atoll.domain.size import spelled_size
-from atoll.surfaces.cli.attach.guard import Guarded
+from atoll.surfaces.cli.attach.guard import GuardedStream
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, show_json
 from atoll.surfaces.cli.transfer.arrived_tree import Notices, take_repositories_out
-from atoll.surfaces.cli.transfer.sparse import TOLD_BYTES, Room, write_sparse
+from atoll.surfaces.cli.transfer.sparse import TOLD_BYTES, FreeSpace, write_sparse
 from atoll.surfaces.cli.transfer.tree import CHUNK_BYTES, pack, unpack
 
 _REMOTE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*):(.*)", re.DOTALL)
@@ -32,15 +32,15 @@ PIPE = "-"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SandboxPath:
     """A path in a sandbox, as the API takes it."""
 
     sandbox: str
     path: str
 
-    def within(self, name: str) -> "Place":
+    def within(self, name: str) -> "SandboxPath":
         """Return the entry `name` below it."""
-        return Place(self.sandbox, f"{self.path.rstrip('/')}/{name}" if self.path else name)
+        return SandboxPath(self.sandbox, f"{self.path.rstrip('/')}/{name}" if self.path else name)
 
 
 @click.command("cp", epilog="Sandbox paths are relative to /workspace. `./a:b` is a local name.")
@@ -72,18 +72,18 @@ def command(
         show_json({"files": copied})
 
 
-def _place(text: str) -> Place | None:
+def _place(text: str) -> SandboxPath | None:
     found = _REMOTE.fullmatch(text)
-    return Place(found[1], found[2]) if found else None
+    return SandboxPath(found[1], found[2]) if found else None
 
 
-def _kind(api: Client, place: Place) -> str:
+def _kind(api: Client, place: SandboxPath) -> str:
     """Return `file`, `dir`, `symlink`, `other`, or empty when there is nothing."""
     entry = _entry(api, place)
     return "" if entry is None else entry.type
 
 
-def _entry(api: Client, place: Place) -> Entry | None:
+def _entry(api: Client, place: SandboxPath) -> Entry | None:
     """Return what is at the place, None when there is nothing."""
     try:
         return api.files.stat(place.sandbox, place.path or ".")
@@ -93,7 +93,7 @@ def _entry(api: Client, place: Place) -> Entry | None:
         raise error
 
 
-def _no_such_file(api: Client, place: Place) -> bool:
+def _no_such_file(api: Client, place: SandboxPath) -> bool:
     """Return whether the file is missing, not the sandbox (which raises `NotFound`)."""
     api.sandboxes.get(place.sandbox)
     return True
@@ -104,11 +104,13 @@ def total_of(api: Client, sandbox: str, path: str) -> int:
     return api.files.total(sandbox, path or ".").bytes
 
 
-def _path(place: Place) -> tuple[tuple[str, str], ...]:
+def _path(place: SandboxPath) -> tuple[tuple[str, str], ...]:
     return (("path", place.path or "."),)
 
 
-def _fetch(api: Client, place: Place, target: str, *, said: tuple[tuple[str, str], ...]) -> int:
+def _fetch(
+    api: Client, place: SandboxPath, target: str, *, said: tuple[tuple[str, str], ...]
+) -> int:
     entry = _entry(api, place)
     if entry is None:
         raise NotFound(f"{place.sandbox} holds no {place.path!r}")
@@ -125,14 +127,14 @@ def _fetch(api: Client, place: Place, target: str, *, said: tuple[tuple[str, str
     )
     with api.transport.open(call) as stream:
         if landing is None:
-            out = Guarded(sys.stdout.buffer)
+            out = GuardedStream(sys.stdout.buffer)
             for data in iter(stream.read, b""):
                 out.write(data)
             return 1
         return _keep(stream, landing, folder=kind == "dir")
 
 
-def _check(place: Place, landing: Path, *, size: int) -> None:
+def _check(place: SandboxPath, landing: Path, *, size: int) -> None:
     """Report a large size, and raise `LimitReached` where it does not fit, `Invalid` for a part of
     a repository's own folder: git here would run what its settings name."""
     if judge(place.path, frozenset()) is FileDecision.STAYS:
@@ -141,14 +143,14 @@ def _check(place: Place, landing: Path, *, size: int) -> None:
             "brings its commits, and `-` in place of a path prints its bytes"
         )
     what = f"{place.sandbox}:{place.path}"
-    Room(landing.parent).admit(size, what)
+    FreeSpace(landing.parent).admit(size, what)
     if size >= TOLD_BYTES:
         note(f"{what} is {spelled_size(size)} large")
     if judge(landing.name, frozenset()) is FileDecision.FLAGGED and size:
         Notices(flagged=[landing.name]).tell()
 
 
-def _landing(target: str, place: Place) -> Path:
+def _landing(target: str, place: SandboxPath) -> Path:
     """Return the target as `cp` does: in an existing directory under the source's own name."""
     path = Path(target)
     if path.is_dir():
@@ -177,7 +179,7 @@ def _keep(stream: Stream, target: Path, *, folder: bool) -> int:
             return files
         part = fresh / "file"
         with part.open("xb") as out:
-            write_sparse(out, iter(stream.read, b""), Room(fresh))
+            write_sparse(out, iter(stream.read, b""), FreeSpace(fresh))
         part.replace(target)
         return 1
     except OSError as problem:
@@ -203,7 +205,7 @@ class StreamFile(io.RawIOBase):
         return len(data)
 
 
-def send(api: Client, source: str, place: Place) -> int:
+def send(api: Client, source: str, place: SandboxPath) -> int:
     """Copy a file or folder of this machine (or `-`, stdin) to a place; how many files."""
     if source == PIPE:
         _put(api, place, iter(lambda: os.read(0, CHUNK_BYTES), b""), mode=0o644)
@@ -225,11 +227,11 @@ def send(api: Client, source: str, place: Place) -> int:
     return 1
 
 
-def _put(api: Client, place: Place, data: Iterator[bytes], *, mode: int) -> None:
+def _put(api: Client, place: SandboxPath, data: Iterator[bytes], *, mode: int) -> None:
     api.files.write(place.sandbox, place.path or ".", data, mode=mode)
 
 
-def _send_folder(api: Client, folder: Path, place: Place) -> int:
+def _send_folder(api: Client, folder: Path, place: SandboxPath) -> int:
     api.files.make_directory(place.sandbox, place.path)
     left_out: list[str] = []
     archive = pack(folder, left_out)

@@ -20,7 +20,7 @@ from atoll.surfaces.cli.console.output import say, show_json
 from atoll.surfaces.cli.console.picker import can_ask, pick_several
 from atoll.surfaces.cli.console.selection import row_of
 from atoll.surfaces.cli.console.waiting import name_of
-from atoll.surfaces.cli.transfer.keeping import Keeping, keep_before
+from atoll.surfaces.cli.transfer.keeping import KeepOptions, keep_before
 from atoll.surfaces.cli.transfer.unpulled import Choice, choose, look, tell
 
 
@@ -50,7 +50,7 @@ def command(
     found = [api.sandboxes.get(name) for name in names] or _chosen(api)
     if to is not None and len(found) > 1:
         raise click.UsageError("--to takes the files of one sandbox: name one.")
-    keeping = Keeping(to, with_secrets, quiet=as_json)
+    keeping = KeepOptions(to, with_secrets, quiet=as_json)
     works = [look(api, sandbox) for sandbox in found]
     for work in works:
         tell(work)

@@ -13,7 +13,7 @@ from atoll.surfaces.cli.console.candidates import listed
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
-from atoll.surfaces.cli.transfer.keeping import Record, Source, records, write_down
+from atoll.surfaces.cli.transfer.keeping import Record, WorkSource, records, write_down
 
 
 @click.command("kept")
@@ -60,7 +60,7 @@ def _fetch(invocation: Invocation, kept_id: str, to: Path | None, *, as_json: bo
         (number, Call("GET", at("kept", kept_id, "bundle"), (("repo", str(number)),)))
         for number in numbers
     )
-    source = Source(Call("GET", at("kept", kept_id, "archive")), kept.bytes, bundles)
+    source = WorkSource(Call("GET", at("kept", kept_id, "archive")), kept.bytes, bundles)
     record = write_down(invocation, kept.sandbox_name, source, to=to)
     if as_json:
         show_json(record.value())

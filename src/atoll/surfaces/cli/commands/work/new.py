@@ -16,12 +16,12 @@ from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.memory import remember
 from atoll.surfaces.cli.console.options import duration, json_option, profile_option
 from atoll.surfaces.cli.console.output import note, say, show_json
-from atoll.surfaces.cli.console.plan import Plan, last_plan, preset, save
+from atoll.surfaces.cli.console.plan import SandboxPlan, last_plan, preset, save
 from atoll.surfaces.cli.console.requirements import tell_requirements
 from atoll.surfaces.cli.console.waiting import name_of, wait_ready
 from atoll.surfaces.cli.transfer.copies import read_copy, send_copies
 from atoll.surfaces.cli.transfer.mounts import granted, read_mount
-from atoll.surfaces.cli.transfer.origin import Origin, origins, said
+from atoll.surfaces.cli.transfer.origin import RepositoryOrigin, origins, said
 
 NETWORKS = ("none", "limited", "host-only", "full")
 ACCESSES = ("none", "ro", "rw")
@@ -116,9 +116,9 @@ def command(
     sits = not (detach or no_wait or as_json)
     if sits:
         _needs_terminal()
-    given = Plan(**words)  # type: ignore[arg-type]  # click made them of the right kind
+    given = SandboxPlan(**words)  # type: ignore[arg-type]  # click made them of the right kind
     plan = _completed(invocation, given, chosen=chosen, last=last)
-    if sits and plan == Plan() and name is None:
+    if sits and plan == SandboxPlan() and name is None:
         from atoll.surfaces.cli.console.questions import asked_plan
 
         plan = asked_plan(invocation)
@@ -136,7 +136,9 @@ def command(
         _sit(invocation, made)
 
 
-def _completed(invocation: Invocation, given: Plan, *, chosen: str | None, last: bool) -> Plan:
+def _completed(
+    invocation: Invocation, given: SandboxPlan, *, chosen: str | None, last: bool
+) -> SandboxPlan:
     if chosen is not None and last:
         raise click.UsageError("Give --preset or --last, not both.")
     if chosen is not None:
@@ -154,7 +156,7 @@ def _needs_terminal() -> None:
         raise click.UsageError("new ends at a terminal: add --detach or --json here") from error
 
 
-def _check_places(plan: Plan, *, no_wait: bool) -> None:
+def _check_places(plan: SandboxPlan, *, no_wait: bool) -> None:
     """Said before anything is made, too."""
     sends = bool(plan.copy or plan.mirror)
     if sends and no_wait:
@@ -171,7 +173,7 @@ def _check_places(plan: Plan, *, no_wait: bool) -> None:
         read_copy(text)
 
 
-def _fill(invocation: Invocation, plan: Plan, made: Sandbox) -> None:
+def _fill(invocation: Invocation, plan: SandboxPlan, made: Sandbox) -> None:
     """Put into a sandbox that is ready what this machine sends itself."""
     api, sandbox_id = invocation.api(), made.sandbox_id
     if plan.mirror is not None:
@@ -184,7 +186,12 @@ def _fill(invocation: Invocation, plan: Plan, made: Sandbox) -> None:
 
 
 def _made(
-    invocation: Invocation, plan: Plan, *, name: str | None, save_as: str | None, private: bool
+    invocation: Invocation,
+    plan: SandboxPlan,
+    *,
+    name: str | None,
+    save_as: str | None,
+    private: bool,
 ) -> Sandbox:
     if plan.sparse and plan.repo is None:
         raise click.UsageError("--sparse needs a REPO of which to lay out less.")
@@ -199,7 +206,7 @@ def _made(
     return _create(invocation, api, wish, folder=folder)
 
 
-def _wish(plan: Plan, name: str | None, found: list[Origin]) -> dict[str, Json]:
+def _wish(plan: SandboxPlan, name: str | None, found: list[RepositoryOrigin]) -> dict[str, Json]:
     wish = said(
         {
             "profile": plan.profile or "shell",
@@ -237,7 +244,7 @@ def _setup(instructions: str) -> dict[str, Json]:
         raise Invalid(f"--instructions {instructions} cannot be read: {error}") from error
 
 
-def _seat(plan: Plan, found: list[Origin]) -> str | None:
+def _seat(plan: SandboxPlan, found: list[RepositoryOrigin]) -> str | None:
     """Return the consumer, for profiles with one sandbox each: a repository and its branch."""
     if not found:
         return plan.mirror

@@ -15,7 +15,7 @@ from atoll.client.client import Client
 from atoll.client.transport import Call, at
 from atoll.domain.errors import Conflict, Failed, Invalid
 from atoll.domain.network.forwarded_port import MOST_PORT, read_port
-from atoll.surfaces.cli.commands.work.cp import Place, send
+from atoll.surfaces.cli.commands.work.cp import SandboxPath, send
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import sandbox_argument
 from atoll.surfaces.cli.console.output import note, say
@@ -46,9 +46,9 @@ def command(invocation: Invocation, name: str, what: str, *, edit: bool, local: 
         return
     api = invocation.api()
     if edit:
-        _edit(invocation, api, Place(name, what))
+        _edit(invocation, api, SandboxPath(name, what))
     else:
-        _show(invocation, _content(api, Place(name, what)))
+        _show(invocation, _content(api, SandboxPath(name, what)))
 
 
 def _forward(invocation: Invocation, name: str, port: int, local: int) -> None:
@@ -69,7 +69,7 @@ def _forward(invocation: Invocation, name: str, port: int, local: int) -> None:
         return
 
 
-def _content(api: Client, place: Place) -> bytes:
+def _content(api: Client, place: SandboxPath) -> bytes:
     path = at("sandboxes", place.sandbox, "files", "content")
     data = bytearray()
     with api.transport.open(
@@ -102,7 +102,7 @@ def _show(invocation: Invocation, data: bytes) -> None:
     subprocess.run(pager, input=data, check=False, env=env)
 
 
-def _edit(invocation: Invocation, api: Client, place: Place) -> None:
+def _edit(invocation: Invocation, api: Client, place: SandboxPath) -> None:
     editor = shlex.split(
         invocation.environ.get("VISUAL") or invocation.environ.get("EDITOR") or "vi"
     )

@@ -39,7 +39,7 @@ def command(
     """Destroy sandboxes that nobody needs any more."""
     least = _seconds(older_than)
     if kept:
-        _prune_kept(invocation, least, Manner(yes=yes, dry_run=dry_run, as_json=as_json))
+        _prune_kept(invocation, least, PruneOptions(yes=yes, dry_run=dry_run, as_json=as_json))
         return
     states = (*OVER, "stopped") if stopped else OVER
     api = invocation.api()
@@ -60,7 +60,7 @@ def command(
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class PruneOptions:
     """Options of a prune."""
 
     yes: bool
@@ -68,7 +68,7 @@ class Manner:
     as_json: bool
 
 
-def _prune_kept(invocation: Invocation, least: int, manner: Manner) -> None:
+def _prune_kept(invocation: Invocation, least: int, manner: PruneOptions) -> None:
     """Delete kept worktrees of the server and of this machine."""
     api = invocation.api()
     there = [one for one in api.kept.list().kept if (seconds_since(one.kept_at) or 0) >= least]

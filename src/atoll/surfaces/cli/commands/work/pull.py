@@ -10,7 +10,7 @@ from atoll.domain.errors import Conflict
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, say, show_json
-from atoll.surfaces.cli.transfer.pulled_branch import Pulled, Wanted, pull
+from atoll.surfaces.cli.transfer.pulled_branch import BranchRequest, PulledBranch, pull
 from atoll.surfaces.cli.transfer.saved_work import bring_saved, saved_of, tell_saved
 
 
@@ -55,7 +55,7 @@ def command(
     if saved:
         if branch or source or force:
             raise click.UsageError("--saved names its branches itself: leave out the others.")
-        wanted = Wanted(repo, repositories=with_repositories)
+        wanted = BranchRequest(repo, repositories=with_repositories)
         _bring_saved(api, name, checkout or Path(), wanted=wanted, as_json=as_json)
         return
     sandbox = api.sandboxes.get(name)
@@ -64,20 +64,22 @@ def command(
         _bring_back(invocation, mirror, into=checkout, force=force, as_json=as_json)
         return
     try:
-        wanted = Wanted(repo, source, force, with_repositories)
+        wanted = BranchRequest(repo, source, force, with_repositories)
         pulled = pull(api, name, checkout or Path(), wanted=wanted, into=branch)
     except Conflict as error:
         if error.code != "nothing_new":
             raise
         note(f"{name} has no commit that you lack")
-        pulled = Pulled(branch or "", "", 0, ())
+        pulled = PulledBranch(branch or "", "", 0, ())
     if as_json:
         show_json(_value(pulled))
     elif pulled.commit:
         _tell(pulled)
 
 
-def _bring_saved(api: Client, name: str, checkout: Path, *, wanted: Wanted, as_json: bool) -> None:
+def _bring_saved(
+    api: Client, name: str, checkout: Path, *, wanted: BranchRequest, as_json: bool
+) -> None:
     found = saved_of(api, name)
     brought = bring_saved(api, name, checkout, wanted=wanted)
     if as_json:
@@ -105,7 +107,7 @@ def _bring_back(
         note("nothing changed inside")
 
 
-def _value(pulled: Pulled) -> dict[str, Json]:
+def _value(pulled: PulledBranch) -> dict[str, Json]:
     return {
         "branch": pulled.branch,
         "commit": pulled.commit or None,
@@ -114,7 +116,7 @@ def _value(pulled: Pulled) -> dict[str, Json]:
     }
 
 
-def _tell(pulled: Pulled) -> None:
+def _tell(pulled: PulledBranch) -> None:
     more = f"{pulled.commits} new commit{'' if pulled.commits == 1 else 's'}"
     say(f"{pulled.branch} is at {pulled.commit[:12]}: {more}")
     if pulled.flagged:

@@ -16,7 +16,7 @@ from atoll.surfaces.cli.console.options import (
 )
 from atoll.surfaces.cli.console.output import note, say, show_json
 from atoll.surfaces.cli.console.waiting import name_of, wait_ready
-from atoll.surfaces.cli.transfer.keeping import Keeping, keep_before
+from atoll.surfaces.cli.transfer.keeping import KeepOptions, keep_before
 from atoll.surfaces.cli.transfer.saved_work import saved_of
 from atoll.surfaces.cli.transfer.unpulled import Choice, choose, look, tell
 
@@ -40,7 +40,7 @@ def command(
     """Recreate a sandbox under the same id, saving its work first."""
     api = invocation.api()
     sandbox = api.sandboxes.get(name)
-    keeping = Keeping(to, with_secrets, quiet=as_json)
+    keeping = KeepOptions(to, with_secrets, quiet=as_json)
     work = look(api, sandbox)
     tell(work)
     keep = keep_worktree or to is not None
