@@ -216,7 +216,7 @@ KINDS: Mapping[str, EventKind] = dict(
             "approval.asked",
             _APPROVAL + " generation n",
             _ABOUT,
-            "Something in a sandbox asked for a person's word.",
+            "Something in a sandbox requested a person's approval.",
         ),
         _kind("approval.granted", _APPROVAL, _ABOUT + " reach until", "A person said yes."),
         _kind("approval.denied", _APPROVAL, _ABOUT + " until", "A person said no."),

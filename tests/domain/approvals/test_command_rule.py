@@ -1,4 +1,4 @@
-"""Which commands need a word, and which `sudo` takes."""
+"""Commands that need an approval, and commands that `sudo` takes."""
 
 import pytest
 from hypothesis import given

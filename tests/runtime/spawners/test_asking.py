@@ -1,4 +1,4 @@
-"""`init ask`: both programs wait for the door's word and become exactly the command."""
+"""`init ask`: both programs wait for the door's decision and become exactly the command."""
 
 import json
 import os

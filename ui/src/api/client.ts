@@ -221,7 +221,7 @@ export const api = {
   ask: (id: string, terminalId: string, prompt: string) =>
     call('POST', `${terminalAt(id, terminalId)}/ask`, { prompt }) as Promise<Api.Agent>,
 
-  /** Begins or ends a recording; everybody at the terminal is told. */
+  /** Begins or ends a recording; everybody at the terminal is notified. */
   record: (id: string, terminalId: string, on: boolean) =>
     call(on ? 'POST' : 'DELETE', `${terminalAt(id, terminalId)}/recording`),
 

@@ -1,4 +1,4 @@
-/** What waits for a person's word, and what was granted; kept fresh by the event log. */
+/** Pending and granted approvals; kept fresh by the event log. */
 
 import { api } from '../api/client';
 import type { Approval, Reach } from '../api/types';
@@ -13,10 +13,10 @@ export async function loadApprovals(): Promise<void> {
   const now = await api.approvals();
   const fresh = now.filter(({ approval_id: id, state }) => state === 'pending' && !before.has(id));
   approvals.set(now);
-  if (fresh[0] !== undefined) announce(`${fresh[0].sandbox_name} asks for your word.`);
+  if (fresh[0] !== undefined) announce(`${fresh[0].sandbox_name} needs your approval.`);
 }
 
-/** Says yes to exactly what is shown. */
+/** Approves exactly what is shown. */
 export async function approve(approval: Approval, reach: Reach): Promise<void> {
   try {
     keep(await api.approve(approval, reach));
@@ -27,7 +27,7 @@ export async function approve(approval: Approval, reach: Reach): Promise<void> {
   }
 }
 
-/** Says no, or takes a yes back. */
+/** Denies a request, or withdraws an approval. */
 export async function decide(approval: Approval, verb: 'deny' | 'revoke'): Promise<void> {
   try {
     keep(await api.decide(approval, verb));

@@ -1,11 +1,11 @@
-/** What sandboxes were refused at the egress door, newest first, as the log tells it. */
+/** What sandboxes were refused at the egress door, newest first, as the log records it. */
 
 import { api } from '../api/client';
 import type { Envelope } from '../api/types';
 import { Store } from './store';
 
 export interface Refusal {
-  /** Empty for refusals too many to be told apart: `detail` names the last of them. */
+  /** Empty for refusals too many to list apart: `detail` names the last of them. */
   readonly host: string;
   readonly port: number;
   readonly detail: string;

@@ -114,7 +114,7 @@ def _operator(profile: Profile) -> str:
     if profile.safety == Safety():
         return "off: the profile turns no layer on, so operator-approve is not there"
     if not rules:
-        return "operator-approve asks for a person's word; no command asks by itself"
+        return "operator-approve asks for a person's approval; no command asks by itself"
     shown = ", ".join(" ".join(rule) for rule in rules[:8])
     return f"these ask by themselves when found by name: {shown}"
 

@@ -1,4 +1,4 @@
-/** What waits for a person's word, with exactly what was asked. */
+/** Approval requests that wait for a decision, each exactly as it was asked. */
 
 import { useState } from 'react';
 import type { Approval, Reach } from '../../api/types';
@@ -11,9 +11,9 @@ export function Inbox() {
   const pending = (useStore(approvals) ?? []).filter(({ state }) => state === 'pending');
   if (pending.length === 0) return null;
   return (
-    <section className="inbox" aria-label="Waiting for your word">
+    <section className="inbox" aria-label="Pending approvals">
       <h2>
-        Waiting for your word <span className="count">{pending.length}</span>
+        Pending approvals <span className="count">{pending.length}</span>
       </h2>
       <ul className="asks">
         {pending.map((approval) => (
@@ -73,7 +73,7 @@ function Ask({ approval }: { readonly approval: Approval }) {
   );
 }
 
-/** The server's own lines, word for word: a digest of them goes back with a yes. */
+/** The server's own lines, word for word: a digest of them goes back with an approval. */
 export function Lines({ lines }: { readonly lines: readonly string[] }) {
   return (
     <pre className="asking-lines">

@@ -79,12 +79,12 @@ function greeting(missing: boolean, running: boolean): { title: string; lead: st
   if (running) {
     return {
       title: 'Welcome back',
-      lead: 'Nothing stopped while you were away: take your seat at any terminal.',
+      lead: 'Nothing stopped while you were away: open any terminal.',
     };
   }
   return {
     title: 'Give an agent a place of its own',
-    lead: 'A sandbox has its own files, terminals and limits. You keep a seat at each terminal.',
+    lead: 'A sandbox has its own files, terminals and limits. You can watch and drive each terminal.',
   };
 }
 

@@ -183,7 +183,7 @@ function RailPlaces({ onPick }: { readonly onPick: () => void }) {
           }}
         >
           <Icon name="question" />
-          Waiting for your word
+          Pending approvals
           <span className="count">{pending}</span>
         </button>
       )}

@@ -1,7 +1,7 @@
 /**
  * The row of tabs of a sandbox, by the ARIA practices for tabs with manual activation.
  *
- * The tab list owns its tabs by `aria-owns`: their close buttons stand beside them and may not be
+ * The tab list owns its tabs by `aria-owns`: their close buttons lie beside them and may not be
  * inside of a tab list, whose children are tabs alone.
  */
 
@@ -9,13 +9,13 @@ import { useEffect, useRef, type KeyboardEvent, type ReactNode } from 'react';
 import { Icon, type IconName } from './icons';
 
 interface TabListProps {
-  /** What the tabs stand for, in their order. */
+  /** Keys of the tabs, in their order. */
   readonly keys: readonly string[];
   readonly chosen: string;
   readonly children: ReactNode;
 }
 
-/** Attributes of the tab that stands for `key`. */
+/** Attributes of the tab of `key`. */
 export function tabOf(key: string, selected: boolean) {
   return {
     role: 'tab',

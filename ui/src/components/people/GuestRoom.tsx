@@ -108,7 +108,7 @@ interface SeatedProps {
   readonly over: boolean;
 }
 
-/** A terminal's connection hears of the end first, and says so to the whole page. */
+/** A terminal's connection learns of the end first, and reports it to the whole page. */
 function onStatus(_: string, { phase }: AttachStatus): void {
   if (phase === 'revoked') reportLoggedOut();
 }

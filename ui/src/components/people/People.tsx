@@ -75,7 +75,7 @@ function noteOf(control: Control, party: Party): string {
   return party.role === 'viewer' ? 'watches only' : 'watches';
 }
 
-/** The driver and owners hand control to whoever may type. */
+/** The driver and owners hand control to anyone who may type. */
 function mayGive({ control, me, drives }: AttachStatus, party: Party): boolean {
   if (control === null || isDriver(control, party) || party.role === 'viewer') return false;
   return party.client !== me?.client && (drives || me?.role === 'owner');

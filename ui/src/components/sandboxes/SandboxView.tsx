@@ -102,7 +102,7 @@ function Facts({ sandbox }: { readonly sandbox: Sandbox }) {
   );
 }
 
-/** What its first agent is told, and whether one was. */
+/** Instructions for the first agent, and whether it received them. */
 function Instructions({ sandbox }: { readonly sandbox: Sandbox }) {
   const { instructions, instructions_ref: source, instructed } = sandbox.setup_metadata;
   if (!instructions) return null;

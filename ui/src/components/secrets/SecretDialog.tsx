@@ -187,7 +187,7 @@ function Purpose({ draft, at, change }: PurposeProps) {
       );
     case 'custom':
       return (
-        <Field label="Hosts" hint="Others ask for your word first" trouble={at('hosts')}>
+        <Field label="Hosts" hint="Other hosts need your approval first" trouble={at('hosts')}>
           {(props) => (
             <Text
               {...props}

@@ -1,4 +1,4 @@
-/** Secrets, of which only fingerprints are ever shown, and the approvals that stand. */
+/** Secrets, of which only fingerprints are ever shown, and the approvals in force. */
 
 import { useEffect, useState } from 'react';
 import { api } from '../../api/client';

@@ -82,7 +82,7 @@ export function TerminalPane(props: TerminalPaneProps) {
   );
 }
 
-/** A narrow screen shows an agent as cards until told otherwise; whatever else, its terminal. */
+/** A narrow screen shows an agent as cards by default; any other screen, its terminal. */
 function useCards(hasAgent: boolean): [boolean, (cards: boolean) => void] {
   const [wanted, setWanted] = useState<boolean | null>(null);
   return [wanted ?? (hasAgent && prefersCards()), setWanted];

@@ -1,4 +1,4 @@
-/** One terminal's view tied to the page: made once, told what changed, disposed in the end. */
+/** One terminal's view tied to the page: made once, updated on changes, disposed in the end. */
 
 import { useEffect, useRef, useState, type RefObject } from 'react';
 import { announce, notify } from '../../state/announce';

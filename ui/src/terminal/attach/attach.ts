@@ -4,7 +4,7 @@
  * It knows the wire contract and nothing of xterm, React or the DOM: bytes go to a
  * `Screen`, the socket and the clock come in. The promise it keeps: every byte of the
  * terminal reaches the screen exactly once and in order, over any number of
- * reconnects, or the screen is told to start afresh (`resync`).
+ * reconnects, or the screen starts afresh (`resync`).
  */
 
 import { Pulse } from '../../pulse';

@@ -5,7 +5,7 @@
  * The server says how many bytes may be on their way (`window`) and how many of them have
  * arrived or were refused. What waits here is lost with the connection, and `end` says how much
  * that was: nothing is typed later that nobody expects any more. Behind a program that reads
- * nothing for a while nothing waits either: it is dropped, and told of.
+ * nothing for a while nothing waits either: it is dropped, and reported.
  */
 
 import { Alarm, type Timers } from './alarm';

@@ -1,4 +1,4 @@
-/** Who is at a terminal and what goes on there, as its text frames tell it. Pure. */
+/** People at a terminal and events there, read from its text frames. Pure. */
 
 import { fieldsOf, whole, word, type Fields } from '../cards/fields';
 
@@ -10,7 +10,7 @@ export interface Party {
   readonly role: 'viewer' | 'controller' | 'owner';
 }
 
-/** Control of one terminal: a lease, whoever waits for it, and whoever watches. */
+/** Control of one terminal: a lease, those who wait for it, and those who watch. */
 export interface Control {
   readonly driver: Party | null;
   readonly epoch: number;

@@ -1,9 +1,9 @@
-/** What an attachment tells the page about itself. */
+/** Status of an attachment, as the page receives it. */
 
 import type { Exit } from './frames';
 import type { AgentState, Control, Party, Recording } from './party';
 
-/** What a person can be told about the connection. */
+/** States of the connection shown to a person. */
 export type Phase =
   /** The first connection, or one being made again. */
   | 'connecting'
@@ -26,7 +26,7 @@ export interface AttachStatus {
   readonly phase: Phase;
   readonly driver: string | null;
   readonly drives: boolean;
-  /** Who is here and who waits; null until told. */
+  /** People here and people waiting; null until received. */
   readonly control: Control | null;
   /** This client among them. */
   readonly me: Party | null;

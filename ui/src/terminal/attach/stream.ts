@@ -62,7 +62,7 @@ export class Stream {
     this.#ackEvery = ackEvery;
   }
 
-  /** No connection carries it. What arrived is still shown, but nobody is told. */
+  /** No connection carries it. What arrived is still shown, but not acknowledged. */
   pause(): void {
     this.#carried = false;
     this.#onDrained = null;

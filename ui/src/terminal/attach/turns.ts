@@ -30,7 +30,7 @@ export function controlActs(seen: Seen): readonly ControlAct[] {
 function besides(driver: Party, { waiting }: Control, me: Party | null): readonly ControlAct[] {
   if (driver.principal === me?.principal) return ['take'];
   const waits = waiting.some(({ client }) => client === me?.client);
-  // An owner's withdrawal would take control: the server has one word for both.
+  // An owner's withdrawal would take control: the server has one request for both.
   if (me?.role === 'owner') return waits ? ['take'] : ['take', 'ask'];
   return [waits ? 'withdraw' : 'ask'];
 }

@@ -32,10 +32,10 @@ export interface TerminalViewOptions {
   readonly terminalId: string;
   readonly clientId: string;
   readonly shade: 'light' | 'dark';
-  /** Whether a driver's size is asked for without being told to (not on a phone). */
+  /** True when the page requests a driver's size by itself (not on a phone). */
   readonly autoFit: boolean;
   readonly onStatus: (status: AttachStatus) => void;
-  /** Keys were pressed that went nowhere; `code` is the server's word, null: disconnected. */
+  /** Keys were pressed that went nowhere; `code` is the server's reason, null: disconnected. */
   readonly onRefused: (code: string | null, message: string) => void;
   readonly onExpired: (name: string, mine: boolean, reason: string) => void;
   /** Something that was typed or pasted is lost. */

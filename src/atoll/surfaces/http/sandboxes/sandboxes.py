@@ -308,7 +308,7 @@ async def start_sandbox(
     wait: Waiting,
     resume_agents: Annotated[
         bool | None,
-        Query(description="Whether agents that ran go on; left out, the profile's word counts."),
+        Query(description="Whether agents that ran are resumed; left out, the profile decides."),
     ] = None,
 ) -> Response:
     """Start a stopped, expired or failed sandbox; its agents resume their conversations."""
