@@ -1,4 +1,4 @@
-"""A runtime from its birth to its end: where ports meet adapters, on the sandbox's side.
+"""A runtime from start to end: where ports meet adapters, on the sandbox's side.
 
 The zygote forks a process and calls `serve` in it. Everything is imported here, at the top:
 the process may have lost the right to read the files it would import later.
@@ -123,7 +123,7 @@ async def _live(
     _fill(parts, boot, spawner, tasks=tasks, stack=stack)
     boot.listener.setblocking(False)
     await web.SockSite(runner, boot.listener).start()
-    # Whoever still waits for an answer is let go before what would give it.
+    # Waiting callers are released before the parts that would answer them.
     stack.push_async_callback(runner.cleanup)
     # Readers who wait for news would hold the server's end up.
     stack.callback(journal.release)

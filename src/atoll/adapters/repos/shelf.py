@@ -124,7 +124,7 @@ class Shelf:
         return fresh
 
     async def refs(self, stored: Stored) -> tuple[Ref, ...]:
-        """Return its branches and tags; the branch HEAD stands for comes first."""
+        """Return its branches and tags; the branch HEAD names comes first."""
         listing = await self._git.ask(
             GitCall(
                 ("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags"),

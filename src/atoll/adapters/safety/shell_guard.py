@@ -5,7 +5,7 @@ and gives the reason.
 """
 
 GUARD = r"""# Read by bash and zsh in this sandbox (Atoll, safety layer 1).
-# A courtesy: `command NAME …` passes it by.
+# A convenience: `command NAME …` passes it by.
 __atoll_warn() {
   printf 'atoll: %s was not run: %s. If you mean it: command %s\n' "$1" "$2" "$3" >&2
   return 1

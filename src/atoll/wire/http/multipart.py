@@ -120,7 +120,7 @@ class Multipart:
             self._state = _State.DONE
             return True
         if mark != b"\r\n":
-            raise BadMultipart("its boundary stands within a part")
+            raise BadMultipart("its boundary is within a part")
         # The line end stays, so that a head without lines ends as every other does.
         self._state = _State.HEAD
         return True

@@ -200,7 +200,7 @@ def _handed_down(hierarchy: Hierarchy, base: Path) -> frozenset[str]:
         return hierarchy.controllers
     for group in (base.parent, base):
         for name in ("memory", "pids", "cpu", "io"):
-            # Refused while processes stand in a group that is not the root: then v2 only kills.
+            # Refused while processes are in a group that is not the root: then v2 only kills.
             with contextlib.suppress(OSError):
                 (group / "cgroup.subtree_control").write_text(f"+{name}")
     given = (base / "cgroup.subtree_control").read_text().split()

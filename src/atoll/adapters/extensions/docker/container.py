@@ -171,7 +171,7 @@ def _host(plan: ContainerPlan, uid: int) -> _Host:
         mounts=list(_mounts(plan)),
         tmpfs=_memory_places(plan, uid),
         security_opt=["no-new-privileges:true", f"seccomp={plan.seccomp}"],
-        # The whole of /sys goes, as behind bubblewrap: it tells of the machine.
+        # The whole of /sys goes, as behind bubblewrap: it reveals the machine.
         masked_paths=sorted({*DOCKER_MASKED, *MASKED, "/sys"}),
         readonly_paths=list(READ_ONLY_PATHS),
         network_mode="none",

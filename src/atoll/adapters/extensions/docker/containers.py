@@ -107,7 +107,7 @@ class Containers:
         return LET_GO if code == 0 else f"its init ended with status {code}"
 
     async def remove(self, name: str) -> bool:
-        """Remove it, waiting for whoever does so already. Whether it was there."""
+        """Remove the container, joining a removal in progress. Returns whether it existed."""
         there, deadline = False, monotonic() + REMOVE_SECONDS
         while True:
             try:

@@ -385,7 +385,7 @@ class Engine:
                     raise _refused(answer.status, await answer.content.read(65536))
                 yield answer
         except (aiohttp.ClientError, OSError, TimeoutError) as err:
-            self._api = ""  # whoever answers next may be another version
+            self._api = ""  # the next daemon may be another version
             why = "no answer in time" if isinstance(err, TimeoutError) else str(err)
             raise Unavailable(
                 f"the Docker daemon at {self.host} cannot be reached ({why}): start it; running "

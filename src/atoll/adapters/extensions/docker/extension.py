@@ -2,7 +2,7 @@
 
 Asks the zygote for folders, uids and a runtime, and the Engine for the wall between them.
 Everything is found by name and generation, so each step may be repeated, by several at once;
-who lives is the zygote's word, what stands around it the Engine's.
+the zygote decides what lives, the Engine what surrounds it.
 """
 
 import asyncio
@@ -123,7 +123,7 @@ class Docker:
             future.set_result(handle)
         except AtollError as err:
             future.set_exception(err)
-            future.exception()  # seen: whoever asked first hears it below
+            future.exception()  # seen: the first caller receives it below
             raise
         finally:
             del self._under_way[key]
@@ -208,7 +208,7 @@ class Docker:
             ended = tasks.create_task(self._containers.end_of(container))
             await asyncio.wait({came, ended}, return_when=asyncio.FIRST_COMPLETED)
             if ended.done() and ended.result() == LET_GO:
-                # Whoever awaited it refused it, and is about to say why.
+                # Its caller refused it, and is about to say why.
                 await asyncio.wait({came}, timeout=ASK_SECONDS)
             came.cancel()
             ended.cancel()
@@ -329,8 +329,8 @@ class Docker:
         return None
 
     async def ended(self) -> AsyncIterator[Ended]:
-        """Yield deaths: those the zygote tells, and those of containers whose runtime did not
-        notice. Raises `Unavailable` when another zygote answers: the old one's dead are told by
+        """Yield deaths: those the zygote reports, and those of containers whose runtime did not
+        notice. Raises `Unavailable` when another zygote answers: the old one's dead are reported by
         nobody."""
         while True:
             for told in await self._heard():
@@ -393,7 +393,7 @@ class Docker:
         return Ended(SandboxId(sandbox_id), box.generation, reason)
 
     def _new(self, death: Ended) -> bool:
-        """Return whether this end was not told yet."""
+        """Report whether this end was not reported yet."""
         key = (death.sandbox_id, death.generation)
         if key in self._told:
             return False

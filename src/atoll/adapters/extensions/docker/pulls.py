@@ -1,4 +1,4 @@
-"""Fetching an image by reference or digest, and telling how far it is.
+"""Fetching an image by reference or digest, with progress.
 
 The daemon checks what it fetches against the digest; a reference with `@sha256:…` is that
 content or nothing. Signatures are not looked at.
@@ -70,7 +70,7 @@ async def _pull(engine: Engine, wanted: str, report: Report) -> None:
 
 @dataclass(slots=True)
 class _Told:
-    """Layers that come side by side, told as one percentage in steps."""
+    """Layers fetched in parallel, reported as one percentage in steps."""
 
     wanted: str
     report: Report

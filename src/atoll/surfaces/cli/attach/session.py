@@ -79,7 +79,7 @@ class AttachClient:
     async def run(
         self, locate: Callable[[], Server], keys: DetachKeys, *, still_there: StillThere
     ) -> Ending:
-        """Sit until it is over. Leaves the raw mode to the caller's `with`."""
+        """Run until it is over. Leaves the raw mode to the caller's `with`."""
         loop = asyncio.get_running_loop()
         self._ending = loop.create_future()
         self._handle_signals(loop)
@@ -310,9 +310,9 @@ class AttachClient:
         if closed.code == 1000:
             self._end(Lost(f"the terminal of {name} was closed", NOT_FOUND))
         elif closed.code == _SUPERSEDED:
-            self._end(Lost(f"another attach took over this seat at {name}", CONFLICT))
+            self._end(Lost(f"another attach took over this session at {name}", CONFLICT))
         elif closed.code == _REVOKED:
-            self._end(Lost(f"the seat at {name} was revoked or is over", NOT_AUTHORISED))
+            self._end(Lost(f"the attach session at {name} was revoked or is over", NOT_AUTHORISED))
         elif closed.code in _ENDED and closed.reason:
             self._end(Lost(closed.reason, CONFLICT))
         elif closed.code == _NO_TERMINAL:

@@ -17,7 +17,7 @@ REVOKE = json.dumps({"type": "revoke_control"})
 
 @dataclass(frozen=True, slots=True)
 class TurnView:
-    """The turn as it now is, for the client this seat is. `shared`: somebody else is here who
+    """The turn as it now is, for this client. `shared`: somebody else is here who
     may type."""
 
     drives: bool = False

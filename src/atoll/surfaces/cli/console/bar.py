@@ -60,7 +60,7 @@ class Bar:
 
 def drawn(done: int, expected: int) -> str:
     """Return the bar: a share where the end is known, else how much there is. What grows past what
-    was expected stays just short of the end: the end is told by a line."""
+    was expected stays just short of the end: a line reports the end."""
     if not expected:
         return f"{done / MIB:.0f} MiB"
     share = min(done / expected, 0.99)

@@ -64,7 +64,7 @@ class Following:
         `forget` the runtime drops it afterwards (and kills it when we cannot go on).
         Raises `Unavailable` after half a minute without a server."""
         if feed:
-            # A daemon: it may sit in a read for ever, and the process must still end.
+            # A daemon: it may block in a read for ever, and the process must still end.
             threading.Thread(target=self._feed, daemon=True).start()
         try:
             with self._signals():

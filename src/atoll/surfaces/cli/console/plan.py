@@ -25,7 +25,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}\Z")
 
 @dataclass(frozen=True, slots=True)
 class SandboxPlan:
-    """The words of `new`. `also` are further repositories as `REPO[#BRANCH[:FROM]]`, `env` are
+    """The options of `new`. `also` are further repositories as `REPO[#BRANCH[:FROM]]`, `env` are
     `K=V` words, `mount` are `HOST:PATH[:ro|rw]`, `copy` `HOST:PATH`. None and empty mean that
     nothing was said."""
 

@@ -36,5 +36,5 @@ def _agent(invocation: Invocation) -> str | None:
     names = [one.agent.name for one in shelf.list() if one.versions]
     if not names:
         return None
-    number = pick("Who sits in it", ("you, at a shell", *names))
+    number = pick("Who works in it", ("you, at a shell", *names))
     return names[number - 1] if number else None

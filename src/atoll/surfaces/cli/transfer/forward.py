@@ -26,7 +26,7 @@ NOBODY = 4502
 
 @dataclass(frozen=True, slots=True)
 class Forward:
-    """`port` of a sandbox. `told` hears sentences for the person."""
+    """`port` of a sandbox. `told` receives sentences for the person."""
 
     locate: Callable[[], Server]
     sandbox_id: str
@@ -55,7 +55,7 @@ class Forward:
                 else:
                     await self._pass(line, reader, writer)
         except OSError:
-            pass  # whoever connected left
+            pass  # the client left
         finally:
             writer.close()
 

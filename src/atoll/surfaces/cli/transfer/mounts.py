@@ -43,7 +43,7 @@ class Spec:
         return {**wish, "private": True} if private else wish
 
     def private(self) -> bool:
-        """Return whether it holds keys or logins, and tell the person which."""
+        """Return whether it holds keys or logins, and show the person which."""
         home = str(Path.home())
         found = private_inside(self.source, partial(_listed, self.source))
         by_name = private_path(self.source) or below_any(home, (self.source,))
@@ -59,7 +59,7 @@ def _listed(top: str, below: str) -> Iterator[tuple[str, bool]]:
 
 
 def read_mount(text: str) -> Spec:
-    """Read the words of `--mount`. Raises a usage error, `Invalid`, `Forbidden`."""
+    """Read a value of `--mount`. Raises a usage error, `Invalid`, `Forbidden`."""
     words = text.split(":")
     access = words.pop() if len(words) == 3 else "ro"
     if len(words) != 2 or access not in ("ro", "rw") or not all(words):

@@ -63,8 +63,8 @@ def pull(
 
 
 def _say_pulled(api: Client, sandbox: str, repo: int, commit: str) -> None:
-    """Tell the server, so that these commits no longer count as work that would be lost. A guest
-    of a shared sandbox may pull, but what is lost is its owner's to judge."""
+    """Report the pull to the server, so that these commits no longer count as work to be lost. A
+    guest of a shared sandbox may pull, but its owner decides what may be lost."""
     with suppress(Forbidden):
         api.transport.call(
             post("sandboxes", sandbox, "pulled", value={"repo": repo, "commit": commit})
@@ -142,7 +142,7 @@ def header_of(bundle: Path) -> BundleHeader:
 
 
 def check_base(git: LocalGit, header: BundleHeader) -> None:
-    """Raise `Conflict` code `base_missing` where the checkout lacks what the bundle stands on."""
+    """Raise `Conflict` code `base_missing` where the checkout lacks commits the bundle needs."""
     if not header.prerequisites:
         return
     asked = "\n".join(header.prerequisites).encode()

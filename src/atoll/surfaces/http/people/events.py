@@ -146,7 +146,7 @@ def event_view(event: Event) -> dict[str, Any]:
 
 
 async def _sse(start: int, events: AsyncIterator[Event | Gap], write: Write) -> None:
-    # The first id tells where this began: who is cut off before the first event resumes there.
+    # The first id says where this began: a client cut off before the first event resumes there.
     await write(f"retry: {RETRY_MILLISECONDS}\nid: {start}\n\n".encode())
     # Bounded: a slow reader stops the pump, whose place is kept by its position in the log.
     ready: asyncio.Queue[Event | Gap | AtollError] = asyncio.Queue(_BACKLOG)
@@ -181,7 +181,7 @@ def _gap_view(gap: Gap) -> dict[str, int]:
 
 def _message(event: Event | Gap) -> bytes:
     if isinstance(event, Gap):
-        # Without an id: who is cut off now resumes where they were, and is told again.
+        # Without an id: a client cut off now resumes where it was, and receives this again.
         return b"event: gap\ndata: %s\n\n" % msgspec.json.encode(_gap_view(event))
     data = msgspec.json.encode(event_view(event))
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.position, event.event_type.encode(), data)

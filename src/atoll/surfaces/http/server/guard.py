@@ -99,7 +99,7 @@ LOOPBACK_NAMES: Final = Names()
 @dataclass(frozen=True, slots=True)
 class _Credential:
     """The credential of a request: a bearer token, else a session cookie, else a guest's cookie,
-    else nothing. `from_page` tells whether the cookie's key came with it."""
+    else nothing. `from_page` is True when the cookie's key came with it."""
 
     token: str | None = None
     session: str | None = None
@@ -193,7 +193,7 @@ class Guard:
         state["session"] = state["guest"] = None
         origin = headers.get("origin")
         if not _is_private(scope):
-            # Logging in from a foreign page would seat the person in somebody else's session.
+            # Logging in from a foreign page would put the person into somebody else's session.
             if scope.get("method") not in SAFE_METHODS and origin is not None:
                 self._check_origin(origin, host)
             return None
@@ -344,7 +344,7 @@ def _check_target(scope: Scope) -> None:
     # An address ends up in logs, histories and Referer lines.
     if query and any(name.lower() in CREDENTIAL_NAMES for name, _ in parse_qsl(query, True)):
         raise Invalid(
-            "a credential may not stand in an address; send it as `Authorization: Bearer`",
+            "a credential may not be in an address; send it as `Authorization: Bearer`",
             field="query",
         )
 

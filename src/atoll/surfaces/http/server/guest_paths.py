@@ -1,4 +1,4 @@
-"""Paths open to a guest: the terminals of its seat, and log-out. All others are not found.
+"""Paths open to a guest: the terminals of its link, and log-out. All others are not found.
 
 A list of what is allowed, so that a route added tomorrow is closed to guests. The service compares
 sandbox and terminal with the seat.

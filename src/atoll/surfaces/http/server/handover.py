@@ -73,8 +73,8 @@ class HandingProtocol(WebSocketsSansIOProtocol):
         """Return once the client's handshake is answered to the last byte."""
         pause = 0.0
         async with asyncio.timeout(FLUSH_SECONDS):
-            # Nothing tells of an empty buffer; the loop writes it at the end of a turn, and
-            # whoever takes nothing is not waited for turn by turn.
+            # Nothing reports an empty buffer; the loop writes it at the end of a turn, and
+            # a client that takes nothing is not waited for turn by turn.
             while self.transport.get_write_buffer_size():
                 await asyncio.sleep(pause)
                 pause = FLUSH_PAUSE_SECONDS

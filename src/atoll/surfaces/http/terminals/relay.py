@@ -128,7 +128,7 @@ async def _close(socket: WebSocket, code: int | None, reason: str = "") -> None:
             await socket.accept()
         await socket.close(_sendable(code), cut)
     except (WebSocketDisconnect, OSError, RuntimeError):
-        # The client left first; there is nobody to tell.
+        # The client left first; there is nobody to report to.
         return
 
 

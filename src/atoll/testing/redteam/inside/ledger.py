@@ -71,7 +71,7 @@ def report(attempt: Attempt, facts: Facts) -> dict[str, str]:
     os.close(write)
     told = _read(read)
     _end(child)
-    outcome, text = json.loads(told) if told else (BROKEN, "it ended without a word, or hung")
+    outcome, text = json.loads(told) if told else (BROKEN, "it ended without a result, or hung")
     return {"number": attempt.number, "name": attempt.name, "outcome": outcome, "text": text}
 
 
@@ -80,7 +80,7 @@ def _outcome(attempt: Attempt, facts: Facts) -> tuple[str, str]:
         got = attempt.run(facts)
     except Skipped as why:
         return SKIPPED, str(why)
-    except Exception as error:  # noqa: BLE001  the root of this process: what broke is told
+    except Exception as error:  # noqa: BLE001  the root of this process: what broke is reported
         return BROKEN, f"{type(error).__name__}: {error}"[:MAX_TEXT]
     return (SUCCEEDED, got[:MAX_TEXT]) if got else (HELD, "")
 

@@ -161,7 +161,7 @@ def cards(
 @sandbox_argument()
 @click.argument("card")
 @click.option("--option", default=None, help="One of the card's options, by its id.")
-@click.option("--text", default=None, help="An answer in words.")
+@click.option("--text", default=None, help="An answer as text.")
 @agent_option()
 @json_option()
 @pass_invocation

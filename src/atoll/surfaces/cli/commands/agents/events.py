@@ -107,7 +107,7 @@ def _read(stream: Stream, last: str, *, as_json: bool) -> str:
             elif not line:
                 if data:
                     _show(kind, data, as_json=as_json)
-                # Also without data: a server may say where its log stands.
+                # Also without data: a server may say where its log ends.
                 last, kind, data = place, "", b""
     except Unavailable:
         return last

@@ -55,7 +55,7 @@ def new(
         return
     say(made.link)
     may = "watch and type" if role == "controller" else "watch"
-    note(f"whoever has it may {may} until {made.expires_at}; it is not shown again")
+    note(f"anyone who has it may {may} until {made.expires_at}; it is not shown again")
 
 
 @command.command("list")

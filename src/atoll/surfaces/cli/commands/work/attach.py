@@ -54,7 +54,7 @@ class AttachOptions:
     help="Leave with these keys (ctrl-p,ctrl-q is a sequence; none has no such keys).",
 )
 @click.option("--read-only", is_flag=True, help="Watch; nothing typed goes anywhere.")
-@click.option("--take", is_flag=True, help="Take control from whoever drives.")
+@click.option("--take", is_flag=True, help="Take control from the driver.")
 @click.option(
     "--control-key",
     default=CONTROL_KEY,

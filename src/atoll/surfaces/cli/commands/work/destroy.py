@@ -1,4 +1,4 @@
-"""`atoll destroy`: take sandboxes away, after telling what is lost and keeping what is wanted."""
+"""`atoll destroy`: destroy sandboxes, after showing what is lost and keeping what is wanted."""
 
 from pathlib import Path
 

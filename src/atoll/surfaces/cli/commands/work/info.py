@@ -1,4 +1,4 @@
-"""`atoll info`: one sandbox, in words or as the API tells it."""
+"""`atoll info`: one sandbox, in words or as the API sends it."""
 
 from contextlib import suppress
 
@@ -103,12 +103,12 @@ def _instructions(setup: Setup) -> list[tuple[str, str]]:
     words = setup.instructions.strip()
     source = setup.instructions_ref
     if not words:
-        return [("told first", f"{source}, not read yet")] if source else []
+        return [("instructions", f"{source}, not read yet")] if source else []
     first, _, rest = words.partition("\n")
     shown = first[:_SHOWN] + (" …" if rest or len(first) > _SHOWN else "")
     origin = f" (from {source})" if source else ""
     given = "" if setup.instructed else "; no agent has it yet"
-    return [("told first", f"{shown}{origin}{given}")]
+    return [("instructions", f"{shown}{origin}{given}")]
 
 
 def _catalogue(sandbox: Sandbox) -> str:

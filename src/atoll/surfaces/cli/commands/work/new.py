@@ -46,7 +46,7 @@ ACCESSES = ("none", "ro", "rw")
     "--agent",
     default=None,
     shell_complete=candidates.agents(),
-    help="The agent that sits in it: codex, claude-code …",
+    help="The agent that runs in it: codex, claude-code …",
 )
 @click.option("--network", type=click.Choice(NETWORKS), default=None, help="What it may reach.")
 @click.option(
@@ -195,7 +195,7 @@ def _made(
 ) -> Sandbox:
     if plan.sparse and plan.repo is None:
         raise click.UsageError("--sparse needs a REPO of which to lay out less.")
-    # Kept first: an odd name is told before anything is sent, and `--last` may try again.
+    # Kept first: an odd name is reported before anything is sent, and `--last` may try again.
     save(invocation.environ, plan, name=save_as)
     api = invocation.api()
     found = origins(api, plan)

@@ -50,7 +50,7 @@ def _agents(api: Client, up: Sandbox, *, own: bool) -> list[str]:
     try:
         listed = api.agents.list(up.sandbox_id).agents
     except AtollError:
-        # The sandbox is up, which is what was asked for; this would only have been told.
+        # The sandbox is up, as requested; this would only have been reported.
         return []
     running = [one.agent for one in listed if one.agent_state != "stopped"]
     if running or not own or not up.agent:
