@@ -28,7 +28,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 class Screen:
-    """Satisfies `Observer`. Nothing is kept while a full-screen program has the terminal."""
+    """Observer that turns a screen into cards. It keeps nothing while a full-screen program has the
+    terminal."""
 
     def __init__(self, terminal: Terminal, *, clean: Clean) -> None:
         self.cards = CardLog(clean=clean)
@@ -65,10 +66,10 @@ class Screen:
         self._tell()
 
     def typed(self, author: Author, data: bytes) -> None:
-        """Input; what it prints comes as output."""
+        """Ignore input; what it prints comes as output."""
 
     def resized(self, size: Size) -> None:
-        """Another size; lines are not laid out here."""
+        """Ignore the size; lines are not wrapped here."""
 
     def ended(self, ending: Exited) -> None:
         """Receive the end; nothing follows."""

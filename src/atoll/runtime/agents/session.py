@@ -177,8 +177,8 @@ class AgentSession:
             self._announce("resumed")
 
     def take(self) -> None:
-        """Somebody says that the agent works now. Where its turns are reported, this ends by
-        itself unless a report confirms it."""
+        """Mark the agent as working, as a person reports. Where its turns are reported, the mark
+        ends by itself unless a report confirms it."""
         self._alive()
         if self.listened:
             self._supposed("started")
@@ -186,7 +186,7 @@ class AgentSession:
             self._announce("started")
 
     def give(self) -> None:
-        """Somebody says that it waits."""
+        """Mark the agent as waiting, as a person reports."""
         self._alive()
         if self.lock.ended():
             self._announce("yielded")

@@ -227,8 +227,8 @@ async def _send(request: web.Request, content: Content, exit_: Transfer) -> web.
 
 
 def _span(request: web.Request, size: int) -> tuple[int, int, bool]:
-    """Start, length, and whether it is a part. A Range we cannot read is ignored, as RFC 9110
-    has it; one that lies behind the end is refused."""
+    """Return start, length, and whether it is a part. An unreadable Range is ignored, as RFC 9110
+    has it; one behind the end is refused."""
     try:
         asked = request.http_range
     except ValueError:

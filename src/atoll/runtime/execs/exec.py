@@ -26,8 +26,8 @@ CHUNK_BYTES = 48 * 1024
 
 
 class Exec:
-    """Lives from a spawned process to `close`. `fds` are the read ends of stdout and stderr;
-    `discards` takes them over while processes the program left still write."""
+    """Program from its start to `close`. `fds` are the read ends of stdout and stderr; `discards`
+    takes them over while processes the program left still write."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class Exec:
         )
 
     async def follow(self, stdout_offset: int, stderr_offset: int) -> AsyncIterator[Chunk]:
-        """Output from these offsets, as it comes, until the program has ended."""
+        """Yield output from these offsets, as it comes, until the program has ended."""
         streams = {"stdout": self.stdout, "stderr": self.stderr}
         offsets = {"stdout": stdout_offset, "stderr": stderr_offset}
         news = asyncio.Event()

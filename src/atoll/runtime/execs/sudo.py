@@ -75,8 +75,8 @@ class Sudo:
             _settle(run, wire.CommandEnded(run.number, NOT_BEGUN, "the sandbox is ending"))
 
     def begin(self, argv: tuple[str, ...], cwd: str, pid: int) -> Run:
-        """Have `argv` run in `cwd` on the input and output of the process `pid` inside. Wait for
-        it by `ended`. Raises `Forbidden`, `Invalid`, `LimitReached`, `Unavailable`."""
+        """Run `argv` in `cwd` on the input and output of the process `pid` inside. Wait for it by
+        `ended`. Raises `Forbidden`, `Invalid`, `LimitReached`, `Unavailable`."""
         if self._zygote is None:
             raise Forbidden("this wall cannot give that: nobody outside runs commands for it")
         now = monotonic()

@@ -36,7 +36,8 @@ class DirectoryPage:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """`kind` is created, modified, deleted, moved (then `origin` is set) or overflow."""
+    """Change of a file. `kind` is created, modified, deleted, moved (then `origin` is set) or
+    overflow."""
 
     kind: str
     path: str
@@ -44,9 +45,9 @@ class FileChange:
 
 
 class Files:
-    """All methods raise `NotFound`, `Invalid`, `Forbidden`, `Conflict`, `LimitReached` with
-    what and why, and `Unavailable` when the sandbox is gone. `changed` is told each path that
-    a method changed (not what goes on inside)."""
+    """Files of one sandbox. All methods raise `NotFound`, `Invalid`, `Forbidden`, `Conflict`,
+    `LimitReached` with what and why, and `Unavailable` when the sandbox is gone. `changed` receives
+    each path that a method changed (not what happens inside)."""
 
     def __init__(self, spawner: Spawner, *, changed: Callable[[str], None] | None = None) -> None:
         self._spawner = spawner

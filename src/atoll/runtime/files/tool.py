@@ -29,7 +29,7 @@ class Tool:
         self._stdin, self._stdout, self._stderr = pipes
 
     async def read(self) -> bytes:
-        """More of its output; empty at the end."""
+        """Return more of its output; empty at the end."""
         return await self._stdout.read()
 
     async def write(self, data: bytes) -> None:

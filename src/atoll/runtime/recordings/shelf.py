@@ -37,7 +37,7 @@ class RecordingLimits:
 
 
 class RecordingStore:
-    """Reads its folder when it is first asked for something."""
+    """Recordings of a directory, which is read at the first request."""
 
     def __init__(self, folder: Path, bounds: RecordingLimits) -> None:
         self._folder = folder

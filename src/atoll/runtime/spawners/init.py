@@ -69,8 +69,8 @@ Answer = InitProcess | wire.Refused | wire.Fds | wire.Left
 
 
 class InitSpawner:
-    """Satisfies `ports.Spawner`. Made inside the running loop, from the runtime's end of a
-    control socket whose READY was already read; owns that socket.
+    """`ports.Spawner` over the control socket. Made inside the running loop, from the runtime's end
+    of a control socket whose READY was already read; owns that socket.
 
     `program` is how the sandbox names its init (for `tool`), `root` its workspace.
     """

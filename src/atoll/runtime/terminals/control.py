@@ -27,7 +27,7 @@ class ControlledTerminal(Protocol):
         ...
 
     def driven(self, client: str | None) -> None:
-        """Another client drives from now on, or nobody does."""
+        """Report that another client drives from now on, or nobody does."""
         ...
 
 

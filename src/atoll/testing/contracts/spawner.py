@@ -30,9 +30,9 @@ async def until_named(spawner: Spawner, command: str) -> Leftovers:
 
 
 class SpawnerContract:
-    """Subclasses give the async fixtures `spawner` (a live `Spawner` with an empty workspace
-    that can be written) and `inside` (the workspace's path as processes inside name it).
-    Inside there must be `sh`, `setsid`, `sleep`, `stty` and coreutils."""
+    """Contract of a spawner. Subclasses give the async fixtures `spawner` (a live `Spawner` with an
+    empty workspace that can be written) and `inside` (the workspace's path as processes inside name
+    it). Inside there must be `sh`, `setsid`, `sleep`, `stty` and coreutils."""
 
     async def test_spawn_of_a_program_reports_its_code(self, spawner: Spawner) -> None:
         end, text = await run(spawner, "sh", "-c", "echo out; echo err >&2; exit 7")

@@ -36,7 +36,7 @@ _APPARMOR = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
 
 
 def findings(home: Home) -> list[Finding]:
-    """Everything worth saying, most important first."""
+    """Return everything worth reporting, most important first."""
     report = _report(home)
     checks: tuple[Callable[[], Iterator[Finding]], ...] = (
         _machine,
@@ -190,7 +190,8 @@ def _confinement(report: wire.Reported | None) -> Iterator[Finding]:
 
 
 def _sudo() -> Iterator[Finding]:
-    """Layer 4: whether the zygote that would be started from here can run commands of `sudo`."""
+    """Check layer 4: whether the zygote that would be started from here can run commands of
+    `sudo`."""
     if os.geteuid() != 0:
         yield Finding(
             "sudo", "warn", "refused to every sandbox: Atoll runs without root", "Run it as root."
@@ -316,7 +317,7 @@ def _memory(report: wire.Reported | None) -> Iterator[Finding]:
 
 
 def _runtimes(report: wire.Reported | None) -> Iterator[Finding]:
-    """Memory of the runtimes; where it is not counted, `limit: runtime` says so."""
+    """Report the memory of the runtimes; where it is not counted, `limit: runtime` says so."""
     if report is None or report.runtimes is None or not report.runtimes.count:
         return
     found = report.runtimes

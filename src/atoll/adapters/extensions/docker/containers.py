@@ -37,7 +37,7 @@ class Containers:
 
     @property
     def label(self) -> str:
-        """Return the label that all of them carry."""
+        """Label that all of them carry."""
         return f"{HOME_LABEL}={self.tag}"
 
     def name(self, sandbox_id: str) -> str:

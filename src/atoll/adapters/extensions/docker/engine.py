@@ -50,14 +50,14 @@ class _Words(msgspec.Struct, rename="pascal"):
 
 
 class Version(_Words):
-    """`/version`."""
+    """Answer of `/version`."""
 
     version: str
     api_version: str
 
 
 class Info(_Words):
-    """`/info`: what the daemon can bound."""
+    """Answer of `/info`: what the daemon can bound."""
 
     security_options: list[str] | None = None
     memory_limit: bool = True
@@ -227,8 +227,8 @@ class Engine:
     async def build(
         self, building: Building, limits: Mapping[str, str]
     ) -> AsyncIterator[ProgressLine]:
-        """Have the classic builder work; what it says. Leaving off ends it. Raises `Failed`
-        with its words."""
+        """Run the classic builder; yields its output. Leaving off ends it. Raises `Failed` with its
+        message."""
         query = {
             "t": building.tag,
             "dockerfile": "Dockerfile",
@@ -242,7 +242,7 @@ class Engine:
             yield line
 
     async def pull(self, repository: str, tag: str) -> AsyncIterator[ProgressLine]:
-        """Have the daemon fetch an image; how far it is. Raises `Failed` with its words."""
+        """Fetch an image by the daemon; yields its progress. Raises `Failed` with its message."""
         query = {"fromImage": repository, **({"tag": tag} if tag else {})}
         async for line in self._progress("/images/create", query):
             yield line

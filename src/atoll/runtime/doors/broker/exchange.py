@@ -35,7 +35,7 @@ class Requester(Protocol):
         hands the connection over to both sides' bytes."""
 
     def reply_data(self, data: bytes) -> None:
-        """Framed bytes of a body, or raw ones."""
+        """Send framed bytes of a body, or raw ones."""
 
     def reply_end(self, *, close: bool) -> None:
         """End the answer."""
@@ -58,7 +58,7 @@ class ExchangeOwner(Protocol):
 
 
 class Exchange:
-    """From `began` until `ExchangeOwner.over`."""
+    """Exchange of one request and its answer, until `ExchangeOwner.over`."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Exchange:
     # The client's side.
 
     def connected(self, outbound: Outbound) -> None:
-        """There is a connection: ask."""
+        """Send the request: there is a connection."""
         if self._over:
             outbound.close()
             return

@@ -73,11 +73,12 @@ class OutputSource(Protocol):
 
 
 class Viewer:
-    """`guest` says that this client came by a link.
+    """Viewer of a terminal; `guest` says that this client came by a link.
 
     `cursor` is the offset of the next byte to send, `marked` the `seq` of the last mark sent
     (None: marks are not wanted). Only the newest message of each kind waits to be sent, so a
-    stuck connection costs no memory. Nothing is sent before `begin`."""
+    stuck connection costs no memory. Nothing is sent before `begin`.
+    """
 
     def __init__(self, party: Party, link: Link, source: OutputSource) -> None:
         self.party = party
@@ -115,8 +116,8 @@ class Viewer:
             self._loop.call_soon(self._answer_call)
 
     def poke(self, ready: int, now: float) -> None:
-        """There is output up to `ready`: sent at once when enough has come or little has gone
-        lately, else when the time of the next flush is there."""
+        """Send output up to `ready`. It is sent at once when enough has come or little was sent
+        lately, else at the next flush."""
         if ready - self.cursor >= FLUSH_BYTES or now >= self._flush_at:
             self.pump()
         elif self.link.roomy:

@@ -48,7 +48,7 @@ class Retitle:
 
 @dataclass(frozen=True, slots=True)
 class Turned:
-    """Somebody came, went, asks or drives: `turn` is as it now is."""
+    """Change of control: somebody came, went, asks or drives; `turn` is the present state."""
 
     turn: TurnView
 
@@ -70,7 +70,7 @@ class InputWindow:
 
 @dataclass(frozen=True, slots=True)
 class InputTaken:
-    """Of what this connection sent, so many bytes went to the program or were refused."""
+    """Count of bytes of this connection that went to the program or were refused."""
 
     bytes: int
 
@@ -181,7 +181,7 @@ class AttachState:
 
     @staticmethod
     def resize(cols: int, rows: int) -> Send:
-        """Our window's size; honoured while we drive."""
+        """Send our window's size; honoured while we drive."""
         return Send(json.dumps({"type": "resize", "cols": cols, "rows": rows}))
 
 

@@ -64,7 +64,8 @@ class TerminalConnection:
                 return Closed(self._socket.close_code or 0)
 
     async def send(self, frame: bytes | str) -> bool:
-        """Send; waits while the line is full. False when it is broken, and nothing was sent."""
+        """Send bytes; waits while the line is full. False when the line is broken, and nothing was
+        sent."""
         try:
             if isinstance(frame, str):
                 await self._socket.send_str(frame)

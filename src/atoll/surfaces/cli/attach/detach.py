@@ -19,15 +19,16 @@ _CONTROL = {chr(code + 64).lower(): code for code in range(1, 32)}
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """`forward` goes to the terminal; `detach` means the keys were pressed after it."""
+    """Result of typed keys: `forward` goes to the terminal; `detach` means the keys were pressed
+    after it."""
 
     forward: bytes
     detach: bool
 
 
 class DetachKeys:
-    """Looks for one sequence of keys. Bytes of a sequence begun but not finished are held
-    back until the next key decides."""
+    """Matcher of one sequence of keys. Bytes of a sequence begun but not finished are held back
+    until the next key decides."""
 
     def __init__(self, spelled: str = DEFAULT) -> None:
         """Read `ctrl-\\`, `ctrl-p,ctrl-q`, `ctrl-a,d` or `none`. Raises `Invalid`."""

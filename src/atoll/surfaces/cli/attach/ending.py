@@ -19,7 +19,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Lost connection that a retry would not restore; `exit_code` as in `exits`."""
+    """End of a connection that a retry would not restore; `exit_code` as in `exits`."""
 
     message: str
     exit_code: int

@@ -110,7 +110,7 @@ def device_string(body: bytes, *, questions: bool) -> bytes:
 
 
 def _modes(told: bytes) -> bytes:
-    """DEC private modes, without those that are not known."""
+    """Return DEC private modes, without unknown ones."""
     found = _MODES.fullmatch(told)
     if found is None or b":" in found[1]:
         return b""

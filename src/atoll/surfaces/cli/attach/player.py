@@ -23,7 +23,8 @@ _HARD_RESET = b"\x1bc"
 
 @dataclass(slots=True)
 class Pace:
-    """`speed` 2 is twice as fast; a silence lasts at most `idle` seconds of the recording."""
+    """Speed of a replay: 2 is twice as fast; a silence lasts at most `idle` seconds of the
+    recording."""
 
     speed: float = 1.0
     idle: float | None = None

@@ -54,7 +54,7 @@ class RawTty:
         self.leave()
 
     def enter_raw(self) -> None:
-        """Go raw; again after a suspension, when the shell has set its own modes."""
+        """Enter raw mode; again after a suspension, when the shell has set its own modes."""
         tty.setraw(self.input, termios.TCSADRAIN)
         self._raw = True
 
@@ -87,14 +87,14 @@ class RawTty:
             return b""
 
     def show(self, data: bytes) -> None:
-        """Output of the terminal, as far as it is harmless: written whole, its modes remembered.
-        Blocks while the terminal is slow: that is the backpressure."""
+        """Show output of the terminal, as far as it is harmless: written whole, its modes
+        remembered. Blocks while the terminal is slow: that is the backpressure."""
         data = self._guard.feed(data)
         self.write(data)
         self.screen.feed(data)
 
     def clear(self) -> None:
-        """Back to plain modes and an empty screen, without a hard reset."""
+        """Restore plain modes and an empty screen, without a hard reset."""
         self.write(self.screen.restore() + CLEAR)
         self.screen = ScreenModes()
         self._guard = ScreenGuard(**self._allowed)

@@ -41,13 +41,13 @@ class ScreenModes:
 
     @property
     def at_rest(self) -> bool:
-        """Return whether the bytes so far end between sequences and characters: only then may
-        something of our own be written."""
+        """True when the bytes so far end between sequences and characters: only then may something
+        of our own be written."""
         return not self._tail
 
     @property
     def alternate(self) -> bool:
-        """Return whether the alternate screen is shown."""
+        """True when the alternate screen is shown."""
         return any(self._modes.get(mode, False) for mode in _ALTERNATE)
 
     def feed(self, data: bytes) -> None:

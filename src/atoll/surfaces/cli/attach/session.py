@@ -190,7 +190,7 @@ class AttachClient:
             await self._send(self._attachment.resize(*self._tty.size).text)
 
     async def _stay(self, locate: Callable[[], Server], still_there: StillThere) -> None:
-        """Be connected; when the line breaks, try again with growing pauses."""
+        """Stay connected; when the line breaks, retry with growing pauses."""
         pause = FIRST_PAUSE_SECONDS
         while True:
             try:
@@ -285,7 +285,7 @@ class AttachClient:
                 await self._take_turn(turn)
 
     async def _take_turn(self, turn: TurnView) -> None:
-        """Somebody else drives, or we do: the title says so, and the corner no longer."""
+        """Show in the title who drives, and clear the corner."""
         began = turn.drives and not self._turn.drives
         self._turn = turn
         await self._retitle()
@@ -336,7 +336,7 @@ class AttachClient:
         await asyncio.to_thread(self._tty.write, self._corner(self._notice, b"\x1b[7m"))
 
     async def _hide_notice(self) -> None:
-        """Blank the corner and have programs that own the screen paint it again."""
+        """Blank the corner, and make programs that own the screen paint it again."""
         if not self._notice:
             return
         blank, self._notice = " " * len(clean(self._notice)), ""

@@ -45,7 +45,7 @@ class TurnView:
         return f"asked {self.driver}{away}" if self.waits else f"{self.driver} drives{away}"
 
     def refusal(self, key: str) -> str:
-        """Why a keystroke was dropped, and what helps."""
+        """Return why a keystroke was dropped, and what helps."""
         if self.viewer or self.agent is not None:
             return self.sentence(key)
         driver = self.driver or "somebody"

@@ -16,7 +16,7 @@ _ERASE = "\r\x1b[K"
 
 
 class Bar:
-    """`with Bar(title) as bar:` draws; leaving takes the bar away."""
+    """Progress bar: `with Bar(title) as bar:` draws; leaving takes the bar away."""
 
     def __init__(self, title: str) -> None:
         self._title = clean(title)

@@ -19,7 +19,8 @@ MAX_FOLDERS = 200
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """`last` is a sandbox id or empty; `folders` maps absolute folders to sandbox ids."""
+    """Content of the memory: `last` is a sandbox id or empty; `folders` maps absolute folders to
+    sandbox ids."""
 
     last: str
     folders: Mapping[str, str]

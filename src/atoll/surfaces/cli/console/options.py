@@ -14,14 +14,14 @@ R = TypeVar("R")
 
 
 def sandbox_argument(*, required: bool = True) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """NAME: a sandbox by name or id; completes."""
+    """Return the argument NAME: a sandbox by name or id; it completes."""
     return click.argument(
         "name", required=required, shell_complete=listed("sandboxes", "name", "sandbox_id")
     )
 
 
 def sandboxes_argument(*, required: bool = True) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """NAME…: one or more sandboxes; completes."""
+    """Return the argument NAME…: one or more sandboxes; it completes."""
     return click.argument(
         "names",
         metavar="NAME...",
@@ -32,13 +32,13 @@ def sandboxes_argument(*, required: bool = True) -> Callable[[Callable[P, R]], C
 
 
 def approval_argument(state: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """APPROVAL: one that is in `state`, by id; completes."""
+    """Return the argument APPROVAL: one that is in `state`, by id; it completes."""
     found = listed("approvals", "approval_id", query=(("state", state),))
     return click.argument("approval", shell_complete=found)
 
 
 def profile_argument() -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """PROFILE: a profile by id; completes."""
+    """Return the argument PROFILE: a profile by id; it completes."""
     return click.argument("profile", shell_complete=profiles())
 
 

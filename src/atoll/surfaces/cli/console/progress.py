@@ -10,7 +10,7 @@ PATIENCE_SECONDS = 1.0
 
 
 class ProgressNote:
-    """Holds lines back for a second; a wait shorter than that prints nothing."""
+    """Lines held back for a second; a wait shorter than that prints nothing."""
 
     def __init__(self, title: str) -> None:
         self._title = title

@@ -17,7 +17,7 @@ MAX_BYTES = 4 * 2**30
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """`source` here goes to `target` in the workspace."""
+    """Copy of `source` here to `target` in the workspace."""
 
     source: Path
     target: str

@@ -26,7 +26,7 @@ NOBODY = 4502
 
 @dataclass(frozen=True, slots=True)
 class Forward:
-    """`port` of a sandbox. `told` receives sentences for the person."""
+    """Forwarded `port` of a sandbox. `told` receives sentences for the person."""
 
     locate: Callable[[], Server]
     sandbox_id: str

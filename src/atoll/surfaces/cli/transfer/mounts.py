@@ -26,7 +26,7 @@ from atoll.surfaces.cli.console.picker import can_ask
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """`HOST:PATH[:ro|rw]`, with the host's path as it really is."""
+    """Mount `HOST:PATH[:ro|rw]`, with the host's real path."""
 
     source: str
     target: str

@@ -17,7 +17,8 @@ from atoll.surfaces.cli.console.progress import ProgressNote
 
 @dataclass(frozen=True, slots=True)
 class RepositoryOrigin:
-    """`wish` is an entry of `repos`, `folder` the checkout it was read from."""
+    """Origin of a repository: `wish` is an entry of `repos`, `folder` the checkout it was read
+    from."""
 
     wish: dict[str, Json]
     folder: Path | None = None

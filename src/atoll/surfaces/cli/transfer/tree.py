@@ -88,7 +88,7 @@ def _header(path: Path, name: str, found: os.stat_result) -> tarfile.TarInfo | N
 
 
 def _contents(path: Path, size: int) -> Iterator[bytes]:
-    """Exactly the announced size, whatever happens to the file meanwhile."""
+    """Yield exactly the announced size, whatever happens to the file meanwhile."""
     left = size
     with path.open("rb") as file:
         while left > 0:

@@ -162,7 +162,8 @@ def _landing(target: str, place: SandboxPath) -> Path:
 
 
 def _keep(stream: Stream, target: Path, *, folder: bool) -> int:
-    """Into a fresh place beside the target, then renamed: a broken line leaves nothing half."""
+    """Write into a fresh place beside the target, then rename: a broken line leaves nothing half
+    done."""
     if folder and target.exists():
         raise Invalid(f"{target} is there already: move it away first")
     fresh = Path(tempfile.mkdtemp(prefix=".atoll-", dir=target.parent))

@@ -61,7 +61,7 @@ def age(at: str) -> str:
 
 
 def seconds_since(at: str) -> int | None:
-    """Whole seconds since an RFC 3339 time, at least 0; None when it cannot be read."""
+    """Return whole seconds since an RFC 3339 time, at least 0; None when it cannot be read."""
     try:
         moment = datetime.fromisoformat(at)
     except ValueError:

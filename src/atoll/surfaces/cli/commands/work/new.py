@@ -147,7 +147,7 @@ def _completed(
 
 
 def _needs_terminal() -> None:
-    """Said before anything is made."""
+    """Reject a missing terminal, before anything is made."""
     from atoll.surfaces.cli.attach.rawtty import RawTty
 
     try:
@@ -157,7 +157,7 @@ def _needs_terminal() -> None:
 
 
 def _check_places(plan: SandboxPlan, *, no_wait: bool) -> None:
-    """Said before anything is made, too."""
+    """Reject wrong places, before anything is made."""
     sends = bool(plan.copy or plan.mirror)
     if sends and no_wait:
         raise click.UsageError("--copy and --mirror send once it is ready: not with --no-wait.")
