@@ -189,7 +189,8 @@ def test_exec_running_over_a_killed_control_plane_resumes_by_offset(
     restart(server)
     path = f"/v1/sandboxes/{sandbox}/exec/{execution}/stdin?close=true"
     api.call("POST", path, content=b"on\n")
-    said, end = b"", {}
+    said = b""
+    end: object = None
     for part in output(api, sandbox, execution, since=7):
         if "exit" in part:
             end = part["exit"]

@@ -81,7 +81,7 @@ class ModelServer:
         tool = _waited_for(told[-1]) if told else script
         number = sum(str(i.get("type", "")).endswith("call_output") for i in items) + 1
         if tool:
-            item = {
+            item: dict[str, Any] = {
                 "type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}",
                 "name": tool[0], "arguments": tool[1], "status": "completed",
             }  # fmt: skip
@@ -148,7 +148,7 @@ class ModelServer:
             delta = {"type": "text_delta", "text": DONE}
         reason = "tool_use" if tool else "end_turn"
         usage = {"input_tokens": 1, "output_tokens": 1}
-        message = {
+        message: dict[str, Any] = {
             "id": "msg_1", "type": "message", "role": "assistant", "model": "fake-model",
             "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage,
         }  # fmt: skip

@@ -87,6 +87,8 @@ class TerminalClient:
                 self.place = said["to"]
             case "exit":
                 self.end = said
+            case _:
+                pass  # the others move neither place nor end
 
     async def _tell(self) -> None:
         async with self._news:

@@ -114,7 +114,7 @@ async def _openai_like(request: web.Request, path: str, body: dict[str, Any]) ->
 
 async def _anthropic(request: web.Request, _path: str, body: dict[str, Any]) -> web.StreamResponse:
     usage = {"input_tokens": 11, "output_tokens": 5}
-    message = {
+    message: dict[str, Any] = {
         "id": "m", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5",
         "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage,
     }  # fmt: skip

@@ -4,6 +4,7 @@ type and schema of every answer, to inputs that are right and inputs that are wr
 import asyncio
 import threading
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -35,7 +36,7 @@ HERE = {
 
 
 @schemathesis.serializer("application/x-tar", "application/x-git-bundle")
-def _raw(ctx: schemathesis.SerializationContext, value: object) -> object:
+def _raw(ctx: schemathesis.SerializationContext, value: object) -> bytes:
     return value if isinstance(value, bytes) else str(value).encode()
 
 
@@ -78,7 +79,7 @@ def test_document_checked_in_is_current() -> None:
     derandomize=True,
     suppress_health_check=list(HealthCheck),
 )
-def test_operation_answers_as_documented(case: schemathesis.Case, atoll: World) -> None:
+def test_operation_answers_as_documented(case: schemathesis.Case[Any], atoll: World) -> None:
     assume(len(urlencode(case.query or {}, doseq=True, errors="replace")) <= MAX_QUERY_BYTES)
     # What stands inside a sandbox is asked of one that is there, else all would be 404.
     if any(part in case.operation.path for part in INSIDE):
@@ -86,10 +87,10 @@ def test_operation_answers_as_documented(case: schemathesis.Case, atoll: World) 
     case.call_and_validate(
         base_url=atoll.url,
         headers={"Authorization": f"Bearer {atoll.token}"},
-        checks=(
+        checks=[
             not_a_server_error,
             status_code_conformance,
             content_type_conformance,
             response_schema_conformance,
-        ),
+        ],
     )

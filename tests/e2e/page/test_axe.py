@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.async_api import Browser, Locator, Page, expect
@@ -65,7 +66,7 @@ _WIDE = """scrolled => {
     .filter(node => node.getBoundingClientRect().right > edge(node) + 1)
     .map(node => `${node.tagName}.${node.className} ends at ${node.getBoundingClientRect().right}`);
 }"""
-LOOKS = {
+LOOKS: dict[str, dict[str, Any]] = {
     "light-desktop": {"color_scheme": "light", "viewport": DESK},
     "dark-phone": {"color_scheme": "dark", **PHONE_SCREEN},
     "dark-desktop": {"color_scheme": "dark", "viewport": DESK},
@@ -158,7 +159,7 @@ async def survey(browser: Browser, address: str, look: str) -> AsyncIterator[Sur
 
 async def link_of(server: TestServer) -> str:
     done = await asyncio.to_thread(server.run, "login")
-    return LINK.findall(done.stdout)[0]
+    return str(LINK.findall(done.stdout)[0])
 
 
 @all_looks
@@ -359,8 +360,8 @@ async def cards(at: Survey, server: ScriptedServer, terminal: ScriptedTerminal) 
     await at.check("agent at work")
     for kind in KINDS:
         for state in STATES:
-            more = {"title": f"{kind} {state}", "text": "+ one\n- two\n[x] three\n" + "line\n" * 14}
-            await server.agent.put(f"{kind} {state}", kind=kind, state=state, **more)
+            title, text = f"{kind} {state}", "+ one\n- two\n[x] three\n" + "line\n" * 14
+            await server.agent.put(title, kind=kind, state=state, title=title, text=text)
     for kind in ("question", "approval"):
         data = {"answerable": True}
         more = {"title": f"May I {kind}?", "state": "pending", "options": OPTIONS}

@@ -5,7 +5,7 @@ import asyncio
 import hashlib
 import json
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -200,7 +200,7 @@ async def test_nobody_who_comes_to_a_terminal_with_history_acknowledges_what_nev
             async with coming as page:
                 frames: list[dict[str, Any]] = []
                 acknowledged = asyncio.Event()
-                page.on("websocket", lambda socket, k=frames, e=acknowledged: listen(socket, k, e))
+                page.on("websocket", listener(frames, acknowledged))
                 await page.reload()
                 await sees(page, terminal, "history")
                 api.call("POST", f"/v1/sandboxes/{sandbox}/terminals/{terminal}/resize",
@@ -217,6 +217,12 @@ async def test_nobody_who_comes_to_a_terminal_with_history_acknowledges_what_nev
 def until_printed(api: Api, sandbox: str, terminal: str) -> None:
     path = f"/v1/sandboxes/{sandbox}/terminals/{terminal}"
     until(lambda: api.call("GET", path)["ring_start"], lambda start: start > 1_000_000)
+
+
+def listener(
+    kept: list[dict[str, Any]], acknowledged: asyncio.Event
+) -> Callable[[WebSocket], None]:
+    return lambda socket: listen(socket, kept, acknowledged)
 
 
 def listen(socket: WebSocket, kept: list[dict[str, Any]], acknowledged: asyncio.Event) -> None:

@@ -1,6 +1,7 @@
 """A flood of requests that the doors refuse, from inside: what it leaves in the event log."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -81,15 +82,19 @@ def test_flood_of_refusals_of_equal_and_ever_new_names_leaves_little_and_counts_
 
 @pytest.mark.parametrize("name", ["same", "host{}"])
 def test_refused_request_each_second_for_hours_is_counted_in_a_bounded_log(
-    tmp_path: Path, name: str
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 0.0
-    audit = Refusals(Journal(tmp_path), lambda: now)
+    journal = Journal(tmp_path)
+    audit = Refusals(journal, lambda: now)
     hours = 6 * 60 * 60
     sizes: list[int] = []
-    audit._journal.append = (  # type: ignore[method-assign]
-        lambda _kind, payload: sizes.append(len(json.dumps(payload))) or len(sizes)
-    )
+
+    def append(_kind: str, payload: Mapping[str, object]) -> int:
+        sizes.append(len(json.dumps(payload)))
+        return len(sizes)
+
+    monkeypatch.setattr(journal, "append", append)
     for second in range(hours):
         host = name.format(second) + ".test.example"
         said = {"door": "egress", "host": host, "port": 443, "code": "not_listed"}

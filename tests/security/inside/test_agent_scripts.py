@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -61,7 +61,8 @@ def registry() -> Iterator[str]:
 
     class Answers(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            address = f"http://127.0.0.1:{self.server.server_address[1]}/archive.tgz"
+            assert isinstance(self.server, HTTPServer)
+            address = f"http://127.0.0.1:{self.server.server_port}/archive.tgz"
             version = {**manifest, "dist": {"tarball": address, "integrity": digest}}
             document = {"name": NAME, "dist-tags": {"latest": VERSION}}
             told = json.dumps({**document, "versions": {VERSION: version}}).encode()

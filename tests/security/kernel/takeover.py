@@ -40,10 +40,10 @@ COLUMN = 0 if os.uname().machine == "x86_64" else 1
 PTRACE_SEIZE = 0x4206
 
 
-def outcome(act: Callable[[], Any]) -> int:
+def outcome(act: Callable[..., object], *given: object) -> int:
     """Return the number of the error that `act` meets."""
     try:
-        act()
+        act(*given)
     except OSError as error:
         return error.errno or -1
     return 0
@@ -64,6 +64,17 @@ def called(name: str) -> None:
     checked(result)
     if name in ("userfaultfd", "io_uring_setup"):
         os.close(result)
+
+
+def listed(path: str) -> None:
+    """Read the first name in a folder."""
+    next(Path(path).iterdir(), None)
+
+
+def connected() -> None:
+    """Make a pair of stream sockets."""
+    for end in socket.socketpair():
+        end.close()
 
 
 def forked() -> None:
@@ -115,14 +126,12 @@ def attempts(given: dict[str, Any]) -> dict[str, int]:
         f"read {name}": outcome(Path(path).read_bytes) for name, path in given["files"].items()
     }
     for name, path in given["folders"].items():
-        results[f"list {name}"] = outcome(lambda path=path: next(Path(path).iterdir(), None))
+        results[f"list {name}"] = outcome(listed, path)
         target = Path(path, f"new-{os.getpid()}")
-        results[f"write to {name}"] = outcome(lambda target=target: target.write_text("x"))
+        results[f"write to {name}"] = outcome(target.write_text, "x")
         outcome(target.unlink)
     for path, kind in given["sockets"].items():
-        results[f"dial {path}"] = outcome(
-            lambda path=path, kind=kind: dialled(socket.AF_UNIX, kind, path)
-        )
+        results[f"dial {path}"] = outcome(dialled, socket.AF_UNIX, kind, path)
     name, pid = "\0" + given["name"], given["pid"]
     return results | {
         "dial an abstract socket": outcome(
@@ -135,7 +144,7 @@ def attempts(given: dict[str, Any]) -> dict[str, int]:
         "hold by pidfd": outcome(lambda: os.close(os.pidfd_open(pid))),
         "look into": outcome(lambda: looked_into(pid)),
         "trace": outcome(lambda: traced(pid)),
-        **{name: outcome(lambda name=name: called(name)) for name in CALLS},
+        **{name: outcome(called, name) for name in CALLS},
     }
 
 
@@ -166,7 +175,7 @@ def works(given: dict[str, Any]) -> dict[str, int]:
         "dial out": outcome(
             lambda: dialled(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", given["port"]))
         ),
-        "pairs": outcome(lambda: [end.close() for end in socket.socketpair()]),
+        "pairs": outcome(connected),
         "null": outcome(lambda: os.close(os.open(os.devnull, os.O_RDWR))),
         "memory file": outcome(lambda: os.close(os.memfd_create("x"))),
         "resolver's file": outcome(Path("/etc/nsswitch.conf").read_bytes),

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -156,12 +156,13 @@ def test_change_of_ids_never_opens_a_process() -> None:
     pid = os.fork()
     if pid == 0:
         code = 1
+        acts: tuple[Callable[[], object], ...] = (
+            lambda: kernel.suspend_root(NOBODY),
+            kernel.resume_root,
+            lambda: kernel.drop_to(NOBODY),
+        )
         try:
-            for act in (
-                lambda: kernel.suspend_root(NOBODY),
-                kernel.resume_root,
-                lambda: kernel.drop_to(NOBODY),
-            ):
+            for act in acts:
                 act()
                 if kernel.is_dumpable():
                     break

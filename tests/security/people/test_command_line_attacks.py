@@ -44,7 +44,7 @@ def test_token_that_is_something_else_is_never_sent(home: Path, trap: str) -> No
         case "open":
             token.write_text(CANARY)
             token.chmod(0o644)
-        case "bytes":
+        case _:
             token.write_bytes(b"\xff" + CANARY.encode())
             token.chmod(0o600)
     with pytest.raises(AtollError) as refused:

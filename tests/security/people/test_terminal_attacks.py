@@ -18,11 +18,14 @@ FRAMES = 400
 GROWTH_KIB = 64 * 1024
 
 
+ODD: list[object] = [
+    2**63, -(2**63), 2**200, 1e308, -1, 0, None, True, [], {}, "x" * 3000, "\0", "\ud83d",
+]  # fmt: skip
+
+
 def hostile_text(chance: random.Random) -> str:
     """A frame that is nearly a message, or nothing like one."""
-    odd = chance.choice(
-        [2**63, -(2**63), 2**200, 1e308, -1, 0, None, True, [], {}, "x" * 3000, "\0", "\ud83d"]
-    )
+    odd = chance.choice(ODD)
     kind = chance.choice(["ack", "resize", "start", "exit", "", "ack\0", 7, None])
     field = chance.choice(["offset", "cols", "rows", "type", "client", "driver"])
     shapes = [

@@ -93,7 +93,7 @@ async def test_secret_within_coloured_lines_is_masked_at_a_terminal(
     async with aiohttp.ClientSession(headers=api.headers) as session:
         client = TerminalClient(session, api.attach_url(box, terminal), client="one")
         await asyncio.wait_for(client.run(), 60)
-    masked_behind_the_head(client.output)
+    masked_behind_the_head(bytes(client.output))
 
 
 MISTAKES = (

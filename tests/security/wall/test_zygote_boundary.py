@@ -269,11 +269,15 @@ def test_thousand_unread_questions_cost_only_their_asker(prepared: tuple[ZygoteR
 
 def test_start_stop_and_destroy_at_once_leave_nothing(prepared: tuple[ZygoteRig, int]) -> None:
     rig, _uid = prepared
-    verbs = [wire.Start("sb_race", 1, "box"), wire.Stop("sb_race"), wire.Destroy("sb_race")]
+    verbs: list[wire.Request] = [
+        wire.Start("sb_race", 1, "box"),
+        wire.Stop("sb_race"),
+        wire.Destroy("sb_race"),
+    ]
     with rig.connect() as link:
         for number in range(1, 31):
             link.send(wire.encode_request(number, verbs[number * 7 % 3]))
-        answered = set()
+        answered: set[int] = set()
         while len(answered) < 30:
             answered.add(wire.decode_answer(link.recv(wire.MAX_MESSAGE_BYTES)).number)
     assert isinstance(rig.ask(wire.Destroy("sb_race")), wire.Cleaned)

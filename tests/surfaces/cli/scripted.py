@@ -205,7 +205,8 @@ class Scripted:
                 return self._exec(seen, rest)
             case ["files", *rest]:
                 return self._files(seen, rest)
-        return self._sandbox(found, parts[1:])
+            case rest:
+                return self._sandbox(found, rest)
 
     def _sandbox(self, found: dict[str, Any], rest: list[str]) -> web.StreamResponse:
         match rest:
@@ -227,7 +228,8 @@ class Scripted:
                 becomes = {"stop": "stopped", "destroy": "destroyed"}.get(act, "ready")
                 found["state"] = becomes
                 return web.json_response(found, status=202)
-        return problem(404, "not_found", "/".join(rest))
+            case _:
+                return problem(404, "not_found", "/".join(rest))
 
     def _collection(self, seen: Seen) -> web.StreamResponse:
         if seen.method == "POST":
@@ -280,7 +282,8 @@ class Scripted:
                 with tarfile.open(fileobj=io.BytesIO(seen.body)) as archive:
                     files = [m for m in archive if m.isreg()]
                 return web.json_response({"files": len(files), "bytes": len(seen.body)})
-        return web.json_response({"path": path, "type": "dir"}, status=201)
+            case _:
+                return web.json_response({"path": path, "type": "dir"}, status=201)
 
     async def _output(self, request: web.Request) -> web.StreamResponse:
         """`output` from the offsets asked for; breaks off once after so many lines."""

@@ -1,7 +1,7 @@
 """One seat's view of the turn, its control key, and what it says over the wire."""
 
 import json
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -16,7 +16,15 @@ BOB = {"principal": "guest_1", "name": "Bob", "client": "b", "role": "controller
 EVE = {"principal": "guest_2", "name": "Eve", "client": "e", "role": "viewer"}
 
 
-def state(driver: object, waiting: tuple = (), watchers: tuple = (ANN, BOB), **more: Any) -> dict:
+Party: TypeAlias = dict[str, str]
+
+
+def state(
+    driver: Party | None,
+    waiting: tuple[Party, ...] = (),
+    watchers: tuple[Party, ...] = (ANN, BOB),
+    **more: Any,
+) -> dict[str, Any]:
     return {
         "type": "control_state",
         "driver": driver,
@@ -27,7 +35,7 @@ def state(driver: object, waiting: tuple = (), watchers: tuple = (ANN, BOB), **m
     }
 
 
-def seen(frame: dict, client: str) -> TurnView:
+def seen(frame: dict[str, Any], client: str) -> TurnView:
     return read_turn(answer(frame), client)
 
 
@@ -47,7 +55,7 @@ def seen(frame: dict, client: str) -> TurnView:
     ],
 )
 def test_seat_says_whose_turn_it_is_and_what_its_key_does(
-    frame: dict, client: str, sentence: str, key: str | None
+    frame: dict[str, Any], client: str, sentence: str, key: str | None
 ) -> None:
     turn = seen(frame, client)
     assert (turn.sentence("ctrl-]"), turn.pressed()) == (sentence, key)

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import contextlib
+from collections.abc import AsyncIterator
 
 import aiohttp
 import httpx
@@ -221,7 +222,7 @@ async def test_stream_whose_client_leaves_is_left_at_the_runtime_at_once(atoll: 
 async def test_input_streams_through(atoll: World) -> None:
     base = await _sandbox(atoll)
 
-    async def pieces() -> object:
+    async def pieces() -> AsyncIterator[bytes]:
         for _ in range(64):
             yield b"y" * 65536
 

@@ -1,9 +1,15 @@
+from atoll.client.answer import Json
 from atoll.client.terminal_shapes import Event
 from atoll.surfaces.cli.console.event_line import event_line
 
 
 def test_event_line_of_merged_refusals_says_how_many_however_long_the_rest_is() -> None:
-    payload = {"sandbox_id": "sb_1", "host": "a.example", "detail": "d" * 300, "times": 59}
+    payload: dict[str, Json] = {
+        "sandbox_id": "sb_1",
+        "host": "a.example",
+        "detail": "d" * 300,
+        "times": 59,
+    }
     line = event_line(
         Event(
             {

@@ -9,6 +9,7 @@ import aiohttp
 import httpx
 import pytest
 
+from atoll.domain.ids import TerminalId
 from atoll.domain.people.share import MAX_GUESTS, MAX_SHARES
 from atoll.surfaces.http.server.guard import PAGE_KEY
 from tests.surfaces.http.world import World, client_of
@@ -219,7 +220,7 @@ async def test_list_of_terminals_holds_only_the_one_of_the_link(atoll: World) ->
     assert [one.terminal_id for one in found.terminals] == ["t_1"]
     from dataclasses import replace
 
-    elsewhere = replace(guest, seat=replace(guest.seat, terminal_id="t_9"))
+    elsewhere = replace(guest, seat=replace(guest.seat, terminal_id=TerminalId("t_9")))
     assert (await atoll.services.terminals.list(elsewhere, mine)).terminals == ()
 
 

@@ -134,7 +134,9 @@ async def test_list_is_paged_and_a_tampered_cursor_is_refused(atoll: World) -> N
         seen: list[str] = []
         cursor: str | None = None
         while True:
-            query = {"limit": 2, **({"cursor": cursor} if cursor else {})}
+            query: dict[str, str | int] = {"limit": 2}
+            if cursor:
+                query["cursor"] = cursor
             page = (await client.get("/v1/sandboxes", params=query)).json()
             seen += [one["name"] for one in page["sandboxes"]]
             last, cursor = cursor or page["next"], page["next"]

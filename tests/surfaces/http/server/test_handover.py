@@ -3,8 +3,8 @@
 import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 
 import pytest
@@ -52,6 +52,14 @@ class Runtime:
         self.over.set()
 
 
+class SignallessServer(uvicorn.Server):
+    """Leaves the signals of this process alone."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
 @asynccontextmanager
 async def serving(runtime: Runtime) -> AsyncIterator[int]:
     """A control plane's server with one seat; its port."""
@@ -78,8 +86,7 @@ async def serving(runtime: Runtime) -> AsyncIterator[int]:
         log_config=None,
         timeout_graceful_shutdown=1,
     )
-    server = uvicorn.Server(config)
-    server.capture_signals = nullcontext  # type: ignore[method-assign]
+    server = SignallessServer(config)
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(server.serve(sockets=[listener]))
         try:
