@@ -41,7 +41,7 @@ from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import Secrets
 from atoll.testing.virtual_clock import VirtualClock
 from atoll.wire.contract.call import RuntimeCall
-from atoll.wiring.control.sandbox_graph import SandboxPorts, build_sandboxes
+from atoll.wiring.control.graph import SandboxPorts, build_sandboxes
 
 T = TypeVar("T")
 

@@ -40,7 +40,7 @@ from atoll.services.people.logins import Logins
 from atoll.services.sandboxes.admission import Settings as SandboxSettings
 from atoll.surfaces.http.sandboxes import repositories
 from atoll.surfaces.http.server.app import create_app
-from atoll.wiring.control.sandbox_graph import SandboxPorts, build_sandboxes
+from atoll.wiring.control.graph import SandboxPorts, build_sandboxes
 from atoll.wiring.control.use_cases import Core, services_over
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.surfaces.http.world import served, short_folder

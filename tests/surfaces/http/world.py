@@ -48,7 +48,7 @@ from atoll.surfaces.http.sandboxes import repositories
 from atoll.surfaces.http.server.app import create_app
 from atoll.surfaces.http.server.guard import PAGE_KEY
 from atoll.wiring.control import openapi
-from atoll.wiring.control.sandbox_graph import SandboxPorts, build_sandboxes
+from atoll.wiring.control.graph import SandboxPorts, build_sandboxes
 from atoll.wiring.control.use_cases import Core, services_over
 from tests.peers.contract import (
     AGENT,

@@ -118,7 +118,7 @@ async def _serve(settings: ControlSettings, presence: Presence, welcome: _Welcom
     from atoll.surfaces.http.sandboxes import repositories
     from atoll.surfaces.http.server.app import Frontage, create_app
     from atoll.surfaces.http.server.guard import names_for
-    from atoll.wiring.control.graph import assembled
+    from atoll.wiring.control.assembly import assembled
 
     names = names_for(settings.host, settings.public_url, settings.hosts)
     front = Frontage(names=names, public_url=settings.public_url)
