@@ -35,13 +35,13 @@ from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals.events import Events
 from atoll.services.library.profiles import Profiles
-from atoll.services.sandboxes.admission import Settings
+from atoll.services.sandboxes.admission import AdmissionSettings
 from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import Secrets
 from atoll.testing.virtual_clock import VirtualClock
 from atoll.wire.contract.call import RuntimeCall
-from atoll.wiring.control.graph import SandboxPorts, build_sandboxes
+from atoll.wiring.control.graph import SandboxPorts, ServiceSettings, build_sandboxes
 
 T = TypeVar("T")
 
@@ -262,7 +262,7 @@ async def opened(
         )
         ground = Ground(store, bus, clock, ids)
         sandboxes, background = build_sandboxes(
-            ground, ports, profiles, settings=Settings(max_sandboxes)
+            ground, ports, profiles, settings=ServiceSettings(AdmissionSettings(max_sandboxes))
         )
         events = Events(store, bus, clock=clock, identifiers=ids)
         secrets = Secrets(ground, sandboxes, vault=vault, masters=vault)

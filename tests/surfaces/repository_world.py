@@ -7,8 +7,8 @@ a folder, and the runtime client runs commands in a box over it.
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from atoll.adapters.auth.book_file import BookFile
@@ -30,18 +30,18 @@ from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
-from atoll.services.journals.events import Events
-from atoll.services.library.kept import KeptWorktrees
 from atoll.services.library.profiles import Profiles
-from atoll.services.library.repositories import Repositories
-from atoll.services.library.saved_work import Keeping, SavedWork
 from atoll.services.library.workspaces import Workspaces
-from atoll.services.people.logins import Logins
-from atoll.services.sandboxes.admission import Settings as SandboxSettings
+from atoll.services.sandboxes.admission import AdmissionSettings
 from atoll.surfaces.http.sandboxes import repositories
 from atoll.surfaces.http.server.app import create_app
-from atoll.wiring.control.graph import SandboxPorts, build_sandboxes
-from atoll.wiring.control.use_cases import Core, services_over
+from atoll.wiring.control.graph import (
+    LibraryPorts,
+    SandboxPorts,
+    ServiceSettings,
+    build_application,
+    build_saver,
+)
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.surfaces.http.world import served, short_folder
 
@@ -128,43 +128,36 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
         shelf.sweep()
         boxes, workspaces = Boxes(home / "boxes"), Workspaces(shelf, clock)
         (home / "kept").mkdir(exist_ok=True)
-        keeping = Keeping(KeptFolder(home / "kept"), clock, identifiers, timedelta(days=30))
         profiles = Profiles(store, bus, clock=clock, identifiers=identifiers, bundled=bundled())
         vault = InMemoryVault()
+        ground = Ground(store, bus, clock, identifiers)
+        settings = ServiceSettings(AdmissionSettings(allow_loopback_repositories=True))
+        kept = KeptFolder(home / "kept")
         ports = SandboxPorts(
             {boxes.name: boxes},
             boxes,
             workspaces,
             HostAgents(),
             vault,
-            SavedWork(workspaces, keeping),
+            build_saver(ground, workspaces, kept, settings=settings.kept),
         )
-        ground = Ground(store, bus, clock, identifiers)
-        sandboxes, tasks = build_sandboxes(
-            ground, ports, profiles, settings=SandboxSettings(allow_loopback_repositories=True)
-        )
-        events = Events(store, bus, clock=clock, identifiers=identifiers)
         token = load_or_make_token(home / "token")
-        logins = Logins(BookFile(home / "logins.json"), clock, token=token)
 
         async def ready() -> str | None:
             return None
 
-        repos = Repositories(
-            shelf, workspaces, sandboxes=sandboxes, events=events, allow_loopback=True
+        built = build_application(
+            ground,
+            ports,
+            LibraryPorts(shelf, kept, BookFile(home / "logins.json"), token),
+            profiles=profiles,
+            workspaces=workspaces,
+            settings=settings,
         )
-        kept = KeptWorktrees(
-            sandboxes,
-            workspaces,
-            keeping,
-        )
-        core = Core(
-            ground, sandboxes, tasks, profiles, events, logins, vault, ports.extensions, kept
-        )
-        services = services_over(core, repos, readiness=ready)
+        services = replace(built, readiness=ready)
         app = create_app(services, more=(repositories.router,))
         group = await stack.enter_async_context(asyncio.TaskGroup())
-        background = group.create_task(tasks.run())
+        background = group.create_task(services.background.run())
         stack.callback(background.cancel)
         url = await stack.enter_async_context(served(app))
         environ = {"ATOLL_URL": url, "ATOLL_TOKEN": token, "ATOLL_HOME": str(home)}

@@ -1,6 +1,6 @@
 """The use cases of a control plane, as every surface receives them.
 
-No surface is known here; `wiring.control.assembly` builds the services.
+No surface is known here; `wiring.control.graph` builds the services.
 """
 
 from collections.abc import Awaitable, Callable, Mapping

@@ -17,8 +17,9 @@ from atoll.domain.sandbox.sandbox import State
 from atoll.ports.kept import KeptWorktree
 from atoll.services.identifiers import Identifiers
 from atoll.services.library.kept import KeptWorktrees
-from atoll.services.library.saved_work import Keeping
+from atoll.services.library.saved_work import KeptSettings
 from atoll.services.library.workspaces import Workspaces
+from atoll.services.terminals.files import Files
 from tests.services.scene import Scene, scene
 
 OTHER = replace(LOCAL_PERSON, id=PrincipalId("somebody-else"))
@@ -33,7 +34,13 @@ async def keeping(folder: Path) -> AsyncIterator[tuple[Scene, KeptWorktrees]]:
         shelf = KeptFolder(folder)
         # No sandbox here has a repository: nothing is asked of the workspaces.
         kept = KeptWorktrees(
-            s.sandboxes, cast(Workspaces, None), Keeping(shelf, s.clock, Identifiers(), WEEK)
+            s.sandboxes,
+            cast(Workspaces, None),
+            Files(s.sandboxes),
+            shelf,
+            clock=s.clock,
+            identifiers=Identifiers(),
+            settings=KeptSettings(WEEK),
         )
         s.runtime.answers[TOTAL] = (200, {"files": 1, "bytes": 17, "stored": 17})
         yield s, kept

@@ -14,7 +14,7 @@ from atoll.adapters.kept.folder import KeptFolder
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports.kept import TREE, KeptWorktree, bundle_name
 from atoll.services.identifiers import Identifiers
-from atoll.services.library.saved_work import Keeping, SavedWork
+from atoll.services.library.saved_work import KeptSettings, SavedWork
 from atoll.testing import WorkSaverContract
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.peers.git_tree import Tree
@@ -54,8 +54,14 @@ async def saving(world: World, tmp_path: Path) -> AsyncIterator[Saving]:
     folder = tmp_path / "kept"
     folder.mkdir()
     shelf = KeptFolder(folder)
-    keeping = Keeping(shelf, world.clock, Identifiers(), timedelta(days=30))
-    yield Saving(world, shelf, SavedWork(world.workspaces, keeping), [])
+    work = SavedWork(
+        world.workspaces,
+        shelf,
+        clock=world.clock,
+        identifiers=Identifiers(),
+        settings=KeptSettings(timedelta(days=30)),
+    )
+    yield Saving(world, shelf, work, [])
 
 
 def got(tree: Tree) -> set[str]:

@@ -6,8 +6,8 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,26 +30,25 @@ from atoll.adapters.storage.store import open_store, sqlite_url
 from atoll.adapters.vaults.envelope import EnvelopeVault, MasterKey
 from atoll.adapters.workspaces.empty import EmptyWorkspaces, HostAgents
 from atoll.domain.ids import SandboxId
-from atoll.domain.people.principal import Principal
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
 from atoll.services.application import Application
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
-from atoll.services.journals.events import Events, Note
-from atoll.services.library.kept import KeptWorktrees
 from atoll.services.library.profiles import Profiles
-from atoll.services.library.repositories import Repositories
-from atoll.services.library.saved_work import Keeping
 from atoll.services.library.workspaces import Workspaces
 from atoll.services.people.logins import Logins
-from atoll.services.sandboxes.admission import Settings as SandboxSettings
+from atoll.services.sandboxes.admission import AdmissionSettings
 from atoll.surfaces.http.sandboxes import repositories
 from atoll.surfaces.http.server.app import create_app
 from atoll.surfaces.http.server.guard import PAGE_KEY
 from atoll.wiring.control import openapi
-from atoll.wiring.control.graph import SandboxPorts, build_sandboxes
-from atoll.wiring.control.use_cases import Core, services_over
+from atoll.wiring.control.graph import (
+    LibraryPorts,
+    SandboxPorts,
+    ServiceSettings,
+    build_application,
+)
 from tests.peers.contract import (
     AGENT,
     CARD,
@@ -396,35 +395,27 @@ async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
             EmptyWorkspaces(),
         )
         ground = Ground(store, bus, clock, identifiers)
-        sandboxes, tasks = build_sandboxes(
-            ground, ports, profiles, settings=SandboxSettings(max_sandboxes=max_sandboxes)
-        )
-        events = Events(store, bus, clock=clock, identifiers=identifiers)
-        token = load_or_make_token(folder / "token")
-
-        async def record(caller: Principal, how: str) -> None:
-            await events.record(caller, Note("auth", "auth.login", {"how": how}))
-
-        logins = Logins(BookFile(folder / "logins.json"), clock, token=token, record=record)
         shelf = Shelf(ShelfSettings(folder / "repos", folder / "imports"), DirectImporter())
         shelf.sweep()
-        workspaces = Workspaces(shelf, clock)
-        repos = Repositories(shelf, workspaces, sandboxes=sandboxes, events=events)
-        kept = KeptWorktrees(
-            sandboxes,
-            workspaces,
-            Keeping(KeptFolder(folder / "kept"), clock, identifiers, timedelta(days=30)),
+        token = load_or_make_token(folder / "token")
+        library = LibraryPorts(
+            shelf, KeptFolder(folder / "kept"), BookFile(folder / "logins.json"), token
         )
-        core = Core(
-            ground, sandboxes, tasks, profiles, events, logins, vault, ports.extensions, kept
+        built = build_application(
+            ground,
+            ports,
+            library,
+            profiles=profiles,
+            workspaces=Workspaces(shelf, clock),
+            settings=ServiceSettings(AdmissionSettings(max_sandboxes=max_sandboxes)),
         )
-        services = services_over(core, repos, readiness=_ready)
+        services = replace(built, readiness=_ready)
         app = create_app(services, more=(repositories.router,))
         group = await stack.enter_async_context(asyncio.TaskGroup())
-        background = group.create_task(tasks.run())
+        background = group.create_task(services.background.run())
         stack.callback(background.cancel)
         url = await stack.enter_async_context(served(app))
-        yield World(url, token, runtime, logins, clock, services, ground)
+        yield World(url, token, runtime, services.logins, clock, services, ground)
 
 
 async def _ready() -> str | None:

@@ -63,13 +63,13 @@ class JournalPoll:
             for sandbox_id in self._wanted():
                 sandbox = self._directory.known_by(sandbox_id)
                 if sandbox is None or sandbox.state not in RUNNING | {State.PROVISIONING}:
-                    self._policies.requesters.discard(sandbox_id)
+                    self._policies.drop_requester(sandbox_id)
                 elif sandbox.state in RUNNING and sandbox_id not in self._polled:
                     self._polled.add(sandbox_id)
                     tasks.create_task(self._poll(sandbox_id))
             await self._pause(POLL_SECONDS)
 
-    def _wanted(self) -> set[SandboxId]:
+    def _wanted(self) -> frozenset[SandboxId]:
         return self._policies.requesters.union(self._journals.active_within(LATELY))
 
     async def _poll(self, sandbox_id: SandboxId) -> None:

@@ -8,6 +8,7 @@ between storing and acknowledging repeats nothing.
 import contextlib
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import msgspec
@@ -44,6 +45,14 @@ _BY_PERSON = ("terminal.input", "terminal.control")
 _log = structlog.get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class JournalSettings:
+    """Settings of journals. Each runtime receives `away_seconds`: how long it waits for drivers
+    while its journal has no reader."""
+
+    away_seconds: int = 120
+
+
 class Journals:
     """Reads journals into the log. Terminals and execs begun by a known person carry that
     person as actor for as long as this process remembers."""
@@ -54,13 +63,12 @@ class Journals:
         transitions: Transitions,
         handlers: Mapping[str, EntryHandler] | None = None,
         *,
-        away_seconds: int = 120,
+        settings: JournalSettings,
     ) -> None:
-        """`handlers` handle the kinds that are more than an event. `away_seconds` is what each
-        runtime is told: how long it waits for drivers while its journal has no reader."""
+        """`handlers` handle the kinds that are more than an event."""
         self._ground = ground
         self._transitions = transitions
-        self._away_seconds = away_seconds
+        self._away_seconds = settings.away_seconds
         self._handlers = handlers or {}
         self._actors: OrderedDict[tuple[str, str], Principal] = OrderedDict()
         self._active_since: dict[SandboxId, datetime] = {}

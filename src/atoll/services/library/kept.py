@@ -13,9 +13,10 @@ import structlog
 from atoll.domain.errors import AtollError, Conflict, Forbidden, NotFound
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.sandbox import Sandbox, State
-from atoll.ports import RuntimeStream
-from atoll.ports.kept import TREE, KeptDraft, KeptWorktree, bundle_name
-from atoll.services.library.saved_work import EVERY_FILE, Keeping
+from atoll.ports import Clock, RuntimeStream
+from atoll.ports.kept import TREE, KeptDraft, KeptShelf, KeptWorktree, bundle_name
+from atoll.services.identifiers import Identifiers
+from atoll.services.library.saved_work import EVERY_FILE, KeptSettings
 from atoll.services.library.workspaces import ALL_BRANCHES, Workspaces
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.terminals.files import WITH_SECRETS, Files
@@ -31,16 +32,28 @@ _log = structlog.get_logger(__name__)
 class KeptWorktrees:
     """Use cases. Everything raises `NotFound` for what is not the caller's."""
 
-    def __init__(self, sandboxes: Sandboxes, workspaces: Workspaces, keeping: Keeping) -> None:
+    def __init__(
+        self,
+        sandboxes: Sandboxes,
+        workspaces: Workspaces,
+        files: Files,
+        shelf: KeptShelf,
+        *,
+        clock: Clock,
+        identifiers: Identifiers,
+        settings: KeptSettings,
+    ) -> None:
         self._sandboxes = sandboxes
         self._workspaces = workspaces
-        self._files = Files(sandboxes)
-        self._shelf = keeping.shelf
-        self._keeping = keeping
+        self._files = files
+        self._shelf = shelf
+        self._clock = clock
+        self._identifiers = identifiers
+        self._retention = settings.retention
 
     async def run(self) -> None:
         """Delete worktrees whose time is over, for ever."""
-        clock = self._keeping.clock
+        clock = self._clock
         while True:
             for kept in await self._shelf.list():
                 if kept.kept_until <= clock.now():
@@ -107,7 +120,7 @@ class KeptWorktrees:
         self, caller: Principal, sandbox: Sandbox, *, with_secrets: bool
     ) -> KeptWorktree:
         query = (*EVERY_FILE, *((WITH_SECRETS,) if with_secrets else ()))
-        kept_id = self._keeping.identifiers.kept()
+        kept_id = self._identifiers.kept()
         async with self._shelf.draft(kept_id) as draft:
             # Before the first byte: a sparse file inside may claim more than the disk has.
             total = await self._files.total(caller, sandbox.id, EVERY_FILE)
@@ -115,7 +128,7 @@ class KeptWorktrees:
             async with self._files.archive(caller, sandbox.id, query) as tree:
                 await draft.write(TREE, tree.body)
             bundles = await self._bundles(caller, sandbox, draft)
-            now = self._keeping.clock.now()
+            now = self._clock.now()
             return await draft.commit(
                 KeptWorktree(
                     kept_id,
@@ -124,7 +137,7 @@ class KeptWorktrees:
                     sandbox.id,
                     sandbox.name,
                     now,
-                    now + self._keeping.retention,
+                    now + self._retention,
                     bundles,
                 )
             )

@@ -22,29 +22,37 @@ EVERY_FILE = (("path", ""),)
 
 
 @dataclass(frozen=True, slots=True)
-class Keeping:
-    """What keeping needs: `retention` is how long a worktree is kept."""
+class KeptSettings:
+    """Settings of kept worktrees: `retention` is how long one is kept."""
 
-    shelf: KeptShelf
-    clock: Clock
-    identifiers: Identifiers
-    retention: timedelta
+    retention: timedelta = timedelta(days=30)
 
 
 class SavedWork:
     """Satisfies `ports.workspaces.WorkSaver`."""
 
-    def __init__(self, workspaces: Workspaces, keeping: Keeping) -> None:
+    def __init__(
+        self,
+        workspaces: Workspaces,
+        shelf: KeptShelf,
+        *,
+        clock: Clock,
+        identifiers: Identifiers,
+        settings: KeptSettings,
+    ) -> None:
         self._workspaces = workspaces
-        self._keeping = keeping
+        self._shelf = shelf
+        self._clock = clock
+        self._identifiers = identifiers
+        self._retention = settings.retention
 
     async def save_work(
         self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
     ) -> None:
         """Write a bundle of each repository's work and, where git does not have all of it, the
         whole tree. See the port."""
-        kept_id = self._keeping.identifiers.kept()
-        async with self._keeping.shelf.draft(kept_id) as draft:
+        kept_id = self._identifiers.kept()
+        async with self._shelf.draft(kept_id) as draft:
             bundles, covered = await self._bundles(sandbox, client, draft)
             tree = await _has_files(client, covered)
             if tree:
@@ -84,7 +92,7 @@ class SavedWork:
     def _record(
         self, kept_id: str, sandbox: Sandbox, *, bundles: tuple[int, ...], tree: bool
     ) -> KeptWorktree:
-        now = self._keeping.clock.now()
+        now = self._clock.now()
         return KeptWorktree(
             kept_id,
             sandbox.org_id,
@@ -92,7 +100,7 @@ class SavedWork:
             sandbox.id,
             sandbox.name,
             now,
-            now + self._keeping.retention,
+            now + self._retention,
             bundles,
             # A recreate counts up before the old workspace goes.
             generation=sandbox.generation - 1 if sandbox.renewing else sandbox.generation,

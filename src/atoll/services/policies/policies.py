@@ -43,9 +43,9 @@ _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class DoorRules:
-    """What is the same for every sandbox: the broker's limits, and whether plain http to
-    loopback may carry a secret (development)."""
+class PolicySettings:
+    """Settings of all policies: the broker's limits, and whether plain http to loopback may carry
+    a secret (development)."""
 
     limits: DoorLimits = field(default_factory=DoorLimits)
     dev: bool = False
@@ -73,20 +73,37 @@ class _Opened:
 
 
 class Policies:
-    """Composes and sets policies. `changes` counts what was changed since this process began;
-    `requesters` are the sandboxes whose policy lets them request approvals."""
+    """Policies of all sandboxes, composed from the store and set in their runtimes."""
 
     def __init__(
-        self, ground: Ground, transitions: Transitions, *, vault: Vault, rules: DoorRules
+        self, ground: Ground, transitions: Transitions, *, vault: Vault, settings: PolicySettings
     ) -> None:
         self._ground = ground
         self._transitions = transitions
         self._vault = vault
-        self._rules = rules
+        self._settings = settings
         self._revision = 0
         self._told: set[SandboxId] = set()
-        self.requesters: set[SandboxId] = set()
-        self.changes = 0
+        self._requesters: set[SandboxId] = set()
+        self._changes = 0
+
+    @property
+    def changes(self) -> int:
+        """Return how many changes this process noted."""
+        return self._changes
+
+    @property
+    def requesters(self) -> frozenset[SandboxId]:
+        """Return the sandboxes whose policy lets them request approvals."""
+        return frozenset(self._requesters)
+
+    def note_change(self) -> None:
+        """Count a change, which makes a policy composed before it outdated."""
+        self._changes += 1
+
+    def drop_requester(self, sandbox_id: SandboxId) -> None:
+        """Forget that a sandbox can request approvals: it no longer runs."""
+        self._requesters.discard(sandbox_id)
 
     async def compose(self, sandbox: Sandbox) -> Composed:
         """The policy of this sandbox as of now. Raises `Invalid` when a secret it refers to is
@@ -107,7 +124,7 @@ class Policies:
         opened = self._open(sandbox, kept)
         chosen = {secret.id for secret in applied((one.secret for one in opened), whose(sandbox))}
         mine = [one for one in opened if one.secret.id in chosen]
-        rules = self._rules
+        settings = self._settings
         policy = Policy(
             revision=revision,
             providers=tuple(_provider(one) for one in mine if _is(one, Purpose.PROVIDER)),
@@ -115,12 +132,12 @@ class Policies:
             approvals=self._approved(sandbox, mine, approvals),
             network=network_of(sandbox),
             redacted=tuple(Redacted(name=one.secret.name, value=one.value) for one in opened),
-            limits=rules.limits,
+            limits=settings.limits,
             commands=commands_of(sandbox),
             remotes=tuple(_remote(one) for one in mine if _is(one, Purpose.GIT)),
             env=_environment(sandbox, mine),
             record=sandbox.profile.recording is Recording.ALWAYS,
-            dev=rules.dev,
+            dev=settings.dev,
         )
         exposed = tuple(sorted({one.secret.name for one in mine if one.secret.exposed}))
         return Composed(policy, exposed)
@@ -137,9 +154,9 @@ class Policies:
         await self._mark_exposed(sandbox, composed)
         self._told.add(sandbox.id)
         if composed.policy.customs or composed.policy.commands.operator:
-            self.requesters.add(sandbox.id)
+            self._requesters.add(sandbox.id)
         else:
-            self.requesters.discard(sandbox.id)
+            self._requesters.discard(sandbox.id)
         try:
             await _send(client, composed)
         except Conflict:

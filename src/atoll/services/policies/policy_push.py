@@ -56,7 +56,7 @@ class PolicyPush:
 
     async def push_changes(self, org_id: OrgId, owner: PrincipalId | None) -> None:
         """Push after a change of this owner (None: of the whole organization)."""
-        self._policies.changes += 1
+        self._policies.note_change()
         concerned = [
             sandbox
             for sandbox in self._directory.known()

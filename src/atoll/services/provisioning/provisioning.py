@@ -66,6 +66,14 @@ class Provisioned:
     instructions: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class ProvisioningSettings:
+    """Settings of provisioning. With `require_isolation` no sandbox runs behind a wall that is
+    below that level or weak."""
+
+    require_isolation: IsolationLevel | None = None
+
+
 class Provisioning:
     """Raises whatever the ports raise: `Invalid`, `Unavailable`, `Failed`."""
 
@@ -78,11 +86,11 @@ class Provisioning:
         saver: WorkSaver,
         layers: Layers,
         policies: Policies,
-        require_isolation: IsolationLevel | None = None,
+        settings: ProvisioningSettings,
     ) -> None:
         self._extensions = extensions
         self._policies = policies
-        self._required = require_isolation
+        self._required = settings.require_isolation
         self._runtimes = runtimes
         self._workspaces = workspaces
         self._saver = saver

@@ -13,7 +13,6 @@ from typing import Protocol
 import msgspec
 
 from atoll.domain.errors import Conflict, Forbidden, Invalid, LimitReached
-from atoll.domain.event_retention import EVERY_EVENT, EventRetention
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Profile, Scope
 from atoll.domain.sandbox.instruction import Append
@@ -50,19 +49,16 @@ Admitted = tuple[Sandbox, tuple[Work, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """`max_sandboxes` counts per owner whatever is neither destroying nor destroyed;
-    `allow_loopback_repositories` is for development; `mount_roots` are folders of the host below
-    which anybody may mount; `away_seconds` is how long terminals wait for their drivers while no
-    control plane is there. With `require_isolation` no sandbox runs behind a wall that is below
-    that level or weak. `events` says how long events are kept."""
+class AdmissionSettings:
+    """Settings of admission. `max_sandboxes` counts per owner whatever is neither destroying nor
+    destroyed; `allow_loopback_repositories` is for development; `mount_roots` are folders of the
+    host below which anybody may mount. With `require_isolation` no sandbox is admitted whose
+    backend gives less."""
 
     max_sandboxes: int = 50
     allow_loopback_repositories: bool = False
     mount_roots: tuple[str, ...] = ()
-    away_seconds: int = 120
     require_isolation: IsolationLevel | None = None
-    events: EventRetention = EVERY_EVENT
 
 
 class ProfileSource(Protocol):
@@ -85,7 +81,7 @@ class Admission:
         extensions: Mapping[str, Extension],
         agents: AgentLayers,
         workspaces: WorkspacePreparer,
-        settings: Settings,
+        settings: AdmissionSettings,
     ) -> None:
         self._ground = ground
         self._transitions = transitions

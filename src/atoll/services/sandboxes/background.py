@@ -10,16 +10,16 @@ from atoll.services.journals.journal_poll import JournalPoll
 from atoll.services.journals.pruning import EventPruning
 from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.sandboxes.backend_watch import BackendWatch
-from atoll.services.sandboxes.maintenance import Maintenance
 from atoll.services.sandboxes.metadata import Metadata
 from atoll.services.sandboxes.reconciler import Reconciler
+from atoll.services.task_runner import TaskRunner
 
 
 @dataclass(frozen=True, slots=True)
 class Background:
     """The tasks of one control plane."""
 
-    maintenance: Maintenance
+    runner: TaskRunner
     metadata: Metadata
     reconciler: Reconciler
     backend_watch: BackendWatch
@@ -30,9 +30,9 @@ class Background:
     async def run(self) -> None:
         """Run all tasks until cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            self.maintenance.run(tasks)
+            tasks.create_task(self.runner.run())
             tasks.create_task(self.metadata.run())
-            tasks.create_task(self.reconciler.run(tasks))
+            tasks.create_task(self.reconciler.run())
             tasks.create_task(self.backend_watch.run(tasks))
             await self.backend_watch.adopted()
             tasks.create_task(self.policy_push.run())

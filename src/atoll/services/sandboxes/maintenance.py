@@ -18,6 +18,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Clock, RuntimeClient
 from atoll.services.provisioning.provisioning import Provisioning
+from atoll.services.task_runner import TaskRunner
 
 IDLE_SECONDS = 10.0
 """Without a reader: one command makes several requests, and a start costs more than waiting."""
@@ -43,17 +44,13 @@ class _Start:
 
 
 class Maintenance:
-    """Bounded by the number of sandboxes. `run` gives it the tasks to work in."""
+    """Maintenance starts by sandbox. Bounded by the number of sandboxes."""
 
-    def __init__(self, provisioning: Provisioning, clock: Clock) -> None:
+    def __init__(self, provisioning: Provisioning, clock: Clock, runner: TaskRunner) -> None:
         self._provisioning = provisioning
         self._clock = clock
         self._starts: dict[SandboxId, _Start] = {}
-        self._tasks: asyncio.TaskGroup | None = None
-
-    def run(self, tasks: asyncio.TaskGroup) -> None:
-        """From now on starts live in `tasks`."""
-        self._tasks = tasks
+        self._runner = runner
 
     def holds(self, sandbox_id: SandboxId) -> bool:
         """Return whether this sandbox is up for maintenance."""
@@ -90,10 +87,10 @@ class Maintenance:
             await there.ended.wait()
         if there is not None:
             return there
-        if self._tasks is None:
+        if not self._runner.running:
             raise Unavailable("Atoll is not up yet: try again in a moment.")
         start = self._starts[sandbox.id] = _Start(asyncio.get_running_loop().create_future())
-        self._tasks.create_task(self._live(sandbox, start))
+        self._runner.start(lambda: self._live(sandbox, start))
         return start
 
     async def _live(self, sandbox: Sandbox, start: _Start) -> None:

@@ -39,6 +39,7 @@ from atoll.services.provisioning.provisioning import Provisioning
 from atoll.services.sandboxes.deadlines import Deadlines
 from atoll.services.sandboxes.maintenance import Maintenance
 from atoll.services.sandboxes.work_queues import WorkQueues
+from atoll.services.task_runner import TaskRunner
 from atoll.wire.contract.terminals import FarewellBody, say_farewell
 
 RETRY_SECONDS = 5.0
@@ -64,6 +65,7 @@ class Reconciler:
         runtimes: SandboxRuntimes,
         journals: Journals,
         maintenance: Maintenance,
+        runner: TaskRunner,
     ) -> None:
         self._ground = ground
         self._transitions = transitions
@@ -71,17 +73,15 @@ class Reconciler:
         self._runtimes = runtimes
         self._journals = journals
         self._maintenance = maintenance
-        self._work_queues = WorkQueues(self._perform, self._ran_empty)
+        self._work_queues = WorkQueues(runner, self._perform, self._ran_empty)
         self._deadlines = Deadlines(ground.clock)
-        self._tasks: asyncio.TaskGroup | None = None
+        self._runner = runner
         self._followed: set[SandboxId] = set()
         self._touching: set[SandboxId] = set()
         self._live_lines: dict[SandboxId, list[LogLine]] = {}
 
-    async def run(self, tasks: asyncio.TaskGroup) -> None:
-        """Begin working in `tasks`, and watch the deadlines for ever."""
-        self._tasks = tasks
-        self._work_queues.open(tasks)
+    async def run(self) -> None:
+        """Watch the deadlines until cancelled. The work itself runs in the task runner."""
         await self._deadlines.run(lambda sandbox_id: self._begin(self._look_at, sandbox_id))
 
     async def apply(
@@ -91,6 +91,11 @@ class Reconciler:
         sandbox, work = await self._transitions.apply(sandbox_id, stimulus, actor=actor)
         self.follow(sandbox, work)
         return sandbox
+
+    def begin(self, sandbox: Sandbox, work: Sequence[Work]) -> None:
+        """Announce a sandbox that was just stored, and see to `work`."""
+        self._transitions.publish(sandbox)
+        self.follow(sandbox, work)
 
     def follow(self, sandbox: Sandbox, work: Sequence[Work]) -> None:
         """See to `work`, and to the next deadline."""
@@ -126,8 +131,7 @@ class Reconciler:
             self._begin(self._touch, sandbox.id)
 
     def _begin(self, act: _Act, sandbox_id: SandboxId) -> None:
-        if self._tasks is not None:
-            self._tasks.create_task(self._guarded(act, sandbox_id))
+        self._runner.start(lambda: self._guarded(act, sandbox_id))
 
     async def _guarded(self, act: _Act, sandbox_id: SandboxId) -> None:
         try:

@@ -37,7 +37,6 @@ from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
 from atoll.services.lifecycle.directory import Directory
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
-from atoll.services.lifecycle.transitions import Transitions
 from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.sandboxes.admission import Admission
 from atoll.services.sandboxes.backend_watch import BackendWatch
@@ -57,18 +56,6 @@ class Page:
     next: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxAccess:
-    """The services by which sandboxes change and are reached."""
-
-    transitions: Transitions
-    reconciler: Reconciler
-    runtimes: SandboxRuntimes
-    maintenance: Maintenance
-    backend_watch: BackendWatch
-    journals: Journals
-
-
 class Sandboxes:
     """Use cases on sandboxes. A `ref` is an id or a name; whatever the caller may not see is
     `NotFound`. Acts not allowed in the present state raise `Conflict`."""
@@ -79,18 +66,21 @@ class Sandboxes:
         directory: Directory,
         *,
         admission: Admission,
-        access: SandboxAccess,
+        reconciler: Reconciler,
+        runtimes: SandboxRuntimes,
+        maintenance: Maintenance,
+        backend_watch: BackendWatch,
+        journals: Journals,
         policy_push: PolicyPush,
     ) -> None:
         self._store, self._bus = ground.store, ground.bus
         self._directory = directory
         self._admission = admission
-        self._transitions = access.transitions
-        self._reconciler = access.reconciler
-        self._runtimes = access.runtimes
-        self._maintenance = access.maintenance
-        self._backend_watch = access.backend_watch
-        self._journals = access.journals
+        self._reconciler = reconciler
+        self._runtimes = runtimes
+        self._maintenance = maintenance
+        self._backend_watch = backend_watch
+        self._journals = journals
         self._policy_push = policy_push
 
     async def create(
@@ -100,8 +90,7 @@ class Sandboxes:
         taken, key used for another request), `LimitReached`."""
         sandbox, work = await self._admission.admit(caller, wish, key=idempotency_key)
         if work:
-            self._transitions.publish(sandbox)
-            self._reconciler.follow(sandbox, work)
+            self._reconciler.begin(sandbox, work)
         return sandbox
 
     async def get(self, caller: Principal, ref: str) -> Sandbox:

@@ -13,6 +13,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.instruction import Provision
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.services.lifecycle.transitions import Work
+from atoll.services.task_runner import TaskRunner
 
 Perform = Callable[[Sandbox, Work], Awaitable[None]]
 
@@ -29,17 +30,13 @@ class WorkQueues:
     """Bounded by the number of sandboxes: each has few instructions at a time. `perform` must
     not raise; `done` is called when a queue has run empty."""
 
-    def __init__(self, perform: Perform, done: Callable[[SandboxId], None]) -> None:
+    def __init__(
+        self, runner: TaskRunner, perform: Perform, done: Callable[[SandboxId], None]
+    ) -> None:
         self._perform = perform
         self._done = done
         self._queues: dict[SandboxId, _WorkQueue] = {}
-        self._tasks: asyncio.TaskGroup | None = None
-
-    def open(self, tasks: asyncio.TaskGroup) -> None:
-        """Start working in `tasks`, also on what was submitted before."""
-        self._tasks = tasks
-        for sandbox_id, queue in self._queues.items():
-            self._begin(sandbox_id, queue)
+        self._runner = runner
 
     def submit(self, sandbox: Sandbox, work: Sequence[Work]) -> None:
         """Queue `work`; a provision under way for this sandbox is cancelled."""
@@ -57,20 +54,20 @@ class WorkQueues:
         return sandbox_id in self._queues
 
     def _begin(self, sandbox_id: SandboxId, queue: _WorkQueue) -> None:
-        if self._tasks is not None and not queue.draining:
+        if not queue.draining:
             queue.draining = True
-            self._tasks.create_task(self._drain(sandbox_id, queue, self._tasks))
+            self._runner.start(lambda: self._drain(sandbox_id, queue))
 
-    async def _drain(
-        self, sandbox_id: SandboxId, queue: _WorkQueue, tasks: asyncio.TaskGroup
-    ) -> None:
-        while queue.pending:
-            sandbox, queue.work = queue.pending.popleft()
-            queue.current = tasks.create_task(self._run(sandbox, queue.work))
-            await asyncio.wait({queue.current})
-            queue.current = queue.work = None
-        del self._queues[sandbox_id]
-        self._done(sandbox_id)
+    async def _drain(self, sandbox_id: SandboxId, queue: _WorkQueue) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            while queue.pending:
+                sandbox, queue.work = queue.pending.popleft()
+                queue.current = tasks.create_task(self._run(sandbox, queue.work))
+                await asyncio.wait({queue.current})
+                queue.current = queue.work = None
+            # Without an await since the last look, so that nothing is submitted in between.
+            del self._queues[sandbox_id]
+            self._done(sandbox_id)
 
     async def _run(self, sandbox: Sandbox, work: Work) -> None:
         await self._perform(sandbox, work)

@@ -1,13 +1,11 @@
-"""Composition of the control plane: from settings to services.
-
-Nothing here decides anything; it opens what is needed and closes it in reverse.
+"""Adapters of a control plane: opened by its settings, handed to `wiring.control.graph`, closed
+in reverse. Nothing here decides anything.
 """
 
 import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
@@ -26,43 +24,35 @@ from atoll.adapters.repos.shelf import Shelf
 from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
 from atoll.adapters.safety.layers import SafetyFolders
 from atoll.adapters.storage.store import Settings as StoreSettings
-from atoll.adapters.storage.store import SqlStore, open_store, sqlite_url
+from atoll.adapters.storage.store import open_store, sqlite_url
 from atoll.adapters.vaults.envelope import EnvelopeVault
 from atoll.adapters.workspaces.metadata_files import HomeMetadata
 from atoll.adapters.zygote.importer import ZygoteImporter
 from atoll.domain.agent.agent import named
 from atoll.domain.agent.registry import allowed
-from atoll.domain.people.principal import Principal
-from atoll.ports import Clock
 from atoll.ports.extension import ExtensionSetup
-from atoll.services.application import Application, Readiness
+from atoll.services.application import Application
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
-from atoll.services.journals.events import Events, Note
-from atoll.services.library.kept import KeptWorktrees
+from atoll.services.journals.journals import JournalSettings
 from atoll.services.library.profiles import Profiles
-from atoll.services.library.repositories import Repositories
-from atoll.services.library.saved_work import Keeping, SavedWork
+from atoll.services.library.saved_work import KeptSettings, SavedWork
 from atoll.services.library.workspaces import Workspaces
-from atoll.services.people.logins import Logins
-from atoll.services.policies.policies import DoorRules
-from atoll.services.sandboxes.admission import Settings as SandboxSettings
-from atoll.services.sandboxes.background import Background
+from atoll.services.policies.policies import PolicySettings
+from atoll.services.provisioning.provisioning import ProvisioningSettings
+from atoll.services.sandboxes.admission import AdmissionSettings
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.control.extensions import load_extensions
-from atoll.wiring.control.graph import SandboxPorts, build_sandboxes
+from atoll.wiring.control.graph import (
+    LibraryPorts,
+    SandboxPorts,
+    ServiceSettings,
+    build_application,
+    build_saver,
+)
 from atoll.wiring.control.settings import ControlSettings, event_retention
-from atoll.wiring.control.use_cases import Core, services_over
 from atoll.wiring.control.vaulting import door_limits, held, open_vault
 from atoll.zygote.records.home import Home
-
-
-@dataclass(frozen=True, slots=True)
-class _Trees:
-    """Adapters that fill working trees, and those that save their work."""
-
-    workspaces: Workspaces
-    saver: SavedWork
 
 
 @asynccontextmanager
@@ -73,50 +63,44 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Application]:
         url = settings.database_url or sqlite_url(settings.home / "atoll.db")
         store = await stack.enter_async_context(open_store(StoreSettings(url)))
         ground = Ground(store, InProcessBus(), SystemClock(), Identifiers())
-        shelf = await _shelf(settings, stack)
-        workspaces = Workspaces(shelf, ground.clock)
+        sections = service_settings(settings)
+        library = await _library(settings, stack)
+        workspaces = Workspaces(library.shelf, ground.clock)
         vault = await asyncio.to_thread(open_vault, settings, os.environ)
-        keeping = await _keeping(settings, ground)
-        ports = _ports(
-            settings,
+        saver = build_saver(ground, workspaces, library.kept, settings=sections.kept)
+        application = build_application(
             ground,
-            _Trees(workspaces, SavedWork(workspaces, keeping)),
-            vault=vault,
-            stack=stack,
+            _ports(settings, workspaces, saver, vault=vault, stack=stack),
+            library,
+            profiles=_profiles(ground, settings.home / "profiles"),
+            workspaces=workspaces,
+            settings=sections,
         )
-        profiles = _profiles(ground, settings.home / "profiles")
-        sandboxes, background = build_sandboxes(ground, ports, profiles, settings=_rules(settings))
-        events = Events(store, ground.bus, clock=ground.clock, identifiers=ground.ids)
-        logins = await _logins(settings.home, ground.clock, events)
-        repositories = Repositories(
-            shelf,
-            workspaces,
-            sandboxes=sandboxes,
-            events=events,
-            allow_loopback=settings.allow_loopback_remotes,
-        )
-        kept = KeptWorktrees(sandboxes, workspaces, keeping)
-        core = Core(
-            ground, sandboxes, background, profiles, events, logins, vault, ports.extensions, kept
-        )
-        yield services_over(core, repositories, readiness=_readiness(store, background))
+        await application.logins.load()
+        yield application
 
 
-def _rules(settings: ControlSettings) -> SandboxSettings:
-    return SandboxSettings(
-        max_sandboxes=settings.max_sandboxes,
-        allow_loopback_repositories=settings.allow_loopback_remotes,
-        mount_roots=settings.mount_roots,
-        away_seconds=settings.away_seconds,
-        require_isolation=settings.require_isolation,
+def service_settings(settings: ControlSettings) -> ServiceSettings:
+    """Return the section of each feature."""
+    return ServiceSettings(
+        admission=AdmissionSettings(
+            max_sandboxes=settings.max_sandboxes,
+            allow_loopback_repositories=settings.allow_loopback_remotes,
+            mount_roots=settings.mount_roots,
+            require_isolation=settings.require_isolation,
+        ),
+        journals=JournalSettings(settings.away_seconds),
+        provisioning=ProvisioningSettings(settings.require_isolation),
+        policies=PolicySettings(door_limits(settings), dev=settings.allow_loopback_remotes),
+        kept=KeptSettings(timedelta(days=settings.kept_days)),
         events=event_retention(settings),
     )
 
 
 def _ports(
     settings: ControlSettings,
-    ground: Ground,
-    trees: _Trees,
+    workspaces: Workspaces,
+    saver: SavedWork,
     *,
     vault: EnvelopeVault,
     stack: AsyncExitStack,
@@ -126,40 +110,23 @@ def _ports(
     return SandboxPorts(
         extensions=load_extensions(_extension_setup(settings), settings.extensions, stack),
         clients=clients,
-        workspaces=trees.workspaces,
-        saver=trees.saver,
+        workspaces=workspaces,
+        saver=saver,
         agents=InstalledLayers(settings.home / "agents", settings.agent_catalogue),
         configs=ConfigFolder(settings.home / "agent-config"),
         safety=SafetyFolders(settings.home / "safety"),
         metadata=HomeMetadata(settings.home / "sandboxes"),
         vault=vault,
-        rules=DoorRules(limits=door_limits(settings), dev=settings.allow_loopback_remotes),
     )
 
 
-def _readiness(store: SqlStore, background: Background) -> Readiness:
-    async def reason() -> str | None:
-        async with store.read() as rows:
-            await rows.events.last_position()
-        try:
-            async with asyncio.timeout(0):
-                await background.adopted()
-        except TimeoutError:
-            return "sandboxes of an earlier run are being taken up again"
-        return None
-
-    return reason
-
-
-async def _logins(home: Path, clock: Clock, events: Events) -> Logins:
-    async def record(caller: Principal, how: str) -> None:
-        await events.record(caller, Note("auth", "auth.login", {"how": how}))
-
-    token = await asyncio.to_thread(load_or_make_token, home / "token")
+async def _library(settings: ControlSettings, stack: AsyncExitStack) -> LibraryPorts:
+    shelf = await _shelf(settings, stack)
+    kept = KeptFolder(settings.home / "kept")
+    await asyncio.to_thread(kept.sweep)
+    token = await asyncio.to_thread(load_or_make_token, settings.home / "token")
     held(token)
-    logins = Logins(BookFile(home / "logins.json"), clock, token=token, record=record)
-    await logins.load()
-    return logins
+    return LibraryPorts(shelf, kept, BookFile(settings.home / "logins.json"), token)
 
 
 def _profiles(ground: Ground, folder: Path) -> Profiles:
@@ -187,12 +154,6 @@ async def _shelf(settings: ControlSettings, stack: AsyncExitStack) -> Shelf:
     )
     await asyncio.to_thread(shelf.sweep)
     return shelf
-
-
-async def _keeping(settings: ControlSettings, ground: Ground) -> Keeping:
-    folder = KeptFolder(settings.home / "kept")
-    await asyncio.to_thread(folder.sweep)
-    return Keeping(folder, ground.clock, ground.ids, retention=timedelta(days=settings.kept_days))
 
 
 def _extension_setup(settings: ControlSettings) -> ExtensionSetup:
