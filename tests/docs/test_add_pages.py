@@ -144,7 +144,9 @@ def test_command_is_a_file_and_a_line(scratch: Scratch) -> None:
 def test_event_is_a_line(scratch: Scratch) -> None:
     (block,) = blocks("add-an-event.md")
     note, line = block.splitlines()
-    scratch.insert("domain/event.py", "KINDS: Mapping[str, Kind] = dict(\n    (", f"        {line}")
+    scratch.insert(
+        "domain/event.py", "KINDS: Mapping[str, EventKind] = dict(\n    (", f"        {line}"
+    )
     assert scratch.touched() == {"domain/event.py"} == {note.split(":")[0].removeprefix("# ")}
     said = scratch.run(
         "-c", "from atoll.domain.event import KINDS; print(sorted(KINDS['lamp.switched'].fields))"

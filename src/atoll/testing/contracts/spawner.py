@@ -233,7 +233,7 @@ class SpawnerContract:
             screen.type(b"\x03")
             assert (await process.wait()).signal == signal.SIGINT
 
-    async def test_pty_signal_reaches_the_foreground_and_spares_the_shell(
+    async def test_pty_signal_reaches_the_foreground_and_leaves_the_shell(
         self, spawner: Spawner
     ) -> None:
         async with terminal(spawner, "sh", "-i") as (process, screen):
