@@ -30,7 +30,7 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How it ended. `said` is the printable end of its standard error."""
+    """Result of a script. `said` is the printable end of its standard error."""
 
     code: int
     out: bytes

@@ -22,7 +22,7 @@ from atoll.wire.contract import agents
 from atoll.wire.contract.call import Query
 
 FOLLOW_WORDS = ("since", "heartbeat")
-"""What a client may say when it follows cards."""
+"""Query parameters that a client may send when it follows cards."""
 
 _CARD = re.compile(r"[A-Za-z0-9._:-]{1,200}\Z")
 
@@ -97,7 +97,7 @@ class Agents:
         *,
         query: Query = (),
     ) -> AsyncIterator[Channel]:
-        """The cards' WebSocket, to be passed through. `query` is the client's own, of
+        """Yield the cards' WebSocket, to be passed through. `query` is the client's own, of
         `FOLLOW_WORDS` only."""
         _, client = await self._terminals.seated(caller, ref, agent_id)
         async with client.attach(f"/sessions/{_id(agent_id)}/cards", query) as channel:

@@ -79,7 +79,7 @@ class ApprovalRequests:
 
     @property
     def handlers(self) -> Mapping[str, EntryHandler]:
-        """The handlers by kind of entry."""
+        """Return the handlers by kind of entry."""
         return {"approval.asked": self.asked, "approval.used": self.used}
 
     async def asked(

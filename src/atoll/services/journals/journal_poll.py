@@ -26,7 +26,7 @@ PAUSE_SECONDS = 0.25
 """Between two requests to one runtime: a flood of approval requests costs no more than this."""
 
 WAIT_SECONDS = 45
-"""How long a runtime holds a request without an urgent entry; below the client's limit of a
+"""Time for which a runtime holds a request without an urgent entry; below the client's limit of a
 minute."""
 
 LATELY = timedelta(minutes=10)
@@ -39,7 +39,7 @@ _log = structlog.get_logger(__name__)
 
 
 class JournalPoll:
-    """One task for each polled sandbox."""
+    """Long polls, with one task for each polled sandbox."""
 
     def __init__(
         self,

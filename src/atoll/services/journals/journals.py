@@ -38,7 +38,7 @@ but what it tells of happened inside."""
 REMEMBERED_ACTORS = 10_000
 
 _NOT_LOGGED = frozenset({"runtime.began", "runtime.stopped"})
-"""What a runtime notes for whoever reads its journal: the sandbox's own transition tells it."""
+"""Kinds that are not logged, because the sandbox's own transition reports them."""
 
 _BY_PERSON = ("terminal.input", "terminal.control")
 

@@ -22,7 +22,7 @@ from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.terminals.files import WITH_SECRETS, Files
 
 LOOK_EVERY = timedelta(hours=1)
-"""How often worktrees whose time is over are looked for."""
+"""Interval between two searches for worktrees whose time is over."""
 
 _GONE = frozenset({State.DESTROYING, State.DESTROYED})
 
@@ -81,11 +81,11 @@ class KeptWorktrees:
             raise
 
     async def list(self, caller: Principal) -> tuple[KeptWorktree, ...]:
-        """The caller's, newest first."""
+        """Return the caller's worktrees, newest first."""
         return tuple(one for one in await self._shelf.list() if _owns(caller, one))
 
     async def get(self, caller: Principal, kept_id: str) -> KeptWorktree:
-        """One of the caller's."""
+        """Return a worktree of the caller's. Raises `NotFound`."""
         kept = await self._shelf.find(kept_id)
         if not _owns(caller, kept):
             raise NotFound(f"No worktree {kept_id[:80]!r} is kept here for you.")
@@ -93,7 +93,7 @@ class KeptWorktrees:
 
     @asynccontextmanager
     async def archive(self, caller: Principal, kept_id: str) -> AsyncIterator[RuntimeStream]:
-        """Its files as tar."""
+        """Yield the files of a worktree as tar."""
         kept = await self.get(caller, kept_id)
         if not kept.tree:
             raise NotFound(
@@ -106,7 +106,7 @@ class KeptWorktrees:
     async def bundle(
         self, caller: Principal, kept_id: str, *, repo: int
     ) -> AsyncIterator[RuntimeStream]:
-        """The new commits of its repository number `repo` as a git bundle."""
+        """Yield the new commits of its repository number `repo` as a git bundle."""
         kept = await self.get(caller, kept_id)
         if repo not in kept.bundles:
             raise NotFound(f"{kept.sandbox_name} left no new commits in repository {repo}.")
@@ -145,7 +145,7 @@ class KeptWorktrees:
     async def _bundles(
         self, caller: Principal, sandbox: Sandbox, draft: KeptDraft
     ) -> tuple[int, ...]:
-        """The numbers of the repositories with new commits, after these were written."""
+        """Return the numbers of the repositories with new commits, after these were written."""
         if not sandbox.repos:
             return ()
         written = []

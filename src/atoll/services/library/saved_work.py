@@ -70,8 +70,8 @@ class SavedWork:
     async def _bundles(
         self, sandbox: Sandbox, client: RuntimeClient, draft: KeptDraft
     ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        """The numbers of the repositories with work, which is written; and the paths of those
-        whose files git has all of."""
+        """Return the numbers of the repositories with work, which is written; and the paths of
+        those whose files git has all of."""
         written, covered = [], []
         for number, repo in enumerate(sandbox.repos):
             taking = self._workspaces.taken_out(sandbox, client, number, ref=EVERYTHING)

@@ -25,9 +25,10 @@ UNTRACKED = "??"
 
 @dataclass(frozen=True, slots=True)
 class UnpulledPlace:
-    """One repository, number `repo`, or with `repo` None the files beside all of them. `tip` is
-    the newest of `commits` new commits, `subject` its first line; `more` counts the files that
-    `changed` and `untracked` leave out."""
+    """Unpulled work of repository number `repo`, or with `repo` None the files beside all of them.
+
+    `tip` is the newest of `commits` new commits, `subject` its first line; `more` counts the files
+    that `changed` and `untracked` leave out."""
 
     path: str
     repo: int | None
@@ -41,7 +42,7 @@ class UnpulledPlace:
     more: int = 0
 
     def __bool__(self) -> bool:
-        """Whether anything of it would be lost."""
+        """Return whether any of this work would be lost."""
         return bool(self.commits or self.stashes or self.changed or self.untracked)
 
 
@@ -52,7 +53,7 @@ class Unpulled:
         self._sandboxes = sandboxes
 
     async def of(self, caller: Principal, ref: str) -> tuple[UnpulledPlace, ...]:
-        """The places of a sandbox that hold work nobody has outside."""
+        """Return the places of a sandbox that hold work nobody has outside."""
         sandbox = await self._sandboxes.get(caller, ref)
         if sandbox.profile.workspace.access is Access.READ_ONLY:
             return ()
@@ -121,7 +122,7 @@ def _files(out: bytes) -> UnpulledPlace:
 
 
 def _texts(out: bytes, *, least: int) -> list[str]:
-    """The texts that end with NUL; one that was cut is left out. Raises `Failed`."""
+    """Return the texts that end with NUL; one that was cut is left out. Raises `Failed`."""
     texts = [one.decode("utf-8", "replace") for one in out.split(b"\0")[:-1]]
     if len(texts) < least:
         raise Failed("The sandbox did not say what work is in it: its git or shell is broken.")

@@ -51,7 +51,7 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """Where a working tree begins; `tracked` when its branch is the origin's own."""
+    """Start of a working tree, `tracked` when its branch is the origin's own."""
 
     commit: str
     tracked: bool
@@ -142,10 +142,10 @@ class Workspaces:
     async def taken_out(
         self, sandbox: Sandbox, client: RuntimeClient, number: int, *, ref: str
     ) -> AsyncIterator[tuple[Intake, tuple[Ref, ...]]]:
-        """A verified bundle of `ref` (or `ALL_BRANCHES`, or `EVERYTHING`) of one repository,
-        without what the shared one has. Raises `Conflict` code `nothing_new`, or `not_whole` where
-        git would leave files out; `NotFound` (no such branch, no repository), `LimitReached`,
-        `Invalid` when its objects do not hold."""
+        """Yield a verified bundle of `ref` (or `ALL_BRANCHES`, or `EVERYTHING`) of one
+        repository, without what the shared one has. Raises `Conflict` code `nothing_new`, or
+        `not_whole` where git would leave files out; `NotFound` (no such branch, no repository),
+        `LimitReached`, `Invalid` when its objects do not hold."""
         repo = sandbox.repos[number]
         stored = await self.stored(sandbox, repo)
         async with self._shelf.intake() as intake:
@@ -179,15 +179,15 @@ class Workspaces:
             raise Failed(f"The commits of {repo.path} could not be bundled: {outcome.said}")
 
     async def stored(self, sandbox: Sandbox, repo: SandboxRepo) -> Stored:
-        """The shared repository behind one of a sandbox's. Raises `NotFound`, also when it
-        belongs to another organization."""
+        """Return the shared repository behind one of a sandbox's. Raises `NotFound`, also when
+        it belongs to another organization."""
         stored = await self._shelf.find(_key(repo))
         if stored.org_id not in (None, sandbox.org_id):
             raise NotFound(f"No repository {stored.key!r} is kept here: upload it first.")
         return stored
 
     def _fetched_enough(self, stored: Stored) -> bool:
-        """Whether a start takes it as it is, without a fetch."""
+        """Return whether a start uses a repository as it is, without a fetch."""
         recent = self._clock.now() - stored.fetched_at < FRESH_FOR
         return recent or is_local_key(stored.key)
 
@@ -229,7 +229,7 @@ class _Percentages:
 
 
 def inside_path(number: int) -> str:
-    """Where the shared repository number `number` is mounted in a sandbox."""
+    """Return the path where the shared repository `number` is mounted in a sandbox."""
     return f"/.atoll/repos/{number}.git"
 
 

@@ -29,7 +29,7 @@ class Directory:
         self._names: dict[tuple[OrgId, PrincipalId, str], SandboxId] = {}
 
     def put(self, sandbox: Sandbox) -> None:
-        """Remember it as it now is."""
+        """Remember a sandbox as it now is."""
         name = (sandbox.org_id, sandbox.owner, sandbox.name)
         if sandbox.state in (State.DESTROYING, State.DESTROYED):
             if self._names.get(name) == sandbox.id:
@@ -42,17 +42,17 @@ class Directory:
             self._entries[sandbox.id] = _Entry(sandbox, self._clock.now())
 
     def find(self, org_id: OrgId, owner: PrincipalId, ref: str) -> Sandbox | None:
-        """What is freshly known of `ref`, an id or one of the owner's names."""
+        """Return what is freshly known of `ref`, an id or one of the owner's names."""
         entry = self._entries.get(self._names.get((org_id, owner, ref), SandboxId(ref)))
         if entry is None or self._clock.now() - entry.at > timedelta(seconds=FRESH_SECONDS):
             return None
         return entry.sandbox
 
     def known_by(self, sandbox_id: SandboxId) -> Sandbox | None:
-        """One, however old the knowledge."""
+        """Return a sandbox, however old the knowledge."""
         entry = self._entries.get(sandbox_id)
         return None if entry is None else entry.sandbox
 
     def known(self) -> list[Sandbox]:
-        """All, however old the knowledge."""
+        """Return all sandboxes, however old the knowledge."""
         return [entry.sandbox for entry in self._entries.values()]

@@ -11,7 +11,7 @@ MEGABYTE = 1_000_000
 
 
 def network_of(sandbox: Sandbox) -> Network:
-    """The egress door's policy of this sandbox."""
+    """Return the egress door's policy of this sandbox."""
     network = sandbox.profile.network
     return Network(
         mode=network.mode.value,
@@ -26,7 +26,7 @@ def network_of(sandbox: Sandbox) -> Network:
 
 
 def commands_of(sandbox: Sandbox) -> Commands:
-    """Which commands may be run with privilege, or need a person's word."""
+    """Return the commands that may run with privilege, and those that need an approval."""
     safety = sandbox.profile.safety
     return Commands(sudo=safety.sudo, operator=safety.operator)
 

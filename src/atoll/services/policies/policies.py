@@ -60,7 +60,7 @@ class Composed:
 
     @property
     def plain(self) -> bool:
-        """Whether it says nothing that a new runtime does not live by already."""
+        """Return whether this policy is what a new runtime begins with."""
         return msgspec.structs.replace(self.policy, revision=0) == Policy()
 
 
@@ -106,8 +106,8 @@ class Policies:
         self._requesters.discard(sandbox_id)
 
     async def compose(self, sandbox: Sandbox) -> Composed:
-        """The policy of this sandbox as of now. Raises `Invalid` when a secret it refers to is
-        not there, `Failed` when that one does not open."""
+        """Return the policy of this sandbox as of now. Raises `Invalid` when a secret it refers
+        to is not there, `Failed` when that one does not open."""
         # The number is taken before the store is read: what is newer by number is newer by
         # content, whoever is faster.
         revision = self._next_revision()
@@ -175,11 +175,11 @@ class Policies:
             await _send(client, Composed(Policy(revision=revision, redacted=masked), ()))
 
     def adopt(self, sandbox: Sandbox) -> None:
-        """Nobody here knows what its runtime was told: tell it in any case."""
+        """Have the policy sent in any case: an earlier process may have sent another."""
         self._told.add(sandbox.id)
 
     def forget(self, sandbox: Sandbox) -> None:
-        """Its runtime is gone; the next one begins with nothing."""
+        """Forget what the runtime was sent: it is gone, and the next one begins with nothing."""
         self._told.discard(sandbox.id)
 
     async def _mark_exposed(self, sandbox: Sandbox, composed: Composed) -> None:
@@ -225,7 +225,7 @@ class Policies:
 
 
 def references(sandbox: Sandbox) -> tuple[str, ...]:
-    """The secrets a sandbox cannot do without, by name or id."""
+    """Return the secrets a sandbox cannot do without, by name or id."""
     return (*sandbox.profile.setup.secret_refs, *sandbox.setup_metadata.secret_refs)
 
 
@@ -247,7 +247,7 @@ def check_secrets(sandbox: Sandbox, secrets: Sequence[Secret]) -> None:
 
 
 def whose(sandbox: Sandbox) -> Whose:
-    """Everything a secret's scope can mean to it."""
+    """Return everything a secret's scope can mean to it."""
     return Whose(sandbox.org_id, sandbox.owner, sandbox.id, sandbox.profile.id)
 
 
@@ -291,7 +291,7 @@ def _remote(one: _Opened) -> GitRemote:
 
 
 def _places(secret: Secret) -> tuple[Approved, ...]:
-    """The hosts its owner named when setting it."""
+    """Return the hosts its owner named when setting it."""
     return tuple(
         Approved(
             approval_id=f"{secret.id}.{number}",
@@ -321,7 +321,7 @@ def _reaches(approval: Approval, sandbox: Sandbox) -> bool:
 
 
 def _current(secret: Secret | None, ask: SecretAsk) -> bool:
-    """A yes was given to one version of one secret: any other has none."""
+    """Return whether a grant holds for this secret: it was given to one version."""
     return secret is not None and (secret.name, secret.version) == (ask.secret, ask.version)
 
 

@@ -22,7 +22,7 @@ AT_ONCE = 8
 """Policies sent at the same time."""
 
 PATIENCE_SECONDS = 5.0
-"""How long a change waits for runtimes that do not answer."""
+"""Time for which a change waits for runtimes that do not answer."""
 
 AGAIN_SECONDS = 1.0
 """Before a push is retried."""

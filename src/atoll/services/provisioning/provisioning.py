@@ -49,7 +49,7 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """What is shown inside read-only: agents' programs, and shims of the safety layers."""
+    """Read-only layers of a sandbox: agents' programs, and shims of the safety layers."""
 
     agents: AgentLayers
     safety: SafetyLayers | None = None
@@ -99,7 +99,7 @@ class Provisioning:
         self._configs = layers.configs
 
     def extension(self, sandbox: Sandbox) -> Extension:
-        """The backend of a sandbox. Raises `Failed` when it is not installed any more."""
+        """Return the backend of a sandbox. Raises `Failed` when it is not installed any more."""
         extension = self._extensions.get(sandbox.profile.extension)
         if extension is None:
             raise Failed(
@@ -225,7 +225,7 @@ class Provisioning:
         await extension.teardown(self.handle(sandbox), keep_state=False)
 
     async def settle(self, sandbox: Sandbox) -> None:
-        """What may happen after `ready`."""
+        """Do the work that may happen after `ready`."""
         if sandbox.profile.workspace.access is Access.READ_WRITE:
             await self._workspaces.settle(sandbox, self._runtimes.client(sandbox))
 
@@ -244,8 +244,10 @@ class Provisioning:
         return await _read_idle(self._runtimes.client(sandbox))
 
     def handle(self, sandbox: Sandbox) -> Handle:
-        """What the backend knows it by. An interrupted provision left no data of the backend's
-        own; id and generation are enough to find what it began."""
+        """Return the handle that the backend knows a sandbox by.
+
+        An interrupted provision left no data of the backend's own; id and generation are enough to
+        find what it began."""
         generation = sandbox.generation - 1 if sandbox.renewing else sandbox.generation
         return Handle(
             SandboxId(sandbox.id), generation, sandbox.profile.extension, sandbox.attachment.handle
@@ -258,7 +260,7 @@ class Provisioning:
         return (*repos, *shims, *agent)
 
     def _agent_names(self, sandbox: Sandbox) -> frozenset[str] | None:
-        """Every name the agents of the sandbox's catalogue answer to; None without one."""
+        """Return every name the agents of the sandbox's catalogue answer to; None without one."""
         catalogue = sandbox.profile.agent_catalogue
         if catalogue is None:
             return None
@@ -266,14 +268,16 @@ class Provisioning:
         return frozenset(name for agent in known for name in (agent.name, *agent.aliases))
 
     def _env(self, sandbox: Sandbox) -> tuple[tuple[str, str], ...]:
-        """The safety layers' settings, then the agent's, the profile's, and the caller's."""
+        """Return the safety layers' settings, then the agent's, the profile's, and the
+        caller's."""
         shims = self._safety.env_for(sandbox.profile.safety) if self._safety else ()
         agent = self._agents.known(sandbox.agent).env if sandbox.agent else ()
         chosen = {**dict(shims), **dict(agent), **dict(sandbox.profile.env), **dict(sandbox.env)}
         return tuple(chosen.items())
 
     async def _old_runtime(self, sandbox: Sandbox, extension: Extension) -> RuntimeClient:
-        """The runtime of the generation before, or a maintenance start when it does not stand."""
+        """Return the runtime of the generation before, or a maintenance start when it does not
+        stand."""
         if sandbox.attachment.address is not None:
             client = self._runtimes.client(sandbox)
             if await _answers(client):
@@ -306,7 +310,7 @@ async def _answers(client: RuntimeClient) -> bool:
 
 
 def _to_be_filled(sandbox: Sandbox, *, fresh: bool) -> bool:
-    """Whether a read-only workspace has yet to get its trees."""
+    """Return whether the trees of a read-only workspace are still to be laid out."""
     read_only = sandbox.profile.workspace.access is Access.READ_ONLY
     return read_only and bool(sandbox.repos) and (fresh or sandbox.ready_at is None)
 

@@ -227,7 +227,7 @@ class Admission:
 async def _belonging(
     rows: Transaction, profile: Profile, *, wish: CreateSandbox, held: Sequence[Holding]
 ) -> Sandbox | None:
-    """The sandbox this agent already has; one that expired or failed is no use to it."""
+    """Return the sandbox this agent already has, unless that expired or failed."""
     if (wish.scope or profile.workspace.scope_default) is not Scope.AGENT:
         return None
     key = agent_key(profile.id, wish.consumer)

@@ -34,7 +34,7 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class _Start:
-    """One maintenance start: `ending` once nobody may join it any more."""
+    """Maintenance start of a sandbox, `ending` once no reader may join."""
 
     client: asyncio.Future[RuntimeClient]
     readers: int = 0
@@ -58,8 +58,8 @@ class Maintenance:
 
     @asynccontextmanager
     async def opened(self, sandbox: Sandbox) -> AsyncIterator[RuntimeClient]:
-        """The way into a sandbox that does not run, for as long as the context lasts. Raises what
-        the ports raise; `Unavailable` when the sandbox is started meanwhile."""
+        """Yield the way into a sandbox that does not run, for as long as the context lasts.
+        Raises what the ports raise; `Unavailable` when the sandbox is started meanwhile."""
         start = await self._joined(sandbox)
         start.readers += 1
         start.stirred.set()
@@ -82,7 +82,7 @@ class Maintenance:
             await start.ended.wait()
 
     async def _joined(self, sandbox: Sandbox) -> _Start:
-        """The start that stands, or a new one once the one before is over."""
+        """Return the present start, or a new one once the one before is over."""
         while (there := self._starts.get(sandbox.id)) is not None and there.ending:
             await there.ended.wait()
         if there is not None:
@@ -94,7 +94,7 @@ class Maintenance:
         return start
 
     async def _live(self, sandbox: Sandbox, start: _Start) -> None:
-        """One maintenance start from its provision to its teardown. Raises nothing."""
+        """Run a maintenance start from its provision to its teardown. Raises nothing."""
         try:
             client = await self._provisioning.open_kept(sandbox, alone_seconds=ALONE_SECONDS)
             start.client.set_result(client)

@@ -1,7 +1,6 @@
-"""The reconciler: does what the lifecycle decided, and hears what happened by itself.
+"""Reconciler: performs the work that the lifecycle decided, and applies what results from it.
 
-One task group holds everything that goes on in the background: work per sandbox, the
-alarm clock, the watch over deaths, adoption at the start, and the journals.
+Work is queued by sandbox and runs in the task runner. Deadlines are watched here.
 """
 
 import asyncio
@@ -107,19 +106,19 @@ class Reconciler:
         self._work_queues.submit(sandbox, work)
 
     def follows(self, sandbox_id: SandboxId) -> bool:
-        """Whether this process already sees to it: what began here needs no adoption."""
+        """Return whether this process already follows a sandbox, which then needs no adoption."""
         return sandbox_id in self._followed
 
     def busy(self, sandbox_id: SandboxId) -> bool:
-        """Whether something decided for this sandbox is still being done."""
+        """Return whether work for this sandbox is queued or under way."""
         return self._work_queues.busy(sandbox_id)
 
     def maintains(self, sandbox_id: SandboxId) -> bool:
-        """Whether it is up only for somebody to read what it keeps."""
+        """Return whether this sandbox is up for maintenance."""
         return self._maintenance.holds(sandbox_id)
 
     def live_lines(self, sandbox_id: SandboxId) -> tuple[LogLine, ...]:
-        """What a provisioning under way has said so far."""
+        """Return the lines of a provisioning under way."""
         return tuple(self._live_lines.get(sandbox_id, ()))
 
     def touch(self, sandbox: Sandbox) -> None:
@@ -148,7 +147,7 @@ class Reconciler:
             self._touching.discard(sandbox_id)
 
     async def _look_at(self, sandbox_id: SandboxId) -> None:
-        """A deadline came: time to live, the warning before, retention, or idleness."""
+        """Apply a deadline that came: time to live, the warning before, retention, or idleness."""
         sandbox = await self.apply(sandbox_id, Due())
         idle = idle_deadline(sandbox)
         now = self._ground.clock.now()
@@ -237,7 +236,7 @@ class Reconciler:
             await self.apply(sandbox.id, told)
 
     async def _torn(self, sandbox: Sandbox, work: Teardown) -> CleanupReport | str:
-        """What was removed, or why nothing could be."""
+        """Return what was removed, or the reason why nothing could be."""
         try:
             return await self._provisioning.tear_down(sandbox, keep_state=work.keep_state)
         except AtollError as err:

@@ -50,7 +50,7 @@ MAX_PAGE = 200
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page; `next` goes back in as `cursor`, None at the end."""
+    """Page of sandboxes. `next` is the `cursor` of the page after, None at the end."""
 
     sandboxes: tuple[Sandbox, ...]
     next: str | None
@@ -94,7 +94,7 @@ class Sandboxes:
         return sandbox
 
     async def get(self, caller: Principal, ref: str) -> Sandbox:
-        """One sandbox."""
+        """Return a sandbox."""
         async with self._store.read() as rows:
             return await self._find(rows, caller, ref)
 
@@ -106,7 +106,7 @@ class Sandboxes:
         cursor: str | None = None,
         limit: int = 50,
     ) -> Page:
-        """A page, newest first, 1-200 long; destroyed ones only when asked for by state."""
+        """Return a page, newest first, 1-200 long; destroyed ones only when asked for by state."""
         if not 1 <= limit <= MAX_PAGE:
             raise Invalid(f"limit must lie between 1 and {MAX_PAGE}.", field="limit")
         before = None if cursor is None else read_cursor(cursor)
@@ -175,7 +175,7 @@ class Sandboxes:
         return sandbox
 
     async def logs(self, caller: Principal, ref: str) -> tuple[LogLine, ...]:
-        """What provisioning said, step by step."""
+        """Return the lines of provisioning, step by step."""
         async with self._store.read() as rows:
             sandbox = await self._find(rows, caller, ref)
             stored = await rows.logs.lines(sandbox.id)
@@ -184,7 +184,7 @@ class Sandboxes:
     async def runtime(
         self, caller: Principal, ref: str, *, activity: bool = False
     ) -> tuple[Sandbox, RuntimeClient]:
-        """The way into a `ready` or `active` sandbox; `activity` marks it active. Raises
+        """Return the client of a `ready` or `active` sandbox; `activity` marks it active. Raises
         `Unavailable` while it is provisioned, `Conflict` when it does not run; so do calls of
         the client when another client ends the sandbox meanwhile."""
         sandbox = await self._known(caller, ref)
@@ -201,9 +201,9 @@ class Sandboxes:
     async def reading(
         self, caller: Principal, ref: str
     ) -> AsyncIterator[tuple[Sandbox, RuntimeClient]]:
-        """The way to the files of a sandbox, also of one that is stopped, expired or failed: it
-        is brought up for maintenance then, and its state does not change. Raises as `runtime`;
-        `Conflict` for one that keeps nothing."""
+        """Yield the way to the files of a sandbox, also of one that is stopped, expired or
+        failed: it is brought up for maintenance then, and its state does not change. Raises as
+        `runtime`; `Conflict` for one that keeps nothing."""
         sandbox = await self._known(caller, ref)
         if sandbox.state not in RUNNING and keeps_files(sandbox):
             # What began it may not be done yet: its processes may still be ending.
@@ -223,7 +223,7 @@ class Sandboxes:
         await self._policy_push.push_changes(org_id, owner)
 
     def runtime_of(self, sandbox: Sandbox) -> RuntimeClient:
-        """The way to a runtime, whoever asks. Raises `Failed` when it has no address."""
+        """Return the way to a runtime, whoever asks. Raises `Failed` when it has no address."""
         return self._runtimes.client(sandbox)
 
     def remember_actor(self, sandbox: Sandbox, thing_id: str, actor: Principal) -> None:
@@ -245,7 +245,7 @@ class Sandboxes:
         return sandbox
 
     async def _known(self, caller: Principal, ref: str) -> Sandbox:
-        """The sandbox as this process knew it a moment ago, else as it is stored."""
+        """Return the sandbox as this process knew it a moment ago, else as it is stored."""
         sandbox = self._directory.find(caller.org_id, caller.id, ref)
         if sandbox is None:
             sandbox = await self.get(caller, ref)
@@ -255,7 +255,8 @@ class Sandboxes:
         return sandbox
 
     async def _look(self, sandbox: Sandbox) -> Sandbox:
-        """The sandbox as it now is; what this process changed last is known without a read."""
+        """Return the sandbox as it now is; what this process changed last is known without a
+        read."""
         known = self._directory.find(sandbox.org_id, sandbox.owner, sandbox.id)
         if known is not None:
             return known
@@ -271,7 +272,7 @@ class Sandboxes:
 
 
 def _visible(caller: Principal, sandbox: Sandbox) -> bool:
-    """An owner sees their own; a shared one is seen by the whole organization."""
+    """Return whether the caller may see a sandbox: their own, or one shared in the organization."""
     if sandbox.org_id != caller.org_id:
         return False
     return sandbox.owner == caller.id or sandbox.scope is Scope.SHARED

@@ -33,7 +33,7 @@ ATTACH_WORDS = frozenset(
         "heartbeat",
     }
 )
-"""What a client may say of itself when it attaches; anything else stays behind."""
+"""Query parameters that a client may send when it attaches; others are dropped."""
 
 GUEST_WORDS = "This sandbox does not run now. Ask whoever invited you."
 
@@ -100,9 +100,9 @@ class Terminals:
         *,
         query: Query = (),
     ) -> AsyncIterator[Channel]:
-        """The terminal's WebSocket, to be passed through both ways. Watching is no activity:
-        the runtime itself counts input. `query` is the client's own, of `ATTACH_WORDS` only;
-        who it is and what it may do is added here."""
+        """Yield the terminal's WebSocket, to be passed through both ways. Watching is no
+        activity: the runtime itself counts input. `query` is the client's own, of
+        `ATTACH_WORDS` only; who it is and what it may do is added here."""
         path = f"/sessions/{_id(terminal_id)}/attach"
         sandbox, client = await self.seated(caller, ref, terminal_id)
         words = (*_asked(query), *credentials(caller, sandbox))
@@ -118,8 +118,8 @@ class Terminals:
         *,
         query: Query = (),
     ) -> AsyncIterator[Tether | None]:
-        """The same seat for the client's own connection, None where it must be passed through
-        `attach`. Judged alike; raises what that does."""
+        """Yield the same seat for the client's own connection, None where it must be passed
+        through `attach`. Judged alike; raises what that does."""
         path = f"/sessions/{_id(terminal_id)}/seat"
         sandbox, client = await self.seated(caller, ref, terminal_id)
         words = (*_asked(query), *credentials(caller, sandbox))
@@ -129,8 +129,8 @@ class Terminals:
     async def seated(
         self, caller: Principal, ref: str, terminal_id: str | None = None
     ) -> tuple[Sandbox, RuntimeClient]:
-        """The way to a terminal somebody may watch: one of their own sandboxes, or a guest's
-        seat. A guest finds nothing else, whatever it asks for."""
+        """Return the way to a terminal somebody may watch: one of their own sandboxes, or a
+        guest's seat. A guest finds nothing else, whatever it asks for."""
         seat = caller.seat
         if seat is None:
             return await self._sandboxes.runtime(caller, ref)
@@ -154,7 +154,7 @@ def _asked(query: Query) -> Query:
 
 
 def credentials(caller: Principal, sandbox: Sandbox) -> Query:
-    """Who attaches, in the runtime's words: it believes these and no others."""
+    """Return who attaches, as query parameters that the runtime trusts."""
     seat = caller.seat
     if seat is not None:
         role = seat.role
