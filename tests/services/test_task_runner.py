@@ -1,0 +1,52 @@
+import asyncio
+from typing import cast
+
+import pytest
+
+from atoll.domain.errors import Unavailable
+from atoll.services.provisioning.provisioning import Provisioning
+from atoll.services.sandboxes.maintenance import Maintenance
+from atoll.services.task_runner import TaskRunner
+from tests.services.scene import scene
+
+
+async def test_act_started_before_the_run_runs_once_it_begins() -> None:
+    runner, done = TaskRunner(), asyncio.Event()
+
+    async def act() -> None:
+        done.set()
+
+    runner.start(act)
+    assert not runner.running
+    async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(runner.run())
+        await done.wait()
+        assert runner.running
+        running.cancel()
+    assert not runner.running
+
+
+async def test_cancelled_runner_cancels_its_acts_and_waits_for_them() -> None:
+    runner, begun, ended = TaskRunner(), asyncio.Event(), asyncio.Event()
+
+    async def act() -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    runner.start(act)
+    async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(runner.run())
+        await begun.wait()
+        running.cancel()
+    assert ended.is_set()
+
+
+async def test_maintenance_is_unavailable_while_no_runner_runs() -> None:
+    async with scene() as s:
+        maintenance = Maintenance(cast(Provisioning, None), s.clock, TaskRunner())
+        with pytest.raises(Unavailable, match="not up yet"):
+            async with maintenance.opened(await s.ready()):
+                pass
