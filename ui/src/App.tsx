@@ -127,7 +127,7 @@ function Above({ over, setOver, place }: AboveProps) {
     case 'logout':
       return (
         <Confirm title="Log out?" action="Log out" onClose={close} onConfirm={() => void logOut()}>
-          <p>Sandboxes and terminals go on. A new login link brings you back.</p>
+          <p>Sandboxes and terminals keep running. A new login link brings you back.</p>
         </Confirm>
       );
   }

@@ -310,7 +310,7 @@ async def test_pages_of_a_guest_hold_to_axe(server: TestServer, api: Api, look: 
         await expect(page.get_by_label("Your name")).to_be_visible()
         await at.check("invited")
         await page.get_by_label("Your name").fill("Somebody with a name of forty characters")
-        await page.get_by_role("button", name="Come in").click()
+        await page.get_by_role("button", name="Join").click()
         await expect(page.locator(".pane-role")).to_be_visible()
         await at.check("guest")
         api.call("DELETE", f"{shares}/{share['share_id']}")

@@ -286,5 +286,5 @@ async def test_guest_of_a_stopped_sandbox_and_of_a_revoked_link_reads_no_command
             api.call("DELETE", f"{shares}/{link['share_id']}")
         await expect(page.get_by_text("This link has ended")).to_be_visible(timeout=MILLISECONDS)
         await page.reload()
-        await expect(page.get_by_role("heading", name="Your visit is over")).to_be_visible()
+        await expect(page.get_by_role("heading", name="Your access has ended")).to_be_visible()
         assert "atoll login" not in await page.locator("main").inner_text()

@@ -90,7 +90,7 @@ async def guest(browser: Browser, link: str, name: str, **more: Any) -> AsyncIte
     """Somebody who comes by a share link."""
     async with person(browser, link, **more) as page:
         await page.get_by_label("Your name").fill(name)
-        await page.get_by_role("button", name="Come in").click()
+        await page.get_by_role("button", name="Join").click()
         await expect(page.get_by_role("button", name="Leave")).to_be_visible()
         yield page
 

@@ -133,7 +133,7 @@ class SpawnerContract:
 
     @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
     async def test_signal_to_the_tree_reaches_daemons(self, spawner: Spawner, number: int) -> None:
-        # Each says that it is there: one that is still being forked may miss a single signal.
+        # Each reports that it runs: a process that is still being forked may miss a single signal.
         script = (
             "(setsid sh -c '(echo child; exec sleep 1000) & echo daemon; exec sleep 1000' &)\n"
             "echo leader; exec sleep 1000"

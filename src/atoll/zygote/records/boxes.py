@@ -255,7 +255,7 @@ class Boxes:
                     )
                 if not self.host.root:
                     # Without a cgroup of ours: a bwrap whose parent died before it was asked to
-                    # go on waits for ever, still in the session of the runtime that failed.
+                    # continue waits for ever, still in the session of the runtime that failed.
                     end_session(entry.pid)
                 self._begin_stop(entry)
             case Phase.RUNNING:

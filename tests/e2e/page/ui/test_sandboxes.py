@@ -149,7 +149,7 @@ async def test_destroy_keeps_the_files_when_asked_and_says_where(seat: Seat) -> 
     page = seat.page
     await page.get_by_role("toolbar", name="Sandbox").get_by_text("Destroy").click()
     dialog = page.get_by_role("dialog")
-    await expect(dialog).to_contain_text("No work is only in it.")
+    await expect(dialog).to_contain_text("No work exists only here.")
     await dialog.get_by_role("checkbox", name="Keep its files and commits").check()
     await dialog.get_by_role("button", name="Destroy").click()
     await expect(page.get_by_text("Its files are kept at /home/kept/kept_1.")).to_be_visible()

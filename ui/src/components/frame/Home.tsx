@@ -73,7 +73,7 @@ function greeting(missing: boolean, running: boolean): { title: string; lead: st
   if (missing) {
     return {
       title: 'That sandbox is gone',
-      lead: 'It was destroyed, or it never was. The ones there are, are listed beside this.',
+      lead: 'It was destroyed, or it never existed. Your sandboxes are in the list beside this.',
     };
   }
   if (running) {

@@ -36,7 +36,7 @@ export function VisitOver() {
     <main className="welcome">
       <div className="welcome-card">
         <Mark />
-        <h1>Your visit is over</h1>
+        <h1>Your access has ended</h1>
         <p>
           The link you came by was revoked or has expired, or you left. Ask whoever invited you for
           a new one.

@@ -95,7 +95,7 @@ function Refused({ list, busy, onAllow }: RefusedProps) {
   if (list.length === 0) return null;
   return (
     <section>
-      <h3 className="form-title">Refused lately</h3>
+      <h3 className="form-title">Recently refused</h3>
       <ul className="lines lines-scroll">
         {list.map(({ host, port, detail, at, times }) => {
           const target = targetOf({ host, port });

@@ -31,7 +31,7 @@ export function Invited({ ticket, why }: InvitedProps) {
             {why}
           </p>
         )}
-        <p>Everybody there sees who watches and who types. How shall they call you?</p>
+        <p>Everyone there sees who watches and who types. What should they call you?</p>
         <div className="field">
           <label htmlFor="guest-name">Your name</label>
           <input
@@ -44,7 +44,7 @@ export function Invited({ ticket, why }: InvitedProps) {
           />
         </div>
         <button type="submit" className="button button-primary" disabled={busy}>
-          Come in
+          Join
         </button>
       </form>
     </main>

@@ -58,7 +58,7 @@ export function ShareDialog({ sandboxId, terminal, onClose }: ShareDialogProps) 
       await api.revokeShare(sandboxId, share.share_id);
       setList((now) => now.filter(({ share_id: id }) => id !== share.share_id));
       if (made?.share_id === share.share_id) setMade(null);
-      notify('Revoked. Who came by that link is gone within seconds.');
+      notify('Revoked. Its guests are disconnected within seconds.');
     } catch (reason) {
       notifyFailure('The link could not be revoked')(reason);
     }
@@ -128,7 +128,7 @@ export function ShareDialog({ sandboxId, terminal, onClose }: ShareDialogProps) 
 function Made({ link }: { readonly link: string }) {
   return (
     <div className="share-made" role="status">
-      <p>This link is shown once. Send it to whom you trust with this terminal.</p>
+      <p>This link is shown once. Send it only to people you trust with this terminal.</p>
       <div className="share-link">
         <input
           readOnly

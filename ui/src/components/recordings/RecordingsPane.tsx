@@ -38,7 +38,7 @@ export function RecordingsPane({ sandboxId }: { readonly sandboxId: string }) {
       if (cast === null) notify('That file is no recording this page can play.', 'bad');
       else setPlaying({ id, cast, start });
     } catch (reason) {
-      notifyFailure('The recording could not be had')(reason);
+      notifyFailure('The recording could not be loaded')(reason);
     }
   }
 

@@ -31,10 +31,10 @@ export function UnpulledWork({ sandboxId }: { readonly sandboxId: string }) {
 
   return (
     <div className="unpulled" role="status">
-      {found.is === 'looking' && <p className="quiet">Looking for work that is only in it…</p>}
-      {found.is === 'unknown' && <p>Work that is only in it cannot be listed: {found.why}</p>}
+      {found.is === 'looking' && <p className="quiet">Looking for work that exists only here…</p>}
+      {found.is === 'unknown' && <p>Work that exists only here cannot be listed: {found.why}</p>}
       {found.is === 'found' && found.places.length === 0 && (
-        <p className="quiet">No work is only in it.</p>
+        <p className="quiet">No work exists only here.</p>
       )}
       {found.is === 'found' &&
         found.places.map((place) => <Place key={place.path} place={place} />)}

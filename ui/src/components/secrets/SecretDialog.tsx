@@ -200,7 +200,7 @@ function Purpose({ draft, at, change }: PurposeProps) {
       );
     case 'git':
       return (
-        <Field label="Remote" hint="Below which git may use it" trouble={at('remote')}>
+        <Field label="Remote" hint="Git may use it below this URL" trouble={at('remote')}>
           {(props) => (
             <Text
               {...props}
@@ -218,7 +218,7 @@ function Purpose({ draft, at, change }: PurposeProps) {
 
 function EnvField({ draft, at, change }: PurposeProps) {
   return (
-    <Field label="Variable" hint="Its name inside" trouble={at('env')}>
+    <Field label="Variable" hint="Its name in the sandbox" trouble={at('env')}>
       {(props) => (
         <Text
           {...props}
@@ -340,7 +340,7 @@ interface ValueProps {
 
 function ValueField({ value, trouble, onChange }: ValueProps) {
   return (
-    <Field label="Value" hint="Never shown again, to nobody" trouble={trouble} grow>
+    <Field label="Value" hint="Never shown again" trouble={trouble} grow>
       {(props) => (
         <input
           {...props}

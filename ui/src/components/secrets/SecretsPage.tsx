@@ -79,7 +79,7 @@ export function SecretsPage({ onMenu }: { readonly onMenu: () => void }) {
           onClose={close}
           onConfirm={() => void remove(over.secret).then(reload)}
         >
-          <p>It goes from every running sandbox at once. What needs it will fail.</p>
+          <p>It is removed from every running sandbox at once. Programs that need it will fail.</p>
         </Confirm>
       )}
     </main>
@@ -145,7 +145,7 @@ function Granted() {
   if (granted.length === 0) return null;
   return (
     <section>
-      <h2>Approved and standing</h2>
+      <h2>Approvals in force</h2>
       <ul className="asks">
         {granted.map((approval) => (
           <Standing key={approval.approval_id} approval={approval} />

@@ -292,7 +292,7 @@ class Docker:
         return await self._taken_down(handle.sandbox_id, keep_state=keep_state)
 
     async def _taken_down(self, sandbox_id: str, *, keep_state: bool) -> CleanupReport:
-        # The runtime goes first: it writes its journal, and its end is no death to be told.
+        # The runtime ends first: it writes its journal, and its end is no death to report.
         request = wire.Stop(sandbox_id) if keep_state else wire.Destroy(sandbox_id)
         answer = await self._link.request(request, seconds=STOP_SECONDS)
         if not isinstance(answer, wire.Cleaned):

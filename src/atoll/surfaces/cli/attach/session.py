@@ -196,7 +196,7 @@ class AttachClient:
             try:
                 closed, spoke = await self._converse(locate)
             except AtollError as error:
-                # Asked anew each time: while the server restarts, its address is not known.
+                # Looked up each time: while the server restarts, its address is not known.
                 closed, spoke = Closed(), False
                 if not isinstance(error, Unavailable):
                     self._end(Lost(error.message, exit_code(error)))

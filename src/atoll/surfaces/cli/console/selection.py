@@ -30,7 +30,7 @@ def select(invocation: Invocation, api: Client, name: str | None, *, last: bool 
     if not here:
         return _only(api)
     mine = api.sandboxes.get(here)
-    # An ended one is meant only where nothing goes on beside it.
+    # An ended sandbox is chosen only where no other one runs.
     return _only(api, mine) if mine.state in ENDED else mine
 
 
