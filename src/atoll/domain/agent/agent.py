@@ -69,7 +69,7 @@ class WatchFile:
     """A file that makes an agent at a terminal report its turns.
 
     It is written beside the agent's socket, at the socket's path and `suffix`; `{ear}` in `content`
-    stands for the socket's path. `variable`, where there is one, tells the agent the file's path. A
+    stands for the socket's path. `variable`, where there is one, gives the agent the file's path. A
     person who sets that variable gets no reports.
     """
 

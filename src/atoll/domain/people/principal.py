@@ -49,7 +49,7 @@ class Principal:
 
     `interactive` is true only for a browser session or a login credential on a TTY; approvals
     require it. `name` is for people to read. A principal with a `seat` is a guest, who may do what
-    the seat allows and nothing else.
+    that access allows and nothing else.
     """
 
     org_id: OrgId

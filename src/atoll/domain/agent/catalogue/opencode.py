@@ -11,8 +11,8 @@ _CONFIG = (
     '"anthropic":{"options":{"baseURL":"http://127.0.0.1:8082/broker/anthropic/v1"}}}}\n'
 )
 
-# It tells by its ear what hooks of others tell, and writes down the events that cards are made
-# of. A child session is a sub-agent's: its turns are not the person's.
+# The plugin reports by its pipe what other agents' hooks report, and writes down the events that
+# cards are made of. A child session is a sub-agent's: its turns are not the person's.
 _PLUGIN = """\
 import { appendFileSync, closeSync, constants, openSync, writeSync } from "node:fs";
 const ear = "{ear}", list = ear + ".jsonl", children = new Set();

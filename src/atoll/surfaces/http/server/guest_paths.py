@@ -1,7 +1,7 @@
 """Paths open to a guest: the terminals of its link, and log-out. All others are not found.
 
 A list of what is allowed, so that a route added tomorrow is closed to guests. The service compares
-sandbox and terminal with the seat.
+sandbox and terminal with the guest's access.
 """
 
 import re
