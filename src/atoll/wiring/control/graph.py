@@ -113,8 +113,8 @@ def build_sandboxes(
     transitions = Transitions(ground, directory, changed=metadata.note)
     policies = Policies(ground, transitions, vault=ports.vault, settings=settings.policies)
     push = PolicyPush(directory, ground.clock, runtimes, policies=policies)
-    handlers = ApprovalRequests(ground).handlers
-    journals = Journals(ground, transitions, handlers, settings=settings.journals)
+    requests = ApprovalRequests(ground)
+    journals = Journals(ground, transitions, requests.handlers, settings=settings.journals)
     provisioning = build_provisioning(ports, runtimes, policies, settings=settings.provisioning)
     maintenance = Maintenance(provisioning, ground.clock, runner)
     reconciler = Reconciler(
@@ -136,12 +136,11 @@ def build_sandboxes(
     )
     poll = JournalPoll(directory, ground.clock, runtimes, policies=policies, journals=journals)
     pruning = EventPruning(ground.store, ground.clock, settings.events)
+    admission = build_admission(ground, transitions, profiles, ports, settings=settings.admission)
     sandboxes = Sandboxes(
         ground,
         directory,
-        admission=build_admission(
-            ground, transitions, profiles, ports, settings=settings.admission
-        ),
+        admission=admission,
         reconciler=reconciler,
         runtimes=runtimes,
         maintenance=maintenance,

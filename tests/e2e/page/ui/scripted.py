@@ -51,7 +51,7 @@ def problem(status: int, code: str, detail: str, *, where: str | None = None) ->
     return web.json_response(body, status=status, content_type="application/problem+json")
 
 
-REPOSITORY = {"key": None, "branch": "", "from_branch": None, "path": "/workspace", "sparse": []}
+REPOSITORY: dict[str, Any] = {"key": None, "branch": "", "from_branch": None, "path": "/workspace", "sparse": []}
 
 
 @dataclass
