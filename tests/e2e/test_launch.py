@@ -15,9 +15,9 @@ import pytest
 from atoll.domain.errors import Invalid
 from atoll.testing import HostContract
 from atoll.testing.server import test_server
+from atoll.wiring.host import LocalHost
 from atoll.wiring.launch import zygote_process
 from atoll.wiring.launch.home_setup import prepare_home
-from atoll.wiring.launch.host import LocalHost
 from atoll.zygote.records.home import Home
 from atoll.zygote.records.uids import FIRST_UID
 from atoll.zygote.wall import hierarchies

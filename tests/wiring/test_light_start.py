@@ -18,7 +18,7 @@ HEAVY = {
 
 
 def test_up_and_down_load_no_client_of_docker_and_no_shelf() -> None:
-    code = "import sys, atoll.wiring.launch.host; print(*sys.modules)"
+    code = "import sys, atoll.wiring.host; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert HEAVY & set(done.stdout.split()) == set()
 

@@ -1,6 +1,6 @@
 """The `atoll` console script: the command line, handed what touches this machine.
 
-Only here do the commands meet `wiring.launch.host`, and only when one of them asks.
+Only here do the commands meet `wiring.host`, and only when one of them asks.
 """
 
 import os
@@ -20,7 +20,7 @@ def main() -> None:
 
 def _host() -> "Host":
     # Loaded late: the launcher brings in what only `up`, `down` and `doctor` need.
-    from atoll.wiring.launch.host import LocalHost
+    from atoll.wiring.host import LocalHost
 
     return LocalHost()
 

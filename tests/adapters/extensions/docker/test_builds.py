@@ -18,8 +18,8 @@ from atoll.adapters.extensions.docker.engine import Building, Engine
 from atoll.adapters.extensions.docker.images import find
 from atoll.domain.errors import AtollError, Failed, Forbidden, Invalid, LimitReached
 from atoll.testing import ImageBuilderContract
+from atoll.wiring.control.image_builder import DaemonBuilder
 from atoll.wiring.control.settings import ControlSettings
-from atoll.wiring.launch.image_builder import DaemonBuilder
 from tests.peers.api import until
 from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, why_not
 from tests.peers.registry import Registry, registry

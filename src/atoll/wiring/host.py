@@ -87,7 +87,7 @@ class LocalHost:
 
     def builder(self, home: Path) -> "ImageBuilder":
         """Return the builder of the Dockerfiles of `home`."""
-        from atoll.wiring.launch.image_builder import DaemonBuilder
+        from atoll.wiring.control.image_builder import DaemonBuilder
 
         return DaemonBuilder.of(home.resolve())
 
