@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from atoll.runtime.settling import IDLE_SECONDS
-from atoll.zygote.daemon.title import has_title
+from atoll.zygote.host.title import has_title
 from atoll.zygote.start.pool import POOL_SIZE
 from bench.broker import broker
 from bench.docker_peer import docker_peer

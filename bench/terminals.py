@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.launch import zygote_process
-from atoll.zygote.records.home import Home
+from atoll.zygote.host.home import Home
 from bench.figures import Series, table, verdict
 from bench.server import Server, server
 from bench.terminal_peers import (

@@ -20,7 +20,7 @@ from atoll.domain.terminal.turn import GRACE_SECONDS
 from atoll.testing.server import TestServer, test_server
 from atoll.wire.contract.terminals import RING_BYTES
 from atoll.wiring.launch import zygote_process
-from atoll.zygote.records.home import Home
+from atoll.zygote.host.home import Home
 from tests.e2e.servers import emptied
 from tests.peers.api import Api, api_of, until
 from tests.peers.remains import pids_of, remains, settled, uids_of

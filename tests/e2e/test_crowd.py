@@ -14,7 +14,7 @@ import pytest
 
 from atoll.testing.server import TestServer, test_server
 from atoll.wiring.launch import zygote_process
-from atoll.zygote.records.home import POOL_PREFIX, Home
+from atoll.zygote.host.home import POOL_PREFIX, Home
 from tests.peers.api import Api, api_of
 from tests.peers.remains import remains, settled, uids_of
 from tests.peers.terminal_client import attached

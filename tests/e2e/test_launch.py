@@ -18,7 +18,7 @@ from atoll.testing.server import test_server
 from atoll.wiring.host import LocalHost
 from atoll.wiring.launch import zygote_process
 from atoll.wiring.launch.home_setup import prepare_home
-from atoll.zygote.records.home import Home
+from atoll.zygote.host.home import Home
 from atoll.zygote.records.uids import FIRST_UID
 from atoll.zygote.wall import hierarchies
 from atoll.zygote.wall.covers import Cover, covers
@@ -131,7 +131,7 @@ def test_zygote_survives_the_end_of_whoever_started_it(home: Home) -> None:
     code = (
         "import sys, time; from pathlib import Path;"
         "from atoll.wiring.launch import zygote_process;"
-        "from atoll.zygote.records.home import Home;"
+        "from atoll.zygote.host.home import Home;"
         "zygote_process.ensure(Home(Path(sys.argv[1]))); print('up', flush=True); time.sleep(600)"
     )
     starter = subprocess.Popen(

@@ -11,7 +11,7 @@ import httpx
 from atoll.testing.server import TestServer
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.launch import zygote_process
-from atoll.zygote.records.home import Home
+from atoll.zygote.host.home import Home
 
 POLL_SECONDS = 0.02
 WAIT_SECONDS = 240

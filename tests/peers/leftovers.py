@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from atoll.zygote.records.home import Home
+from atoll.zygote.host.home import Home
 
 HOMES = ("", "h", "home")
 """Where below such a folder tests put the home of an Atoll."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.wiring.launch import zygote_process
-from atoll.zygote.records.home import POOL_PREFIX, Home
+from atoll.zygote.host.home import POOL_PREFIX, Home
 from atoll.zygote.wall import hierarchies
 from atoll.zygote.wall.runtime_group import SUFFIX
 

@@ -15,8 +15,8 @@ import pytest
 
 from atoll.testing.zygote_rig import ZygoteRig, start_zygote, zygote_rig
 from atoll.wire.zygote import messages as wire
+from atoll.zygote.host.home import Home
 from atoll.zygote.records import record
-from atoll.zygote.records.home import Home
 from atoll.zygote.wall import cgroups, hierarchies
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))

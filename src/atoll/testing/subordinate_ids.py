@@ -8,9 +8,9 @@ import os
 import shutil
 from pathlib import Path
 
-from atoll.zygote.daemon import kernel
 from atoll.zygote.disk.storage import enter_private_mounts
-from atoll.zygote.records.subordinate_uids import PROGRAMS, SYSTEM_PATH
+from atoll.zygote.host import kernel
+from atoll.zygote.wall.subordinate_uids import PROGRAMS, SYSTEM_PATH
 
 RANGE = 65536
 _FIRST = 2_200_000_000

@@ -21,10 +21,10 @@ from typing import Any
 from atoll.testing import subordinate_ids
 from atoll.testing.tiny_runtime import become
 from atoll.wire.zygote import messages as wire
-from atoll.zygote.daemon import kernel
 from atoll.zygote.daemon.program import run
+from atoll.zygote.host import kernel
+from atoll.zygote.host.home import POOL_PREFIX, Home
 from atoll.zygote.records import record
-from atoll.zygote.records.home import POOL_PREFIX, Home
 from atoll.zygote.records.record import SandboxRecord
 
 TIMEOUT_SECONDS = 60

@@ -19,10 +19,10 @@ from atoll.wiring.doctor import docker_host
 from atoll.wiring.launch import mount_view, zygote_process
 from atoll.wiring.launch.home_setup import prepare_home
 from atoll.wiring.launch.start_link import StartLink
-from atoll.zygote.daemon import kernel
-from atoll.zygote.daemon.title import has_title
 from atoll.zygote.disk.safe_open import read_plain
-from atoll.zygote.records.home import Home
+from atoll.zygote.host import kernel
+from atoll.zygote.host.home import Home
+from atoll.zygote.host.title import has_title
 
 if TYPE_CHECKING:
     from atoll.ports.agents import AgentShelf

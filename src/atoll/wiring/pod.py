@@ -26,7 +26,7 @@ from atoll.wire import init as wire
 from atoll.wire.http.unreadable import UNREADABLE
 from atoll.wire.zygote import messages as zygote
 from atoll.wiring.runtime import serve
-from atoll.zygote.daemon import kernel
+from atoll.zygote.host import kernel
 from atoll.zygote.wall.confinement import plan_confinement
 
 PORT = 7681

@@ -46,7 +46,7 @@ from atoll.runtime.settling import Settling
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.terminals import Defaults, Terminals
-from atoll.zygote.daemon.kernel import lock_in_memory
+from atoll.zygote.host.kernel import lock_in_memory
 
 log = logging.getLogger("atoll.runtime")
 

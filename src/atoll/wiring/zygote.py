@@ -13,10 +13,10 @@ from pathlib import Path
 from atoll.domain.errors import AtollError
 from atoll.wiring.runtime import become, lay
 from atoll.wiring.warm import warm_up
-from atoll.zygote.daemon import kernel
 from atoll.zygote.daemon.program import run
-from atoll.zygote.daemon.title import set_title
-from atoll.zygote.records.home import Home
+from atoll.zygote.host import kernel
+from atoll.zygote.host.home import Home
+from atoll.zygote.host.title import set_title
 from atoll.zygote.wall import cgroups
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from atoll.testing.server import TestServer, atoll_command
-from atoll.zygote.records.home import Home
+from atoll.zygote.host.home import Home
 from atoll.zygote.wall import hierarchies
 from tests.e2e.walls.test_rootless import person
 from tests.peers.api import until

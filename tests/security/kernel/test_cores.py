@@ -15,7 +15,7 @@ import pytest
 from atoll.testing.server import TestServer, test_server
 from atoll.testing.zygote_rig import ZygoteRig, start_zygote, zygote_rig
 from atoll.wiring.doctor import report as doctor
-from atoll.zygote.daemon import kernel
+from atoll.zygote.host import kernel
 from atoll.zygote.records import record
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))
@@ -138,7 +138,7 @@ def flags_of(value: bytes) -> list[str]:
 
 def test_key_is_locked_in_memory_and_left_out_of_cores() -> None:
     code = """
-from atoll.zygote.daemon.kernel import lock_in_memory
+from atoll.zygote.host.kernel import lock_in_memory
 from tests.security.kernel.test_cores import flags_of
 key = bytes(range(256)) * 40
 before = flags_of(key)

@@ -18,7 +18,7 @@ import pytest
 from atoll.testing.zygote_rig import ZygoteRig
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.doctor import report as doctor
-from atoll.zygote.daemon import kernel
+from atoll.zygote.host import kernel
 from atoll.zygote.wall import confinement as confinements
 from atoll.zygote.wall import landlock
 from atoll.zygote.wall.confinement import plan_confinement

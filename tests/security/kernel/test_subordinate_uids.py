@@ -14,8 +14,8 @@ import pytest
 from atoll.testing.subordinate_ids import range_of, why_not
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
-from atoll.zygote.records.subordinate_uids import ALL_SANDBOXES_SHARE
 from atoll.zygote.wall.shared_uid import SHARE
+from atoll.zygote.wall.subordinate_uids import ALL_SANDBOXES_SHARE
 from tests.security.kernel.test_shared_uid import (
     ENV,
     IN_FLIGHT_AT_ONCE,

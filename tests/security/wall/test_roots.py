@@ -10,7 +10,7 @@ import pytest
 
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
-from atoll.zygote.wall.skeleton import PLACES
+from atoll.zygote.disk.skeleton import PLACES
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))
 LIMITS = wire.Limits(memory_bytes=256 * 2**20, pids=64, workspace_bytes=64 * 2**20)

@@ -12,16 +12,16 @@ from atoll.domain.wall.interior import default_cpu_millis
 from atoll.wire.zygote.messages import Reported
 from atoll.wiring.doctor import report as doctor
 from atoll.wiring.doctor import uids as doctor_uids
-from atoll.zygote.records.home import Home
-from atoll.zygote.records.subordinate_uids import MissingSubordinates
-from atoll.zygote.start.host_resources import ALL_SHARED, SUBORDINATE
+from atoll.zygote.host.home import Home
+from atoll.zygote.host_resources import ALL_SHARED, SUBORDINATE
+from atoll.zygote.wall.subordinate_uids import MissingSubordinates
 
 CODE = "from atoll.wiring.doctor import report; print([each.level for each in report._proc()])"
 TRY = """
 import sys
 from pathlib import Path
 from atoll.zygote.daemon import kernel
-from atoll.zygote.records.home import Home
+from atoll.zygote.host.home import Home
 from atoll.testing import subordinate_ids
 from atoll.wiring.doctor.uids import uid_findings
 subordinate_ids.enter(1_880_200_001, Path("/"), count=int(sys.argv[2]))

@@ -11,8 +11,8 @@ import pytest
 
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
+from atoll.zygote.host.home import POOL_PREFIX
 from atoll.zygote.records import record
-from atoll.zygote.records.home import POOL_PREFIX
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps spares")
 

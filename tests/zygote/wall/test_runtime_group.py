@@ -12,8 +12,8 @@ from atoll.testing.zygote_rig import ZygoteRig, start_zygote, zygote_rig
 from atoll.wire.contract.own_usage import OwnUsage
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.doctor import report as doctor
-from atoll.zygote.daemon.own_settings import OwnSettings, read_own_settings
-from atoll.zygote.records.home import Home
+from atoll.zygote.host.home import Home
+from atoll.zygote.host.own_settings import OwnSettings, read_own_settings
 from atoll.zygote.wall import cgroups, hierarchies, runtime_group
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))

@@ -52,7 +52,7 @@ from atoll.wiring.control.graph import (
 )
 from atoll.wiring.control.settings import ControlSettings, event_retention
 from atoll.wiring.control.vaulting import door_limits, held, open_vault
-from atoll.zygote.records.home import Home
+from atoll.zygote.host.home import Home
 
 
 @asynccontextmanager

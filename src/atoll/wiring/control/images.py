@@ -5,8 +5,8 @@ from pathlib import Path
 
 from atoll.adapters.trees.shelf import TreeShelf
 from atoll.domain.errors import AtollError
+from atoll.zygote.host.home import POOL_PREFIX, Home
 from atoll.zygote.records import record
-from atoll.zygote.records.home import POOL_PREFIX, Home
 from atoll.zygote.records.uids import Counter
 
 

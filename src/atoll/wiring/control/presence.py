@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.domain.errors import Conflict, Unavailable
-from atoll.zygote.records.home import traversal_mode
+from atoll.zygote.host.home import traversal_mode
 
 BACKLOG = 1024
 

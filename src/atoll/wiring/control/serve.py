@@ -24,8 +24,8 @@ from atoll.wiring.control.logs import configure
 from atoll.wiring.control.presence import Presence, present
 from atoll.wiring.control.settings import ControlSettings, read_settings
 from atoll.wiring.launch.start_link import StartLink
-from atoll.zygote.daemon import kernel
-from atoll.zygote.daemon.title import set_title
+from atoll.zygote.host import kernel
+from atoll.zygote.host.title import set_title
 
 if TYPE_CHECKING:
     import uvicorn

@@ -8,7 +8,7 @@ from atoll.adapters.vaults.envelope import EnvelopeVault
 from atoll.adapters.vaults.master_keys import KeyFile, from_command, read_keys
 from atoll.wire.contract.policy import DoorLimits
 from atoll.wiring.control.settings import ControlSettings
-from atoll.zygote.daemon.kernel import lock_in_memory
+from atoll.zygote.host.kernel import lock_in_memory
 
 _log = structlog.get_logger(__name__)
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from atoll.domain.errors import AtollError
 from atoll.ports.host import Finding
 from atoll.wiring.control.settings import ControlSettings, read_settings
-from atoll.zygote.records.home import Home
+from atoll.zygote.host.home import Home
 
 if TYPE_CHECKING:
     from atoll.adapters.extensions.docker.engine import Info, Version

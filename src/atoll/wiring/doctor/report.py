@@ -18,13 +18,13 @@ from atoll.wiring.control.settings import event_retention, read_settings
 from atoll.wiring.doctor import disk_share, docker_host
 from atoll.wiring.doctor.uids import uid_findings
 from atoll.wiring.launch import zygote_process
-from atoll.zygote.daemon import kernel
 from atoll.zygote.disk import image
 from atoll.zygote.disk.own_places import own_places
+from atoll.zygote.host import kernel
+from atoll.zygote.host.home import Home
+from atoll.zygote.host.shared_memory import KNOWN_FAULT, SHARING_OFF
 from atoll.zygote.jobs.programs import bwrap_version, find_bwrap, init_kind
-from atoll.zygote.records.home import Home
 from atoll.zygote.records.uids import FIRST_UID
-from atoll.zygote.start.shared_memory import KNOWN_FAULT, SHARING_OFF
 from atoll.zygote.wall import hierarchies, landlock
 from atoll.zygote.wall.confinement import MISSING, describe_landlock
 from atoll.zygote.wall.covers import closed_to_others, covers

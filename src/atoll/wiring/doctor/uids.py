@@ -8,14 +8,14 @@ from collections.abc import Iterator
 
 from atoll.ports.host import Finding
 from atoll.wire.zygote import messages as wire
-from atoll.zygote.records.home import Home
-from atoll.zygote.records.subordinate_uids import (
+from atoll.zygote.host.home import Home
+from atoll.zygote.host_resources import ALL_SHARED
+from atoll.zygote.wall.shared_uid import FILES, OWN_FILES, SHARE
+from atoll.zygote.wall.subordinate_uids import (
     ALL_SANDBOXES_SHARE,
     MissingSubordinates,
     open_subordinates,
 )
-from atoll.zygote.start.host_resources import ALL_SHARED
-from atoll.zygote.wall.shared_uid import FILES, OWN_FILES, SHARE
 
 
 def uid_findings(home: Home, report: wire.Reported | None) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from atoll.domain.errors import Failed, Invalid
-from atoll.zygote.records.home import traversal_mode
+from atoll.zygote.host.home import traversal_mode
 from atoll.zygote.records.uids import FIRST_UID, Counter
 
 HOME_MODE = 0o1771

@@ -18,8 +18,8 @@ from atoll.domain.errors import Failed, Unavailable
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.launch import mount_view
 from atoll.wiring.launch.start_link import StartLink
-from atoll.zygote.daemon import kernel
-from atoll.zygote.records.home import Home
+from atoll.zygote.host import kernel
+from atoll.zygote.host.home import Home
 from atoll.zygote.wall import cgroups, hierarchies
 
 START_SECONDS = 30.0

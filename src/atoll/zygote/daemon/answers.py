@@ -6,9 +6,9 @@ from typing import cast, get_args
 
 from atoll.domain.errors import AtollError
 from atoll.wire.zygote import messages as wire
+from atoll.zygote.host_resources import HostResources, RendezvousReady
 from atoll.zygote.records.entry import Phase, SandboxEntry
 from atoll.zygote.records.record import SandboxRecord
-from atoll.zygote.start.host_resources import HostResources, RendezvousReady
 
 
 def box_answer(host: HostResources, known: SandboxRecord, entry: SandboxEntry | None) -> wire.Box:

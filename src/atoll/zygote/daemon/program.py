@@ -19,32 +19,32 @@ from pathlib import Path
 from atoll.domain.errors import Conflict, Failed
 from atoll.domain.wall.interior import MIB
 from atoll.wire.zygote import messages as wire
-from atoll.zygote.daemon.children import TERMINATIONS, Loop
-from atoll.zygote.daemon.own_settings import read_own_settings
+from atoll.zygote.daemon.boxes import Boxes
 from atoll.zygote.daemon.server import ZygoteServer, bind
 from atoll.zygote.disk import image
 from atoll.zygote.disk.disk_space import measure_disk_space
 from atoll.zygote.disk.engine_mounts import EngineMounts
 from atoll.zygote.disk.host_root import etc_tree
 from atoll.zygote.disk.storage import Storage
+from atoll.zygote.host.children import TERMINATIONS, Loop
+from atoll.zygote.host.home import TRAVERSABLE_MODE, Home, traversal_mode
+from atoll.zygote.host.own_settings import read_own_settings
+from atoll.zygote.host.shared_memory import SharedMemory
+from atoll.zygote.host_resources import HostResources, ServeRuntime
 from atoll.zygote.jobs.imports import BundleImporter
 from atoll.zygote.jobs.programs import install
-from atoll.zygote.records.boxes import Boxes
-from atoll.zygote.records.home import TRAVERSABLE_MODE, Home, traversal_mode
-from atoll.zygote.records.subordinate_uids import (
+from atoll.zygote.records.uids import Counter, Reserve
+from atoll.zygote.start.pool import POOL_SIZE
+from atoll.zygote.start.starts import Starts
+from atoll.zygote.stop.sweep import sweep
+from atoll.zygote.stop.teardown import unlink_socket
+from atoll.zygote.wall import cgroups, runtime_group
+from atoll.zygote.wall.confinement import plan_confinement
+from atoll.zygote.wall.subordinate_uids import (
     MissingSubordinates,
     Subordinates,
     open_subordinates,
 )
-from atoll.zygote.records.sweep import sweep
-from atoll.zygote.records.uids import Counter, Reserve
-from atoll.zygote.start.host_resources import HostResources, ServeRuntime
-from atoll.zygote.start.pool import POOL_SIZE
-from atoll.zygote.start.shared_memory import SharedMemory
-from atoll.zygote.start.starts import Starts
-from atoll.zygote.stop.teardown import unlink_socket
-from atoll.zygote.wall import cgroups, runtime_group
-from atoll.zygote.wall.confinement import plan_confinement
 
 MAX_FILES = 65536
 CLAIM_SECONDS = 15.0

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from atoll.domain.errors import LimitReached
 from atoll.domain.wall.interior import MIB
-from atoll.zygote.records.home import Home
+from atoll.zygote.host.home import Home
 
 LOW_PERCENT = 5
 """Of a small disk; there the mark in MiB would be most of it."""

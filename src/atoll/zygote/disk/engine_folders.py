@@ -12,10 +12,10 @@ from pathlib import Path
 
 from atoll.domain.errors import Failed, Forbidden
 from atoll.domain.files.host_mount import HostMount
-from atoll.zygote.daemon import kernel
 from atoll.zygote.disk.engine_mounts import EngineMounts
 from atoll.zygote.disk.host_mounts import open_source
-from atoll.zygote.records.home import BoxPlaces
+from atoll.zygote.host import kernel
+from atoll.zygote.host.home import BoxPlaces
 
 _ALWAYS = kernel.MOUNT_ATTR_NOSUID | kernel.MOUNT_ATTR_NODEV
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.domain.errors import Failed
-from atoll.zygote.daemon import kernel
-from atoll.zygote.records.home import FOLDERS_SUFFIX, BoxPlaces, Home
+from atoll.zygote.host import kernel
+from atoll.zygote.host.home import FOLDERS_SUFFIX, BoxPlaces, Home
 
 OURS = "/.atoll"
 STATE = "/.atoll/state"

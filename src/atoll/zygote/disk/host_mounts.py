@@ -18,12 +18,12 @@ from atoll.domain.files.host_mount import HostMount, read_host_mounts
 from atoll.domain.files.private_folder import private_inside, refuse_private
 from atoll.wire.http.unreadable import UNREADABLE
 from atoll.wire.zygote.messages import Start
-from atoll.zygote.daemon import kernel
-from atoll.zygote.daemon.own_settings import read_own_settings, read_owned_file
 from atoll.zygote.disk.own_places import own_place_at, own_places
 from atoll.zygote.disk.safe_open import open_below
-from atoll.zygote.records.home import BoxPlaces, Home
-from atoll.zygote.wall.user_namespaces import attach_as
+from atoll.zygote.host import kernel
+from atoll.zygote.host.home import BoxPlaces, Home
+from atoll.zygote.host.own_settings import read_own_settings, read_owned_file
+from atoll.zygote.host.user_namespaces import attach_as
 
 
 class MountGrant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from atoll.domain.wall.interior import GIT_EMAIL, GIT_NAME
-from atoll.zygote.records.home import traversal_mode
+from atoll.zygote.host.home import traversal_mode
 
 COPIED = (
     "ssl/certs",

@@ -15,7 +15,7 @@ import subprocess
 from pathlib import Path
 
 from atoll.domain.errors import Failed, LimitReached
-from atoll.zygote.daemon import kernel
+from atoll.zygote.host import kernel
 
 DEFAULT_BYTES = 10 * 2**30
 

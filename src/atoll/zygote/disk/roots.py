@@ -14,11 +14,11 @@ from pathlib import Path
 
 from atoll.domain.errors import Failed
 from atoll.wire.zygote.messages import Start
-from atoll.zygote.daemon import kernel
 from atoll.zygote.disk.safe_open import open_below
-from atoll.zygote.records.home import BoxPlaces, Home
-from atoll.zygote.wall.skeleton import PLACES, folders_of, skeleton
-from atoll.zygote.wall.user_namespaces import attach_as
+from atoll.zygote.disk.skeleton import PLACES, folders_of, skeleton
+from atoll.zygote.host import kernel
+from atoll.zygote.host.home import BoxPlaces, Home
+from atoll.zygote.host.user_namespaces import attach_as
 
 HOST = Path("/usr")
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC

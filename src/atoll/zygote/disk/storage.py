@@ -10,10 +10,10 @@ from pathlib import Path
 
 from atoll.domain.agent.registry import AGENT_STATE
 from atoll.domain.errors import Failed
-from atoll.zygote.daemon import kernel
 from atoll.zygote.disk import image
 from atoll.zygote.disk.engine_mounts import EngineMount, EngineMounts, engine_mount_at
-from atoll.zygote.records.home import BoxPlaces, Home, traversal_mode
+from atoll.zygote.host import kernel
+from atoll.zygote.host.home import BoxPlaces, Home, traversal_mode
 
 KEPT_FOLDER = "disk: its files lie in a plain folder of an earlier version, unbounded: recreate it"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from atoll.domain.errors import Failed
 from atoll.inside.program import init_binary, inside_program, write_twin
-from atoll.zygote.records.home import Home, traversal_mode
+from atoll.zygote.host.home import Home, traversal_mode
 from atoll.zygote.wall.bwrap_argv import Programs
 from atoll.zygote.wall.seccomp import filter_for, owner_filter
 

@@ -19,10 +19,10 @@ from atoll.domain.approvals.command_rule import sudo_allows
 from atoll.domain.errors import AtollError, Failed, Forbidden, Invalid, LimitReached
 from atoll.wire.zygote import sudo as wire
 from atoll.wire.zygote.messages import Malformed, Start
-from atoll.zygote.daemon import kernel
-from atoll.zygote.daemon.children import Child, Loop, detach
+from atoll.zygote.host import kernel
+from atoll.zygote.host.children import Child, Loop, detach
+from atoll.zygote.host_resources import HostResources
 from atoll.zygote.records.entry import Phase, SandboxEntry
-from atoll.zygote.start.host_resources import HostResources
 from atoll.zygote.wall import cgroups
 from atoll.zygote.wall.cgroups import caps
 from atoll.zygote.wall.wall import OOM_SCORE, bound_files

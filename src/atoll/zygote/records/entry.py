@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from atoll.wire.zygote import messages as wire
-from atoll.zygote.daemon.children import Child
+from atoll.zygote.host.children import Child
+from atoll.zygote.host_resources import RendezvousReady
 from atoll.zygote.records.record import SandboxRecord
-from atoll.zygote.start.host_resources import RendezvousReady
 
 Reply = Callable[[wire.Answer], None]
 

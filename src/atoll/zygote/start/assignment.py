@@ -12,13 +12,13 @@ import msgspec
 
 from atoll.domain.errors import Failed
 from atoll.wire.zygote.messages import Start
-from atoll.zygote.daemon import kernel
-from atoll.zygote.daemon.children import MAX_PACKET_BYTES
 from atoll.zygote.disk.host_root import hosts_text
+from atoll.zygote.host import kernel
+from atoll.zygote.host.children import MAX_PACKET_BYTES
+from atoll.zygote.host_resources import Assignment, HostResources
 from atoll.zygote.records import record
 from atoll.zygote.records.entry import SandboxEntry
 from atoll.zygote.start.endpoint import RuntimeEndpoint, open_endpoint
-from atoll.zygote.start.host_resources import Assignment, HostResources
 from atoll.zygote.wall.cgroups import caps
 
 _OWN_UTS = "/proc/self/ns/uts"

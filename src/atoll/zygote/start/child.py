@@ -19,9 +19,6 @@ import msgspec
 from atoll.domain.errors import AtollError, Failed
 from atoll.ports.runtime_boot import Agent, RuntimeBoot, Stand
 from atoll.wire.zygote.messages import Start
-from atoll.zygote.daemon import kernel
-from atoll.zygote.daemon.children import detach
-from atoll.zygote.daemon.title import set_title
 from atoll.zygote.disk.engine_folders import check_container_folders, mount_engine_folders
 from atoll.zygote.disk.engine_mounts import check_container_files
 from atoll.zygote.disk.host_mounts import attach_host_mounts, check_contents, host_mounts
@@ -30,24 +27,27 @@ from atoll.zygote.disk.image import DEFAULT_BYTES
 from atoll.zygote.disk.roots import Root, mount_root, plan_root
 from atoll.zygote.disk.safe_open import open_below
 from atoll.zygote.disk.storage import enter_private_mounts
-from atoll.zygote.records.home import BoxPlaces
-from atoll.zygote.records.record import process
-from atoll.zygote.records.subordinate_uids import UidSwitch
-from atoll.zygote.start.assignment import await_assignment
-from atoll.zygote.start.endpoint import open_endpoint
-from atoll.zygote.start.host_resources import (
+from atoll.zygote.host import kernel
+from atoll.zygote.host.children import detach
+from atoll.zygote.host.home import BoxPlaces
+from atoll.zygote.host.title import set_title
+from atoll.zygote.host_resources import (
     HostResources,
     RendezvousReady,
     SandboxReady,
     StartFailed,
     StartRequest,
 )
+from atoll.zygote.records.record import process
+from atoll.zygote.start.assignment import await_assignment
+from atoll.zygote.start.endpoint import open_endpoint
 from atoll.zygote.start.rendezvous import accept_init, open_rendezvous, write_etc
 from atoll.zygote.wall import devpts, runtime_group
 from atoll.zygote.wall.bwrap_argv import WallOptions, wall_argv
 from atoll.zygote.wall.cgroups import UNBOUNDED, caps
 from atoll.zygote.wall.container_sockets import bound_sockets
 from atoll.zygote.wall.shared_uid import OWN_FILES, bound_inotify, most_files
+from atoll.zygote.wall.subordinate_uids import UidSwitch
 from atoll.zygote.wall.wall import WallPlan, start_wall
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.domain.errors import Failed
-from atoll.zygote.daemon.owned_socket import listen
-from atoll.zygote.records.home import BoxPlaces, traversal_mode
-from atoll.zygote.start.host_resources import HostResources
+from atoll.zygote.host.home import BoxPlaces, traversal_mode
+from atoll.zygote.host.owned_socket import listen
+from atoll.zygote.host_resources import HostResources
 from atoll.zygote.start.keys import sealed_copy
 
 BACKLOG = 128

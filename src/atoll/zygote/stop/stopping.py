@@ -13,9 +13,9 @@ from pathlib import Path
 import msgspec
 
 from atoll.domain.errors import AtollError, Failed
-from atoll.zygote.daemon.children import Loop, detach
+from atoll.zygote.host.children import Loop, detach
+from atoll.zygote.host_resources import HostResources
 from atoll.zygote.records.entry import Phase, SandboxEntry
-from atoll.zygote.start.host_resources import HostResources
 from atoll.zygote.stop.teardown import (
     SandboxTeardown,
     TeardownResult,

@@ -21,7 +21,7 @@ import msgspec
 
 from atoll.zygote.disk import image
 from atoll.zygote.disk.engine_mounts import EngineMounts
-from atoll.zygote.records.home import BoxPlaces
+from atoll.zygote.host.home import BoxPlaces
 from atoll.zygote.wall import cgroups
 
 GRACE_SECONDS = 3.0

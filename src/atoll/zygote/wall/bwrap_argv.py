@@ -22,7 +22,7 @@ from atoll.domain.wall.interior import (
 from atoll.zygote.disk.host_mounts import host_mount_argv
 from atoll.zygote.disk.host_root import ROOT_LINKS
 from atoll.zygote.disk.roots import Root, root_argv
-from atoll.zygote.records.home import BoxPlaces
+from atoll.zygote.host.home import BoxPlaces
 
 CONTROL_FD, SECCOMP_FD, INFO_FD = 3, 4, 5
 """Descriptors of the new process; of these only CONTROL_FD stays open inside."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.domain.errors import Failed
-from atoll.zygote.daemon import kernel
+from atoll.zygote.host import kernel
 from atoll.zygote.wall import landlock
 from atoll.zygote.wall.landlock import PORTS_SINCE, SCOPES_SINCE, FileRights, Ruleset
 from atoll.zygote.wall.runtime_filter import ring_filter, runtime_filter, seccomp_number

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.zygote.daemon import kernel
+from atoll.zygote.host import kernel
 
 COVER_BYTES = 1024 * 1024
 

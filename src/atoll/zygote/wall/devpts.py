@@ -8,7 +8,7 @@ it must first enter a user namespace, which it cannot leave.
 
 import os
 
-from atoll.zygote.daemon import kernel
+from atoll.zygote.host import kernel
 
 DEFAULT_PTYS = 64
 _FLAGS = kernel.MS_REMOUNT | kernel.MS_NOSUID | kernel.MS_NOEXEC

@@ -11,7 +11,7 @@ import os
 import stat
 from enum import IntFlag
 
-from atoll.zygote.daemon import kernel
+from atoll.zygote.host import kernel
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _ASK_VERSION = 1

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from atoll.domain.wall.interior import MIB
 from atoll.wire.contract.own_usage import OwnUsage
-from atoll.zygote.daemon.own_settings import OwnSettings
+from atoll.zygote.host.own_settings import OwnSettings
 from atoll.zygote.wall.cgroups import GroupLimits, Groups, join
 
 SUFFIX = ".runtime"

@@ -9,7 +9,7 @@ import os
 import resource
 from pathlib import Path
 
-from atoll.zygote.daemon import kernel
+from atoll.zygote.host import kernel
 
 FILES = 4096
 """Open files of a process where no profile says: no process may send a descriptor while more than

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from atoll.domain.errors import Invalid
 from atoll.wire.zygote.messages import View
-from atoll.zygote.records.home import Home
+from atoll.zygote.host.home import Home
 
 TARGETS = ("/.atoll/repos/", "/opt/", "/mnt/", "/srv/")
 

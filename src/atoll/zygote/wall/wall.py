@@ -22,10 +22,10 @@ import msgspec
 from atoll.domain.errors import AtollError, Failed
 from atoll.wire import init as wire
 from atoll.wire.http.unreadable import UNREADABLE
-from atoll.zygote.daemon import kernel
-from atoll.zygote.records.subordinate_uids import UidSwitch
+from atoll.zygote.host import kernel
 from atoll.zygote.wall import cgroups
 from atoll.zygote.wall.bwrap_argv import CONTROL_FD, INFO_FD, SECCOMP_FD
+from atoll.zygote.wall.subordinate_uids import UidSwitch
 
 READY_SECONDS = 10.0
 OOM_SCORE = "500"

@@ -7,7 +7,7 @@ too.
 import os
 from pathlib import Path
 
-from atoll.zygote.daemon import kernel
+from atoll.zygote.host import kernel
 
 try:
     from setproctitle import setproctitle

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from atoll.zygote.daemon import kernel
+from atoll.zygote.host import kernel
 
 
 def held_namespace(map_ids: Callable[[int], None], *, within: int | None = None) -> int:

@@ -19,7 +19,7 @@ from atoll.domain.wall.interior import (
     MIN_RUNTIME_MEMORY_MB,
     MIN_RUNTIME_TASKS,
 )
-from atoll.zygote.records.home import Home
+from atoll.zygote.host.home import Home
 
 MAX_OWNED_FILE_BYTES = 64 * 1024
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

@@ -14,16 +14,16 @@ import msgspec
 from atoll.ports.runtime_boot import Stand
 from atoll.wire.zygote.messages import Start
 from atoll.wire.zygote.messages import Wall as WallKind
-from atoll.zygote.daemon.own_settings import OwnSettings
 from atoll.zygote.disk.storage import Storage
-from atoll.zygote.records.home import Home
+from atoll.zygote.host.home import Home
+from atoll.zygote.host.own_settings import OwnSettings
+from atoll.zygote.host.shared_memory import SharedMemory
 from atoll.zygote.records.record import ProcessIdentity
-from atoll.zygote.records.subordinate_uids import Subordinates
-from atoll.zygote.start.shared_memory import SharedMemory
 from atoll.zygote.wall import runtime_group
 from atoll.zygote.wall.bwrap_argv import Programs
 from atoll.zygote.wall.cgroups import Groups
 from atoll.zygote.wall.confinement import Confinement
+from atoll.zygote.wall.subordinate_uids import Subordinates
 
 ALL_SHARED = "uid: rootless, all sandboxes share the caller's uid"
 SHARED = (

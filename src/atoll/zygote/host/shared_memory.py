@@ -22,7 +22,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import CodeType
 
-from atoll.zygote.daemon import kernel
+from atoll.zygote.host import kernel
 
 log = logging.getLogger("atoll.zygote")
 

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import NoReturn
 
 from atoll.domain.errors import AtollError, Failed
-from atoll.zygote.daemon import kernel
 from atoll.zygote.disk.storage import enter_private_mounts
+from atoll.zygote.host import kernel
+from atoll.zygote.host.user_namespaces import held_namespace, write_maps
 from atoll.zygote.records.uids import Counter
 from atoll.zygote.wall.covers import closed_to_others, covers, mount_cover
-from atoll.zygote.wall.user_namespaces import held_namespace, write_maps
 
 SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 PROGRAMS = ("newuidmap", "newgidmap")

@@ -13,7 +13,7 @@ import pytest
 from atoll.testing.zygote_rig import zygote_rig
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.doctor import report as doctor
-from atoll.zygote.start import shared_memory
+from atoll.zygote.host import shared_memory
 
 pytestmark = pytest.mark.skipif(
     not any((Path(shared_memory.__file__).parent / "bin").glob("mould-*.so")),
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 
 _WORLD = """
 import gc, json, os, re, sys, threading
-from atoll.zygote.start.shared_memory import SharedMemory
+from atoll.zygote.host.shared_memory import SharedMemory
 
 def work(seed):
     known = {f"name-{seed}-{n}": [n, str(n) * (n % 40)] for n in range(3000)}

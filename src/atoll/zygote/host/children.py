@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from atoll.zygote.daemon import kernel
+from atoll.zygote.host import kernel
 
 TERMINATIONS = (signal.SIGTERM, signal.SIGINT)
 

@@ -9,8 +9,8 @@ import msgspec
 
 from atoll.domain.errors import Failed
 from atoll.zygote.disk.engine_mounts import EngineMounts
+from atoll.zygote.host.home import POOL_PREFIX, Home
 from atoll.zygote.records import record
-from atoll.zygote.records.home import POOL_PREFIX, Home
 from atoll.zygote.stop.teardown import SandboxTeardown, remove_tree, tear_down, unlink_socket
 from atoll.zygote.wall import cgroups, runtime_group
 
