@@ -14,5 +14,6 @@ class LoginBooks(Protocol):
         ...
 
     async def save(self, book: LoginBook) -> None:
-        """Replace the kept book atomically; it is durable on return."""
+        """Replace the kept book atomically; it is durable on return. One that is cancelled never
+        replaces the book of a later save. Raises `Failed`: the kept book is the one before."""
         ...

@@ -1,6 +1,7 @@
 """The login book as a private JSON file: fingerprints and ends only, never a secret."""
 
 import asyncio
+import threading
 from pathlib import Path
 
 import msgspec
@@ -20,6 +21,11 @@ class BookFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        # The thread of a cancelled save goes on: it must neither share its draft with the next
+        # one nor replace that one's book.
+        self._writing = threading.Lock()
+        self._begun = 0
+        self._written = 0
 
     async def load(self) -> LoginBook:
         """Return the kept book; an unreadable one counts as empty and is replaced by the next
@@ -28,7 +34,14 @@ class BookFile:
 
     async def save(self, book: LoginBook) -> None:
         """Replace the book. Raises `Failed` when the file cannot be written."""
-        await asyncio.to_thread(write_private, self._path, msgspec.json.encode(book))
+        self._begun += 1
+        await asyncio.to_thread(self._write, self._begun, msgspec.json.encode(book))
+
+    def _write(self, number: int, data: bytes) -> None:
+        with self._writing:
+            if number > self._written:
+                write_private(self._path, data)
+                self._written = number
 
     def _read(self) -> LoginBook:
         try:
