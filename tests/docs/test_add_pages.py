@@ -209,7 +209,9 @@ def test_port_is_a_file_a_suite_and_its_name(scratch: Scratch) -> None:
         "    from atoll.testing.contracts.lamp import LampContract",
     )
     scratch.insert("testing/__init__.py", "__all__ = [", '    "LampContract",')
-    scratch.insert("testing/__init__.py", "_MODULES = {", '        "LampContract": "lamp",')
+    scratch.insert(
+        "testing/__init__.py", "_MODULES = {", '        "LampContract": "contracts.lamp",'
+    )
     assert scratch.touched() == {
         "ports/lamp.py",
         "testing/contracts/lamp.py",

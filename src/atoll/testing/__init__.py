@@ -1,8 +1,8 @@
-"""Contract suites and stand-ins for people who write adapters. Nothing here runs in production.
+"""Contract suites and fakes for people who write adapters. Nothing here runs in production.
 
 Each suite is a class of `test_` methods: subclass it, give it the fixtures its docstring names,
-and pytest runs it. `pip install 'atoll[testing]'` brings what the suites need. A suite is loaded
-once it is asked for, since few authors need more than one.
+and pytest runs it. `pip install 'atoll[testing]'` brings what the suites need. A fake passes the
+suite of its port. Everything is loaded once it is asked for, since few authors need more than one.
 """
 
 from importlib import import_module
@@ -38,6 +38,11 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.store import StoreContract
     from atoll.testing.contracts.vault import VaultContract
     from atoll.testing.contracts.workspaces import WorkSaverContract, WorkspacePreparerContract
+    from atoll.testing.fakes.images import FakeImageBuilder, FakeImageShelf, FakeTrees
+    from atoll.testing.fakes.logins import FakeLoginBooks
+    from atoll.testing.fakes.metadata import FakeMetadataFiles
+    from atoll.testing.fakes.safety import FakeSafetyLayers
+    from atoll.testing.virtual_clock import VirtualClock
 
 __all__ = [
     "AgentConfigsContract",
@@ -47,6 +52,12 @@ __all__ = [
     "ClockContract",
     "EventLogContract",
     "ExtensionContract",
+    "FakeImageBuilder",
+    "FakeImageShelf",
+    "FakeLoginBooks",
+    "FakeMetadataFiles",
+    "FakeSafetyLayers",
+    "FakeTrees",
     "HostContract",
     "ImageBuilderContract",
     "ImageShelfContract",
@@ -62,42 +73,50 @@ __all__ = [
     "StoreContract",
     "TreesContract",
     "VaultContract",
+    "VirtualClock",
     "WorkSaverContract",
     "WorkspacePreparerContract",
 ]
 
 if not TYPE_CHECKING:  # to a type checker any name would be here
     _MODULES = {
-        "AgentConfigsContract": "agents",
-        "AgentLayersContract": "agents",
-        "AgentShelfContract": "agents",
-        "BusContract": "bus",
-        "ClockContract": "clock",
-        "EventLogContract": "event_log",
-        "ExtensionContract": "extension",
-        "HostContract": "host",
-        "ImageBuilderContract": "images",
-        "ImageShelfContract": "images",
-        "ImporterContract": "repositories",
-        "KeptShelfContract": "kept",
-        "LocalShelfContract": "repositories",
-        "LoginBooksContract": "logins",
-        "MetadataFilesContract": "metadata",
-        "RepositoryShelfContract": "repositories",
-        "RuntimeClientsContract": "runtime",
-        "SafetyLayersContract": "safety",
-        "SpawnerContract": "spawner",
-        "StoreContract": "store",
-        "TreesContract": "images",
-        "VaultContract": "vault",
-        "WorkSaverContract": "workspaces",
-        "WorkspacePreparerContract": "workspaces",
+        "AgentConfigsContract": "contracts.agents",
+        "AgentLayersContract": "contracts.agents",
+        "AgentShelfContract": "contracts.agents",
+        "BusContract": "contracts.bus",
+        "ClockContract": "contracts.clock",
+        "EventLogContract": "contracts.event_log",
+        "ExtensionContract": "contracts.extension",
+        "FakeImageBuilder": "fakes.images",
+        "FakeImageShelf": "fakes.images",
+        "FakeLoginBooks": "fakes.logins",
+        "FakeMetadataFiles": "fakes.metadata",
+        "FakeSafetyLayers": "fakes.safety",
+        "FakeTrees": "fakes.images",
+        "HostContract": "contracts.host",
+        "ImageBuilderContract": "contracts.images",
+        "ImageShelfContract": "contracts.images",
+        "ImporterContract": "contracts.repositories",
+        "KeptShelfContract": "contracts.kept",
+        "LocalShelfContract": "contracts.repositories",
+        "LoginBooksContract": "contracts.logins",
+        "MetadataFilesContract": "contracts.metadata",
+        "RepositoryShelfContract": "contracts.repositories",
+        "RuntimeClientsContract": "contracts.runtime",
+        "SafetyLayersContract": "contracts.safety",
+        "SpawnerContract": "contracts.spawner",
+        "StoreContract": "contracts.store",
+        "TreesContract": "contracts.images",
+        "VaultContract": "contracts.vault",
+        "VirtualClock": "virtual_clock",
+        "WorkSaverContract": "contracts.workspaces",
+        "WorkspacePreparerContract": "contracts.workspaces",
     }
 
     def __getattr__(name: str) -> object:
         """Load a name of `__all__` from its module."""
         if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = getattr(import_module(f"{__name__}.contracts.{_MODULES[name]}"), name)
+        found = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
         globals()[name] = found
         return found

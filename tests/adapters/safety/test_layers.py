@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from atoll.adapters.safety.layers import TARGET, SafetyFolders, files_of
+from atoll.domain.errors import Failed
 from atoll.domain.profile.profile import Safety
-from atoll.testing import SafetyLayersContract
+from atoll.ports import SafetyLayers
+from atoll.testing import FakeSafetyLayers, SafetyLayersContract
 
 ODD = Safety(
     shell=True,
@@ -68,3 +70,21 @@ class TestSafetyFolders(SafetyLayersContract):
     @pytest.fixture
     def layers(self, tmp_path: Path) -> SafetyFolders:
         return SafetyFolders(tmp_path)
+
+    def reopened(self, layers: SafetyLayers) -> SafetyFolders:
+        assert isinstance(layers, SafetyFolders)
+        return SafetyFolders(layers._folder)
+
+    def hinder(self, layers: SafetyLayers) -> None:
+        assert isinstance(layers, SafetyFolders)
+        shutil.rmtree(layers._folder)
+
+
+class TestFakeSafetyLayers(SafetyLayersContract):
+    @pytest.fixture
+    def layers(self, tmp_path: Path) -> FakeSafetyLayers:
+        return FakeSafetyLayers(tmp_path)
+
+    def hinder(self, layers: SafetyLayers) -> None:
+        assert isinstance(layers, FakeSafetyLayers)
+        layers.failure = Failed("The disk is full.")

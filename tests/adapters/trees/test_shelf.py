@@ -3,6 +3,7 @@ import platform
 import stat
 import tarfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,16 @@ from atoll.domain.errors import (
     LimitReached,
     NotFound,
 )
-from atoll.testing import ImageShelfContract, TreesContract
+from atoll.domain.sandbox.image import read_reference
+from atoll.ports.images import ImageShelf, Tree
+from atoll.testing import (
+    FakeImageBuilder,
+    FakeImageShelf,
+    FakeTrees,
+    ImageBuilderContract,
+    ImageShelfContract,
+    TreesContract,
+)
 from atoll.testing.contracts.images import root_tar
 from tests.adapters.trees.images import Files, layer, layout, member, packed, push, saved
 from tests.peers.registry import TOKEN, registry
@@ -338,7 +348,43 @@ def test_folder_with_a_dockerfile_is_a_recipe_and_no_root(shelf: TreeShelf) -> N
 
 
 class TestTreeShelf(ImageShelfContract):
-    """Its fixture is this module's."""
+    """The suite on this module's shelf."""
+
+    @contextmanager
+    def occupied(self, shelf: ImageShelf, tree: Tree) -> Iterator[None]:
+        assert isinstance(shelf, TreeShelf) and isinstance(shelf.users, Sandboxes)
+        shelf.users.by_tree[Path(tree.path)] = ["box"]
+        yield
+        shelf.users.by_tree.clear()
+
+
+class TestFakeImageShelf(ImageShelfContract):
+    @pytest.fixture
+    def shelf(self, tmp_path: Path) -> FakeImageShelf:
+        return FakeImageShelf(tmp_path / "images")
+
+    @contextmanager
+    def occupied(self, shelf: ImageShelf, tree: Tree) -> Iterator[None]:
+        assert isinstance(shelf, FakeImageShelf)
+        shelf.users[tree.path] = ("box",)
+        yield
+        shelf.users.clear()
+
+    def test_pulled_image_goes_with_its_last_reference(
+        self, shelf: FakeImageShelf, tmp_path: Path
+    ) -> None:
+        for name in ("one", "two"):
+            shelf.registry[str(read_reference(name))] = root_tar(tmp_path / "root.tar")
+        trees = [shelf.pull(name, quiet) for name in ("one", "two")]
+        assert trees[0].path == trees[1].path
+        with pytest.raises(NotFound):
+            shelf.pull("three", quiet)
+        shelf.registry[str(read_reference("one"))] = root_tar(tmp_path / "new.tar", "bin/new")
+        shelf.pull("one", quiet)
+        assert shelf.prune() == []
+        shelf.remove("two")
+        assert not Path(trees[1].path).exists()
+        assert len(shelf.list()) == 1
 
 
 class TestFoundTrees(TreesContract):
@@ -350,3 +396,29 @@ class TestFoundTrees(TreesContract):
     @pytest.fixture
     def present(self) -> str:
         return "small"
+
+
+class TestFakeTrees(TreesContract):
+    @pytest.fixture
+    def trees(self, tmp_path: Path) -> FakeTrees:
+        return FakeTrees({"small": Tree("small", str(tmp_path))})
+
+    @pytest.fixture
+    def present(self) -> str:
+        return "small"
+
+
+class TestFakeImageBuilder(ImageBuilderContract):
+    @pytest.fixture
+    def builder(self) -> FakeImageBuilder:
+        return FakeImageBuilder({"web": "FROM scratch\n"})
+
+    @pytest.fixture
+    def recipe(self) -> str:
+        return "web"
+
+    def test_image_that_a_container_uses_stays(self, builder: FakeImageBuilder) -> None:
+        builder.build("web", quiet, again=False)
+        builder.users["web"] = "box"
+        with pytest.raises(Conflict):
+            builder.remove("web")

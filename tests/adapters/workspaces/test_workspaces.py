@@ -8,14 +8,15 @@ from atoll.adapters.repos.shelf import Settings, Shelf
 from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
 from atoll.adapters.workspaces.empty import EmptyWorkspaces, HostAgents
 from atoll.adapters.workspaces.metadata_files import FILE, HomeMetadata
-from atoll.domain.errors import Invalid
+from atoll.domain.errors import Failed, Invalid
 from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.sandbox import SandboxRepo
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
-from atoll.ports import Reachability, RuntimeClient
+from atoll.ports import MetadataFiles, Reachability, RuntimeClient
 from atoll.services.library.workspaces import Workspaces
 from atoll.testing import (
     AgentLayersContract,
+    FakeMetadataFiles,
     MetadataFilesContract,
     RuntimeClientsContract,
     WorkSaverContract,
@@ -86,6 +87,24 @@ class TestHomeMetadata(MetadataFilesContract):
     @pytest.fixture
     def read(self, tmp_path: Path) -> Callable[[SandboxId], bytes]:
         return lambda sandbox_id: (tmp_path / "sandboxes" / sandbox_id / FILE).read_bytes()
+
+    def hinder(self, files: MetadataFiles) -> None:
+        assert isinstance(files, HomeMetadata)
+        files._folder.write_text("no directory")
+
+
+class TestFakeMetadataFiles(MetadataFilesContract):
+    @pytest.fixture
+    def files(self) -> FakeMetadataFiles:
+        return FakeMetadataFiles()
+
+    @pytest.fixture
+    def read(self, files: FakeMetadataFiles) -> Callable[[SandboxId], bytes]:
+        return lambda sandbox_id: files.documents[sandbox_id]
+
+    def hinder(self, files: MetadataFiles) -> None:
+        assert isinstance(files, FakeMetadataFiles)
+        files.failure = Failed("The disk is full.")
 
 
 class TestHttpRuntimeClients(RuntimeClientsContract):

@@ -1,0 +1,88 @@
+"""Metadata documents follow the sandboxes they are about, whatever the disk does."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from atoll.adapters.storage.store import Settings, open_store, sqlite_url
+from atoll.domain.errors import Failed
+from atoll.domain.ids import SandboxId
+from atoll.domain.sandbox.sandbox import State
+from atoll.ports import Store
+from atoll.services.sandboxes.metadata import Metadata
+from atoll.testing import FakeMetadataFiles
+from atoll.testing.contracts.store import sandbox
+
+BOX = sandbox("box")
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    async with open_store(Settings(sqlite_url(tmp_path / "atoll.db"))) as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def running(store: Store, files: FakeMetadataFiles) -> AsyncIterator[Metadata]:
+    metadata = Metadata(store, files)
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(metadata.run())
+        yield metadata
+        task.cancel()
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not holds():  # noqa: ASYNC110 - a document is a value, which wakes nobody
+            await asyncio.sleep(0)
+
+
+def state(files: FakeMetadataFiles) -> str | None:
+    document = files.documents.get(BOX.id)
+    return None if document is None else str(json.loads(document)["state"])
+
+
+async def test_start_writes_what_lives_and_forgets_what_does_not(store: Store) -> None:
+    async with store.begin() as rows:
+        await rows.sandboxes.insert(BOX)
+    files = FakeMetadataFiles({SandboxId("sb_gone"): b"{}", BOX.id: b"stale"})
+    async with running(store, files):
+        await until(lambda: files.documents.keys() == {BOX.id})
+        await until(lambda: files.documents[BOX.id] != b"stale")
+    assert state(files) == "ready"
+
+
+async def test_later_state_is_the_one_written_whatever_the_order(store: Store) -> None:
+    files = FakeMetadataFiles()
+    later = replace(BOX, state=State.STOPPED, updated_at=BOX.updated_at + timedelta(seconds=1))
+    async with running(store, files) as metadata:
+        metadata.note(later)
+        metadata.note(BOX)
+        await until(lambda: bool(files.documents))
+    assert state(files) == "stopped"
+
+
+async def test_destroyed_sandbox_has_no_document(store: Store) -> None:
+    files = FakeMetadataFiles()
+    async with running(store, files) as metadata:
+        metadata.note(BOX)
+        await until(lambda: bool(files.documents))
+        metadata.note(replace(BOX, state=State.DESTROYED))
+        await until(lambda: not files.documents)
+
+
+async def test_full_disk_ends_nothing_and_the_next_change_is_written(store: Store) -> None:
+    files = FakeMetadataFiles(failure=Failed("The disk is full."))
+    async with running(store, files) as metadata:
+        metadata.note(BOX)
+        await until(lambda: files.refused >= 2)  # its list at the start, then the document
+        assert not files.documents
+        files.failure = None
+        metadata.note(replace(BOX, state=State.STOPPED))
+        await until(lambda: state(files) == "stopped")
