@@ -1,24 +1,15 @@
-"""The resources that all starts of a host share, and the messages between the zygote and a starting
-child.
-
-This module only defines data; nothing happens here.
-"""
+"""The resources that all starts of a host share. This module only defines data."""
 
 import os
-import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import msgspec
-
 from atoll.ports.runtime_boot import Stand
-from atoll.wire.zygote.messages import Start
 from atoll.wire.zygote.messages import Wall as WallKind
 from atoll.zygote.disk.storage import Storage
 from atoll.zygote.host.home import Home
 from atoll.zygote.host.own_settings import OwnSettings
 from atoll.zygote.host.shared_memory import SharedMemory
-from atoll.zygote.records.record import ProcessIdentity
 from atoll.zygote.wall import runtime_group
 from atoll.zygote.wall.bwrap_argv import Programs
 from atoll.zygote.wall.cgroups import Groups
@@ -37,38 +28,6 @@ SUBORDINATE = (
 
 ServeRuntime = Callable[[Stand], None]
 """The run of a runtime: prepares itself, calls `Stand`, serves."""
-
-
-class SandboxReady(msgspec.Struct, frozen=True, tag=True):
-    """Report that the sandbox is up. Descriptors travel beside it: `inside_count` pidfds of init
-    (and bwrap), then the doors' listeners."""
-
-    processes: tuple[ProcessIdentity, ...]
-    degraded: tuple[str, ...] = ()
-    inside_count: int = 2
-
-
-class RendezvousReady(msgspec.Struct, frozen=True, tag=True):
-    """Report that init may connect, where a container engine builds the wall. The sandbox's files
-    are at `files`, the host's folders at `folders`, in the order of the request."""
-
-    files: str
-    folders: tuple[str, ...] = ()
-
-
-class Assignment(msgspec.Struct, frozen=True):
-    """Message that gives a pooled sandbox its request. The runtime's listening socket travels
-    beside it, then (with `keys`) the broker's keys."""
-
-    request: Start
-    keys: bool
-
-
-class StartFailed(msgspec.Struct, frozen=True, tag=True):
-    """Report that the sandbox could not be built; `kind` is an error's code."""
-
-    kind: str
-    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,17 +76,3 @@ class HostResources:
         if wall == "container":
             return (*self.storage.degraded(), *runtime, *uids)
         return (*self.groups.degraded(), *self.storage.degraded(), *runtime, *uids)
-
-
-@dataclass(frozen=True, slots=True)
-class StartRequest:
-    """Request to one child: the sandbox to start, and the two uids that belong to it for ever. With
-    `wait_seconds` a container engine builds the wall, and the child waits that long for its
-    init."""
-
-    start: Start
-    sandbox_uid: int
-    runtime_uid: int
-    report: socket.socket
-    wait_seconds: int | None = None
-    for_pool: bool = False

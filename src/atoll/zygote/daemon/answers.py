@@ -1,14 +1,10 @@
-"""The zygote's answers about sandboxes: records, errors and exits as messages of the wire."""
+"""The zygote's answers about sandboxes, as messages of the wire."""
 
-import os
-import signal
-from typing import cast, get_args
-
-from atoll.domain.errors import AtollError
 from atoll.wire.zygote import messages as wire
-from atoll.zygote.host_resources import HostResources, RendezvousReady
+from atoll.zygote.host_resources import HostResources
 from atoll.zygote.records.entry import Phase, SandboxEntry
 from atoll.zygote.records.record import SandboxRecord
+from atoll.zygote.records.reports import RendezvousReady
 
 
 def box_answer(host: HostResources, known: SandboxRecord, entry: SandboxEntry | None) -> wire.Box:
@@ -41,24 +37,3 @@ def awaited_answer(host: HostResources, entry: SandboxEntry, laid: RendezvousRea
         etc=str(places.etc),
         folders=laid.folders,
     )
-
-
-def refusal(error: AtollError) -> wire.Refused:
-    """Return the answer for an error."""
-    return wire.Refused(kind_of(error.default_code), error.message)
-
-
-def kind_of(code: str) -> wire.Kind:
-    """Return the wire's name for an error code."""
-    for kind in get_args(wire.Kind):
-        if kind == code:
-            return cast(wire.Kind, kind)
-    return "failed"
-
-
-def describe_end(status: int) -> str:
-    """Return how a process ended, as the rest of a sentence."""
-    code = os.waitstatus_to_exitcode(status)
-    if code < 0:
-        return f"was killed by {signal.Signals(-code).name}"
-    return f"exited with status {code}"

@@ -14,18 +14,20 @@ import msgspec
 
 from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
 from atoll.wire.zygote import messages as wire
-from atoll.zygote.daemon.answers import awaited_answer, box_answer, describe_end, kind_of, refusal
+from atoll.zygote.daemon.answers import awaited_answer, box_answer
 from atoll.zygote.disk.disk_space import check_disk_space
 from atoll.zygote.disk.host_mounts import check_host_mounts
-from atoll.zygote.host.children import Loop
-from atoll.zygote.host_resources import (
-    HostResources,
+from atoll.zygote.host.children import Loop, describe_end
+from atoll.zygote.host_resources import HostResources
+from atoll.zygote.records import record
+from atoll.zygote.records.entry import Phase, Reply, SandboxEntry, StartOrder
+from atoll.zygote.records.reports import (
     RendezvousReady,
     SandboxReady,
     StartFailed,
+    kind_of,
+    refusal,
 )
-from atoll.zygote.records import record
-from atoll.zygote.records.entry import Phase, Reply, SandboxEntry, StartOrder
 from atoll.zygote.start.pool import POOL_SIZE, Pool
 from atoll.zygote.start.starts import Starts
 from atoll.zygote.stop.stopping import begin_stop

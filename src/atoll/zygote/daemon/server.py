@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 
 from atoll.domain.errors import AtollError, Invalid
 from atoll.wire.zygote import messages as wire
-from atoll.zygote.daemon.answers import refusal
 from atoll.zygote.daemon.boxes import Boxes
 from atoll.zygote.host import kernel
 from atoll.zygote.host.children import Loop
 from atoll.zygote.host.owned_socket import listen, peer_credentials
 from atoll.zygote.jobs.imports import BundleImporter
 from atoll.zygote.records.entry import Reply
+from atoll.zygote.records.reports import refusal
 
 MAX_CONNECTIONS = 16
 MAX_IMPORTS = 4

@@ -208,3 +208,11 @@ def detach(keep: set[int]) -> None:
     kernel.close_others({0, 1, 2, *keep})
     os.chdir("/")
     os.umask(0o022)
+
+
+def describe_end(status: int) -> str:
+    """Return how a process ended, as the rest of a sentence."""
+    code = os.waitstatus_to_exitcode(status)
+    if code < 0:
+        return f"was killed by {signal.Signals(-code).name}"
+    return f"exited with status {code}"

@@ -17,11 +17,11 @@ from pathlib import Path
 from atoll.domain.errors import AtollError, Failed, Invalid, LimitReached
 from atoll.domain.repository.repository import HARMLESS_FLAWS
 from atoll.wire.zygote import messages as wire
-from atoll.zygote.daemon.answers import refusal
 from atoll.zygote.disk.host_root import ROOT_LINKS, etc_tree
 from atoll.zygote.host import kernel
 from atoll.zygote.host.children import detach
 from atoll.zygote.host.home import Home
+from atoll.zygote.records.reports import refusal
 from atoll.zygote.wall.bwrap_argv import Programs
 from atoll.zygote.wall.views import beneath
 

@@ -7,8 +7,8 @@ from enum import Enum
 
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.host.children import Child
-from atoll.zygote.host_resources import RendezvousReady
 from atoll.zygote.records.record import SandboxRecord
+from atoll.zygote.records.reports import RendezvousReady
 
 Reply = Callable[[wire.Answer], None]
 

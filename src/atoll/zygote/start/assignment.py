@@ -15,7 +15,7 @@ from atoll.wire.zygote.messages import Start
 from atoll.zygote.disk.host_root import hosts_text
 from atoll.zygote.host import kernel
 from atoll.zygote.host.children import MAX_PACKET_BYTES
-from atoll.zygote.host_resources import Assignment, HostResources
+from atoll.zygote.host_resources import HostResources
 from atoll.zygote.records import record
 from atoll.zygote.records.entry import SandboxEntry
 from atoll.zygote.start.endpoint import RuntimeEndpoint, open_endpoint
@@ -23,6 +23,14 @@ from atoll.zygote.wall.cgroups import caps
 
 _OWN_UTS = "/proc/self/ns/uts"
 _MAX_ENDS = 2
+
+
+class Assignment(msgspec.Struct, frozen=True):
+    """Message that gives a pooled sandbox its request. The runtime's listening socket travels
+    beside it, then (with `keys`) the broker's keys."""
+
+    request: Start
+    keys: bool
 
 
 def assign(host: HostResources, entry: SandboxEntry, request: Start) -> record.SandboxRecord:

@@ -31,14 +31,9 @@ from atoll.zygote.host import kernel
 from atoll.zygote.host.children import detach
 from atoll.zygote.host.home import BoxPlaces
 from atoll.zygote.host.title import set_title
-from atoll.zygote.host_resources import (
-    HostResources,
-    RendezvousReady,
-    SandboxReady,
-    StartFailed,
-    StartRequest,
-)
+from atoll.zygote.host_resources import HostResources
 from atoll.zygote.records.record import process
+from atoll.zygote.records.reports import RendezvousReady, SandboxReady, StartFailed
 from atoll.zygote.start.assignment import await_assignment
 from atoll.zygote.start.endpoint import open_endpoint
 from atoll.zygote.start.rendezvous import accept_init, open_rendezvous, write_etc
@@ -69,6 +64,20 @@ class _PendingWall:
 
     control: socket.socket
     wait: Callable[[], _BuiltWall]
+
+
+@dataclass(frozen=True, slots=True)
+class StartRequest:
+    """Request to one child: the sandbox to start, and the two uids that belong to it for ever. With
+    `wait_seconds` a container engine builds the wall, and the child waits that long for its
+    init."""
+
+    start: Start
+    sandbox_uid: int
+    runtime_uid: int
+    report: socket.socket
+    wait_seconds: int | None = None
+    for_pool: bool = False
 
 
 def run_child(host: HostResources, request: StartRequest) -> None:

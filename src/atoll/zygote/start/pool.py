@@ -21,8 +21,8 @@ from atoll.wire.zygote import messages as wire
 from atoll.zygote.disk.disk_space import measure_disk_space
 from atoll.zygote.disk.host_root import etc_tree
 from atoll.zygote.host.home import POOL_PREFIX as PREFIX
-from atoll.zygote.host_resources import RendezvousReady, SandboxReady, StartFailed
 from atoll.zygote.records.entry import Phase, SandboxEntry, StartOrder
+from atoll.zygote.records.reports import RendezvousReady, SandboxReady, StartFailed
 from atoll.zygote.start.assignment import assign
 from atoll.zygote.start.starts import Starts
 from atoll.zygote.stop.stopping import begin_stop

@@ -16,17 +16,12 @@ import msgspec
 from atoll.domain.errors import AtollError, Failed
 from atoll.zygote.host.children import Loop
 from atoll.zygote.host.home import traversal_mode
-from atoll.zygote.host_resources import (
-    HostResources,
-    RendezvousReady,
-    SandboxReady,
-    StartFailed,
-    StartRequest,
-)
+from atoll.zygote.host_resources import HostResources
 from atoll.zygote.jobs.sudo import SudoCommands
 from atoll.zygote.records import record
 from atoll.zygote.records.entry import Phase, SandboxEntry, StartOrder
-from atoll.zygote.start.child import run_child
+from atoll.zygote.records.reports import RendezvousReady, SandboxReady, StartFailed
+from atoll.zygote.start.child import StartRequest, run_child
 
 _REPORTS = msgspec.json.Decoder(SandboxReady | RendezvousReady | StartFailed)
 
