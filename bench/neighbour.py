@@ -7,7 +7,7 @@ from bench.figures import Series, table
 from bench.server import server
 from bench.terminal_peers import ECHO, PYTHON, flood
 from bench.terminal_viewer import Viewer
-from bench.terminals import Desk, draining, keystrokes
+from bench.terminals import OwnAtoll, draining, keystrokes
 
 _BOMB = "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass\n"
 _FILL = """
@@ -18,7 +18,7 @@ while True:
         except OSError: pass
 """
 
-Worst = Callable[[Desk], AbstractContextManager[None]]
+Worst = Callable[[OwnAtoll], AbstractContextManager[None]]
 
 
 def neighbour() -> None:
@@ -31,12 +31,12 @@ def neighbour() -> None:
     }
     series: list[Series] = []
     with server() as atoll:
-        ours = Desk(atoll, atoll.create())
+        ours = OwnAtoll(atoll, atoll.create())
         terminal = ours.open(*ECHO)
-        viewer = Viewer(ours.seat(terminal, "typist"))
+        viewer = Viewer(ours.target(terminal, "typist"))
         for name, busy in worst.items():
             # One of its own for each: what a bomb leaves behind must not be the next one's.
-            other = Desk(atoll, atoll.create())
+            other = OwnAtoll(atoll, atoll.create())
             with busy(other):
                 series.append(Series(f"echo beside {name}", samples=keystrokes(viewer)))
             atoll.api.delete(f"/v1/sandboxes/{other.sandbox}", params={"wait": "true"})
@@ -47,19 +47,19 @@ def neighbour() -> None:
 
 
 @contextmanager
-def _nobody(_other: Desk) -> Iterator[None]:
+def _nobody(_other: OwnAtoll) -> Iterator[None]:
     yield
 
 
 @contextmanager
-def _flood(other: Desk) -> Iterator[None]:
-    with draining(other.seat(other.open(*flood(0)), "noise")):
+def _flood(other: OwnAtoll) -> Iterator[None]:
+    with draining(other.target(other.open(*flood(0)), "noise")):
         yield
 
 
 def _running(script: str) -> Worst:
     @contextmanager
-    def run(other: Desk) -> Iterator[None]:
+    def run(other: OwnAtoll) -> Iterator[None]:
         other.open(PYTHON, "-c", script)
         yield
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench.terminal_viewer import Seat
+from bench.terminal_viewer import ViewerTarget
 
 PYTHON = "/usr/bin/python3"
 END = b"END-OF-FLOOD"
@@ -120,14 +120,14 @@ def ttyd(program: list[str]) -> Iterator[tuple[int, int] | None]:
         yield port, pid
 
 
-def terminado_seat(port: int, name: str) -> Seat:
-    """A seat at one of its terminals."""
-    return Seat("terminado", port, f"/ws/{name}")
+def terminado_target(port: int, name: str) -> ViewerTarget:
+    """Return the address of one of its terminals."""
+    return ViewerTarget("terminado", port, f"/ws/{name}")
 
 
-def ttyd_seat(port: int) -> Seat:
-    """A seat at a new terminal."""
-    return Seat("ttyd", port, "/ws", (("Sec-WebSocket-Protocol", "tty"),))
+def ttyd_target(port: int) -> ViewerTarget:
+    """Return the address of a new terminal."""
+    return ViewerTarget("ttyd", port, "/ws", (("Sec-WebSocket-Protocol", "tty"),))
 
 
 @contextmanager

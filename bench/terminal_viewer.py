@@ -20,8 +20,8 @@ ROOM_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
-class Seat:
-    """Where a viewer sits down. `dialect` is atoll, terminado or ttyd."""
+class ViewerTarget:
+    """The terminal server that a viewer connects to. `dialect` is atoll, terminado or ttyd."""
 
     dialect: str
     port: int
@@ -33,7 +33,7 @@ class Seat:
 class Viewer:
     """One connection. `delivered` counts the payload bytes of output frames."""
 
-    seat: Seat
+    target: ViewerTarget
     acks: bool = True
     delivered: int = 0
     offset: int = 0
@@ -52,34 +52,34 @@ class Viewer:
     _ack_every: int = 1
 
     def __post_init__(self) -> None:
-        self._atoll = self.seat.dialect == "atoll"
-        self._ttyd = self.seat.dialect == "ttyd"
+        self._atoll = self.target.dialect == "atoll"
+        self._ttyd = self.target.dialect == "ttyd"
         # Only Atoll is told how far it was read.
         self.acks = self.acks and self._atoll
-        self.wire = socket.create_connection(("127.0.0.1", self.seat.port))
+        self.wire = socket.create_connection(("127.0.0.1", self.target.port))
         self.wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         lines = [
-            f"GET {self.seat.path} HTTP/1.1",
-            f"Host: 127.0.0.1:{self.seat.port}",
+            f"GET {self.target.path} HTTP/1.1",
+            f"Host: 127.0.0.1:{self.target.port}",
             "Connection: Upgrade",
             "Upgrade: websocket",
             "Sec-WebSocket-Version: 13",
             "Sec-WebSocket-Key: " + base64.b64encode(os.urandom(16)).decode(),
-            *(f"{name}: {value}" for name, value in self.seat.headers),
+            *(f"{name}: {value}" for name, value in self.target.headers),
         ]
         self.wire.sendall("\r\n".join([*lines, "", ""]).encode())
         head = b""
         while b"\r\n\r\n" not in head:
             head += self._received()
         if not head.startswith(b"HTTP/1.1 101"):
-            raise RuntimeError(f"{self.seat.dialect}: {head[:400]!r}")
-        if self.seat.dialect == "ttyd":
+            raise RuntimeError(f"{self.target.dialect}: {head[:400]!r}")
+        if self.target.dialect == "ttyd":
             self._send(BINARY, b'{"AuthToken":"","columns":80,"rows":24}')
         self._take(memoryview(head.partition(b"\r\n\r\n")[2]))
 
     def type(self, keys: bytes) -> None:
         """Send keystrokes."""
-        match self.seat.dialect:
+        match self.target.dialect:
             case "terminado":
                 self._send(TEXT, json.dumps(["stdin", keys.decode()]).encode())
             case "ttyd":
@@ -106,7 +106,7 @@ class Viewer:
         """What has come; it stands in the same room each time, as asking for another costs."""
         count = self.wire.recv_into(self._room)
         if not count:
-            raise RuntimeError(f"{self.seat.dialect} hung up; its last words: {self.tail!r}")
+            raise RuntimeError(f"{self.target.dialect} hung up; its last words: {self.tail!r}")
         return memoryview(self._room)[:count]
 
     def _take(self, data: memoryview) -> None:
@@ -194,9 +194,9 @@ def together(viewers: list[Viewer], words: bytes) -> float:
     return time.perf_counter() - started
 
 
-def drain(seat: Seat) -> None:
+def drain(target: ViewerTarget) -> None:
     """Sit down, start what waits for Enter there, and read for ever; for a process of its own."""
-    viewer = Viewer(seat)
+    viewer = Viewer(target)
     viewer.type(b"\r")
     while True:
         viewer.read()

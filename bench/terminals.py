@@ -23,11 +23,11 @@ from bench.terminal_peers import (
     flood,
     terminado,
     terminado_python,
-    terminado_seat,
+    terminado_target,
     ttyd,
-    ttyd_seat,
+    ttyd_target,
 )
-from bench.terminal_viewer import Seat, Viewer, drain, together
+from bench.terminal_viewer import Viewer, ViewerTarget, drain, together
 
 FLOOD_BYTES = 100_000_000
 ROUNDS = 7
@@ -39,8 +39,8 @@ KEY_SECONDS = 0.005
 
 
 @dataclass
-class Desk:
-    """Atoll with one sandbox, and who works for it."""
+class OwnAtoll:
+    """A running Atoll with one sandbox."""
 
     atoll: Server
     sandbox: str
@@ -52,12 +52,12 @@ class Desk:
         answer.raise_for_status()
         return str(answer.json()["terminal_id"])
 
-    def seat(self, terminal: str, client: str) -> Seat:
-        """A seat at it."""
+    def target(self, terminal: str, client: str) -> ViewerTarget:
+        """Return the address of one of its terminals."""
         path = f"/v1/sandboxes/{self.sandbox}/terminals/{terminal}/attach?client={client}"
         port = int(self.atoll.host.url.rpartition(":")[2])
         token = self.atoll.host.token
-        return Seat("atoll", port, path, (("Authorization", f"Bearer {token}"),))
+        return ViewerTarget("atoll", port, path, (("Authorization", f"Bearer {token}"),))
 
     def close(self, terminal: str) -> None:
         """End a terminal."""
@@ -78,10 +78,10 @@ class Desk:
 
 
 @contextmanager
-def desk() -> Iterator[Desk]:
+def own_atoll() -> Iterator[OwnAtoll]:
     """An Atoll of its own with a sandbox."""
     with server() as atoll:
-        yield Desk(atoll, atoll.create())
+        yield OwnAtoll(atoll, atoll.create())
 
 
 @dataclass
@@ -96,7 +96,7 @@ def terminals() -> None:
     """One viewer, eight viewers, echo."""
     with ExitStack() as stack:
         python = stack.enter_context(terminado_python())
-        ours = stack.enter_context(desk())
+        ours = stack.enter_context(own_atoll())
         _one_viewer(ours, python)
         _many_viewers(ours, python)
         if python is None:
@@ -105,7 +105,7 @@ def terminals() -> None:
         _echo(ours, python, flooded=True)
 
 
-def _one_viewer(ours: Desk, python: str | None) -> None:
+def _one_viewer(ours: OwnAtoll, python: str | None) -> None:
     rates = {name: Series(f"{name}: 100 MB to one viewer", "MB/s")
              for name in ("bare PTY", "atoll", "terminado", "ttyd")}  # fmt: skip
     costs = {name: Series(f"{name}: processor per MB", "ms")
@@ -123,7 +123,7 @@ def _one_viewer(ours: Desk, python: str | None) -> None:
         verdict("times terminado's processor per MB", ratio, 1)
 
 
-def _many_viewers(ours: Desk, python: str | None) -> None:
+def _many_viewers(ours: OwnAtoll, python: str | None) -> None:
     rates = {name: Series(f"{name}: delivered to {CROWD} viewers", "MB/s")
              for name in ("atoll", "terminado")}  # fmt: skip
     for _ in range(ROUNDS):
@@ -135,23 +135,23 @@ def _many_viewers(ours: Desk, python: str | None) -> None:
         verdict("times terminado's MB/s", ratio, 3, at_least=True)
 
 
-def _floods(ours: Desk, python: str | None, viewers: int) -> Iterator[tuple[str, Flood]]:
+def _floods(ours: OwnAtoll, python: str | None, viewers: int) -> Iterator[tuple[str, Flood]]:
     """One flood by each of those who serve."""
     program = flood(FLOOD_BYTES)
     terminal = ours.open(*program)
-    yield "atoll", _flooded([ours.seat(terminal, f"v{n}") for n in range(viewers)], ours.pids)
+    yield "atoll", _flooded([ours.target(terminal, f"v{n}") for n in range(viewers)], ours.pids)
     ours.close(terminal)
     if python:
         with terminado(python, program) as (port, pid):
-            yield "terminado", _flooded([terminado_seat(port, "a")] * viewers, (pid,))
+            yield "terminado", _flooded([terminado_target(port, "a")] * viewers, (pid,))
     if viewers == 1:
         with ttyd(program) as told:
             if told is not None:
-                yield "ttyd", _flooded([ttyd_seat(told[0])], (told[1],))
+                yield "ttyd", _flooded([ttyd_target(told[0])], (told[1],))
 
 
-def _flooded(seats: list[Seat], pids: tuple[int, ...]) -> Flood:
-    viewers = [Viewer(seat) for seat in seats]
+def _flooded(targets: list[ViewerTarget], pids: tuple[int, ...]) -> Flood:
+    viewers = [Viewer(target) for target in targets]
     for viewer in viewers:
         viewer.sees(b"READY")
     before = cpu_seconds(*pids)
@@ -167,7 +167,7 @@ def _flooded(seats: list[Seat], pids: tuple[int, ...]) -> Flood:
     return Flood(text / seconds / 1e6, cost * 1000 / (FLOOD_BYTES / 1e6))
 
 
-def _echo(ours: Desk, python: str | None, *, flooded: bool) -> None:
+def _echo(ours: OwnAtoll, python: str | None, *, flooded: bool) -> None:
     how = "while a neighbour terminal floods" if flooded else "idle"
     mine, theirs, third = (Series(f"{name}: echo") for name in ("atoll", "terminado", "ttyd"))
     # In turns, as a machine has moods; and one at a time: a flood of the one would slow the other.
@@ -177,7 +177,7 @@ def _echo(ours: Desk, python: str | None, *, flooded: bool) -> None:
             theirs.samples += _echoes_of_terminado(python, flooded=flooded)
         with ttyd(ECHO) as told:
             if told is not None and not flooded:
-                third.samples += keystrokes(Viewer(ttyd_seat(told[0])), KEYS_A_ROUND)
+                third.samples += keystrokes(Viewer(ttyd_target(told[0])), KEYS_A_ROUND)
     series = [one for one in (mine, theirs, third) if one.samples]
     table(f"echo of a keystroke, {how}", *series)
     for one in series:
@@ -187,10 +187,10 @@ def _echo(ours: Desk, python: str | None, *, flooded: bool) -> None:
         verdict("times terminado's p99", mine.p99 / theirs.p99, 1)
 
 
-def _echoes_of_ours(ours: Desk, *, flooded: bool) -> list[float]:
+def _echoes_of_ours(ours: OwnAtoll, *, flooded: bool) -> list[float]:
     terminal, noisy = ours.open(*ECHO), ours.open(*flood(0))
-    viewer = Viewer(ours.seat(terminal, "typist"))
-    with draining(ours.seat(noisy, "noise") if flooded else None):
+    viewer = Viewer(ours.target(terminal, "typist"))
+    with draining(ours.target(noisy, "noise") if flooded else None):
         taken = keystrokes(viewer, KEYS_A_ROUND)
     viewer.close()
     ours.close(terminal)
@@ -203,13 +203,13 @@ def _echoes_of_terminado(python: str, *, flooded: bool) -> list[float]:
     # what is typed before by its terminal, too.
     program = ["/bin/sh", "-c", "read x; exec " + " ".join(map(_quoted, flood(0)))]
     with terminado(python, program) as (port, _):
-        noisy = Viewer(terminado_seat(port, "b"))
-        viewer = Viewer(terminado_seat(port, "a"))
+        noisy = Viewer(terminado_target(port, "b"))
+        viewer = Viewer(terminado_target(port, "a"))
         noisy.type(b"\r")
         if flooded:
             noisy.sees(b"READY")
         noisy.close()
-        with draining(terminado_seat(port, "b") if flooded else None):
+        with draining(terminado_target(port, "b") if flooded else None):
             taken = keystrokes(viewer, KEYS_A_ROUND)
         viewer.close()
     return taken
@@ -220,12 +220,12 @@ def _quoted(word: str) -> str:
 
 
 @contextmanager
-def draining(seat: Seat | None) -> Iterator[None]:
-    """Somebody in a process of their own reads the flood of this seat."""
-    if seat is None:
+def draining(target: ViewerTarget | None) -> Iterator[None]:
+    """Somebody in a process of their own reads the flood of this target."""
+    if target is None:
         yield
         return
-    reader = multiprocessing.get_context("spawn").Process(target=drain, args=(seat,), daemon=True)
+    reader = multiprocessing.get_context("spawn").Process(target=drain, args=(target,), daemon=True)
     reader.start()
     time.sleep(1.5)  # until it floods at full speed
     try:

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import web
 
-from bench.terminal_peers import END, flood, free_port, ttyd_seat
+from bench.terminal_peers import END, flood, free_port, ttyd_target
 from bench.terminal_viewer import Viewer, together
 
 FLOOD_BYTES = 300_000
@@ -57,7 +57,7 @@ async def test_flood_of_ttyd_is_read_to_its_end_and_counted_without_its_titles(
 
 def read_flood(port: int, room_bytes: int) -> int:
     """Bytes of output between the word that the program is ready and the end of its flood."""
-    viewer = Viewer(ttyd_seat(port))
+    viewer = Viewer(ttyd_target(port))
     viewer.sees(b"READY\r\n")
     before = viewer.delivered
     assert before == len(b"READY\r\n"), viewer.tail

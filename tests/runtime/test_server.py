@@ -291,12 +291,12 @@ async def test_idle_seconds_are_reset_by_input_and_not_by_output() -> None:
         terminal = await rt.open(
             "sh", "-c", "for i in 1 2 3 4 5 6; do sleep 0.1; echo $i; done; cat"
         )
-        async with rt.attach(terminal) as seat:
-            await seat.until_bytes(b"6")
+        async with rt.attach(terminal) as viewer:
+            await viewer.until_bytes(b"6")
             idle = (await rt.call("GET", "/health"))[1]["idle_seconds"]
             assert idle >= 0.5
-            await seat.type(b"x")
-            await seat.until_bytes(b"x")
+            await viewer.type(b"x")
+            await viewer.until_bytes(b"x")
             health = (await rt.call("GET", "/health"))[1]
             assert health["idle_seconds"] < 0.5
             assert (health["sessions"], health["attached"], health["execs"]) == (1, 1, 0)

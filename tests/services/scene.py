@@ -24,11 +24,11 @@ from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, SandboxRepo
 from atoll.ports import (
     Channel,
+    HandoverLink,
     Mount,
     Reachability,
     RuntimeClient,
     RuntimeStream,
-    Tether,
 )
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.ground import Ground
@@ -139,9 +139,9 @@ class ScriptedRuntime:
     ) -> AbstractAsyncContextManager[Channel]:
         raise Unavailable(f"Nobody answers at {path}.")
 
-    def tether(
+    def request_handover(
         self, path: str, query: tuple[tuple[str, str], ...] = ()
-    ) -> AbstractAsyncContextManager[Tether | None]:
+    ) -> AbstractAsyncContextManager[HandoverLink | None]:
         raise Unavailable(f"Nobody answers at {path}.")
 
     def client(self, reach: Reachability) -> RuntimeClient:

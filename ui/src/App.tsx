@@ -35,7 +35,7 @@ export function App() {
     <>
       {who.is === 'in' && <Shell />}
       {who.is === 'invited' && <Invited key={who.ticket} ticket={who.ticket} why={who.why} />}
-      {who.is === 'guest' && <GuestRoom name={who.name} seat={who.seat} over={who.over} />}
+      {who.is === 'guest' && <GuestRoom name={who.name} access={who.access} over={who.over} />}
       {who.is === 'out' && <LoggedOut why={who.why} />}
       {who.is === 'over' && <VisitOver />}
       <Notices />

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from atoll.ports.metadata import MetadataFiles
     from atoll.ports.runtime import (
         Channel,
+        HandoverLink,
         RuntimeClient,
         RuntimeClients,
         RuntimeStream,
-        Tether,
     )
     from atoll.ports.safety import SafetyLayers
     from atoll.ports.spawner import Exit, Process, ProcessSpec, Pty, Spawner
@@ -56,6 +56,7 @@ __all__ = [
     "Exit",
     "Extension",
     "Handle",
+    "HandoverLink",
     "Holding",
     "IdempotencyRecord",
     "Kept",
@@ -78,7 +79,6 @@ __all__ = [
     "Sealed",
     "Spawner",
     "Store",
-    "Tether",
     "Transaction",
     "Vault",
     "WorkSaver",
@@ -122,7 +122,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "Sealed": "vault",
         "Spawner": "spawner",
         "Store": "store.store",
-        "Tether": "runtime",
+        "HandoverLink": "runtime",
         "Transaction": "store.store",
         "Vault": "vault",
         "WorkSaver": "workspaces",

@@ -45,30 +45,29 @@ class Channel(Protocol):
         ...
 
 
-class Tether(Protocol):
-    """Socket link to a runtime that holds one handed-over connection. Its holder answers for the
-    client; the runtime closes the client when the link is released."""
+class HandoverLink(Protocol):
+    """The link to a runtime that takes over one client's connection. The runtime closes the client
+    when the link ends."""
 
-    async def seated(self) -> bool:
-        """Report whether a client that is not connected yet was admitted; False when it was
-        refused."""
+    async def is_admitted(self) -> bool:
+        """Wait for the runtime's decision; report whether it admits the client."""
         ...
 
-    def hand(self, client: int) -> None:
-        """Pass the client's descriptor, of which the runtime gets its own copy, once the client's
-        handshake is done and nobody else writes to it. Leaving the context no longer lets go.
-        Raises `OSError` when the runtime is gone."""
+    def pass_socket(self, client: int) -> None:
+        """Pass the client's socket, of which the runtime gets a copy. Call it once the handshake is
+        done and nobody else writes to the socket. The link then outlives its context: end it with
+        `disconnect`. Raises `OSError` when the runtime is gone."""
         ...
 
     async def ended(self) -> None:
-        """Return once the runtime has released the client: it left, or was closed."""
+        """Return once the client has left or was closed."""
         ...
 
-    def close(self, code: int, reason: str) -> None:
+    def close_client(self, code: int, reason: str) -> None:
         """Ask the runtime to close the client with this code; never waits."""
         ...
 
-    def let_go(self) -> None:
+    def disconnect(self) -> None:
         """Close the link."""
         ...
 
@@ -92,11 +91,11 @@ class RuntimeClient(Protocol):
         """Open a WebSocket."""
         ...
 
-    def tether(
+    def request_handover(
         self, path: str, query: tuple[tuple[str, str], ...] = ()
-    ) -> AbstractAsyncContextManager[Tether | None]:
-        """Ask for an attach session to hand a client's own connection to; None where there is
-        none this way. Leaving gives up one that was handed nothing; else its holder does."""
+    ) -> AbstractAsyncContextManager[HandoverLink | None]:
+        """Request an attach session for a client's own connection. None where the runtime offers
+        no handover. Leaving the context ends a link to which no socket was passed."""
         ...
 
 

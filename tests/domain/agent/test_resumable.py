@@ -4,21 +4,21 @@ from datetime import UTC, datetime
 import pytest
 
 from atoll.domain.agent.resumable import (
-    MAX_SEATS,
-    AgentSeat,
-    Otherwise,
-    conversing,
+    MAX_RUNNING_AGENTS,
+    ResumeFallback,
+    RunningAgent,
     is_conversation,
-    left,
-    taken,
+    with_agent,
+    with_conversation,
+    without_agent,
 )
 from atoll.domain.profile.profile import Profile
 from atoll.domain.sandbox.lifecycle import step
 from atoll.domain.sandbox.sandbox import Attachment
 from atoll.domain.sandbox.stimulus import (
     AgentConversed,
-    AgentLeft,
-    AgentSat,
+    AgentEnded,
+    AgentStarted,
     Reached,
     Recreate,
     RuntimeBegan,
@@ -28,9 +28,9 @@ from atoll.domain.sandbox.stimulus import (
 from tests.domain.sandbox.test_lifecycle import READY, after
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-CODEX = AgentSeat("t_1", "codex", "tui", otherwise=Otherwise.AFRESH)
-CLAUDE = AgentSeat("t_2", "claude-code", "tui", conversation="c-1")
-BUSY = after(READY, AgentSat(CODEX), AgentSat(CLAUDE))
+CODEX = RunningAgent("t_1", "codex", "tui", otherwise=ResumeFallback.AFRESH)
+CLAUDE = RunningAgent("t_2", "claude-code", "tui", conversation="c-1")
+BUSY = after(READY, AgentStarted(CODEX), AgentStarted(CLAUDE))
 
 
 @pytest.mark.parametrize("word", ["a", "019a-b_C", "ses_4d1", "x" * 80])
@@ -41,24 +41,24 @@ def test_conversation_is_named_by_letters_digits_and_dashes(word: str) -> None:
 @pytest.mark.parametrize("word", ["", "-c", "--resume", "../x", "a b", "a\n", "a'b", "x" * 81])
 def test_word_that_could_be_anything_else_names_no_conversation(word: str) -> None:
     assert not is_conversation(word)
-    assert conversing((CODEX,), "t_1", word) == (CODEX,)
+    assert with_conversation((CODEX,), "t_1", word) == (CODEX,)
 
 
-def test_seats_are_taken_once_left_and_bounded() -> None:
-    assert taken((CODEX, CLAUDE), CODEX) == (CLAUDE, CODEX)
-    assert left((CODEX, CLAUDE), "t_1") == (CLAUDE,)
-    assert conversing((CODEX, CLAUDE), "t_1", "c-2")[0].conversation == "c-2"
-    seats: tuple[AgentSeat, ...] = ()
-    for number in range(MAX_SEATS + 5):
-        seats = taken(seats, AgentSeat(f"t_{number}", "codex", "tui"))
-    assert (len(seats), seats[0].id) == (MAX_SEATS, "t_5")
+def test_agents_are_added_once_removed_and_bounded() -> None:
+    assert with_agent((CODEX, CLAUDE), CODEX) == (CLAUDE, CODEX)
+    assert without_agent((CODEX, CLAUDE), "t_1") == (CLAUDE,)
+    assert with_conversation((CODEX, CLAUDE), "t_1", "c-2")[0].conversation == "c-2"
+    agents: tuple[RunningAgent, ...] = ()
+    for number in range(MAX_RUNNING_AGENTS + 5):
+        agents = with_agent(agents, RunningAgent(f"t_{number}", "codex", "tui"))
+    assert (len(agents), agents[0].id) == (MAX_RUNNING_AGENTS, "t_5")
 
 
 def test_agents_of_a_sandbox_are_those_its_runtime_told_of_last() -> None:
     assert BUSY.agents == (CODEX, CLAUDE)
-    told = after(BUSY, AgentConversed("t_1", "c-9"), AgentLeft("t_2"))
+    told = after(BUSY, AgentConversed("t_1", "c-9"), AgentEnded("t_2"))
     assert [(one.id, one.conversation) for one in told.agents] == [("t_1", "c-9")]
-    assert step(BUSY, AgentLeft("t_9"), NOW) == (BUSY, ())
+    assert step(BUSY, AgentEnded("t_9"), NOW) == (BUSY, ())
     assert after(BUSY, RuntimeBegan()).agents == ()
 
 

@@ -1,4 +1,4 @@
-"""Share links: what one may give, how guests are called, and what a seat covers."""
+"""Share links: what one may give, how guests are called, and what a access covers."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -32,7 +32,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 OWNER = PrincipalId("p")
 
 
-def seat(terminal: TerminalId | None) -> GuestAccess:
+def access(terminal: TerminalId | None) -> GuestAccess:
     guest = Guest(GuestId("gu_abcdef"), ShareId("sh_a"), PERSONAL_ORG, OWNER, "Ann", "m", NOW)
     share = Share(
         ShareId("sh_a"), PERSONAL_ORG, OWNER, SandboxId("sb_a"), terminal, Role.CONTROLLER,
@@ -42,19 +42,19 @@ def seat(terminal: TerminalId | None) -> GuestAccess:
     assert (principal.org_id, principal.id) == (GUESTS_ORG, "gu_abcdef")
     assert (principal.kind, principal.name) == (ActorKind.PERSON, "Ann")
     assert not principal.interactive
-    assert principal.seat is not None
-    return principal.seat
+    assert principal.guest_access is not None
+    return principal.guest_access
 
 
 def test_guest_owns_nothing_and_sits_where_its_link_leads() -> None:
-    one = seat(TerminalId("t1"))
+    one = access(TerminalId("t1"))
     assert (one.role, one.expires_at) == (Role.CONTROLLER, NOW + timedelta(minutes=1))
     assert one.covers("sb_a") and one.covers("sb_a", "t1")
     assert not one.covers("sb_a", "t2") and not one.covers("sb_b") and not one.covers("sb_b", "t1")
 
 
 def test_link_to_a_whole_sandbox_covers_every_terminal_of_it_only() -> None:
-    whole = seat(None)
+    whole = access(None)
     assert whole.covers("sb_a", "t1") and whole.covers("sb_a", "t2")
     assert not whole.covers("sb_b", "t1")
 

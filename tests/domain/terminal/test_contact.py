@@ -37,7 +37,7 @@ def test_control_plane_is_away_once_the_last_of_its_connections_is_closed() -> N
     assert contact.held_until(5.0) == 5.0 + AWAY_SECONDS
 
 
-def test_cut_seat_says_that_the_control_plane_is_away_until_it_asks() -> None:
+def test_cut_client_means_that_the_control_plane_is_away_until_it_asks() -> None:
     contact = Contact()
     contact.cut()
     assert contact.away, "though it never asked"

@@ -143,7 +143,7 @@ def test_last_driver_gone_for_good_leaves_nobody() -> None:
     assert (state.driver, state.deadline, state.paused) == (None, None, False)
 
 
-def test_driver_back_within_the_grace_keeps_its_seat_and_right() -> None:
+def test_driver_back_within_the_grace_keeps_control_and_right() -> None:
     state = paused_by("a", "b")
     state.left("a", 6.0)
     state.joined("a", 129 * KIB, 9.0)
@@ -189,7 +189,7 @@ CLIENTS = st.sampled_from("abc")
         max_size=60,
     )
 )
-def test_driving_under_any_stimuli_pauses_only_for_a_seated_driver_and_never_without_end(
+def test_driving_under_any_stimuli_pauses_only_for_an_attached_driver_and_never_without_end(
     stimuli: list[tuple[str, str, int, float]],
 ) -> None:
     state, now = Driving(MARKS), 0.0

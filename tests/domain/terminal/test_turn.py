@@ -21,7 +21,7 @@ CYD = Party("cyd", "Cyd", "c1", Role.CONTROLLER)
 EVE = Party("eve", "Eve", "e1", Role.VIEWER)
 
 
-def seated(*parties: Party, creator: str | None = None) -> Turn:
+def turn_of(*parties: Party, creator: str | None = None) -> Turn:
     turn = Turn(creator)
     for party in parties:
         turn.joined(party, 0.0)
@@ -52,12 +52,12 @@ def test_owner_at_a_free_terminal_drives_and_a_second_client_does_not() -> None:
 
 
 def test_creator_with_the_role_of_a_controller_drives_at_first() -> None:
-    assert seated(BOB, creator="bob").driver == BOB
-    assert seated(BOB, creator="ann").driver is None
+    assert turn_of(BOB, creator="bob").driver == BOB
+    assert turn_of(BOB, creator="ann").driver is None
 
 
 def test_viewer_never_drives_whatever_it_sends() -> None:
-    turn = seated(EVE, creator="eve")
+    turn = turn_of(EVE, creator="eve")
     for refusal in (turn.requested("e1", 1), turn.typed("e1", 1), turn.taken("e1", 1)):
         assert refusal is not None
         assert refusal.code == "viewer"
@@ -67,13 +67,13 @@ def test_viewer_never_drives_whatever_it_sends() -> None:
 
 
 def test_request_at_a_free_terminal_is_granted_at_once() -> None:
-    turn = seated(BOB, CYD)
+    turn = turn_of(BOB, CYD)
     assert turn.requested("b1", 1.0) is None
     assert (turn.driver, turn.waiting) == (BOB, ())
 
 
 def test_first_keystroke_at_a_free_terminal_asks_and_is_accepted() -> None:
-    turn = seated(BOB, CYD)
+    turn = turn_of(BOB, CYD)
     assert turn.typed("c1", 1.0) is None
     assert turn.driver == CYD
     assert code(turn.typed("b1", 2.0)) == "not_driver"
@@ -81,7 +81,7 @@ def test_first_keystroke_at_a_free_terminal_asks_and_is_accepted() -> None:
 
 
 def test_request_waits_for_the_driver_who_grants_it() -> None:
-    turn = seated(OWNER, BOB, CYD)
+    turn = turn_of(OWNER, BOB, CYD)
     assert turn.requested("b1", 1.0) is None
     assert turn.requested("c1", 2.0) is None
     assert turn.requested("b1", 3.0) is None
@@ -94,7 +94,7 @@ def test_request_waits_for_the_driver_who_grants_it() -> None:
 
 
 def test_grant_to_nobody_a_viewer_or_by_an_observer_is_refused() -> None:
-    turn = seated(OWNER, BOB, EVE)
+    turn = turn_of(OWNER, BOB, EVE)
     assert code(turn.granted("a1", None, 1.0)) == "no_such_party"
     assert code(turn.granted("a1", "zoe", 1.0)) == "no_such_party"
     assert code(turn.granted("a1", "eve", 1.0)) == "no_such_party"
@@ -104,20 +104,20 @@ def test_grant_to_nobody_a_viewer_or_by_an_observer_is_refused() -> None:
 
 
 def test_grant_by_name_reaches_somebody_who_did_not_ask() -> None:
-    turn = seated(OWNER, BOB)
+    turn = turn_of(OWNER, BOB)
     assert turn.granted("a1", "b1", 1.0) is None
     assert turn.driver == BOB
 
 
 def test_owner_may_grant_while_another_drives() -> None:
-    turn = seated(BOB, CYD, creator="bob")
+    turn = turn_of(BOB, CYD, creator="bob")
     turn.joined(OWNER, 1.0)
     assert turn.granted("a1", "cyd", 2.0) is None
     assert turn.driver == CYD
 
 
 def test_driver_that_asks_or_is_given_what_it_has_changes_nothing() -> None:
-    turn = seated(OWNER, BOB)
+    turn = turn_of(OWNER, BOB)
     turn.drain()
     assert turn.requested("a1", 1.0) is None
     assert turn.granted("a1", "a1", 1.0) is None
@@ -125,7 +125,7 @@ def test_driver_that_asks_or_is_given_what_it_has_changes_nothing() -> None:
 
 
 def test_driver_that_revokes_releases_to_nobody_or_to_who_waits() -> None:
-    turn = seated(OWNER, BOB)
+    turn = turn_of(OWNER, BOB)
     assert turn.revoked("a1", 1.0) is None
     assert (turn.driver, acts(turn)) == (None, [Act.RELEASED])
     turn.requested("b1", 2.0)
@@ -136,14 +136,14 @@ def test_driver_that_revokes_releases_to_nobody_or_to_who_waits() -> None:
 
 
 def test_owner_that_revokes_takes_control_back() -> None:
-    turn = seated(BOB, creator="bob")
+    turn = turn_of(BOB, creator="bob")
     turn.joined(OWNER, 1.0)
     assert turn.revoked("a1", 2.0) is None
     assert (turn.driver, acts(turn)) == (OWNER, [Act.TAKEN])
 
 
 def test_who_waits_withdraws_by_revoking_and_by_leaving() -> None:
-    turn = seated(OWNER, BOB, CYD)
+    turn = turn_of(OWNER, BOB, CYD)
     turn.requested("b1", 1.0)
     turn.requested("c1", 1.0)
     assert turn.revoked("b1", 2.0) is None
@@ -153,7 +153,7 @@ def test_who_waits_withdraws_by_revoking_and_by_leaving() -> None:
 
 
 def test_take_is_an_owners_and_a_request_from_anybody_else() -> None:
-    turn = seated(BOB, CYD, creator="bob")
+    turn = turn_of(BOB, CYD, creator="bob")
     assert turn.taken("c1", 1.0) is None
     assert (turn.driver, turn.waiting) == (BOB, (CYD,))
     turn.joined(OWNER, 2.0)
@@ -162,14 +162,14 @@ def test_take_is_an_owners_and_a_request_from_anybody_else() -> None:
 
 
 def test_other_client_of_the_drivers_person_gets_control_when_it_asks() -> None:
-    turn = seated(OWNER, PHONE)
+    turn = turn_of(OWNER, PHONE)
     assert code(turn.typed("a2", 1.0)) == "not_driver"
     assert turn.requested("a2", 2.0) is None
     assert turn.driver == PHONE
 
 
 def test_driver_back_within_the_grace_keeps_its_very_lease() -> None:
-    turn = seated(OWNER, BOB)
+    turn = turn_of(OWNER, BOB)
     turn.left("a1", 5.0)
     assert (turn.deadline, turn.left_at) == (15.0, 5.0)
     assert turn.requested("b1", 6.0) is None
@@ -178,7 +178,7 @@ def test_driver_back_within_the_grace_keeps_its_very_lease() -> None:
 
 
 def test_grace_over_frees_the_terminal_even_when_nobody_ticked() -> None:
-    turn = seated(OWNER, BOB)
+    turn = turn_of(OWNER, BOB)
     turn.left("a1", 5.0)
     assert turn.typed("b1", 15.0) is None
     assert (turn.driver, acts(turn)) == (BOB, [Act.LAPSED, Act.GRANTED])
@@ -187,7 +187,7 @@ def test_grace_over_frees_the_terminal_even_when_nobody_ticked() -> None:
 
 
 def test_grace_over_with_nobody_waiting_leaves_no_driver() -> None:
-    turn = seated(OWNER, BOB)
+    turn = turn_of(OWNER, BOB)
     turn.left("a1", 5.0)
     turn.tick(14.9)
     assert turn.driver == OWNER
@@ -196,7 +196,7 @@ def test_grace_over_with_nobody_waiting_leaves_no_driver() -> None:
 
 
 def test_same_persons_other_client_gets_control_within_the_grace_only_by_asking() -> None:
-    turn = seated(OWNER)
+    turn = turn_of(OWNER)
     turn.left("a1", 5.0)
     turn.joined(PHONE, 6.0)
     assert turn.driver == OWNER
@@ -207,13 +207,13 @@ def test_same_persons_other_client_gets_control_within_the_grace_only_by_asking(
 
 
 def test_driver_that_comes_back_as_a_viewer_has_released() -> None:
-    turn = seated(OWNER)
+    turn = turn_of(OWNER)
     turn.joined(Party("ann", "Ann", "a1", Role.VIEWER), 1.0)
     assert turn.driver is None
 
 
 def test_idle_driver_loses_control_only_while_somebody_waits() -> None:
-    turn = seated(OWNER, BOB)
+    turn = turn_of(OWNER, BOB)
     turn.typed("a1", 10.0)
     turn.tick(10 * IDLE_SECONDS)
     assert (turn.driver, turn.deadline) == (OWNER, None)
@@ -222,7 +222,7 @@ def test_idle_driver_loses_control_only_while_somebody_waits() -> None:
 
 
 def test_driver_that_types_keeps_control_from_those_who_wait() -> None:
-    turn = seated(OWNER, BOB)
+    turn = turn_of(OWNER, BOB)
     turn.requested("b1", 1.0)
     turn.typed("a1", 800.0)
     assert turn.deadline == 800.0 + IDLE_SECONDS
@@ -232,7 +232,7 @@ def test_driver_that_types_keeps_control_from_those_who_wait() -> None:
 
 def test_client_id_of_another_principal_cannot_be_used_while_it_counts() -> None:
     thief = Party("bob", "Bob", "a1", Role.CONTROLLER)
-    turn = seated(OWNER)
+    turn = turn_of(OWNER)
     turn.left("a1", 1.0)
     assert turn.claimed("a1", "bob")
     with pytest.raises(ValueError, match="another principal"):
@@ -242,7 +242,7 @@ def test_client_id_of_another_principal_cannot_be_used_while_it_counts() -> None
 
 
 def test_agent_takes_without_asking_and_the_driver_types_again_when_it_yields() -> None:
-    turn = seated(OWNER)
+    turn = turn_of(OWNER)
     turn.agent_took("codex")
     turn.agent_took("codex")
     assert code(turn.typed("a1", 1.0)) == "agent_running"
@@ -254,7 +254,7 @@ def test_agent_takes_without_asking_and_the_driver_types_again_when_it_yields() 
 
 
 def test_strangers_can_do_nothing() -> None:
-    turn = seated(OWNER)
+    turn = turn_of(OWNER)
     for refusal in (
         turn.requested("zz", 1.0),
         turn.granted("zz", None, 1.0),
@@ -339,7 +339,7 @@ class Turns(RuleBasedStateMachine):
             self.turn.agent_yielded()
 
     @invariant()
-    def only_one_who_may_drives_and_only_from_a_seat_or_in_its_grace(self) -> None:
+    def only_one_who_may_drives_and_only_while_attached_or_in_its_grace(self) -> None:
         self.turn.tick(self.now)
         driver = self.turn.driver
         if driver is None:

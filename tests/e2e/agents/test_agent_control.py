@@ -45,7 +45,7 @@ TYPED_WHILE_PAUSED = b"zqzq"
 
 
 @dataclass
-class Seat:
+class AgentViewer:
     """A person at the agent's terminal: what they saw and were told."""
 
     socket: aiohttp.ClientWebSocketResponse
@@ -69,7 +69,7 @@ class Seat:
             if question in data:
                 await self.socket.send_bytes(reply)
 
-    async def until(self, holds: Callable[["Seat"], bool], seconds: float = 60) -> None:
+    async def until(self, holds: Callable[["AgentViewer"], bool], seconds: float = 60) -> None:
         try:
             async with asyncio.timeout(seconds), self.news:
                 await self.news.wait_for(lambda: holds(self))
@@ -82,7 +82,7 @@ class Seat:
         at = len(self.told)
         await self.socket.send_bytes(keys)
         await self.socket.send_str("no message")
-        await self.until(lambda seat: any(one["type"] == "error" for one in seat.told[at:]))
+        await self.until(lambda viewer: any(one["type"] == "error" for one in viewer.told[at:]))
         refused = [one for one in self.told[at:] if one["type"] == "input_refused"]
         return refused[0] if refused else None
 
@@ -137,11 +137,11 @@ async def reading(w: World, path: str) -> AsyncIterator[Reader]:
 
 
 @asynccontextmanager
-async def seated(w: World, path: str) -> AsyncIterator[Seat]:
+async def viewing(w: World, path: str) -> AsyncIterator[AgentViewer]:
     async with _connected(w, path) as socket, asyncio.TaskGroup() as group:
-        seat = Seat(socket)
-        task = group.create_task(seat.run())
-        yield seat
+        viewer = AgentViewer(socket)
+        task = group.create_task(viewer.run())
+        yield viewer
         task.cancel()
 
 
@@ -163,7 +163,7 @@ class Scene:
     agent: str
     sandbox: str
     here: str
-    seat: Seat
+    viewer: AgentViewer
     early: Reader
 
     async def act(self, action: str) -> dict[str, Any]:
@@ -179,7 +179,7 @@ class Scene:
     async def press_enter_until_a_turn_is_done(self) -> None:
         """An agent may draw a question before it reads keys; a person then presses again."""
         for seconds in (50, 50, 150):
-            assert await self.seat.type(b"\r") is None
+            assert await self.viewer.type(b"\r") is None
             try:
                 return await self.early.until(lambda r: r.turns("done") == 1, seconds)
             except AssertionError:
@@ -194,15 +194,15 @@ async def scene_with(w: World, agent: str, sandbox: str, **wish: object) -> Asyn
     assert opened.status_code == 201, opened.text
     here = f"/v1/sandboxes/{sandbox}/terminals/{opened.json()['id']}"
     async with (
-        seated(w, f"{here}/attach?client=me") as seat,
+        viewing(w, f"{here}/attach?client=me") as viewer,
         reading(w, f"{here}/cards") as early,
     ):
-        scene = Scene(w, agent, sandbox, here, seat, early)
+        scene = Scene(w, agent, sandbox, here, viewer, early)
         await _until_it_can_be_asked(scene)
         yield scene
         async with asyncio.timeout(5):
             assert (await scene.act("stop"))["agent_state"] == "stopped"
-        await seat.until(lambda s: s.state[0] == "stopped")
+        await viewer.until(lambda s: s.state[0] == "stopped")
     assert await _states(w, sandbox) == set()
 
 
@@ -218,7 +218,7 @@ async def test_agent_at_a_terminal_is_locked_paused_carded_and_stopped(
         # A transcript may be written after the turn's end was reported.
         await scene.early.until(lambda r: r.turns("done") == 2 and r.texts("All done") == 2)
         await _has_the_same_cards_for_everybody(scene)
-        assert TYPED_WHILE_PAUSED not in scene.seat.output
+        assert TYPED_WHILE_PAUSED not in scene.viewer.output
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex"])
@@ -231,12 +231,12 @@ async def test_agent_that_asks_its_person_is_answered_at_its_terminal(
         asks = 's/"never"/"on-request"/; s/danger-full-access/workspace-write/'
         await run(w, sandbox, "/bin/sh", "-c", f"sed -i '{asks}' $HOME/.codex/config.toml")
     async with scene_with(w, agent, sandbox) as scene:
-        seat, early = scene.seat, scene.early
+        viewer, early = scene.viewer, scene.early
         await scene.ask(f"Now a question. [[tool {QUESTIONS[agent]}]]")
         await early.until(lambda r: any(card["state"] == "pending" for card in r.ordered))
-        await seat.until(lambda s: s.state == ("running", "waiting"))
+        await viewer.until(lambda s: s.state == ("running", "waiting"))
         drawn = {"codex": b"Yes", "claude-code": b"blue"}[agent]
-        await seat.until(lambda s: drawn in s.output[s.output.rfind(b"Now a question") :])
+        await viewer.until(lambda s: drawn in s.output[s.output.rfind(b"Now a question") :])
         await scene.press_enter_until_a_turn_is_done()
         await early.until(lambda r: not any(c["state"] == "pending" for c in r.ordered))
 
@@ -248,24 +248,24 @@ async def test_owner_types_on_while_the_agent_works_and_esc_breaks_off_its_turn(
     await asyncio.to_thread(provide_agent, w.server, agent)
     sandbox = await sandbox_for(w, agent, repository)
     async with scene_with(w, agent, sandbox) as scene:
-        seat = scene.seat
+        viewer = scene.viewer
         await scene.ask(f"Wait. [[tool {TOOLS[agent] % LOOP.format(n=1)}]]")
         await _until_there_is(scene, "began-1")
-        await seat.until(lambda s: s.state == ("running", "working"))
-        assert await seat.type(b"zebra crossing") is None
-        await seat.until(lambda s: b"zebra" in s.output)
+        await viewer.until(lambda s: s.state == ("running", "working"))
+        assert await viewer.type(b"zebra crossing") is None
+        await viewer.until(lambda s: b"zebra" in s.output)
         draft = await w.api.post(f"{scene.here}/ask", json={"prompt": "and more"})
         assert (draft.status_code, draft.json()["code"]) == (409, "agent_running")
-        assert await seat.type(b"\r") is None
+        assert await viewer.type(b"\r") is None
         await run(w, sandbox, "touch", "go-1")
         await _until_the_model_reads(w, "zebra crossing")
-        await seat.until(lambda s: s.state == ("running", "waiting"))
+        await viewer.until(lambda s: s.state == ("running", "waiting"))
 
         await scene.ask(f"Again. [[tool {TOOLS[agent] % LOOP.format(n=2)}]]")
         await _until_there_is(scene, "began-2")
-        await seat.until(lambda s: s.state == ("running", "working"))
-        assert await seat.type(b"\x1b") is None
-        await seat.until(lambda s: s.state == ("running", "waiting"))
+        await viewer.until(lambda s: s.state == ("running", "working"))
+        assert await viewer.type(b"\x1b") is None
+        await viewer.until(lambda s: s.state == ("running", "waiting"))
         if agent == "codex":
             # It says to its model that what it ran may go on in the background.
             await _until_codex_writes(w, sandbox, '"turn_aborted".*"reason":"interrupted"')
@@ -302,16 +302,16 @@ async def _until_there_is_no_process(w: World, sandbox: str, words: str) -> None
 async def _until_it_can_be_asked(scene: Scene) -> None:
     """It has drawn its prompt."""
     if scene.agent == "codex":
-        await scene.seat.until(lambda s: b"Ask Codex" in s.output)
+        await scene.viewer.until(lambda s: b"Ask Codex" in s.output)
     else:
-        await scene.seat.until(lambda s: b"permissions" in s.output)
+        await scene.viewer.until(lambda s: b"permissions" in s.output)
 
 
 async def _is_locked_and_paused_while_it_works(scene: Scene) -> None:
-    w, seat = scene.w, scene.seat
+    w, viewer = scene.w, scene.viewer
     await scene.ask(f"Please write. [[tool {TOOLS[scene.agent] % WORK}]]")
-    await seat.until(lambda s: s.state == ("running", "working"))
-    async with seated(w, f"{scene.here}/attach?client=look&read_only=true") as watcher:
+    await viewer.until(lambda s: s.state == ("running", "working"))
+    async with viewing(w, f"{scene.here}/attach?client=look&read_only=true") as watcher:
         refused = await watcher.type(b"\x1b")
         assert refused is not None and refused["reason"] == "viewer"
     again = await w.api.post(f"{scene.here}/ask", json={"prompt": "and more"})
@@ -319,14 +319,14 @@ async def _is_locked_and_paused_while_it_works(scene: Scene) -> None:
 
     await _until_there_is(scene, "began")
     await scene.act("pause")
-    await seat.until(lambda s: s.state == ("paused", "working"))
-    refused = await seat.type(TYPED_WHILE_PAUSED)
+    await viewer.until(lambda s: s.state == ("paused", "working"))
+    refused = await viewer.type(TYPED_WHILE_PAUSED)
     assert refused is not None and refused["reason"] == "agent_paused"
     await _until_all_are_stopped(scene)
     await scene.act("resume")
-    await seat.until(lambda s: s.state == ("running", "working"))
+    await viewer.until(lambda s: s.state == ("running", "working"))
     await run(w, scene.sandbox, "touch", "go")
-    await seat.until(lambda s: s.state == ("running", "waiting"))
+    await viewer.until(lambda s: s.state == ("running", "waiting"))
     assert await run(w, scene.sandbox, "cat", "made.txt") == (0, b"written\n")
     await scene.early.until(lambda r: r.turns("done") == 1)
 
@@ -354,8 +354,8 @@ async def _until_there_is(scene: Scene, name: str) -> None:
                     return
                 await asyncio.sleep(0.05)
     except TimeoutError:
-        seat, asked = scene.seat, scene.w.model.requests[-8:]
-        raise AssertionError((name, seat.told[-8:], asked, bytes(seat.output[-900:]))) from None
+        viewer, asked = scene.viewer, scene.w.model.requests[-8:]
+        raise AssertionError((name, viewer.told[-8:], asked, bytes(viewer.output[-900:]))) from None
 
 
 async def _until_all_are_stopped(scene: Scene) -> None:

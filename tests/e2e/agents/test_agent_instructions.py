@@ -11,7 +11,7 @@ import pytest
 
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import World, sandbox_for
-from tests.e2e.agents.test_agent_control import reading, seated
+from tests.e2e.agents.test_agent_control import reading, viewing
 from tests.e2e.agents.test_agent_resumption import agents, atoll, opened, restarted, talked_with
 from tests.peers.model_server import DONE
 
@@ -55,7 +55,7 @@ async def test_agent_at_a_terminal_gets_its_instructions_first_and_once(
     assert "no agent has it yet" in await atoll(w, "info", sandbox)
     first = await opened(w, sandbox, agent)
     here = f"/v1/sandboxes/{sandbox}/terminals/{first}"
-    async with seated(w, f"{here}/attach?client=me"), reading(w, f"{here}/cards") as cards:
+    async with viewing(w, f"{here}/attach?client=me"), reading(w, f"{here}/cards") as cards:
         await cards.until(lambda r: r.turns("done") == 1)
     assert _told(w)
     assert (await _once_given(w, sandbox))["instructions"] == WORDS

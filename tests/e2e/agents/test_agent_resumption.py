@@ -13,7 +13,7 @@ import pytest
 
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import CHOICES, World, sandbox_for
-from tests.e2e.agents.test_agent_control import Scene, reading, seated
+from tests.e2e.agents.test_agent_control import Scene, reading, viewing
 from tests.peers.api import Api, api_of, until
 
 pytestmark = [
@@ -49,10 +49,13 @@ async def talked_with(w: World, sandbox: str, agent_id: str, words: str, *, turn
     """Ask, and wait until so many turns are done in its cards."""
     here = f"/v1/sandboxes/{sandbox}/terminals/{agent_id}"
     agent = (await agents(w, sandbox))[0]["agent"]
-    async with seated(w, f"{here}/attach?client=me") as seat, reading(w, f"{here}/cards") as cards:
-        scene = Scene(w, agent, sandbox, here, seat, cards)
+    async with (
+        viewing(w, f"{here}/attach?client=me") as viewer,
+        reading(w, f"{here}/cards") as cards,
+    ):
+        scene = Scene(w, agent, sandbox, here, viewer, cards)
         drawn = {"codex": b"Ask Codex", "claude-code": b"permissions"}[agent]
-        await seat.until(lambda s: drawn in s.output)
+        await viewer.until(lambda s: drawn in s.output)
         await scene.ask(words)
         await cards.until(lambda r: r.turns("done") >= turns)
 

@@ -8,7 +8,7 @@ import pytest
 
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import CHOICES, TOOLS, World, sandbox_for
-from tests.e2e.agents.test_agent_control import Scene, reading, seated
+from tests.e2e.agents.test_agent_control import Scene, reading, viewing
 from tests.e2e.agents.test_agent_resumption import restarted
 
 pytestmark = [
@@ -32,13 +32,13 @@ async def test_agent_at_a_terminal_is_locked_in_its_turn_and_carded(
     opened = await w.api.post(f"/v1/sandboxes/{sandbox}/agents", json={"agent": agent})
     assert opened.status_code == 201, opened.text
     here = f"/v1/sandboxes/{sandbox}/terminals/{opened.json()['id']}"
-    async with seated(w, f"{here}/attach?client=me") as seat, reading(w, f"{here}/cards") as r:
-        scene = Scene(w, agent, sandbox, here, seat, r)
-        await seat.until(lambda s: DRAWN[agent] in s.output, 120)
+    async with viewing(w, f"{here}/attach?client=me") as viewer, reading(w, f"{here}/cards") as r:
+        scene = Scene(w, agent, sandbox, here, viewer, r)
+        await viewer.until(lambda s: DRAWN[agent] in s.output, 120)
         await scene.ask(f"Please write. [[tool {TOOLS[agent].format(command=COMMAND)}]]")
-        await seat.until(lambda s: ("running", "working") in states(s), 60)
+        await viewer.until(lambda s: ("running", "working") in states(s), 60)
         await r.until(lambda one: one.turns("done") == 1)
-        await seat.until(lambda s: s.state == ("running", "waiting"))
+        await viewer.until(lambda s: s.state == ("running", "waiting"))
         kinds = [card["kind"] for card in r.ordered if card["kind"] != "status"]
         assert kinds == ["turn", "text", "bash", "text"], r.ordered
         bash = next(card for card in r.ordered if card["kind"] == "bash")
@@ -51,6 +51,6 @@ async def test_agent_at_a_terminal_is_locked_in_its_turn_and_carded(
     assert "goes on in its conversation" in log.stdout
 
 
-def states(seat: object) -> list[tuple[str, str]]:
-    told = [one for one in seat.told if one["type"] == "agent_state"]  # type: ignore[attr-defined]
+def states(viewer: object) -> list[tuple[str, str]]:
+    told = [one for one in viewer.told if one["type"] == "agent_state"]  # type: ignore[attr-defined]
     return [(one["agent_state"], one["turn"]) for one in told]

@@ -16,7 +16,7 @@ import pytest
 from playwright.async_api import Browser, Locator, Page, expect
 
 from atoll.testing.server import TestServer
-from tests.e2e.page.test_people import DESK, PHONE_SCREEN, asking
+from tests.e2e.page.test_people import DESKTOP, PHONE_SCREEN, asking
 from tests.e2e.page.test_real_page import CHROMIUM, LINK, chromium
 from tests.e2e.page.ui.scripted import TICKET, ScriptedServer, scripted_server
 from tests.e2e.page.ui.scripted_terminal import ScriptedTerminal
@@ -67,9 +67,9 @@ _WIDE = """scrolled => {
     .map(node => `${node.tagName}.${node.className} ends at ${node.getBoundingClientRect().right}`);
 }"""
 LOOKS: dict[str, dict[str, Any]] = {
-    "light-desktop": {"color_scheme": "light", "viewport": DESK},
+    "light-desktop": {"color_scheme": "light", "viewport": DESKTOP},
     "dark-phone": {"color_scheme": "dark", **PHONE_SCREEN},
-    "dark-desktop": {"color_scheme": "dark", "viewport": DESK},
+    "dark-desktop": {"color_scheme": "dark", "viewport": DESKTOP},
     "light-phone": {"color_scheme": "light", **PHONE_SCREEN},
 }
 DEFAULT_LOOKS = ("light-desktop", "dark-phone")

@@ -16,10 +16,10 @@ from playwright.async_api import Page, WebSocket, expect
 from atoll.testing.server import TestServer
 from tests.e2e.page.test_people import guest, owner, person, role
 from tests.e2e.page.test_real_page import CHROMIUM, LINK, Terminal, chromium
-from tests.e2e.terminals.test_turns import sitting
+from tests.e2e.terminals.test_turns import attach_with
 from tests.peers.api import Api, until
 from tests.peers.silent_network import SilentNetwork, silent_network
-from tests.surfaces.cli.commands.work.test_attach import Desk, desk
+from tests.surfaces.cli.commands.work.test_attach import PersonTty, person_tty
 
 pytestmark = pytest.mark.timeout(400)
 in_the_browser = pytest.mark.skipif(
@@ -110,7 +110,7 @@ def test_two_mib_pasted_into_attach_reach_the_program_whole(server: TestServer, 
     sandbox = api.create()["sandbox_id"]
     terminal = hashing(api, sandbox)
     text = pasted().encode()
-    with desk(environ(server, server.url), "attach", sandbox, "--terminal", terminal) as here:
+    with person_tty(environ(server, server.url), "attach", sandbox, "--terminal", terminal) as here:
         here.expect(b"reads")
         at = 0
         while at < len(text):
@@ -164,7 +164,7 @@ async def test_attach_notices_a_silent_network_and_comes_back_by_itself(
     sandbox = api.create()["sandbox_id"]
     terminal = api.terminal(sandbox, "cat")
 
-    def attached(here: Desk, between: SilentNetwork, loop: asyncio.AbstractEventLoop) -> None:
+    def attached(here: PersonTty, between: SilentNetwork, loop: asyncio.AbstractEventLoop) -> None:
         here.type(b"one\r")
         here.expect(b"one\r\none")
         loop.call_soon_threadsafe(between.cut)
@@ -179,7 +179,7 @@ async def test_attach_notices_a_silent_network_and_comes_back_by_itself(
 
     async with network(server) as between:
         words = ("attach", sandbox, "--terminal", terminal)
-        with desk(environ(server, between.url), *words) as here:
+        with person_tty(environ(server, between.url), *words) as here:
             await asyncio.to_thread(attached, here, between, asyncio.get_running_loop())
 
 
@@ -244,14 +244,14 @@ async def test_client_of_a_sandbox_that_stops_is_closed_with_the_command_that_he
     told = api.create()
     terminal = api.terminal(told["sandbox_id"], "cat")
     url = api.attach_url(told["sandbox_id"], terminal)
-    async with sitting(url, api.headers) as here:
+    async with attach_with(url, api.headers) as here:
         await here.told("control_state")
         await asyncio.to_thread(api.act, told["sandbox_id"], "stop")
         while (frame := await here.ws.receive()).type in (WSMsgType.TEXT, WSMsgType.BINARY):
             pass
     words = f"the sandbox was stopped: `atoll start {told['name']}` goes on"
     assert (frame.type, frame.data, frame.extra) == (WSMsgType.CLOSE, 4410, words)
-    async with sitting(url, api.headers) as late:
+    async with attach_with(url, api.headers) as late:
         assert await late.hear() is None
         assert late.ws.close_code == 4409
 
@@ -261,7 +261,7 @@ def test_attach_to_a_sandbox_that_is_destroyed_ends_with_the_reason(
 ) -> None:
     sandbox = api.create()["sandbox_id"]
     terminal = api.terminal(sandbox, "sh", "-c", "echo here; exec cat")
-    with desk(environ(server, server.url), "attach", sandbox, "--terminal", terminal) as here:
+    with person_tty(environ(server, server.url), "attach", sandbox, "--terminal", terminal) as here:
         here.expect(b"here")
         api.act(sandbox, "destroy")
         here.read_until(lambda seen: b"is being destroyed" in seen, "the reason")

@@ -13,7 +13,7 @@ from playwright.async_api import Browser, Page, expect
 
 from atoll.testing.server import TestServer, atoll_command
 from tests.e2e.page.test_real_page import CHROMIUM, LINK, Terminal, chromium
-from tests.e2e.terminals.test_turns import seat
+from tests.e2e.terminals.test_turns import attach_tty
 from tests.peers.api import Api
 
 _MARK_IS_WHOLE = """row => {
@@ -33,7 +33,7 @@ PHONE_SCREEN = {
     "is_mobile": True,
     "has_touch": True,
 }
-DESK = {"width": 1280, "height": 860}
+DESKTOP = {"width": 1280, "height": 860}
 TESTING = "localStorage.setItem('atoll.test', '1')"
 GRACE_MILLISECONDS = 20_000
 #: Were any of these ever markup, the page would say so by `window.stung`.
@@ -56,7 +56,7 @@ expect.set_options(timeout=45_000)
 @asynccontextmanager
 async def person(browser: Browser, address: str, **more: Any) -> AsyncIterator[Page]:
     """Somebody's own browser at this address; an error of a script fails the test."""
-    context = await browser.new_context(**{"viewport": DESK, **more})
+    context = await browser.new_context(**{"viewport": DESKTOP, **more})
     await context.add_init_script(TESTING)
     page = await context.new_page()
     page.set_default_timeout(60_000)
@@ -178,8 +178,8 @@ async def released_and_taken(hers: Terminal, his: Terminal) -> None:
 async def by_the_command_line(
     server: TestServer, sandbox: str, hers: Terminal, his: Terminal
 ) -> None:
-    """A third seat, at a shell: it takes control, and the page says so at both."""
-    with seat(server, sandbox, "--terminal", hers.id, "--take") as cli:
+    """A third person, at a shell: it takes control, and the page says so at both."""
+    with attach_tty(server, sandbox, "--terminal", hers.id, "--take") as cli:
         await role(his.page, "person drives")
         await asyncio.to_thread(cli.type, b"by the cli\r")
         await hers.sees("by the cli")

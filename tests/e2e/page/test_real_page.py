@@ -163,7 +163,7 @@ async def test_page_resumes_a_flood_over_a_killed_control_plane_without_a_wrong_
             socket = api.box(api.sandbox("flood")["sandbox_id"]).socket
         await terminal.sees("$")
         async with straight(socket, terminal.id) as observer:
-            watching = await second_seat(server, browser, page.url)
+            watching = await second_browser(server, browser, page.url)
             await terminal.type(f"seq 1 {NUMBERS}; echo al''l there\r")
             await terminal.has(2_000_000)
             await asyncio.to_thread(server.kill)
@@ -204,7 +204,7 @@ async def straight(socket: str, terminal: str) -> AsyncIterator[Any]:
         yield observer
 
 
-async def second_seat(server: TestServer, browser: Browser, address: str) -> Page:
+async def second_browser(server: TestServer, browser: Browser, address: str) -> Page:
     """Another browser in front of the same terminal; it watches."""
     done = await asyncio.to_thread(server.run, "login")
     page = await tab(browser, LINK.findall(done.stdout)[0])

@@ -64,17 +64,17 @@ async def test_guest_of_an_ended_link_reads_so_and_can_press_no_key(
     async with (
         chromium() as browser,
         guest(browser, share["link"], "Eve", **PHONE_SCREEN) as phone,
-        guest(browser, share["link"], "Bob") as desk,
+        guest(browser, share["link"], "Bob") as person_tty,
     ):
         await role(phone, "Nobody drives")
         await Terminal(phone, terminal).type("seen before\r")
-        await Terminal(desk, terminal).sees("seen before")
-        await expect(desk.locator(".guest-head")).to_contain_text("min left")
+        await Terminal(person_tty, terminal).sees("seen before")
+        await expect(person_tty.locator(".guest-head")).to_contain_text("min left")
         await expect(keys(phone)).to_have_count(12)
         for key in await keys(phone).all():
             await expect(key).to_be_enabled()
         end(api, sandbox, share["share_id"])
-        for page in (phone, desk):
+        for page in (phone, person_tty):
             header = page.locator(".guest-head")
             await expect(header.get_by_text("This link has ended")).to_be_visible()
             await expect(header).not_to_contain_text("left")

@@ -11,12 +11,12 @@ import pytest
 
 from atoll.testing.server import TestServer
 from tests.peers.api import Api, api_of, until
-from tests.surfaces.cli.commands.work.test_attach import Desk, desk
+from tests.surfaces.cli.commands.work.test_attach import PersonTty, person_tty
 
 PATIENCE = 90.0
 
 
-class Sitter:
+class AttachedClient:
     """A plain WebSocket client that remembers what it saw and was told."""
 
     def __init__(self, ws: aiohttp.ClientWebSocketResponse) -> None:
@@ -63,12 +63,14 @@ def driver(state: dict[str, Any]) -> str | None:
 
 
 @asynccontextmanager
-async def sitting(url: str, headers: dict[str, str], **query: str) -> AsyncIterator[Sitter]:
+async def attach_with(
+    url: str, headers: dict[str, str], **query: str
+) -> AsyncIterator[AttachedClient]:
     async with (
         aiohttp.ClientSession(headers=headers) as session,
         session.ws_connect(url, params=query, max_msg_size=0) as ws,
     ):
-        yield Sitter(ws)
+        yield AttachedClient(ws)
 
 
 def guest(api: Api, server: TestServer, sandbox: str, name: str, *role: str) -> dict[str, str]:
@@ -95,8 +97,8 @@ def api(atoll: TestServer) -> Iterator[Api]:
 
 
 @contextmanager
-def seat(server: TestServer, *words: str) -> Iterator[Desk]:
-    with desk({"ATOLL_HOME": str(server.home)}, "attach", *words) as made:
+def attach_tty(server: TestServer, *words: str) -> Iterator[PersonTty]:
+    with person_tty({"ATOLL_HOME": str(server.home)}, "attach", *words) as made:
         yield made
 
 
@@ -109,10 +111,10 @@ async def test_command_line_and_two_guests_take_turns_by_every_path(
     url = api.attach_url(sandbox, terminal)
     bob = guest(api, atoll, sandbox, "Bob", "--role", "controller")
     eve = guest(api, atoll, sandbox, "Eve")
-    with seat(atoll, sandbox, "--terminal", terminal) as cli:
+    with attach_tty(atoll, sandbox, "--terminal", terminal) as cli:
         await asyncio.to_thread(cli.type, b"by the cli\r")
         await asyncio.to_thread(cli.expect, b"by the cli\r\nby the cli")
-        async with sitting(url, eve, client="e") as watcher:
+        async with attach_with(url, eve, client="e") as watcher:
             await watcher.until(lambda state: driver(state) == "person")
             await watcher.ws.send_bytes(b"by eve\r")
             assert (await watcher.told("input_refused"))["reason"] == "viewer"
@@ -135,22 +137,24 @@ def typed_by_both(log: list[dict[str, Any]]) -> bool:
     return {"person", "Bob"} <= set(names)
 
 
-async def by_request_and_grant(cli: Desk, url: str, bob: dict[str, str], watcher: Sitter) -> int:
+async def by_request_and_grant(
+    cli: PersonTty, url: str, bob: dict[str, str], watcher: AttachedClient
+) -> int:
     """A guest asks, the person gives with one key, and is refused until the guest is gone."""
-    async with sitting(url, bob, client="b") as seat:
-        await seat.ws.send_bytes(b"refused bob\r")
-        assert (await seat.told("input_refused"))["reason"] == "not_driver"
-        await seat.say("request_control")
+    async with attach_with(url, bob, client="b") as session:
+        await session.ws.send_bytes(b"refused bob\r")
+        assert (await session.told("input_refused"))["reason"] == "not_driver"
+        await session.say("request_control")
         await asyncio.to_thread(cli.expect, b"Bob asks for control")
         await asyncio.to_thread(cli.type, b"\x1d")
-        lease = (await seat.until(lambda state: driver(state) == "Bob"))["epoch"]
+        lease = (await session.until(lambda state: driver(state) == "Bob"))["epoch"]
         await asyncio.to_thread(cli.expect, b"[Bob drives]")
-        await seat.ws.send_bytes(b"by bob\r")
+        await session.ws.send_bytes(b"by bob\r")
         await watcher.sees(b"by bob\r\nby bob")
         await asyncio.to_thread(cli.type, b"refused cli\r")
         await asyncio.to_thread(cli.expect, b"Bob drives, ctrl-] asks for control")
         # The line breaks in the middle of his turn.
-        connection = seat.ws._response.connection
+        connection = session.ws._response.connection
         assert connection is not None
         assert connection.transport is not None
         connection.transport.abort()
@@ -158,12 +162,12 @@ async def by_request_and_grant(cli: Desk, url: str, bob: dict[str, str], watcher
 
 
 async def by_grace_and_its_end(
-    cli: Desk, url: str, bob: dict[str, str], watcher: Sitter, *, lease: int
+    cli: PersonTty, url: str, bob: dict[str, str], watcher: AttachedClient, *, lease: int
 ) -> None:
     """Back within ten seconds the lease is the same; away for longer it is over."""
     seen = len(cli.seen)
     await watcher.until(lambda state: bool(state["away"]))
-    async with sitting(url, bob, client="b") as again:
+    async with attach_with(url, bob, client="b") as again:
         state = await again.until(lambda state: driver(state) == "Bob" and not state["away"])
         assert state["epoch"] == lease
         await again.ws.send_bytes(b"by bob again\r")
@@ -173,25 +177,27 @@ async def by_grace_and_its_end(
     assert (expired["client"], expired["reason"]) == ("b", "grace")
     assert 9 < asyncio.get_running_loop().time() - gone < 20
     await watcher.until(lambda state: driver(state) is None)
-    # The watcher is told in its own time: what is typed before the seat knows is refused there.
+    # The watcher is told in its own time: what is typed before the CLI knows is refused there.
     await asyncio.to_thread(cli.expect, b"[nobody drives]", since=seen)
     await asyncio.to_thread(cli.type, b"free for the cli\r")
     await watcher.sees(b"free for the cli")
-    async with sitting(url, bob, client="b") as late:
+    async with attach_with(url, bob, client="b") as late:
         await late.ws.send_bytes(b"refused late bob\r")
         assert (await late.told("input_refused"))["reason"] == "not_driver"
 
 
-async def by_take_over(cli: Desk, api: Api, url: str, bob: dict[str, str], watcher: Sitter) -> None:
+async def by_take_over(
+    cli: PersonTty, api: Api, url: str, bob: dict[str, str], watcher: AttachedClient
+) -> None:
     """The owner takes from a guest, and moves between clients of their own by asking."""
     seen = len(cli.seen)
-    async with sitting(url, bob, client="b") as guest:
+    async with attach_with(url, bob, client="b") as guest:
         await guest.say("request_control")
-        # The key gives control only once the seat knows who asks.
+        # The key gives control only once the CLI knows who asks.
         await asyncio.to_thread(cli.expect, b"Bob asks for control", since=seen)
         await asyncio.to_thread(cli.type, b"\x1d")
         await guest.until(lambda state: driver(state) == "Bob")
-        async with sitting(url, api.headers, client="tab", take="true") as tab:
+        async with attach_with(url, api.headers, client="tab", take="true") as tab:
             await guest.until(lambda state: driver(state) == "person")
             await guest.ws.send_bytes(b"refused again\r")
             assert (await guest.told("input_refused"))["reason"] == "not_driver"
@@ -203,38 +209,38 @@ async def by_take_over(cli: Desk, api: Api, url: str, bob: dict[str, str], watch
             await tab.sees(b"back at the cli")
 
 
-async def test_revoked_link_of_a_driver_closes_its_seat_within_five_seconds(
+async def test_revoked_link_of_a_driver_closes_its_session_within_five_seconds(
     atoll: TestServer, api: Api
 ) -> None:
     sandbox = api.create()["sandbox_id"]
     terminal = api.terminal(sandbox, "cat")
     bob = guest(api, atoll, sandbox, "Bob", "--role", "controller", "--terminal", terminal)
-    async with sitting(api.attach_url(sandbox, terminal), bob, client="b") as seat:
-        await seat.ws.send_bytes(b"mine\r")
-        await seat.sees(b"mine")
+    async with attach_with(api.attach_url(sandbox, terminal), bob, client="b") as session:
+        await session.ws.send_bytes(b"mine\r")
+        await session.sees(b"mine")
         listed = api.call("GET", f"/v1/sandboxes/{sandbox}/shares")["shares"]
         assert [share["guests"] for share in listed] == [1]
         done = atoll.run("share", "rm", sandbox, listed[0]["share_id"])
         assert done.returncode == 0, done.stderr
         async with asyncio.timeout(5):
-            while await seat.hear() is not None:
+            while await session.hear() is not None:
                 pass
-        assert seat.ws.close_code == 4401
+        assert session.ws.close_code == 4401
     async with aiohttp.ClientSession(headers=bob) as session:
         with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
             await session.ws_connect(api.attach_url(sandbox, terminal))
         assert refused.value.status == 401
 
 
-def test_read_only_seat_watches_and_its_keys_go_nowhere(atoll: TestServer, api: Api) -> None:
+def test_read_only_session_watches_and_its_keys_go_nowhere(atoll: TestServer, api: Api) -> None:
     sandbox = api.create()["sandbox_id"]
     terminal = api.terminal(sandbox, "sh", "-c", "echo hello; exec cat")
-    with seat(atoll, sandbox, "--terminal", terminal, "--read-only") as watching:
+    with attach_tty(atoll, sandbox, "--terminal", terminal, "--read-only") as watching:
         watching.expect(b"hello")
         watching.expect(b"watching only")
         watching.type(b"nothing\r")
         watching.expect(b"\a")
-        with seat(atoll, sandbox, "--terminal", terminal) as driving:
+        with attach_tty(atoll, sandbox, "--terminal", terminal) as driving:
             driving.expect(b"hello")
             driving.type(b"something\r")
             watching.expect(b"something")
@@ -245,13 +251,13 @@ def test_driver_who_detached_drives_again_from_the_next_attach(atoll: TestServer
     sandbox = api.create()["sandbox_id"]
     terminal = api.terminal(sandbox, "sh", "-c", "echo hello; exec cat")
     for word in (b"once", b"again"):
-        with seat(atoll, sandbox, "--terminal", terminal) as sitting:
-            sitting.expect(b"hello")
-            sitting.type(word + b"\r")
-            sitting.expect(word + b"\r\n" + word)
-            sitting.type(b"\x1c")
-            assert sitting.ends() == 0
-            assert b"drives" not in sitting.seen
+        with attach_tty(atoll, sandbox, "--terminal", terminal) as tty:
+            tty.expect(b"hello")
+            tty.type(word + b"\r")
+            tty.expect(word + b"\r\n" + word)
+            tty.type(b"\x1c")
+            assert tty.ends() == 0
+            assert b"drives" not in tty.seen
 
 
 async def test_multiplayer_words_and_ours_show_the_same_terminal(
@@ -262,8 +268,8 @@ async def test_multiplayer_words_and_ours_show_the_same_terminal(
     assert api.call("GET", f"/v1/sandboxes/{session}/terminals/{pty}")["terminal_id"] == pty
     literal = f"{atoll.url}/sessions/{session}/ptys/{pty}/ws"
     async with (
-        sitting(literal, api.headers, client="one") as one,
-        sitting(api.attach_url(session, pty), api.headers, client="two") as two,
+        attach_with(literal, api.headers, client="one") as one,
+        attach_with(api.attach_url(session, pty), api.headers, client="two") as two,
     ):
         await one.say("request_control")
         await one.say("resize", cols=101, rows=31)

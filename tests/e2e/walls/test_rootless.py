@@ -123,11 +123,11 @@ async def test_person_without_rights_gets_a_sandbox_and_its_terminal(api: Api) -
     url = api.attach_url(sandbox, api.terminal(sandbox))
     async with (
         aiohttp.ClientSession(headers=api.headers) as session,
-        attached(session, url, "me") as seat,
+        attached(session, url, "me") as viewer,
     ):
-        await seat.type(b"stty size; echo he''re\r")
-        await seat.sees(b"24 80")
-        await seat.sees(b"here")
+        await viewer.type(b"stty size; echo he''re\r")
+        await viewer.sees(b"24 80")
+        await viewer.sees(b"here")
     api.act(sandbox, "stop")
     api.act(sandbox, "start")
     assert api.run(sandbox, "cat file") == "written\n"

@@ -51,8 +51,8 @@ async def test_shell_tells_of_its_commands_and_of_nothing_forged(shell: str) -> 
         pytest.skip(f"{shell} is not installed")
     async with runtime() as rt:
         terminal = await rt.open(*SHELLS[shell], env=shell_env(rt.home), name=shell)
-        async with rt.attach(terminal, client="a") as seat:
-            await seat.until_bytes(b"\x1b]633;A;")
+        async with rt.attach(terminal, client="a") as viewer:
+            await viewer.until_bytes(b"\x1b]633;A;")
             lines = (
                 b"cd /tmp",
                 b"echo a\\;b $MINE\\ \\\\",
@@ -62,9 +62,9 @@ async def test_shell_tells_of_its_commands_and_of_nothing_forged(shell: str) -> 
             )
             marks: list[dict[str, Any]] = []
             for count, line in enumerate(lines, 1):
-                await seat.type(line + b"\r")
+                await viewer.type(line + b"\r")
                 marks = await marks_of(rt, terminal, count)
-            await seat.until_bytes(b"a;b yes \\")
+            await viewer.until_bytes(b"a;b yes \\")
         told = [(mark["command"], mark["exit_code"]) for mark in marks]
         assert told == [
             ("cd /tmp", 0),
@@ -121,19 +121,19 @@ async def test_recording_is_shown_to_all_and_holds_what_passed_from_then_on() ->
             "printf before; read a; echo after; stty -echo; echo quiet; read b; stty echo; exit 3"
         )
         terminal = await rt.open("sh", "-c", script)
-        async with rt.attach(terminal, client="a") as seat:
-            await seat.until_bytes(b"before")
+        async with rt.attach(terminal, client="a") as viewer:
+            await viewer.until_bytes(b"before")
             recording = await recording_of(rt, terminal)
-            assert (await seat.until(Recorded)) == Recorded(True, recording, "Ada", "p1")
+            assert (await viewer.until(Recorded)) == Recorded(True, recording, "Ada", "p1")
             async with rt.attach(terminal, client="late", role="viewer") as late:
                 assert (await late.until(Recorded)).on
             assert await recording_of(rt, terminal) == recording
             await rt.call("POST", f"/sessions/{terminal}/resize", {"cols": 100, "rows": 30})
-            await seat.type(b"one\n")
-            await seat.until_bytes(b"after")
-            await seat.until_bytes(b"quiet")
-            await seat.type(b"hunter2\n")
-            await seat.until(Exited)
+            await viewer.type(b"one\n")
+            await viewer.until_bytes(b"after")
+            await viewer.until_bytes(b"quiet")
+            await viewer.type(b"hunter2\n")
+            await viewer.until(Exited)
         head, events = await cast_of(rt, recording)
         assert (head["version"], head["term"]["cols"]) == (3, 80)
         said = {code: "".join(t for _, c, t in events if c == code) for code in "oirxu"}
@@ -157,15 +157,15 @@ async def test_nothing_of_a_terminal_is_on_disk_unless_a_recording_was_asked_for
             files = (each for each in rt.home.rglob("*") if each.is_file())
             return [each.parent.name for each in files if b"canary-77312" in each.read_bytes()]
 
-        async with rt.attach(terminal, client="a") as seat:
-            await seat.type(b"\n")
-            await seat.until_bytes(b"canary-77312")
+        async with rt.attach(terminal, client="a") as viewer:
+            await viewer.type(b"\n")
+            await viewer.until_bytes(b"canary-77312")
             assert found() == []
             recording = await recording_of(rt, terminal)
             assert found() == []
             assert (await rt.call("DELETE", f"/sessions/{terminal}/recording"))[0] == 200
-            assert (await seat.until(Recorded)).on
-            assert (await seat.until(Recorded)).reason == "stopped"
+            assert (await viewer.until(Recorded)).on
+            assert (await viewer.until(Recorded)).reason == "stopped"
             assert (await rt.call("DELETE", f"/sessions/{terminal}/recording"))[0] == 404
         assert (await rt.call("DELETE", f"/recordings/{recording}"))[0] == 204
         assert (await rt.call("GET", f"/recordings/{recording}"))[0] == 404
@@ -179,12 +179,12 @@ async def test_secret_is_in_no_recording_neither_shown_nor_typed() -> None:
         terminal = await rt.open(
             "sh", "-c", "stty raw -echo; printf go; dd bs=24 count=1 of=/dev/null; exit"
         )
-        async with rt.attach(terminal, client="a") as seat:
-            await seat.until_bytes(b"go")
+        async with rt.attach(terminal, client="a") as viewer:
+            await viewer.until_bytes(b"go")
             recording = await recording_of(rt, terminal)
             for letter in secret.encode():
-                await seat.type(bytes([letter]))
-            await seat.until(Exited)
+                await viewer.type(bytes([letter]))
+            await viewer.until(Exited)
         _, events = await cast_of(rt, recording)
         typed = "".join(text for _, code, text in events if code == "i")
         assert len(typed) == len(secret)
@@ -195,11 +195,11 @@ async def test_recording_that_is_full_ends_and_stays_readable() -> None:
     bounds = RecordingLimits(recording_bytes=2 * 1024 * 1024, shelf_bytes=3 * 1024 * 1024)
     async with runtime(bounds=bounds) as rt:
         terminal = await rt.open("sh", "-c", "read a; seq 1 500000; read b")
-        async with rt.attach(terminal, client="a") as seat:
+        async with rt.attach(terminal, client="a") as viewer:
             recording = await recording_of(rt, terminal)
-            await seat.type(b"\n")
-            await seat.until(Recorded)
-            assert (await seat.until(Recorded)).reason == "full"
+            await viewer.type(b"\n")
+            await viewer.until(Recorded)
+            assert (await viewer.until(Recorded)).reason == "full"
             _, events = await cast_of(rt, recording)
             assert all(len(event) == 3 for event in events)
             again = await recording_of(rt, terminal)
@@ -216,9 +216,9 @@ async def test_search_finds_lines_in_rings_and_recordings_by_words_and_by_stars(
         script = r"read a; printf 'one \033[31mTWO\033[0m three\r\n[x](y+ a.b\r\nnothing\r\n'"
         terminal = await rt.open("sh", "-c", script)
         recording = await recording_of(rt, terminal)
-        async with rt.attach(terminal, client="a") as seat:
-            await seat.type(b"\n")
-            await seat.until(Exited)
+        async with rt.attach(terminal, client="a") as viewer:
+            await viewer.type(b"\n")
+            await viewer.until(Exited)
 
         async def found(query: str, **more: str) -> list[tuple[object, object]]:
             status, page = await rt.call("GET", "/search", params={"q": query, **more})

@@ -43,13 +43,13 @@ class Hooks:
 async def keyed(rt: Runtime, **wish: object) -> AsyncIterator[tuple[str, Person, Hooks]]:
     status, shown = await rt.call("POST", "/agents", {"agent": "keyed", **wish})
     assert status == 201, shown
-    async with seat(rt, shown["id"], "client=me") as person:
+    async with attach_as(rt, shown["id"], "client=me") as person:
         await person.sees(b"ready")
         yield shown["id"], person, Hooks(rt)
 
 
 @asynccontextmanager
-async def seat(rt: Runtime, agent_id: str, query: str) -> AsyncIterator[Person]:
+async def attach_as(rt: Runtime, agent_id: str, query: str) -> AsyncIterator[Person]:
     url = f"http://runtime/sessions/{agent_id}/attach?{query}"
     async with rt.client.ws_connect(url) as socket:
         yield Person(socket)
@@ -66,7 +66,7 @@ async def test_owner_types_on_while_the_agent_works_and_a_guest_only_interrupts(
         await owner.socket.send_bytes(b"queued")
         await owner.sees(b"queued")
         await owner.socket.send_str('{"type":"revoke_control"}')
-        async with seat(rt, agent_id, f"client=b&{GUEST}") as guest:
+        async with attach_as(rt, agent_id, f"client=b&{GUEST}") as guest:
             await guest.socket.send_str('{"type":"request_control"}')
             await guest.is_refused(b"steering", "agent_running")
             await guest.is_refused(b"\x03steering", "agent_running")
@@ -80,7 +80,7 @@ async def test_interrupt_of_somebody_who_does_not_drive_is_refused() -> None:
     async with runtime(agents=AGENTS) as rt, keyed(rt) as (agent_id, owner, hooks):
         hooks.tell("UserPromptSubmit")
         await owner.is_told("running", "working")
-        async with seat(rt, agent_id, f"client=b&{GUEST}") as guest:
+        async with attach_as(rt, agent_id, f"client=b&{GUEST}") as guest:
             await guest.is_refused(b"\x1b", "not_driver")
 
 

@@ -27,29 +27,29 @@ from tests.runtime.stage import Watcher, abort, runtime
 SEQ = "".join(f"{n}\r\n" for n in range(1, 200_001)).encode()
 
 
-async def follow(seat: Watcher, stop_at: int | None = None) -> Exited | None:
+async def follow(viewer: Watcher, stop_at: int | None = None) -> Exited | None:
     """Read and acknowledge like a good client, to the end or until `stop_at` bytes."""
-    acked = seat.offset
-    while stop_at is None or seat.offset < stop_at:
-        got = await seat.step()
+    acked = viewer.offset
+    while stop_at is None or viewer.offset < stop_at:
+        got = await viewer.step()
         if isinstance(got, Exited):
             return got
         assert got is not None
-        if seat.offset - acked >= seat.start.ack_every:
-            acked = seat.offset
-            await seat.say(Ack(acked))
+        if viewer.offset - acked >= viewer.start.ack_every:
+            acked = viewer.offset
+            await viewer.say(Ack(acked))
     return None
 
 
 async def test_terminal_that_prints_and_exits_shows_bytes_then_exit_then_close() -> None:
     async with runtime() as rt:
         terminal = await rt.open("sh", "-c", "printf hello; exit 3")
-        async with rt.attach(terminal, client="a") as seat:
-            end = await seat.until(Exited)
+        async with rt.attach(terminal, client="a") as viewer:
+            end = await viewer.until(Exited)
             assert (end.code, end.signal, end.offset) == (3, None, 5)
-            assert bytes(seat.seen) == b"hello"
-            await seat.to_end()
-            assert seat.ws.close_code == 1000
+            assert bytes(viewer.seen) == b"hello"
+            await viewer.to_end()
+            assert viewer.ws.close_code == 1000
         status, record = await rt.call("GET", f"/sessions/{terminal}")
         assert (status, record["state"], record["exit"]) == (200, "exited", {"code": 3})
 
@@ -57,10 +57,10 @@ async def test_terminal_that_prints_and_exits_shows_bytes_then_exit_then_close()
 async def test_typing_reaches_the_program_and_its_echo_comes_back() -> None:
     async with runtime() as rt:
         terminal = await rt.open("sh")
-        async with rt.attach(terminal, client="a") as seat:
-            await seat.type(b"echo $((40+2)) $TERM $COLORTERM; exit\n")
-            await seat.until_bytes(b"42 xterm-256color truecolor")
-            assert (await seat.until(Exited)).code == 0
+        async with rt.attach(terminal, client="a") as viewer:
+            await viewer.type(b"echo $((40+2)) $TERM $COLORTERM; exit\n")
+            await viewer.until_bytes(b"42 xterm-256color truecolor")
+            assert (await viewer.until(Exited)).code == 0
 
 
 async def test_client_whose_connections_are_killed_resumes_byte_exact() -> None:
@@ -68,13 +68,13 @@ async def test_client_whose_connections_are_killed_resumes_byte_exact() -> None:
         terminal = await rt.open("sh", "-c", "read go; exec seq 1 200000")
         seen, since, end = b"", 0, None
         for round_ in range(20):
-            async with rt.attach(terminal, client="a", since=since) as seat:
-                assert (seat.start.offset, seat.start.preamble) == (since, "")
+            async with rt.attach(terminal, client="a", since=since) as viewer:
+                assert (viewer.start.offset, viewer.start.preamble) == (since, "")
                 if round_ == 0:
-                    await seat.type(b"\n")
-                end = await follow(seat, since + 100_000)
-                seen, since = seen + bytes(seat.seen), seat.offset
-                abort(seat.ws)
+                    await viewer.type(b"\n")
+                end = await follow(viewer, since + 100_000)
+                seen, since = seen + bytes(viewer.seen), viewer.offset
+                abort(viewer.ws)
             if end is not None:
                 break
         assert end is not None
@@ -86,9 +86,9 @@ async def test_client_that_never_attached_in_time_still_reads_the_whole_end() ->
     async with runtime() as rt:
         terminal = await rt.open("seq", "1", "2000")
         await rt.terminals.get(terminal)._ended.wait()
-        async with rt.attach(terminal, since=0) as seat:
-            await follow(seat)
-            assert bytes(seat.seen) == "".join(f"{n}\r\n" for n in range(1, 2001)).encode()
+        async with rt.attach(terminal, since=0) as viewer:
+            await follow(viewer)
+            assert bytes(viewer.seen) == "".join(f"{n}\r\n" for n in range(1, 2001)).encode()
 
 
 async def test_slow_observer_of_a_flood_is_resynced_while_the_driver_is_exact() -> None:
@@ -114,47 +114,47 @@ async def test_slow_observer_of_a_flood_is_resynced_while_the_driver_is_exact() 
 async def test_driver_that_stops_acknowledging_pauses_the_program_and_goes_on_exact() -> None:
     async with runtime() as rt:
         terminal = await rt.open("sh", "-c", "read go; exec seq 1 200000")
-        async with rt.attach(terminal, client="a") as seat:
-            await seat.type(b"\n")
-            while seat.offset < 1000:
-                await seat.step()
-            acked = seat.offset
-            await seat.say(Ack(acked))
+        async with rt.attach(terminal, client="a") as viewer:
+            await viewer.type(b"\n")
+            while viewer.offset < 1000:
+                await viewer.step()
+            acked = viewer.offset
+            await viewer.say(Ack(acked))
             scrollback = rt.terminals.get(terminal).scrollback
             await until_still(lambda: scrollback.end)
             # High water plus what one turn of reading may bring.
             assert 192 * 1024 <= scrollback.end - acked <= (192 + 32) * 1024
-            while seat.offset < scrollback.ready:
-                await seat.step()
-            await seat.say(Ack(seat.offset))
-            await follow(seat)
-            assert bytes(seat.seen[2:]) == SEQ
+            while viewer.offset < scrollback.ready:
+                await viewer.step()
+            await viewer.say(Ack(viewer.offset))
+            await follow(viewer)
+            assert bytes(viewer.seen[2:]) == SEQ
 
 
 async def test_driver_that_never_acknowledges_never_pauses_the_program() -> None:
     async with runtime() as rt:
         terminal = await rt.open("sh", "-c", "read go; exec seq 1 200000")
-        async with rt.attach(terminal, client="a") as seat:
-            await seat.type(b"\n")
+        async with rt.attach(terminal, client="a") as viewer:
+            await viewer.type(b"\n")
             await asyncio.wait_for(rt.terminals.get(terminal)._ended.wait(), 20)
-            await seat.until(Exited)
+            await viewer.until(Exited)
 
 
 async def test_driver_gone_in_a_flood_finds_every_byte_within_the_grace() -> None:
     async with runtime() as rt:
         terminal = await rt.open("sh", "-c", "read go; exec seq 1 200000")
-        async with rt.attach(terminal, client="a") as seat:
-            await seat.type(b"\n")
-            await follow(seat, 200_000)
-            seen, since = bytes(seat.seen), seat.offset
-            abort(seat.ws)
+        async with rt.attach(terminal, client="a") as viewer:
+            await viewer.type(b"\n")
+            await follow(viewer, 200_000)
+            seen, since = bytes(viewer.seen), viewer.offset
+            abort(viewer.ws)
         async with rt.attach(terminal, client="watcher"):
             scrollback = rt.terminals.get(terminal).scrollback
             await until_still(lambda: scrollback.end)
-            async with rt.attach(terminal, client="a", since=since) as seat:
-                assert (seat.start.offset, seat.start.driver) == (since, "a")
-                await follow(seat)
-                assert seen[2:] + bytes(seat.seen) == SEQ
+            async with rt.attach(terminal, client="a", since=since) as viewer:
+                assert (viewer.start.offset, viewer.start.driver) == (since, "a")
+                await follow(viewer)
+                assert seen[2:] + bytes(viewer.seen) == SEQ
 
 
 async def until_still(value: Callable[[], int]) -> None:
@@ -172,9 +172,9 @@ async def test_since_that_fell_off_gets_start_and_then_resync() -> None:
                                  ring_bytes=65536)  # fmt: skip
         scrollback = rt.terminals.get(terminal).scrollback
         await until_still(lambda: scrollback.end)
-        async with rt.attach(terminal, since=10) as seat:
-            assert (seat.start.offset, seat.start.preamble) == (10, "")
-            lost = await seat.until(Resync)
+        async with rt.attach(terminal, since=10) as viewer:
+            assert (viewer.start.offset, viewer.start.preamble) == (10, "")
+            lost = await viewer.until(Resync)
             assert lost.start == 10
             assert scrollback.start <= lost.to <= scrollback.start + 4096
             assert b64decode(lost.preamble) == b"\x1bc\x1b[?25h\x1b[?2004h"
@@ -214,10 +214,10 @@ async def test_question_with_nobody_there_is_answered_and_never_replayed() -> No
         script = "stty raw -echo; printf 'Q\\033[6n'; dd bs=1 count=6 2>/dev/null | od -c"
         terminal = await rt.open("sh", "-c", script)
         await rt.terminals.get(terminal)._ended.wait()
-        async with rt.attach(terminal, since=0) as seat:
-            await seat.until(Exited)
-            assert b"033   [   1   ;   1   R" in seat.seen
-            assert seat.seen.startswith(b"Q\0\0\0\0")
+        async with rt.attach(terminal, since=0) as viewer:
+            await viewer.until(Exited)
+            assert b"033   [   1   ;   1   R" in viewer.seen
+            assert viewer.seen.startswith(b"Q\0\0\0\0")
 
 
 async def test_question_reaches_the_attached_driver_and_no_observer() -> None:
@@ -235,18 +235,18 @@ async def test_question_reaches_the_attached_driver_and_no_observer() -> None:
 async def test_title_is_told_without_control_characters() -> None:
     async with runtime() as rt:
         terminal = await rt.open("sh", "-c", "read go; printf '\\033]2;a\\001b\\007'; exec cat")
-        async with rt.attach(terminal) as seat:
-            await seat.type(b"\n")
-            assert (await seat.until(Titled)).title == "ab"
+        async with rt.attach(terminal) as viewer:
+            await viewer.type(b"\n")
+            assert (await viewer.until(Titled)).title == "ab"
             assert (await rt.call("GET", f"/sessions/{terminal}"))[1]["title"] == "ab"
 
 
 async def test_background_job_holding_the_terminal_delays_the_end_by_the_grace_only() -> None:
     async with runtime() as rt:
         terminal = await rt.open("sh", "-c", "trap '' HUP; sleep 30 & printf done")
-        async with rt.attach(terminal) as seat:
-            end = await asyncio.wait_for(seat.until(Exited), 8)
-            assert (end.code, bytes(seat.seen)) == (0, b"done")
+        async with rt.attach(terminal) as viewer:
+            end = await asyncio.wait_for(viewer.until(Exited), 8)
+            assert (end.code, bytes(viewer.seen)) == (0, b"done")
         assert (await rt.call("DELETE", f"/sessions/{terminal}"))[0] == 204
 
 
@@ -255,10 +255,10 @@ async def test_delete_ends_a_tree_that_ignores_hangup_and_is_idempotent() -> Non
         terminal = await rt.open(
             "sh", "-c", "trap '' HUP TERM; setsid sleep 100 & echo deaf; while :; do sleep 1; done"
         )
-        async with rt.attach(terminal) as seat:
-            await seat.until_bytes(b"deaf")
+        async with rt.attach(terminal) as viewer:
+            await viewer.until_bytes(b"deaf")
             assert (await rt.call("DELETE", f"/sessions/{terminal}?grace=0.2"))[0] == 204
-            assert (await seat.until(Exited)).signal == "KILL"
+            assert (await viewer.until(Exited)).signal == "KILL"
         assert (await rt.call("DELETE", f"/sessions/{terminal}"))[0] == 204
         assert (await rt.call("DELETE", "/sessions/t_never"))[0] == 404
 
@@ -270,18 +270,18 @@ async def test_signal_int_goes_to_the_foreground_and_term_to_the_tree() -> None:
             "-c",
             "trap 'echo shell-int' INT; (trap - INT; exec sleep 100); echo after; exec cat",
         )
-        async with rt.attach(terminal) as seat:
+        async with rt.attach(terminal) as viewer:
             await rt.call("POST", f"/sessions/{terminal}/resize", {"cols": 90, "rows": 9})
-            await seat.until(Sized)
+            await viewer.until(Sized)
             await asyncio.sleep(0.2)
             assert (await rt.call("POST", f"/sessions/{terminal}/signal", {"signal": "INT"}))[
                 0
             ] == 204
-            await seat.until_bytes(b"after")
+            await viewer.until_bytes(b"after")
             assert (await rt.call("POST", f"/sessions/{terminal}/signal", {"signal": "SIGTERM"}))[
                 0
             ] == 204
-            assert (await seat.until(Exited)).signal == "TERM"
+            assert (await viewer.until(Exited)).signal == "TERM"
 
 
 async def test_full_screen_program_is_made_to_repaint_after_a_replay_from_its_middle() -> None:
@@ -293,21 +293,21 @@ async def test_full_screen_program_is_made_to_repaint_after_a_replay_from_its_mi
         terminal = await rt.open("bash", "-c", script, ring_bytes=65536)
         scrollback = rt.terminals.get(terminal).scrollback
         await until_still(lambda: scrollback.end)
-        async with rt.attach(terminal) as seat:
-            assert seat.start.preamble
-            await seat.type(b"\n")
-            await asyncio.wait_for(seat.until_bytes(b"WINCH"), 5)
+        async with rt.attach(terminal) as viewer:
+            assert viewer.start.preamble
+            await viewer.type(b"\n")
+            await asyncio.wait_for(viewer.until_bytes(b"WINCH"), 5)
         assert rt.terminals.get(terminal).size.rows == 24
 
 
 async def test_program_that_reads_nothing_has_its_input_refused_beyond_the_bound() -> None:
     async with runtime() as rt:
         terminal = await rt.open("sh", "-c", "stty raw -echo; printf ready; exec sleep 100")
-        async with rt.attach(terminal) as seat:
-            await seat.until_bytes(b"ready")
+        async with rt.attach(terminal) as viewer:
+            await viewer.until_bytes(b"ready")
             for _ in range(8):
-                await seat.type(b"y" * 60_000)
-            assert (await seat.until(InputRefused)).reason == "input_full"
+                await viewer.type(b"y" * 60_000)
+            assert (await viewer.until(InputRefused)).reason == "input_full"
 
 
 @pytest.mark.parametrize(
@@ -317,11 +317,11 @@ async def test_program_that_reads_nothing_has_its_input_refused_beyond_the_bound
 async def test_bad_frame_is_answered_and_the_connection_stays(text: str) -> None:
     async with runtime() as rt:
         terminal = await rt.open("cat")
-        async with rt.attach(terminal) as seat:
-            await seat.ws.send_str(text)
-            assert (await seat.until(Refused)).code in ("bad_frame", "bad_ack")
-            await seat.type(b"alive\n")
-            await seat.until_bytes(b"alive")
+        async with rt.attach(terminal) as viewer:
+            await viewer.ws.send_str(text)
+            assert (await viewer.until(Refused)).code in ("bad_frame", "bad_ack")
+            await viewer.type(b"alive\n")
+            await viewer.until_bytes(b"alive")
 
 
 async def test_attach_to_no_terminal_is_closed_4404() -> None:
@@ -389,9 +389,9 @@ async def test_open_without_argv_is_the_shell_and_with_agent_its_program() -> No
             "POST", "/sessions", {"agent": "helper", "env": {"MORE": "er"}}
         )
         assert (status, record["name"]) == (201, "helper")
-        async with rt.attach(record["session_id"]) as seat:
-            await seat.until(Exited)
-            assert b"agent er" in seat.seen
+        async with rt.attach(record["session_id"]) as viewer:
+            await viewer.until(Exited)
+            assert b"agent er" in viewer.seen
         assert len((await rt.call("GET", "/sessions"))[1]["sessions"]) == 2
 
 
@@ -405,9 +405,9 @@ async def test_stage_before_the_ring_changes_what_everybody_sees() -> None:
 
     async with runtime(make_stage=Upper) as rt:
         terminal = await rt.open("sh", "-c", "printf secret")
-        async with rt.attach(terminal) as seat:
-            await seat.until(Exited)
-            assert bytes(seat.seen) == b"SECRET<held>"
+        async with rt.attach(terminal) as viewer:
+            await viewer.until(Exited)
+            assert bytes(viewer.seen) == b"SECRET<held>"
 
 
 async def test_journal_tells_of_a_terminal_without_arguments_or_output() -> None:
@@ -435,11 +435,11 @@ async def test_viewer_that_gives_no_sign_of_life_is_closed_4408(
             while frame.type not in (WSMsgType.CLOSE, WSMsgType.CLOSED, WSMsgType.CLOSING):
                 frame = await ws.receive()
             assert ws.close_code == 4408
-        async with rt.attach(terminal) as seat:
+        async with rt.attach(terminal) as viewer:
             waiting = asyncio.timeout(2)
             with contextlib.suppress(TimeoutError):
                 async with waiting:
-                    await seat.to_end()
+                    await viewer.to_end()
             assert waiting.expired()
 
 
@@ -449,9 +449,9 @@ async def test_client_that_asks_for_heartbeats_sees_them_at_a_silent_terminal(
     monkeypatch.setattr("atoll.runtime.terminals.viewers.attach.HEARTBEAT_SECONDS", 0.05)
     async with runtime() as rt:
         terminal = await rt.open("sleep", "100")
-        async with rt.attach(terminal, heartbeat="true") as seat:
+        async with rt.attach(terminal, heartbeat="true") as viewer:
             for _ in range(3):
-                await seat.until(Heartbeat)
+                await viewer.until(Heartbeat)
 
 
 async def test_input_is_reported_as_the_program_takes_it_and_never_ahead_of_it() -> None:
@@ -461,20 +461,20 @@ async def test_input_is_reported_as_the_program_takes_it_and_never_ahead_of_it()
         fifo = rt.home / "go"
         os.mkfifo(fifo)
         terminal = await rt.open("sh", "-c", program.replace("/tmp/none", str(fifo)))
-        async with rt.attach(terminal) as seat:
-            await seat.until_bytes(b"ready")
+        async with rt.attach(terminal) as viewer:
+            await viewer.until_bytes(b"ready")
             data, sent, taken = os.urandom(size), 0, 0
-            while sent - taken < seat.start.input_window:
-                await seat.type(data[sent : sent + 8192])
+            while sent - taken < viewer.start.input_window:
+                await viewer.type(data[sent : sent + 8192])
                 sent += 8192
             # The kernel holds a few KiB; nothing else has gone anywhere.
             opened = asyncio.get_running_loop().run_in_executor(None, fifo.write_text, "\n")
             while sent < size:
-                taken = (await seat.until(InputTaken)).bytes
+                taken = (await viewer.until(InputTaken)).bytes
                 assert taken <= sent
-                while sent < size and sent - taken < seat.start.input_window:
-                    await seat.type(data[sent : sent + 8192])
+                while sent < size and sent - taken < viewer.start.input_window:
+                    await viewer.type(data[sent : sent + 8192])
                     sent += 8192
             await opened
-            await seat.until_bytes(hashlib.sha256(data).hexdigest().encode())
-            assert not [one for one in seat.messages if isinstance(one, InputRefused)]
+            await viewer.until_bytes(hashlib.sha256(data).hexdigest().encode())
+            assert not [one for one in viewer.messages if isinstance(one, InputRefused)]

@@ -30,10 +30,10 @@ EVE = {"principal": "eve", "name": "Eve", "role": "viewer"}
 AWAY_SECONDS = 60
 
 
-async def state(seat: Watcher, driver: str | None, waiting: tuple[str, ...] = ()) -> ControlState:
+async def state(viewer: Watcher, driver: str | None, waiting: tuple[str, ...] = ()) -> ControlState:
     """The next control state in which this client drives and those principals wait."""
     while True:
-        told = await seat.until(ControlState)
+        told = await viewer.until(ControlState)
         found = None if told.driver is None else told.driver.client
         if (found, tuple(one.principal for one in told.waiting)) == (driver, waiting):
             return told
@@ -130,10 +130,10 @@ async def test_phone_that_keeps_the_size_takes_over_without_resizing_until_it_as
     async with runtime() as rt:
         terminal = await rt.open("cat", cols=80, rows=24)
         phone = {"cols": 40, "rows": 20, "keep_size": "true", "take": "true"}
-        async with rt.attach(terminal, client="p", **phone, **ANN) as seat:
-            assert (seat.start.driver, seat.start.cols) == ("p", 80)
-            await seat.say(Resize(40, 20))
-            assert await seat.until(Sized) == Sized(40, 20)
+        async with rt.attach(terminal, client="p", **phone, **ANN) as viewer:
+            assert (viewer.start.driver, viewer.start.cols) == ("p", 80)
+            await viewer.say(Resize(40, 20))
+            assert await viewer.until(Sized) == Sized(40, 20)
 
 
 async def test_storm_of_sizes_reaches_the_program_as_a_few_and_ends_with_the_last() -> None:
@@ -150,10 +150,10 @@ async def test_storm_of_sizes_reaches_the_program_as_a_few_and_ends_with_the_las
             def ended(self, ending: Exited) -> None: ...
 
         rt.terminals.get(terminal).observers.append(Sizes())
-        async with rt.attach(terminal, client="a", **ANN) as seat:
+        async with rt.attach(terminal, client="a", **ANN) as viewer:
             for cols in range(100, 200):
-                await seat.say(Resize(cols, 30))
-            while (await seat.until(Sized)).cols != 199:
+                await viewer.say(Resize(cols, 30))
+            while (await viewer.until(Sized)).cols != 199:
                 pass
         assert sizes[-1] == Size(199, 30)
         assert len(sizes) < 20

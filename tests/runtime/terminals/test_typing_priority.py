@@ -65,14 +65,14 @@ async def test_flood_beside_a_typist_reaches_its_viewer_whole() -> None:
     async with runtime() as rt:
         flood = await rt.open("sh", "-c", "read go; seq 1 100000; printf END")
         quiet = await rt.open("cat")
-        async with rt.attach(flood) as seat, rt.attach(quiet) as typist:
-            await seat.type(b"\n")
+        async with rt.attach(flood) as viewer, rt.attach(quiet) as typist:
+            await viewer.type(b"\n")
             for n in range(20):
                 await typist.type(b"%d\n" % n)
                 await typist.until_bytes(b"%d\r\n%d\r\n" % (n, n))
             assert rt.terminals.typing_priority.throttles(flood)
-            await seat.until_bytes(b"END")
-            assert bytes(seat.seen[2:-3]) == b"".join(b"%d\r\n" % n for n in range(1, 100_001))
+            await viewer.until_bytes(b"END")
+            assert bytes(viewer.seen[2:-3]) == b"".join(b"%d\r\n" % n for n in range(1, 100_001))
 
 
 def _write_all(fd: int, data: bytes) -> None:

@@ -46,13 +46,13 @@ async def test_frames_of_every_kind_leave_the_terminal_and_its_neighbours_alive(
         victim, neighbour = await rt.open("cat"), await rt.open("cat")
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         async with rt.attach(neighbour, client="n") as quiet:
-            async with rt.attach(victim, client="v") as seat:
+            async with rt.attach(victim, client="v") as viewer:
                 for _ in range(FRAMES):
                     if chance.random() < 0.2:
                         data = chance.randbytes(chance.randrange(64)).replace(b"\x04", b"")
-                        await seat.ws.send_bytes(data.replace(b"\x03", b"").replace(b"\x1c", b""))
+                        await viewer.ws.send_bytes(data.replace(b"\x03", b"").replace(b"\x1c", b""))
                     else:
-                        await seat.ws.send_str(hostile_text(chance))
+                        await viewer.ws.send_str(hostile_text(chance))
                 await quiet.type(b"still here\n")
                 await quiet.until_bytes(b"still here")
             assert (await rt.call("GET", f"/sessions/{victim}"))[0] == 200
@@ -93,9 +93,9 @@ async def test_output_of_any_kind_arrives_by_offset_and_replays_small(data: byte
     async with runtime() as rt:
         (rt.home / "w" / "evil").write_bytes(data)
         terminal = await rt.open("sh", "-c", "stty -opost; cat evil; printf '\\033\\134END'; cat")
-        async with rt.attach(terminal, client="a") as seat:
-            await seat.until_bytes(b"END")
-            assert seat.offset == len(data) + 5
+        async with rt.attach(terminal, client="a") as viewer:
+            await viewer.until_bytes(b"END")
+            assert viewer.offset == len(data) + 5
         async with rt.attach(terminal, client="late") as late:
             assert len(late.start.preamble) < 8192
             assert late.start.title.isprintable()

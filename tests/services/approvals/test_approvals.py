@@ -231,7 +231,7 @@ async def test_question_nobody_answers_expires() -> None:
         del secret
 
 
-def _seat(approval: Approval) -> GuestAccess:
+def _guest_access(approval: Approval) -> GuestAccess:
     """A guest's, at the very sandbox that asks."""
     asker = approval.asker
     return GuestAccess(
@@ -254,7 +254,7 @@ async def test_yes_without_a_person_present_is_refused() -> None:
             TOKEN,
             replace(LOCAL_PERSON, kind=ActorKind.AGENT),
             replace(LOCAL_PERSON, kind=ActorKind.AUTOMATION),
-            replace(LOCAL_PERSON, seat=_seat(one)),
+            replace(LOCAL_PERSON, guest_access=_guest_access(one)),
         ):
             with pytest.raises(Forbidden):
                 await s.approvals.approve(caller, one.id, yes(one))

@@ -115,16 +115,16 @@ async def test_last_words_are_taken_in_before_a_stop() -> None:
 async def test_what_an_agent_does_itself_has_the_agent_as_actor() -> None:
     async with scene() as s:
         sandbox = await s.ready()
-        seat = {"id": "t_1", "agent": "codex"}
-        turn = {**seat, "agent_state": "running", "turn": "working"}
+        fields = {"id": "t_1", "agent": "codex"}
+        turn = {**fields, "agent_state": "running", "turn": "working"}
         s.runtime.journal = [
-            entry(1, "agent.started", mode="tui", **seat),
+            entry(1, "agent.started", mode="tui", **fields),
             entry(2, "agent.state", why="the agent", **turn),
-            entry(3, "agent.tool", card="call_1", card_kind="bash", **seat),
+            entry(3, "agent.tool", card="call_1", card_kind="bash", **fields),
             entry(4, "agent.state", why="paused", **turn),
-            entry(5, "agent.conversation", conversation="c-1", **seat),
-            entry(6, "agent.ended", why="stopped", **seat),
-            entry(7, "agent.ended", why="ended", **seat),
+            entry(5, "agent.conversation", conversation="c-1", **fields),
+            entry(6, "agent.ended", why="stopped", **fields),
+            entry(7, "agent.ended", why="ended", **fields),
         ]
         await collected(s, sandbox, 7)
         events = await s.events.list(LOCAL_PERSON, stream=f"sandbox:{sandbox.id}")

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any, TypeAlias
 
-from atoll.domain.agent.resumable import AgentSeat, Otherwise
+from atoll.domain.agent.resumable import ResumeFallback, RunningAgent
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
 from tests.peers.contract import AGENT
@@ -76,7 +76,7 @@ async def test_agents_that_ran_are_opened_in_their_conversations() -> None:
 async def test_agent_of_no_known_conversation_takes_up_its_last_one() -> None:
     async with scene() as s:
         sandbox = await stopped(s, [entry(1, "agent.started", id="t_1", **CODEX)])
-        assert sandbox.agents[0].otherwise is Otherwise.LAST
+        assert sandbox.agents[0].otherwise is ResumeFallback.LAST
         ((_, body),) = await started(s, sandbox)
         assert body["resume"] and "conversation" not in body
         assert "codex goes on in its last conversation." in await logged(s, sandbox)
@@ -141,7 +141,7 @@ async def test_hostile_words_of_agents_change_nothing() -> None:
             entry(7, "agent.conversation", id="t_5", agent="codex", conversation="--version"),
         ]
         sandbox = await stopped(s, odd)
-        assert sandbox.agents == (AgentSeat("t_5", "codex", "tui"),)
+        assert sandbox.agents == (RunningAgent("t_5", "codex", "tui"),)
 
 
 async def test_agents_are_in_the_log_of_events_too() -> None:

@@ -68,8 +68,8 @@ WORDS = "Read CONTRIBUTING first."
 async def received(s: Scene, sandbox: Sandbox) -> None:
     """The runtime's journal says that an agent has them, and that was collected."""
     generation = (await s.sandboxes.get(LOCAL_PERSON, sandbox.id)).generation
-    seat = {"id": "t_1", "agent": "codex", "instructions_id": generation}
-    s.runtime.journal[:] = [entry(1, "agent.instructed", **seat)]
+    agent = {"id": "t_1", "agent": "codex", "instructions_id": generation}
+    s.runtime.journal[:] = [entry(1, "agent.instructed", **agent)]
     async with asyncio.timeout(10):
         while not (await s.sandboxes.get(LOCAL_PERSON, sandbox.id)).instructed:
             s.clock.turn(10)

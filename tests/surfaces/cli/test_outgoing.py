@@ -1,4 +1,4 @@
-"""What a seat sends: within the server's window, and what is lost is counted."""
+"""What a viewer sends: within the server's window, and what is lost is counted."""
 
 import asyncio
 

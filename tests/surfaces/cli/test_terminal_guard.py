@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.surfaces.cli.commands.work.test_attach import desk
+from tests.surfaces.cli.commands.work.test_attach import person_tty
 from tests.surfaces.cli.scripted import Scripted
 
 PATIENCE = 90.0
@@ -28,7 +28,7 @@ COPIES = {
     "a control character behind ESC": b"\x1b\x01]52;c;" + EVIL + b"\x07",
 }
 OTHERS = {
-    "a file on the desk": b"\x1b]1337;File=name=ZXZpbA==;inline=0:" + EVIL + b"\x07",
+    "a file on the desktop": b"\x1b]1337;File=name=ZXZpbA==;inline=0:" + EVIL + b"\x07",
     "a picture from a file": b"\x1b_Ga=T,t=f,f=100;L2V0Yy9wYXNzd2Q=\x1b\\",
     "a picture from a temporary file": b"\x1b_Ga=T,t=t,f=100;L2V0Yy9wYXNzd2Q=\x1b\\",
     "a picture from shared memory": b"\x1b_Ga=T,t=s,f=100;L2V0Yy9wYXNzd2Q=\x1b\\",
@@ -136,12 +136,12 @@ def test_attach_passes_nothing_that_is_not_known_to_be_harmless(
     server: Scripted, environ: dict[str, str]
 ) -> None:
     server.add("box")
-    with desk(environ, "attach", "box") as sitting:
+    with person_tty(environ, "attach", "box") as tty:
         server.tape.attached.get(timeout=PATIENCE)
         server.print(marked({**COPIES, **OTHERS}))
-        seen = sitting.expect(b"that-was-all")
-        sitting.type(b"\x1c")
-        assert sitting.ends() == 0
+        seen = tty.expect(b"that-was-all")
+        tty.type(b"\x1c")
+        assert tty.ends() == 0
     harmless(seen)
     for n in range(len(COPIES) + len(OTHERS)):
         assert b"after %d" % n in seen
@@ -151,12 +151,12 @@ def test_attach_with_clipboard_lets_programs_set_it_and_no_more(
     server: Scripted, environ: dict[str, str]
 ) -> None:
     server.add("box")
-    with desk(environ, "attach", "box", "--clipboard") as sitting:
+    with person_tty(environ, "attach", "box", "--clipboard") as tty:
         server.tape.attached.get(timeout=PATIENCE)
         server.print(b"\x1b]52;c;?\x07" + COPIES["the usual one"] + marked(OTHERS))
-        seen = sitting.expect(b"that-was-all")
-        sitting.type(b"\x1c")
-        assert sitting.ends() == 0
+        seen = tty.expect(b"that-was-all")
+        tty.type(b"\x1c")
+        assert tty.ends() == 0
     assert COPIES["the usual one"] in seen
     assert b"52;c;?" not in seen
     harmless(seen.replace(COPIES["the usual one"], b""))
@@ -167,9 +167,9 @@ def test_play_passes_nothing_that_is_not_known_to_be_harmless(
 ) -> None:
     asks = b"\x1b[6n\x1b[\x01c\xc2\x9b5n\x1bP$qm\x1b\\\x1b]11;?\x07"
     path = cast(tmp_path, asks + b"".join(COPIES.values()) + b"".join(OTHERS.values()) + b"\x1b\\")
-    with desk(environ, "play", str(path)) as sitting:
-        seen = sitting.expect(b"that-was-all")
-        assert sitting.ends() == 0
+    with person_tty(environ, "play", str(path)) as tty:
+        seen = tty.expect(b"that-was-all")
+        assert tty.ends() == 0
     harmless(seen)
     for question in (b"6n", b"[c", b"5n", b"$q", b"11;?"):
         assert question not in seen
@@ -193,7 +193,7 @@ def test_exec_at_a_terminal_is_guarded_and_in_a_pipe_is_not(
         timeout=PATIENCE,
     )
     assert piped.stdout == data
-    with desk(environ, "exec", "box", "--", "x") as sitting:
-        seen = sitting.expect(b"end")
-        assert sitting.ends() == 0
+    with person_tty(environ, "exec", "box", "--", "x") as tty:
+        seen = tty.expect(b"end")
+        assert tty.ends() == 0
     harmless(seen)

@@ -1,4 +1,4 @@
-"""One seat's view of the turn, its control key, and what it says over the wire."""
+"""One turn's view of the turn, its control key, and what it says over the wire."""
 
 import json
 from typing import Any, TypeAlias
@@ -54,7 +54,7 @@ def seen(frame: dict[str, Any], client: str) -> TurnView:
         (state(ANN, agent="codex"), "a", "codex works", REVOKE),
     ],
 )
-def test_seat_says_whose_turn_it_is_and_what_its_key_does(
+def test_turn_view_says_whose_turn_it_is_and_what_its_key_does(
     frame: dict[str, Any], client: str, sentence: str, key: str | None
 ) -> None:
     turn = seen(frame, client)

@@ -118,7 +118,7 @@ function meOf(value: unknown): Me {
   return {
     id: typeof me['id'] === 'string' ? me['id'] : '',
     name: typeof name === 'string' ? name : 'person',
-    guest: (me['guest'] as Api.Seat | null | undefined) ?? null,
+    guest: (me['guest'] as Api.GuestAccess | null | undefined) ?? null,
   };
 }
 

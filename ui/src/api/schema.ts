@@ -264,7 +264,7 @@ export interface components {
          *     subprotocol `atoll.key.KEY` of WebSockets. No other response contains it.
          */
         readonly EnteredView: {
-            readonly guest: components["schemas"]["SeatView"] | null;
+            readonly guest: components["schemas"]["GuestAccessView"] | null;
             readonly id: string;
             readonly interactive: boolean;
             readonly kind: components["schemas"]["ActorKind"];
@@ -422,6 +422,16 @@ export interface components {
          * @enum {string}
          */
         readonly GrantScope: "once" | "sandbox" | "organization";
+        /** @description The role of a guest at the terminals (or one) of a sandbox, until it ends. */
+        readonly GuestAccessView: {
+            readonly expires_at: string;
+            readonly role: string;
+            readonly sandbox_id: string;
+            readonly sandbox_name: string;
+            readonly sandbox_state: string;
+            readonly share_id: string;
+            readonly terminal_id: string | null;
+        };
         /** @description The secret of a link, and the name that its visitor wants. */
         readonly GuestBody: {
             readonly name?: string | null;
@@ -585,7 +595,7 @@ export interface components {
          *     who came by a share link.
          */
         readonly MeView: {
-            readonly guest: components["schemas"]["SeatView"] | null;
+            readonly guest: components["schemas"]["GuestAccessView"] | null;
             readonly id: string;
             readonly interactive: boolean;
             readonly kind: components["schemas"]["ActorKind"];
@@ -973,16 +983,6 @@ export interface components {
          * @enum {string}
          */
         readonly Scope: "session" | "agent" | "shared";
-        /** @description The role of a guest at the terminals (or one) of a sandbox, until it ends. */
-        readonly SeatView: {
-            readonly expires_at: string;
-            readonly role: string;
-            readonly sandbox_id: string;
-            readonly sandbox_name: string;
-            readonly sandbox_state: string;
-            readonly share_id: string;
-            readonly terminal_id: string | null;
-        };
         /**
          * @description The use of a secret, and its value.
          *

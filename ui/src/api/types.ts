@@ -14,7 +14,7 @@ export type Repository = Schemas['RepositoryView'];
 export type UnpulledPlace = Schemas['UnpulledPlaceView'];
 export type LogLine = Schemas['LogLineView'];
 /** What a guest, who came by a share link, has access to. */
-export type Seat = Schemas['SeatView'];
+export type GuestAccess = Schemas['GuestAccessView'];
 export type Me = Pick<Schemas['MeView'], 'id' | 'name' | 'guest'>;
 /** A share link; `MadeShare` has the link itself, which is shown once. */
 export type Share = Schemas['ShareView'];

@@ -1,7 +1,7 @@
 /** Whether a person is logged in, and the exchange of a one-time link for a cookie. */
 
 import { api, onLoggedOut, Problem } from '../api/client';
-import type { Me, Seat } from '../api/types';
+import type { Me, GuestAccess } from '../api/types';
 import { go, parse, route } from './route';
 import { Store } from './store';
 
@@ -11,7 +11,12 @@ export type Login =
   /** Somebody opened a share link and has not come in yet. */
   | { readonly is: 'invited'; readonly ticket: string; readonly why: string | null }
   /** Somebody who came by a share link; `over` once the server says that it has ended. */
-  | { readonly is: 'guest'; readonly name: string; readonly seat: Seat; readonly over: boolean }
+  | {
+      readonly is: 'guest';
+      readonly name: string;
+      readonly access: GuestAccess;
+      readonly over: boolean;
+    }
   /** `why` says what went wrong, when something did. */
   | { readonly is: 'out'; readonly why: string | null }
   /** A guest who left, or came back after the link's end. */
@@ -42,7 +47,7 @@ export async function begin(): Promise<void> {
       route.set(parse('#/'));
       await api.login(decodeURIComponent(ticket));
     }
-    seat(await api.me());
+    applyLogin(await api.me());
   } catch (reason) {
     const why = whyOf(reason, ticket !== undefined);
     login.set(why === null && wasGuest() ? { is: 'over' } : { is: 'out', why });
@@ -54,7 +59,7 @@ export async function comeIn(ticket: string, name: string): Promise<void> {
   try {
     const { guest } = await api.comeIn(ticket, name.trim());
     const me = await api.me();
-    seat(me);
+    applyLogin(me);
     // Who is logged in already stays who they are, and is led to the place.
     if (me.guest === null && guest !== null) go(guest.sandbox_id, guest.terminal_id);
   } catch (reason) {
@@ -63,13 +68,13 @@ export async function comeIn(ticket: string, name: string): Promise<void> {
   }
 }
 
-function seat(me: Me): void {
+function applyLogin(me: Me): void {
   if (me.guest === null) {
     sessionStorage.removeItem(GUEST);
     login.set({ is: 'in', name: me.name });
   } else {
     sessionStorage.setItem(GUEST, 'yes');
-    login.set({ is: 'guest', name: me.name, seat: me.guest, over: false });
+    login.set({ is: 'guest', name: me.name, access: me.guest, over: false });
   }
 }
 

@@ -20,7 +20,7 @@ import aiohttp
 from yarl import URL
 
 from atoll.adapters.runtimes.answers import MAX_PROBLEM_BYTES, problem, read_answer
-from atoll.adapters.runtimes.unix_tether import UnixTether, unix_tether
+from atoll.adapters.runtimes.unix_handover import UnixHandoverLink, unix_handover_link
 from atoll.adapters.runtimes.ws_channel import WsChannel
 from atoll.domain.errors import Failed, Invalid, NotFound, Unavailable
 from atoll.ports.extension import Reachability
@@ -176,16 +176,16 @@ class _HttpRuntimeClient:
             finally:
                 await channel.close()
 
-    def tether(
+    def request_handover(
         self, path: str, query: Query = ()
-    ) -> AbstractAsyncContextManager[UnixTether | None]:
+    ) -> AbstractAsyncContextManager[UnixHandoverLink | None]:
         """Request an attach session for a client's own connection; only a runtime on a unix socket
         offers them."""
         address, token = self._reach.address, self._reach.token
         if not address.startswith("unix:"):
             return nullcontext()
         _check_path(path)
-        return unix_tether(address.removeprefix("unix:"), path, query, token)
+        return unix_handover_link(address.removeprefix("unix:"), path, query, token)
 
 
 @contextmanager

@@ -89,7 +89,7 @@ class SqlShareRows:
         await self._connection.execute(delete(guests).where(guests.c.share_id.in_(gone)))
         await self._connection.execute(delete(shares).where(over))
 
-    async def seat(self, guest: Guest) -> None:
+    async def add_guest(self, guest: Guest) -> None:
         """See the port."""
         await self._connection.execute(
             insert(guests),
@@ -103,7 +103,7 @@ class SqlShareRows:
             },
         )
 
-    async def unseat(self, mark: str) -> None:
+    async def remove_guest(self, mark: str) -> None:
         """See the port."""
         await self._connection.execute(delete(guests).where(guests.c.mark == mark))
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from atoll.domain.terminal.softlock import Strictness
 
-MAX_SEATS = 80
+MAX_RUNNING_AGENTS = 80
 """The bound on agents, above the number of terminals and machines at once.
 
 The oldest are dropped.
@@ -20,7 +20,7 @@ The oldest are dropped.
 _CONVERSATION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}\Z")
 
 
-class Otherwise(StrEnum):
+class ResumeFallback(StrEnum):
     """The start of an agent whose conversation is not known.
 
     It starts afresh, since nothing was said yet; or resumes its last conversation; or does not
@@ -33,7 +33,7 @@ class Otherwise(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class AgentSeat:
+class RunningAgent:
     """A running agent.
 
     `id` is its terminal's or its own, `mode` `tui` or `machine`; `asks`: it asks before it acts.
@@ -48,7 +48,7 @@ class AgentSeat:
     cwd: str | None = None
     by: str | None = None
     asks: bool = False
-    otherwise: Otherwise = Otherwise.NEVER
+    otherwise: ResumeFallback = ResumeFallback.NEVER
     conversation: str | None = None
     softlock: Strictness = Strictness.OWNER
 
@@ -58,22 +58,23 @@ def is_conversation(word: str) -> bool:
     return _CONVERSATION.match(word) is not None
 
 
-def taken(seats: tuple[AgentSeat, ...], seat: AgentSeat) -> tuple[AgentSeat, ...]:
+def with_agent(agents: tuple[RunningAgent, ...], agent: RunningAgent) -> tuple[RunningAgent, ...]:
     """Return the agents with one more."""
-    return (*left(seats, seat.id), seat)[-MAX_SEATS:]
+    return (*without_agent(agents, agent.id), agent)[-MAX_RUNNING_AGENTS:]
 
 
-def left(seats: Iterable[AgentSeat], seat_id: str) -> tuple[AgentSeat, ...]:
+def without_agent(agents: Iterable[RunningAgent], agent_id: str) -> tuple[RunningAgent, ...]:
     """Return the agents without one."""
-    return tuple(seat for seat in seats if seat.id != seat_id)
+    return tuple(agent for agent in agents if agent.id != agent_id)
 
 
-def conversing(
-    seats: Iterable[AgentSeat], seat_id: str, conversation: str
-) -> tuple[AgentSeat, ...]:
+def with_conversation(
+    agents: Iterable[RunningAgent], agent_id: str, conversation: str
+) -> tuple[RunningAgent, ...]:
     """Set the conversation of an agent; a word that cannot name one changes nothing."""
     if not is_conversation(conversation):
-        return tuple(seats)
+        return tuple(agents)
     return tuple(
-        replace(seat, conversation=conversation) if seat.id == seat_id else seat for seat in seats
+        replace(agent, conversation=conversation) if agent.id == agent_id else agent
+        for agent in agents
     )

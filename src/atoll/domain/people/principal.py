@@ -48,8 +48,8 @@ class Principal:
     """A caller after authentication.
 
     `interactive` is true only for a browser session or a login credential on a TTY; approvals
-    require it. `name` is for people to read. A principal with a `seat` is a guest, who may do what
-    that access allows and nothing else.
+    require it. `name` is for people to read. A principal with `guest_access` is a guest, who may do
+    what that access allows and nothing else.
     """
 
     org_id: OrgId
@@ -57,7 +57,7 @@ class Principal:
     kind: ActorKind
     interactive: bool = False
     name: str = ""
-    seat: GuestAccess | None = None
+    guest_access: GuestAccess | None = None
 
 
 LOCAL_PERSON = Principal(PERSONAL_ORG, PrincipalId("person"), ActorKind.PERSON, interactive=True)

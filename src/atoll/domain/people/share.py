@@ -105,7 +105,7 @@ def principal_of(guest: Guest, share: Share) -> Principal:
     It belongs to an organization that owns nothing, so every ownership check finds that nothing is
     the guest's.
     """
-    seat = GuestAccess(
+    access = GuestAccess(
         org_id=share.org_id,
         owner=share.owner,
         share_id=share.id,
@@ -115,5 +115,5 @@ def principal_of(guest: Guest, share: Share) -> Principal:
         expires_at=share.expires_at,
     )
     return Principal(
-        GUESTS_ORG, PrincipalId(guest.id), ActorKind.PERSON, name=guest.name, seat=seat
+        GUESTS_ORG, PrincipalId(guest.id), ActorKind.PERSON, name=guest.name, guest_access=access
     )

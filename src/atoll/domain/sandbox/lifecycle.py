@@ -11,7 +11,7 @@ changes nothing.
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from atoll.domain.agent import resumable as agent_seat
+from atoll.domain.agent import resumable
 from atoll.domain.duration import spell_duration
 from atoll.domain.errors import Conflict
 from atoll.domain.event import Json
@@ -31,9 +31,9 @@ from atoll.domain.sandbox.sandbox import (
 )
 from atoll.domain.sandbox.stimulus import (
     AgentConversed,
-    AgentLeft,
-    AgentSat,
-    AgentWord,
+    AgentEnded,
+    AgentReport,
+    AgentStarted,
     Broke,
     ConsumerEnded,
     Destroy,
@@ -87,8 +87,8 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
             # recorded.
             known = sandbox.instructed or generation != sandbox.generation
             return (sandbox if known else replace(sandbox, instructed=True)), ()
-        case AgentSat() | AgentConversed() | AgentLeft() | RuntimeBegan():
-            return _told_of_agents(sandbox, stimulus)
+        case AgentStarted() | AgentConversed() | AgentEnded() | RuntimeBegan():
+            return _apply_report(sandbox, stimulus)
         case (
             Requested() | Reached() | Renewed() | Broke() | TornDown() | TeardownFailed()
         ):  # pragma: no branch - the cases are all
@@ -199,18 +199,18 @@ def _pulled(sandbox: Sandbox, tip: PulledTip) -> Outcome:
     return known, (Append("sandbox.pulled", None, {"repo": tip.repo, "commit": tip.commit}),)
 
 
-def _told_of_agents(sandbox: Sandbox, word: AgentWord) -> Outcome:
-    seats = sandbox.agents
-    match word:
-        case AgentSat(seat):
-            seats = agent_seat.taken(seats, seat)
-        case AgentConversed(seat_id, conversation):
-            seats = agent_seat.conversing(seats, seat_id, conversation)
-        case AgentLeft(seat_id):
-            seats = agent_seat.left(seats, seat_id)
+def _apply_report(sandbox: Sandbox, report: AgentReport) -> Outcome:
+    agents = sandbox.agents
+    match report:
+        case AgentStarted(agent):
+            agents = resumable.with_agent(agents, agent)
+        case AgentConversed(agent_id, conversation):
+            agents = resumable.with_conversation(agents, agent_id, conversation)
+        case AgentEnded(agent_id):
+            agents = resumable.without_agent(agents, agent_id)
         case RuntimeBegan():  # pragma: no branch - the cases are all
-            seats = ()
-    return (sandbox if seats == sandbox.agents else replace(sandbox, agents=seats)), ()
+            agents = ()
+    return (sandbox if agents == sandbox.agents else replace(sandbox, agents=agents)), ()
 
 
 def _left_standing(sandbox: Sandbox, report: TeardownFailed, now: datetime) -> Outcome:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from atoll.domain.agent.resumable import AgentSeat
+from atoll.domain.agent.resumable import RunningAgent
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.network.network import NetworkMode
@@ -202,7 +202,7 @@ class Sandbox:
     exposed_secrets: tuple[str, ...] = ()
     instructions: str = ""
     instructed: bool = False
-    agents: tuple[AgentSeat, ...] = ()
+    agents: tuple[RunningAgent, ...] = ()
     resuming: bool = False
 
 

@@ -5,7 +5,7 @@
 
 from dataclasses import dataclass
 
-from atoll.domain.agent.resumable import AgentSeat
+from atoll.domain.agent.resumable import RunningAgent
 from atoll.domain.network.switch import NetworkChange
 from atoll.domain.sandbox.sandbox import Attachment, SandboxRepo
 
@@ -155,25 +155,25 @@ class Instructed:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentSat:
+class AgentStarted:
     """A report that an agent was started."""
 
-    seat: AgentSeat
+    agent: RunningAgent
 
 
 @dataclass(frozen=True, slots=True)
 class AgentConversed:
     """A report of the conversation that an agent has."""
 
-    seat_id: str
+    agent_id: str
     conversation: str
 
 
 @dataclass(frozen=True, slots=True)
-class AgentLeft:
+class AgentEnded:
     """A report that an agent ended, or was stopped, while the sandbox ran on."""
 
-    seat_id: str
+    agent_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ class RuntimeBegan:
     """A report that another runtime began: nothing that ran before runs any more."""
 
 
-AgentWord = AgentSat | AgentConversed | AgentLeft | RuntimeBegan
+AgentReport = AgentStarted | AgentConversed | AgentEnded | RuntimeBegan
 """The reports of a runtime about its agents."""
 
 Stimulus = (
@@ -204,8 +204,8 @@ Stimulus = (
     | TeardownFailed
     | Exposed
     | Instructed
-    | AgentSat
+    | AgentStarted
     | AgentConversed
-    | AgentLeft
+    | AgentEnded
     | RuntimeBegan
 )

@@ -30,11 +30,11 @@ class ShareRows(Protocol):
         """Remove links that ended at `before` or earlier, with their guests."""
         ...
 
-    async def seat(self, guest: Guest) -> None:
+    async def add_guest(self, guest: Guest) -> None:
         """Add a guest."""
         ...
 
-    async def unseat(self, mark: str) -> None:
+    async def remove_guest(self, mark: str) -> None:
         """Remove the guest whose session has this fingerprint."""
         ...
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from atoll.domain.agent.card_log import Clean
 from atoll.domain.agent.conversation import Terms
-from atoll.domain.agent.resumable import Otherwise
+from atoll.domain.agent.resumable import ResumeFallback
 from atoll.domain.errors import AtollError, Invalid, LimitReached, NotFound
 from atoll.domain.ids import ID_ENTROPY_BYTES, TerminalId, spell
 from atoll.domain.terminal.softlock import AgentState, Work
@@ -305,19 +305,19 @@ def _tells(agent: Agent) -> bool:
     return bool(agent.watch_argv or agent.watch_files or agent.transcript)
 
 
-def _otherwise(agent: Agent, order: AgentOrder) -> Otherwise:
+def _otherwise(agent: Agent, order: AgentOrder) -> ResumeFallback:
     """Return how an agent at a terminal resumes while its conversation is unknown. An agent that
     names its conversation at the first prompt has none before."""
     if _tells(agent) and not order.resume:
-        return Otherwise.AFRESH
-    return Otherwise.LAST if agent.resume_argv else Otherwise.NEVER
+        return ResumeFallback.AFRESH
+    return ResumeFallback.LAST if agent.resume_argv else ResumeFallback.NEVER
 
 
-def _machine_otherwise(machine: Machine, order: AgentOrder) -> Otherwise:
+def _machine_otherwise(machine: Machine, order: AgentOrder) -> ResumeFallback:
     """Return the same for a machine: one that can resume by a name names its conversation, too."""
     if machine.conversation_argv is None:
-        return Otherwise.NEVER
-    return Otherwise.LAST if order.resume else Otherwise.AFRESH
+        return ResumeFallback.NEVER
+    return ResumeFallback.LAST if order.resume else ResumeFallback.AFRESH
 
 
 def _as_machine(name: str, machine: Machine, order: AgentOrder) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import logging
 import os
 from dataclasses import dataclass
 
-from atoll.domain.agent.resumable import Otherwise, is_conversation
+from atoll.domain.agent.resumable import ResumeFallback, is_conversation
 from atoll.domain.errors import AtollError, Unavailable
 from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.session import AgentSession
@@ -26,7 +26,7 @@ class AgentStart:
     cwd: str | None = None
     by: str | None = None
     asks: bool = False
-    otherwise: Otherwise = Otherwise.NEVER
+    otherwise: ResumeFallback = ResumeFallback.NEVER
     conversation: str | None = None
 
 

@@ -37,11 +37,13 @@ class Agents:
 
     async def list(self, caller: Principal, ref: str) -> agents.AgentList:
         """List agents; a guest of one terminal finds that one's."""
-        _, client = await self._terminals.seated(caller, ref)
+        _, client = await self._terminals.runtime_for(caller, ref)
         found = await client.call(agents.list_agents())
-        if caller.seat is None or caller.seat.terminal_id is None:
+        if caller.guest_access is None or caller.guest_access.terminal_id is None:
             return found
-        return agents.AgentList([one for one in found.agents if one.id == caller.seat.terminal_id])
+        return agents.AgentList(
+            [one for one in found.agents if one.id == caller.guest_access.terminal_id]
+        )
 
     async def open(
         self, caller: Principal, ref: str, body: agents.OpenAgentBody
@@ -55,7 +57,7 @@ class Agents:
 
     async def get(self, caller: Principal, ref: str, agent_id: str) -> agents.AgentRecord:
         """Return one agent."""
-        _, client = await self._terminals.seated(caller, ref, agent_id)
+        _, client = await self._terminals.runtime_for(caller, ref, agent_id)
         return await client.call(agents.get_agent(_id(agent_id)))
 
     async def act(
@@ -76,7 +78,7 @@ class Agents:
         self, caller: Principal, ref: str, agent_id: str, *, since: int
     ) -> agents.CardsPage[msgspec.Raw]:
         """List the cards that changed after `since`."""
-        _, client = await self._terminals.seated(caller, ref, agent_id)
+        _, client = await self._terminals.runtime_for(caller, ref, agent_id)
         return await client.call(agents.list_cards(_id(agent_id), since=since))
 
     async def answer(
@@ -99,7 +101,7 @@ class Agents:
     ) -> AsyncIterator[Channel]:
         """Yield the cards' WebSocket, to be passed through. `query` is the client's own, of
         `FOLLOW_WORDS` only."""
-        _, client = await self._terminals.seated(caller, ref, agent_id)
+        _, client = await self._terminals.runtime_for(caller, ref, agent_id)
         async with client.attach(f"/sessions/{_id(agent_id)}/cards", query) as channel:
             yield channel
 
@@ -107,9 +109,9 @@ class Agents:
         self, caller: Principal, ref: str, agent_id: str
     ) -> tuple[RuntimeClient, Query]:
         """Return the way to act on an agent, and who acts. Raises `Forbidden` for a viewer."""
-        if caller.seat is not None and caller.seat.role is Role.VIEWER:
+        if caller.guest_access is not None and caller.guest_access.role is Role.VIEWER:
             raise Forbidden("Your link lets you watch this agent, not control it.")
-        sandbox, client = await self._terminals.seated(caller, ref, agent_id)
+        sandbox, client = await self._terminals.runtime_for(caller, ref, agent_id)
         return client, credentials(caller, sandbox)
 
 

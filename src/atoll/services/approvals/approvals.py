@@ -245,5 +245,5 @@ def _stale(approval: Approval, secret: Secret | None) -> bool:
 
 
 def _check_person(caller: Principal) -> None:
-    if caller.kind is not ActorKind.PERSON or caller.seat is not None:
+    if caller.kind is not ActorKind.PERSON or caller.guest_access is not None:
         raise Forbidden("only a person decides approvals", code="not_interactive")

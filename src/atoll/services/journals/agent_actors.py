@@ -33,8 +33,8 @@ def requesting_agent(sandbox: Sandbox) -> Principal:
     match sandbox.agents:
         case ():
             return SYSTEM
-        case (seat,):
-            return _agent(sandbox, seat.id)
+        case (agent,):
+            return _agent(sandbox, agent.id)
         case _:
             return _agent(sandbox, sandbox.id)
 

@@ -8,12 +8,12 @@ from typing import Annotated
 
 import msgspec
 
-from atoll.domain.agent.resumable import AgentSeat, Otherwise
+from atoll.domain.agent.resumable import ResumeFallback, RunningAgent
 from atoll.domain.sandbox.stimulus import (
     AgentConversed,
-    AgentLeft,
-    AgentSat,
-    AgentWord,
+    AgentEnded,
+    AgentReport,
+    AgentStarted,
     Instructed,
     RuntimeBegan,
 )
@@ -44,25 +44,25 @@ class _Started(msgspec.Struct):
     cwd: Annotated[str, msgspec.Meta(max_length=4096)] | None = None
     by: Annotated[str, msgspec.Meta(max_length=256)] | None = None
     asks: bool = False
-    otherwise: Otherwise = Otherwise.NEVER
+    otherwise: ResumeFallback = ResumeFallback.NEVER
     conversation: str | None = None
     softlock: Strictness = Strictness.OWNER
 
 
-def read_report(kind: str, payload: Mapping[str, object]) -> AgentWord | Instructed | None:
+def read_report(kind: str, payload: Mapping[str, object]) -> AgentReport | Instructed | None:
     """Return the report in an entry; None where the entry is not one."""
     try:
         match kind:
             case "agent.started":
                 started = msgspec.convert(payload, _Started)
-                return AgentSat(msgspec.convert(started, AgentSeat, from_attributes=True))
+                return AgentStarted(msgspec.convert(started, RunningAgent, from_attributes=True))
             case "agent.conversation":
                 report = msgspec.convert(payload, _Conversed)
                 return AgentConversed(report.id, report.conversation)
             case "agent.instructed":
                 return Instructed(msgspec.convert(payload, _Instructed).instructions_id)
             case "agent.ended":
-                return AgentLeft(msgspec.convert(payload, _Left).id)
+                return AgentEnded(msgspec.convert(payload, _Left).id)
             case "runtime.began":
                 return RuntimeBegan()
             case _:

@@ -1,6 +1,6 @@
 """Share links: their making and revoking, and the guests who come by them.
 
-It says who holds a link and what seat that gives; what a guest may then do is decided by the
+It says who holds a link and which access that gives; what a guest may then do is decided by the
 gate of the surface and by `Terminals`, each for itself.
 """
 
@@ -128,7 +128,7 @@ class Shares:
             guest = Guest(
                 guest_id, share.id, share.org_id, share.owner, shown, fingerprint(session), now
             )
-            await rows.shares.seat(guest)
+            await rows.shares.add_guest(guest)
             principal = principal_of(guest, share)
             told = {"guest_id": guest_id, "name": shown}
             await rows.events.append((self._draft("share.entered", share, principal, told),))
@@ -144,16 +144,16 @@ class Shares:
 
     async def holder(self, session: str) -> Principal | None:
         """Return the guest who holds this session now; None once the link is over."""
-        found = await self._seat(session)
+        found = await self._find_guest(session)
         return None if found is None else principal_of(*found)
 
     async def _returning(self, session: str, secret: str) -> Entered | None:
-        found = await self._seat(session)
+        found = await self._find_guest(session)
         if found is None or found[1].mark != fingerprint(secret):
             return None
         return Entered(session, principal_of(*found))
 
-    async def _seat(self, session: str) -> tuple[Guest, Share] | None:
+    async def _find_guest(self, session: str) -> tuple[Guest, Share] | None:
         """Return a session's guest and its link, while that lives."""
         async with self._store.read() as rows:
             found = await rows.shares.guest(fingerprint(session))
@@ -163,14 +163,14 @@ class Shares:
     async def leave(self, session: str) -> None:
         """End a guest's session; an unknown one is not an error."""
         async with self._store.begin() as rows:
-            await rows.shares.unseat(fingerprint(session))
+            await rows.shares.remove_guest(fingerprint(session))
 
     async def sandbox_of(self, guest: Principal) -> Sandbox | None:
-        """Return the sandbox a guest has its seat in; None for somebody who is no guest."""
-        if guest.seat is None:
+        """Return the sandbox a guest may see; None for a caller who is no guest."""
+        if guest.guest_access is None:
             return None
         async with self._store.read() as rows:
-            return await rows.sandboxes.get(guest.seat.sandbox_id)
+            return await rows.sandboxes.get(guest.guest_access.sandbox_id)
 
     async def _own(self, caller: Principal, ref: str) -> Sandbox:
         sandbox = await self._sandboxes.get(caller, ref)

@@ -6,7 +6,7 @@ sandbox's log and never keeps the sandbox from starting.
 
 from collections.abc import Callable
 
-from atoll.domain.agent.resumable import AgentSeat, Otherwise
+from atoll.domain.agent.resumable import ResumeFallback, RunningAgent
 from atoll.domain.errors import AtollError
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.terminal.softlock import Strictness
@@ -28,35 +28,35 @@ async def resume_agents(
     if listed.agents:
         # A start that was broken off had got that far.
         return
-    for seat in sandbox.agents:
-        if seat.conversation is None and seat.otherwise is Otherwise.NEVER:
-            report(f"{seat.agent} does not go on by itself: it cannot take up a conversation.")
+    for running in sandbox.agents:
+        if running.conversation is None and running.otherwise is ResumeFallback.NEVER:
+            report(f"{running.agent} does not go on by itself: it cannot take up a conversation.")
             continue
         try:
-            await _resume(seat, client)
+            await _resume(running, client)
         except AtollError as error:
-            report(f"{seat.agent} does not go on by itself: {error.message}")
+            report(f"{running.agent} does not go on by itself: {error.message}")
         else:
-            report(f"{seat.agent} goes on {_where(seat)}.")
+            report(f"{running.agent} goes on {_where(running)}.")
 
 
-async def _resume(seat: AgentSeat, client: RuntimeClient) -> None:
+async def _resume(running: RunningAgent, client: RuntimeClient) -> None:
     """Raises what the runtime says against it."""
     body = OpenAgentBody(
-        agent=seat.agent,
-        mode="machine" if seat.mode == "machine" else "tui",
-        name=seat.name,
-        cwd=seat.cwd,
-        permissions="ask" if seat.asks else "allow",
-        resume=seat.conversation is None and seat.otherwise is Otherwise.LAST,
-        conversation=seat.conversation,
-        softlock="strict" if seat.softlock is Strictness.STRICT else "owner",
+        agent=running.agent,
+        mode="machine" if running.mode == "machine" else "tui",
+        name=running.name,
+        cwd=running.cwd,
+        permissions="ask" if running.asks else "allow",
+        resume=running.conversation is None and running.otherwise is ResumeFallback.LAST,
+        conversation=running.conversation,
+        softlock="strict" if running.softlock is Strictness.STRICT else "owner",
     )
-    await client.call(open_agent(body, principal=seat.by))
+    await client.call(open_agent(body, principal=running.by))
 
 
-def _where(seat: AgentSeat) -> str:
-    if seat.conversation is not None:
-        return f"in its conversation {seat.conversation}"
-    last = seat.otherwise is Otherwise.LAST
+def _where(running: RunningAgent) -> str:
+    if running.conversation is not None:
+        return f"in its conversation {running.conversation}"
+    last = running.otherwise is ResumeFallback.LAST
     return "in its last conversation" if last else "afresh: nothing had been said to it"

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from atoll.domain.errors import Conflict, Unavailable
 from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
-from atoll.ports import Channel, RuntimeClient, RuntimeStream, Tether
+from atoll.ports import Channel, HandoverLink, RuntimeClient, RuntimeStream
 from atoll.wire.contract.call import Query, RuntimeCall
 
 T = TypeVar("T")
@@ -58,9 +58,11 @@ class SandboxClient:
         """Open a WebSocket."""
         return self._client.attach(path, query)
 
-    def tether(self, path: str, query: Query = ()) -> AbstractAsyncContextManager[Tether | None]:
-        """Request a seat for a client's own connection."""
-        return self._client.tether(path, query)
+    def request_handover(
+        self, path: str, query: Query = ()
+    ) -> AbstractAsyncContextManager[HandoverLink | None]:
+        """Request an attach session for a client's own connection."""
+        return self._client.request_handover(path, query)
 
 
 def _ended(before: Sandbox, now: Sandbox) -> bool:

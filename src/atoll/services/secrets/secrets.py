@@ -291,7 +291,7 @@ class Secrets:
 
 
 def _check_person(caller: Principal) -> None:
-    if caller.kind is not ActorKind.PERSON or caller.seat is not None:
+    if caller.kind is not ActorKind.PERSON or caller.guest_access is not None:
         raise Forbidden("only a person may change secrets")
 
 

@@ -34,7 +34,7 @@ class Recordings:
     ) -> recordings.MarkPage[Mark]:
         """List a terminal's commands; a guest of the terminal may have them."""
         call = recordings.list_marks(_terminal(terminal_id), recordings.MarkPage[Mark], since=since)
-        _, client = await self._terminals.seated(caller, ref, terminal_id)
+        _, client = await self._terminals.runtime_for(caller, ref, terminal_id)
         return await client.call(call)
 
     async def text(
@@ -42,7 +42,7 @@ class Recordings:
     ) -> recordings.Text:
         """Return a terminal's output as text; a guest of the terminal may have it."""
         call = recordings.read_text(_terminal(terminal_id), since=since)
-        _, client = await self._terminals.seated(caller, ref, terminal_id)
+        _, client = await self._terminals.runtime_for(caller, ref, terminal_id)
         return await client.call(call)
 
     async def start(self, caller: Principal, ref: str, terminal_id: str) -> recordings.Recording:

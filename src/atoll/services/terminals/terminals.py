@@ -11,7 +11,7 @@ from atoll.domain.errors import Conflict, NotFound
 from atoll.domain.people.principal import ActorKind, Principal
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.terminal.turn import Role
-from atoll.ports import Channel, RuntimeClient, Tether
+from atoll.ports import Channel, HandoverLink, RuntimeClient
 from atoll.services.identifiers import checked_id
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.terminals.orders import completed
@@ -47,11 +47,11 @@ class Terminals:
 
     async def list(self, caller: Principal, ref: str) -> terminals.TerminalList:
         """List terminals; a guest of one terminal finds that one."""
-        _, client = await self.seated(caller, ref)
+        _, client = await self.runtime_for(caller, ref)
         found = await client.call(terminals.list_terminals())
-        if caller.seat is None or caller.seat.terminal_id is None:
+        if caller.guest_access is None or caller.guest_access.terminal_id is None:
             return found
-        own = caller.seat.terminal_id
+        own = caller.guest_access.terminal_id
         return terminals.TerminalList(
             tuple(one for one in found.terminals if one.terminal_id == own)
         )
@@ -69,7 +69,7 @@ class Terminals:
 
     async def get(self, caller: Principal, ref: str, terminal_id: str) -> terminals.TerminalRecord:
         """Return one terminal."""
-        _, client = await self.seated(caller, ref, terminal_id)
+        _, client = await self.runtime_for(caller, ref, terminal_id)
         return await client.call(terminals.get_terminal(_id(terminal_id)))
 
     async def close(
@@ -104,41 +104,42 @@ class Terminals:
         activity: the runtime itself counts input. `query` is the client's own, of
         `ATTACH_WORDS` only; who it is and what it may do is added here."""
         path = f"/sessions/{_id(terminal_id)}/attach"
-        sandbox, client = await self.seated(caller, ref, terminal_id)
+        sandbox, client = await self.runtime_for(caller, ref, terminal_id)
         words = (*_asked(query), *credentials(caller, sandbox))
         async with client.attach(path, words) as channel:
             yield channel
 
     @asynccontextmanager
-    async def tether(
+    async def request_handover(
         self,
         caller: Principal,
         ref: str,
         terminal_id: str,
         *,
         query: Query = (),
-    ) -> AsyncIterator[Tether | None]:
-        """Yield the same seat for the client's own connection, None where it must be passed
-        through `attach`. Judged alike; raises what that does."""
+    ) -> AsyncIterator[HandoverLink | None]:
+        """Yield a handover link for the client's own connection. None where the runtime offers
+        none: the frames must then pass through `attach`. Checks and errors are those of
+        `attach`."""
         path = f"/sessions/{_id(terminal_id)}/seat"
-        sandbox, client = await self.seated(caller, ref, terminal_id)
+        sandbox, client = await self.runtime_for(caller, ref, terminal_id)
         words = (*_asked(query), *credentials(caller, sandbox))
-        async with client.tether(path, words) as tether:
-            yield tether
+        async with client.request_handover(path, words) as link:
+            yield link
 
-    async def seated(
+    async def runtime_for(
         self, caller: Principal, ref: str, terminal_id: str | None = None
     ) -> tuple[Sandbox, RuntimeClient]:
-        """Return the way to a terminal somebody may watch: one of their own sandboxes, or a
-        guest's seat. A guest finds nothing else, whatever it asks for."""
-        seat = caller.seat
-        if seat is None:
+        """Return a sandbox whose terminal the caller may watch, and the client of its runtime. A
+        guest reaches only the sandbox and the terminals of its link. Raises `NotFound`."""
+        access = caller.guest_access
+        if access is None:
             return await self._sandboxes.runtime(caller, ref)
-        if not seat.covers(ref, terminal_id):
+        if not access.covers(ref, terminal_id):
             raise NotFound("There is no such terminal here; your link opens another one.")
-        host = Principal(seat.org_id, seat.owner, ActorKind.PERSON)
+        host = Principal(access.org_id, access.owner, ActorKind.PERSON)
         try:
-            return await self._sandboxes.runtime(host, seat.sandbox_id)
+            return await self._sandboxes.runtime(host, access.sandbox_id)
         except Conflict as err:
             # What helps is a command of its owner's.
             raise Conflict(GUEST_WORDS, code=err.code) from err
@@ -149,22 +150,22 @@ class Terminals:
 
 
 def _asked(query: Query) -> Query:
-    """Of what a client says of itself, what it may say."""
+    """Return the parameters that a client may set itself."""
     return tuple((name, text) for name, text in query if name in ATTACH_WORDS)
 
 
 def credentials(caller: Principal, sandbox: Sandbox) -> Query:
-    """Return who attaches, as query parameters that the runtime trusts."""
-    seat = caller.seat
-    if seat is not None:
-        role = seat.role
+    """Return the caller's identity and role as query parameters that the runtime trusts."""
+    access = caller.guest_access
+    if access is not None:
+        role = access.role
     else:
         own = (sandbox.org_id, sandbox.owner) == (caller.org_id, caller.id)
         role = Role.OWNER if own else Role.CONTROLLER
     who = (("principal", caller.id), ("name", caller.name or caller.id), ("role", role.value))
-    if seat is None:
+    if access is None:
         return who
-    return (*who, ("expires", str(int(seat.expires_at.timestamp()))))
+    return (*who, ("expires", str(int(access.expires_at.timestamp()))))
 
 
 def _id(terminal_id: str) -> str:

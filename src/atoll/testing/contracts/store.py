@@ -345,9 +345,9 @@ class StoreContract(EventLogContract):
             async with store.begin() as rows:
                 await rows.shares.add(share("one"))
                 await rows.shares.add(share("two", number=1))
-                await rows.shares.seat(guest("g", "one"))
-                await rows.shares.seat(guest("h", "one"))
-                await rows.shares.unseat("session of h")
+                await rows.shares.add_guest(guest("g", "one"))
+                await rows.shares.add_guest(guest("h", "one"))
+                await rows.shares.remove_guest("session of h")
             async with store.read() as rows:
                 found = await rows.shares.of(SandboxId("sb_1"))
                 assert found == [(share("one"), 1), (share("two", number=1), 0)]
@@ -369,8 +369,8 @@ class StoreContract(EventLogContract):
             async with store.begin() as rows:
                 await rows.shares.add(share("one"))
                 await rows.shares.add(share("two", number=1))
-                await rows.shares.seat(guest("g", "one"))
-                await rows.shares.seat(guest("h", "two"))
+                await rows.shares.add_guest(guest("g", "one"))
+                await rows.shares.add_guest(guest("h", "two"))
                 await rows.shares.forget(NOW + timedelta(seconds=60))
             async with store.read() as rows:
                 left = [each.id for each, _ in await rows.shares.of(SandboxId("sb_1"))]

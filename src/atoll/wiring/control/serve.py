@@ -145,7 +145,7 @@ def _server(app: object) -> "uvicorn.Server":
     import uvicorn
 
     from atoll.surfaces.http.server.bounded_head import BoundedHead
-    from atoll.surfaces.http.server.handover import HandingProtocol
+    from atoll.surfaces.http.server.handover import HandoverProtocol
     from atoll.surfaces.http.server.pending_connections import Crowd
 
     class Server(uvicorn.Server):
@@ -161,7 +161,7 @@ def _server(app: object) -> "uvicorn.Server":
             app,  # type: ignore[arg-type]
             loop="none",
             http=partial(BoundedHead, crowd=Crowd()),  # type: ignore[arg-type]
-            ws=HandingProtocol,
+            ws=HandoverProtocol,
             ws_max_size=MAX_FRAME_BYTES,
             ws_per_message_deflate=False,
             ws_ping_interval=PING_SECONDS,

@@ -8,7 +8,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, async_playwright
 
 from .scripted import STATIC, TICKET, ScriptedServer, scripted_server
-from .seat import Seat
+from .open_page import OpenPage
 
 CHROMIUM = Path("/usr/bin/chromium")
 #: Software rendering, so that WebGL works on a machine without a GPU.
@@ -52,12 +52,12 @@ async def page(browser: Browser) -> AsyncIterator[Page]:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def seat(server: ScriptedServer, page: Page) -> Seat:
+async def open_page(server: ScriptedServer, page: Page) -> OpenPage:
     """A logged-in person in front of one sandbox with one terminal."""
     sandbox = server.add_sandbox("demo", agent="claude")
     terminal = server.add_terminal(sandbox)
     await page.goto(f"{server.url}#login={TICKET}")
     await page.locator(".row").first.click()
-    seat = Seat(server, page, sandbox, terminal)
-    await seat.sees("$")
-    return seat
+    open_page = OpenPage(server, page, sandbox, terminal)
+    await open_page.sees("$")
+    return open_page

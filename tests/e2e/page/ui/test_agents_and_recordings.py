@@ -8,7 +8,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
 from .scripted import TICKET, ScriptedServer
-from .seat import Seat
+from .open_page import OpenPage
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -105,25 +105,25 @@ async def test_cards_of_every_kind_hold_no_markup(server: ScriptedServer, phone:
     assert await phone.locator("img").count() == 0
 
 
-async def test_working_agent_turns_typing_off_and_a_person_can_interrupt(seat: Seat) -> None:
-    await seat.terminal.say(RUNNING)
-    await expect(seat.page.get_by_text("Agent is running")).to_be_visible()
-    await seat.type("x")
-    await expect(seat.page.get_by_role("alert")).to_contain_text("nothing was typed")
-    await seat.page.get_by_role("button", name="Interrupt").click()
-    await seat.terminal.say({**RUNNING, "turn": "waiting"})
-    await expect(seat.page.get_by_text("codex waits for you")).to_be_visible()
-    await seat.type("echo hi\r")
-    await seat.sees("hi")
-    assert bytes(seat.terminal.typed) == b"echo hi\r"
-    assert seat.server.agent.actions == ["interrupt"]
+async def test_working_agent_turns_typing_off_and_a_person_can_interrupt(open_page: OpenPage) -> None:
+    await open_page.terminal.say(RUNNING)
+    await expect(open_page.page.get_by_text("Agent is running")).to_be_visible()
+    await open_page.type("x")
+    await expect(open_page.page.get_by_role("alert")).to_contain_text("nothing was typed")
+    await open_page.page.get_by_role("button", name="Interrupt").click()
+    await open_page.terminal.say({**RUNNING, "turn": "waiting"})
+    await expect(open_page.page.get_by_text("codex waits for you")).to_be_visible()
+    await open_page.type("echo hi\r")
+    await open_page.sees("hi")
+    assert bytes(open_page.terminal.typed) == b"echo hi\r"
+    assert open_page.server.agent.actions == ["interrupt"]
 
 
-async def test_recording_is_shown_to_everybody_and_played_with_jumps(seat: Seat) -> None:
-    page = seat.page
-    await seat.terminal.say({"type": "recording", "on": True, "by": "person"})
+async def test_recording_is_shown_to_everybody_and_played_with_jumps(open_page: OpenPage) -> None:
+    page = open_page.page
+    await open_page.terminal.say({"type": "recording", "on": True, "by": "person"})
     await expect(page.get_by_role("button", name="Stop recording")).to_be_visible()
-    seat.server.agent.recordings["r_1"] = CAST
+    open_page.server.agent.recordings["r_1"] = CAST
     await page.get_by_role("tab", name="Recordings").click()
     await page.get_by_role("button", name="Play", exact=True).click()
     screen = page.locator(".player-screen")

@@ -2,7 +2,7 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from .scripted import TICKET, ScriptedServer
-from .seat import Seat
+from .open_page import OpenPage
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -12,8 +12,8 @@ FOCUSED = """() => {
 }"""
 
 
-async def test_palette_finds_and_runs_a_command(seat: Seat) -> None:
-    page = seat.page
+async def test_palette_finds_and_runs_a_command(open_page: OpenPage) -> None:
+    page = open_page.page
     await page.locator(".rail-new").focus()
     await page.keyboard.press("Control+k")
     await expect(page.get_by_role("combobox")).to_be_focused()
@@ -22,22 +22,22 @@ async def test_palette_finds_and_runs_a_command(seat: Seat) -> None:
     await expect(page.get_by_role("tab", name="claude")).to_have_attribute("aria-selected", "true")
 
 
-async def test_palette_in_terminal_leaves_control_k_to_the_program(seat: Seat) -> None:
-    await seat.type("")
-    await seat.page.keyboard.press("Control+k")
-    await seat.page.keyboard.type("z")
-    await seat.sees("$ z")
-    assert bytes(seat.terminal.typed) == b"\x0bz"
-    await seat.page.keyboard.press("Control+Shift+K")
-    await expect(seat.page.get_by_role("combobox")).to_be_visible()
-    await seat.page.keyboard.press("Escape")
-    await expect(seat.page.locator(".xterm-helper-textarea")).to_be_focused()
+async def test_palette_in_terminal_leaves_control_k_to_the_program(open_page: OpenPage) -> None:
+    await open_page.type("")
+    await open_page.page.keyboard.press("Control+k")
+    await open_page.page.keyboard.type("z")
+    await open_page.sees("$ z")
+    assert bytes(open_page.terminal.typed) == b"\x0bz"
+    await open_page.page.keyboard.press("Control+Shift+K")
+    await expect(open_page.page.get_by_role("combobox")).to_be_visible()
+    await open_page.page.keyboard.press("Escape")
+    await expect(open_page.page.locator(".xterm-helper-textarea")).to_be_focused()
 
 
-async def test_page_is_usable_by_tab_alone(seat: Seat) -> None:
-    page = seat.page
+async def test_page_is_usable_by_tab_alone(open_page: OpenPage) -> None:
+    page = open_page.page
     await page.reload()
-    await seat.sees("$")
+    await open_page.sees("$")
     # The page opens inside the terminal; its way out leads to the tabs, and from there on.
     await page.keyboard.press("Control+Shift+Period")
     reached = set()
@@ -52,8 +52,8 @@ async def test_page_is_usable_by_tab_alone(seat: Seat) -> None:
     assert {"bash", "New terminal", "Search (Ctrl Shift F)"} <= reached
 
 
-async def test_theme_toggle_is_remembered(seat: Seat) -> None:
-    page = seat.page
+async def test_theme_toggle_is_remembered(open_page: OpenPage) -> None:
+    page = open_page.page
     await page.get_by_role("button", name="Switch to dark colours").click()
     await page.reload()
     await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
@@ -72,8 +72,8 @@ async def test_phone_fits_its_screen_and_types_by_touch(
     await page.goto(f"{server.url}#login={TICKET}")
     await page.get_by_role("button", name="Sandboxes").tap()
     await page.locator(".row").tap()
-    seat = Seat(server, page, sandbox, terminal)
-    await seat.sees("$")
+    open_page = OpenPage(server, page, sandbox, terminal)
+    await open_page.sees("$")
     assert await page.evaluate("document.documentElement.scrollWidth") <= 390
     small = """() => [...document.querySelectorAll('.stage button, .touch-keys button')]
       .map(b => [b.ariaLabel ?? b.innerText, b.getBoundingClientRect()])
@@ -81,7 +81,7 @@ async def test_phone_fits_its_screen_and_types_by_touch(
     assert await page.evaluate(small) == []
     await page.get_by_label("Type a line").fill("echo by touch")
     await page.get_by_role("button", name="Send").tap()
-    await seat.sees("\nby touch\n")
+    await open_page.sees("\nby touch\n")
     await page.get_by_role("button", name="Control C").tap()
     await page.get_by_role("button", name="Enter").tap()
     await terminal.received(b"\x03\r")
@@ -92,8 +92,8 @@ async def test_phone_fits_its_screen_and_types_by_touch(
     await context.close()
 
 
-async def test_tabs_are_walked_chosen_and_closed_by_the_keyboard_alone(seat: Seat) -> None:
-    page = seat.page
+async def test_tabs_are_walked_chosen_and_closed_by_the_keyboard_alone(open_page: OpenPage) -> None:
+    page = open_page.page
     await page.get_by_role("button", name="New claude terminal").click()
     first, other = page.get_by_role("tab", name="bash"), page.get_by_role("tab", name="claude")
     await expect(other).to_have_attribute("aria-selected", "true")

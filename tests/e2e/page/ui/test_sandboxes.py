@@ -2,32 +2,32 @@ import pytest
 from playwright.async_api import Page, expect
 
 from .scripted import TICKET, ScriptedServer
-from .seat import Seat
+from .open_page import OpenPage
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
-async def test_sandbox_state_is_a_shape_and_a_word_and_live(seat: Seat) -> None:
-    row = seat.page.locator(".row").first
+async def test_sandbox_state_is_a_shape_and_a_word_and_live(open_page: OpenPage) -> None:
+    row = open_page.page.locator(".row").first
     await expect(row).to_contain_text("Active")
     await expect(row.locator("svg.shape-active")).to_be_visible()
-    await seat.server.enter(seat.sandbox, "stopped")
+    await open_page.server.enter(open_page.sandbox, "stopped")
     await expect(row).to_contain_text("Stopped")
     await expect(row.locator("svg.shape-stopped")).to_be_visible()
 
 
-async def test_sandbox_change_missed_while_cut_off_shows_after_reconnect(seat: Seat) -> None:
-    page = seat.page
+async def test_sandbox_change_missed_while_cut_off_shows_after_reconnect(open_page: OpenPage) -> None:
+    page = open_page.page
     await page.context.set_offline(True)
-    seat.server.sandboxes[seat.sandbox]["name"] = "renamed-meanwhile"
+    open_page.server.sandboxes[open_page.sandbox]["name"] = "renamed-meanwhile"
     await page.context.set_offline(False)
     await page.evaluate("window.dispatchEvent(new Event('online'))")
     await expect(page.locator(".row").first).to_contain_text("renamed-meanwhile")
 
 
-async def test_sandbox_failure_shows_its_reason(seat: Seat) -> None:
-    await seat.server.enter(seat.sandbox, "failed", reason="no loop device is free")
-    await expect(seat.page.get_by_role("alert")).to_contain_text("no loop device is free")
+async def test_sandbox_failure_shows_its_reason(open_page: OpenPage) -> None:
+    await open_page.server.enter(open_page.sandbox, "failed", reason="no loop device is free")
+    await expect(open_page.page.get_by_role("alert")).to_contain_text("no loop device is free")
 
 
 async def test_sandbox_isolation_is_told_truthfully(server: ScriptedServer, page: Page) -> None:
@@ -51,8 +51,8 @@ async def test_sandbox_isolation_is_told_truthfully(server: ScriptedServer, page
     await expect(page.get_by_text("memory: no delegated cgroup")).to_be_hidden()
 
 
-async def test_create_refused_shows_error_at_its_field_then_succeeds(seat: Seat) -> None:
-    page, server = seat.page, seat.server
+async def test_create_refused_shows_error_at_its_field_then_succeeds(open_page: OpenPage) -> None:
+    page, server = open_page.page, open_page.server
     await page.get_by_role("button", name="New sandbox").click()
     await page.get_by_role("radio", name="codex").check()
     await page.get_by_role("radio", name="By address").check()
@@ -87,17 +87,17 @@ async def test_create_refused_shows_error_at_its_field_then_succeeds(seat: Seat)
     }
 
 
-async def test_create_from_repository_already_here_sends_its_key(seat: Seat) -> None:
-    page = seat.page
+async def test_create_from_repository_already_here_sends_its_key(open_page: OpenPage) -> None:
+    page = open_page.page
     await page.get_by_role("button", name="New sandbox").click()
     await page.get_by_role("radio", name="Already here").check()
     await page.get_by_role("button", name="Create sandbox").click()
     await expect(page.get_by_role("heading", name="scratch")).to_be_visible()
-    assert seat.server.created[-1]["repos"][0]["key"] == "ab" * 16
+    assert open_page.server.created[-1]["repos"][0]["key"] == "ab" * 16
 
 
-async def test_created_sandbox_becoming_ready_offers_a_terminal(seat: Seat) -> None:
-    page, server = seat.page, seat.server
+async def test_created_sandbox_becoming_ready_offers_a_terminal(open_page: OpenPage) -> None:
+    page, server = open_page.page, open_page.server
     await page.get_by_role("button", name="New sandbox").click()
     await page.get_by_role("button", name="Create sandbox").click()
     await expect(page.get_by_role("heading", name="scratch")).to_be_visible()
@@ -106,22 +106,22 @@ async def test_created_sandbox_becoming_ready_offers_a_terminal(seat: Seat) -> N
     await expect(page.get_by_role("tab", name="bash")).to_have_attribute("aria-selected", "true")
 
 
-async def test_destroy_asks_first_and_cancel_is_the_safe_answer(seat: Seat) -> None:
-    page = seat.page
+async def test_destroy_asks_first_and_cancel_is_the_safe_answer(open_page: OpenPage) -> None:
+    page = open_page.page
     await page.get_by_role("toolbar", name="Sandbox").get_by_text("Destroy").click()
     dialog = page.get_by_role("dialog")
     await expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
     await page.keyboard.press("Escape")
-    assert seat.server.sandboxes[seat.sandbox]["state"] == "active"
+    assert open_page.server.sandboxes[open_page.sandbox]["state"] == "active"
     await page.get_by_role("toolbar", name="Sandbox").get_by_text("Destroy").click()
     await dialog.get_by_role("button", name="Destroy").click()
     await expect(page.locator(".row")).to_have_count(0)
 
 
 @pytest.mark.parametrize("act", ["Destroy", "Recreate", "Stop"])
-async def test_act_that_may_lose_work_names_it_first(seat: Seat, act: str) -> None:
-    page = seat.page
-    seat.server.sandboxes[seat.sandbox]["unpulled"] = [
+async def test_act_that_may_lose_work_names_it_first(open_page: OpenPage, act: str) -> None:
+    page = open_page.page
+    open_page.server.sandboxes[open_page.sandbox]["unpulled"] = [
         {
             "path": "/workspace",
             "repo": 0,
@@ -145,21 +145,21 @@ async def test_act_that_may_lose_work_names_it_first(seat: Seat, act: str) -> No
     await expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
 
 
-async def test_destroy_keeps_the_files_when_asked_and_says_where(seat: Seat) -> None:
-    page = seat.page
+async def test_destroy_keeps_the_files_when_asked_and_says_where(open_page: OpenPage) -> None:
+    page = open_page.page
     await page.get_by_role("toolbar", name="Sandbox").get_by_text("Destroy").click()
     dialog = page.get_by_role("dialog")
     await expect(dialog).to_contain_text("No work exists only here.")
     await dialog.get_by_role("checkbox", name="Keep its files and commits").check()
     await dialog.get_by_role("button", name="Destroy").click()
     await expect(page.get_by_text("Its files are kept at /home/kept/kept_1.")).to_be_visible()
-    assert seat.server.acts[-1] == ("destroy", {"keep_worktree": "true"})
+    assert open_page.server.acts[-1] == ("destroy", {"keep_worktree": "true"})
 
 
-async def test_end_that_is_near_is_said_on_the_header_and_on_the_card(seat: Seat) -> None:
-    page = seat.page
-    seat.server.sandboxes[seat.sandbox]["ends_soon"] = True
-    await seat.server.tell(f"sandbox:{seat.sandbox}", "sandbox.ends_soon")
+async def test_end_that_is_near_is_said_on_the_header_and_on_the_card(open_page: OpenPage) -> None:
+    page = open_page.page
+    open_page.server.sandboxes[open_page.sandbox]["ends_soon"] = True
+    await open_page.server.tell(f"sandbox:{open_page.sandbox}", "sandbox.ends_soon")
     left = page.get_by_role("button", name="ends soon: 3 h 42 min left")
     await expect(left).to_be_visible()
     await left.click()
@@ -169,14 +169,14 @@ async def test_end_that_is_near_is_said_on_the_header_and_on_the_card(seat: Seat
     await expect(page.locator(".card", has_text="ends soon: 3 h 42 min left")).to_be_visible()
 
 
-async def test_expired_sandbox_can_be_started_with_its_files(seat: Seat) -> None:
-    await seat.server.enter(seat.sandbox, "expired", reason="Its time to live ran out.")
-    await seat.page.get_by_role("toolbar", name="Sandbox").get_by_text("Start").click()
-    await expect(seat.page.locator(".row").first).to_contain_text("Ready")
+async def test_expired_sandbox_can_be_started_with_its_files(open_page: OpenPage) -> None:
+    await open_page.server.enter(open_page.sandbox, "expired", reason="Its time to live ran out.")
+    await open_page.page.get_by_role("toolbar", name="Sandbox").get_by_text("Start").click()
+    await expect(open_page.page.locator(".row").first).to_contain_text("Ready")
 
 
-async def test_time_left_can_be_extended(seat: Seat) -> None:
-    page = seat.page
+async def test_time_left_can_be_extended(open_page: OpenPage) -> None:
+    page = open_page.page
     await page.get_by_role("button", name="3 h 42 min left").click()
     await page.get_by_role("button", name="12 hours more").click()
     await expect(page.get_by_role("button", name="15 h 42 min left")).to_be_visible()

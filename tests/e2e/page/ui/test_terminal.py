@@ -5,7 +5,7 @@ import pytest
 from aiohttp import WSCloseCode
 from playwright.async_api import expect
 
-from .seat import Seat
+from .open_page import OpenPage
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -17,113 +17,113 @@ def numbers(count: int) -> bytes:
     return "".join(f"{n}\r\n" for n in range(1, count + 1)).encode()
 
 
-async def test_terminal_echoes_what_is_typed(seat: Seat) -> None:
-    await seat.type("echo hello\r")
-    await seat.sees("\nhello\n")
-    assert bytes(seat.terminal.typed) == b"echo hello\r"
+async def test_terminal_echoes_what_is_typed(open_page: OpenPage) -> None:
+    await open_page.type("echo hello\r")
+    await open_page.sees("\nhello\n")
+    assert bytes(open_page.terminal.typed) == b"echo hello\r"
 
 
-async def test_terminal_flood_with_pulled_plugs_arrives_complete_and_in_order(seat: Seat) -> None:
-    terminal = seat.terminal
+async def test_terminal_flood_with_pulled_plugs_arrives_complete_and_in_order(open_page: OpenPage) -> None:
+    terminal = open_page.terminal
     async with asyncio.TaskGroup() as group:
         flood = group.create_task(terminal.print(numbers(300_000)))
         for times, share in enumerate((0.2, 0.5, 0.8), 1):
             await terminal.attached(times)
             script = "([id, end]) => window.__atollTaps.get(id).end >= end"
             due = int(share * 1_900_000)
-            await seat.page.wait_for_function(script, arg=[terminal.id, due], timeout=180_000)
+            await open_page.page.wait_for_function(script, arg=[terminal.id, due], timeout=180_000)
             await terminal.drop(PULLED)
         await flood
-    tap = await seat.has_all()
-    assert tap["hash"] == seat.whole()
+    tap = await open_page.has_all()
+    assert tap["hash"] == open_page.whole()
     assert (tap["breaks"], tap["bytes"]) == ([], len(terminal.output))
     await terminal.attached(4)
     assert len({start["client"] for start in terminal.starts}) == 1
-    await seat.sees("\n300000\n")
+    await open_page.sees("\n300000\n")
 
 
-async def test_terminal_flood_is_acknowledged_at_least_every_64_kib(seat: Seat) -> None:
-    await seat.terminal.print(numbers(100_000))
-    await seat.has_all()
-    await seat.sees("\n100000\n")
-    acks = [0, *seat.terminal.acks]
+async def test_terminal_flood_is_acknowledged_at_least_every_64_kib(open_page: OpenPage) -> None:
+    await open_page.terminal.print(numbers(100_000))
+    await open_page.has_all()
+    await open_page.sees("\n100000\n")
+    acks = [0, *open_page.terminal.acks]
     steps = [later - earlier for earlier, later in pairwise(acks)]
     assert max(steps) <= 65_536 and min(steps) >= 0
 
 
-async def test_terminal_input_while_cut_off_is_refused_visibly_and_never_sent(seat: Seat) -> None:
-    seat.server.refuse_attach = True
-    await seat.terminal.drop(PULLED)
-    await seat.notices("Disconnected")
-    refused = seat.server.refused
-    await seat.page.get_by_role("button", name="Reconnect now").click()
-    await seat.type("rm -rf x\r")
-    await expect(seat.page.locator(".pane-refused")).to_be_visible()
-    seat.server.refuse_attach = False
-    await seat.wake()
-    await seat.is_live()
-    await seat.type("echo back\r")
-    await seat.sees("\nback\n")
-    assert bytes(seat.terminal.typed) == b"echo back\r"
-    assert seat.server.refused > refused
+async def test_terminal_input_while_cut_off_is_refused_visibly_and_never_sent(open_page: OpenPage) -> None:
+    open_page.server.refuse_attach = True
+    await open_page.terminal.drop(PULLED)
+    await open_page.notices("Disconnected")
+    refused = open_page.server.refused
+    await open_page.page.get_by_role("button", name="Reconnect now").click()
+    await open_page.type("rm -rf x\r")
+    await expect(open_page.page.locator(".pane-refused")).to_be_visible()
+    open_page.server.refuse_attach = False
+    await open_page.wake()
+    await open_page.is_live()
+    await open_page.type("echo back\r")
+    await open_page.sees("\nback\n")
+    assert bytes(open_page.terminal.typed) == b"echo back\r"
+    assert open_page.server.refused > refused
 
 
-async def test_terminal_superseded_parks_until_taken_back(seat: Seat) -> None:
-    await seat.terminal.supersede()
-    await seat.notices("moved to another tab")
-    seat.terminal.superseded = False
-    attached = len(seat.terminal.starts)
-    await seat.page.evaluate("window.dispatchEvent(new Event('online'))")
-    assert len(seat.terminal.starts) == attached
-    await seat.page.get_by_role("button", name="Take back").click()
-    await seat.is_live()
-    await seat.type("echo mine\r")
-    await seat.sees("\nmine\n")
+async def test_terminal_superseded_parks_until_taken_back(open_page: OpenPage) -> None:
+    await open_page.terminal.supersede()
+    await open_page.notices("moved to another tab")
+    open_page.terminal.superseded = False
+    attached = len(open_page.terminal.starts)
+    await open_page.page.evaluate("window.dispatchEvent(new Event('online'))")
+    assert len(open_page.terminal.starts) == attached
+    await open_page.page.get_by_role("button", name="Take back").click()
+    await open_page.is_live()
+    await open_page.type("echo mine\r")
+    await open_page.sees("\nmine\n")
 
 
-async def test_terminal_waking_page_reconnects_at_once(seat: Seat) -> None:
-    seat.server.refuse_attach = True
-    await seat.terminal.drop(PULLED)
-    await seat.notices("Disconnected")
-    seat.server.refuse_attach = False
-    await seat.wake()
-    await seat.is_live()
-    await seat.type("echo awake\r")
-    await seat.sees("\nawake\n")
+async def test_terminal_waking_page_reconnects_at_once(open_page: OpenPage) -> None:
+    open_page.server.refuse_attach = True
+    await open_page.terminal.drop(PULLED)
+    await open_page.notices("Disconnected")
+    open_page.server.refuse_attach = False
+    await open_page.wake()
+    await open_page.is_live()
+    await open_page.type("echo awake\r")
+    await open_page.sees("\nawake\n")
 
 
-async def test_terminal_that_fell_off_the_ring_starts_afresh(seat: Seat) -> None:
-    seat.server.refuse_attach = True
-    await seat.terminal.drop(PULLED)
-    await seat.notices("Disconnected")
-    seat.terminal.output += b"lost\r\n" * 1000 + b"kept\r\n"
-    seat.terminal.ring_start = len(seat.terminal.output) - len(b"kept\r\n")
-    seat.server.refuse_attach = False
-    await seat.wake()
-    await seat.sees("kept")
-    assert "lost" not in await seat.text()
+async def test_terminal_that_fell_off_the_ring_starts_afresh(open_page: OpenPage) -> None:
+    open_page.server.refuse_attach = True
+    await open_page.terminal.drop(PULLED)
+    await open_page.notices("Disconnected")
+    open_page.terminal.output += b"lost\r\n" * 1000 + b"kept\r\n"
+    open_page.terminal.ring_start = len(open_page.terminal.output) - len(b"kept\r\n")
+    open_page.server.refuse_attach = False
+    await open_page.wake()
+    await open_page.sees("kept")
+    assert "lost" not in await open_page.text()
 
 
-async def test_terminal_exit_is_shown_and_not_reconnected(seat: Seat) -> None:
-    await seat.type("exit 3\r")
-    await seat.notices("The program ended: exit 3")
-    await expect(seat.page.get_by_role("tab", name="bash")).to_contain_text("exit 3")
-    assert len(seat.terminal.starts) == 1
+async def test_terminal_exit_is_shown_and_not_reconnected(open_page: OpenPage) -> None:
+    await open_page.type("exit 3\r")
+    await open_page.notices("The program ended: exit 3")
+    await expect(open_page.page.get_by_role("tab", name="bash")).to_contain_text("exit 3")
+    assert len(open_page.terminal.starts) == 1
 
 
-async def test_terminal_closed_by_its_button_asks_while_it_runs(seat: Seat) -> None:
-    await seat.page.get_by_role("button", name="Close bash").click()
-    await seat.page.get_by_role("dialog").get_by_role("button", name="Close terminal").click()
-    await expect(seat.page.get_by_role("tab", name="bash")).to_have_count(0)
+async def test_terminal_closed_by_its_button_asks_while_it_runs(open_page: OpenPage) -> None:
+    await open_page.page.get_by_role("button", name="Close bash").click()
+    await open_page.page.get_by_role("dialog").get_by_role("button", name="Close terminal").click()
+    await expect(open_page.page.get_by_role("tab", name="bash")).to_have_count(0)
 
 
-async def test_terminal_driver_fits_and_watcher_scales(seat: Seat) -> None:
-    page, terminal = seat.page, seat.terminal
-    await seat.notices("You drive")
+async def test_terminal_driver_fits_and_watcher_scales(open_page: OpenPage) -> None:
+    page, terminal = open_page.page, open_page.terminal
+    await open_page.notices("You drive")
     await page.wait_for_function("id => window.__atollTerms.get(id).cols > 100", arg=terminal.id)
     fitted = len(terminal.sizes)
     await terminal.drive("somebody-else")
-    await seat.notices("Watching")
+    await open_page.notices("Watching")
     await terminal.resize(160, 50)
     await page.wait_for_function(
         "id => { const t = window.__atollTerms.get(id);"
@@ -136,52 +136,52 @@ async def test_terminal_driver_fits_and_watcher_scales(seat: Seat) -> None:
     assert len(terminal.sizes) == fitted + 1
 
 
-async def test_terminal_queries_are_answered_live_by_driver_only(seat: Seat) -> None:
-    terminal = seat.terminal
-    await seat.notices("You drive")
+async def test_terminal_queries_are_answered_live_by_driver_only(open_page: OpenPage) -> None:
+    terminal = open_page.terminal
+    await open_page.notices("You drive")
     await terminal.print(b"\x1b[c")
     await terminal.received(b"\x1b[?")
-    await seat.type("a")
+    await open_page.type("a")
     await terminal.received(b"a")
     assert terminal.typed.startswith(b"\x1b[?")
     terminal.typed.clear()
     await terminal.drive("somebody-else")
-    await seat.notices("Watching")
+    await open_page.notices("Watching")
     await terminal.print(b"\x1b[c\x1b[6n\x1b]11;?\x07after")
-    await seat.sees("after")
+    await open_page.sees("after")
     assert bytes(terminal.typed) == b""
 
 
-async def test_terminal_reload_keeps_the_client_id(seat: Seat) -> None:
-    await seat.page.reload()
-    await seat.sees("$")
-    assert len({start["client"] for start in seat.terminal.starts}) == 1
+async def test_terminal_reload_keeps_the_client_id(open_page: OpenPage) -> None:
+    await open_page.page.reload()
+    await open_page.sees("$")
+    assert len({start["client"] for start in open_page.terminal.starts}) == 1
 
 
-async def test_terminal_duplicated_tab_gets_a_client_id_of_its_own(seat: Seat) -> None:
-    other = await seat.page.context.new_page()
-    stored = await seat.page.evaluate("sessionStorage.getItem('atoll.client')")
+async def test_terminal_duplicated_tab_gets_a_client_id_of_its_own(open_page: OpenPage) -> None:
+    other = await open_page.page.context.new_page()
+    stored = await open_page.page.evaluate("sessionStorage.getItem('atoll.client')")
     await other.add_init_script(f"sessionStorage.setItem('atoll.client', '{stored}')")
-    await other.goto(seat.page.url)
+    await other.goto(open_page.page.url)
     await other.wait_for_function("() => window.__atollTerms?.size === 1")
     await expect(other.get_by_text("Watching")).to_be_visible()
-    assert len({start["client"] for start in seat.terminal.starts}) == 2
-    await expect(seat.page.get_by_text("You drive")).to_be_visible()
+    assert len({start["client"] for start in open_page.terminal.starts}) == 2
+    await expect(open_page.page.get_by_text("You drive")).to_be_visible()
 
 
-async def test_terminal_output_cannot_reach_the_clipboard(seat: Seat) -> None:
-    page = seat.page
+async def test_terminal_output_cannot_reach_the_clipboard(open_page: OpenPage) -> None:
+    page = open_page.page
     await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     await page.evaluate("navigator.clipboard.writeText('untouched')")
-    await seat.terminal.print(b"\x1b]52;c;c3RvbGVu\x07done")
-    await seat.sees("done")
+    await open_page.terminal.print(b"\x1b]52;c;c3RvbGVu\x07done")
+    await open_page.sees("done")
     assert await page.evaluate("navigator.clipboard.readText()") == "untouched"
 
 
-async def test_terminal_paste_is_bracketed_and_cannot_end_its_bracket(seat: Seat) -> None:
-    await seat.terminal.print(b"\x1b[?2004hready")
-    await seat.sees("ready")
-    await seat.page.evaluate(
+async def test_terminal_paste_is_bracketed_and_cannot_end_its_bracket(open_page: OpenPage) -> None:
+    await open_page.terminal.print(b"\x1b[?2004hready")
+    await open_page.sees("ready")
+    await open_page.page.evaluate(
         """() => {
           const data = new DataTransfer();
           data.setData('text/plain', 'ls\\x1b[201~\\nrm x');
@@ -189,8 +189,8 @@ async def test_terminal_paste_is_bracketed_and_cannot_end_its_bracket(seat: Seat
             new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true}));
         }"""
     )
-    await seat.sees("rm x")
-    assert bytes(seat.terminal.typed) == b"\x1b[200~ls[201~\rrm x\x1b[201~"
+    await open_page.sees("rm x")
+    assert bytes(open_page.terminal.typed) == b"\x1b[200~ls[201~\rrm x\x1b[201~"
 
 
 #: Where on the page a line of the screen is that holds these words.
@@ -205,13 +205,13 @@ _PLACE_OF = """([id, words]) => {
 }"""
 
 
-async def test_terminal_selection_is_copied(seat: Seat) -> None:
-    page = seat.page
+async def test_terminal_selection_is_copied(open_page: OpenPage) -> None:
+    page = open_page.page
     await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     await page.evaluate("navigator.clipboard.writeText('what was there before')")
-    await seat.terminal.print("\r\nbefore\r\nchosen ä€😀 words\r\nafter\r\n".encode())
-    await seat.sees("after")
-    spot = await page.evaluate(_PLACE_OF, [seat.terminal.id, "chosen ä€😀 words"])
+    await open_page.terminal.print("\r\nbefore\r\nchosen ä€😀 words\r\nafter\r\n".encode())
+    await open_page.sees("after")
+    spot = await page.evaluate(_PLACE_OF, [open_page.terminal.id, "chosen ä€😀 words"])
     # A third click in a row selects the line, as a person does it.
     await page.mouse.click(spot["x"], spot["y"], click_count=3)
     await page.get_by_role("button", name="Copy selection").click()
@@ -222,37 +222,37 @@ async def test_terminal_selection_is_copied(seat: Seat) -> None:
     assert copied.rstrip() == "chosen ä€😀 words"
 
 
-async def test_terminal_is_left_by_keyboard_and_that_is_announced(seat: Seat) -> None:
-    await seat.type("")
-    await seat.page.keyboard.press("Control+Shift+Period")
-    await expect(seat.page.get_by_role("tab", name="bash")).to_be_focused()
-    await expect(seat.page.locator(".spoken[role=status]").first).to_contain_text("Left the")
-    assert bytes(seat.terminal.typed) == b""
-    await seat.page.keyboard.press("Enter")
-    await seat.page.keyboard.type("x")
-    await seat.sees("$ x")
+async def test_terminal_is_left_by_keyboard_and_that_is_announced(open_page: OpenPage) -> None:
+    await open_page.type("")
+    await open_page.page.keyboard.press("Control+Shift+Period")
+    await expect(open_page.page.get_by_role("tab", name="bash")).to_be_focused()
+    await expect(open_page.page.locator(".spoken[role=status]").first).to_contain_text("Left the")
+    assert bytes(open_page.terminal.typed) == b""
+    await open_page.page.keyboard.press("Enter")
+    await open_page.page.keyboard.type("x")
+    await open_page.sees("$ x")
 
 
-async def test_terminal_search_counts_matches(seat: Seat) -> None:
-    await seat.terminal.print(b"needle one\r\nneedle two\r\n")
-    await seat.sees("needle two")
-    await seat.type("")
-    await seat.page.keyboard.press("Control+Shift+F")
-    await seat.page.get_by_label("Search in this terminal").fill("needle")
-    await expect(seat.page.locator(".search-count")).to_contain_text("of 2")
-    await seat.page.keyboard.press("Escape")
-    await expect(seat.page.locator(".search")).to_have_count(0)
+async def test_terminal_search_counts_matches(open_page: OpenPage) -> None:
+    await open_page.terminal.print(b"needle one\r\nneedle two\r\n")
+    await open_page.sees("needle two")
+    await open_page.type("")
+    await open_page.page.keyboard.press("Control+Shift+F")
+    await open_page.page.get_by_label("Search in this terminal").fill("needle")
+    await expect(open_page.page.locator(".search-count")).to_contain_text("of 2")
+    await open_page.page.keyboard.press("Escape")
+    await expect(open_page.page.locator(".search")).to_have_count(0)
 
 
-async def test_terminal_text_view_holds_the_scrollback(seat: Seat) -> None:
-    await seat.terminal.print(numbers(200))
-    await seat.sees("\n200\n")
-    await seat.page.get_by_role("button", name="Show as text").click()
-    await expect(seat.page.locator(".text-view")).to_contain_text("17\n18\n19")
+async def test_terminal_text_view_holds_the_scrollback(open_page: OpenPage) -> None:
+    await open_page.terminal.print(numbers(200))
+    await open_page.sees("\n200\n")
+    await open_page.page.get_by_role("button", name="Show as text").click()
+    await expect(open_page.page.locator(".text-view")).to_contain_text("17\n18\n19")
 
 
-async def test_terminal_survives_the_loss_of_its_gpu_context(seat: Seat) -> None:
-    page = seat.page
+async def test_terminal_survives_the_loss_of_its_gpu_context(open_page: OpenPage) -> None:
+    page = open_page.page
     await page.wait_for_selector(".xterm-screen canvas:not(.xterm-link-layer)")
     await page.evaluate(
         """() => [...document.querySelectorAll('.xterm-screen canvas')]
@@ -260,13 +260,13 @@ async def test_terminal_survives_the_loss_of_its_gpu_context(seat: Seat) -> None
           .forEach(gl => gl?.getExtension('WEBGL_lose_context').loseContext())"""
     )
     await page.wait_for_selector(".xterm-rows > div")
-    await seat.type("echo still\r")
+    await open_page.type("echo still\r")
     await expect(page.locator(".xterm-rows")).to_contain_text("still")
 
 
-async def test_terminal_server_going_down_in_order_is_come_back_to(seat: Seat) -> None:
-    await seat.terminal.drop(WSCloseCode.GOING_AWAY)
-    await seat.terminal.attached(2)
-    await seat.is_live()
-    await seat.type("echo again\r")
-    await seat.sees("\nagain\n")
+async def test_terminal_server_going_down_in_order_is_come_back_to(open_page: OpenPage) -> None:
+    await open_page.terminal.drop(WSCloseCode.GOING_AWAY)
+    await open_page.terminal.attached(2)
+    await open_page.is_live()
+    await open_page.type("echo again\r")
+    await open_page.sees("\nagain\n")

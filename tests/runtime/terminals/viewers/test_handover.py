@@ -1,4 +1,4 @@
-"""A client's own connection at a terminal: handed over, tethered, and let go."""
+"""A client's own connection at a terminal: handed over, watched, and let go."""
 
 import asyncio
 import json
@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from atoll.adapters.runtimes.unix_tether import unix_tether
+from atoll.adapters.runtimes.unix_handover import unix_handover_link
 from atoll.domain.terminal.contact import AWAY_SECONDS
-from tests.runtime.seats import WHO, seated
+from tests.runtime.handovers import WHO, handed_over
 from tests.runtime.stage import runtime
 
 FLOOD = "import os\nfor _ in range(40): os.write(1, b'x' * 65536)\nos.write(1, b'OVER')\ninput()"
@@ -19,7 +19,7 @@ FLOOD = "import os\nfor _ in range(40): os.write(1, b'x' * 65536)\nos.write(1, b
 async def test_handed_client_types_reads_and_is_who_the_control_plane_says() -> None:
     async with runtime() as rt:
         terminal = await rt.open("cat")
-        async with seated(rt, terminal) as (wire, _):
+        async with handed_over(rt, terminal) as (wire, _):
             kind, start = await wire.frame()
             assert (kind, json.loads(start)["driver"]) == (1, "a")
             await wire.send(0x82, b"hello\n")
@@ -32,38 +32,38 @@ async def test_handed_client_types_reads_and_is_who_the_control_plane_says() -> 
             assert (shown["viewers"], shown["driver"]) == (1, "a")
 
 
-async def test_handed_client_of_an_ended_terminal_gets_its_end_and_the_tether_is_let_go() -> None:
+async def test_handed_client_of_an_ended_terminal_gets_its_end_and_the_link_is_let_go() -> None:
     async with runtime() as rt:
         terminal = await rt.open("sh", "-c", "read x; echo bye")
-        async with seated(rt, terminal) as (wire, tether):
+        async with handed_over(rt, terminal) as (wire, link):
             await wire.send(0x82, b"\n")
             assert await wire.closed() == 1000
             await wire.send(0x88, b"\x03\xe8")
-            await tether.ended()
+            await link.ended()
 
 
-async def test_client_that_leaves_ends_its_tether_and_its_seat() -> None:
+async def test_client_that_leaves_ends_its_link_and_its_session() -> None:
     async with runtime() as rt:
         terminal = await rt.open("cat")
-        async with seated(rt, terminal) as (wire, tether):
+        async with handed_over(rt, terminal) as (wire, link):
             await wire.frame()
             wire.end.shutdown(socket.SHUT_RDWR)
-            await tether.ended()
+            await link.ended()
             _, shown = await rt.call("GET", f"/sessions/{terminal}")
             assert shown["viewers"] == 0
 
 
-async def test_word_on_the_tether_closes_the_client_with_its_code() -> None:
-    async with runtime() as rt, seated(rt, await rt.open("cat")) as (wire, tether):
+async def test_word_on_the_link_closes_the_client_with_its_code() -> None:
+    async with runtime() as rt, handed_over(rt, await rt.open("cat")) as (wire, link):
         await wire.frame()
-        tether.close(4401, "logged out")
+        link.close_client(4401, "logged out")
         assert await wire.closed() == 4401
 
 
 async def test_client_whose_control_plane_is_gone_is_told_to_come_back() -> None:
-    async with runtime() as rt, seated(rt, await rt.open("cat")) as (wire, tether):
+    async with runtime() as rt, handed_over(rt, await rt.open("cat")) as (wire, link):
         await wire.frame()
-        tether.let_go()
+        link.disconnect()
         assert await wire.closed() == 1013
 
 
@@ -71,10 +71,10 @@ async def test_driver_whose_control_plane_is_gone_is_waited_for_though_it_never_
     async with runtime() as rt:
         terminal = await rt.open("cat")
         control = rt.terminals.get(terminal).control
-        async with seated(rt, terminal) as (wire, tether):
+        async with handed_over(rt, terminal) as (wire, link):
             await wire.frame()
             assert control.held_until(1.0) is None
-            tether.let_go()
+            link.disconnect()
             assert await wire.closed() == 1013
         assert control.held_until(1.0) == 1.0 + AWAY_SECONDS
 
@@ -85,18 +85,18 @@ async def test_client_that_reads_nothing_is_gone_soon_after_the_word() -> None:
         deaf = (*WHO[:3], ("client", "deaf"))
         async with (
             rt.attach(terminal, client="b") as reader,
-            seated(rt, terminal, deaf) as (_, tether),
+            handed_over(rt, terminal, deaf) as (_, link),
         ):
             await reader.until_bytes(b"OVER")
-            tether.close(4401, "logged out")
+            link.close_client(4401, "logged out")
             async with asyncio.timeout(5):
-                await tether.ended()
+                await link.ended()
 
 
 async def test_credential_that_is_over_closes_a_handed_client() -> None:
     async with runtime() as rt:
         terminal = await rt.open("cat")
-        async with seated(rt, terminal, (*WHO, ("expires", "1"))) as (wire, _):
+        async with handed_over(rt, terminal, (*WHO, ("expires", "1"))) as (wire, _):
             assert await wire.closed() == 4401
 
 
@@ -109,16 +109,16 @@ async def test_handed_client_that_breaks_the_protocol_is_closed_and_the_terminal
 ) -> None:
     async with runtime() as rt:
         terminal = await rt.open("cat")
-        async with seated(rt, terminal) as (wire, tether):
+        async with handed_over(rt, terminal) as (wire, link):
             await wire.frame()
             await wire.send(first, payload, masked=masked)
             assert await wire.closed() == code
-            await tether.ended()
+            await link.ended()
         _, shown = await rt.call("GET", f"/sessions/{terminal}")
         assert (shown["state"], shown["viewers"]) == ("running", 0)
 
 
-async def test_seat_is_refused_before_the_hand_over_where_an_attach_is() -> None:
+async def test_session_is_refused_before_the_hand_over_where_an_attach_is() -> None:
     async with runtime() as rt:
         terminal = await rt.open("cat")
         upgrade = {"Upgrade": "atoll-seat", "Connection": "Upgrade"}
@@ -131,13 +131,13 @@ async def test_seat_is_refused_before_the_hand_over_where_an_attach_is() -> None
             assert found == status, problem
 
 
-async def test_seat_that_nobody_is_handed_to_is_given_up() -> None:
+async def test_session_that_nobody_is_handed_to_is_given_up() -> None:
     async with runtime() as rt:
         terminal = await rt.open("cat")
         path = f"/sessions/{terminal}/seat"
-        async with unix_tether(str(rt.socket_path), path, WHO, None) as tether:
-            assert tether is not None and await tether.seated()
-        async with seated(rt, terminal) as (wire, _):
+        async with unix_handover_link(str(rt.socket_path), path, WHO, None) as link:
+            assert link is not None and await link.is_admitted()
+        async with handed_over(rt, terminal) as (wire, _):
             kind, _ = await wire.frame()
             assert kind == 1
 
@@ -147,27 +147,27 @@ async def test_descriptors_of_left_clients_do_not_pile_up() -> None:
         terminal = await rt.open("cat")
         counts = []
         for _ in range(5):
-            async with seated(rt, terminal) as (wire, tether):
+            async with handed_over(rt, terminal) as (wire, link):
                 await wire.frame()
                 wire.end.shutdown(socket.SHUT_RDWR)
-                await tether.ended()
+                await link.ended()
             counts.append(len([*Path("/proc/self/fd").iterdir()]))
         assert counts[-1] <= counts[1]
 
 
-async def test_seat_is_free_again_when_what_is_handed_over_is_no_connection() -> None:
+async def test_session_is_free_again_when_what_is_handed_over_is_no_connection() -> None:
     async with runtime() as rt:
         terminal = await rt.open("cat")
         path = f"/sessions/{terminal}/seat"
         for _ in range(3):
-            async with unix_tether(str(rt.socket_path), path, WHO, None) as tether:
-                assert tether is not None and await tether.seated()
+            async with unix_handover_link(str(rt.socket_path), path, WHO, None) as link:
+                assert link is not None and await link.is_admitted()
                 read, write = os.pipe()
-                tether.hand(read)
+                link.pass_socket(read)
                 os.close(read)
                 os.close(write)
                 async with asyncio.timeout(5):
-                    await tether.ended()
-                tether.let_go()
+                    await link.ended()
+                link.disconnect()
         _, shown = await rt.call("GET", f"/sessions/{terminal}")
         assert (shown["state"], shown["viewers"]) == ("running", 0)

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from atoll.runtime.terminals.viewers.socket_link import SocketLink
-from tests.runtime.seats import WHO, Wire, seated
+from tests.runtime.handovers import WHO, Wire, handed_over
 from tests.runtime.stage import runtime
 
 SEQ = b"".join(b"%d\r\n" % n for n in range(1, 240_001))
@@ -24,7 +24,7 @@ def masked(kind: int, payload: bytes) -> bytes:
 
 async def test_many_frames_in_one_packet_are_typed_in_their_order() -> None:
     keys = b"".join(b"%d," % n for n in range(700))
-    async with runtime() as rt, seated(rt, await rt.open("cat")) as (wire, _):
+    async with runtime() as rt, handed_over(rt, await rt.open("cat")) as (wire, _):
         packet = b"".join(masked(2, keys[at : at + 1]) for at in range(len(keys)))
         await asyncio.get_running_loop().sock_sendall(wire.end, packet + masked(2, b"\n"))
         await wire.sees(keys + b"\r\n" + keys)
@@ -33,12 +33,12 @@ async def test_many_frames_in_one_packet_are_typed_in_their_order() -> None:
 async def test_pings_of_a_client_that_reads_nothing_wait_as_one() -> None:
     async with runtime() as rt:
         terminal = await rt.open("python3", "-c", FLOOD)
-        async with seated(rt, terminal, other("deaf")) as (wire, _):
+        async with handed_over(rt, terminal, other("deaf")) as (wire, _):
             viewer = rt.terminals.get(terminal).audience.find("deaf")
             assert viewer is not None
             link = viewer.link
             assert isinstance(link, SocketLink)
-            async with seated(rt, terminal, other("reader")) as (reader, _):
+            async with handed_over(rt, terminal, other("reader")) as (reader, _):
                 while link.roomy:
                     assert (await reader.frame())[0] >= 0
                 waiting = len(link._unsent)
@@ -92,10 +92,10 @@ async def test_slow_and_fast_clients_of_one_flood_see_no_wrong_byte(seed: int) -
         terminal = await rt.open("sh", "-c", "read go; seq 1 240000", ring_bytes=65536)
         paces = {"driver": 1 << 20, "slow": 700, "slower": 300, "fast": 1 << 16}
         async with (
-            seated(rt, terminal, other("driver")) as (one, _),
-            seated(rt, terminal, other("slow")) as (two, _),
-            seated(rt, terminal, other("slower")) as (three, _),
-            seated(rt, terminal, other("fast")) as (four, _),
+            handed_over(rt, terminal, other("driver")) as (one, _),
+            handed_over(rt, terminal, other("slow")) as (two, _),
+            handed_over(rt, terminal, other("slower")) as (three, _),
+            handed_over(rt, terminal, other("fast")) as (four, _),
         ):
             wires = (one, two, three, four)
             clients = [

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from tests.surfaces.cli.commands.work.test_attach import Desk, desk
+from tests.surfaces.cli.commands.work.test_attach import PersonTty, person_tty
 from tests.surfaces.cli.conftest import Cli
 from tests.surfaces.cli.scripted import Scripted, Seen, problem, tree_of
 
@@ -158,11 +158,11 @@ def test_one_folder_for_two_sandboxes_is_a_usage_error(
 
 
 @pytest.fixture
-def asked(environ: dict[str, str], one: dict[str, Any]) -> Iterator[Desk]:
-    with desk(environ, "destroy", "one") as sitting:
-        sitting.expect(b"n: leave it")
-        assert b"Destroy one?" in sitting.seen and b"2 commits up to" in sitting.seen
-        yield sitting
+def asked(environ: dict[str, str], one: dict[str, Any]) -> Iterator[PersonTty]:
+    with person_tty(environ, "destroy", "one") as tty:
+        tty.expect(b"n: leave it")
+        assert b"Destroy one?" in tty.seen and b"2 commits up to" in tty.seen
+        yield tty
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def asked(environ: dict[str, str], one: dict[str, Any]) -> Iterator[Desk]:
     ],
 )
 def test_person_is_asked_what_becomes_of_the_work(
-    asked: Desk, server: Scripted, answer: bytes, code: int, said: bytes, destroyed: bool
+    asked: PersonTty, server: Scripted, answer: bytes, code: int, said: bytes, destroyed: bool
 ) -> None:
     asked.type(answer)
     assert asked.ends() == code

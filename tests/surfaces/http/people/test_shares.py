@@ -212,15 +212,17 @@ async def test_list_of_terminals_holds_only_the_one_of_the_link(atoll: World) ->
     mine = await _sandbox(atoll)
     _, secret = await _share(atoll, mine, terminal_id="t_1")
     _, cookie = await _enter(atoll, secret)
-    seat_of_another = atoll.services.shares
-    guest = await seat_of_another.holder(cookie)
+    shares = atoll.services.shares
+    guest = await shares.holder(cookie)
     assert guest is not None
-    assert guest.seat is not None
+    assert guest.guest_access is not None
     found = await atoll.services.terminals.list(guest, mine)
     assert [one.terminal_id for one in found.terminals] == ["t_1"]
     from dataclasses import replace
 
-    elsewhere = replace(guest, seat=replace(guest.seat, terminal_id=TerminalId("t_9")))
+    elsewhere = replace(
+        guest, guest_access=replace(guest.guest_access, terminal_id=TerminalId("t_9"))
+    )
     assert (await atoll.services.terminals.list(elsewhere, mine)).terminals == ()
 
 

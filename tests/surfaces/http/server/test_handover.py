@@ -14,13 +14,13 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 
 from atoll.domain.errors import Unavailable
-from atoll.ports.runtime import Channel, Tether
-from atoll.surfaces.http.server.handover import HandingProtocol
-from atoll.surfaces.http.terminals.relay import sit
+from atoll.ports.runtime import Channel, HandoverLink
+from atoll.surfaces.http.server.handover import HandoverProtocol
+from atoll.surfaces.http.terminals.relay import serve_attach
 from atoll.wire.http.ws_frames import close_frame
 
 HANDSHAKE = (
-    b"GET /seat HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    b"GET /attach HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
     b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
 )
 PASSED = "no frames pass through here"
@@ -30,25 +30,25 @@ AS_OUR_SERVER = b"HTTP/1.1 200 OK\r\nSet-Cookie: atoll_session=theirs\r\nContent
 
 @dataclass
 class Runtime:
-    """One that does with the connection what it wants; `takes` says whether it seats."""
+    """One that does with the connection what it wants; `takes` is whether it admits the client."""
 
     does: Callable[[int], None]
     takes: bool = True
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def hand(self, client: int) -> None:
+    def pass_socket(self, client: int) -> None:
         self.does(client)
 
-    async def seated(self) -> bool:
+    async def is_admitted(self) -> bool:
         return self.takes
 
     async def ended(self) -> None:
         await self.over.wait()
 
-    def close(self, code: int, reason: str) -> None:
+    def close_client(self, code: int, reason: str) -> None:
         self.over.set()
 
-    def let_go(self) -> None:
+    def disconnect(self) -> None:
         self.over.set()
 
 
@@ -62,10 +62,10 @@ class SignallessServer(uvicorn.Server):
 
 @asynccontextmanager
 async def serving(runtime: Runtime) -> AsyncIterator[int]:
-    """A control plane's server with one seat; its port."""
+    """A control plane's server with one route; its port."""
 
     @asynccontextmanager
-    async def tethers() -> AsyncIterator[Tether | None]:
+    async def links() -> AsyncIterator[HandoverLink | None]:
         yield runtime
 
     @asynccontextmanager
@@ -73,14 +73,14 @@ async def serving(runtime: Runtime) -> AsyncIterator[int]:
         raise Unavailable(PASSED)
         yield
 
-    async def seat(client: WebSocket) -> None:
-        await sit(client, tethers(), opened())
+    async def attach(client: WebSocket) -> None:
+        await serve_attach(client, links(), opened())
 
     listener = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(
-        Starlette(routes=[WebSocketRoute("/seat", seat)]),
+        Starlette(routes=[WebSocketRoute("/attach", attach)]),
         loop="none",
-        ws=HandingProtocol,
+        ws=HandoverProtocol,
         ws_per_message_deflate=False,
         lifespan="off",
         log_config=None,
@@ -127,7 +127,7 @@ async def test_runtime_gets_a_connection_only_once_this_server_has_answered_on_i
     assert b"Set-Cookie" not in answer and after == AS_OUR_SERVER
 
 
-async def test_client_that_a_runtime_does_not_seat_is_served_here() -> None:
+async def test_client_that_a_runtime_does_not_admit_is_served_here() -> None:
     handed: list[int] = []
     async with serving(Runtime(handed.append, takes=False)) as port:
         said = await heard(port)

@@ -2,7 +2,7 @@
 
 import { Suspense, use, useCallback, useEffect, useState } from 'react';
 import { api, Problem, reportLoggedOut } from '../../api/client';
-import type { Seat, Terminal } from '../../api/types';
+import type { GuestAccess, Terminal } from '../../api/types';
 import { duration, secondsUntil, tick } from '../../state/clock';
 import { logOut } from '../../state/login';
 import { useStore } from '../../state/store';
@@ -15,7 +15,7 @@ import { terminalWords } from '../parts/words';
 
 interface GuestRoomProps {
   readonly name: string;
-  readonly seat: Seat;
+  readonly access: GuestAccess;
   /** The link was revoked or has expired: what was seen stays, and nothing can be typed. */
   readonly over: boolean;
 }
@@ -23,21 +23,21 @@ interface GuestRoomProps {
 /** Guests have no event log; new terminals of a whole sandbox are found by looking. */
 const LOOK_MS = 5_000;
 
-export function GuestRoom({ name, seat, over }: GuestRoomProps) {
-  const { list, trouble } = useTerminals(seat, over);
+export function GuestRoom({ name, access, over }: GuestRoomProps) {
+  const { list, trouble } = useTerminals(access, over);
   const [wanted, setWanted] = useState<string | null>(null);
   const chosen = list?.find(({ terminal_id: id }) => id === wanted) ?? list?.[0];
 
   useEffect(() => {
-    document.title = `${seat.sandbox_name} · Atoll`;
-  }, [seat]);
+    document.title = `${access.sandbox_name} · Atoll`;
+  }, [access]);
 
   return (
-    <main className="sandbox guest" aria-label={`Terminal of ${seat.sandbox_name}`}>
+    <main className="sandbox guest" aria-label={`Terminal of ${access.sandbox_name}`}>
       <header className="guest-head">
         <Mark />
-        <h1>{seat.sandbox_name}</h1>
-        {over ? <Ended /> : <Allowed seat={seat} />}
+        <h1>{access.sandbox_name}</h1>
+        {over ? <Ended /> : <Allowed access={access} />}
         <span className="spring" />
         <Avatar name={name} principal={name} />
         <span className="guest-name">{name}</span>
@@ -67,9 +67,9 @@ export function GuestRoom({ name, seat, over }: GuestRoomProps) {
         <div className="panes">
           {chosen !== undefined && (
             <Suspense>
-              <Seated
+              <GuestTerminal
                 key={chosen.terminal_id}
-                sandboxId={seat.sandbox_id}
+                sandboxId={access.sandbox_id}
                 terminal={chosen}
                 over={over}
               />
@@ -84,12 +84,12 @@ export function GuestRoom({ name, seat, over }: GuestRoomProps) {
   );
 }
 
-function Allowed({ seat }: { readonly seat: Seat }) {
+function Allowed({ access }: { readonly access: GuestAccess }) {
   const now = useStore(tick);
   return (
     <span className="quiet wide-only">
-      {seat.role === 'viewer' ? 'You may watch' : 'You may watch and ask to type'} ·{' '}
-      {duration(secondsUntil(seat.expires_at, now))} left
+      {access.role === 'viewer' ? 'You may watch' : 'You may watch and ask to type'} ·{' '}
+      {duration(secondsUntil(access.expires_at, now))} left
     </span>
   );
 }
@@ -102,7 +102,7 @@ function Ended() {
   );
 }
 
-interface SeatedProps {
+interface GuestTerminalProps {
   readonly sandboxId: string;
   readonly terminal: Terminal;
   readonly over: boolean;
@@ -113,7 +113,7 @@ function onStatus(_: string, { phase }: AttachStatus): void {
   if (phase === 'revoked') reportLoggedOut();
 }
 
-function Seated({ sandboxId, terminal, over }: SeatedProps) {
+function GuestTerminal({ sandboxId, terminal, over }: GuestTerminalProps) {
   const client = use(clientId());
   const nothing = useCallback(() => undefined, []);
   return (
@@ -133,7 +133,7 @@ interface Found {
   readonly trouble: string | null;
 }
 
-function useTerminals(seat: Seat, over: boolean): Found {
+function useTerminals(access: GuestAccess, over: boolean): Found {
   const [list, setList] = useState<readonly Terminal[] | null>(null);
   const [trouble, setTrouble] = useState<string | null>(null);
   useEffect(() => {
@@ -142,7 +142,7 @@ function useTerminals(seat: Seat, over: boolean): Found {
     let gone = false;
     async function look(): Promise<void> {
       try {
-        const found = await api.terminals(seat.sandbox_id);
+        const found = await api.terminals(access.sandbox_id);
         if (!gone) setList(found);
       } catch (reason) {
         if (!(reason instanceof Problem)) throw reason;
@@ -158,6 +158,6 @@ function useTerminals(seat: Seat, over: boolean): Found {
       gone = true;
       window.clearInterval(timer);
     };
-  }, [seat.sandbox_id, over]);
+  }, [access.sandbox_id, over]);
   return { list, trouble };
 }

@@ -115,9 +115,9 @@ class AcpConversation:
                 self._loads = part(result, "agentCapabilities").get("loadSession") is True
                 return self._open_session()
             case "session/new" if not error:
-                return self._seated(text(result, "sessionId"))
+                return self._session_ready(text(result, "sessionId"))
             case "session/load" if not error:
-                return self._seated(self._terms.conversation or "")
+                return self._session_ready(self._terms.conversation or "")
             case "session/load":
                 return self._new_session(error)
             case "session/prompt":
@@ -152,7 +152,7 @@ class AcpConversation:
     def _place(self) -> dict[str, Value]:
         return {"cwd": self._terms.cwd, "mcpServers": []}
 
-    def _seated(self, session: str) -> Step:
+    def _session_ready(self, session: str) -> Step:
         """Take the session as ready, and send the prompt that waited for it."""
         self._session = session
         prompt, self._prompt = self._prompt, None

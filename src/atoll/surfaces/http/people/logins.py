@@ -30,7 +30,7 @@ class TicketBody(Body):
     ticket: Annotated[str, Field(min_length=1, max_length=200, strict=True)]
 
 
-class SeatView(Shown):
+class GuestAccessView(Shown):
     """The role of a guest at the terminals (or one) of a sandbox, until it ends."""
 
     share_id: str
@@ -51,7 +51,7 @@ class MeView(Shown):
     kind: ActorKind
     interactive: bool
     name: str
-    guest: SeatView | None
+    guest: GuestAccessView | None
 
 
 class EnteredView(MeView):
@@ -125,22 +125,22 @@ async def me(atoll: Atoll, caller: Principal) -> dict[str, Any]:
         "kind": caller.kind,
         "interactive": caller.interactive,
         "name": caller.name or caller.id,
-        "guest": await _seat(atoll, caller),
+        "guest": await _guest_access(atoll, caller),
     }
 
 
-async def _seat(atoll: Atoll, caller: Principal) -> dict[str, Any] | None:
-    seat, sandbox = caller.seat, await atoll.shares.sandbox_of(caller)
-    if seat is None or sandbox is None:
+async def _guest_access(atoll: Atoll, caller: Principal) -> dict[str, Any] | None:
+    access, sandbox = caller.guest_access, await atoll.shares.sandbox_of(caller)
+    if access is None or sandbox is None:
         return None
     return {
-        "share_id": seat.share_id,
-        "sandbox_id": seat.sandbox_id,
+        "share_id": access.share_id,
+        "sandbox_id": access.sandbox_id,
         "sandbox_name": sandbox.name,
         "sandbox_state": sandbox.state.value,
-        "terminal_id": seat.terminal_id,
-        "role": seat.role.value,
-        "expires_at": instant(seat.expires_at),
+        "terminal_id": access.terminal_id,
+        "role": access.role.value,
+        "expires_at": instant(access.expires_at),
     }
 
 

@@ -111,9 +111,9 @@ async def come_in(atoll: Atoll, request: Request, body: GuestBody) -> Response:
     entered = await atoll.shares.enter(body.ticket, body.name, source=source, session=before)
     key = atoll.logins.page_key(entered.session)
     answer = Json({**await me(atoll, entered.guest), "page_key": key}, 201)
-    seat = entered.guest.seat
-    if seat is not None:
-        set_cookie(request, answer, (GUEST_COOKIE, entered.session), until=seat.expires_at)
+    access = entered.guest.guest_access
+    if access is not None:
+        set_cookie(request, answer, (GUEST_COOKIE, entered.session), until=access.expires_at)
     return answer
 
 

@@ -208,7 +208,7 @@ class Guard:
                 "a cookie alone is no login: open the link `atoll login` prints in this browser",
                 code="page_key_missing",
             )
-        if caller.seat is not None and not guest_may(scope):
+        if caller.guest_access is not None and not guest_may(scope):
             raise NotFound(f"there is nothing for a guest at {scope['path'][:200]}")
         return credential
 

@@ -1,10 +1,10 @@
 """uvicorn's WebSocket protocol, from which an accepted connection can be handed over.
 
-A route finds it as the ASGI extension `atoll.handing`. Before it accepts, it calls `ready`, and
+A route finds it as the ASGI extension `atoll.protocol`. Before it accepts, it calls `ready`, and
 `offer` makes a runtime attach the client; after it, `release` hands the connection over. The order
 matters: while the client still waits for this server's answer, a runtime with the connection could
 answer in its name, to a browser or to a proxy that shares connections. This process keeps only the
-tether: server and guard send it what they would send the client.
+link to the runtime, which carries what server and guard would send the client.
 """
 
 import asyncio
@@ -12,20 +12,20 @@ from typing import Any, Final
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from atoll.ports.runtime import Tether
+from atoll.ports.runtime import HandoverLink
 
-EXTENSION: Final = "atoll.handing"
+EXTENSION: Final = "atoll.protocol"
 FLUSH_SECONDS: Final = 5.0
 FLUSH_PAUSE_SECONDS: Final = 0.01
 GOING_AWAY: Final = 1012
 
 
-class HandingProtocol(WebSocketsSansIOProtocol):
+class HandoverProtocol(WebSocketsSansIOProtocol):
     """A protocol for plain TCP only: data that a TLS layer holds could not be handed over."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self._tether: Tether | None = None
+        self._link: HandoverLink | None = None
 
     def handle_connect(self, event: Any) -> None:
         """Offer the extension with every handshake."""
@@ -40,22 +40,22 @@ class HandingProtocol(WebSocketsSansIOProtocol):
         if self.scheme != "ws" or self.disconnected or self.transport.is_closing():
             return False
         self.transport.pause_reading()
-        # Besides the handshake itself: a client that talks before it is answered is served
-        # here, by what heard it.
+        # A client that sends data before the handshake is answered stays with this process, which
+        # has already read that data.
         if self.queue.qsize() > 1 or self.frames or self.conn.reader.buffer:
             self.transport.resume_reading()
             return False
         return True
 
-    async def offer(self, tether: Tether) -> bool:
+    async def offer(self, link: HandoverLink) -> bool:
         """Report whether the runtime attaches the client, which is not answered yet. Otherwise this
         connection continues unchanged."""
-        if await tether.seated():
+        if await link.is_admitted():
             return True
         self.transport.resume_reading()
         return False
 
-    async def release(self, tether: Tether) -> None:
+    async def release(self, link: HandoverLink) -> None:
         """Hand the accepted client over to the runtime alone.
 
         Raises `OSError` when one of them is gone; the connection is then broken.
@@ -64,8 +64,8 @@ class HandingProtocol(WebSocketsSansIOProtocol):
         try:
             await self._flush()
             # The runtime's own copy: closing one of them shuts nothing down.
-            tether.hand(self.transport.get_extra_info("socket").fileno())
-            self._tether = tether
+            link.pass_socket(self.transport.get_extra_info("socket").fileno())
+            self._link = link
         finally:
             self.transport.abort()
 
@@ -85,26 +85,26 @@ class HandingProtocol(WebSocketsSansIOProtocol):
         """Handle a lost connection. The handover loses it, too; then the server goes on counting
         it."""
         super().connection_lost(exc)
-        if self._tether is not None:
+        if self._link is not None:
             self.connections.add(self)
 
     async def send(self, message: Any) -> None:
         """Send an event to the client; after the handover, only that it must close."""
-        if self._tether is None:
+        if self._link is None:
             await super().send(message)
         elif message["type"] == "websocket.close":
-            self._tether.close(message.get("code", 1000), message.get("reason") or "")
+            self._link.close_client(message.get("code", 1000), message.get("reason") or "")
 
     def shutdown(self) -> None:
         """End the connection: the server stops."""
-        if self._tether is None:
+        if self._link is None:
             super().shutdown()
         else:
-            self._tether.close(GOING_AWAY, "the server ends")
+            self._link.close_client(GOING_AWAY, "the server ends")
 
     def on_task_complete(self, task: "asyncio.Task[None]") -> None:
         """Handle the end of the route: a client that was handed over is released."""
         super().on_task_complete(task)
-        if self._tether is not None:
-            self._tether.let_go()
+        if self._link is not None:
+            self._link.disconnect()
             self.connections.discard(self)

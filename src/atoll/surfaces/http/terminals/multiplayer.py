@@ -25,7 +25,7 @@ from atoll.surfaces.http.terminals.runtime_bodies import (
     TerminalBody,
     stream_of,
 )
-from atoll.surfaces.http.terminals.terminals import seat
+from atoll.surfaces.http.terminals.terminals import serve_terminal
 from atoll.wire.contract import files as contract
 from atoll.wire.contract.terminals import OpenBody, TerminalList, TerminalRecord
 
@@ -127,7 +127,7 @@ async def attach_pty(
     socket: WebSocket, atoll: Atoll, caller: Caller, *, session: str, pty: str
 ) -> None:
     """Attach to the PTY: binary frames are its bytes, both ways; text frames are JSON."""
-    await seat(socket, atoll.terminals, caller, sandbox=session, terminal=pty)
+    await serve_terminal(socket, atoll.terminals, caller, sandbox=session, terminal=pty)
 
 
 @router.get("/{session}/files", response_model=shown(contract.EntryPage), responses=_FAILURES)

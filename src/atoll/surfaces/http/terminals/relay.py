@@ -18,7 +18,7 @@ from atoll.domain.errors import (
     NotFound,
     Unavailable,
 )
-from atoll.ports.runtime import Channel, Tether
+from atoll.ports.runtime import Channel, HandoverLink
 from atoll.surfaces.http.server.handover import EXTENSION
 
 TRY_AGAIN: Final = 1013
@@ -55,21 +55,21 @@ async def relay(socket: WebSocket, opened: AbstractAsyncContextManager[Channel])
         await _close(socket, _code_of(error), error.message)
 
 
-async def sit(
+async def serve_attach(
     socket: WebSocket,
-    tethers: AbstractAsyncContextManager[Tether | None],
+    links: AbstractAsyncContextManager[HandoverLink | None],
     opened: AbstractAsyncContextManager[Channel],
 ) -> None:
     """Attach a client to a terminal: its connection is handed over to the runtime where that is
     possible, and relayed here where it is not."""
-    handing = socket.scope.get("extensions", {}).get(EXTENSION)
+    protocol = socket.scope.get("extensions", {}).get(EXTENSION)
     try:
-        if handing is not None:
-            async with tethers as tether:
-                if tether and handing.ready() and await handing.offer(tether):
+        if protocol is not None:
+            async with links as link:
+                if link and protocol.ready() and await protocol.offer(link):
                     await socket.accept()
-                    await handing.release(tether)
-                    await tether.ended()
+                    await protocol.release(link)
+                    await link.ended()
                     return
     except AtollError as error:
         await _close(socket, _code_of(error), error.message)

@@ -16,7 +16,7 @@ from atoll.surfaces.http.body.fields import ItemId, SandboxRef
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.problems import problems
-from atoll.surfaces.http.terminals.relay import relay, sit
+from atoll.surfaces.http.terminals.relay import relay, serve_attach
 from atoll.surfaces.http.terminals.runtime_bodies import (
     SignalBody,
     SizeBody,
@@ -114,10 +114,10 @@ async def attach_terminal(
     socket: WebSocket, atoll: Atoll, caller: Caller, *, sandbox: str, terminal: str
 ) -> None:
     """Attach to the terminal: the runtime's frames, unchanged, both ways."""
-    await seat(socket, atoll.terminals, caller, sandbox=sandbox, terminal=terminal)
+    await serve_terminal(socket, atoll.terminals, caller, sandbox=sandbox, terminal=terminal)
 
 
-async def seat(
+async def serve_terminal(
     socket: WebSocket, terminals: Terminals, caller: Principal, *, sandbox: str, terminal: str
 ) -> None:
     """Attach a caller to a terminal, as far as its role allows."""
@@ -126,7 +126,9 @@ async def seat(
     if ("mode", "cards") in query:
         await relay(socket, opened)
     else:
-        await sit(socket, terminals.tether(caller, sandbox, terminal, query=query), opened)
+        await serve_attach(
+            socket, terminals.request_handover(caller, sandbox, terminal, query=query), opened
+        )
 
 
 def attach_query(socket: WebSocket) -> tuple[tuple[str, str], ...]:

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from atoll.domain.repository.requirement import MARKS
-from tests.surfaces.cli.commands.work.test_attach import desk
+from tests.surfaces.cli.commands.work.test_attach import person_tty
 from tests.surfaces.cli.conftest import Cli
 from tests.surfaces.cli.scripted import Scripted
 
@@ -134,10 +134,10 @@ def test_attach_at_a_terminal_asks_which_of_several(
 ) -> None:
     server.add("one")
     server.add("two")
-    with desk(environ, "attach") as sitting:
-        seen = sitting.expect(b"Which one [1]: ")
+    with person_tty(environ, "attach") as tty:
+        seen = tty.expect(b"Which one [1]: ")
         number = 1 + [b"one" in row for row in seen.splitlines()].index(True)
-        sitting.type(b"%d\n" % number)
+        tty.type(b"%d\n" % number)
         server.tape.attached.get(timeout=30)
         assert any("/v1/sandboxes/sb_one/terminals" in one.path for one in server.seen)
 
@@ -148,12 +148,12 @@ def test_destroy_at_a_terminal_asks_which(
     assert cli("destroy", "--yes").code == 2
     for name in ("one", "two", "three"):
         server.add(name)
-    with desk(environ, "destroy", "--yes") as sitting:
-        sitting.expect(b"numbers): ")
-        sitting.type(b"4 1\n")
-        sitting.expect(b"from 1 to 3")
-        sitting.type(b"1 3\n")
-        assert sitting.ends() == 0
+    with person_tty(environ, "destroy", "--yes") as tty:
+        tty.expect(b"numbers): ")
+        tty.type(b"4 1\n")
+        tty.expect(b"from 1 to 3")
+        tty.type(b"1 3\n")
+        assert tty.ends() == 0
     assert len([one for one in server.seen if one.path.endswith("/destroy")]) == 2
 
 
@@ -161,7 +161,7 @@ def test_new_at_a_terminal_with_nothing_to_choose_asks_nothing(
     server: Scripted, environ: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with desk(environ, "new"):
+    with person_tty(environ, "new"):
         server.tape.attached.get(timeout=30)
     assert "repos" not in asked(server)
 
@@ -171,8 +171,8 @@ def test_new_at_a_terminal_asks_for_this_folders_repository(
 ) -> None:
     checkout(tmp_path / "tree")
     monkeypatch.chdir(tmp_path / "tree")
-    with desk(environ, "new") as sitting:
-        sitting.expect(b"What to work on [1]: ")
-        sitting.type(b"2\n")
+    with person_tty(environ, "new") as tty:
+        tty.expect(b"What to work on [1]: ")
+        tty.type(b"2\n")
         server.tape.attached.get(timeout=30)
     assert "repos" not in asked(server)

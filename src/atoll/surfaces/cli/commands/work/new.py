@@ -211,7 +211,7 @@ def _wish(plan: SandboxPlan, name: str | None, found: list[RepositoryOrigin]) ->
         {
             "profile": plan.profile or "shell",
             "consumer": said(
-                {"actor": "adm", "harness": "atoll-cli", "session_id": _seat(plan, found)}
+                {"actor": "adm", "harness": "atoll-cli", "session_id": _consumer_key(plan, found)}
             ),
             "agent": plan.agent,
             "network_mode": plan.network,
@@ -244,7 +244,7 @@ def _setup(instructions: str) -> dict[str, Json]:
         raise Invalid(f"--instructions {instructions} cannot be read: {error}") from error
 
 
-def _seat(plan: SandboxPlan, found: list[RepositoryOrigin]) -> str | None:
+def _consumer_key(plan: SandboxPlan, found: list[RepositoryOrigin]) -> str | None:
     """Return the consumer, for profiles with one sandbox each: a repository and its branch."""
     if not found:
         return plan.mirror

@@ -1,4 +1,4 @@
-"""The pure parts of a seat: detach keys, screen modes, and the attach conversation."""
+"""The pure parts of an attach session: detach keys, screen modes, and the attach conversation."""
 
 import base64
 import json

@@ -1,8 +1,7 @@
-"""An attach session requested on a runtime's unix socket, to which the client's connection is
-passed.
+"""Handover of a client's connection to a runtime, over the runtime's unix socket.
 
-Raw sockets, for one reason: SCM_RIGHTS. Every failure before the handover means only that this path
-gives no session; the plain WebSocket beside it reports the reason.
+It uses raw sockets, because only they can pass descriptors (SCM_RIGHTS). A failure before the
+handover is not reported here: the caller falls back to a plain WebSocket, which reports the reason.
 """
 
 import asyncio
@@ -12,14 +11,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from urllib.parse import quote, urlencode
 
-SEAT_PROTOCOL = "atoll-seat"
+HANDOVER_PROTOCOL = "atoll-seat"
 ASK_SECONDS = 5.0
 MAX_HEAD_BYTES = 16 * 1024
 MAX_REASON_BYTES = 120
 
 
-class UnixTether:
-    """A `ports.runtime.Tether` on a connected socket."""
+class UnixHandoverLink:
+    """The `ports.runtime.HandoverLink` on a connected unix socket."""
 
     def __init__(self, own: socket.socket) -> None:
         self._own = own
@@ -27,7 +26,7 @@ class UnixTether:
         self.kept = False
         self.early = b""
 
-    async def seated(self) -> bool:
+    async def is_admitted(self) -> bool:
         """Wait for the runtime's answer; report whether the client has its session."""
         if self.early:
             return self.early == b"\1"
@@ -36,43 +35,42 @@ class UnixTether:
                 return await self._loop.sock_recv(self._own, 1) == b"\1"
         return False
 
-    def hand(self, client: int) -> None:
-        """Pass the descriptor; from now on `let_go` ends this. Raises `OSError` when the runtime is
-        gone."""
+    def pass_socket(self, client: int) -> None:
+        """Pass the client's socket. Raises `OSError` when the runtime is gone."""
         socket.send_fds(self._own, [b"\1"], [client])
         self.kept = True
 
     async def ended(self) -> None:
-        """Return once the runtime has released the client."""
+        """Return once the client has left or was closed."""
         with contextlib.suppress(OSError):
             await self._loop.sock_recv(self._own, 1)
 
-    def close(self, code: int, reason: str) -> None:
+    def close_client(self, code: int, reason: str) -> None:
         """Ask the runtime to close the client."""
         cut = reason.encode()[:MAX_REASON_BYTES].decode("utf-8", "ignore").encode()
         with contextlib.suppress(OSError):
             self._own.send(code.to_bytes(2, "big") + cut)
 
-    def let_go(self) -> None:
-        """End this: nobody answers for the client any more."""
+    def disconnect(self) -> None:
+        """Close the link, and with it the client."""
         self._own.close()
 
 
 @asynccontextmanager
-async def unix_tether(
+async def unix_handover_link(
     path: str, target: str, query: tuple[tuple[str, str], ...], token: str | None
-) -> AsyncIterator[UnixTether | None]:
-    """Request the session `target` from the runtime at `path`; None when it gives none."""
+) -> AsyncIterator[UnixHandoverLink | None]:
+    """Request an attach session at `target` from the runtime at `path`; None when it is refused."""
     own = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     own.setblocking(False)
-    tether = UnixTether(own)
+    link = UnixHandoverLink(own)
     try:
         asked = await _asked(own, path, _head(target, query, token))
         # A runtime that attaches at once says so behind its answer.
-        answer, blank, tether.early = asked.partition(b"\r\n\r\n")
-        yield tether if blank and answer.startswith(b"HTTP/1.1 101 ") else None
+        answer, blank, link.early = asked.partition(b"\r\n\r\n")
+        yield link if blank and answer.startswith(b"HTTP/1.1 101 ") else None
     finally:
-        if not tether.kept:
+        if not link.kept:
             own.close()
 
 
@@ -81,7 +79,7 @@ def _head(target: str, query: tuple[tuple[str, str], ...], token: str | None) ->
         f"GET {quote(target)}?{urlencode(query)} HTTP/1.1",
         "Host: runtime",
         "Connection: Upgrade",
-        f"Upgrade: {SEAT_PROTOCOL}",
+        f"Upgrade: {HANDOVER_PROTOCOL}",
     ]
     if token:
         lines.append(f"Authorization: Bearer {token}")
@@ -89,7 +87,7 @@ def _head(target: str, query: tuple[tuple[str, str], ...], token: str | None) ->
 
 
 async def _asked(own: socket.socket, path: str, head: bytes) -> bytes:
-    """Return the answer, empty when there is none."""
+    """Send the request and return the head of the response, empty when none comes."""
     loop = asyncio.get_running_loop()
     answer = b""
     try:

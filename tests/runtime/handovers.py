@@ -5,7 +5,7 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from atoll.adapters.runtimes.unix_tether import UnixTether, unix_tether
+from atoll.adapters.runtimes.unix_handover import UnixHandoverLink, unix_handover_link
 from tests.runtime.stage import Runtime
 
 WHO = (("principal", "ann"), ("name", "Ann"), ("role", "owner"), ("client", "a"))
@@ -59,21 +59,21 @@ class Wire:
 
 
 @asynccontextmanager
-async def seated(
+async def handed_over(
     rt: Runtime, terminal: str, query: tuple[tuple[str, str], ...] = WHO
-) -> AsyncIterator[tuple[Wire, UnixTether]]:
-    """A client at the terminal, and its tether."""
+) -> AsyncIterator[tuple[Wire, UnixHandoverLink]]:
+    """A client at the terminal, and its link."""
     target = f"/sessions/{terminal}/seat"
-    async with unix_tether(str(rt.socket_path), target, query, None) as tether:
-        assert tether is not None
-        assert await tether.seated()
+    async with unix_handover_link(str(rt.socket_path), target, query, None) as link:
+        assert link is not None
+        assert await link.is_admitted()
         theirs, ours = socket.socketpair()
         ours.setblocking(False)
-        tether.hand(theirs.fileno())
+        link.pass_socket(theirs.fileno())
         theirs.close()
         try:
             async with asyncio.timeout(30):
-                yield Wire(ours), tether
+                yield Wire(ours), link
         finally:
             ours.close()
-            tether.let_go()
+            link.disconnect()

@@ -25,7 +25,7 @@ _TAP = """id => {
 
 
 @dataclass
-class Seat:
+class OpenPage:
     """See the file's head."""
 
     server: ScriptedServer
