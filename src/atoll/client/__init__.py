@@ -1,1 +1,1 @@
-"""The typed Python client of the HTTP API; the command line uses it. Nothing here prints."""
+"""The typed Python client of the HTTP API, used by the command line. It prints nothing."""

@@ -1,4 +1,4 @@
-"""Sandboxes over the API: their life, what they may reach, and what is kept of them."""
+"""Sandboxes over the API: their lifecycle, network, share links and kept files."""
 
 from collections.abc import Iterator, Mapping
 
@@ -28,7 +28,7 @@ class Sandboxes:
         self._transport = transport
 
     def get(self, name: str, *, wait_seconds: int = 0) -> Sandbox:
-        """Return a sandbox, after waiting at most so long until it is ready."""
+        """Return a sandbox, after waiting for at most `wait` until it is ready."""
         wait = (("wait", "ready"), ("timeout", str(wait_seconds))) if wait_seconds else ()
         return self._sandbox(get("sandboxes", name, query=wait))
 
@@ -54,7 +54,7 @@ class Sandboxes:
         return self._sandbox(post("sandboxes", name, "stop", query=query))
 
     def recreate(self, name: str) -> Sandbox:
-        """Make a sandbox afresh under the same id; returns before it is ready."""
+        """Recreate a sandbox under the same id; returns before it is ready."""
         return self._sandbox(post("sandboxes", name, "recreate"))
 
     def destroy(self, name: str) -> Sandbox:

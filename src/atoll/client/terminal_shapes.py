@@ -1,4 +1,4 @@
-"""Responses about the inside of a sandbox: terminals, agents, commands, files, events."""
+"""Responses about terminals, agents, commands, files and events of sandboxes."""
 
 from atoll.client import fields
 from atoll.client.fields import Shape

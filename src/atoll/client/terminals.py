@@ -1,4 +1,4 @@
-"""The inside of sandboxes over the API: terminals, agents, recordings, commands and files."""
+"""Terminals, agents, recordings, commands and files of sandboxes, over the API."""
 
 from collections.abc import Iterable, Mapping
 

@@ -1,4 +1,4 @@
-"""Protocols for everything Atoll needs from outside; `atoll.testing` has their contract suites.
+"""Protocols of everything outside that Atoll depends on; `atoll.testing` has their contract suites.
 
 A name is loaded from its module once it is asked for: no process needs all of them, and a
 command should not wait for them.

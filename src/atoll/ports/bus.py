@@ -1,4 +1,4 @@
-"""The Bus port: who wants to know that the log grew.
+"""The Bus port: announcements of new events to waiting readers.
 
 The bus carries no events, only "look again": the log is the truth, so a lost or doubled
 announcement costs time, never an event.

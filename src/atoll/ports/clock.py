@@ -1,11 +1,11 @@
-"""Time, as something that is handed in."""
+"""The Clock port: the present time, and waits until a moment."""
 
 from datetime import datetime
 from typing import Protocol
 
 
 class Clock(Protocol):
-    """Wall time for records, and a wait that tests can turn forward."""
+    """A clock: wall time for records, and a wait that tests can advance."""
 
     def now(self) -> datetime:
         """Return the present, timezone-aware UTC."""

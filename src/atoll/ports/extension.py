@@ -1,4 +1,4 @@
-"""The Extension port: where a sandbox comes from (control-plane side).
+"""The Extension port: a backend that provisions sandboxes (control-plane side).
 
 An extension provisions an environment with a runtime standing beside it, and takes it
 away again. What happens inside is the runtime's business, the same for all backends.
@@ -96,7 +96,7 @@ class CleanupReport:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """An environment that ended by itself: its runtime died or its wall fell."""
+    """The end of an environment by itself: its runtime or its init ended."""
 
     sandbox_id: SandboxId
     generation: int
@@ -131,11 +131,12 @@ class Extension(Protocol):
         ...
 
     async def provision(self, request: Provision) -> Handle:
-        """Bring it up, or re-attach when `(sandbox_id, generation)` is already there."""
+        """Start an environment, or attach to it again when `(sandbox_id, generation)` already
+        exists."""
         ...
 
     async def wait_ready(self, handle: Handle) -> Reachability:
-        """Return once the runtime answers its health probe; raise `Failed` if it never will."""
+        """Wait until the runtime answers its health probe. Raises `Failed` when it never will."""
         ...
 
     async def teardown(self, handle: Handle, *, keep_state: bool) -> CleanupReport:
@@ -144,13 +145,13 @@ class Extension(Protocol):
         ...
 
     async def survey(self) -> list[Handle]:
-        """Return everything of ours that lives there: what a restarted control plane adopts or
-        reaps."""
+        """Return every environment of this home that runs. A restarted control plane adopts or
+        removes them."""
         ...
 
     def ended(self) -> AsyncIterator[Ended]:
-        """Yield deaths as they happen (within 2 s). Losing one is allowed only if `survey` shows
-        it."""
+        """Yield environments that end by themselves, within 2 s. One may be missed only if `survey`
+        shows it."""
         ...
 
 
@@ -161,7 +162,7 @@ closed unless the extension is `Closable`. It raises `Invalid` or `Failed` with 
 
 @runtime_checkable
 class Closable(Protocol):
-    """Optional ability: to hang up when the control plane ends. Sandboxes go on."""
+    """Optional ability: closing connections when the control plane ends. Sandboxes keep running."""
 
     async def close(self) -> None:
         """Close every connection of the extension's own; idempotent."""
@@ -170,10 +171,11 @@ class Closable(Protocol):
 
 @runtime_checkable
 class Obituaries(Protocol):
-    """Optional ability: to say afterwards why something ended while nobody listened."""
+    """Optional ability: the reason of an end that happened while no control plane ran."""
 
     async def why_ended(self, sandbox_id: SandboxId) -> str | None:
-        """Return the reason of its last end by itself; None when it lives, or nothing is known."""
+        """Return why a sandbox last ended by itself; None when it runs, or when the reason is
+        unknown."""
         ...
 
 
@@ -216,5 +218,5 @@ class Pauses(Protocol):
         ...
 
     async def resume(self, handle: Handle) -> None:
-        """Thaw the sandbox; idempotent."""
+        """Resume every process inside; idempotent."""
         ...

@@ -1,4 +1,4 @@
-"""The Host port: what the command line needs of the machine it runs on.
+"""The Host port: operations on the machine that the command line runs on.
 
 Starting and ending Atoll here, installing agents, and saying what walls this machine can
 build. Everything else the command line does goes through the HTTP API.
@@ -40,9 +40,9 @@ class Host(Protocol):
     again."""
 
     def up(self, options: UpOptions) -> NoReturn:
-        """Make sure the zygote runs, then become the control plane: the same process, in the
-        end under another program and, as root, without privilege. Raises `Conflict` when a
-        control plane runs already."""
+        """Start the zygote unless it runs, then become the control plane: this process executes
+        another program and, as root, drops its privilege. Raises `Conflict` when a control plane
+        runs already."""
         ...
 
     def down(self, home: Path) -> None:

@@ -1,4 +1,4 @@
-"""Roots for sandboxes: trees that lie in the home, unpacked once and shared read-only.
+"""The image ports: root file systems of sandboxes, unpacked once in the home and shared read-only.
 
 `Trees` is what a backend asks for while it provisions; it fetches nothing. `ImageShelf` is
 that of the person who owns the home.

@@ -52,7 +52,7 @@ class KeptDraft(Protocol):
         ...
 
     async def commit(self, kept: KeptWorktree) -> KeptWorktree:
-        """Keep it, durably; returns it with `bytes` and `path`."""
+        """Commit the worktree durably. Returns it with `bytes` and `path`."""
         ...
 
 
@@ -60,11 +60,11 @@ class KeptShelf(Protocol):
     """Every kept worktree of this host. Raises `NotFound`, `Failed`."""
 
     def draft(self, kept_id: str) -> AbstractAsyncContextManager[KeptDraft]:
-        """Return a place for a new one."""
+        """Open a draft for a new worktree."""
         ...
 
     async def list(self) -> tuple[KeptWorktree, ...]:
-        """Return all of them, newest first."""
+        """Return all kept worktrees, newest first."""
         ...
 
     async def find(self, kept_id: str) -> KeptWorktree:
@@ -72,9 +72,9 @@ class KeptShelf(Protocol):
         ...
 
     def read(self, kept_id: str, name: str) -> AsyncIterator[bytes]:
-        """Return the bytes of one file of it. Raises `NotFound`."""
+        """Yield the bytes of one file of a kept worktree. Raises `NotFound`."""
         ...
 
     async def remove(self, kept_id: str) -> None:
-        """Delete it. Idempotent."""
+        """Delete a kept worktree. Idempotent."""
         ...

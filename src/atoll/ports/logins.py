@@ -1,4 +1,4 @@
-"""The LoginBooks port: where the fingerprints of tickets and sessions are kept."""
+"""The LoginBooks port: storage of the fingerprints of login tickets and sessions."""
 
 from typing import Protocol
 
@@ -9,8 +9,8 @@ class LoginBooks(Protocol):
     """Storage of one book, so that a restart leaves people logged in."""
 
     async def load(self) -> LoginBook:
-        """Return the kept book, or an empty one. An unreadable book is an empty one: everybody logs
-        in again."""
+        """Return the stored book, or an empty one when there is none or it is unreadable. Everybody
+        then logs in again."""
         ...
 
     async def save(self, book: LoginBook) -> None:

@@ -1,4 +1,4 @@
-"""The MetadataFiles port: where other tools read about sandboxes without asking the API."""
+"""The MetadataFiles port: documents about sandboxes that other tools read without the API."""
 
 from collections.abc import Collection
 from typing import Protocol

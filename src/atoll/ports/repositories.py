@@ -1,4 +1,4 @@
-"""The Repositories port: shared bare repositories, and how a git bundle is let in.
+"""The Repositories port: shared bare repositories, and the checked import of git bundles.
 
 One bare repository per remote or uploaded checkout, owned by the host, read by every
 sandbox that works on it. Nothing an agent wrote is parsed outside an `Importer`.
@@ -60,8 +60,9 @@ class Importer(Protocol):
     as root, as a uid that owns nothing. Each call has another uid."""
 
     async def run(self, job: ImportJob) -> None:
-        """Return when every object was checked and is there. Raises `Invalid` with the reason for
-        a bundle that is broken or lacks its base, `LimitReached` past a cap, `Unavailable`."""
+        """Import the bundle; on return every object was checked and is present. Raises `Invalid`
+        with the reason for a bundle that is broken or lacks its base, `LimitReached` past a cap,
+        `Unavailable`."""
         ...
 
 
@@ -99,7 +100,7 @@ class RepositoryShelf(Protocol):
     answer), `Failed`."""
 
     async def list(self) -> tuple[Stored, ...]:
-        """Return all of them, by key."""
+        """Return all repositories, by key."""
         ...
 
     async def find(self, key: str) -> Stored:
@@ -108,7 +109,8 @@ class RepositoryShelf(Protocol):
         ...
 
     async def fetch(self, remote: Remote, report: Report) -> Stored:
-        """Bring what is new; makes the repository at first. Concurrent calls share one fetch."""
+        """Fetch new objects; the first fetch makes the repository. Concurrent calls share one
+        fetch."""
         ...
 
     async def refs(self, stored: Stored) -> tuple[Ref, ...]:
@@ -116,7 +118,7 @@ class RepositoryShelf(Protocol):
         ...
 
     async def have(self, stored: Stored, commits: tuple[str, ...]) -> tuple[str, ...]:
-        """Return those of `commits` that the server already has with all their ancestors."""
+        """Return the subset of `commits` that the server has with all their ancestors."""
         ...
 
     async def has_file(self, stored: Stored, commit: str, path: str) -> bool:
@@ -130,7 +132,7 @@ class RepositoryShelf(Protocol):
         ...
 
     def intake(self) -> AbstractAsyncContextManager[Intake]:
-        """Return a place for one incoming bundle."""
+        """Open an intake for one bundle."""
         ...
 
     async def take(self, intake: Intake | None, into: Stored, refs: tuple[Ref, ...]) -> None:

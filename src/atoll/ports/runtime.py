@@ -1,4 +1,4 @@
-"""The RuntimeClient port: how the control plane speaks the runtime contract.
+"""The RuntimeClient port: calls of the control plane to a runtime.
 
 The contract itself (`wire.contract`, `docs/program/runtime-contract.md`) is HTTP and WebSocket
 over a unix socket or TCP with a token; this port sends its calls and moves streams and frames.
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RuntimeStream:
-    """An accepted answer whose body is still arriving; leaving the context aborts it."""
+    """A response whose body is still arriving. Leaving the context aborts it."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
@@ -73,8 +73,8 @@ class HandoverLink(Protocol):
 
 
 class RuntimeClient(Protocol):
-    """A connection to one runtime. Everything raises `Unavailable` when it cannot be reached, and
-    calls and streams the error that a problem document stands for."""
+    """A connection to one runtime. Every method raises `Unavailable` when the runtime cannot be
+    reached. Calls and streams raise the error that a problem document stands for."""
 
     async def call(self, call: RuntimeCall[T]) -> T:
         """Send a small request and read the whole answer. Raises `Failed` for an answer that is

@@ -1,4 +1,4 @@
-"""The SafetyLayers port: the part of the safety layers inside a sandbox, as a mount."""
+"""The SafetyLayers port: shell scripts and shims of the safety layers, mounted inside a sandbox."""
 
 from typing import Protocol
 
@@ -10,10 +10,10 @@ class SafetyLayers(Protocol):
     """Shims, shell warnings and shell marks, read-only."""
 
     async def mounts_for(self, safety: Safety) -> tuple[Mount, ...]:
-        """Return the folder to be seen inside. Idempotent. Raises `Failed` when it cannot be
+        """Return the mounts of these layers. Idempotent. Raises `Failed` when it cannot be
         written."""
         ...
 
     def env_for(self, safety: Safety) -> tuple[tuple[str, str], ...]:
-        """Return the variables that make shells read it."""
+        """Return the variables that make shells load the layers."""
         ...

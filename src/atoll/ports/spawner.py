@@ -1,4 +1,4 @@
-"""The Spawner port: how a process is started in the sandbox (runtime side).
+"""The Spawner port: starts processes in the sandbox (runtime side).
 
 One implementation speaks to the init inside (namespaces, containers); another starts
 the same init as a plain child (pods, tests). Descriptors are owned by whoever holds them.
@@ -85,7 +85,7 @@ class Spawner(Protocol):
     `Unavailable` (the wall is gone)."""
 
     async def spawn(self, spec: ProcessSpec) -> Process:
-        """Start a process; returns once it runs or its exec has failed."""
+        """Start a process. Returns once it runs."""
         ...
 
     async def open_pty(self, *, cols: int, rows: int) -> Pty:
@@ -103,11 +103,11 @@ class Spawner(Protocol):
         ...
 
     async def left_running(self) -> Leftovers:
-        """List the processes that programs which ended have left."""
+        """List the processes left running by programs that ended."""
         ...
 
     async def end_left_running(self) -> None:
-        """Kill these processes; returns once they are gone. Programs that run stay."""
+        """Kill the processes left running, and wait until they are gone. Running programs stay."""
         ...
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The Vault port: values at rest, as nobody can read them who only has the database.
+"""The Vault port: encryption of values at rest, so that the database alone reveals nothing.
 
 A vault seals and opens; where the sealed bytes are kept is the store's business. Calls are
 short computations and do not wait.
@@ -53,5 +53,5 @@ class Masters(Protocol):
         ...
 
     def retire(self) -> int:
-        """Forget all but the newest; how many went."""
+        """Forget all master keys but the newest. Returns how many were forgotten."""
         ...

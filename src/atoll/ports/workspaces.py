@@ -1,4 +1,4 @@
-"""The workspace ports: what fills `/workspace`, and what saves its work before it goes.
+"""The workspace ports: preparation of `/workspace`, and saving of its work before it is dropped.
 
 Repositories are one implementation's business; the life of a sandbox only says when.
 """
@@ -18,8 +18,8 @@ class WorkspacePreparer(Protocol):
     async def mounts_for(
         self, repos: tuple[SandboxRepo, ...], *, fetch: bool = True
     ) -> tuple[Mount, ...]:
-        """Make sure the shared repositories are here (without `fetch`: as they are); what must be
-        mounted. Empty for none."""
+        """Fetch the shared repositories (without `fetch` they are used as they are) and return
+        their mounts."""
         ...
 
     async def lacks_file(self, sandbox: Sandbox, path: str, *, fetched: bool) -> str | None:

@@ -1,4 +1,4 @@
-"""Asking a registry for an agent's package: npm's tree, or a Python venv that can be moved.
+"""Download of an agent's package from its registry: npm's tree, or a Python venv that can be moved.
 
 Runs npm or pip as the person who called, with their own settings (proxy, registry), as an
 ordinary client does. No script of a package runs, for there is no wall around it here. What
@@ -36,18 +36,19 @@ Headway = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """The receivers of progress: `headway` often, else `report` now and then."""
+    """The receivers of download progress: `headway` twice a second, else `report` every few
+    seconds."""
 
     report: Report
     headway: Headway | None = None
 
     @property
     def every_seconds(self) -> float:
-        """Between two words."""
+        """The seconds between two progress reports."""
         return TELL_EVERY_SECONDS if self.headway is None else DRAW_EVERY_SECONDS
 
     def tell(self, what: str, seconds: float, *, laid: int, expected: int) -> None:
-        """Report how far it is."""
+        """Report the progress of a download."""
         if self.headway is not None:
             self.headway(laid, expected)
             return
@@ -65,7 +66,7 @@ class _Fetching:
 
     @property
     def expected(self) -> int:
-        """Bytes it will take, as far as known."""
+        """The expected size in bytes, 0 when unknown."""
         return self.package.about_mib * MIB
 
 
@@ -126,8 +127,8 @@ def _settle(into: Path, *, inside: str) -> None:
 
 
 def _run(argv: list[str], *, what: str, fetching: _Fetching) -> None:
-    """Run to its end, reporting now and then how long it takes. Raises `Failed` with the last
-    output."""
+    """Run a program to its end and report from time to time how long it takes. Raises `Failed` with
+    the last output."""
     since, telling = monotonic(), fetching.telling
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
@@ -152,7 +153,7 @@ def _run(argv: list[str], *, what: str, fetching: _Fetching) -> None:
 
 
 def _size(folder: Path) -> int:
-    """Return the bytes of the files below, while others come and go."""
+    """Return the size of the files below a directory that is still changing."""
     total = 0
     for place, _folders, files in os.walk(folder):
         for name in files:
@@ -162,7 +163,7 @@ def _size(folder: Path) -> int:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End it with everything it started, if it still runs."""
+    """Kill a program that still runs, with everything it started."""
     if process.poll() is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -1,4 +1,5 @@
-"""Making one layer: an agent's program at one version, laid beside its place and renamed into it.
+"""Installation of one layer: an agent's program at one version, built beside its place and renamed
+into it.
 
 `shelf` decides whether it may; `fetch` asks the registry.
 """
@@ -87,7 +88,7 @@ def _link_program(agent: Agent, made: Path) -> None:
 
 
 def _open_to_readers(made: Path) -> int:
-    """Let sandboxes read every file and write none, whatever a person's umask or a package says."""
+    """Make every file readable and none writable for sandboxes, whatever umask or package say."""
     total = 0
     for folder, _names, files in os.walk(made):
         Path(folder).chmod(0o755)
@@ -125,8 +126,8 @@ def locked(folder: Path, agent: Agent) -> Iterator[None]:
 
 
 def _own(place: Path) -> None:
-    """Make a directory of ours, passable by everyone. Programs in one of somebody else's could be
-    exchanged under our hands."""
+    """Make a directory that everyone may enter and that this user owns. Another owner could replace
+    the programs in it."""
     try:
         place.mkdir(parents=True, exist_ok=True)
     except PermissionError as err:

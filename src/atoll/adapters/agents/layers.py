@@ -20,8 +20,8 @@ class InstalledLayers:
         self._allowed = allowed(catalogue)
 
     async def mounts_for(self, agent: str) -> tuple[Mount, ...]:
-        """Return the agent's layer, or nothing when the host's own programs have it. Raises
-        `Invalid`: no such agent, or how to install it; `Forbidden`: not in the catalogue."""
+        """Return the agent's layer, or nothing when the host's own programs include the agent.
+        Raises `Invalid`: no such agent, or how to install it; `Forbidden`: not in the catalogue."""
         known, version = self.known(agent), split_reference(agent)[1]
         if known not in self._allowed:
             names = ", ".join(one.name for one in self._allowed) or "none"
@@ -38,7 +38,7 @@ class InstalledLayers:
         raise Invalid(_not_installed(known, version), field="agent")
 
     def known(self, agent: str) -> Agent:
-        """Return what the catalogue says of it, by name, alias, or either with `@version`."""
+        """Return the catalogue's entry of an agent, by name, alias, or either with `@version`."""
         try:
             return find(split_reference(agent)[0])
         except NotFound as error:

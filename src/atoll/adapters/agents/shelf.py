@@ -71,8 +71,8 @@ class LayerShelf:
 
 
 def _mounted(agent: Agent, place: Path) -> bool:
-    """Return whether any process we may look at has the layer mounted. Field 4 of mountinfo is the
-    folder within its file system, field 5 where it is seen (proc_pid_mountinfo(5))."""
+    """Return whether any process visible to this user has the layer mounted. Field 4 of mountinfo
+    is the folder within its file system, field 5 where it is seen (proc_pid_mountinfo(5))."""
     below = f"/{agent.name}/{place.name}"
     for text in _mount_tables():
         for line in text.splitlines():

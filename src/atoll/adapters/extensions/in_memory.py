@@ -27,7 +27,7 @@ MAX_UNREAD_DEATHS = 1024
 
 
 class Point(StrEnum):
-    """Step at which a test can make it fail."""
+    """A call at which a test can inject a failure."""
 
     PROVISION = "provision"
     WAIT_READY = "wait_ready"
@@ -44,8 +44,8 @@ class _Place:
 
 @dataclass(slots=True)
 class InMemory:
-    """A backend of dictionaries. `address` is what every sandbox is reached at; `gate`, when
-    set, holds back every provision until a test sets the event."""
+    """A backend of dictionaries. `address` is the address of every sandbox. With a `gate` every
+    provision waits until a test sets that event."""
 
     address: str = "unix:/nonexistent/runtime.sock"
     gate: asyncio.Event | None = None
@@ -60,7 +60,8 @@ class InMemory:
         self._failures.setdefault(point, []).extend([error] * times)
 
     def die(self, sandbox_id: SandboxId, reason: str = "killed by a test") -> None:
-        """End a living environment as if by itself. Raises `KeyError` for an unknown one."""
+        """End a running environment as if it had ended by itself. Raises `KeyError` for an unknown
+        one."""
         place = self._places[sandbox_id]
         place.live = False
         if place.maintenance:
@@ -70,12 +71,12 @@ class InMemory:
         self._stirred.set()
 
     def lives(self, sandbox_id: SandboxId) -> bool:
-        """Return whether it runs."""
+        """Return whether a sandbox runs."""
         place = self._places.get(sandbox_id)
         return place is not None and place.live
 
     def kept(self, sandbox_id: SandboxId) -> bool:
-        """Return whether its state is there, running or not."""
+        """Return whether a sandbox's state is kept, running or not."""
         return sandbox_id in self._places
 
     def _stumble(self, point: Point) -> None:
@@ -89,11 +90,11 @@ class InMemory:
         return NAME
 
     def capabilities(self) -> Capabilities:
-        """Return what it can do: no wall at all."""
+        """Return the abilities of this backend, which has no wall."""
         return Capabilities(isolation=IsolationLevel.NONE)
 
     async def provision(self, request: Provision) -> Handle:
-        """Note it down. Raises `Conflict` while another generation lives."""
+        """Record a sandbox as running. Raises `Conflict` while another generation lives."""
         if self.gate is not None:
             await self.gate.wait()
         self._stumble(Point.PROVISION)
@@ -121,7 +122,7 @@ class InMemory:
         return Reachability(self.address, isolation)
 
     async def teardown(self, handle: Handle, *, keep_state: bool) -> CleanupReport:
-        """Forget it, or only that it lives."""
+        """Forget a sandbox, or with its state kept only that it runs."""
         self._stumble(Point.TEARDOWN)
         place = self._places.get(handle.sandbox_id)
         removed = []
@@ -134,7 +135,7 @@ class InMemory:
         return CleanupReport(tuple(removed))
 
     async def survey(self) -> list[Handle]:
-        """Return every environment that lives."""
+        """Return every running environment."""
         self._stumble(Point.SURVEY)
         return [
             self._handle(sandbox_id, place.generation)
@@ -143,7 +144,7 @@ class InMemory:
         ]
 
     async def ended(self) -> AsyncIterator[Ended]:
-        """Yield the deaths made by `die`, for ever."""
+        """Yield the ends caused by `die`."""
         while True:
             while self._deaths:
                 yield self._deaths.pop(0)
@@ -155,5 +156,5 @@ class InMemory:
 
 
 def make(_setup: ExtensionSetup) -> InMemory:
-    """Make an empty one: its entry point."""
+    """Make an empty backend; the extension's entry point."""
     return InMemory()

@@ -1,4 +1,4 @@
-"""Work that many request at once and that is done once.
+"""Work that many callers request at once and that is done once.
 
 The first to request it does it; the others wait for its result. Nothing is kept after it.
 """

@@ -83,8 +83,8 @@ class Git:
         self._prlimit = _program("prlimit")
 
     async def ask(self, call: GitCall) -> bytes:
-        """Run git and return its output. Raises `Failed` when it ends with anything but 0, and as
-        `run`."""
+        """Run git and return its output. Raises `Failed` for an exit code other than 0, and the
+        errors of `run`."""
         reply = await self.run(call)
         if reply.status != 0:
             raise Failed(f"git {call.args[0]} failed: {reply.why or f'status {reply.status}'}")

@@ -1,4 +1,4 @@
-"""Intake of one bundle: written to a scratch directory, then checked where it can do no harm.
+"""Intake of one bundle: stored in a scratch directory, then checked in isolation.
 
 The shelf makes and removes the scratch directory. Nothing here trusts the bundle: `wire.git.bundle`
 reads its header, and only an `Importer` reads its objects.

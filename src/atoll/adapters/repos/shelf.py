@@ -65,12 +65,12 @@ class Shelf:
             shutil.rmtree(left, ignore_errors=True)
 
     async def list(self) -> tuple[Stored, ...]:
-        """Return all of them, by key."""
+        """Return all repositories, by key."""
         found = await asyncio.to_thread(lambda: list(record.all_below(self._settings.repos)))
         return tuple(sorted(found, key=lambda stored: stored.key))
 
     async def find(self, key: str) -> Stored:
-        """Return one by its key. Raises `NotFound`."""
+        """Return a repository by its key. Raises `NotFound`."""
         stored = await asyncio.to_thread(self._load, key)
         if stored is None:
             raise NotFound(f"No repository {key[:120]!r} is kept here: fetch or upload it first.")
@@ -104,7 +104,7 @@ class Shelf:
 
     @contextlib.asynccontextmanager
     async def _made(self, stored: Stored) -> AsyncIterator[Path]:
-        """Make a new bare repository, put in its place only when the body succeeds."""
+        """Make a bare repository, which is moved to its place only when the body succeeds."""
         scratch = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=self._settings.repos))
         try:
             bare = scratch / "bare.git"

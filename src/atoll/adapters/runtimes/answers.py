@@ -1,4 +1,4 @@
-"""A runtime's answers: values as the call reads them, and problem documents as errors."""
+"""A runtime's responses, decoded: values of the call's type, and problem documents as errors."""
 
 from typing import TypeVar
 
@@ -15,7 +15,7 @@ MAX_PROBLEM_BYTES = 65536
 
 
 class _Problem(msgspec.Struct):
-    """The members of an RFC 9457 document that go on."""
+    """The members of an RFC 9457 document that are passed on."""
 
     code: str | None = None
     detail: str | None = None
@@ -24,8 +24,8 @@ class _Problem(msgspec.Struct):
 
 
 def read_answer(call: RuntimeCall[T], status: int, body: bytes) -> T:
-    """Return what an answer says. Raises the error it stands for, and `Failed` when it says
-    something else than the contract."""
+    """Return the value of a response. Raises the error that a problem document stands for, and
+    `Failed` for a response outside the contract."""
     if status >= 400:
         raise problem(status, body)
     try:
@@ -35,7 +35,7 @@ def read_answer(call: RuntimeCall[T], status: int, body: bytes) -> T:
 
 
 def problem(status: int, body: bytes) -> AtollError:
-    """Return the error an answer stands for."""
+    """Return the error that a response stands for."""
     try:
         found = msgspec.json.decode(body, type=_Problem)
     except UNREADABLE:

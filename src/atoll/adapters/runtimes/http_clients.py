@@ -126,7 +126,7 @@ class _HttpRuntimeClient:
         self._reach = reach
 
     async def call(self, call: RuntimeCall[T]) -> T:
-        """Send a request and read the whole answer (bounded)."""
+        """Send a request and read the whole response, within a bound."""
         settings = self._clients.settings
         quick = call.method != "POST" and (call.body is None or isinstance(call.body, bytes))
         total = settings.quick_seconds if quick else None
@@ -139,8 +139,8 @@ class _HttpRuntimeClient:
             return read_answer(call, answer.status, body)
 
     def stream(self, call: RuntimeCall[bytes]) -> AbstractAsyncContextManager[RuntimeStream]:
-        """Send a request and read the answer as it comes; leaving aborts the connection when
-        the answer is unfinished."""
+        """Send a request and read the response as it arrives. Leaving the context aborts an
+        unfinished response."""
         return self._stream(call)
 
     @asynccontextmanager

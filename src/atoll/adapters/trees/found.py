@@ -1,4 +1,4 @@
-"""The port `ports.images.Trees` over a home's `images` directory: reads, and changes nothing."""
+"""The port `ports.images.Trees` over a home's `images` directory, read-only."""
 
 import asyncio
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class FoundTrees:
         return await asyncio.to_thread(self.look, image)
 
     def look(self, image: str) -> Tree:
-        """Return the same, without waiting."""
+        """Find a tree without waiting."""
         index = read_index(self.folder)
         if is_tree_name(image) and is_tree(self.folder / image):
             return tree_of(image, self.folder / image, index.names.get(image, TreeRecord()))

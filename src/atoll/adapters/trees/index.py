@@ -48,8 +48,8 @@ def read_index(folder: Path) -> Index:
 
 @contextmanager
 def changed(folder: Path) -> Iterator[Index]:
-    """Yield the index to be changed, and write it at the end. Hold the directory's lock
-    meanwhile."""
+    """Yield the index for changes and write it at the end. The caller holds the directory's
+    lock."""
     index = read_index(folder)
     yield index
     fresh = folder / "index.json.new"

@@ -9,7 +9,7 @@ _MAX_HEAD_BYTES = 256
 
 
 async def check_health(path: str, *, seconds: float) -> None:
-    """Return once it answers 200. Raises `Unavailable` when nobody listens or no answer
+    """Wait until the runtime answers 200. Raises `Unavailable` when nobody listens or no answer
     comes within `seconds`, `Failed` when it answers something else."""
     try:
         async with asyncio.timeout(seconds):

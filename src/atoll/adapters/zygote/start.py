@@ -1,4 +1,4 @@
-"""Parts of a start request that are the same for every wall beside the zygote.
+"""Parts of a start request that every wall of the zygote shares.
 
 What only one wall knows (limits, roots, seccomp) stays with that wall: walls never import each
 other.

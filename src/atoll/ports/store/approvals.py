@@ -1,4 +1,4 @@
-"""Approvals, and how a page of them is requested."""
+"""Rows of approvals, and the query for a page of them."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -9,7 +9,7 @@ from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId
 
 @dataclass(frozen=True, slots=True)
 class ApprovalQuery:
-    """Approvals one person decides, newest first; no `verdicts` means all."""
+    """A query for approvals that one person decides, newest first; no `verdicts` means all."""
 
     org_id: OrgId
     owner: PrincipalId
@@ -18,7 +18,7 @@ class ApprovalQuery:
 
 
 class ApprovalRows(Protocol):
-    """Questions and their answers."""
+    """Approval requests and their decisions."""
 
     async def put(self, approval: Approval) -> None:
         """Add or replace."""
@@ -29,16 +29,16 @@ class ApprovalRows(Protocol):
         ...
 
     async def page(self, query: ApprovalQuery) -> list[Approval]:
-        """Return the newest ones."""
+        """Return one page of approvals, newest first."""
         ...
 
     async def open(
         self, org_id: OrgId, *, sandbox_id: SandboxId, owner: PrincipalId
     ) -> list[Approval]:
-        """Return the pending, granted and denied ones that this sandbox asked or this owner
-        decides."""
+        """Return the pending, granted and denied approvals that this sandbox requested or this
+        owner decides."""
         ...
 
     async def about(self, org_id: OrgId, secret_id: str) -> list[Approval]:
-        """Return the pending, granted and denied ones about one secret, whoever asked."""
+        """Return the pending, granted and denied approvals for one secret, of every sandbox."""
         ...

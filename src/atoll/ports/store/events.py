@@ -1,4 +1,4 @@
-"""The event log, and how a page of it is requested."""
+"""Rows of the event log, and the query for a page of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,5 +48,5 @@ class EventRows(Protocol):
         ...
 
     async def remove(self, removal: Removal) -> int:
-        """Remove events; how many went. Fewer than its `limit` means that no more are due."""
+        """Remove events and return their number. Fewer than `limit` means that no more are due."""
         ...

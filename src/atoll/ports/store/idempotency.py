@@ -1,4 +1,4 @@
-"""Keys of requests that must not be done twice."""
+"""Idempotency keys of requests."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +17,7 @@ class IdempotencyRecord:
 
 
 class IdempotencyRows(Protocol):
-    """Keys of requests that must not be done twice."""
+    """Idempotency keys of requests."""
 
     async def get(self, org_id: OrgId, owner: PrincipalId, key: str) -> IdempotencyRecord | None:
         """Return the record of a key."""
@@ -26,7 +26,7 @@ class IdempotencyRows(Protocol):
     async def put(
         self, org_id: OrgId, owner: PrincipalId, *, key: str, record: IdempotencyRecord
     ) -> None:
-        """Remember it, in place of an older one."""
+        """Store the record of a key, replacing an older one."""
         ...
 
     async def forget(self, before: datetime) -> None:

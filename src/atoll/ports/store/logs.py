@@ -29,7 +29,7 @@ class LogRows(Protocol):
         ...
 
     async def collected(self, sandbox_id: SandboxId, generation: int) -> int:
-        """Return the last journal entry taken in, 0 for none."""
+        """Return the number of the last collected journal entry, 0 for none."""
         ...
 
     async def set_collected(self, sandbox: Sandbox, n: int) -> None:

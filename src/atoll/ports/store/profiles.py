@@ -18,5 +18,5 @@ class ProfileRows(Protocol):
         ...
 
     async def delete(self, org_id: OrgId, profile_id: str, version: str | None) -> int:
-        """Remove one version, or all; how many went."""
+        """Remove one version, or all. Returns how many were removed."""
         ...

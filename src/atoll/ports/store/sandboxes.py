@@ -1,4 +1,4 @@
-"""Sandboxes, and how a page of them is requested."""
+"""Rows of sandboxes, and the query for a page of them."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -35,7 +35,8 @@ class SandboxRows(Protocol):
     """Sandboxes. Raises nothing of its own: absent is None."""
 
     async def insert(self, sandbox: Sandbox) -> None:
-        """Add one. Raises `Conflict` when its owner has a living one of that name."""
+        """Add a sandbox. Raises `Conflict` when its owner has a sandbox of that name that is not
+        destroyed."""
         ...
 
     async def update(self, sandbox: Sandbox) -> None:
@@ -60,5 +61,6 @@ class SandboxRows(Protocol):
         ...
 
     async def unfinished(self) -> list[Sandbox]:
-        """Return every sandbox of every organization that is not destroyed: what a start adopts."""
+        """Return every sandbox of every organization that is not destroyed. A starting control
+        plane adopts them."""
         ...

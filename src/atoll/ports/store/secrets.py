@@ -29,17 +29,17 @@ class SecretRows(Protocol):
         ...
 
     async def visible(self, org_id: OrgId, owner: PrincipalId) -> list[Secret]:
-        """Return the owner's and the organization's, by name."""
+        """Return the secrets of the owner and of the organization, by name."""
         ...
 
     async def sealed(self, org_id: OrgId, owner: PrincipalId) -> list[Kept]:
-        """Return the same ones with their values, by id."""
+        """Return the same secrets with their sealed values, by id."""
         ...
 
     async def everything(self) -> list[Kept]:
-        """Return the secrets of every organization: what a new master key must wrap."""
+        """Return the secrets of every organization, for a change of the master key."""
         ...
 
     async def remove(self, secret_id: SecretId) -> None:
-        """Remove it, value and all; nothing when it is not there."""
+        """Remove a secret and its value; a missing one is not an error."""
         ...

@@ -8,7 +8,7 @@ from atoll.domain.people.share import Guest, Share
 
 
 class ShareRows(Protocol):
-    """Share links and their guests; secrets of either never come here, only fingerprints."""
+    """Share links and their guests. Only fingerprints of their secrets are stored."""
 
     async def add(self, share: Share) -> None:
         """Add a link."""
@@ -23,7 +23,7 @@ class ShareRows(Protocol):
         ...
 
     async def remove(self, share_id: ShareId) -> None:
-        """Remove a link and its guests; nothing when it is not there."""
+        """Remove a link and its guests; a missing link is not an error."""
         ...
 
     async def forget(self, before: datetime) -> None:

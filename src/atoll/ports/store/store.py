@@ -18,7 +18,7 @@ from atoll.ports.store.shares import ShareRows
 
 
 class Transaction(Protocol):
-    """A set of rows seen and changed together."""
+    """A transaction: rows that are read and changed together."""
 
     @property
     def sandboxes(self) -> SandboxRows:
@@ -52,7 +52,7 @@ class Transaction(Protocol):
 
     @property
     def approvals(self) -> ApprovalRows:
-        """Questions and answers."""
+        """Approval requests and decisions."""
         ...
 
     @property
@@ -69,9 +69,10 @@ class Store(Protocol):
         ...
 
     def read(self) -> AbstractAsyncContextManager[Transaction]:
-        """Reading only; sees what is committed; never waits for a writer on SQLite."""
+        """Return a read-only transaction, which sees committed rows and never waits for a writer on
+        SQLite."""
         ...
 
     async def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         ...

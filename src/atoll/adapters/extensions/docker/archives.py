@@ -1,4 +1,4 @@
-"""A saved image (`docker save`) on its way to the daemon, without the names it would take.
+"""A saved image (`docker save`) as it is sent to the daemon: without the names it would take there.
 
 An archive says which tags of the daemon its image shall have, and a load moves them. Every entry
 is written anew while it streams, so that the daemon reads the tar that was judged here.
@@ -51,14 +51,15 @@ class _Index(msgspec.Struct, rename="camel"):
 
 @dataclass(slots=True)
 class Untagged:
-    """An archive to be loaded once. `refused` says what was wrong with it, since its sender
-    sees only that it broke off."""
+    """An archive to be loaded once. `refused` is the reason for a refusal, because the sender sees
+    only a broken stream."""
 
     archive: BinaryIO
     refused: AtollError | None = None
 
     async def blocks(self) -> AsyncIterator[bytes]:
-        """Yield the tar as the daemon may read it. Raises `Invalid` at the first odd entry."""
+        """Yield the tar as the daemon may read it. Raises `Invalid` at the first entry that is not
+        allowed."""
         found = untagged(self.archive)
         try:
             while block := await asyncio.to_thread(next, found, b""):

@@ -45,9 +45,10 @@ class Builds:
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def image(self, name: str, report: Report, *, again: bool = False) -> Image:
-        """Return the image of the folder `name` as it is now; built unless it is there already, or
-        `again`. Raises `Invalid` (what may not be asked), `Forbidden` (a base that is not
-        allowed), `LimitReached`, `Failed` with the daemon's words, `Unavailable`."""
+        """Return the image of the folder `name`, and build it unless an image of the same content
+        exists. With `again` it is built in any case. Raises `Invalid` (what may not be asked),
+        `Forbidden` (a base that is not allowed), `LimitReached`, `Failed` with the daemon's words,
+        `Unavailable`."""
         place = self.folder / checked_name(name)
         async with self._turn:
             with tempfile.TemporaryFile() as packed, tempfile.TemporaryFile() as context:
@@ -89,7 +90,7 @@ class Builds:
                 )
 
     async def _fetch_bases(self, recipe: dockerfile.Recipe, report: Report) -> list[str]:
-        """Fetch and judge the images the recipe builds on; returns their ids."""
+        """Fetch and check the images that the recipe builds on. Returns their ids."""
         ids = []
         for base in recipe.bases:
             found = await pulled(self.engine, base, report)
@@ -124,8 +125,8 @@ class Builds:
         }
 
     async def remove(self, name: str) -> list[str]:
-        """Remove every image built of `name`; their tags. Raises `Conflict` while a container
-        uses one."""
+        """Remove every image built of `name` and return their tags. Raises `Conflict` while a
+        container uses one."""
         removed = []
         for tag in await self.tags(name):
             await self.engine.remove_image(tag)
@@ -142,7 +143,7 @@ class Builds:
 
 
 def checked_name(name: str) -> str:
-    """Return a name of a folder that is also one of an image. Raises `Invalid`."""
+    """Return `name` when it can name both a folder and an image. Raises `Invalid`."""
     if len(name) > _MAX_NAME or not _NAME.fullmatch(name):
         raise Invalid(
             f"{name[:80]!r} cannot name a folder to build: lower-case letters, digits, and single "
@@ -154,14 +155,14 @@ def checked_name(name: str) -> str:
 
 @dataclass(slots=True)
 class _Told:
-    """The output of a build, a line at a time and bounded."""
+    """The reported output of a build, bounded, a line at a time."""
 
     name: str
     report: Report
     _lines: int = 0
 
     def hear(self, text: str) -> None:
-        """Take a piece of output; a terminal's redrawn line counts as its last state."""
+        """Report a piece of output; a line that was redrawn counts as its last state."""
         for line in text.split("\n"):
             shown = line.rpartition("\r")[2].strip()
             if not shown:

@@ -1,4 +1,4 @@
-"""The containers of one home in the Engine: made by name once, looked at, taken away for good.
+"""The containers of one home in the Engine: created once by name, inspected, removed.
 
 Each sandbox has one, whose name and labels say whose it is. What stands in them is
 `container`'s business, who lives in them the zygote's.
@@ -45,7 +45,7 @@ class Containers:
         return f"{self.tag}-{sandbox_id}"
 
     def labels(self, sandbox_id: str, generation: int) -> tuple[tuple[str, str], ...]:
-        """Return the labels that say whose a container is."""
+        """Return the labels that identify a container's home and sandbox."""
         return (
             (HOME_LABEL, self.tag),
             (SANDBOX_LABEL, sandbox_id),
@@ -57,8 +57,8 @@ class Containers:
         return await self.engine.containers(self.label)
 
     async def run(self, sandbox_id: str, generation: int, *, body: bytes) -> None:
-        """Make and start it; one of the same generation, made before, is taken as it is. Raises
-        `Failed` where the daemon does not see what was mounted for it."""
+        """Create and start a container. An existing one of the same generation is used as it is.
+        Raises `Failed` where the daemon does not see what was mounted for it."""
         name = self.name(sandbox_id)
         try:
             await self._make(name, generation, body=body)
@@ -87,14 +87,14 @@ class Containers:
         return (found.config.labels or {}).get(GENERATION_LABEL) == str(generation)
 
     async def inspect(self, name: str) -> Inspected | None:
-        """Look at one; None when it is not there."""
+        """Inspect a container; None when it does not exist."""
         try:
             return await self.engine.inspect(name)
         except NotFound:
             return None
 
     async def end_of(self, name: str) -> str:
-        """Wait for its end; why that came. Raises nothing."""
+        """Wait for a container's end and return the reason. Raises nothing."""
         try:
             code = await self.engine.exit_code(name)
         except AtollError as err:
@@ -119,7 +119,8 @@ class Containers:
                 await asyncio.sleep(AGAIN_SECONDS)
 
     async def sweep(self, name: str) -> None:
-        """Remove one that nobody waits for; a failure is logged and tried again at a survey."""
+        """Remove a container without a waiting caller. A failure is logged and retried at the next
+        survey."""
         try:
             await self.remove(name)
             _log.info("container_swept", container=name)

@@ -56,7 +56,7 @@ class Ignored:
 
     @property
     def keeps_some(self) -> bool:
-        """True when a file of an ignored directory may be wanted all the same."""
+        """Return whether a file of an ignored directory may still be included."""
         return any(pattern.keeps for pattern in self.patterns)
 
 
@@ -109,8 +109,8 @@ def recipe_of(folder: Path) -> str:
 
 
 def pack(folder: Path, into: IO[bytes], *, recipe: str, max_bytes: int) -> str:
-    """Write the tar of `folder` into `into`, with `recipe` in place of its Dockerfile; its digest.
-    Raises `Invalid` naming the file that may not be in it, `LimitReached`, `OSError`."""
+    """Write the tar of `folder` into `into`, with `recipe` in place of its Dockerfile. Returns the
+    digest. Raises `Invalid` naming the file that may not be in it, `LimitReached`, `OSError`."""
     hashed = _Hashed(into, max_bytes)
     ignored = _ignored(folder)
     with tarfile.open(fileobj=hashed, mode="w|", format=tarfile.PAX_FORMAT) as tar:
@@ -154,7 +154,7 @@ def _ignored(folder: Path) -> Ignored:
 
 
 def _walk(folder: Path, below: str, ignored: Ignored) -> Iterator[str]:
-    """Yield everything to be packed, in an order that is always the same."""
+    """Yield everything to be packed, in a fixed order."""
     with os.scandir(folder / below) as found:
         entries = sorted(found, key=lambda entry: entry.name)
     for entry in entries:
@@ -189,7 +189,7 @@ def _add(tar: tarfile.TarFile, folder: Path, path: str) -> None:
 
 
 def _inner(path: str, target: str) -> str:
-    """Return a link's target, when it stays in the folder."""
+    """Return a link's target if it lies in the folder."""
     end = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
     if target.startswith("/") or end == ".." or end.startswith("../"):
         raise Invalid(f"the link {path} leads out of its folder, to {target[:80]!r}", field="image")
@@ -205,7 +205,7 @@ def _opened(path: Path) -> IO[bytes]:
 
 
 class _Hashed(io.RawIOBase):
-    """A file that is written once, from the beginning, and counted."""
+    """A file written once from the beginning, whose size and digest are computed."""
 
     def __init__(self, into: IO[bytes], max_bytes: int) -> None:
         self.digest = hashlib.blake2b(digest_size=16)

@@ -1,4 +1,4 @@
-"""A Dockerfile, read for what it would make the daemon do before the daemon sees it.
+"""A check of a Dockerfile before the daemon receives it.
 
 A build's commands run in containers without a network, but the daemon itself fetches what
 `FROM`, `COPY --from` and `ADD` name, from wherever it can reach. So images are listed, to be
@@ -55,12 +55,12 @@ class Recipe:
 
     @property
     def text(self) -> str:
-        """Judged Dockerfile with the names of its bases."""
+        """The checked Dockerfile with the names of its bases."""
         return self.standing_on(self.bases)
 
     def standing_on(self, images: Sequence[str]) -> str:
-        """Return what was judged with other words for the bases: the ids of the images that the
-        names stood for when they were looked at, since a name may be moved afterwards."""
+        """Return the checked Dockerfile with the ids of its bases in place of their names, because
+        a name may later refer to another image."""
         return _MARK.sub(lambda found: images[int(found[1])], self.marked)
 
 
@@ -82,7 +82,7 @@ class _Reading:
 
 
 def read_recipe(text: str, known: Callable[[str], bool]) -> Recipe:
-    """Read a whole Dockerfile. Raises `Invalid` naming the line that may not be."""
+    """Read a whole Dockerfile. Raises `Invalid` naming the line that is not allowed."""
     if len(text.encode()) > MAX_BYTES:
         raise Invalid(f"the Dockerfile is larger than {MAX_BYTES // 1024} KiB", field="image")
     reading, lines = _Reading(known), []
@@ -97,7 +97,7 @@ def read_recipe(text: str, known: Callable[[str], bool]) -> Recipe:
 
 
 def check_triggers(image: str, triggers: list[str]) -> None:
-    """Check what an image makes those who build on it do (`ONBUILD`): the same is refused."""
+    """Check an image's `ONBUILD` instructions by the same rules."""
     for trigger in triggers:
         try:
             reading = _Reading(lambda _: False, stages=[""])
@@ -112,8 +112,7 @@ def check_triggers(image: str, triggers: list[str]) -> None:
 
 
 def allowed(image: str, patterns: tuple[str, ...] | None) -> bool:
-    """Return whether an image may be built on: `*` in a pattern stands for anything. None allows
-    all."""
+    """Return whether an image may be a base: `*` in a pattern matches anything. None allows all."""
     return patterns is None or any(fnmatchcase(image, pattern) for pattern in patterns)
 
 
@@ -153,7 +152,8 @@ def _check_characters(number: int, line: str, *, comment: bool) -> None:
 
 
 def _directive(number: int, line: str) -> bool:
-    """Return whether more may follow. Raises `Invalid` for another escape character than ours."""
+    """Return whether another directive may follow. Raises `Invalid` for an escape character other
+    than the backslash."""
     found = _DIRECTIVE.fullmatch(line.strip())
     if found is None:
         return False
@@ -170,7 +170,7 @@ def _split(line: int, text: str) -> tuple[int, str, str]:
 
 
 def _judge(reading: _Reading, line: int, word: str, *, rest: str) -> str:
-    """Judge an instruction; what follows its name for the daemon."""
+    """Check an instruction and return its arguments as the daemon receives them."""
     if word not in ("FROM", "ARG") and not reading.stages:
         raise _wrong(line, "the first instruction is FROM")
     if word in ("RUN", "COPY", "ADD") and any(map(_HERE.match, rest.split())):
@@ -214,8 +214,8 @@ def _from(reading: _Reading, line: int, rest: str) -> str:
 
 
 def _copy(reading: _Reading, line: int, rest: str) -> str:
-    """Name a stage to the daemon by its number: where it knows no such name, as for the stage
-    that is being built, it would fetch an image of that name."""
+    """Replace a stage's name by its number. The daemon would fetch an image of that name when it
+    does not know the stage."""
     flags = list(_flags(rest))
     for number, flag in enumerate(flags):
         taken = _FROM_FLAG.fullmatch(flag)
@@ -273,7 +273,7 @@ def _flags(rest: str) -> Iterator[str]:
 
 
 def _without(rest: str, count: int) -> str:
-    """Return the rest behind so many words."""
+    """Return the text after the first words."""
     return re.sub(rf"\A(?:[ \t]*[^ \t]+){{{count}}}[ \t]*", "", rest)
 
 

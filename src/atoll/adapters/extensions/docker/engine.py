@@ -1,4 +1,4 @@
-"""The Docker Engine API over its unix socket: as many calls as the extension needs, typed.
+"""The calls of the Docker Engine API that the extension needs, over its unix socket.
 
 It knows HTTP and the Engine's words, not what a sandbox is. Only a daemon of this machine is
 spoken to: whoever holds that socket is root there.
@@ -184,8 +184,8 @@ def socket_path(host: str) -> Path:
 
 @dataclass(slots=True)
 class Engine:
-    """A daemon. Every call raises `Unavailable` when it does not answer, else what its
-    refusal stands for (`NotFound`, `Conflict`, `Invalid`, `Failed`)."""
+    """The client of one daemon. Every call raises `Unavailable` when the daemon does not answer,
+    else the error that its refusal stands for (`NotFound`, `Conflict`, `Invalid`, `Failed`)."""
 
     host: str = DEFAULT_HOST
     _session: aiohttp.ClientSession | None = None
@@ -207,7 +207,7 @@ class Engine:
         return await self._json("GET", "/info", Info)
 
     async def image(self, reference: str) -> Image | None:
-        """Return the image, None when the daemon has no such."""
+        """Return the image, None when the daemon does not have it."""
         try:
             return await self._json("GET", f"/images/{_quoted(reference)}/json", Image)
         except NotFound:
@@ -219,16 +219,16 @@ class Engine:
         return await self._json("GET", "/images/json", list[ListedImage], query)
 
     async def remove_image(self, reference: str) -> None:
-        """Take a name from an image, and the image with its last. One that is not there is
-        fine; raises `Conflict` while a container uses it."""
+        """Remove a name of an image, and the image with its last name. A missing one is not an
+        error. Raises `Conflict` while a container uses it."""
         with suppress(NotFound):
             await self._call("DELETE", f"/images/{_quoted(reference)}")
 
     async def build(
         self, building: Building, limits: Mapping[str, str]
     ) -> AsyncIterator[ProgressLine]:
-        """Run the classic builder; yields its output. Leaving off ends it. Raises `Failed` with its
-        message."""
+        """Run the classic builder and yield its output. Closing the iterator ends the build. Raises
+        `Failed` with its message."""
         query = {
             "t": building.tag,
             "dockerfile": "Dockerfile",
@@ -242,14 +242,15 @@ class Engine:
             yield line
 
     async def pull(self, repository: str, tag: str) -> AsyncIterator[ProgressLine]:
-        """Fetch an image by the daemon; yields its progress. Raises `Failed` with its message."""
+        """Have the daemon fetch an image, and yield its progress. Raises `Failed` with the daemon's
+        message."""
         query = {"fromImage": repository, **({"tag": tag} if tag else {})}
         async for line in self._progress("/images/create", query):
             yield line
 
     async def load(self, archive: AsyncIterable[bytes]) -> list[str]:
-        """Load an archive of images (`docker save`), which moves every tag it names; the lines
-        that name the images."""
+        """Load an archive of images (`docker save`), which moves every tag it names. Returns the
+        names of the images."""
         lines = self._progress("/images/load", {"quiet": "1"}, archive)
         return [line.stream async for line in lines]
 
@@ -269,16 +270,16 @@ class Engine:
         return await self._json("POST", "/containers/create", Created, {"name": name}, body)
 
     async def start(self, container: str) -> None:
-        """Start it; one that runs is fine."""
+        """Start a container; a running one is not an error."""
         await self._call("POST", f"/containers/{container}/start")
 
     async def exit_code(self, container: str) -> int:
-        """Wait until it does not run; its exit code. Waits as long as that takes."""
+        """Wait, without a limit, for a container's end. Returns its exit code."""
         path = f"/containers/{container}/wait"
         return (await self._json("POST", path, _Waited, seconds=None)).status_code
 
     async def inspect(self, container: str) -> Inspected:
-        """Look at one."""
+        """Inspect a container."""
         return await self._json("GET", f"/containers/{container}/json", Inspected)
 
     async def containers(self, label: str) -> list[ListedContainer]:
@@ -287,8 +288,8 @@ class Engine:
         return await self._json("GET", "/containers/json", list[ListedContainer], query)
 
     async def remove(self, container: str) -> bool:
-        """Kill and remove it with its anonymous volumes; False when it was not there. Raises
-        `Conflict` while somebody else removes it."""
+        """Kill and remove a container with its anonymous volumes. Returns False when it does not
+        exist. Raises `Conflict` while another caller removes it."""
         try:
             await self._call("DELETE", f"/containers/{container}", {"force": "1", "v": "1"})
         except NotFound:
@@ -303,7 +304,7 @@ class Engine:
             yield answer.content
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the connections."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()
@@ -316,7 +317,7 @@ class Engine:
         *,
         seconds: float | None = STREAM_SECONDS,
     ) -> AsyncIterator[ProgressLine]:
-        """Yield the lines of something long. Raises `Failed` with the daemon's words."""
+        """Yield the lines of a long operation. Raises `Failed` with the daemon's words."""
         async with self._answer("POST", path, query, archive, seconds=seconds) as answer:
             try:
                 async for line in answer.content:

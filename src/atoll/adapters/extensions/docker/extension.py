@@ -82,7 +82,7 @@ class Settings:
 
 @dataclass(slots=True)
 class Docker:
-    """The second wall. `close` hangs up; sandboxes go on."""
+    """The Docker backend. Sandboxes keep running after `close`."""
 
     settings: Settings
     _link: ZygoteLink = field(init=False)
@@ -111,8 +111,8 @@ class Docker:
         return Capabilities(isolation=IsolationLevel.CONTAINER)
 
     async def provision(self, request: Provision) -> Handle:
-        """Bring a container up, or re-attach. Raises `Invalid` for an image that cannot be,
-        `Failed` with the daemon's words, `Unavailable` without it or the zygote."""
+        """Start a container, or attach to it again. Raises `Invalid` for an image that cannot be
+        used, `Failed` with the daemon's words, `Unavailable` without it or the zygote."""
         key = (request.sandbox_id, request.generation)
         under_way = self._under_way.get(key)
         if under_way is not None:
@@ -199,7 +199,8 @@ class Docker:
         )
 
     async def _built(self, request: Provision, plan: ContainerPlan) -> wire.Box:
-        """Make and start the container, and wait until its init came in or it ended."""
+        """Create and start the container, and wait until its init connects or the container
+        ends."""
         await self._containers.run(request.sandbox_id, request.generation, body=body(plan))
         container = self._containers.name(request.sandbox_id)
         waiting = wire.Await(request.sandbox_id, request.generation)
@@ -251,7 +252,7 @@ class Docker:
         )
 
     async def wait_ready(self, handle: Handle) -> Reachability:
-        """Probe the runtime's health. Raises `Failed` when it is gone or not well."""
+        """Probe the runtime's health. Raises `Failed` when it is gone or unhealthy."""
         data = dict(handle.data)
         try:
             await check_health(data["socket"], seconds=HEALTH_SECONDS)
@@ -272,7 +273,8 @@ class Docker:
         return Reachability(address=f"unix:{data['socket']}", isolation=isolation)
 
     async def _lacking(self) -> tuple[str, ...]:
-        """Return what this daemon's kernel cannot bound; while it is away nobody knows."""
+        """Return the limits that this daemon's kernel cannot set; none while the daemon does not
+        answer."""
         try:
             info = await self._engine.info()
         except AtollError as err:
@@ -302,7 +304,7 @@ class Docker:
         return CleanupReport(removed, answer.leftovers)
 
     async def survey(self) -> list[Handle]:
-        """Return every sandbox of ours whose runtime lives. Containers around nobody are
+        """Return every sandbox of this home whose runtime lives. Containers without a sandbox are
         removed."""
         try:
             containers = await self._containers.all()
@@ -318,7 +320,7 @@ class Docker:
         return [self._handle(box) for box in boxes if box.runtime_pid]
 
     async def why_ended(self, sandbox_id: SandboxId) -> str | None:
-        """Return what the zygote wrote down about the end of one that lives no more."""
+        """Return the zygote's record of why a sandbox ended."""
         box = await self._box(sandbox_id)
         return None if box is None or box.live else box.reason or None
 
@@ -329,9 +331,9 @@ class Docker:
         return None
 
     async def ended(self) -> AsyncIterator[Ended]:
-        """Yield deaths: those the zygote reports, and those of containers whose runtime did not
-        notice. Raises `Unavailable` when another zygote answers: the old one's dead are reported by
-        nobody."""
+        """Yield sandboxes that ended: those the zygote reports, and containers whose runtime did
+        not notice. Raises `Unavailable` when another zygote answers, because ends under the old one
+        are not reported."""
         while True:
             for told in await self._heard():
                 if told is None:
@@ -341,7 +343,7 @@ class Docker:
                     yield death
 
     async def _heard(self) -> list[wire.Ended | Died | Answers | None]:
-        """Return what zygote or daemon say next; both may be given up without losing anything."""
+        """Return the next report of zygote or daemon. Cancelling it loses nothing."""
         async with asyncio.TaskGroup() as tasks:
             waits = (
                 tasks.create_task(self._link.next_end()),
@@ -393,7 +395,7 @@ class Docker:
         return Ended(SandboxId(sandbox_id), box.generation, reason)
 
     def _new(self, death: Ended) -> bool:
-        """Report whether this end was not reported yet."""
+        """Return whether this end was not reported before."""
         key = (death.sandbox_id, death.generation)
         if key in self._told:
             return False
@@ -403,7 +405,7 @@ class Docker:
         return True
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the connections."""
         self._link.close()
         await self._feed.close()
         await self._feed.engine.close()
@@ -421,8 +423,8 @@ class Docker:
 
 
 def _cpu_millis(wanted: float | None, info: docker.Info) -> int | None:
-    """Return the processor time a container gets, where the daemon can bound it: it refuses to
-    be asked where it cannot, and the sandbox says `degraded` then."""
+    """Return the processor limit of a container; None where the daemon cannot limit it, because it
+    would refuse the request. The sandbox is then `degraded`."""
     if wanted is not None:
         return int(wanted * 1000)
     return default_cpu_millis(info.cores) if info.cpu_cfs_quota and info.cores else None

@@ -1,4 +1,4 @@
-"""The daemon's events, one at a time, for ever: deaths of our containers, and its own absences.
+"""The daemon's events, one at a time: ends of this home's containers, and reconnections.
 
 Waiting for the next may be given up at any moment without losing one.
 """
@@ -22,7 +22,7 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Died:
-    """A container of ours ended."""
+    """The end of a container of this home."""
 
     labels: tuple[tuple[str, str], ...]
     exit_code: str
@@ -30,7 +30,7 @@ class Died:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The daemon answers, for the first time or again: earlier events were missed."""
+    """A (re)connection to the daemon: earlier events were missed."""
 
 
 class _Actor(msgspec.Struct, rename="pascal"):
@@ -43,7 +43,8 @@ class _Event(msgspec.Struct):
 
 @dataclass(slots=True)
 class Feed:
-    """Events of containers with `label` (`key=value`); connects again when the line is lost."""
+    """Events of containers with `label` (`key=value`). It reconnects when the connection is
+    lost."""
 
     engine: Engine
     label: str
@@ -53,7 +54,7 @@ class Feed:
     _absent: bool = False
 
     async def next(self) -> Died | Answers:
-        """Return the next one. Cancelling it loses nothing."""
+        """Return the next event. Cancelling it loses nothing."""
         while True:
             try:
                 if self._lines is None:
@@ -94,7 +95,7 @@ class Feed:
         await self.close()
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._lines = None
         try:
             await self._stack.aclose()

@@ -1,4 +1,5 @@
-"""The image of a profile, found in the daemon: an OCI reference, or something of the home's.
+"""The image that a profile names, as the daemon has it: an OCI reference, or an archive or recipe
+of the home.
 
 A reference that is not there is pulled. `archive:NAME` names a tar in `$ATOLL_HOME/images`,
 and nothing else of the host: `docker save`'s is loaded without its names (`archives`), a root
@@ -32,7 +33,7 @@ _NAMES_READ = 64
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An image by its digest, the environment it wants and what it calls volumes."""
+    """An image by its digest, with its environment and its volumes."""
 
     id: str
     env: tuple[tuple[str, str], ...] = ()
@@ -40,8 +41,9 @@ class Picture:
 
 
 async def find(builds: Builds, wanted: str, report: Report) -> Picture:
-    """Return the image of a profile. `report` receives what is fetched or built. Raises `Invalid`
-    for what can never be one, `Failed` with the daemon's message, `Unavailable`."""
+    """Return the image of a profile. `report` receives the progress of fetching or building. Raises
+    `Invalid` for a name that can never be an image, `Failed` with the daemon's message,
+    `Unavailable`."""
     engine = builds.engine
     if wanted == "host":
         raise Invalid(
@@ -94,7 +96,7 @@ async def _archived(engine: Engine, name: str, archives: Path) -> Image:
 
 
 async def _loaded(engine: Engine, name: str, archive: BinaryIO) -> str:
-    """Load a saved image under no name; what the daemon calls it."""
+    """Load a saved image without a name. Returns its id."""
     sent = Untagged(archive)
     try:
         lines = await engine.load(sent.blocks())
@@ -120,7 +122,8 @@ def _key(name: str, found: os.stat_result) -> str:
 
 
 def _is_saved(archive: BinaryIO) -> bool:
-    """Return whether it is `docker save`'s (or an OCI layout) and not a root tree; rewinds."""
+    """Return whether an archive is a saved image or an OCI layout, and not a root tree. Rewinds the
+    file."""
     try:
         with tarfile.open(fileobj=archive, mode="r:*") as tar:
             names = [

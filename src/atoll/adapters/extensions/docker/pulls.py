@@ -1,4 +1,4 @@
-"""Fetching an image by reference or digest, with progress.
+"""Fetch of an image by reference or digest, with progress.
 
 The daemon checks what it fetches against the digest; a reference with `@sha256:…` is that
 content or nothing. Signatures are not looked at.
@@ -26,7 +26,8 @@ Report = Callable[[str], None]
 
 
 def is_reference(text: str) -> bool:
-    """Return whether it names an image: repository, tag or digest, as `docker pull` takes it."""
+    """Return whether a text names an image as `docker pull` accepts it: repository, tag or
+    digest."""
     return len(text) <= MAX_REFERENCE and _REFERENCE.fullmatch(text) is not None
 
 
@@ -41,8 +42,8 @@ def split_reference(reference: str) -> tuple[str, str]:
 
 
 async def pulled(engine: Engine, wanted: str, report: Report) -> Image:
-    """Return the image, fetched when the daemon lacks it. Raises `Failed` with the daemon's words,
-    `Unavailable`."""
+    """Return the image, after fetching it when the daemon lacks it. Raises `Failed` with the
+    daemon's message, `Unavailable`."""
     found = await engine.image(wanted)
     if found is None:
         await _pull(engine, wanted, report)
@@ -70,7 +71,7 @@ async def _pull(engine: Engine, wanted: str, report: Report) -> None:
 
 @dataclass(slots=True)
 class _Told:
-    """Layers fetched in parallel, reported as one percentage in steps."""
+    """The progress of layers fetched in parallel, reported as one percentage in steps."""
 
     wanted: str
     report: Report
@@ -78,7 +79,7 @@ class _Told:
     _said: int = 0
 
     def hear(self, line: ProgressLine) -> None:
-        """Take one line of the daemon's output."""
+        """Add one line of the daemon's output."""
         if line.status == "Downloading" and line.progress_detail.total > 0:
             detail = line.progress_detail
             self._sizes[line.id] = (min(detail.current, detail.total), detail.total)

@@ -1,1 +1,1 @@
-"""Sandboxes of Linux namespaces on this machine, asked of the zygote."""
+"""Sandboxes of Linux namespaces on this machine, started by the zygote."""

@@ -1,4 +1,4 @@
-"""`ext.namespaces`: sandboxes of Linux namespaces on this machine, asked of the zygote.
+"""`ext.namespaces`: sandboxes of Linux namespaces on this machine, started by the zygote.
 
 Translates profiles into the zygote's words and its answers into the port's. What happens
 on the host is the zygote's business, what happens inside the runtime's.
@@ -54,7 +54,7 @@ class Settings:
 
 @dataclass(slots=True)
 class Namespaces:
-    """The embedded default backend. `close` hangs up; sandboxes go on."""
+    """The built-in default backend. Sandboxes keep running after `close`."""
 
     settings: Settings
     _link: ZygoteLink = field(init=False)
@@ -68,12 +68,12 @@ class Namespaces:
         return NAME
 
     def capabilities(self) -> Capabilities:
-        """Return the abilities of containers here, whose disk is kept over a stop."""
+        """Return the abilities of sandboxes here, whose disk is kept over a stop."""
         return Capabilities(isolation=IsolationLevel.CONTAINER)
 
     async def provision(self, request: Provision) -> Handle:
-        """Start it, or re-attach. Raises `Invalid` for an image that is not here, or that lacks
-        what the sandbox's agent runs on."""
+        """Start a sandbox, or attach to it again. Raises `Invalid` for an image that is not
+        installed, or that lacks a program the sandbox's agent needs."""
         root = await self._root(request)
         answer = await self._link.request(self._start(request, root), seconds=START_SECONDS)
         if not isinstance(answer, wire.Started):
@@ -81,7 +81,7 @@ class Namespaces:
         return _handle(answer.box)
 
     async def _root(self, request: Provision) -> Tree | None:
-        """Return the tree that is to be its root; None is the host's."""
+        """Return the tree that becomes the sandbox's root; None is the host's."""
         image = request.profile.image
         if image == HOST:
             return None
@@ -119,7 +119,7 @@ class Namespaces:
         )
 
     async def wait_ready(self, handle: Handle) -> Reachability:
-        """Probe the runtime's health. Raises `Failed` when it is gone or not well."""
+        """Probe the runtime's health. Raises `Failed` when it is gone or unhealthy."""
         data = dict(handle.data)
         try:
             await check_health(data["socket"], seconds=HEALTH_SECONDS)
@@ -131,7 +131,7 @@ class Namespaces:
         return Reachability(address=f"unix:{data['socket']}", isolation=_isolation(data))
 
     async def teardown(self, handle: Handle, *, keep_state: bool) -> CleanupReport:
-        """End it, and without `keep_state` forget it."""
+        """End a sandbox, and without `keep_state` remove its files."""
         request = wire.Stop(handle.sandbox_id) if keep_state else wire.Destroy(handle.sandbox_id)
         answer = await self._link.request(request, seconds=STOP_SECONDS)
         if not isinstance(answer, wire.Cleaned):
@@ -139,33 +139,33 @@ class Namespaces:
         return CleanupReport(answer.removed, answer.leftovers)
 
     async def survey(self) -> list[Handle]:
-        """Return every sandbox whose runtime lives."""
+        """Return every sandbox with a running runtime."""
         return [_handle(box) async for box in self._link.boxes(WALL) if box.live]
 
     async def why_ended(self, sandbox_id: SandboxId) -> str | None:
-        """Return what the zygote wrote down about the end of one that lives no more."""
+        """Return the zygote's record of why a sandbox ended."""
         async for box in self._link.boxes(WALL):
             if box.sandbox_id == sandbox_id:
                 return box.reason or None if not box.live else None
         return None
 
     async def ended(self) -> AsyncIterator[Ended]:
-        """Yield deaths, as long as one zygote lives. Raises `Unavailable` when another answers:
-        what the old one held has ended, without a report."""
+        """Yield sandboxes that ended, as long as the same zygote runs. Raises `Unavailable` when
+        another one answers, because sandboxes of the old one ended without a report."""
         while (death := await self._link.next_end()) is not None:
             if death.wall == WALL:
                 yield Ended(SandboxId(death.sandbox_id), death.generation, death.reason)
         raise Unavailable("the zygote went away and is back: compare what lives")
 
     async def report(self) -> wire.Reported:
-        """Return what walls the zygote can build here. Raises `Unavailable`."""
+        """Return the walls that the zygote can build here. Raises `Unavailable`."""
         answer = await self._link.request(wire.Report(), seconds=ASK_SECONDS)
         if not isinstance(answer, wire.Reported):
             raise Failed(f"the zygote answered a report by {type(answer).__name__}")
         return answer
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._link.close()
 
 

@@ -1,4 +1,4 @@
-"""Programs that a root must hold for what is to run in it, checked before it fails."""
+"""A check that a root contains the programs its agent needs, made before the start."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -30,15 +30,15 @@ def check_needs(tree: Tree, mounts: Iterable[Mount]) -> None:
 
 
 def _agent_at(target: str) -> Agent | None:
-    """Return the agent whose layer is mounted there; None for anything else."""
+    """Return the agent whose layer is mounted at a path; None for any other mount."""
     with suppress(NotFound):
         return find(target.removeprefix(f"{LAYERS}/")) if target.startswith(LAYERS) else None
     return None
 
 
 def has_program(tree: Tree, name: str) -> bool:
-    """Return whether a program of this name is where programs are. A link counts, wherever it
-    leads: nothing is opened."""
+    """Return whether the usual directories have a program of this name. A link counts, whatever its
+    target, because nothing is opened."""
     brought = dict(tree.env).get("PATH", "").split(":")
     folders = (*FOLDERS, *(word.lstrip("/") for word in brought if word.startswith("/")))
     top = Path(tree.path)
