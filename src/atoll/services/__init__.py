@@ -1,1 +1,2 @@
-"""Async use cases of the control plane: await ports, perform instructions, append events."""
+"""The use cases of the control plane: async services that await ports, perform instructions and
+append events."""

@@ -8,7 +8,7 @@ from atoll.services.identifiers import Identifiers
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """State, announcements, time and fresh ids; handed to a service whole."""
+    """The store, the bus, the clock and the ids, given to a service as one value."""
 
     store: Store
     bus: Bus

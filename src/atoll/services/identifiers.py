@@ -1,4 +1,4 @@
-"""Identifiers: fresh ids, from randomness that is handed in, and ids that strangers name."""
+"""Identifiers: new ids from injected randomness, and checks of ids that clients send."""
 
 import re
 import secrets
@@ -20,14 +20,14 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
 
 def checked_id(text: str, *, noun: str) -> str:
-    """Return `text` when it can be an id, since it goes into a path. Raises `NotFound`."""
+    """Return `text` if it can be an id. It becomes part of a path. Raises `NotFound`."""
     if not _ID.match(text):
         raise NotFound(f"There is no such {noun} here; list them to see which there are.")
     return text
 
 
 class Identifiers:
-    """Spells new ids; tests hand in their own entropy."""
+    """A generator of new ids; tests inject their own entropy."""
 
     def __init__(self, entropy: Callable[[int], bytes] = secrets.token_bytes) -> None:
         self._entropy = entropy

@@ -1,1 +1,1 @@
-"""Agents in sandboxes: driven, seeded with configuration, resumed."""
+"""Agents in sandboxes: control, configuration and resumption."""

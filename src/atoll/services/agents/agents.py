@@ -1,4 +1,4 @@
-"""Agents and their cards: who may drive and watch them.
+"""Agents and their cards: use cases, and who may call them.
 
 A thin forward to the sandbox's runtime, which holds agents, locks and cards. An agent at a
 terminal has the terminal's id.
@@ -28,15 +28,15 @@ _CARD = re.compile(r"[A-Za-z0-9._:-]{1,200}\Z")
 
 
 class Agents:
-    """Values are the runtime contract's. Everything raises `NotFound`, `Conflict`,
-    `Forbidden`, `Unavailable`, and what the runtime's problem documents stand for."""
+    """Use cases on agents, with the values of the runtime contract. Every method raises `NotFound`,
+    `Conflict`, `Forbidden`, `Unavailable`, and the errors of the runtime."""
 
     def __init__(self, sandboxes: Sandboxes, terminals: Terminals) -> None:
         self._sandboxes = sandboxes
         self._terminals = terminals
 
     async def list(self, caller: Principal, ref: str) -> agents.AgentList:
-        """List agents; a guest of one terminal finds that one's."""
+        """List agents. A guest of one terminal sees only the agent there."""
         _, client = await self._terminals.runtime_for(caller, ref)
         found = await client.call(agents.list_agents())
         if caller.guest_access is None or caller.guest_access.terminal_id is None:
@@ -48,7 +48,7 @@ class Agents:
     async def open(
         self, caller: Principal, ref: str, body: agents.OpenAgentBody
     ) -> agents.AgentRecord:
-        """Start one. Counts as activity."""
+        """Start an agent. Counts as activity."""
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
         call = agents.open_agent(completed(sandbox, body), principal=caller.id)
         opened = await client.call(call)
@@ -63,14 +63,14 @@ class Agents:
     async def act(
         self, caller: Principal, ref: str, agent_id: str, *, body: agents.ActionBody
     ) -> agents.AgentRecord:
-        """Pause, resume, stop, interrupt it, or say whose turn it is."""
+        """Pause, resume, stop or interrupt an agent, or set whose turn it is."""
         client, who = await self._controlled(caller, ref, agent_id)
         return await client.call(agents.act_on_agent(_id(agent_id), body, who))
 
     async def ask(
         self, caller: Principal, ref: str, agent_id: str, *, body: agents.AskBody
     ) -> agents.AgentRecord:
-        """Give it a prompt."""
+        """Send an agent a prompt."""
         client, who = await self._controlled(caller, ref, agent_id)
         return await client.call(agents.ask_agent(_id(agent_id), body, who))
 
@@ -84,7 +84,7 @@ class Agents:
     async def answer(
         self, caller: Principal, ref: str, agent_id: str, *, card: str, body: agents.AnswerBody
     ) -> msgspec.Raw:
-        """Answer what a card asks."""
+        """Answer the question of a card."""
         if not _CARD.match(card):
             raise NotFound("There is no such card here; list them to see which there are.")
         client, who = await self._controlled(caller, ref, agent_id)
@@ -99,8 +99,8 @@ class Agents:
         *,
         query: Query = (),
     ) -> AsyncIterator[Channel]:
-        """Yield the cards' WebSocket, to be passed through. `query` is the client's own, of
-        `FOLLOW_WORDS` only."""
+        """Yield the cards' WebSocket. Of the client's `query` only the parameters in `FOLLOW_WORDS`
+        count."""
         _, client = await self._terminals.runtime_for(caller, ref, agent_id)
         async with client.attach(f"/sessions/{_id(agent_id)}/cards", query) as channel:
             yield channel
@@ -108,7 +108,8 @@ class Agents:
     async def _controlled(
         self, caller: Principal, ref: str, agent_id: str
     ) -> tuple[RuntimeClient, Query]:
-        """Return the way to act on an agent, and who acts. Raises `Forbidden` for a viewer."""
+        """Return the runtime's client and the caller's credentials. Raises `Forbidden` for a
+        viewer."""
         if caller.guest_access is not None and caller.guest_access.role is Role.VIEWER:
             raise Forbidden("Your link lets you watch this agent, not control it.")
         sandbox, client = await self._terminals.runtime_for(caller, ref, agent_id)

@@ -1,4 +1,4 @@
-"""Approvals: a person's word on what something in a sandbox asked for.
+"""Approvals: a person's decisions on requests from inside a sandbox.
 
 Only the person who owns the secret (or, for a command, the sandbox) decides, and only
 interactively: in a browser, or at a terminal by reading back words that were given for exactly
@@ -47,7 +47,7 @@ _SYLLABLES = [c + v for c in "bdfghklmnprstvz" for v in "aeiou"]
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """Words to be read back by a person, good once, for one question as it was shown."""
+    """The words that a person repeats to approve one request as it was shown; valid once."""
 
     words: str
     shown: str
@@ -56,7 +56,7 @@ class Confirmation:
 
 @dataclass(slots=True)
 class _Issued:
-    """A confirmation given out, and to whom."""
+    """A confirmation that was issued, and its recipient."""
 
     confirmation: Confirmation
     caller: Principal
@@ -64,7 +64,7 @@ class _Issued:
 
 
 class Approvals:
-    """Use cases on approvals. What is not the caller's to decide is `NotFound`."""
+    """Use cases on approvals. A request that the caller does not decide is `NotFound`."""
 
     def __init__(self, ground: Ground, sandboxes: Sandboxes) -> None:
         self._ground = ground
@@ -93,8 +93,8 @@ class Approvals:
             return await self._find(rows, caller, approval_id)
 
     async def confirmation(self, caller: Principal, approval_id: str) -> Confirmation:
-        """Words for a person at a terminal to read back: for two minutes, good once; asking
-        again replaces them. Raises `Conflict` when there is nothing left to decide."""
+        """Return words for a person at a terminal to repeat. They are valid once, for two minutes;
+        a further call replaces them. Raises `Conflict` when the request is no longer pending."""
         _check_person(caller)
         approval = await self.get(caller, approval_id)
         now = self._ground.clock.now()
@@ -111,8 +111,8 @@ class Approvals:
     async def approve(
         self, caller: Principal, approval_id: str, yes: ApprovalGrant, *, words: str | None = None
     ) -> Approval:
-        """Say yes to exactly what was shown. Raises `Forbidden` for whoever is not a person at
-        a browser or a terminal, `Conflict` (decided, changed, or not as shown)."""
+        """Approve exactly what was shown. Raises `Forbidden` unless the caller is a person at a
+        browser or a terminal, `Conflict` (decided, changed, or not as shown)."""
         _check_person(caller)
         async with self._ground.store.begin() as rows:
             approval = await self._find(rows, caller, approval_id)
@@ -132,7 +132,7 @@ class Approvals:
         return await self._carry_out(after, caller)
 
     async def deny(self, caller: Principal, approval_id: str) -> Approval:
-        """Say no; the same is not asked again for a while. Raises `Conflict`."""
+        """Deny a request; the same one is suppressed for a while. Raises `Conflict`."""
         _check_person(caller)
         async with self._ground.store.begin() as rows:
             approval = await self._find(rows, caller, approval_id)
@@ -141,7 +141,7 @@ class Approvals:
         return await self._carry_out(after, caller)
 
     async def revoke(self, caller: Principal, approval_id: str) -> Approval:
-        """Take a yes back: at once, also from what streams because of it. Raises `Conflict`."""
+        """Revoke an approval at once; streams that depend on it end. Raises `Conflict`."""
         _check_person(caller)
         async with self._ground.store.begin() as rows:
             approval = await self._find(rows, caller, approval_id)
@@ -182,7 +182,8 @@ class Approvals:
             )
 
     async def _carry_out(self, approval: Approval, caller: Principal) -> Approval:
-        """Tell the runtimes. A command's asker that is gone makes the yes void."""
+        """Send the decision to the runtimes. An approval is void when the command that requested it
+        is gone."""
         self._ground.bus.announce((f"sandbox:{approval.asker.sandbox_id}",))
         match approval.ask:
             case SecretAsk():
@@ -193,7 +194,7 @@ class Approvals:
                 return await self._answer(approval, caller)
 
     async def _answer(self, approval: Approval, caller: Principal) -> Approval:
-        """Once, as a command is asked: a yes is used up by telling it."""
+        """Answer a command's request in its runtime; the approval is used up by that."""
         decision: Literal["allow", "deny"] = (
             "allow" if approval.verdict is ApprovalState.GRANTED else "deny"
         )

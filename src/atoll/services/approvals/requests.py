@@ -72,7 +72,7 @@ class _Used(msgspec.Struct):
 
 
 class ApprovalRequests:
-    """Handlers of the journal kinds `approval.asked` and `approval.used`."""
+    """The handlers of journal entries `approval.asked` and `approval.used`."""
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
@@ -129,7 +129,7 @@ class ApprovalRequests:
     async def _read(
         self, rows: Transaction, sandbox: Sandbox, told: _Asked
     ) -> tuple[PrincipalId, SecretAsk | CommandAsk]:
-        """Return who decides, and the subject. Raises `Invalid`, `ValueError`,
+        """Return the person who decides, and the subject. Raises `Invalid`, `ValueError`,
         `ValidationError`."""
         if told.kind == "command":
             command = msgspec.convert(told.subject, _CommandSubject)

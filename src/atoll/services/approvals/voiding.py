@@ -1,4 +1,4 @@
-"""Voiding approvals: what a person said yes to is one version of one secret, nothing after it.
+"""Voiding of approvals when their secret changes: an approval holds for one version of a secret.
 
 Also the one place that says how an approval becomes an event.
 """
@@ -20,7 +20,7 @@ from atoll.services.ground import Ground
 async def void_approvals(
     rows: Transaction, ground: Ground, secret: Secret, *, actor: Principal
 ) -> None:
-    """Void what was asked or granted for another version of `secret`, in its transaction."""
+    """Void requests and grants for other versions of `secret`, in the caller's transaction."""
     now = ground.clock.now()
     for approval in await rows.approvals.about(secret.org_id, secret.id):
         ask = approval.ask
@@ -34,7 +34,7 @@ async def void_approvals(
 
 
 def approval_event(ground: Ground, approval: Approval, *, actor: Principal) -> EventDraft:
-    """Return the event that says where an approval now stands (not that it was asked)."""
+    """Return the event for an approval's present state (not for its request)."""
     extra: dict[str, Json] = {}
     if approval.verdict in (ApprovalState.GRANTED, ApprovalState.DENIED):
         extra["until"] = None if approval.until is None else approval.until.isoformat()

@@ -1,1 +1,1 @@
-"""The event log, and the journals of runtimes taken into it."""
+"""The event log, and the collection of runtimes' journals into it."""

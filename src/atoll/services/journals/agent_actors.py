@@ -28,8 +28,8 @@ def acting_agent(sandbox: Sandbox, kind: str, payload: Mapping[str, Json]) -> Pr
 
 
 def requesting_agent(sandbox: Sandbox) -> Principal:
-    """Return the actor of an approval request. Its process is not known outside: it is the agent
-    where one runs, the sandbox's id where several run, else Atoll."""
+    """Return the actor of an approval request. The requesting process is unknown outside. So the
+    actor is the agent if one runs, the sandbox if several run, else Atoll."""
     match sandbox.agents:
         case ():
             return SYSTEM

@@ -23,7 +23,7 @@ MAX_LIMIT = 1000
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something worth an event that is no sandbox's transition."""
+    """A fact to be logged that is no transition of a sandbox."""
 
     stream: str
     event_type: str
@@ -49,7 +49,8 @@ class Events:
         limit: int = 100,
         latest: bool = False,
     ) -> list[Event]:
-        """Events after a position, oldest first, at most 1000: the first, or the `latest`."""
+        """Return at most 1000 events after a position, oldest first: the first ones, or the
+        `latest`."""
         bound = max(1, min(limit, MAX_LIMIT))
         query = EventQuery(caller.org_id, caller.id, stream, after, bound, latest)
         async with self._store.read() as rows:
@@ -58,20 +59,21 @@ class Events:
     async def gap(
         self, caller: Principal, *, stream: str | None = None, after: int = 0
     ) -> Gap | None:
-        """Return the events after a position that are no longer kept; ask for the page first."""
+        """Return the gap of events after a position that are no longer kept. Call it after
+        `list`."""
         async with self._store.read() as rows:
             return await rows.events.gap(EventQuery(caller.org_id, caller.id, stream, after))
 
     async def last_position(self) -> int:
-        """Return the newest position: where a follower starts who wants only what is to come."""
+        """Return the newest position, from which a reader receives only new events."""
         async with self._store.read() as rows:
             return await rows.events.last_position()
 
     async def follow(
         self, caller: Principal, *, after: int = 0, stream: str | None = None
     ) -> AsyncIterator[Event | Gap]:
-        """Yield every event after `after`, then each as it comes; before a page that is not
-        whole, the gap. Ends only with its reader."""
+        """Yield every event after `after`, then new ones as they come. A gap is yielded before the
+        page that it affects. Never returns."""
         told = 0
         with self._bus.listen(stream) as listener:
             while True:
@@ -97,7 +99,7 @@ class Events:
 
 
 def draft_of(note: Note, caller: Principal, *, at: datetime, event_id: EventId) -> EventDraft:
-    """Return the event of a note, with `caller` as its actor and owner."""
+    """Return the event for a note, with `caller` as its actor and owner."""
     return EventDraft(
         id=event_id,
         stream=note.stream,

@@ -1,4 +1,4 @@
-"""Journals of runtimes, copied into the event log exactly once.
+"""Collection of runtimes' journals into the event log, each entry exactly once.
 
 A runtime keeps a bounded journal on disk, also while no control plane runs. Entries are
 numbered. The number of the last copied one is stored with the events themselves, so a crash
@@ -54,8 +54,8 @@ class JournalSettings:
 
 
 class Journals:
-    """Reads journals into the log. Terminals and execs begun by a known person carry that
-    person as actor for as long as this process remembers."""
+    """A reader of journals. It names the person who started a terminal or exec as the actor of its
+    events, as long as this process remembers them."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Journals:
         *,
         settings: JournalSettings,
     ) -> None:
-        """`handlers` handle the kinds that are more than an event."""
+        """Take `handlers` for the kinds of entries that need more than an event."""
         self._ground = ground
         self._transitions = transitions
         self._away_seconds = settings.away_seconds
@@ -74,11 +74,11 @@ class Journals:
         self._active_since: dict[SandboxId, datetime] = {}
 
     def note_activity(self, sandbox_id: SandboxId) -> None:
-        """Remember that something happens in this sandbox now."""
+        """Record activity in a sandbox now."""
         self._active_since[sandbox_id] = self._ground.clock.now()
 
     def active_within(self, within: timedelta) -> list[SandboxId]:
-        """Return the sandboxes with activity in that time; forget the others."""
+        """Return the sandboxes with activity within that time, and forget the others."""
         since = self._ground.clock.now() - within
         self._active_since = {one: at for one, at in self._active_since.items() if at >= since}
         return [*self._active_since]
@@ -90,7 +90,7 @@ class Journals:
             self._actors.popitem(last=False)
 
     async def collect(self, sandbox: Sandbox, client: RuntimeClient) -> int:
-        """Copy new entries into the log. Returns how many events that made. Raises `Unavailable`,
+        """Copy new entries into the log. Returns the number of new events. Raises `Unavailable`,
         `Failed`."""
         store = self._ground.store
         async with store.read() as rows:
@@ -120,8 +120,8 @@ class Journals:
         return await client.call(call)
 
     async def wait(self, sandbox: Sandbox, client: RuntimeClient, seconds: int) -> bool:
-        """Wait until the journal has an urgent entry, at most `seconds`. Returns whether it has.
-        Raises `Unavailable`, `Failed`."""
+        """Wait at most `seconds` for an urgent journal entry. Returns whether there is one. Raises
+        `Unavailable`, `Failed`."""
         async with self._ground.store.read() as rows:
             after = await rows.logs.collected(sandbox.id, sandbox.generation)
         page = await self._page(client, after, wait=seconds, limit=1)
@@ -130,8 +130,8 @@ class Journals:
     async def _store(
         self, sandbox: Sandbox, entries: list[JournalEntry]
     ) -> tuple[int, tuple[RuntimeCall[None], ...]]:
-        """Store the entries beyond the mark, which is read in the same transaction. Returns how
-        many events that made, and the calls to make to the runtime."""
+        """Store the entries that were not collected before. Returns the number of new events, and
+        the calls to make to the runtime."""
         calls: list[RuntimeCall[None]] = []
         async with self._ground.store.begin() as rows:
             mark = await rows.logs.collected(sandbox.id, sandbox.generation)
@@ -206,8 +206,8 @@ def _instant(entry: JournalEntry) -> datetime:
 def _attached_person(
     sandbox: Sandbox, kind: EventKind, payload: Mapping[str, Json]
 ) -> Principal | None:
-    """Return who was attached to the entry's terminal, as this control plane told the runtime.
-    Entries of other kinds hold what a program inside wrote, so their claims count for nothing."""
+    """Return the person attached to the entry's terminal, as this control plane told the runtime.
+    Entries of other kinds contain data from inside, which is not trusted."""
     principal = payload.get("principal")
     if kind.name not in _BY_PERSON or not isinstance(principal, str):
         return None
@@ -217,7 +217,8 @@ def _attached_person(
 
 
 def _payload(sandbox: Sandbox, entry: JournalEntry, kind: EventKind) -> dict[str, Json]:
-    """Return the entry's fields that its kind knows, and ours, which take precedence."""
+    """Return the fields that the event's kind knows. Fields set by the control plane take
+    precedence."""
     told: dict[str, Json] = entry.payload  # type: ignore[assignment]
     if len(msgspec.json.encode(told)) > MAX_PAYLOAD_BYTES:
         told = {"id": told.get("id")}

@@ -1,4 +1,4 @@
-"""Removes events that are no longer kept, a few at a time.
+"""Removal of events past their retention, a few at a time.
 
 Each batch is a short transaction of its own, and others get their turn between two: the log is
 never closed for long, however much there is to remove. Several control planes may do it at once.
@@ -21,7 +21,7 @@ _log = structlog.get_logger(__name__)
 
 
 class EventPruning:
-    """Looks at every stream once an hour."""
+    """The pruning of every stream once an hour."""
 
     def __init__(self, store: Store, clock: Clock, retention: EventRetention) -> None:
         self._store = store
@@ -29,7 +29,7 @@ class EventPruning:
         self._retention = retention
 
     async def run(self) -> None:
-        """Remove what is due, again and again; never returns."""
+        """Remove due events at intervals; never returns."""
         await self._pause(FIRST_LOOK)
         while True:
             try:
@@ -43,7 +43,7 @@ class EventPruning:
             await self._pause(NEXT_LOOK)
 
     async def sweep(self) -> int:
-        """Remove all that is due now. Returns how many events that were. Raises `Unavailable`."""
+        """Remove all due events now. Returns their number. Raises `Unavailable`."""
         removed, stream = 0, ""
         while True:
             async with self._store.read() as rows:

@@ -1,1 +1,1 @@
-"""Profiles, repositories and work that outlives a sandbox."""
+"""Profiles, repositories, and work kept from sandboxes."""

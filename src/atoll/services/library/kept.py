@@ -1,4 +1,5 @@
-"""Kept worktrees: what a destroyed or recreated sandbox left, written down before it went.
+"""Kept worktrees: files and commits that are written to the server before a sandbox is destroyed or
+recreated.
 
 A worktree is written whole before anything is destroyed; whatever fails in between leaves the
 sandbox as it was. Kept ones go when their time is over.
@@ -30,7 +31,7 @@ _log = structlog.get_logger(__name__)
 
 
 class KeptWorktrees:
-    """Use cases. Everything raises `NotFound` for what is not the caller's."""
+    """Use cases on kept worktrees. Every method raises `NotFound` for another person's worktree."""
 
     def __init__(
         self,
@@ -52,7 +53,7 @@ class KeptWorktrees:
         self._retention = settings.retention
 
     async def run(self) -> None:
-        """Delete worktrees whose time is over, for ever."""
+        """Delete worktrees past their retention, at intervals; never returns."""
         clock = self._clock
         while True:
             for kept in await self._shelf.list():
@@ -62,9 +63,9 @@ class KeptWorktrees:
             await clock.sleep_until(clock.now() + LOOK_EVERY)
 
     async def destroy(self, caller: Principal, ref: str, *, with_secrets: bool = False) -> Sandbox:
-        """Write a sandbox's files and new commits down, then destroy it. Raises `Conflict` (code
-        `holds_secret` unless `with_secrets`), `LimitReached`, and what reaching it raises; nothing
-        is destroyed then."""
+        """Keep a sandbox's files and new commits, then destroy it. Raises `Conflict` (code
+        `holds_secret` unless `with_secrets`), `LimitReached`, and the errors of reading a sandbox.
+        Nothing is destroyed then."""
         sandbox = await self._sandboxes.get(caller, ref)
         if sandbox.state in _GONE:
             return sandbox
@@ -85,7 +86,7 @@ class KeptWorktrees:
         return tuple(one for one in await self._shelf.list() if _owns(caller, one))
 
     async def get(self, caller: Principal, kept_id: str) -> KeptWorktree:
-        """Return a worktree of the caller's. Raises `NotFound`."""
+        """Return one of the caller's worktrees. Raises `NotFound`."""
         kept = await self._shelf.find(kept_id)
         if not _owns(caller, kept):
             raise NotFound(f"No worktree {kept_id[:80]!r} is kept here for you.")
@@ -113,7 +114,7 @@ class KeptWorktrees:
         yield RuntimeStream(200, (), self._shelf.read(kept.id, bundle_name(repo)))
 
     async def remove(self, caller: Principal, kept_id: str) -> None:
-        """Delete one of the caller's."""
+        """Delete one of the caller's worktrees."""
         await self._shelf.remove((await self.get(caller, kept_id)).id)
 
     async def _keep(
@@ -145,7 +146,8 @@ class KeptWorktrees:
     async def _bundles(
         self, caller: Principal, sandbox: Sandbox, draft: KeptDraft
     ) -> tuple[int, ...]:
-        """Return the numbers of the repositories with new commits, after these were written."""
+        """Write the new commits of each repository and return the numbers of the repositories that
+        had any."""
         if not sandbox.repos:
             return ()
         written = []

@@ -1,4 +1,4 @@
-"""Profiles: the bundled ones, those in a person's directory, and those people saved.
+"""Profiles: bundled ones, those in a person's directory, and saved ones.
 
 Bundled ones cannot be changed or shadowed. What a profile may say is
 `domain.profile.schema`'s business.
@@ -35,8 +35,8 @@ class Profiles:
         bundled: Documents,
         personal: Callable[[], Documents] = dict,
     ) -> None:
-        """`bundled` are read once, now (raises `Invalid` for a broken one); `personal` is asked
-        each time, so that a file dropped into the directory counts at once."""
+        """Read `bundled` once (raises `Invalid` for a broken one). `personal` is called each time,
+        so that a new file counts at once."""
         self._store = store
         self._bus = bus
         self._clock = clock
@@ -57,11 +57,11 @@ class Profiles:
         raise NotFound(f"{profile_id(ref)} has no version {str(version)[:40]}.", field="profile")
 
     async def versions(self, caller: Principal, ref: str) -> Sequence[str]:
-        """Return all versions of one, newest first. Raises `NotFound`."""
+        """Return all versions of a profile, newest first. Raises `NotFound`."""
         return [profile.version for profile in await self._versions(caller, ref)]
 
     async def save(self, caller: Principal, ref: str, text: str) -> Profile:
-        """Read YAML or JSON and keep it; the id inside must be `ref`'s. Raises `Invalid` with
+        """Save a profile from YAML or JSON, whose id must be that of `ref`. Raises `Invalid` with
         line and field, `Forbidden` for a bundled one."""
         whole = self._changeable(ref)
         profile = read_profile(text)
@@ -82,7 +82,8 @@ class Profiles:
         return profile
 
     async def delete(self, caller: Principal, ref: str, *, version: str | None = None) -> None:
-        """Remove one version or all. Raises `NotFound`, `Forbidden` for a bundled one."""
+        """Remove one version of a profile, or all. Raises `NotFound`, `Forbidden` for a bundled
+        one."""
         whole = self._changeable(ref)
         note = Note(
             f"profile:{whole}", "profile.deleted", {"profile_id": whole, "version": version}
@@ -134,7 +135,7 @@ class Profiles:
 
 
 def _by_id(profiles: Iterable[Profile]) -> dict[str, Sequence[Profile]]:
-    """Newest version first; of the same version the later one counts."""
+    """Return profiles by id, the newest version first. Of equal versions the later one counts."""
     chosen: dict[str, dict[str, Profile]] = {}
     for profile in profiles:
         chosen.setdefault(profile.id, {})[profile.version] = profile

@@ -1,4 +1,4 @@
-"""Repositories: what people do with the shared repositories and with a sandbox's commits.
+"""Repositories: use cases on shared repositories and on a sandbox's commits.
 
 Laying trees out is `services.library.workspaces`; fetching and keeping is the shelf's. The server
 never opens a path somebody names: a local checkout arrives as a bundle its person's CLI made.
@@ -24,12 +24,12 @@ MAX_TIPS = 512
 
 
 class Shelf(RepositoryShelf, LocalShelf, Protocol):
-    """A shelf that keeps uploaded checkouts too."""
+    """A repository shelf that also keeps uploaded checkouts."""
 
 
 class Repositories:
-    """Use cases. Raises what the shelf raises, and `Invalid` naming the field. With
-    `allow_loopback` remotes on this machine may be named (development only)."""
+    """Use cases on repositories. Methods raise the errors of the shelf, and `Invalid` naming the
+    field. `allow_loopback` permits remotes on this machine (development only)."""
 
     def __init__(
         self,
@@ -47,12 +47,12 @@ class Repositories:
         self._allow_loopback = allow_loopback
 
     async def list(self, caller: Principal) -> tuple[Stored, ...]:
-        """Return repositories of remotes, and those the caller's organization uploaded."""
+        """Return the repositories of remotes and those uploaded by the caller's organization."""
         return tuple(one for one in await self._shelf.list() if _visible(one, caller))
 
     async def fetch(self, caller: Principal, repo_url: str) -> tuple[Stored, tuple[Ref, ...]]:
-        """Make or freshen the shared repository of a remote; with its branches and tags, the
-        branch HEAD stands for first."""
+        """Make or update the shared repository of a remote. Returns it with its branches and tags,
+        the branch of HEAD first."""
         remote = read_remote(repo_url, allow_loopback=self._allow_loopback)
         stored = await self._shelf.fetch(remote, _silent)
         await self._tell(caller, stored)
@@ -73,9 +73,9 @@ class Repositories:
     async def receive(
         self, caller: Principal, source: LocalSource, *, head: Ref, body: AsyncIterator[bytes]
     ) -> tuple[Stored, tuple[Ref, ...]]:
-        """Take an uploaded checkout in: `body` is a git bundle, or empty when `head` is here
-        already. `head.name` is the branch HEAD is on, `head.commit` empty or its commit.
-        Raises `Invalid` for a broken bundle, `LimitReached`, `Forbidden`."""
+        """Store an uploaded checkout: `body` is a git bundle, or empty when the server has `head`
+        already. `head.name` is the branch HEAD is on, `head.commit` empty or its commit. Raises
+        `Invalid` for a broken bundle, `LimitReached`, `Forbidden`."""
         branch = read_branch(head.name, field="head")
         async with self._shelf.intake() as intake:
             async for piece in body:
@@ -112,9 +112,9 @@ class Repositories:
     async def bundle(
         self, caller: Principal, ref: str, *, number: int = 0, branch: str | None = None
     ) -> AsyncIterator[RuntimeStream]:
-        """Yield a verified git bundle of one branch (that sandbox's own when none is named,
-        every one for `ALL_BRANCHES`), without what its shared repository has. Raises `Conflict`
-        code `nothing_new`, `NotFound`."""
+        """Yield a verified git bundle of one branch (by default the sandbox's own, all for
+        `ALL_BRANCHES`), without the objects of its shared repository. Raises `Conflict` code
+        `nothing_new`, `NotFound`."""
         sandbox = await self._sandboxes.get(caller, ref)
         if not 0 <= number < len(sandbox.repos):
             raise NotFound(

@@ -1,4 +1,4 @@
-"""Saved work: what a recreate writes down before the old workspace goes.
+"""Saved work: files and commits that a recreate keeps before it drops the old workspace.
 
 It lies on the shelf of kept worktrees and not in the shared repository: that one is mounted in
 every sandbox that works on it, and what is added to it is never deleted.
@@ -29,7 +29,7 @@ class KeptSettings:
 
 
 class SavedWork:
-    """Satisfies `ports.workspaces.WorkSaver`."""
+    """The `ports.workspaces.WorkSaver` that keeps work as kept worktrees."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class SavedWork:
     async def save_work(
         self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
     ) -> None:
-        """Write a bundle of each repository's work and, where git does not have all of it, the
+        """Keep a bundle of each repository's work and, where git does not contain all of it, the
         whole tree. See the port."""
         kept_id = self._identifiers.kept()
         async with self._shelf.draft(kept_id) as draft:
@@ -70,8 +70,8 @@ class SavedWork:
     async def _bundles(
         self, sandbox: Sandbox, client: RuntimeClient, draft: KeptDraft
     ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        """Return the numbers of the repositories with work, which is written; and the paths of
-        those whose files git has all of."""
+        """Write the work of each repository. Returns the numbers of those with work, and the paths
+        of those whose files git contains completely."""
         written, covered = [], []
         for number, repo in enumerate(sandbox.repos):
             taking = self._workspaces.taken_out(sandbox, client, number, ref=EVERYTHING)

@@ -1,4 +1,4 @@
-"""Unpulled work: what is lost when a sandbox goes, because nobody has it outside.
+"""Unpulled work: commits and files that exist only in a sandbox and are lost with it.
 
 Git runs inside the sandbox and its answer is read here as text an agent may have written.
 Commits count as outside when the shared repository has them or a person pulled them.
@@ -47,13 +47,13 @@ class UnpulledPlace:
 
 
 class Unpulled:
-    """Use cases. Raises what reaching a sandbox raises, and `Failed`."""
+    """Use cases on unpulled work. Methods raise the errors of reading a sandbox, and `Failed`."""
 
     def __init__(self, sandboxes: Sandboxes) -> None:
         self._sandboxes = sandboxes
 
     async def of(self, caller: Principal, ref: str) -> tuple[UnpulledPlace, ...]:
-        """Return the places of a sandbox that hold work nobody has outside."""
+        """Return the places of a sandbox with unpulled work."""
         sandbox = await self._sandboxes.get(caller, ref)
         if sandbox.profile.workspace.access is Access.READ_ONLY:
             return ()
@@ -69,8 +69,7 @@ class Unpulled:
         return tuple(filter(None, places))
 
     async def pulled(self, caller: Principal, ref: str, *, repo: int, commit: str) -> None:
-        """Remember that the caller has `commit` of repository number `repo` outside. Raises
-        `Invalid`."""
+        """Record that the caller pulled `commit` of repository number `repo`. Raises `Invalid`."""
         sandbox = await self._sandboxes.get(caller, ref)
         if not 0 <= repo < len(sandbox.repos):
             raise Invalid(f"{sandbox.name} has no repository number {repo}.", field="repo")
@@ -78,7 +77,8 @@ class Unpulled:
 
 
 async def _repository(sandbox: Sandbox, client: RuntimeClient, number: int) -> UnpulledPlace | None:
-    """None when git finds no repository there any more: its files are then files like others."""
+    """Return the unpulled work of a repository; None when it is no repository any more, and its
+    files count as plain files."""
     repo = sandbox.repos[number]
     known = [tip.commit for tip in sandbox.pulled if tip.repo == number]
     outcome = await run_inside(client, UNPULLED, (repo.path, inside_path(number), *known))
@@ -122,7 +122,7 @@ def _files(out: bytes) -> UnpulledPlace:
 
 
 def _texts(out: bytes, *, least: int) -> list[str]:
-    """Return the texts that end with NUL; one that was cut is left out. Raises `Failed`."""
+    """Return the texts that end with NUL, without a truncated last one. Raises `Failed`."""
     texts = [one.decode("utf-8", "replace") for one in out.split(b"\0")[:-1]]
     if len(texts) < least:
         raise Failed("The sandbox did not say what work is in it: its git or shell is broken.")

@@ -1,4 +1,4 @@
-"""Workspaces: a sandbox's working trees, borrowed from the shared repositories.
+"""Workspaces: a sandbox's working trees, which borrow objects from the shared repositories.
 
 Implements `ports.workspaces.WorkspacePreparer`. Git over a tree runs inside the sandbox;
 what leaves it is a bundle that an importer has checked.
@@ -51,7 +51,7 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """Start of a working tree, `tracked` when its branch is the origin's own."""
+    """The commit a working tree starts from; `tracked` when its branch is one of the origin."""
 
     commit: str
     tracked: bool
@@ -68,14 +68,14 @@ class Workspaces:
     async def mounts_for(
         self, repos: tuple[SandboxRepo, ...], *, fetch: bool = True
     ) -> tuple[Mount, ...]:
-        """Make sure the shared repositories are here; one read-only view for each."""
+        """Fetch the shared repositories and return one read-only mount for each."""
         stored = [
             await (self._fresh(repo) if fetch else self._shelf.find(_key(repo))) for repo in repos
         ]
         return tuple(Mount(str(one.path), inside_path(number)) for number, one in enumerate(stored))
 
     async def lacks_file(self, sandbox: Sandbox, path: str, *, fetched: bool) -> str | None:
-        """Return where a file of the workspace is missing, as repository and branch."""
+        """Return the repository and branch that lack a file of the workspace."""
         whole = f"{WORKSPACE}/{path}"
         holding = [
             (number, repo)
@@ -101,8 +101,8 @@ class Workspaces:
     async def prepare(
         self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
     ) -> tuple[SandboxRepo, ...]:
-        """Lay out every tree that is not there yet. Returns the repositories with the branches
-        they began from."""
+        """Check out every missing tree. Returns the repositories with the branches they began
+        from."""
         begun = []
         for number, repo in enumerate(sandbox.repos):
             stored = await self.stored(sandbox, repo)
@@ -129,7 +129,8 @@ class Workspaces:
         return tuple(begun)
 
     async def settle(self, sandbox: Sandbox, client: RuntimeClient) -> None:
-        """Refresh the index of every tree, once its files are old enough to be trusted."""
+        """Refresh the git index of every tree, once its files are old enough for git to trust their
+        times."""
         if not sandbox.repos:
             return
         await self._clock.sleep_until(self._clock.now() + SETTLE_AFTER)
@@ -192,7 +193,8 @@ class Workspaces:
         return recent or is_local_key(stored.key)
 
     async def _fresh(self, repo: SandboxRepo) -> Stored:
-        """Fetched just now, or as it was when its remote does not answer."""
+        """Return a freshly fetched repository, or the stored one when its remote does not
+        answer."""
         key = _key(repo)
         there: Stored | None = None
         with contextlib.suppress(NotFound):
@@ -211,7 +213,8 @@ class Workspaces:
 
 
 class _Percentages:
-    """Hears git's progress and reports it in steps of ten; nothing else that is said inside."""
+    """A reader of git's progress, which reports percentages in steps of ten and ignores other
+    output."""
 
     def __init__(self, path: str, report: Report) -> None:
         self._path = path

@@ -1,1 +1,1 @@
-"""Lifecycle of sandboxes in the store: their transitions, and what this process knows of them."""
+"""The stored lifecycle of sandboxes: transitions, and a cache of recent states."""

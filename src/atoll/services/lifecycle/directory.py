@@ -1,4 +1,4 @@
-"""The directory: what this control plane knew a moment ago, for the hot path.
+"""The directory: a cache of sandboxes for frequent requests.
 
 Every transition made here goes in at once; what another replica did is seen after
 `FRESH_SECONDS`. The store stays the truth.
@@ -29,7 +29,7 @@ class Directory:
         self._names: dict[tuple[OrgId, PrincipalId, str], SandboxId] = {}
 
     def put(self, sandbox: Sandbox) -> None:
-        """Remember a sandbox as it now is."""
+        """Store a sandbox's present state."""
         name = (sandbox.org_id, sandbox.owner, sandbox.name)
         if sandbox.state in (State.DESTROYING, State.DESTROYED):
             if self._names.get(name) == sandbox.id:
@@ -42,17 +42,17 @@ class Directory:
             self._entries[sandbox.id] = _Entry(sandbox, self._clock.now())
 
     def find(self, org_id: OrgId, owner: PrincipalId, ref: str) -> Sandbox | None:
-        """Return what is freshly known of `ref`, an id or one of the owner's names."""
+        """Return the fresh entry for `ref`, an id or one of the owner's names."""
         entry = self._entries.get(self._names.get((org_id, owner, ref), SandboxId(ref)))
         if entry is None or self._clock.now() - entry.at > timedelta(seconds=FRESH_SECONDS):
             return None
         return entry.sandbox
 
     def known_by(self, sandbox_id: SandboxId) -> Sandbox | None:
-        """Return a sandbox, however old the knowledge."""
+        """Return a sandbox's last known state, however old."""
         entry = self._entries.get(sandbox_id)
         return None if entry is None else entry.sandbox
 
     def known(self) -> list[Sandbox]:
-        """Return all sandboxes, however old the knowledge."""
+        """Return the last known state of all sandboxes, however old."""
         return [entry.sandbox for entry in self._entries.values()]

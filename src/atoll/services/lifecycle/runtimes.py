@@ -9,7 +9,7 @@ from atoll.ports import Reachability, RuntimeClient, RuntimeClients
 
 
 class SandboxRuntimes:
-    """Clients of runtimes, by their sandbox."""
+    """The clients of runtimes, by sandbox."""
 
     def __init__(self, clients: RuntimeClients) -> None:
         self._clients = clients

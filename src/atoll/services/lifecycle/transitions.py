@@ -1,4 +1,4 @@
-"""Transitions: one stimulus, one transaction, its events, and their announcement.
+"""Transitions: a stimulus is applied in one transaction with its events, which are then announced.
 
 The only place that calls `domain.sandbox.lifecycle.step` and stores what it decides.
 """
@@ -22,7 +22,8 @@ Work = Provision | Teardown
 
 
 class Transitions:
-    """Applies stimuli to stored sandboxes. `changed` is called with each that became another."""
+    """An applier of stimuli to stored sandboxes. `changed` is called with each sandbox that
+    changed."""
 
     def __init__(
         self,
@@ -44,8 +45,8 @@ class Transitions:
         actor: Principal = SYSTEM,
         lines: Sequence[LogLine] = (),
     ) -> tuple[Sandbox, tuple[Work, ...]]:
-        """Apply a stimulus. Returns the sandbox and the work to do. `lines` join its log. Raises
-        `NotFound`, and `Conflict` when its state does not allow the act."""
+        """Apply a stimulus. Returns the sandbox and the work to do. `lines` are added to its log.
+        Raises `NotFound`, and `Conflict` when its state does not allow the act."""
         async with self._store.begin() as rows:
             before = await rows.sandboxes.get(sandbox_id)
             if before is None:

@@ -61,14 +61,14 @@ class Logins:
         self._remember(await self._books.load())
 
     def by_token(self, token: str, source: str) -> Principal:
-        """Return who sends this bearer token. Raises `Unauthenticated`, or `LimitReached` after too
-        many wrong ones from `source` (an address)."""
+        """Return the principal of a bearer token. Raises `Unauthenticated`, or `LimitReached` after
+        too many wrong ones from `source` (an address)."""
         if hmac.compare_digest(fingerprint(token), self._token_mark):
             return TOKEN_PERSON
         raise self.wrong(source, "the bearer token is not valid; use the one in $ATOLL_HOME/token")
 
     def by_session(self, session: str, source: str) -> Principal:
-        """Return who holds this session cookie. Raises like `by_token`."""
+        """Return the principal of a session cookie. Raises like `by_token`."""
         if self.holds(session):
             return LOCAL_PERSON
         raise self.wrong(source, "you are logged out; run `atoll login` for a new link")

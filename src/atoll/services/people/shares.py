@@ -1,4 +1,4 @@
-"""Share links: their making and revoking, and the guests who come by them.
+"""Share links: creation, revocation, and the guests who enter by them.
 
 It says who holds a link and which access that gives; what a guest may then do is decided by the
 gate of the surface and by `Terminals`, each for itself.
@@ -34,7 +34,7 @@ Wrong = Callable[[str, str], AtollError]
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """A guest who has just come in, with the secret of its session."""
+    """A guest who has just entered, with the secret of the session."""
 
     session: str
     guest: Principal

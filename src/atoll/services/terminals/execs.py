@@ -18,9 +18,9 @@ T = TypeVar("T")
 
 
 class Execs:
-    """Values and streams are the runtime contract's. Everything raises `NotFound`,
-    `Conflict`, `Unavailable`, and what the runtime's problem documents stand for. A command
-    that fails is a result."""
+    """Use cases on commands, with the values of the runtime contract. Every method raises
+    `NotFound`, `Conflict`, `Unavailable`, and the errors of the runtime. A command that fails is a
+    result."""
 
     def __init__(self, sandboxes: Sandboxes) -> None:
         self._sandboxes = sandboxes

@@ -22,9 +22,8 @@ WITH_SECRETS = ("secrets", "allow")
 
 
 class Files:
-    """Values and streams are the runtime contract's; queries are those of `wire.contract.files`.
-    Everything raises `NotFound`, `Conflict`, `Unavailable`, and what the runtime's problem
-    documents stand for."""
+    """Use cases on files, with the values and queries of `wire.contract.files`. Every method raises
+    `NotFound`, `Conflict`, `Unavailable`, and the errors of the runtime."""
 
     def __init__(self, sandboxes: Sandboxes) -> None:
         self._sandboxes = sandboxes

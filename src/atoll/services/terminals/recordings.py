@@ -22,8 +22,8 @@ T = TypeVar("T")
 
 
 class Recordings:
-    """Values are the runtime contract's. Everything raises `NotFound`, `Conflict`,
-    `Unavailable`, and what the runtime's problem documents stand for."""
+    """Use cases with the values of the runtime contract. Every method raises `NotFound`,
+    `Conflict`, `Unavailable`, and the errors of the runtime."""
 
     def __init__(self, sandboxes: Sandboxes, terminals: Terminals) -> None:
         self._sandboxes = sandboxes

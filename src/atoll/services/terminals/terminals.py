@@ -39,8 +39,8 @@ GUEST_WORDS = "This sandbox does not run now. Ask whoever invited you."
 
 
 class Terminals:
-    """Values are the runtime contract's. Everything raises `NotFound`, `Conflict`,
-    `Unavailable`, and what the runtime's problem documents stand for."""
+    """Use cases with the values of the runtime contract. Every method raises `NotFound`,
+    `Conflict`, `Unavailable`, and the errors of the runtime."""
 
     def __init__(self, sandboxes: Sandboxes) -> None:
         self._sandboxes = sandboxes
