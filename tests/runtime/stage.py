@@ -17,13 +17,20 @@ from aiohttp import web
 from atoll.ports.runtime_boot import Agent
 from atoll.runtime.agents.agents import Agents
 from atoll.runtime.api.app import build
-from atoll.runtime.api.parts import Parts
+from atoll.runtime.api.parts import Parts, expect_parts
+from atoll.runtime.doors.approvals.command_requests import CommandRequests
 from atoll.runtime.execs.execs import Execs
+from atoll.runtime.files.files import Files
 from atoll.runtime.health import Activity
+from atoll.runtime.idle_end import IdleEnd
 from atoll.runtime.journal.control_plane import ControlPlane
 from atoll.runtime.journal.journal import Journal
+from atoll.runtime.policy.policy import StandingPolicy
+from atoll.runtime.policy.redactions import Redactions
+from atoll.runtime.ports import Ports
 from atoll.runtime.recordings.recordings import Recordings
 from atoll.runtime.recordings.shelf import RecordingLimits, RecordingStore
+from atoll.runtime.settling import Settling
 from atoll.runtime.spawners.local import local
 from atoll.runtime.stage import MakeStage, PassThrough
 from atoll.runtime.tasks import Tasks
@@ -161,7 +168,6 @@ async def runtime(
         async with local(work) as spawner, Tasks() as tasks:
             defaults = Defaults(("/bin/sh",), ENV, str(work))
 
-            parts = Parts()
             recordings = Recordings(
                 RecordingStore(home / "rec", bounds), journal=journal, make_stage=make_stage
             )
@@ -177,12 +183,27 @@ async def runtime(
             )
             control_plane.subscribe(terminals.resume)
             execs = Execs(spawner, env=ENV, cwd=str(work), journal=journal, tasks=tasks)
-            parts.terminals, parts.execs, parts.journal = terminals, execs, journal
-            parts.agents = Agents(spawner, agents, terminals, journal=journal, tasks=tasks)
-            parts.recordings = recordings
-            parts.control_plane = control_plane
-            parts.activity = Activity("sb_test", 1)
-            app = build(parts, token=token)
+            app = build(token=token)
+            expect_parts(app).set_result(
+                Parts(
+                    terminals=terminals,
+                    agents=Agents(spawner, agents, terminals, journal=journal, tasks=tasks),
+                    execs=execs,
+                    files=Files(spawner),
+                    journal=journal,
+                    activity=Activity("sb_test", 1),
+                    asks=CommandRequests(journal.append),
+                    ports=Ports(spawner),
+                    recordings=recordings,
+                    control_plane=control_plane,
+                    policy=StandingPolicy(),
+                    redactions=Redactions(),
+                    own_usage=None,
+                    settle_audit=lambda: None,
+                    settling=Settling(None),
+                    idle_end=IdleEnd(None, lambda: None),
+                )
+            )
             runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
             await runner.setup()
             listener = socket.socket(socket.AF_UNIX)

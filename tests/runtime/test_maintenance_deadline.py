@@ -37,10 +37,13 @@ def test_request_under_way_keeps_the_runtime() -> None:
 
 async def test_end_is_not_called_once_closed() -> None:
     ends: list[None] = []
-    end = IdleEnd()
-    end.begin(None, lambda: ends.append(None))
-    end.begin(1, lambda: ends.append(None))
+    never = IdleEnd(None, lambda: ends.append(None))
+    never.begin()
+    end = IdleEnd(1, lambda: ends.append(None))
+    end.begin()
     end.close()
+    with end.request():
+        pass
     assert not ends
 
 

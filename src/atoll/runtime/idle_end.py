@@ -5,51 +5,41 @@ crashed leaves nothing running. A request under way keeps it; one whose client i
 """
 
 import asyncio
-from collections.abc import Callable
-
-from aiohttp import web
-from aiohttp.typedefs import Handler
+import contextlib
+from collections.abc import Callable, Iterator
 
 
 class IdleEnd:
-    """Counter of the requests of one runtime; it does nothing until `begin`."""
+    """Timer that calls `end` after `seconds` without a request, from `begin` on; with None never.
+    The requests of one runtime are counted by `request`."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: int | None, end: Callable[[], None]) -> None:
+        self._seconds = seconds
+        self._end = end
         self._under_way = 0
-        self._seconds: int | None = None
-        self._end: Callable[[], None] | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._closed = False
 
-    def watching(self, app: web.Application) -> web.Application:
-        """Return the same application, whose requests are counted."""
+    @contextlib.contextmanager
+    def request(self) -> Iterator[None]:
+        """Count a request for as long as it is under way."""
+        self._under_way += 1
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+            self.begin()
 
-        @web.middleware
-        async def count(request: web.Request, handler: Handler) -> web.StreamResponse:
-            self._under_way += 1
-            try:
-                return await handler(request)
-            finally:
-                self._under_way -= 1
-                self._wait()
-
-        app.middlewares.insert(0, count)
-        return app
-
-    def begin(self, seconds: int | None, end: Callable[[], None]) -> None:
-        """Call `end` after `seconds` without a request from now on; None never does."""
-        self._seconds, self._end = seconds, end
-        self._wait()
+    def begin(self) -> None:
+        """Begin to wait anew."""
+        self._stop()
+        if self._seconds is not None and not self._closed:
+            self._timer = asyncio.get_running_loop().call_later(self._seconds, self._look)
 
     def close(self) -> None:
         """Call nothing any more."""
-        self._seconds = None
+        self._closed = True
         self._stop()
-
-    def _wait(self) -> None:
-        """Begin to wait anew."""
-        self._stop()
-        if self._seconds is not None and self._end is not None:
-            self._timer = asyncio.get_running_loop().call_later(self._seconds, self._look)
 
     def _stop(self) -> None:
         if self._timer is not None:
@@ -58,5 +48,5 @@ class IdleEnd:
 
     def _look(self) -> None:
         self._timer = None
-        if self._end is not None and not self._under_way:
+        if not self._under_way:
             self._end()

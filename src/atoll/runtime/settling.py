@@ -9,9 +9,6 @@ back is not here.
 import asyncio
 from collections.abc import Callable
 
-from aiohttp import web
-from aiohttp.typedefs import Handler
-
 IDLE_SECONDS = 5.0
 """Seconds without a request before memory is given back. Fetching it again costs the next request
 some milliseconds."""
@@ -20,48 +17,36 @@ REGULAR = "/journal"
 
 
 class Settling:
-    """The clock of one runtime; `begin` gives it something to call."""
+    """Timer that calls `settle` after `IDLE_SECONDS` without the end of a request, from `begin` on;
+    with None never."""
 
-    def __init__(self) -> None:
-        self._settle: Callable[[], int] | None = None
+    def __init__(self, settle: Callable[[], int] | None) -> None:
+        self._settle = settle
         self._timer: asyncio.TimerHandle | None = None
         self._stirred_at = 0.0
+        self._closed = False
 
-    def begin(self, settle: Callable[[], int] | None) -> None:
-        """Call `settle` after `IDLE_SECONDS` without the end of a request, from now on."""
-        self._settle = settle
-        self._stir()
-
-    def close(self) -> None:
-        """Stop for good."""
-        self._settle = None
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def watching(self, app: web.Application) -> web.Application:
-        """Return the same application, whose requests are noticed."""
-
-        @web.middleware
-        async def notice(request: web.Request, handler: Handler) -> web.StreamResponse:
-            try:
-                return await handler(request)
-            finally:
-                if request.path != REGULAR:
-                    self._stir()
-
-        app.middlewares.insert(0, notice)
-        return app
-
-    def _stir(self) -> None:
+    def begin(self) -> None:
         """Start a timer unless one runs; a running timer checks at its end whether it was too
         early."""
-        if self._settle is None:
+        if self._settle is None or self._closed:
             return
         loop = asyncio.get_running_loop()
         self._stirred_at = loop.time()
         if self._timer is None:
             self._timer = loop.call_later(IDLE_SECONDS, self._look)
+
+    def request_ended(self, path: str) -> None:
+        """Note the end of a request for `path`."""
+        if path != REGULAR:
+            self.begin()
+
+    def close(self) -> None:
+        """Stop for good."""
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _look(self) -> None:
         self._timer = None

@@ -12,16 +12,16 @@ from pathlib import Path
 from aiohttp import web
 
 from atoll.domain.errors import Unavailable
+from atoll.ports.runtime_boot import RuntimeBoot
 from atoll.ports.spawner import Leftovers, Process, ProcessSpec, Pty
-from atoll.runtime.agents.agents import Agents
 from atoll.runtime.api.app import build
-from atoll.runtime.api.parts import Parts
-from atoll.runtime.execs.execs import Execs
+from atoll.runtime.api.parts import expect_parts
 from atoll.runtime.health import Activity
 from atoll.runtime.journal.journal import Journal
+from atoll.runtime.policy.redactions import Redactions
 from atoll.runtime.tasks import Tasks
-from atoll.runtime.terminals.terminals import Defaults, Terminals
 from atoll.wire.terminal.scrollback import MIN_CAPACITY, Scrollback
+from atoll.wiring.runtime_parts import RuntimeGround, build_parts
 
 ROUNDS = 12
 """So many that Python has made up its mind about the code (PEP 659): eight, and some."""
@@ -78,17 +78,16 @@ def warm_up() -> None:
 
 
 async def _rehearse(folder: Path) -> None:
+    redactions, activity = Redactions(), Activity("rehearsal", 0)
     journal = Journal(folder / "journal")
     async with asyncio.timeout(LIMIT_SECONDS), Tasks() as tasks:
-        defaults = Defaults(("/bin/sh",), (), "/")
-        parts = Parts()
-        parts.journal, parts.activity = journal, Activity("rehearsal", 0)
-        parts.terminals = Terminals(_Nowhere(), defaults, journal=journal, tasks=tasks)
-        parts.execs = Execs(_Nowhere(), env=(), cwd="/", journal=journal, tasks=tasks)
-        parts.agents = Agents(_Nowhere(), (), parts.terminals, journal=journal, tasks=tasks)
-        runner = web.AppRunner(build(parts, token=None), access_log=None)
-        await runner.setup()
+        ground = RuntimeGround(_Nowhere(), redactions, activity, journal, tasks)
         with socket.socket(socket.AF_UNIX) as listener:
+            boot = RuntimeBoot("rehearsal", 0, listener, listener, folder / "journal")
+            app = build(token=None)
+            expect_parts(app).set_result(build_parts(boot, ground, settle_audit=_none, end=_none))
+            runner = web.AppRunner(app, access_log=None)
+            await runner.setup()
             listener.bind(str(folder / "s"))
             listener.setblocking(False)
             await web.SockSite(runner, listener).start()
@@ -101,6 +100,10 @@ async def _rehearse(folder: Path) -> None:
         scrollback.first_cut().preamble()
     journal.append("rehearsal", {})
     journal.close()
+
+
+def _none() -> None:
+    """Do nothing, since nothing is counted and nothing ends."""
 
 
 async def _ask(path: Path) -> None:

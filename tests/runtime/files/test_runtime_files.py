@@ -10,6 +10,8 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from aiohttp import ClientError, ClientResponse, web
@@ -17,9 +19,10 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from atoll.inside.program import init_binary
 from atoll.runtime.api.files import routes
-from atoll.runtime.api.parts import Parts
+from atoll.runtime.api.parts import Parts, expect_parts
 from atoll.runtime.api.problems import problems
 from atoll.runtime.files.files import Files
+from atoll.runtime.policy.redactions import Redactions
 from atoll.runtime.spawners.local import local
 
 INITS = [
@@ -50,9 +53,10 @@ async def client(
 ) -> AsyncIterator[Client]:
     async with local(root, twin=request.param) as spawner:
         app = web.Application(middlewares=[problems])
-        parts = Parts()
-        parts.files = Files(spawner, changed=changed.append)
-        app.add_routes(routes(parts))
+        files = Files(spawner, changed=changed.append)
+        used = SimpleNamespace(files=files, redactions=Redactions())
+        expect_parts(app).set_result(cast(Parts, used))
+        app.add_routes(routes())
         async with TestClient(TestServer(app)) as client:
             yield client
 

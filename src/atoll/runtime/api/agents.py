@@ -11,7 +11,7 @@ from atoll.runtime.agents.orders import AgentOrder
 from atoll.runtime.agents.session import AgentSession, forbid_viewers
 from atoll.runtime.agents.stopping import Gaps
 from atoll.runtime.api.cards import page, stream_cards
-from atoll.runtime.api.parts import Parts
+from atoll.runtime.api.parts import parts_of
 from atoll.runtime.api.requests import (
     answer,
     check_cwd,
@@ -28,89 +28,89 @@ MAX_GAP_SECONDS = 10.0
 GAPS = 4
 
 
-def routes(parts: Parts) -> list[web.RouteDef]:
+def routes() -> list[web.RouteDef]:
     """Return every route of agents and cards."""
-    handlers = _Handlers(parts)
     return [
-        web.post("/agents", handlers.open),
-        web.get("/agents", handlers.list),
-        web.get("/agents/{id}", handlers.show),
-        web.post("/sessions/{id}/agent", handlers.act),
-        web.post("/sessions/{id}/ask", handlers.ask),
-        web.get("/sessions/{id}/cards", handlers.cards),
-        web.post("/sessions/{id}/cards/{card}/answer", handlers.answer_card),
+        web.post("/agents", _open),
+        web.get("/agents", _list),
+        web.get("/agents/{id}", _show),
+        web.post("/sessions/{id}/agent", _act_on),
+        web.post("/sessions/{id}/ask", _ask),
+        web.get("/sessions/{id}/cards", _cards),
+        web.post("/sessions/{id}/cards/{card}/answer", _answer_card),
     ]
 
 
-class _Handlers:
-    """Handlers of agents and cards, one method per route."""
-
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
-
-    async def open(self, request: web.Request) -> web.Response:
-        forbid_viewers(request.query.get("role", ""))
-        body = await read_json(request, OpenAgentBody)
-        prompt = None if body.prompt is None else check_prompt(body.prompt)
-        order = AgentOrder(
-            prompt,
-            body.resume,
-            body.permissions == "ask",
-            _conversation(body),
-            Strictness(body.softlock),
-            None if body.instructions is None else check_prompt(body.instructions),
-            body.instructions_id,
+async def _open(request: web.Request) -> web.Response:
+    forbid_viewers(request.query.get("role", ""))
+    body = await read_json(request, OpenAgentBody)
+    prompt = None if body.prompt is None else check_prompt(body.prompt)
+    order = AgentOrder(
+        prompt,
+        body.resume,
+        body.permissions == "ask",
+        _conversation(body),
+        Strictness(body.softlock),
+        None if body.instructions is None else check_prompt(body.instructions),
+        body.instructions_id,
+    )
+    principal = request.query.get("principal")
+    parts_of(request).activity.touch()
+    if body.mode == "machine":
+        cwd = None if body.cwd is None else check_cwd(body.cwd)
+        session = await parts_of(request).agents.open_machine(
+            body.agent, order, cwd=cwd, env=check_env(body.env or {}), by=principal
         )
-        principal = request.query.get("principal")
-        self._parts.activity.touch()
-        if body.mode == "machine":
-            cwd = None if body.cwd is None else check_cwd(body.cwd)
-            session = await self._parts.agents.open_machine(
-                body.agent, order, cwd=cwd, env=check_env(body.env or {}), by=principal
-            )
-            return answer(session.shown(), 201)
-        wish = _wish(body, principal)
-        terminal = await self._parts.agents.open_at_terminal(body.agent, wish, order)
-        return answer(self._parts.agents.get(terminal.spec.id).shown(), 201)
+        return answer(session.shown(), 201)
+    wish = _wish(body, principal)
+    terminal = await parts_of(request).agents.open_at_terminal(body.agent, wish, order)
+    return answer(parts_of(request).agents.get(terminal.spec.id).shown(), 201)
 
-    async def list(self, _request: web.Request) -> web.Response:
-        return answer(AgentList([one.shown() for one in self._parts.agents.all()]))
 
-    async def show(self, request: web.Request) -> web.Response:
-        return answer(self._agent(request).shown())
+async def _list(request: web.Request) -> web.Response:
+    return answer(AgentList([one.shown() for one in parts_of(request).agents.all()]))
 
-    async def act(self, request: web.Request) -> web.Response:
-        forbid_viewers(request.query.get("role", ""))
-        body = await read_json(request, ActionBody)
-        session = self._agent(request)
-        self._parts.activity.touch()
-        await _act(session, body)
-        return answer(session.shown())
 
-    async def ask(self, request: web.Request) -> web.Response:
-        forbid_viewers(request.query.get("role", ""))
-        body = await read_json(request, AskBody)
-        session = self._agent(request)
-        self._parts.activity.touch()
-        await session.ask(check_prompt(body.prompt))
-        return answer(session.shown(), 202)
+async def _show(request: web.Request) -> web.Response:
+    return answer(_agent(request).shown())
 
-    async def cards(self, request: web.Request) -> web.StreamResponse:
-        if request.headers.get("Upgrade", "").lower() == "websocket":
-            return await stream_cards(request, self._parts.agents)
-        since = query_integer(request, "since", 0)
-        return answer(page(self._parts.agents.cards_of(request.match_info["id"]), since))
 
-    async def answer_card(self, request: web.Request) -> web.Response:
-        forbid_viewers(request.query.get("role", ""))
-        body = await read_json(request, AnswerBody)
-        session = self._agent(request)
-        self._parts.activity.touch()
-        words = None if body.text is None else check_prompt(body.text)
-        return answer(await session.answer(request.match_info["card"], body.option, words))
+async def _act_on(request: web.Request) -> web.Response:
+    forbid_viewers(request.query.get("role", ""))
+    body = await read_json(request, ActionBody)
+    session = _agent(request)
+    parts_of(request).activity.touch()
+    await _act(session, body)
+    return answer(session.shown())
 
-    def _agent(self, request: web.Request) -> AgentSession:
-        return self._parts.agents.get(request.match_info["id"])
+
+async def _ask(request: web.Request) -> web.Response:
+    forbid_viewers(request.query.get("role", ""))
+    body = await read_json(request, AskBody)
+    session = _agent(request)
+    parts_of(request).activity.touch()
+    await session.ask(check_prompt(body.prompt))
+    return answer(session.shown(), 202)
+
+
+async def _cards(request: web.Request) -> web.StreamResponse:
+    if request.headers.get("Upgrade", "").lower() == "websocket":
+        return await stream_cards(request, parts_of(request).agents)
+    since = query_integer(request, "since", 0)
+    return answer(page(parts_of(request).agents.cards_of(request.match_info["id"]), since))
+
+
+async def _answer_card(request: web.Request) -> web.Response:
+    forbid_viewers(request.query.get("role", ""))
+    body = await read_json(request, AnswerBody)
+    session = _agent(request)
+    parts_of(request).activity.touch()
+    words = None if body.text is None else check_prompt(body.text)
+    return answer(await session.answer(request.match_info["card"], body.option, words))
+
+
+def _agent(request: web.Request) -> AgentSession:
+    return parts_of(request).agents.get(request.match_info["id"])
 
 
 async def _act(session: AgentSession, body: ActionBody) -> None:

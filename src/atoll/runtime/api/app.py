@@ -14,7 +14,7 @@ from atoll.runtime.api.agents import routes as agent_routes
 from atoll.runtime.api.approvals import routes as ask_routes
 from atoll.runtime.api.execs import routes as exec_routes
 from atoll.runtime.api.files import routes as file_routes
-from atoll.runtime.api.parts import Parts
+from atoll.runtime.api.parts import parts_of
 from atoll.runtime.api.policy import routes as policy_routes
 from atoll.runtime.api.ports import routes as port_routes
 from atoll.runtime.api.problems import problems
@@ -31,10 +31,10 @@ MAX_JOURNAL_WAIT = 60
 MAX_AWAY_SECONDS = 3600
 
 
-def build(parts: Parts, *, token: str | None) -> web.Application:
-    """Return the whole application over `parts`, which may be filled later. With a `token` every
-    request must bear it."""
-    middlewares = [_redacting(parts), problems]
+def build(*, token: str | None) -> web.Application:
+    """Return the whole application, which `expect_parts` connects to what it serves. With a `token`
+    every request must bear it."""
+    middlewares: list[Middleware] = [_watch, _redact, problems]
     if token is not None:
         middlewares.append(_bearing(token))
     app = web.Application(middlewares=middlewares, client_max_size=MAX_JSON_BYTES)
@@ -49,52 +49,64 @@ def build(parts: Parts, *, token: str | None) -> web.Application:
         ask_routes,
         _own_routes,
     ):
-        app.add_routes(routes(parts))
+        app.add_routes(routes())
     return app
 
 
-def _own_routes(parts: Parts) -> list[web.RouteDef]:
-    async def health(_request: web.Request) -> web.Response:
-        terminals = parts.terminals
-        counts = Counts(terminals.running, parts.execs.running, terminals.attached)
-        if parts.execs.running or parts.agents.working:
-            parts.activity.use()
-        return answer(parts.activity.health(counts))
-
-    async def read(request: web.Request) -> web.Response:
-        after = query_integer(request, "after", 0)
-        limit = query_integer(request, "limit", JOURNAL_PAGE, most=MAX_JOURNAL_PAGE)
-        wait = query_integer(request, "wait", 0, most=MAX_JOURNAL_WAIT)
-        away = query_integer(request, "away", -1, most=MAX_AWAY_SECONDS)
-        if away >= 0 and request.transport is not None:
-            parts.control_plane.asked(request.transport, away)
-        if wait:
-            await parts.journal.urgent(after, wait)
-        return answer(parts.journal.read(after, max(1, limit)))
-
-    async def acknowledge(request: web.Request) -> web.Response:
-        parts.journal.acknowledge((await read_json(request, AckBody)).n)
-        return web.Response(status=204)
-
+def _own_routes() -> list[web.RouteDef]:
     return [
-        web.get("/health", health),
-        web.get("/journal", read),
-        web.post("/journal/ack", acknowledge),
+        web.get("/health", _health),
+        web.get("/journal", _read),
+        web.post("/journal/ack", _acknowledge),
     ]
 
 
-def _redacting(parts: Parts) -> Middleware:
-    """Return a middleware that removes secrets from errors, titles and arguments in answers. Files,
-    and output that was redacted on its way in, pass unchanged."""
+async def _health(request: web.Request) -> web.Response:
+    parts = parts_of(request)
+    terminals = parts.terminals
+    counts = Counts(terminals.running, parts.execs.running, terminals.attached)
+    if parts.execs.running or parts.agents.working:
+        parts.activity.use()
+    return answer(parts.activity.health(counts))
 
-    @web.middleware
-    async def redact(request: web.Request, handler: Handler) -> web.StreamResponse:
-        response = await handler(request)
-        if isinstance(response, web.Response) and isinstance(response.body, bytes):
-            response.body = parts.redactions.lexicon.redact(response.body)
-        return response
 
-    return redact
+async def _read(request: web.Request) -> web.Response:
+    parts = parts_of(request)
+    after = query_integer(request, "after", 0)
+    limit = query_integer(request, "limit", JOURNAL_PAGE, most=MAX_JOURNAL_PAGE)
+    wait = query_integer(request, "wait", 0, most=MAX_JOURNAL_WAIT)
+    away = query_integer(request, "away", -1, most=MAX_AWAY_SECONDS)
+    if away >= 0 and request.transport is not None:
+        parts.control_plane.asked(request.transport, away)
+    if wait:
+        await parts.journal.urgent(after, wait)
+    return answer(parts.journal.read(after, max(1, limit)))
+
+
+async def _acknowledge(request: web.Request) -> web.Response:
+    parts_of(request).journal.acknowledge((await read_json(request, AckBody)).n)
+    return web.Response(status=204)
+
+
+@web.middleware
+async def _watch(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Count the requests under way, and note the end of each."""
+    parts = parts_of(request)
+    with parts.idle_end.request():
+        try:
+            return await handler(request)
+        finally:
+            parts.settling.request_ended(request.path)
+
+
+@web.middleware
+async def _redact(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Remove secrets from errors, titles and arguments in answers. Files, and output that was
+    redacted on its way in, pass unchanged."""
+    response = await handler(request)
+    if isinstance(response, web.Response) and isinstance(response.body, bytes):
+        response.body = parts_of(request).redactions.lexicon.redact(response.body)
+    return response
 
 
 def _bearing(token: str) -> Middleware:

@@ -3,7 +3,7 @@
 import msgspec
 from aiohttp import web
 
-from atoll.runtime.api.parts import Parts
+from atoll.runtime.api.parts import parts_of
 from atoll.runtime.api.requests import answer, read_json
 from atoll.runtime.doors.approvals.command_requests import CommandRequest
 from atoll.wire.contract.journal import DecideBody
@@ -25,18 +25,20 @@ class AskList(msgspec.Struct):
     asks: list[AskView]
 
 
-def routes(parts: Parts) -> list[web.RouteDef]:
+def routes() -> list[web.RouteDef]:
     """Return the routes `GET /asks` and `POST /asks/{id}`."""
+    return [web.get("/asks", _read), web.post("/asks/{ask}", _decide)]
 
-    async def read(_request: web.Request) -> web.Response:
-        return answer(AskList([_view(ask) for ask in parts.asks.list_pending()]))
 
-    async def decide(request: web.Request) -> web.Response:
-        body = await read_json(request, DecideBody)
-        parts.asks.decide(request.match_info["ask"], allow=body.decision == "allow")
-        return web.Response(status=204)
+async def _read(request: web.Request) -> web.Response:
+    return answer(AskList([_view(ask) for ask in parts_of(request).asks.list_pending()]))
 
-    return [web.get("/asks", read), web.post("/asks/{ask}", decide)]
+
+async def _decide(request: web.Request) -> web.Response:
+    body = await read_json(request, DecideBody)
+    allow = body.decision == "allow"
+    parts_of(request).asks.decide(request.match_info["ask"], allow=allow)
+    return web.Response(status=204)
 
 
 def _view(ask: CommandRequest) -> AskView:

@@ -7,7 +7,7 @@ import msgspec
 from aiohttp import web
 
 from atoll.domain.errors import Invalid
-from atoll.runtime.api.parts import Parts
+from atoll.runtime.api.parts import parts_of
 from atoll.runtime.api.requests import (
     answer,
     check_argv,
@@ -35,81 +35,82 @@ MAX_TIMEOUT_SECONDS = 7 * 24 * 3600.0
 FEED_BYTES = 64 * 1024
 
 
-def routes(parts: Parts) -> list[web.RouteDef]:
+def routes() -> list[web.RouteDef]:
     """Return every `/execs` route, and `/processes`."""
-    handlers = _Handlers(parts)
     return [
-        web.post("/execs", handlers.start),
-        web.get("/execs", handlers.list),
-        web.get("/execs/{id}", handlers.show),
-        web.delete("/execs/{id}", handlers.forget),
-        web.get("/execs/{id}/output", handlers.output),
-        web.post("/execs/{id}/stdin", handlers.feed),
-        web.post("/execs/{id}/signal", handlers.signal),
-        web.get("/processes", handlers.left_running),
-        web.delete("/processes", handlers.end_left_running),
+        web.post("/execs", _start),
+        web.get("/execs", _list),
+        web.get("/execs/{id}", _show),
+        web.delete("/execs/{id}", _forget),
+        web.get("/execs/{id}/output", _output),
+        web.post("/execs/{id}/stdin", _feed),
+        web.post("/execs/{id}/signal", _signal),
+        web.get("/processes", _left_running),
+        web.delete("/processes", _end_left_running),
     ]
 
 
-class _Handlers:
-    """Handlers of `/execs`, one method per route."""
+async def _start(request: web.Request) -> web.StreamResponse:
+    wish = _wish(await read_json(request, ExecBody))
+    started = await parts_of(request).execs.start(wish)
+    parts_of(request).activity.touch()
+    place = {"Location": f"/execs/{started.spec.id}"}
+    if wish.background:
+        return answer(started.record_with_output(), 201, place)
+    if NDJSON in request.headers.get("Accept", ""):
+        return await _stream(request, started, 0, 0)
+    await started.ended()
+    return answer(started.record_with_output(), 200, place)
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
 
-    async def start(self, request: web.Request) -> web.StreamResponse:
-        wish = _wish(await read_json(request, ExecBody))
-        started = await self._parts.execs.start(wish)
-        self._parts.activity.touch()
-        place = {"Location": f"/execs/{started.spec.id}"}
-        if wish.background:
-            return answer(started.record_with_output(), 201, place)
-        if NDJSON in request.headers.get("Accept", ""):
-            return await _stream(request, started, 0, 0)
-        await started.ended()
-        return answer(started.record_with_output(), 200, place)
+async def _list(request: web.Request) -> web.Response:
+    return answer(ExecList(tuple(each.record() for each in parts_of(request).execs.all())))
 
-    async def list(self, _request: web.Request) -> web.Response:
-        return answer(ExecList(tuple(each.record() for each in self._parts.execs.all())))
 
-    async def show(self, request: web.Request) -> web.Response:
-        return answer(self._parts.execs.get(request.match_info["id"]).record_with_output())
+async def _show(request: web.Request) -> web.Response:
+    return answer(parts_of(request).execs.get(request.match_info["id"]).record_with_output())
 
-    async def forget(self, request: web.Request) -> web.Response:
-        await self._parts.execs.forget(request.match_info["id"])
-        return web.Response(status=204)
 
-    async def output(self, request: web.Request) -> web.StreamResponse:
-        found = self._parts.execs.get(request.match_info["id"])
-        stdout = query_integer(request, "stdout", 0)
-        stderr = query_integer(request, "stderr", 0)
-        return await _stream(request, found, stdout, stderr)
+async def _forget(request: web.Request) -> web.Response:
+    await parts_of(request).execs.forget(request.match_info["id"])
+    return web.Response(status=204)
 
-    async def feed(self, request: web.Request) -> web.Response:
-        found = self._parts.execs.get(request.match_info["id"])
-        close = query_flag(request, "close")
-        async for data in request.content.iter_chunked(FEED_BYTES):
-            await found.feed.write(data)
-        if close:
-            found.feed.finish()
-        self._parts.activity.touch()
-        return web.Response(status=204)
 
-    async def signal(self, request: web.Request) -> web.Response:
-        found = self._parts.execs.get(request.match_info["id"])
-        body = await read_json(request, SignalBody)
-        await found.signal(signal_number(body.signal))
-        return web.Response(status=204)
+async def _output(request: web.Request) -> web.StreamResponse:
+    found = parts_of(request).execs.get(request.match_info["id"])
+    stdout = query_integer(request, "stdout", 0)
+    stderr = query_integer(request, "stderr", 0)
+    return await _stream(request, found, stdout, stderr)
 
-    async def left_running(self, _request: web.Request) -> web.Response:
-        left = await self._parts.execs.left_running()
-        listed = tuple(LeftRecord(each.pid, each.command) for each in left.processes)
-        own_usage = self._parts.own_usage
-        return answer(LeftList(listed, left.more, own_usage() if own_usage else None))
 
-    async def end_left_running(self, _request: web.Request) -> web.Response:
-        await self._parts.execs.end_left_running()
-        return web.Response(status=204)
+async def _feed(request: web.Request) -> web.Response:
+    found = parts_of(request).execs.get(request.match_info["id"])
+    close = query_flag(request, "close")
+    async for data in request.content.iter_chunked(FEED_BYTES):
+        await found.feed.write(data)
+    if close:
+        found.feed.finish()
+    parts_of(request).activity.touch()
+    return web.Response(status=204)
+
+
+async def _signal(request: web.Request) -> web.Response:
+    found = parts_of(request).execs.get(request.match_info["id"])
+    body = await read_json(request, SignalBody)
+    await found.signal(signal_number(body.signal))
+    return web.Response(status=204)
+
+
+async def _left_running(request: web.Request) -> web.Response:
+    left = await parts_of(request).execs.left_running()
+    listed = tuple(LeftRecord(each.pid, each.command) for each in left.processes)
+    own_usage = parts_of(request).own_usage
+    return answer(LeftList(listed, left.more, own_usage() if own_usage else None))
+
+
+async def _end_left_running(request: web.Request) -> web.Response:
+    await parts_of(request).execs.end_left_running()
+    return web.Response(status=204)
 
 
 async def _stream(

@@ -8,21 +8,21 @@ from aiohttp import web
 
 from atoll.domain.errors import Conflict, Invalid
 from atoll.domain.redaction.detector import Detector
-from atoll.runtime.api.parts import Parts
+from atoll.runtime.api.parts import parts_of
 
 
 class Transfer:
     """Transfer of bytes out of the sandbox, searched for the secrets known at its beginning. Raises
     `Invalid` for a `?secrets=` that is neither `refuse` nor `allow`."""
 
-    def __init__(self, parts: Parts, request: web.Request) -> None:
+    def __init__(self, request: web.Request) -> None:
         said = request.query.get("secrets", "refuse")
         if said not in ("refuse", "allow"):
             raise Invalid("secrets must be refuse or allow", field="secrets")
-        self._parts = parts
+        self._parts = parts_of(request)
         self._request = request
         self._allowed = said == "allow"
-        self._lexicon = parts.redactions.lexicon
+        self._lexicon = self._parts.redactions.lexicon
         self._detector = Detector(self._lexicon)
 
     @property
@@ -37,7 +37,7 @@ class Transfer:
 
     def anew(self) -> "Transfer":
         """Return a fresh transfer, for the same bytes once more."""
-        return Transfer(self._parts, self._request)
+        return Transfer(self._request)
 
     def judge(self, data: bytes) -> None:
         """Look at bytes before anything was sent. Raises `Conflict`."""

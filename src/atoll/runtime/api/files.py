@@ -16,7 +16,7 @@ from aiohttp import web
 from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.files.workspace_path import named_path, workspace_path
 from atoll.runtime.api.exit import Transfer
-from atoll.runtime.api.parts import Parts
+from atoll.runtime.api.parts import parts_of
 from atoll.runtime.api.requests import answer, query_flag, query_integer, read_json
 from atoll.runtime.files.content import Content
 from atoll.runtime.files.files import MAX_PAGE, FileChange
@@ -31,122 +31,127 @@ MAX_WAITING_CHANGES = 1024
 SAFE_HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 
 
-class FileRoutes:
-    """The handlers of one runtime's files."""
+async def _list(request: web.Request) -> web.Response:
+    """Return a page of a directory."""
+    limit = query_integer(request, "limit", MAX_PAGE, most=MAX_PAGE) or MAX_PAGE
+    after = _cursor(request.query.get("cursor", ""))
+    page = await parts_of(request).files.list(_path(request), after=after, limit=limit)
+    token = None if page.after is None else base64.urlsafe_b64encode(page.after).decode()
+    return answer(EntryPage(page.entries, token))
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
 
-    async def list(self, request: web.Request) -> web.Response:
-        """Return a page of a directory."""
-        limit = query_integer(request, "limit", MAX_PAGE, most=MAX_PAGE) or MAX_PAGE
-        after = _cursor(request.query.get("cursor", ""))
-        page = await self._parts.files.list(_path(request), after=after, limit=limit)
-        token = None if page.after is None else base64.urlsafe_b64encode(page.after).decode()
-        return answer(EntryPage(page.entries, token))
+async def _stat(request: web.Request) -> web.Response:
+    """Return one entry."""
+    return answer(await parts_of(request).files.stat(_path(request)))
 
-    async def stat(self, request: web.Request) -> web.Response:
-        """Return one entry."""
-        return answer(await self._parts.files.stat(_path(request)))
 
-    async def total(self, request: web.Request) -> web.Response:
-        """Return the size of a tree."""
-        return answer(await self._parts.files.total(_path(request)))
+async def _total(request: web.Request) -> web.Response:
+    """Return the size of a tree."""
+    return answer(await parts_of(request).files.total(_path(request)))
 
-    async def read(self, request: web.Request) -> web.StreamResponse:
-        """Return the bytes of a file, or one range of them (RFC 9110 §14)."""
-        exit_ = Transfer(self._parts, request)
-        content = await self._parts.files.open(_named(request))
+
+async def _read(request: web.Request) -> web.StreamResponse:
+    """Return the bytes of a file, or one range of them (RFC 9110 §14)."""
+    exit_ = Transfer(request)
+    content = await parts_of(request).files.open(_named(request))
+    try:
+        return await _send(request, content, exit_)
+    finally:
+        content.close()
+
+
+async def _write(request: web.Request) -> web.Response:
+    """Replace or make a file with the request's body."""
+    entry, new = await parts_of(request).files.write(
+        _named(request),
+        request.content.iter_chunked(CHUNK_BYTES),
+        mode=_mode(request.query.get("mode")),
+        parents=query_flag(request, "parents"),
+    )
+    return answer(entry, status=201 if new else 200)
+
+
+async def _remove(request: web.Request) -> web.Response:
+    """Remove a file or a directory."""
+    await parts_of(request).files.remove(
+        _named(request), recursive=query_flag(request, "recursive")
+    )
+    return web.Response(status=204)
+
+
+async def _mkdir(request: web.Request) -> web.Response:
+    """Make a directory."""
+    body = await read_json(request, MkdirBody)
+    return answer(
+        await parts_of(request).files.mkdir(named_path(body.path), parents=body.parents), 201
+    )
+
+
+async def _move(request: web.Request) -> web.Response:
+    """Rename."""
+    body = await read_json(request, MoveBody)
+    source, target = named_path(body.source, field="from"), named_path(body.to, field="to")
+    return answer(await parts_of(request).files.move(source, target, overwrite=body.overwrite))
+
+
+async def _archive(request: web.Request) -> web.StreamResponse:
+    """Send a tree as a tar. An incomplete tar is cut off, never ended well."""
+    exit_ = Transfer(request)
+    async with parts_of(request).files.archive(_path(request)) as tool:
+        first = await _beginning(tool, exit_)
+        response = web.StreamResponse(headers=SAFE_HEADERS)
+        response.content_type = "application/x-tar"
+        await response.prepare(request)
+        await response.write(first)
+        while data := await tool.read():
+            exit_.pass_on(data)
+            await response.write(data)
         try:
-            return await _send(request, content, exit_)
-        finally:
-            content.close()
+            await tool.finish()
+        except AtollError as error:
+            raise ConnectionResetError(error.message) from error
+        await response.write_eof()
+        return response
 
-    async def write(self, request: web.Request) -> web.Response:
-        """Replace or make a file with the request's body."""
-        entry, new = await self._parts.files.write(
-            _named(request),
-            request.content.iter_chunked(CHUNK_BYTES),
-            mode=_mode(request.query.get("mode")),
-            parents=query_flag(request, "parents"),
-        )
-        return answer(entry, status=201 if new else 200)
 
-    async def remove(self, request: web.Request) -> web.Response:
-        """Remove a file or a directory."""
-        await self._parts.files.remove(_named(request), recursive=query_flag(request, "recursive"))
-        return web.Response(status=204)
+async def _extract(request: web.Request) -> web.Response:
+    """Extract a tar into a tree."""
+    chunks = request.content.iter_chunked(CHUNK_BYTES)
+    return answer(await parts_of(request).files.extract(_path(request), chunks))
 
-    async def mkdir(self, request: web.Request) -> web.Response:
-        """Make a directory."""
-        body = await read_json(request, MkdirBody)
-        return answer(
-            await self._parts.files.mkdir(named_path(body.path), parents=body.parents), 201
-        )
 
-    async def move(self, request: web.Request) -> web.Response:
-        """Rename."""
-        body = await read_json(request, MoveBody)
-        source, target = named_path(body.source, field="from"), named_path(body.to, field="to")
-        return answer(await self._parts.files.move(source, target, overwrite=body.overwrite))
-
-    async def archive(self, request: web.Request) -> web.StreamResponse:
-        """Send a tree as a tar. An incomplete tar is cut off, never ended well."""
-        exit_ = Transfer(self._parts, request)
-        async with self._parts.files.archive(_path(request)) as tool:
-            first = await _beginning(tool, exit_)
-            response = web.StreamResponse(headers=SAFE_HEADERS)
-            response.content_type = "application/x-tar"
-            await response.prepare(request)
-            await response.write(first)
-            while data := await tool.read():
-                exit_.pass_on(data)
-                await response.write(data)
+async def _watch(request: web.Request) -> web.StreamResponse:
+    """Send changes as server-sent events, until the client leaves."""
+    recursive = query_flag(request, "recursive")
+    async with parts_of(request).files.watch(_path(request), recursive=recursive) as changes:
+        response = web.StreamResponse(headers=SAFE_HEADERS)
+        response.content_type = "text/event-stream"
+        await response.prepare(request)
+        await response.write(b": watching\n\n")
+        async with asyncio.TaskGroup() as group:
+            waiting: asyncio.Queue[FileChange | None] = asyncio.Queue(MAX_WAITING_CHANGES)
+            task = group.create_task(_collect(changes, waiting))
             try:
-                await tool.finish()
-            except AtollError as error:
-                raise ConnectionResetError(error.message) from error
-            await response.write_eof()
-            return response
-
-    async def extract(self, request: web.Request) -> web.Response:
-        """Extract a tar into a tree."""
-        chunks = request.content.iter_chunked(CHUNK_BYTES)
-        return answer(await self._parts.files.extract(_path(request), chunks))
-
-    async def watch(self, request: web.Request) -> web.StreamResponse:
-        """Send changes as server-sent events, until the client leaves."""
-        recursive = query_flag(request, "recursive")
-        async with self._parts.files.watch(_path(request), recursive=recursive) as changes:
-            response = web.StreamResponse(headers=SAFE_HEADERS)
-            response.content_type = "text/event-stream"
-            await response.prepare(request)
-            await response.write(b": watching\n\n")
-            async with asyncio.TaskGroup() as group:
-                waiting: asyncio.Queue[FileChange | None] = asyncio.Queue(MAX_WAITING_CHANGES)
-                task = group.create_task(_collect(changes, waiting))
-                try:
-                    await _tell(waiting, response)
-                finally:
-                    task.cancel()
-            return response
+                await _tell(waiting, response)
+            finally:
+                task.cancel()
+        return response
 
 
-def routes(parts: Parts) -> list[web.RouteDef]:
+def routes() -> list[web.RouteDef]:
     """Return every `/files` route."""
-    on = FileRoutes(parts)
     return [
-        web.get("/files", on.list, allow_head=False),
-        web.delete("/files", on.remove),
-        web.get("/files/stat", on.stat, allow_head=False),
-        web.get("/files/total", on.total, allow_head=False),
-        web.get("/files/content", on.read, allow_head=False),
-        web.put("/files/content", on.write),
-        web.post("/files/mkdir", on.mkdir),
-        web.post("/files/move", on.move),
-        web.get("/files/archive", on.archive, allow_head=False),
-        web.put("/files/archive", on.extract),
-        web.get("/files/watch", on.watch, allow_head=False),
+        web.get("/files", _list, allow_head=False),
+        web.delete("/files", _remove),
+        web.get("/files/stat", _stat, allow_head=False),
+        web.get("/files/total", _total, allow_head=False),
+        web.get("/files/content", _read, allow_head=False),
+        web.put("/files/content", _write),
+        web.post("/files/mkdir", _mkdir),
+        web.post("/files/move", _move),
+        web.get("/files/archive", _archive, allow_head=False),
+        web.put("/files/archive", _extract),
+        web.get("/files/watch", _watch, allow_head=False),
     ]
 
 

@@ -17,7 +17,7 @@ from aiohttp import web
 from atoll.domain.errors import Invalid, LimitReached
 from atoll.domain.terminal.turn import Party
 from atoll.runtime.api.attach import fresh_client, read_attach_request
-from atoll.runtime.api.parts import Parts
+from atoll.runtime.api.parts import parts_of
 from atoll.runtime.terminals.viewers.attach import MAX_VIEWERS, AttachSession
 from atoll.runtime.terminals.viewers.socket_link import SocketLink
 from atoll.runtime.terminals.viewers.viewer import Viewer
@@ -29,10 +29,10 @@ CLOSE_NO_CONTROL_PLANE = 1013
 NEVER_CAME = CLOSE_NO_CONTROL_PLANE, "the client never came"
 
 
-async def hand_over(request: web.Request, parts: Parts) -> web.StreamResponse:
+async def hand_over(request: web.Request) -> web.StreamResponse:
     """Serve `GET /sessions/{id}/seat`. Raises `Invalid`, `NotFound` and `LimitReached` before
     101."""
-    attach_request = read_attach_request(request)
+    attach_request, parts = read_attach_request(request), parts_of(request)
     terminal = parts.terminals.get(request.match_info["id"])
     asked = request.transport
     upgrades = request.headers.get("Upgrade") == PROTOCOL

@@ -3,7 +3,7 @@
 from aiohttp import web
 
 from atoll.domain.errors import Invalid
-from atoll.runtime.api.parts import Parts
+from atoll.runtime.api.parts import parts_of
 from atoll.runtime.api.requests import answer
 from atoll.wire.contract.policy import (
     MAX_POLICY_BYTES,
@@ -14,24 +14,25 @@ from atoll.wire.contract.policy import (
 )
 
 
-def routes(parts: Parts) -> list[web.RouteDef]:
+def routes() -> list[web.RouteDef]:
     """Return the routes `GET` and `PUT /policy`."""
+    return [web.get("/policy", _read), web.put("/policy", _replace)]
 
-    async def read(_request: web.Request) -> web.Response:
-        return answer(_view(parts.policy.current))
 
-    async def replace(request: web.Request) -> web.Response:
-        body = await request.read()
-        if len(body) > MAX_POLICY_BYTES:
-            raise Invalid(f"a policy may have {MAX_POLICY_BYTES} bytes")
-        try:
-            policy = decode_policy(body)
-        except BadPolicy as error:
-            raise Invalid(str(error)) from None
-        parts.policy.replace(policy)
-        return answer(_view(policy))
+async def _read(request: web.Request) -> web.Response:
+    return answer(_view(parts_of(request).policy.current))
 
-    return [web.get("/policy", read), web.put("/policy", replace)]
+
+async def _replace(request: web.Request) -> web.Response:
+    body = await request.read()
+    if len(body) > MAX_POLICY_BYTES:
+        raise Invalid(f"a policy may have {MAX_POLICY_BYTES} bytes")
+    try:
+        policy = decode_policy(body)
+    except BadPolicy as error:
+        raise Invalid(str(error)) from None
+    parts_of(request).policy.replace(policy)
+    return answer(_view(policy))
 
 
 def _view(policy: Policy) -> PolicyView:

@@ -14,7 +14,7 @@ from aiohttp import WSMsgType, web
 
 from atoll.domain.errors import Invalid
 from atoll.domain.network.forwarded_port import read_port
-from atoll.runtime.api.parts import Parts
+from atoll.runtime.api.parts import parts_of
 
 CHUNK_BYTES = 64 * 1024
 MAX_FRAME_BYTES = 2**20
@@ -24,25 +24,26 @@ NOBODY: Final = 4502
 """Close code: nothing listens at that port."""
 
 
-def routes(parts: Parts) -> list[web.RouteDef]:
+def routes() -> list[web.RouteDef]:
     """Return the one route."""
+    return [web.get("/ports/{port}", _dial)]
 
-    async def dial(request: web.Request) -> web.StreamResponse:
-        port = read_port(request.match_info["port"])
-        client = web.WebSocketResponse(
-            heartbeat=PING_SECONDS, compress=False, max_msg_size=MAX_FRAME_BYTES
-        )
-        if not client.can_prepare(request):
-            raise Invalid("a port is reached by a WebSocket: send an upgrade request")
-        async with parts.ports.dial(port) as (process, ours):
-            await client.prepare(request)
-            parts.activity.touch()
-            got = await _passed(client, ours, parts.activity.use)
-            failed = got == 0 and (await process.wait()).code not in (0, None)
-            await client.close(code=NOBODY if failed else 1000)
-        return client
 
-    return [web.get("/ports/{port}", dial)]
+async def _dial(request: web.Request) -> web.StreamResponse:
+    parts = parts_of(request)
+    port = read_port(request.match_info["port"])
+    client = web.WebSocketResponse(
+        heartbeat=PING_SECONDS, compress=False, max_msg_size=MAX_FRAME_BYTES
+    )
+    if not client.can_prepare(request):
+        raise Invalid("a port is reached by a WebSocket: send an upgrade request")
+    async with parts.ports.dial(port) as (process, ours):
+        await client.prepare(request)
+        parts.activity.touch()
+        got = await _passed(client, ours, parts.activity.use)
+        failed = got == 0 and (await process.wait()).code not in (0, None)
+        await client.close(code=NOBODY if failed else 1000)
+    return client
 
 
 async def _passed(

@@ -10,7 +10,7 @@ from atoll.runtime.agents.orders import AgentOrder
 from atoll.runtime.api.attach import attach
 from atoll.runtime.api.cards import stream_cards
 from atoll.runtime.api.handover import hand_over
-from atoll.runtime.api.parts import Parts
+from atoll.runtime.api.parts import parts_of
 from atoll.runtime.api.requests import (
     answer,
     check_argv,
@@ -29,84 +29,85 @@ MAX_NAME = 128
 MAX_GRACE_SECONDS = 30.0
 
 
-def routes(parts: Parts) -> list[web.RouteDef]:
+def routes() -> list[web.RouteDef]:
     """Return every `/sessions` route."""
-    handlers = _Handlers(parts)
     return [
-        web.post("/sessions", handlers.open),
-        web.get("/sessions", handlers.list),
-        web.get("/sessions/{id}", handlers.show),
-        web.delete("/sessions/{id}", handlers.close),
-        web.post("/sessions/{id}/resize", handlers.resize),
-        web.post("/sessions/{id}/signal", handlers.signal),
-        web.get("/sessions/{id}/attach", handlers.attach),
-        web.get("/sessions/{id}/seat", handlers.hand_over),
-        web.post("/farewell", handlers.farewell),
+        web.post("/sessions", _open),
+        web.get("/sessions", _list),
+        web.get("/sessions/{id}", _show),
+        web.delete("/sessions/{id}", _close),
+        web.post("/sessions/{id}/resize", _resize),
+        web.post("/sessions/{id}/signal", _signal),
+        web.get("/sessions/{id}/attach", _attach),
+        web.get("/sessions/{id}/seat", _hand_over),
+        web.post("/farewell", _farewell),
     ]
 
 
-class _Handlers:
-    """Handlers of `/sessions`, one method per route."""
-
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
-
-    async def open(self, request: web.Request) -> web.Response:
-        body = await read_json(request, OpenBody)
-        _check_agents_own(body)
-        creator = request.query.get("principal")
-        wish = _wish(body, creator)
-        if body.agent is not None:
-            order = AgentOrder(
-                softlock=Strictness(body.softlock or "owner"),
-                instructions=body.instructions,
-                instructions_id=body.instructions_id,
-            )
-            terminal = await self._parts.agents.open_at_terminal(body.agent, wish, order)
-        else:
-            terminal = await self._parts.terminals.open(wish)
-        self._parts.activity.touch()
-        return answer(terminal.shown(), 201)
-
-    async def list(self, _request: web.Request) -> web.Response:
-        return answer(
-            TerminalList(tuple(terminal.shown() for terminal in self._parts.terminals.all()))
+async def _open(request: web.Request) -> web.Response:
+    body = await read_json(request, OpenBody)
+    _check_agents_own(body)
+    creator = request.query.get("principal")
+    wish = _wish(body, creator)
+    if body.agent is not None:
+        order = AgentOrder(
+            softlock=Strictness(body.softlock or "owner"),
+            instructions=body.instructions,
+            instructions_id=body.instructions_id,
         )
+        terminal = await parts_of(request).agents.open_at_terminal(body.agent, wish, order)
+    else:
+        terminal = await parts_of(request).terminals.open(wish)
+    parts_of(request).activity.touch()
+    return answer(terminal.shown(), 201)
 
-    async def show(self, request: web.Request) -> web.Response:
-        return answer(self._parts.terminals.get(request.match_info["id"]).shown())
 
-    async def close(self, request: web.Request) -> web.Response:
-        await self._parts.terminals.close(request.match_info["id"], _grace(request))
-        return web.Response(status=204)
+async def _list(request: web.Request) -> web.Response:
+    return answer(
+        TerminalList(tuple(terminal.shown() for terminal in parts_of(request).terminals.all()))
+    )
 
-    async def resize(self, request: web.Request) -> web.Response:
-        terminal = self._parts.terminals.get(request.match_info["id"])
-        body = await read_json(request, ResizeBody)
-        terminal.resize(clamp(body.cols, body.rows))
-        return web.Response(status=204)
 
-    async def signal(self, request: web.Request) -> web.Response:
-        terminal = self._parts.terminals.get(request.match_info["id"])
-        body = await read_json(request, SignalBody)
-        await terminal.signal(signal_number(body.signal))
-        return web.Response(status=204)
+async def _show(request: web.Request) -> web.Response:
+    return answer(parts_of(request).terminals.get(request.match_info["id"]).shown())
 
-    async def farewell(self, request: web.Request) -> web.Response:
-        body = await read_json(request, FarewellBody)
-        for terminal in self._parts.terminals.all():
-            terminal.audience.dismiss(body.reason, body.guest_reason)
-        # The journal is collected next, for the last time.
-        self._parts.settle_audit()
-        return web.Response(status=204)
 
-    async def attach(self, request: web.Request) -> web.StreamResponse:
-        if request.query.get("mode") == "cards":
-            return await stream_cards(request, self._parts.agents)
-        return await attach(request, self._parts.terminals, self._parts.activity)
+async def _close(request: web.Request) -> web.Response:
+    await parts_of(request).terminals.close(request.match_info["id"], _grace(request))
+    return web.Response(status=204)
 
-    async def hand_over(self, request: web.Request) -> web.StreamResponse:
-        return await hand_over(request, self._parts)
+
+async def _resize(request: web.Request) -> web.Response:
+    terminal = parts_of(request).terminals.get(request.match_info["id"])
+    body = await read_json(request, ResizeBody)
+    terminal.resize(clamp(body.cols, body.rows))
+    return web.Response(status=204)
+
+
+async def _signal(request: web.Request) -> web.Response:
+    terminal = parts_of(request).terminals.get(request.match_info["id"])
+    body = await read_json(request, SignalBody)
+    await terminal.signal(signal_number(body.signal))
+    return web.Response(status=204)
+
+
+async def _farewell(request: web.Request) -> web.Response:
+    body = await read_json(request, FarewellBody)
+    for terminal in parts_of(request).terminals.all():
+        terminal.audience.dismiss(body.reason, body.guest_reason)
+    # The journal is collected next, for the last time.
+    parts_of(request).settle_audit()
+    return web.Response(status=204)
+
+
+async def _attach(request: web.Request) -> web.StreamResponse:
+    if request.query.get("mode") == "cards":
+        return await stream_cards(request, parts_of(request).agents)
+    return await attach(request, parts_of(request).terminals, parts_of(request).activity)
+
+
+async def _hand_over(request: web.Request) -> web.StreamResponse:
+    return await hand_over(request)
 
 
 def _check_agents_own(body: OpenBody) -> None:

@@ -53,11 +53,17 @@ class Journal:
     the kind of every entry."""
 
     def __init__(
-        self, folder: Path, max_bytes: int = JOURNAL_BYTES, *, redact: Redact = _as_it_is
+        self,
+        folder: Path,
+        max_bytes: int = JOURNAL_BYTES,
+        *,
+        redact: Redact = _as_it_is,
+        noted: Callable[[str], None] = _unheard,
     ) -> None:
         """Continue what is there; every payload goes through `redact`. Raises `OSError` when
         the directory cannot be used."""
         self._redact = redact
+        self.noted = noted
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._segment_bytes = max(MAX_ENTRY_BYTES, max_bytes // SEGMENTS)
@@ -70,7 +76,6 @@ class Journal:
         self._urgent = self.last if self.last > self._mark.acked else 0
         self._bell = asyncio.Event()
         self._closed = False
-        self.noted: Callable[[str], None] = _unheard
 
     def append(self, kind: str, payload: Mapping[str, object]) -> int:
         """Write one entry and return its number. A full disk costs entries, never the caller."""

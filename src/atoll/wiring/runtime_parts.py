@@ -1,0 +1,109 @@
+"""Graph of one runtime: its parts, each built from those before it.
+
+Nothing here waits or serves. `wiring.runtime` serves the parts, and closes them in order.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from atoll.ports.runtime_boot import RuntimeBoot
+from atoll.ports.spawner import Spawner
+from atoll.runtime.agents.agents import Agents
+from atoll.runtime.api.parts import Parts
+from atoll.runtime.doors.approvals.command_requests import CommandRequests
+from atoll.runtime.execs.execs import Execs
+from atoll.runtime.files.files import Files
+from atoll.runtime.health import Activity
+from atoll.runtime.idle_end import IdleEnd
+from atoll.runtime.journal.control_plane import ControlPlane
+from atoll.runtime.journal.journal import Journal
+from atoll.runtime.policy.policy import StandingPolicy
+from atoll.runtime.policy.redactions import Redactions
+from atoll.runtime.ports import Ports
+from atoll.runtime.recordings.recordings import Recordings
+from atoll.runtime.recordings.shelf import RecordingLimits, RecordingStore
+from atoll.runtime.settling import Settling
+from atoll.runtime.tasks import Tasks
+from atoll.runtime.terminals.terminals import Defaults, Terminals
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeGround:
+    """Objects that every part of a runtime uses."""
+
+    spawner: Spawner
+    redactions: Redactions
+    activity: Activity
+    journal: Journal
+    tasks: Tasks
+
+
+def build_parts(
+    boot: RuntimeBoot,
+    ground: RuntimeGround,
+    *,
+    settle_audit: Callable[[], None],
+    end: Callable[[], None],
+) -> Parts:
+    """Return the parts of the runtime that `boot` describes. `end` ends it."""
+    spawner, journal, tasks = ground.spawner, ground.journal, ground.tasks
+    policy, control_plane = StandingPolicy(), ControlPlane()
+    recordings, terminals = _build_terminals(boot, ground, control_plane)
+    execs = Execs(
+        spawner,
+        env=boot.env,
+        cwd=boot.cwd,
+        journal=journal,
+        tasks=tasks,
+        make_stage=ground.redactions.stream,
+    )
+    clean = ground.redactions.text
+    listeners = (ground.redactions.apply, terminals.apply, recordings.apply, execs.apply)
+    for listener in listeners:
+        policy.subscribe(listener)
+    return Parts(
+        terminals=terminals,
+        agents=Agents(spawner, boot.agents, terminals, journal=journal, tasks=tasks, clean=clean),
+        execs=execs,
+        files=Files(spawner, changed=_file_changed(ground)),
+        journal=journal,
+        activity=ground.activity,
+        asks=CommandRequests(journal.append),
+        ports=Ports(spawner),
+        recordings=recordings,
+        control_plane=control_plane,
+        policy=policy,
+        redactions=ground.redactions,
+        own_usage=boot.own_usage,
+        settle_audit=settle_audit,
+        settling=Settling(boot.settle),
+        idle_end=IdleEnd(boot.idle_end_seconds, end),
+    )
+
+
+def _build_terminals(
+    boot: RuntimeBoot, ground: RuntimeGround, control_plane: ControlPlane
+) -> tuple[Recordings, Terminals]:
+    """Return the terminals, and what may be kept of them."""
+    make_stage = ground.redactions.stream
+    shelf = RecordingStore(boot.journal_dir / "recordings", RecordingLimits())
+    recordings = Recordings(shelf, journal=ground.journal, make_stage=make_stage)
+    terminals = Terminals(
+        ground.spawner,
+        Defaults(boot.shell, boot.env, boot.cwd),
+        journal=ground.journal,
+        tasks=ground.tasks,
+        make_stage=make_stage,
+        on_open=recordings.opened,
+        held_until=control_plane.held_until,
+    )
+    control_plane.subscribe(terminals.resume)
+    return recordings, terminals
+
+
+def _file_changed(ground: RuntimeGround) -> Callable[[str], None]:
+    def changed(path: str) -> None:
+        ground.activity.touch()
+        ground.journal.append("file.changed", {"path": path})
+
+    return changed
