@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from atoll.adapters.extensions.docker.build_rules import USUAL_RULES, BuildRules
+from atoll.adapters.extensions.docker.settings import USUAL_RULES, BuildRules
 from atoll.domain.agent.registry import find
 from atoll.domain.broker.price import PRICES
 from atoll.domain.broker.provider import PROVIDERS, safe_base_url

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from atoll.adapters.extensions.docker.build_rules import BuildRules
 from atoll.adapters.extensions.docker.builds import MAX_LINES, Builds
 from atoll.adapters.extensions.docker.engine import Building, Engine
 from atoll.adapters.extensions.docker.images import find
+from atoll.adapters.extensions.docker.settings import BuildRules
 from atoll.domain.errors import AtollError, Failed, Forbidden, Invalid, LimitReached
 from atoll.testing import ImageBuilderContract
 from atoll.wiring.control.image_builder import DaemonBuilder

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.adapters.extensions.docker.build_rules import BuildRules
 from atoll.adapters.extensions.docker.context import pack, read_ignored, recipe_of
 from atoll.adapters.extensions.docker.dockerfile import allowed, check_triggers, read_recipe
 from atoll.adapters.extensions.docker.pulls import is_reference
+from atoll.adapters.extensions.docker.settings import BuildRules
 from atoll.domain.errors import Invalid, LimitReached
 from atoll.wiring.control.settings import read_settings
 

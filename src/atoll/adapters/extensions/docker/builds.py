@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from atoll.adapters.extensions.docker import dockerfile
-from atoll.adapters.extensions.docker.build_rules import USUAL_RULES, BuildRules
 from atoll.adapters.extensions.docker.context import pack, recipe_of, with_recipe
 from atoll.adapters.extensions.docker.engine import Building, Engine, Image
 from atoll.adapters.extensions.docker.pulls import is_reference, pulled
+from atoll.adapters.extensions.docker.settings import USUAL_RULES, BuildRules
 from atoll.domain.errors import Failed, Forbidden, Invalid, LimitReached
 
 BUILD = "build:"

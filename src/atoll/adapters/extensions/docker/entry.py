@@ -2,9 +2,9 @@
 
 import msgspec
 
-from atoll.adapters.extensions.docker.build_rules import USUAL_RULES, BuildRules
 from atoll.adapters.extensions.docker.engine import DEFAULT_HOST
 from atoll.adapters.extensions.docker.extension import Docker, Settings
+from atoll.adapters.extensions.docker.settings import USUAL_RULES, BuildRules
 from atoll.domain.errors import Invalid
 from atoll.ports.extension import ExtensionSetup
 

@@ -16,7 +16,6 @@ from platform import machine
 import structlog
 
 from atoll.adapters.extensions.docker import engine as docker
-from atoll.adapters.extensions.docker.build_rules import USUAL_RULES, BuildRules
 from atoll.adapters.extensions.docker.builds import Builds
 from atoll.adapters.extensions.docker.container import ContainerPlan, body
 from atoll.adapters.extensions.docker.containers import (
@@ -28,6 +27,7 @@ from atoll.adapters.extensions.docker.containers import (
 from atoll.adapters.extensions.docker.feed import Answers, Died, Feed
 from atoll.adapters.extensions.docker.images import Picture, find
 from atoll.adapters.extensions.docker.seccomp_profile import profile_for
+from atoll.adapters.extensions.docker.settings import USUAL_RULES, BuildRules
 from atoll.adapters.zygote.environment import environment_with_image
 from atoll.adapters.zygote.link import ZygoteLink
 from atoll.adapters.zygote.probe import check_health
