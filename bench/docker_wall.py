@@ -8,7 +8,8 @@ import json
 import time
 from contextlib import closing
 
-from atoll.adapters.extensions.docker.engine import DEFAULT_HOST, Engine
+from atoll.adapters.extensions.docker.engine import Engine
+from atoll.adapters.extensions.docker.settings import DEFAULT_HOST
 from bench.docker_peer import docker_peer
 from bench.figures import Series, table, verdict
 from bench.peers import Docker, milliseconds

@@ -3,12 +3,11 @@
 import ast
 import json
 import re
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from atoll.wiring.control.settings import ControlSettings
+from atoll.wiring.control.settings import setting_names
 from tests.places import ROOT
 
 DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -90,9 +89,7 @@ def test_words_of_a_path_in_a_sentence_document_no_route() -> None:
 
 def test_every_setting_is_documented() -> None:
     text = (ROOT / "docs/use/settings.md").read_text()
-    assert not [
-        f.name for f in fields(ControlSettings) if f.name != "home" and f"`{f.name}`" not in text
-    ]
+    assert not [name for name in setting_names() if f"`{name}`" not in text]
 
 
 @pytest.mark.parametrize("path", PORTS, ids=lambda path: path.name)

@@ -35,13 +35,14 @@ from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals.events import Events
 from atoll.services.library.profiles import Profiles
-from atoll.services.sandboxes.admission import AdmissionSettings
 from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.secrets.secrets import Secrets
+from atoll.services.settings import ServiceSettings
 from atoll.testing.virtual_clock import VirtualClock
 from atoll.wire.contract.call import RuntimeCall
-from atoll.wiring.control.graph import SandboxPorts, ServiceSettings, build_sandboxes
+from atoll.wiring.control.graph import SandboxPorts, build_sandboxes
 
 T = TypeVar("T")
 

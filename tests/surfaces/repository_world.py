@@ -31,14 +31,15 @@ from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, R
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.library.profiles import Profiles
+from atoll.services.library.settings import RepositorySettings
 from atoll.services.library.workspaces import Workspaces
-from atoll.services.sandboxes.admission import AdmissionSettings
+from atoll.services.sandboxes.settings import AdmissionSettings
+from atoll.services.settings import ServiceSettings
 from atoll.surfaces.http.sandboxes import repositories
 from atoll.surfaces.http.server.app import create_app
 from atoll.wiring.control.graph import (
     LibraryPorts,
     SandboxPorts,
-    ServiceSettings,
     build_application,
     build_saver,
 )
@@ -131,7 +132,10 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
         profiles = Profiles(store, bus, clock=clock, identifiers=identifiers, bundled=bundled())
         vault = InMemoryVault()
         ground = Ground(store, bus, clock, identifiers)
-        settings = ServiceSettings(AdmissionSettings(allow_loopback_repositories=True))
+        settings = ServiceSettings(
+            AdmissionSettings(allow_loopback_remotes=True),
+            repositories=RepositorySettings(allow_loopback_remotes=True),
+        )
         kept = KeptFolder(home / "kept")
         ports = SandboxPorts(
             {boxes.name: boxes},

@@ -17,7 +17,7 @@ from atoll.domain.sandbox.sandbox import State
 from atoll.ports.kept import KeptWorktree
 from atoll.services.identifiers import Identifiers
 from atoll.services.library.kept import KeptWorktrees
-from atoll.services.library.saved_work import KeptSettings
+from atoll.services.library.settings import KeptSettings
 from atoll.services.library.workspaces import Workspaces
 from atoll.services.terminals.files import Files
 from tests.services.scene import Scene, scene
@@ -40,7 +40,7 @@ async def keeping(folder: Path) -> AsyncIterator[tuple[Scene, KeptWorktrees]]:
             shelf,
             clock=s.clock,
             identifiers=Identifiers(),
-            settings=KeptSettings(WEEK),
+            settings=KeptSettings(WEEK.days),
         )
         s.runtime.answers[TOTAL] = (200, {"files": 1, "bytes": 17, "stored": 17})
         yield s, kept

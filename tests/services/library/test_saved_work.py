@@ -5,7 +5,6 @@ import subprocess
 import tarfile
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,8 @@ from atoll.adapters.kept.folder import KeptFolder
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports.kept import TREE, KeptWorktree, bundle_name
 from atoll.services.identifiers import Identifiers
-from atoll.services.library.saved_work import KeptSettings, SavedWork
+from atoll.services.library.saved_work import SavedWork
+from atoll.services.library.settings import KeptSettings
 from atoll.testing import WorkSaverContract
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.peers.git_tree import Tree
@@ -59,7 +59,7 @@ async def saving(world: World, tmp_path: Path) -> AsyncIterator[Saving]:
         shelf,
         clock=world.clock,
         identifiers=Identifiers(),
-        settings=KeptSettings(timedelta(days=30)),
+        settings=KeptSettings(30),
     )
     yield Saving(world, shelf, work, [])
 

@@ -38,7 +38,8 @@ from atoll.services.identifiers import Identifiers
 from atoll.services.library.profiles import Profiles
 from atoll.services.library.workspaces import Workspaces
 from atoll.services.people.logins import Logins
-from atoll.services.sandboxes.admission import AdmissionSettings
+from atoll.services.sandboxes.settings import AdmissionSettings
+from atoll.services.settings import ServiceSettings
 from atoll.surfaces.http.sandboxes import repositories
 from atoll.surfaces.http.server.app import create_app
 from atoll.surfaces.http.server.guard import PAGE_KEY
@@ -46,7 +47,6 @@ from atoll.wiring.control import openapi
 from atoll.wiring.control.graph import (
     LibraryPorts,
     SandboxPorts,
-    ServiceSettings,
     build_application,
 )
 from tests.peers.contract import (

@@ -11,7 +11,7 @@ from atoll.adapters.vaults.master_keys import spell_keys
 from atoll.domain.errors import Conflict, Failed, Invalid
 from atoll.wire.contract.policy import DoorLimits
 from atoll.wiring.control.settings import read_settings
-from atoll.wiring.control.vaulting import VARIABLE, door_limits, open_vault
+from atoll.wiring.control.vaulting import VARIABLE, open_vault
 from atoll.wiring.launch.home_setup import prepare_home
 
 ONE, TWO = MasterKey(b"1" * 32), MasterKey(b"2" * 32)
@@ -45,12 +45,12 @@ def test_command_goes_before_both(tmp_path: Path) -> None:
 
 
 def test_limits_of_the_doors_are_read(tmp_path: Path) -> None:
-    assert door_limits(read_settings(tmp_path, {}, {})) == DoorLimits()
+    assert read_settings(tmp_path, {}, {}).services.policies.limits == DoorLimits()
     (tmp_path / "config.toml").write_text(
         "[door_limits]\nrequests_per_minute = 60\nno_fetch = ['gemini']\n"
         "[door_limits.spend_micros]\nopenai = 5_000_000\n"
     )
-    limits = door_limits(read_settings(tmp_path, {}, {}))
+    limits = read_settings(tmp_path, {}, {}).services.policies.limits
     assert limits == DoorLimits(
         requests_per_minute=60, spend_micros={"openai": 5_000_000}, no_fetch=("gemini",)
     )

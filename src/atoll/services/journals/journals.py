@@ -8,7 +8,6 @@ between storing and acknowledging repeats nothing.
 import contextlib
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import msgspec
@@ -24,6 +23,7 @@ from atoll.services.ground import Ground
 from atoll.services.journals.agent_actors import acting_agent
 from atoll.services.journals.agent_reports import read_report
 from atoll.services.journals.entries import EntryHandler, JournalOutcome, ReportedEntry
+from atoll.services.journals.settings import JournalSettings
 from atoll.services.lifecycle.transitions import Transitions
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.journal import JournalEntry, JournalPage, acknowledge, read_journal
@@ -43,14 +43,6 @@ _NOT_LOGGED = frozenset({"runtime.began", "runtime.stopped"})
 _BY_PERSON = ("terminal.input", "terminal.control")
 
 _log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class JournalSettings:
-    """Settings of journals. Each runtime receives `away_seconds`: how long it waits for drivers
-    while its journal has no reader."""
-
-    away_seconds: int = 120
 
 
 class Journals:

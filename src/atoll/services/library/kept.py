@@ -17,7 +17,8 @@ from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.ports import Clock, RuntimeStream
 from atoll.ports.kept import TREE, KeptDraft, KeptShelf, KeptWorktree, bundle_name
 from atoll.services.identifiers import Identifiers
-from atoll.services.library.saved_work import EVERY_FILE, KeptSettings
+from atoll.services.library.saved_work import EVERY_FILE
+from atoll.services.library.settings import KeptSettings
 from atoll.services.library.workspaces import ALL_BRANCHES, Workspaces
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.terminals.files import WITH_SECRETS, Files

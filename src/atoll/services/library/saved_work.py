@@ -5,8 +5,6 @@ every sandbox that works on it, and what is added to it is never deleted.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import timedelta
 
 from atoll.domain.errors import Conflict, Failed, NotFound
 from atoll.domain.sandbox.sandbox import Sandbox
@@ -14,18 +12,12 @@ from atoll.ports import Clock, RuntimeClient
 from atoll.ports.kept import TREE, KeptDraft, KeptShelf, KeptWorktree, bundle_name
 from atoll.services.identifiers import Identifiers
 from atoll.services.library.checkout_scripts import BESIDE
+from atoll.services.library.settings import KeptSettings
 from atoll.services.library.workspaces import EVERYTHING, WORKSPACE, Workspaces
 from atoll.services.scripts import run_inside
 from atoll.wire.contract.files import pack_files, total_files
 
 EVERY_FILE = (("path", ""),)
-
-
-@dataclass(frozen=True, slots=True)
-class KeptSettings:
-    """Settings of kept worktrees: `retention` is how long one is kept."""
-
-    retention: timedelta = timedelta(days=30)
 
 
 class SavedWork:

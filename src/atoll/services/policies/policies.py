@@ -23,10 +23,10 @@ from atoll.ports import Kept, RuntimeClient, Vault
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.transitions import Transitions
 from atoll.services.policies.network_policies import commands_of, network_of
+from atoll.services.policies.settings import PolicySettings
 from atoll.wire.contract.policy import (
     Approved,
     CustomSecret,
-    DoorLimits,
     GitRemote,
     Policy,
     ProviderKey,
@@ -40,15 +40,6 @@ GIT_DOOR = "http://127.0.0.1:8082/git"
 """As seen from inside."""
 
 _log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class PolicySettings:
-    """Settings of all policies: the broker's limits, and whether plain http to loopback may carry
-    a secret (development)."""
-
-    limits: DoorLimits = field(default_factory=DoorLimits)
-    dev: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +128,7 @@ class Policies:
             remotes=tuple(_remote(one) for one in mine if _is(one, Purpose.GIT)),
             env=_environment(sandbox, mine),
             record=sandbox.profile.recording is Recording.ALWAYS,
-            dev=settings.dev,
+            dev=settings.allow_loopback_remotes,
         )
         exposed = tuple(sorted({one.secret.name for one in mine if one.secret.exposed}))
         return Composed(policy, exposed)

@@ -15,7 +15,7 @@ from atoll.domain.profile.profile import Access
 from atoll.domain.sandbox.entry import MECHANISMS, entry_steps
 from atoll.domain.sandbox.sandbox import Attachment, Sandbox, SandboxRepo
 from atoll.domain.sandbox.stimulus import Idle
-from atoll.domain.wall.isolation import Isolation, IsolationLevel, shortfall
+from atoll.domain.wall.isolation import Isolation, shortfall
 from atoll.ports import (
     AgentConfigs,
     AgentLayers,
@@ -34,6 +34,7 @@ from atoll.services.policies.policies import Policies
 from atoll.services.provisioning.instructions import check_instructions, resolve_instructions
 from atoll.services.provisioning.resumption import resume_agents
 from atoll.services.provisioning.seeds import write_files, write_seeds
+from atoll.services.provisioning.settings import ProvisioningSettings
 from atoll.services.provisioning.start_folder import check_start_folder
 from atoll.wire.contract.journal import check_health
 
@@ -64,14 +65,6 @@ class Provisioned:
     attachment: Attachment
     repos: tuple[SandboxRepo, ...]
     instructions: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class ProvisioningSettings:
-    """Settings of provisioning. With `require_isolation` no sandbox runs behind a wall that is
-    below that level or weak."""
-
-    require_isolation: IsolationLevel | None = None
 
 
 class Provisioning:

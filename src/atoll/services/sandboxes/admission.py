@@ -6,7 +6,6 @@ transaction itself reads, so two hundred wishes at once cannot slip past any of 
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 
@@ -27,7 +26,7 @@ from atoll.domain.sandbox.wish import (
     other_input,
     read_catalogue,
 )
-from atoll.domain.wall.isolation import IsolationLevel, reaches
+from atoll.domain.wall.isolation import reaches
 from atoll.ports import (
     AgentLayers,
     Extension,
@@ -40,25 +39,13 @@ from atoll.services.ground import Ground
 from atoll.services.lifecycle.transitions import Transitions, Work
 from atoll.services.policies.policies import check_secrets, references
 from atoll.services.provisioning.instructions import check_instructions
+from atoll.services.sandboxes.settings import AdmissionSettings
 
 MAX_KEY = 200
 KEY_LIFE = timedelta(hours=24)
 
 Admitted = tuple[Sandbox, tuple[Work, ...]]
 """A sandbox and what is to be done for it: nothing when it was there before."""
-
-
-@dataclass(frozen=True, slots=True)
-class AdmissionSettings:
-    """Settings of admission. `max_sandboxes` counts per owner whatever is neither destroying nor
-    destroyed; `allow_loopback_repositories` is for development; `mount_roots` are folders of the
-    host below which anybody may mount. With `require_isolation` no sandbox is admitted whose
-    backend gives less."""
-
-    max_sandboxes: int = 50
-    allow_loopback_repositories: bool = False
-    mount_roots: tuple[str, ...] = ()
-    require_isolation: IsolationLevel | None = None
 
 
 class ProfileSource(Protocol):
@@ -165,7 +152,7 @@ class Admission:
             now=self._ground.clock.now(),
             taken=taken,
             sandbox_id=self._ground.ids.sandbox(),
-            allow_loopback=self._settings.allow_loopback_repositories,
+            allow_loopback=self._settings.allow_loopback_remotes,
             mount_roots=self._settings.mount_roots,
         )
 

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from datetime import timedelta
+from dataclasses import asdict
 from pathlib import Path
 
 import msgspec
@@ -34,24 +34,19 @@ from atoll.ports.extension import ExtensionSetup
 from atoll.services.application import Application
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
-from atoll.services.journals.journals import JournalSettings
 from atoll.services.library.profiles import Profiles
-from atoll.services.library.saved_work import KeptSettings, SavedWork
+from atoll.services.library.saved_work import SavedWork
 from atoll.services.library.workspaces import Workspaces
-from atoll.services.policies.policies import PolicySettings
-from atoll.services.provisioning.provisioning import ProvisioningSettings
-from atoll.services.sandboxes.admission import AdmissionSettings
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.control.extensions import load_extensions
 from atoll.wiring.control.graph import (
     LibraryPorts,
     SandboxPorts,
-    ServiceSettings,
     build_application,
     build_saver,
 )
-from atoll.wiring.control.settings import ControlSettings, event_retention
-from atoll.wiring.control.vaulting import door_limits, held, open_vault
+from atoll.wiring.control.settings import ControlSettings
+from atoll.wiring.control.vaulting import held, open_vault
 from atoll.zygote.host.home import Home
 
 
@@ -60,41 +55,24 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Application]:
     """Yield every service of a control plane. Raises `Failed`, `Unavailable` with what is
     missing."""
     async with AsyncExitStack() as stack:
-        url = settings.database_url or sqlite_url(settings.home / "atoll.db")
+        url = settings.storage.database_url or sqlite_url(settings.home / "atoll.db")
         store = await stack.enter_async_context(open_store(StoreSettings(url)))
         ground = Ground(store, InProcessBus(), SystemClock(), Identifiers())
-        sections = service_settings(settings)
+        own = settings.services
         library = await _library(settings, stack)
         workspaces = Workspaces(library.shelf, ground.clock)
         vault = await asyncio.to_thread(open_vault, settings, os.environ)
-        saver = build_saver(ground, workspaces, library.kept, settings=sections.kept)
+        saver = build_saver(ground, workspaces, library.kept, settings=own.kept)
         application = build_application(
             ground,
             _ports(settings, workspaces, saver, vault=vault, stack=stack),
             library,
             profiles=_profiles(ground, settings.home / "profiles"),
             workspaces=workspaces,
-            settings=sections,
+            settings=own,
         )
         await application.logins.load()
         yield application
-
-
-def service_settings(settings: ControlSettings) -> ServiceSettings:
-    """Return the section of each feature."""
-    return ServiceSettings(
-        admission=AdmissionSettings(
-            max_sandboxes=settings.max_sandboxes,
-            allow_loopback_repositories=settings.allow_loopback_remotes,
-            mount_roots=settings.mount_roots,
-            require_isolation=settings.require_isolation,
-        ),
-        journals=JournalSettings(settings.away_seconds),
-        provisioning=ProvisioningSettings(settings.require_isolation),
-        policies=PolicySettings(door_limits(settings), dev=settings.allow_loopback_remotes),
-        kept=KeptSettings(timedelta(days=settings.kept_days)),
-        events=event_retention(settings),
-    )
 
 
 def _ports(
@@ -108,11 +86,11 @@ def _ports(
     clients = HttpRuntimeClients()
     stack.push_async_callback(clients.close)
     return SandboxPorts(
-        extensions=load_extensions(_extension_setup(settings), settings.extensions, stack),
+        extensions=load_extensions(_extension_setup(settings), settings.backends.extensions, stack),
         clients=clients,
         workspaces=workspaces,
         saver=saver,
-        agents=InstalledLayers(settings.home / "agents", settings.agent_catalogue),
+        agents=InstalledLayers(settings.home / "agents", settings.agents.agent_catalogue),
         configs=ConfigFolder(settings.home / "agent-config"),
         safety=SafetyFolders(settings.home / "safety"),
         metadata=HomeMetadata(settings.home / "sandboxes"),
@@ -148,7 +126,7 @@ async def _shelf(settings: ControlSettings, stack: AsyncExitStack) -> Shelf:
         ShelfSettings(
             repos=home / "repos",
             imports=home / "run" / "import",
-            allow_loopback=settings.allow_loopback_remotes,
+            allow_loopback=settings.services.repositories.allow_loopback_remotes,
         ),
         importer,
     )
@@ -161,13 +139,13 @@ def _extension_setup(settings: ControlSettings) -> ExtensionSetup:
         home=settings.home,
         tag=Home(settings.home).tag,
         agents=_agents(settings),
-        upstreams=tuple(sorted(settings.upstreams.items())),
-        options={"docker_host": settings.docker_host, "builds": settings.builds},
+        upstreams=tuple(sorted(settings.backends.upstreams.items())),
+        options=asdict(settings.docker),
     )
 
 
 def _agents(settings: ControlSettings) -> tuple[wire.Agent, ...]:
     """Return the agents as runtimes receive them, under every name they answer to."""
-    known = named(allowed(settings.agent_catalogue))
+    known = named(allowed(settings.agents.agent_catalogue))
     told = ((name, msgspec.convert(one, wire.Agent, from_attributes=True)) for name, one in known)
     return tuple(msgspec.structs.replace(one, name=name) for name, one in told)

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from atoll.domain.event_retention import EVERY_EVENT, EventRetention
 from atoll.domain.people.principal import Principal
 from atoll.ports import (
     AgentConfigs,
@@ -31,12 +30,13 @@ from atoll.services.approvals.requests import ApprovalRequests
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events, Note
 from atoll.services.journals.journal_poll import JournalPoll
-from atoll.services.journals.journals import Journals, JournalSettings
+from atoll.services.journals.journals import Journals
 from atoll.services.journals.pruning import EventPruning
 from atoll.services.library.kept import KeptWorktrees
 from atoll.services.library.profiles import Profiles
 from atoll.services.library.repositories import Repositories, Shelf
-from atoll.services.library.saved_work import KeptSettings, SavedWork
+from atoll.services.library.saved_work import SavedWork
+from atoll.services.library.settings import KeptSettings
 from atoll.services.library.unpulled import Unpulled
 from atoll.services.library.workspaces import Workspaces
 from atoll.services.lifecycle.directory import Directory
@@ -44,10 +44,11 @@ from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.lifecycle.transitions import Transitions
 from atoll.services.people.logins import Logins, Recorder
 from atoll.services.people.shares import Shares
-from atoll.services.policies.policies import Policies, PolicySettings
+from atoll.services.policies.policies import Policies
 from atoll.services.policies.policy_push import PolicyPush
-from atoll.services.provisioning.provisioning import Layers, Provisioning, ProvisioningSettings
-from atoll.services.sandboxes.admission import Admission, AdmissionSettings
+from atoll.services.provisioning.provisioning import Layers, Provisioning
+from atoll.services.provisioning.settings import ProvisioningSettings
+from atoll.services.sandboxes.admission import Admission
 from atoll.services.sandboxes.backend_watch import BackendWatch
 from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.consumers import Consumers
@@ -55,7 +56,9 @@ from atoll.services.sandboxes.maintenance import Maintenance
 from atoll.services.sandboxes.metadata import Metadata
 from atoll.services.sandboxes.reconciler import Reconciler
 from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.secrets.secrets import Secrets
+from atoll.services.settings import ServiceSettings
 from atoll.services.task_runner import TaskRunner
 from atoll.services.terminals.execs import Execs
 from atoll.services.terminals.files import Files
@@ -92,18 +95,6 @@ class LibraryPorts:
     token: str = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceSettings:
-    """Settings of all services, each section owned by its feature."""
-
-    admission: AdmissionSettings = field(default_factory=AdmissionSettings)
-    journals: JournalSettings = field(default_factory=JournalSettings)
-    provisioning: ProvisioningSettings = field(default_factory=ProvisioningSettings)
-    policies: PolicySettings = field(default_factory=PolicySettings)
-    kept: KeptSettings = field(default_factory=KeptSettings)
-    events: EventRetention = EVERY_EVENT
-
-
 def build_sandboxes(
     ground: Ground, ports: SandboxPorts, profiles: Profiles, *, settings: ServiceSettings
 ) -> tuple[Sandboxes, Background]:
@@ -135,7 +126,7 @@ def build_sandboxes(
         journals=journals,
     )
     poll = JournalPoll(directory, ground.clock, runtimes, policies=policies, journals=journals)
-    pruning = EventPruning(ground.store, ground.clock, settings.events)
+    pruning = EventPruning(ground.store, ground.clock, settings.events.retention)
     admission = build_admission(ground, transitions, profiles, ports, settings=settings.admission)
     sandboxes = Sandboxes(
         ground,
@@ -213,7 +204,7 @@ def build_application(
     events = Events(store, ground.bus, clock=clock, identifiers=ids)
     logins = Logins(library.logins, clock, token=library.token, record=_login_recorder(events))
     terminals, files = Terminals(sandboxes), Files(sandboxes)
-    loopback = settings.admission.allow_loopback_repositories
+    loopback = settings.repositories.allow_loopback_remotes
     return Application(
         sandboxes=sandboxes,
         background=background,

@@ -47,8 +47,8 @@ class DaemonBuilder:
 
     @asynccontextmanager
     async def _builds(self) -> AsyncIterator[Builds]:
-        engine = Engine(self.settings.docker_host)
+        engine = Engine(self.settings.docker.docker_host)
         try:
-            yield Builds(engine, self.settings.home / "images", self.settings.builds)
+            yield Builds(engine, self.settings.home / "images", self.settings.docker.builds)
         finally:
             await engine.close()

@@ -71,11 +71,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _main(said: argparse.Namespace, link: StartLink | None) -> int:
     try:
         settings = read_settings(said.home, os.environ, {"host": said.host, "port": said.port})
-        configure(settings.log_level)
+        configure(settings.log.log_level)
         with present(
             settings.home,
-            host=settings.host,
-            port=settings.port,
+            host=settings.server.host,
+            port=settings.server.port,
             # Who finds us must find the token too.
             prepare=lambda: load_or_make_token(settings.home / "token"),
         ) as presence:
@@ -120,8 +120,9 @@ async def _serve(settings: ControlSettings, presence: Presence, welcome: _Welcom
     from atoll.surfaces.http.server.guard import names_for
     from atoll.wiring.control.assembly import assembled
 
-    names = names_for(settings.host, settings.public_url, settings.hosts)
-    front = Frontage(names=names, public_url=settings.public_url)
+    own = settings.server
+    names = names_for(own.host, own.public_url, own.hosts)
+    front = Frontage(names=names, public_url=own.public_url)
     async with assembled(settings) as services, asyncio.TaskGroup() as group:
         app = create_app(services, front, more=(repositories.router,))
         # What was loaded stays for good: no later collection has to walk through it.
@@ -133,7 +134,7 @@ async def _serve(settings: ControlSettings, presence: Presence, welcome: _Welcom
         with _ended_by_signals(server):
             if welcome.printed or welcome.opened:
                 ticket = await services.logins.new_ticket()
-                welcome.say(settings.public_url or presence.url, ticket)
+                welcome.say(own.public_url or presence.url, ticket)
             if welcome.link is not None:
                 welcome.link.keep()
             await server.serve(sockets=[presence.listener])

@@ -6,7 +6,6 @@ import structlog
 
 from atoll.adapters.vaults.envelope import EnvelopeVault
 from atoll.adapters.vaults.master_keys import KeyFile, from_command, read_keys
-from atoll.wire.contract.policy import DoorLimits
 from atoll.wiring.control.settings import ControlSettings
 from atoll.zygote.host.kernel import lock_in_memory
 
@@ -18,8 +17,8 @@ VARIABLE = "ATOLL_MASTER_KEY"
 def open_vault(settings: ControlSettings, environ: Mapping[str, str]) -> EnvelopeVault:
     """Return the vault: keys of the command, else of the environment, else of the home's own file.
     Blocking. Raises `Failed` with what is wrong with the keys."""
-    if settings.master_key_command:
-        argv = settings.master_key_command
+    if settings.vault.master_key_command:
+        argv = settings.vault.master_key_command
         return EnvelopeVault(lambda: from_command(argv), hold=held)
     text = environ.get(VARIABLE, "")
     if text:
@@ -32,15 +31,3 @@ def held(value: bytes | str) -> None:
     """Keep a key out of swap and cores for the life of this process, and log where that fails."""
     if not lock_in_memory(value):
         _log.warning("a key could not be locked in memory: RLIMIT_MEMLOCK may be 0")
-
-
-def door_limits(settings: ControlSettings) -> DoorLimits:
-    """Return the settings' bounds in the policy's words."""
-    limits = settings.door_limits
-    return DoorLimits(
-        requests_per_minute=limits.requests_per_minute,
-        concurrent=limits.concurrent,
-        bytes_per_hour=limits.bytes_per_hour,
-        spend_micros=dict(limits.spend_micros),
-        no_fetch=limits.no_fetch,
-    )

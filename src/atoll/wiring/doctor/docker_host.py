@@ -31,10 +31,10 @@ def groups_for(home: Path) -> tuple[int, ...]:
     """Return the supplementary groups a control plane of this home needs: the one of the daemon's
     socket, where `ext.docker` is on. That group is as good as root on this machine."""
     settings = read_settings(home, os.environ, {})
-    if "docker" not in settings.extensions:
+    if "docker" not in settings.backends.extensions:
         return ()
     try:
-        found = _socket_path(settings.docker_host).stat()
+        found = _socket_path(settings.docker.docker_host).stat()
     except OSError:
         return _usual_group()
     opens = found.st_mode & stat.S_IRGRP and found.st_mode & stat.S_IWGRP
@@ -53,7 +53,7 @@ def clear(home: Path) -> None:
     answer is left alone: the next start clears up."""
     try:
         settings = read_settings(home, os.environ, {})
-        if "docker" in settings.extensions:
+        if "docker" in settings.backends.extensions:
             asyncio.run(_clear(settings))
     except AtollError:
         return
@@ -63,7 +63,7 @@ async def _clear(settings: ControlSettings) -> None:
     from atoll.adapters.extensions.docker.containers import Containers
     from atoll.adapters.extensions.docker.engine import Engine
 
-    engine = Engine(settings.docker_host)
+    engine = Engine(settings.docker.docker_host)
     try:
         containers = Containers(engine, Home(settings.home).tag)
         for one in await containers.all():
@@ -79,15 +79,15 @@ def findings(home: Path) -> Iterator[Finding]:
     except AtollError as err:
         yield Finding("settings", "fail", err.message, "Mend config.toml.")
         return
-    if "docker" not in settings.extensions:
+    if "docker" not in settings.backends.extensions:
         yield Finding("docker", "ok", "ext.docker is not switched on (setting `extensions`)")
         return
     try:
-        version, info = asyncio.run(_look(settings.docker_host))
+        version, info = asyncio.run(_look(settings.docker.docker_host))
     except AtollError as err:
         yield Finding("docker", "warn", err.message, "See docs/use/docker.md.")
         return
-    yield from _judged(settings.docker_host, version, info)
+    yield from _judged(settings.docker.docker_host, version, info)
 
 
 async def _look(host: str) -> "tuple[Version, Info]":

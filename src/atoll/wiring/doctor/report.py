@@ -14,7 +14,7 @@ from atoll.domain.wall.interior import DEFAULT_FILES, DEFAULT_PIDS, MIB, default
 from atoll.inside.program import INSIDE_PYTHON
 from atoll.ports.host import Finding
 from atoll.wire.zygote import messages as wire
-from atoll.wiring.control.settings import event_retention, read_settings
+from atoll.wiring.control.settings import read_settings
 from atoll.wiring.doctor import disk_share, docker_host
 from atoll.wiring.doctor.uids import uid_findings
 from atoll.wiring.launch import zygote_process
@@ -384,7 +384,7 @@ def _disk_share(home: Home, report: wire.Reported | None) -> Iterator[Finding]:
 def _events(home: Home) -> Iterator[Finding]:
     """Say how long events are kept, and what the database takes."""
     try:
-        kept = event_retention(read_settings(home.root, os.environ, {}))
+        kept = read_settings(home.root, os.environ, {}).services.events.retention
     except AtollError:
         return  # said already
     age = "for good" if kept.age is None else f"{kept.age.days} days"

@@ -10,7 +10,9 @@ import stat
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from atoll.domain.wall.interior import (
     DEFAULT_LOW_DISK_MB,
@@ -32,9 +34,11 @@ class OwnSettings:
 
     mount_roots: tuple[str, ...] = ()
     share_memory: bool = False
-    low_disk_mb: int = DEFAULT_LOW_DISK_MB
-    runtime_memory_mb: int = DEFAULT_RUNTIME_MEMORY_MB
-    runtime_tasks: int = DEFAULT_RUNTIME_TASKS
+    low_disk_mb: Annotated[int, msgspec.Meta(ge=0)] = DEFAULT_LOW_DISK_MB
+    runtime_memory_mb: Annotated[int, msgspec.Meta(ge=MIN_RUNTIME_MEMORY_MB)] = (
+        DEFAULT_RUNTIME_MEMORY_MB
+    )
+    runtime_tasks: Annotated[int, msgspec.Meta(ge=MIN_RUNTIME_TASKS)] = DEFAULT_RUNTIME_TASKS
 
 
 def read_own_settings(home: Home) -> OwnSettings:

@@ -15,7 +15,7 @@ import pytest
 from atoll.adapters.extensions.docker.builds import MAX_LINES, Builds
 from atoll.adapters.extensions.docker.engine import Building, Engine
 from atoll.adapters.extensions.docker.images import find
-from atoll.adapters.extensions.docker.settings import BuildRules
+from atoll.adapters.extensions.docker.settings import BuildRules, DockerSettings
 from atoll.domain.errors import AtollError, Failed, Forbidden, Invalid, LimitReached
 from atoll.testing import ImageBuilderContract
 from atoll.wiring.control.image_builder import DaemonBuilder
@@ -325,4 +325,4 @@ class TestDaemonBuilder(ImageBuilderContract):
 
     @pytest.fixture
     def builder(self, daemon: DockerDaemon, tmp_path: Path) -> DaemonBuilder:
-        return DaemonBuilder(ControlSettings(tmp_path, docker_host=daemon.host))
+        return DaemonBuilder(ControlSettings(tmp_path, docker=DockerSettings(daemon.host)))

@@ -253,7 +253,7 @@ def test_folder_larger_than_allowed_is_refused(folder: Path) -> None:
 def test_settings_of_builds_are_read_and_judged(tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
     config.write_text('[builds]\nnetwork = true\nbases = ["debian:*"]\nseconds = 60\n')
-    said = read_settings(tmp_path, {}, {}).builds
+    said = read_settings(tmp_path, {}, {}).docker.builds
     assert said == BuildRules(network=True, bases=("debian:*",), seconds=60)
     for wrong in ("seconds = 0", "secrets = 1", 'network = "yes"'):
         config.write_text(f"[builds]\n{wrong}\n")

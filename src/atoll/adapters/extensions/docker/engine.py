@@ -14,6 +14,7 @@ from typing import BinaryIO, TypeVar
 import aiohttp
 import msgspec
 
+from atoll.adapters.extensions.docker.settings import DEFAULT_HOST
 from atoll.domain.errors import (
     AtollError,
     Conflict,
@@ -25,7 +26,6 @@ from atoll.domain.errors import (
 )
 from atoll.wire.http.unreadable import UNREADABLE
 
-DEFAULT_HOST = "unix:///var/run/docker.sock"
 OLDEST_API = (1, 41)
 """Docker 20.10."""
 

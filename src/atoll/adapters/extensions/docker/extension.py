@@ -27,7 +27,7 @@ from atoll.adapters.extensions.docker.containers import (
 from atoll.adapters.extensions.docker.feed import Answers, Died, Feed
 from atoll.adapters.extensions.docker.images import Picture, find
 from atoll.adapters.extensions.docker.seccomp_profile import profile_for
-from atoll.adapters.extensions.docker.settings import USUAL_RULES, BuildRules
+from atoll.adapters.extensions.docker.settings import DEFAULT_HOST, USUAL_RULES, BuildRules
 from atoll.adapters.zygote.environment import environment_with_image
 from atoll.adapters.zygote.link import ZygoteLink
 from atoll.adapters.zygote.probe import check_health
@@ -74,7 +74,7 @@ class Settings:
     socket: Path
     tag: str
     archives: Path
-    host: str = docker.DEFAULT_HOST
+    host: str = DEFAULT_HOST
     builds: BuildRules = USUAL_RULES
     broker: tuple[tuple[str, str], ...] = ()
     agents: tuple[wire.Agent, ...] = ()

@@ -1,8 +1,13 @@
-"""Limits of builds by the daemon: the owner's settings, and no rule about contents."""
+"""Settings of `ext.docker` as `config.toml` spells them: its daemon, and what builds may use."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import msgspec
+
+from atoll.domain.errors import Invalid
+
+DEFAULT_HOST = "unix:///var/run/docker.sock"
 
 
 class BuildRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -18,3 +23,22 @@ class BuildRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 USUAL_RULES = BuildRules()
+
+
+@dataclass(frozen=True, slots=True)
+class DockerSettings:
+    """Settings of `ext.docker`. Raises `Invalid` for a daemon of another machine.
+
+    `docker_host`: the daemon, `unix:///path` of this machine.
+    `builds`: what the daemon may use to build images of Dockerfiles.
+    """
+
+    docker_host: str = DEFAULT_HOST
+    builds: BuildRules = USUAL_RULES
+
+    def __post_init__(self) -> None:
+        if not self.docker_host.startswith("unix:///"):
+            raise Invalid(
+                "docker_host is `unix:///path`: only a daemon of this machine can hold sandboxes",
+                field="docker_host",
+            )

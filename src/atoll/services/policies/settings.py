@@ -1,0 +1,67 @@
+"""Settings of policies: what the broker of each sandbox may do."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import msgspec
+
+from atoll.domain.broker.price import PRICES
+from atoll.domain.broker.provider import PROVIDERS
+from atoll.domain.errors import Invalid
+from atoll.wire.contract.policy import DoorLimits
+
+Bound = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class DoorLimitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Bounds of each sandbox's broker; None takes the runtime's own. Raises `Invalid` for a
+    provider that is not known, or whose prices are not."""
+
+    requests_per_minute: Bound | None = None
+    concurrent: Bound | None = None
+    bytes_per_hour: Bound | None = None
+    spend_micros: dict[str, Bound] = {}
+    no_fetch: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_caps(self.spend_micros)
+        _check_no_fetch(self.no_fetch)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySettings:
+    """Settings of all policies.
+
+    `door_limits`: bounds of each sandbox's broker: `requests_per_minute`, `concurrent`,
+    `bytes_per_hour`, `spend_micros`, millionths of a US dollar by provider, and `no_fetch`,
+    providers that may be asked to fetch and call nothing.
+    `allow_loopback_remotes`: plain http to loopback may carry a secret (development).
+    """
+
+    door_limits: DoorLimitSettings = field(default_factory=DoorLimitSettings)
+    allow_loopback_remotes: bool = False
+
+    @property
+    def limits(self) -> DoorLimits:
+        """Return the bounds of the broker as a policy holds them."""
+        return DoorLimits(**msgspec.structs.asdict(self.door_limits))
+
+
+def _check_caps(caps: Mapping[str, int]) -> None:
+    for name in caps.keys() - PRICES.keys():
+        raise Invalid(
+            f"door_limits.spend_micros.{name}: what {name} costs is not known here, so a cap would "
+            f"hold nothing; known are {', '.join(sorted(PRICES))}",
+            field="door_limits",
+        )
+
+
+def _check_no_fetch(names: tuple[str, ...]) -> None:
+    for name in names:
+        if name not in PROVIDERS:
+            raise Invalid(
+                f"door_limits.no_fetch: there is no provider {name!r}; there are "
+                f"{', '.join(sorted(PROVIDERS))}",
+                field="door_limits",
+            )

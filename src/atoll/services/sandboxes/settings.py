@@ -1,0 +1,29 @@
+"""Settings of admission: how many sandboxes, with which mounts and behind which walls."""
+
+from dataclasses import dataclass
+
+from atoll.domain.errors import Invalid
+from atoll.domain.files.host_mount import check_source
+from atoll.domain.wall.isolation import IsolationLevel
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionSettings:
+    """Settings of admission. Raises `Invalid` for a limit or folder that cannot be meant.
+
+    `max_sandboxes`: the limit of each owner; counts all that are neither destroying nor destroyed.
+    `mount_roots`: folders of the host below which anybody may mount; the file alone says so.
+    `require_isolation`: no sandbox is admitted whose backend gives less.
+    `allow_loopback_remotes`: repositories on this machine may be fetched (development).
+    """
+
+    max_sandboxes: int = 50
+    mount_roots: tuple[str, ...] = ()
+    require_isolation: IsolationLevel | None = None
+    allow_loopback_remotes: bool = False
+
+    def __post_init__(self) -> None:
+        if self.max_sandboxes < 1:
+            raise Invalid("max_sandboxes must be at least 1", field="max_sandboxes")
+        for folder in self.mount_roots:
+            check_source(folder)

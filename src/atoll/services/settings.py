@@ -1,0 +1,22 @@
+"""Settings of all services: a section for each feature, which owns and checks it."""
+
+from dataclasses import dataclass, field
+
+from atoll.services.journals.settings import EventSettings, JournalSettings
+from atoll.services.library.settings import KeptSettings, RepositorySettings
+from atoll.services.policies.settings import PolicySettings
+from atoll.services.provisioning.settings import ProvisioningSettings
+from atoll.services.sandboxes.settings import AdmissionSettings
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSettings:
+    """Sections of settings. Two sections that declare the same name receive the same value."""
+
+    admission: AdmissionSettings = field(default_factory=AdmissionSettings)
+    journals: JournalSettings = field(default_factory=JournalSettings)
+    provisioning: ProvisioningSettings = field(default_factory=ProvisioningSettings)
+    policies: PolicySettings = field(default_factory=PolicySettings)
+    kept: KeptSettings = field(default_factory=KeptSettings)
+    events: EventSettings = field(default_factory=EventSettings)
+    repositories: RepositorySettings = field(default_factory=RepositorySettings)

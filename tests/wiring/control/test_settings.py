@@ -1,0 +1,119 @@
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from atoll.domain.errors import Invalid
+from atoll.domain.wall.isolation import IsolationLevel
+from atoll.services.settings import ServiceSettings
+from atoll.wiring.control.settings import ControlSettings, read_settings, setting_names
+
+EVERYTHING = {
+    "host": "0.0.0.0",
+    "port": 7,
+    "public_url": "https://example.com",
+    "hosts": ["a"],
+    "log_level": "debug",
+    "database_url": "sqlite:///x",
+    "extensions": ["docker"],
+    "upstreams": {"openai": "https://example.com"},
+    "docker_host": "unix:///d",
+    "builds": {"cpu": 1.5},
+    "agent_catalogue": ["codex"],
+    "master_key_command": ["print"],
+    "max_sandboxes": 7,
+    "mount_roots": ["/srv"],
+    "require_isolation": "container",
+    "allow_loopback_remotes": True,
+    "away_seconds": 9,
+    "kept_days": 3,
+    "event_days": 5,
+    "events_per_sandbox": 11,
+    "door_limits": {"concurrent": 2, "spend_micros": {"openai": 3}},
+    "share_memory": True,
+    "low_disk_mb": 5,
+    "runtime_memory_mb": 65,
+    "runtime_tasks": 33,
+}
+
+
+def test_nothing_said_gives_every_section_its_defaults(tmp_path: Path) -> None:
+    assert read_settings(tmp_path, {}, {}) == ControlSettings(tmp_path)
+
+
+def test_every_setting_reaches_the_sections_that_declare_it(tmp_path: Path) -> None:
+    assert setting_names() == EVERYTHING.keys()
+    found = read_settings(tmp_path, {}, EVERYTHING)
+    plain = ControlSettings(tmp_path)
+    for name in ("server", "log", "storage", "vault", "agents", "backends", "docker", "zygote"):
+        assert getattr(found, name) != getattr(plain, name), name
+    own = found.services
+    assert (own.admission.max_sandboxes, own.admission.mount_roots) == (7, ("/srv",))
+    assert own.admission.require_isolation is IsolationLevel.CONTAINER
+    assert own.provisioning.require_isolation is IsolationLevel.CONTAINER
+    assert own.admission.allow_loopback_remotes
+    assert own.policies.allow_loopback_remotes
+    assert own.repositories.allow_loopback_remotes
+    assert own.journals.away_seconds == 9
+    assert own.kept.retention == timedelta(days=3)
+    assert (own.events.retention.age, own.events.retention.most) == (timedelta(days=5), 11)
+    assert own.policies.limits.concurrent == 2
+    assert own.policies.limits.spend_micros == {"openai": 3}
+    assert found.zygote.mount_roots == ("/srv",)
+
+
+def test_no_bound_keeps_events_for_good(tmp_path: Path) -> None:
+    found = read_settings(tmp_path, {}, {"event_days": 0, "events_per_sandbox": 0})
+    assert found.services.events.retention.age is None
+    assert found.services.events.retention.most is None
+
+
+def test_environment_goes_before_the_file_and_flags_before_both(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("port = 1\nkept_days = 1\nmax_sandboxes = 1\n")
+    environ = {"ATOLL_PORT": "2", "ATOLL_KEPT_DAYS": "2", "ATOLL_HOSTS": "a, b", "ATOLL_HOST": ""}
+    found = read_settings(tmp_path, environ, {"port": 3, "host": None})
+    assert (found.server.port, found.server.host) == (3, "127.0.0.1")
+    assert found.server.hosts == ("a", "b")
+    assert found.services.kept.kept_days == 2
+    assert found.services.admission.max_sandboxes == 1
+
+
+def test_environment_sets_none_of_what_only_the_file_may_say(tmp_path: Path) -> None:
+    environ = {"ATOLL_MOUNT_ROOTS": "/srv", "ATOLL_ALLOW_LOOPBACK_REMOTES": "1"}
+    assert read_settings(tmp_path, environ, {}).services == ServiceSettings()
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("nope = 1", "there is no setting 'nope'; there are agent_catalogue, .*upstreams$"),
+        ("home = '/x'", "there is no setting 'home'"),
+        ("services = 1", "there is no setting 'services'"),
+        ("port = 70000", "port 70000 lies outside 0 to 65535"),
+        ("port = 'x'", r"a setting is wrong: Expected `int`, got `str` - at `\$.port`"),
+        ("public_url = 'ftp://x'", "public_url must be an http or https URL without credentials"),
+        ("log_level = 'loud'", "log_level is one of debug, info, warning, error"),
+        ("docker_host = 'tcp://x'", "docker_host is `unix:///path`"),
+        ("builds = {cpu = 0}", r"Expected `float` >= 0.1 - at `\$.builds.cpu`"),
+        ("agent_catalogue = ['zzz']", "agent_catalogue: no agent is called 'zzz'"),
+        ("agent_catalogue = ['claude']", "agent_catalogue: write claude-code for claude"),
+        ("upstreams = {openai = 'http://example.com'}", "upstreams.openai must be https://…"),
+        ("max_sandboxes = 0", "max_sandboxes must be at least 1"),
+        ("mount_roots = ['relative']", "no plain absolute path"),
+        ("require_isolation = 'x'", r"Invalid enum value 'x' - at `\$.require_isolation`"),
+        ("away_seconds = 4000", "away_seconds 4000 lies outside 0 to 3600"),
+        ("kept_days = 0", r"Expected `int` >= 1 - at `\$.kept_days`"),
+        ("event_days = -1", r"Expected `int` >= 0 - at `\$.event_days`"),
+        ("runtime_tasks = 1", r"Expected `int` >= 32 - at `\$.runtime_tasks`"),
+        ("x", "config.toml is not TOML"),
+    ],
+)
+def test_wrong_setting_is_refused_with_its_name(tmp_path: Path, said: str, reason: str) -> None:
+    (tmp_path / "config.toml").write_text(said + "\n")
+    with pytest.raises(Invalid, match=reason):
+        read_settings(tmp_path, {}, {})
+
+
+def test_number_of_the_environment_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Invalid, match="ATOLL_PORT is 'x1', not a whole number"):
+        read_settings(tmp_path, {"ATOLL_PORT": "x1"}, {})
