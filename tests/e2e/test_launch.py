@@ -54,7 +54,7 @@ def test_enter_shows_foreign_uids_only_what_is_needed(tmp_path: Path) -> None:
     private.chmod(0o700)
     code = (
         "import os, sys; from pathlib import Path; from atoll.wiring.launch import mount_view;"
-        "from atoll.zygote.daemon import kernel; home = Path(sys.argv[1]);"
+        "from atoll.zygote.host import kernel; home = Path(sys.argv[1]);"
         "mount_view.enter(home); kernel.drop_to(1899999997);"
         "print((home / 'f').read_text(), (home.parent / 'secret').exists())"
     )

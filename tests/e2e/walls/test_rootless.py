@@ -27,7 +27,7 @@ STRANGER = 1_880_000_000 + os.getpid()
 BECOME = """
 import os, sys
 from pathlib import Path
-from atoll.zygote.daemon import kernel
+from atoll.zygote.host import kernel
 from atoll.wiring.launch import mount_view
 mount_view.enter(Path(sys.argv[1]))
 if sys.argv[3] == "subordinates":

@@ -69,7 +69,7 @@ def test_control_plain_process_leaves_a_core_and_a_closed_one_none() -> None:
 
 
 def dumped_after(act: str) -> bool:
-    code = f"from atoll.zygote.daemon import kernel; {act}; print(flush=True); input()"
+    code = f"from atoll.zygote.host import kernel; {act}; print(flush=True); input()"
     argv = [sys.executable, "-c", code]
     with (
         tempfile.TemporaryDirectory() as folder,

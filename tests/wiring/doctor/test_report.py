@@ -20,7 +20,7 @@ CODE = "from atoll.wiring.doctor import report; print([each.level for each in re
 TRY = """
 import sys
 from pathlib import Path
-from atoll.zygote.daemon import kernel
+from atoll.zygote.host import kernel
 from atoll.zygote.host.home import Home
 from atoll.testing import subordinate_ids
 from atoll.wiring.doctor.uids import uid_findings

@@ -100,7 +100,8 @@ def build_sandboxes(
 ) -> tuple[Sandboxes, Background]:
     """Return the use cases of sandboxes, and the tasks that `Background.run` runs for them."""
     runner, runtimes = TaskRunner(), SandboxRuntimes(ports.clients)
-    directory, metadata = Directory(ground.clock), Metadata(ground.store, ports.metadata)
+    extensions, directory = ports.extensions, Directory(ground.clock)
+    metadata = Metadata(ground.store, ports.metadata)
     transitions = Transitions(ground, directory, changed=metadata.note)
     policies = Policies(ground, transitions, vault=ports.vault, settings=settings.policies)
     push = PolicyPush(directory, ground.clock, runtimes, policies=policies)
@@ -118,12 +119,7 @@ def build_sandboxes(
         runner=runner,
     )
     watch = BackendWatch(
-        ground,
-        directory,
-        ports.extensions,
-        runtimes=runtimes,
-        reconciler=reconciler,
-        journals=journals,
+        ground, directory, extensions, runtimes=runtimes, reconciler=reconciler, journals=journals
     )
     poll = JournalPoll(directory, ground.clock, runtimes, policies=policies, journals=journals)
     pruning = EventPruning(ground.store, ground.clock, settings.events.retention)
