@@ -3,9 +3,12 @@
 Only their shape is judged here; the domain judges the content of names and requests.
 """
 
+import functools
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Final
+from datetime import datetime
+from typing import Annotated, Any, Final, get_args
 
 from fastapi import Depends, Header, Path, Query
 from pydantic import (
@@ -20,6 +23,7 @@ from pydantic import (
 
 from atoll.domain.duration import parse_duration
 from atoll.domain.errors import Invalid
+from atoll.surfaces.http.body.answers import instant
 
 MAX_WAIT_SECONDS: Final = 600.0
 DEFAULT_WAIT_SECONDS: Final = 60.0
@@ -37,6 +41,39 @@ class Shown(BaseModel):
     """A JSON object of a response: every field is documented."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @classmethod
+    def of(cls, source: object, **given: object) -> dict[str, Any]:
+        """Return an object's members: the given ones as they are, the others from the attributes of
+        `source` with their names."""
+        return {
+            alias: given[name] if name in given else _member(getattr(source, name), view)
+            for name, alias, view in _members(cls)
+        }
+
+
+def _member(value: Any, view: type[Shown] | None) -> Any:
+    if isinstance(value, datetime):
+        return instant(value)
+    if view is None or value is None:
+        return value
+    return [view.of(one) for one in value] if isinstance(value, list | tuple) else view.of(value)
+
+
+@functools.cache
+def _members(shown: type[Shown]) -> list[tuple[str, str, type[Shown] | None]]:
+    """Return each field's name, its name in JSON, and the view of its objects."""
+    return [
+        (name, field.alias or name, next(_views(field.annotation), None))
+        for name, field in shown.model_fields.items()
+    ]
+
+
+def _views(kind: Any) -> Iterator[type[Shown]]:
+    if isinstance(kind, type) and issubclass(kind, Shown):
+        yield kind
+    for one in get_args(kind):
+        yield from _views(one)
 
 
 DURATION_PATTERN: Final = (

@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query
+from msgspec.structs import asdict
 from pydantic import Field
 from starlette.responses import Response
 
@@ -23,7 +24,7 @@ from atoll.domain.approvals.approval import (
     shown_lines,
     spelled_out,
 )
-from atoll.surfaces.http.body.answers import Json, instant
+from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import Body, Seconds, Shown, Word
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, Caller
@@ -117,8 +118,7 @@ async def get_approval(atoll: Atoll, caller: Caller, approval: ApprovalId) -> Re
 async def confirm(atoll: Atoll, caller: Caller, approval: ApprovalId) -> Response:
     """Return words for a person at a terminal: the token alone does not approve."""
     made = await atoll.approvals.confirmation(caller, approval)
-    ends = instant(made.expires_at)
-    return Json({"words": made.words, "digest": made.shown, "expires_at": ends}, 201)
+    return Json(ConfirmationView.of(made, digest=made.shown), 201)
 
 
 @router.post(
@@ -146,34 +146,21 @@ async def revoke(atoll: Atoll, caller: Caller, approval: ApprovalId) -> Response
 
 
 def _view(approval: Approval) -> dict[str, Any]:
-    return {
-        "approval_id": approval.id,
-        "kind": "secret" if isinstance(approval.ask, SecretAsk) else "command",
-        "state": approval.verdict,
-        "sandbox_id": approval.asker.sandbox_id,
-        "sandbox_name": approval.asker.sandbox_name,
-        "subject": _subject(approval),
-        "lines": shown_lines(approval),
-        "digest": digest(approval),
-        "times": approval.times,
-        "for": approval.reach,
-        "asked_at": instant(approval.asked_at),
-        "until": instant(approval.until),
-        "decided_at": instant(approval.decided_at),
-        "decided_by": approval.decided_by,
-        "reason": approval.reason,
-    }
+    asker = approval.asker
+    return ApprovalView.of(
+        approval,
+        approval_id=approval.id,
+        kind="secret" if isinstance(approval.ask, SecretAsk) else "command",
+        state=approval.verdict,
+        sandbox_id=asker.sandbox_id,
+        sandbox_name=asker.sandbox_name,
+        subject=_subject(approval.ask),
+        lines=shown_lines(approval),
+        digest=digest(approval),
+    )
 
 
-def _subject(approval: Approval) -> dict[str, Any]:
-    match approval.ask:
-        case SecretAsk(secret, secret_id, version, host, port):
-            return {
-                "secret": secret,
-                "secret_id": secret_id,
-                "version": version,
-                "host": host,
-                "port": port,
-            }
-        case CommandAsk(argv, cwd):  # pragma: no branch - the cases are all
-            return {"argv": [spelled_out(word) for word in argv], "cwd": spelled_out(cwd)}
+def _subject(ask: SecretAsk | CommandAsk) -> dict[str, Any]:
+    if isinstance(ask, SecretAsk):
+        return asdict(ask)
+    return {"argv": [spelled_out(word) for word in ask.argv], "cwd": spelled_out(ask.cwd)}

@@ -120,50 +120,16 @@ async def switch_network(
 async def get_safety(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
     """Return the safety layers in force."""
     found = await atoll.sandboxes.get(caller, sandbox)
-    layers = [
-        {
-            "number": layer.number,
-            "name": layer.name,
-            "in_force": layer.in_force,
-            "bypassable": layer.bypassable,
-            "text": layer.text,
-        }
-        for layer in layers_of(found)
-    ]
-    wall = [
-        {
-            "name": part.name,
-            "in_force": part.in_force,
-            "weakened": part.weakened,
-            "text": part.text,
-        }
-        for part in wall_of(found)
-    ]
     isolation = found.attachment.isolation
-    degraded = [*isolation.degraded] if isolation else []
-    return Json({"layers": layers, "wall": wall, "degraded": degraded})
+    return Json(
+        {
+            "layers": [LayerView.of(layer) for layer in layers_of(found)],
+            "wall": [PartView.of(part) for part in wall_of(found)],
+            "degraded": isolation.degraded if isolation else [],
+        }
+    )
 
 
 def _view(sandbox: Sandbox) -> dict[str, Any]:
     network = sandbox.profile.network
-    return {
-        "mode": network.mode,
-        "egress": [*network.egress],
-        "allowed": [*network.allowed],
-        "denied": [*network.denied],
-        "host_ports": [*network.host_ports],
-        "ranges": [*network.ranges],
-        "ports": [*network.ports],
-        "out_mb_per_hour": network.out_mb_per_hour,
-        "in_mb_per_hour": network.in_mb_per_hour,
-        "rules": [
-            {
-                "host": rule.host,
-                "ports": [*rule.ports],
-                "methods": [*rule.methods],
-                "paths": [*rule.paths],
-                "origin": rule.origin,
-            }
-            for rule in rules_of(network)
-        ],
-    }
+    return NetworkView.of(network, rules=[RuleView.of(rule) for rule in rules_of(network)])

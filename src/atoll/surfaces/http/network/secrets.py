@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from atoll.domain.secrets.secret import Purpose, Secret, Slot, Use, read_place
 from atoll.services.secrets.secrets import SetSecret
-from atoll.surfaces.http.body.answers import Json, instant, no_content
+from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Address, Body, Shown, Word
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, Caller
@@ -186,34 +186,26 @@ async def remove_secret(
 async def rotate_master(atoll: Atoll, caller: Caller) -> Response:
     """Put every value under a new master key and forget the old ones."""
     done = await atoll.secrets.rotate_master(caller)
-    return Json({"key_id": done.key_id, "secrets": done.secrets, "retired": done.retired})
+    return Json(RotatedView.of(done))
 
 
 def _view(secret: Secret) -> dict[str, Any]:
     use = secret.use
-    return {
-        "secret_id": secret.id,
-        "name": secret.name,
-        "kind": use.purpose,
-        "scope": secret.scope,
-        "version": secret.version,
-        "fingerprint": secret.fingerprint,
-        "last4": secret.last4,
-        "provider": use.target if use.purpose is Purpose.PROVIDER else None,
-        "base_url": use.base_url,
-        "slot": use.slot,
-        "slot_name": use.slot_name,
-        "hosts": [_spelled(place.host, place.port) for place in use.places],
-        "headers": list(use.headers),
-        "remote": use.target if use.purpose is Purpose.GIT else None,
-        "push": use.push,
-        "env": use.variable,
-        "broker_protected": use.brokered,
-        "owner": secret.owner,
-        "org_id": secret.org_id,
-        "created_at": instant(secret.created_at),
-        "updated_at": instant(secret.updated_at),
-    }
+    return SecretView.of(
+        secret,
+        secret_id=secret.id,
+        kind=use.purpose,
+        provider=use.target if use.purpose is Purpose.PROVIDER else None,
+        base_url=use.base_url,
+        slot=use.slot,
+        slot_name=use.slot_name,
+        hosts=[_spelled(place.host, place.port) for place in use.places],
+        headers=use.headers,
+        remote=use.target if use.purpose is Purpose.GIT else None,
+        push=use.push,
+        env=use.variable,
+        broker_protected=use.brokered,
+    )
 
 
 def _spelled(host: str, port: int) -> str:

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.event import Event, Gap
 from atoll.domain.people.principal import ActorKind
-from atoll.surfaces.http.body.answers import Json, instant
+from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import Shown
 from atoll.surfaces.http.body.streams import SSE, Live, Write
 from atoll.surfaces.http.server.context import Atoll, Caller
@@ -98,7 +98,7 @@ async def list_events(
         {
             "events": [event_view(event) for event in page],
             "next": last,
-            "gap": None if gap is None else _gap_view(gap),
+            "gap": gap,
         }
     )
 
@@ -130,19 +130,7 @@ async def follow_events(
 
 def event_view(event: Event) -> dict[str, Any]:
     """Return the members of `EventView`."""
-    return {
-        "id": event.id,
-        "position": event.position,
-        "stream": event.stream,
-        "seq": event.seq,
-        "event_type": event.event_type,
-        "event_version": event.event_version,
-        "at": instant(event.at),
-        "org_id": event.org_id,
-        "actor": {"kind": event.actor_kind, "id": event.actor_id},
-        "reason": event.reason,
-        "payload": event.payload,
-    }
+    return EventView.of(event, actor={"kind": event.actor_kind, "id": event.actor_id})
 
 
 async def _sse(start: int, events: AsyncIterator[Event | Gap], write: Write) -> None:
@@ -175,14 +163,10 @@ async def _pump(
         await ready.put(error)
 
 
-def _gap_view(gap: Gap) -> dict[str, int]:
-    return {"after": gap.after, "to": gap.to}
-
-
 def _message(event: Event | Gap) -> bytes:
     if isinstance(event, Gap):
         # Without an id: a client cut off now resumes where it was, and receives this again.
-        return b"event: gap\ndata: %s\n\n" % msgspec.json.encode(_gap_view(event))
+        return b"event: gap\ndata: %s\n\n" % msgspec.json.encode(event)
     data = msgspec.json.encode(event_view(event))
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.position, event.event_type.encode(), data)
 

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from atoll.domain.errors import Forbidden
 from atoll.domain.people.login import SESSION_LIFE, TICKET_LIFE
 from atoll.domain.people.principal import ActorKind, Principal
-from atoll.surfaces.http.body.answers import Json, instant, no_content
+from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, Shown
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, Caller
@@ -119,29 +119,13 @@ async def new_ticket(atoll: Atoll, caller: Caller, request: Request) -> Response
 
 async def me(atoll: Atoll, caller: Principal) -> dict[str, Any]:
     """Return the fields of a `MeView`."""
-    return {
-        "id": caller.id,
-        "org_id": caller.org_id,
-        "kind": caller.kind,
-        "interactive": caller.interactive,
-        "name": caller.name or caller.id,
-        "guest": await _guest_access(atoll, caller),
-    }
-
-
-async def _guest_access(atoll: Atoll, caller: Principal) -> dict[str, Any] | None:
     access, sandbox = caller.guest_access, await atoll.shares.sandbox_of(caller)
-    if access is None or sandbox is None:
-        return None
-    return {
-        "share_id": access.share_id,
-        "sandbox_id": access.sandbox_id,
-        "sandbox_name": sandbox.name,
-        "sandbox_state": sandbox.state.value,
-        "terminal_id": access.terminal_id,
-        "role": access.role.value,
-        "expires_at": instant(access.expires_at),
-    }
+    guest = None
+    if access is not None and sandbox is not None:
+        guest = GuestAccessView.of(
+            access, sandbox_name=sandbox.name, sandbox_state=sandbox.state.value
+        )
+    return MeView.of(caller, name=caller.name or caller.id, guest=guest)
 
 
 def set_cookie(

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from atoll.domain.ids import TerminalId
 from atoll.domain.people.share import DEFAULT_SECONDS, MAX_NAME, Share, ShareWish
 from atoll.domain.terminal.turn import Role
-from atoll.surfaces.http.body.answers import Json, instant, no_content
+from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, ItemId, SandboxRef, Seconds, Shown
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.people.logins import EnteredView, me, set_cookie
@@ -118,13 +118,4 @@ async def come_in(atoll: Atoll, request: Request, body: GuestBody) -> Response:
 
 
 def _view(share: Share, guests: int) -> dict[str, Any]:
-    return {
-        "share_id": share.id,
-        "sandbox_id": share.sandbox_id,
-        "terminal_id": share.terminal_id,
-        "role": share.role.value,
-        "name": share.name,
-        "created_at": instant(share.created_at),
-        "expires_at": instant(share.expires_at),
-        "guests": guests,
-    }
+    return ShareView.of(share, share_id=share.id, guests=guests)

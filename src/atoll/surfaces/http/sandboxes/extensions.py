@@ -52,26 +52,12 @@ async def list_extensions(atoll: Atoll, caller: Caller) -> Response:
 
 
 def _view(extension: Extension) -> dict[str, Any]:
+    able, reason = None, None
     try:
         able = extension.capabilities()
     except AtollError as error:
-        return {
-            "name": extension.name,
-            "available": False,
-            "reason": error.message,
-            "capabilities": None,
-        }
-    capabilities = {
-        "isolation": able.isolation,
-        "regions": able.regions,
-        "gpu": able.gpu,
-        "persistence": able.persistence,
-        "pricing": able.pricing,
-        "abilities": sorted(able.abilities),
-    }
-    return {
-        "name": extension.name,
-        "available": True,
-        "reason": None,
-        "capabilities": capabilities,
-    }
+        reason = error.message
+    shown = able and CapabilitiesView.of(able, abilities=sorted(able.abilities))
+    return ExtensionView.of(
+        extension, available=able is not None, reason=reason, capabilities=shown
+    )

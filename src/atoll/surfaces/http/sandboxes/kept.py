@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from atoll.ports.kept import KeptWorktree
-from atoll.surfaces.http.body.answers import Json, instant, no_content
+from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import ItemId, Shown
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.body.streams import Forwarded
@@ -92,15 +92,4 @@ async def delete_kept(atoll: Atoll, caller: Caller, *, kept: ItemId) -> Response
 
 
 def _view(kept: KeptWorktree) -> dict[str, Any]:
-    return {
-        "kept_id": kept.id,
-        "sandbox_id": kept.sandbox_id,
-        "sandbox_name": kept.sandbox_name,
-        "path": kept.path,
-        "bytes": kept.bytes,
-        "bundles": list(kept.bundles),
-        "kept_at": instant(kept.kept_at),
-        "kept_until": instant(kept.kept_until),
-        "generation": kept.generation,
-        "tree": kept.tree,
-    }
+    return KeptView.of(kept, kept_id=kept.id)

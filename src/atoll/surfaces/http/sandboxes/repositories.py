@@ -9,7 +9,7 @@ from starlette.responses import Response
 from atoll.domain.repository.repository import read_local
 from atoll.ports.repositories import Ref, Stored
 from atoll.services.library.workspaces import ALL_BRANCHES
-from atoll.surfaces.http.body.answers import Json, instant
+from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import Address, Body, SandboxRef, Shown
 from atoll.surfaces.http.body.json_body import JsonRoute, bounded
 from atoll.surfaces.http.body.streams import Forwarded
@@ -82,7 +82,8 @@ class HaveView(Shown):
 @router.get("/repositories", response_model=RepositoryList, responses=problems())
 async def list_repositories(atoll: Atoll, caller: Caller) -> Response:
     """Return every shared repository."""
-    return Json({"repositories": [_view(one) for one in await atoll.repositories.list(caller)]})
+    found = await atoll.repositories.list(caller)
+    return Json({"repositories": [RepositoryView.of(one) for one in found]})
 
 
 @router.post("/repositories/fetch", response_model=RepositoryWithRefs, responses=problems(404, 502))
@@ -159,18 +160,5 @@ async def bundle_commits(
     return Forwarded(opened, media_type=BUNDLE, headers=saved)
 
 
-def _view(stored: Stored) -> dict[str, Any]:
-    return {
-        "key": stored.key,
-        "name": stored.name,
-        "repo_url": stored.repo_url,
-        "bytes": stored.bytes,
-        "fetched_at": instant(stored.fetched_at),
-    }
-
-
 def _with_refs(stored: Stored, refs: tuple[Ref, ...]) -> dict[str, Any]:
-    return {
-        **_view(stored),
-        "refs": [{"name": ref.name, "commit": ref.commit} for ref in refs],
-    }
+    return RepositoryWithRefs.of(stored, refs=[RefView.of(ref) for ref in refs])

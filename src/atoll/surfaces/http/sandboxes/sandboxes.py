@@ -24,7 +24,7 @@ from atoll.domain.sandbox.sandbox import (
 )
 from atoll.domain.terminal.softlock import Strictness
 from atoll.services.application import Application
-from atoll.surfaces.http.body.answers import Json, instant
+from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import (
     Address,
     Body,
@@ -367,7 +367,7 @@ async def extend_ttl(
 async def sandbox_logs(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
     """Return the log of provisioning, step by step."""
     lines = await atoll.sandboxes.logs(caller, sandbox)
-    return Json({"lines": [{"at": instant(line.at), "text": line.text} for line in lines]})
+    return Json({"lines": [LogLineView.of(line) for line in lines]})
 
 
 async def _settled(atoll: Atoll, caller: Caller, sandbox: Sandbox, *, wait: Wait) -> Response:

@@ -2,13 +2,12 @@
 outside.
 """
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter
 from pydantic import Field, StrictInt
 from starlette.responses import Response
 
-from atoll.services.library.unpulled import UnpulledPlace
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import Body, SandboxRef, Shown
 from atoll.surfaces.http.body.json_body import JsonRoute
@@ -54,7 +53,7 @@ async def unpulled_work(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) ->
     """Return the work that is lost when the sandbox is destroyed: commits nobody pulled, stashes,
     changed and untracked files."""
     places = await atoll.unpulled.of(caller, sandbox)
-    return Json({"places": [_view(place) for place in places]})
+    return Json({"places": [UnpulledPlaceView.of(place) for place in places]})
 
 
 @router.post("/pulled", status_code=204, responses=problems(404, 409))
@@ -64,18 +63,3 @@ async def mark_pulled(
     """Record that the caller has a commit outside: it no longer counts as unpulled."""
     await atoll.unpulled.pulled(caller, sandbox, repo=body.repo, commit=body.commit)
     return Response(status_code=204)
-
-
-def _view(place: UnpulledPlace) -> dict[str, Any]:
-    return {
-        "path": place.path,
-        "repo": place.repo,
-        "branch": place.branch,
-        "commits": place.commits,
-        "tip": place.tip,
-        "subject": place.subject,
-        "stashes": place.stashes,
-        "changed": list(place.changed),
-        "untracked": list(place.untracked),
-        "more": place.more,
-    }

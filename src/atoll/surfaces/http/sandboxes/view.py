@@ -9,8 +9,7 @@ from atoll.domain.sandbox.lifetime import ends_soon
 from atoll.domain.sandbox.metadata import metadata_of
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo, State
 from atoll.domain.terminal.softlock import Strictness
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
-from atoll.surfaces.http.body.answers import instant
+from atoll.domain.wall.isolation import IsolationLevel
 from atoll.surfaces.http.body.fields import Shown
 
 Instant = str
@@ -144,84 +143,31 @@ class SandboxView(Shown):
 
 def sandbox_view(sandbox: Sandbox) -> dict[str, Any]:
     """Return the members of `SandboxView`."""
-    profile = sandbox.profile
+    profile, isolation = sandbox.profile, sandbox.attachment.isolation
     url = f"/v1/sandboxes/{sandbox.id}"
-    return {
-        "sandbox_id": sandbox.id,
-        "name": sandbox.name,
-        "state": sandbox.state,
-        "generation": sandbox.generation,
-        "reason": sandbox.reason,
-        "profile": {"id": profile.id, "version": profile.version},
-        "extension": profile.extension,
-        "agent": sandbox.agent,
-        "agent_catalogue": profile.agent_catalogue,
-        "scope": sandbox.scope,
-        "workspace": {"mode": profile.workspace.mode, "access": profile.workspace.access},
-        "network_mode": profile.network.mode,
-        "softlock": profile.softlock,
-        "inputs": sandbox.inputs,
-        "setup_metadata": _setup(sandbox),
-        "consumer": sandbox.consumer,
-        "isolation": _isolation(sandbox.attachment.isolation),
-        "reachability": {"runtime": url, "ssh": None, "tunnel": None},
-        "metadata": metadata_of(sandbox),
-        "repos": [_repo(repo) for repo in sandbox.repos],
-        "cwd": sandbox.cwd,
-        "exposed_secrets": sandbox.exposed_secrets,
-        "owner": sandbox.owner,
-        "org_id": sandbox.org_id,
-        **_times(sandbox),
-        "kept_at": sandbox.kept_at,
-        "poll_url": url,
-    }
-
-
-def _setup(sandbox: Sandbox) -> dict[str, Any]:
-    setup = sandbox.setup_metadata
-    return {
-        "instructions": sandbox.instructions or None,
-        "instructions_ref": setup.instructions_ref,
-        "instructed": sandbox.instructed,
-        "secret_refs": setup.secret_refs,
-    }
-
-
-def _isolation(isolation: Isolation | None) -> dict[str, Any] | None:
-    if isolation is None:
-        return None
-    return {
-        "level": isolation.level,
-        "mechanism": isolation.mechanism,
-        "degraded": isolation.degraded,
-        "weak": isolation.weak,
-        "host_uid": isolation.host_uid,
-        "init": isolation.init,
-    }
+    return SandboxView.of(
+        sandbox,
+        sandbox_id=sandbox.id,
+        extension=profile.extension,
+        agent_catalogue=profile.agent_catalogue,
+        workspace=WorkspaceView.of(profile.workspace),
+        network_mode=profile.network.mode,
+        softlock=profile.softlock,
+        setup_metadata=SetupView.of(
+            sandbox.setup_metadata,
+            instructions=sandbox.instructions or None,
+            instructed=sandbox.instructed,
+        ),
+        isolation=None if isolation is None else IsolationView.of(isolation),
+        reachability={"runtime": url, "ssh": None, "tunnel": None},
+        metadata=metadata_of(sandbox),
+        repos=[_repo(repo) for repo in sandbox.repos],
+        ends_soon=ends_soon(sandbox),
+        idle_stop_seconds=profile.ttl.idle_stop_seconds,
+        idle_reap_seconds=profile.ttl.idle_reap_seconds,
+        poll_url=url,
+    )
 
 
 def _repo(repo: SandboxRepo) -> dict[str, Any]:
-    return {
-        "repo_url": repo.repo_url,
-        "branch": repo.branch,
-        "from_branch": repo.from_branch or repo.began_from,
-        "path": repo.path,
-        "key": repo.key,
-        "sparse": repo.sparse,
-    }
-
-
-def _times(sandbox: Sandbox) -> dict[str, Any]:
-    return {
-        "created_at": instant(sandbox.created_at),
-        "updated_at": instant(sandbox.updated_at),
-        "ready_at": instant(sandbox.ready_at),
-        "last_active_at": instant(sandbox.last_active_at),
-        "last_used_at": instant(sandbox.last_used_at),
-        "expires_at": instant(sandbox.expires_at),
-        "max_expires_at": instant(sandbox.max_expires_at),
-        "ends_soon": ends_soon(sandbox),
-        "idle_stop_seconds": sandbox.profile.ttl.idle_stop_seconds,
-        "idle_reap_seconds": sandbox.profile.ttl.idle_reap_seconds,
-        "retained_until": instant(sandbox.retained_until),
-    }
+    return RepoView.of(repo, from_branch=repo.from_branch or repo.began_from)

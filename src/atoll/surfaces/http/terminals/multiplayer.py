@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.domain.terminal.softlock import Strictness
-from atoll.surfaces.http.body.answers import Json, instant, no_content
+from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.contract import Words, request_body, shown
 from atoll.surfaces.http.body.fields import ItemId, Shown, Waiting
 from atoll.surfaces.http.body.form_files import form_boundary
@@ -247,9 +247,4 @@ async def upload(
 
 
 def _view(sandbox: Sandbox) -> dict[str, Any]:
-    return {
-        "session_id": sandbox.id,
-        "name": sandbox.name,
-        "state": sandbox.state.value,
-        "created_at": instant(sandbox.created_at),
-    }
+    return SessionView.of(sandbox, session_id=sandbox.id)
