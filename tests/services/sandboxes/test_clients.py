@@ -13,6 +13,7 @@ from atoll.services.terminals.execs import Execs
 from atoll.services.terminals.files import Files
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.execs import ExecBody
+from atoll.wire.contract.files import pack_files
 from tests.services.scene import Scene, scene
 
 Act = Callable[[Scene, Sandbox], Awaitable[object]]
@@ -28,7 +29,7 @@ async def follow(s: Scene, made: Sandbox) -> None:
 
 
 async def read(s: Scene, made: Sandbox) -> None:
-    async with Files(s.sandboxes).archive(LOCAL_PERSON, made.id, (("path", "."),)):
+    async with Files(s.sandboxes).take(LOCAL_PERSON, made.id, pack_files((("path", "."),))):
         pass
 
 

@@ -5,6 +5,7 @@ from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.services.terminals.execs import Execs
 from atoll.services.terminals.files import Files
 from atoll.services.terminals.terminals import Terminals
+from atoll.wire.contract.files import list_files, read_file
 from tests.services.scene import scene
 
 
@@ -28,10 +29,11 @@ async def test_problem_documents_become_errors_with_code_and_field() -> None:
             {"code": "invalid_path", "detail": "`..` is refused.", "field": "path"},
         )
         with pytest.raises(Invalid) as err:
-            await Files(s.sandboxes).list(LOCAL_PERSON, sandbox.id, (("path", ".."),))
+            await Files(s.sandboxes).look(LOCAL_PERSON, sandbox.id, list_files((("path", ".."),)))
         assert (err.value.code, err.value.field) == ("invalid_path", "path")
         with pytest.raises(NotFound):
-            async with Files(s.sandboxes).read(LOCAL_PERSON, sandbox.id, (("path", "x"),)):
+            call = read_file((("path", "x"),))
+            async with Files(s.sandboxes).take(LOCAL_PERSON, sandbox.id, call):
                 pass
 
 

@@ -22,6 +22,7 @@ from atoll.services.library.settings import KeptSettings
 from atoll.services.library.workspaces import ALL_BRANCHES, Workspaces
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.terminals.files import WITH_SECRETS, Files
+from atoll.wire.contract.files import pack_files, total_files
 
 LOOK_EVERY = timedelta(hours=1)
 """Interval between two searches for worktrees whose time is over."""
@@ -125,9 +126,9 @@ class KeptWorktrees:
         kept_id = self._identifiers.kept()
         async with self._shelf.draft(kept_id) as draft:
             # Before the first byte: a sparse file inside may claim more than the disk has.
-            total = await self._files.total(caller, sandbox.id, EVERY_FILE)
+            total = await self._files.look(caller, sandbox.id, total_files(EVERY_FILE))
             await draft.admit(total.bytes)
-            async with self._files.archive(caller, sandbox.id, query) as tree:
+            async with self._files.take(caller, sandbox.id, pack_files(query)) as tree:
                 await draft.write(TREE, tree.body)
             bundles = await self._bundles(caller, sandbox, draft)
             now = self._clock.now()

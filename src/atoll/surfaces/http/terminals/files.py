@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
 import msgspec
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import APIRouter, Depends, Header, Query, Request
 from starlette.responses import Response
 
 from atoll.domain.errors import Invalid
@@ -25,6 +25,7 @@ from atoll.surfaces.http.terminals.runtime_bodies import (
     stream_of,
 )
 from atoll.wire.contract import files
+from atoll.wire.contract.call import Query as RuntimeQuery
 from atoll.wire.contract.files import CREATED, Written
 
 router = APIRouter(prefix="/v1/sandboxes/{sandbox}/files", tags=["files"], route_class=JsonRoute)
@@ -62,18 +63,11 @@ class Uploaded(msgspec.Struct, frozen=True):
     entries: tuple[files.FileEntry, ...]
 
 
-def _place(path: str, path_b64: str | None) -> dict[str, str | None]:
-    """Return the path in the runtime's terms. Raises `Invalid` when neither parameter names one."""
-    if not path and not path_b64:
-        raise Invalid("say which: path, or path_b64", field="path")
-    return {"path": path, "path_b64": path_b64}
-
-
 def _upload(media_type: str) -> dict[str, Any]:
     return {"requestBody": {"content": {media_type: _BINARY}}}
 
 
-def _query(**said: object) -> tuple[tuple[str, str], ...]:
+def _query(**said: object) -> RuntimeQuery:
     """Return the given parameters in the runtime's spelling; None was not given."""
     words = ((name, value) for name, value in said.items() if value is not None)
     return tuple(
@@ -82,47 +76,51 @@ def _query(**said: object) -> tuple[tuple[str, str], ...]:
     )
 
 
+async def _read_place(path: FilePath = "", path_b64: ExactPath = None) -> RuntimeQuery:
+    return _query(path=path, path_b64=path_b64)
+
+
+async def named(path: FilePath = "", path_b64: ExactPath = None) -> RuntimeQuery:
+    """Return a place in the runtime's terms. Raises `Invalid` when no parameter names one."""
+    if not path and not path_b64:
+        raise Invalid("say which: path, or path_b64", field="path")
+    return _query(path=path, path_b64=path_b64)
+
+
+Place = Annotated[RuntimeQuery, Depends(_read_place)]
+"""A directory or file; the workspace itself when left out."""
+
+Named = Annotated[RuntimeQuery, Depends(named)]
+"""A directory or file, which has to be named."""
+
+
 @router.get("", response_model=shown(files.EntryPage), responses=_FAILURES)
 async def list_files(
     atoll: Atoll,
     caller: Caller,
     *,
     sandbox: SandboxRef,
-    path: FilePath = "",
-    path_b64: ExactPath = None,
+    place: Place,
     cursor: Annotated[str | None, Query(max_length=8192)] = None,
     limit: Annotated[int | None, Query(ge=1, le=1000)] = None,
 ) -> Response:
     """Return a page of a directory, by name."""
-    query = _query(path=path, path_b64=path_b64, cursor=cursor, limit=limit)
-    return Json(await atoll.files.list(caller, sandbox, query))
+    query = (*place, *_query(cursor=cursor, limit=limit))
+    return Json(await atoll.files.look(caller, sandbox, files.list_files(query)))
 
 
 @router.get("/stat", response_model=shown(files.FileEntry), responses=_FAILURES)
-async def stat_file(
-    atoll: Atoll,
-    caller: Caller,
-    *,
-    sandbox: SandboxRef,
-    path: FilePath = "",
-    path_b64: ExactPath = None,
-) -> Response:
+async def stat_file(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, place: Named) -> Response:
     """Return one entry; a link is not followed."""
-    return Json(await atoll.files.stat(caller, sandbox, _query(**_place(path, path_b64))))
+    return Json(await atoll.files.look(caller, sandbox, files.stat_file(place)))
 
 
 @router.get("/total", response_model=shown(files.FileTotal), responses=_FAILURES)
 async def total_files(
-    atoll: Atoll,
-    caller: Caller,
-    *,
-    sandbox: SandboxRef,
-    path: FilePath = "",
-    path_b64: ExactPath = None,
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, place: Place
 ) -> Response:
     """Return the size of a tree, before it is packed: no content is read."""
-    query = _query(path=path, path_b64=path_b64)
-    return Json(await atoll.files.total(caller, sandbox, query))
+    return Json(await atoll.files.look(caller, sandbox, files.total_files(place)))
 
 
 @router.get(
@@ -139,20 +137,15 @@ async def read_file(
     caller: Caller,
     *,
     sandbox: SandboxRef,
-    path: FilePath = "",
-    path_b64: ExactPath = None,
+    place: Named,
     secrets: Secrets = None,
     byte_range: Annotated[
         str | None, Header(alias="Range", description="`bytes=a-b`", max_length=100)
     ] = None,
 ) -> Response:
     """Return a regular file's bytes, or a range of them."""
-    opened = atoll.files.read(
-        caller,
-        sandbox,
-        _query(**_place(path, path_b64), secrets=secrets),
-        byte_range=byte_range,
-    )
+    call = files.read_file((*place, *_query(secrets=secrets)), byte_range=byte_range)
+    opened = atoll.files.take(caller, sandbox, call)
     return Forwarded(opened, media_type=BYTES, headers=_SAVED)
 
 
@@ -167,8 +160,7 @@ async def write_file(
     caller: Caller,
     *,
     sandbox: SandboxRef,
-    path: FilePath = "",
-    path_b64: ExactPath = None,
+    place: Named,
     mode: Annotated[
         str | None, Query(description="Octal, such as 644.", pattern="^[0-7]{3,4}$")
     ] = None,
@@ -176,9 +168,9 @@ async def write_file(
     request: Request,
 ) -> Response:
     """Write a file whole or not at all."""
-    query = _query(**_place(path, path_b64), mode=mode, parents=parents)
-    data = bounded(request, MAX_UPLOAD_BYTES)
-    written = await atoll.files.write(caller, sandbox, query, data=data)
+    query = (*place, *_query(mode=mode, parents=parents))
+    call = files.write_file(query, bounded(request, MAX_UPLOAD_BYTES))
+    written = await atoll.files.change(caller, sandbox, call)
     return Json(written.entry, CREATED if written.new else 200)
 
 
@@ -193,8 +185,8 @@ async def write_form(
 
     async def store(name: str, content: AsyncIterator[bytes]) -> None:
         path = f"{directory.removesuffix('/')}/{name}" if directory else name
-        query = _query(path=path, parents=True)
-        stored.append(await atoll.files.write(caller, sandbox, query, data=content))
+        call = files.write_file(_query(path=path, parents=True), content)
+        stored.append(await atoll.files.change(caller, sandbox, call))
 
     await store_files(bounded(request, MAX_UPLOAD_BYTES), boundary, store)
     brought = Uploaded(tuple(one.entry for one in stored))
@@ -207,13 +199,12 @@ async def remove_file(
     caller: Caller,
     *,
     sandbox: SandboxRef,
-    path: FilePath = "",
-    path_b64: ExactPath = None,
+    place: Named,
     recursive: Annotated[bool | None, Query(description="Whole trees too.")] = None,
 ) -> Response:
     """Delete a file, a link or a directory."""
-    query = _query(**_place(path, path_b64), recursive=recursive)
-    await atoll.files.remove(caller, sandbox, query)
+    call = files.remove_file((*place, *_query(recursive=recursive)))
+    await atoll.files.change(caller, sandbox, call)
     return no_content()
 
 
@@ -222,8 +213,8 @@ async def make_directory(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: MkdirBody
 ) -> Response:
     """Make a directory."""
-    wanted = request_body(body, files.MkdirBody)
-    return Json(await atoll.files.mkdir(caller, sandbox, wanted), CREATED)
+    call = files.make_directory(request_body(body, files.MkdirBody))
+    return Json(await atoll.files.change(caller, sandbox, call), CREATED)
 
 
 @router.post("/move", response_model=shown(files.FileEntry), responses=_FAILURES)
@@ -231,8 +222,8 @@ async def move_file(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: MoveBody
 ) -> Response:
     """Rename a file or directory."""
-    wanted = request_body(body, files.MoveBody)
-    return Json(await atoll.files.move(caller, sandbox, wanted))
+    call = files.move_file(request_body(body, files.MoveBody))
+    return Json(await atoll.files.change(caller, sandbox, call))
 
 
 @router.get(
@@ -245,14 +236,12 @@ async def pack_files(
     caller: Caller,
     *,
     sandbox: SandboxRef,
-    path: FilePath = "",
-    path_b64: ExactPath = None,
+    place: Place,
     secrets: Secrets = None,
 ) -> Response:
     """Return a whole tree as tar."""
-    opened = atoll.files.archive(
-        caller, sandbox, _query(path=path, path_b64=path_b64, secrets=secrets)
-    )
+    call = files.pack_files((*place, *_query(secrets=secrets)))
+    opened = atoll.files.take(caller, sandbox, call)
     return Forwarded(opened, media_type=TAR, headers=_SAVED)
 
 
@@ -263,18 +252,11 @@ async def pack_files(
     openapi_extra=_upload(TAR),
 )
 async def unpack_files(
-    atoll: Atoll,
-    caller: Caller,
-    *,
-    sandbox: SandboxRef,
-    path: FilePath = "",
-    path_b64: ExactPath = None,
-    request: Request,
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, place: Place, request: Request
 ) -> Response:
     """Extract a tar beneath a directory."""
-    query = _query(path=path, path_b64=path_b64)
-    data = bounded(request, MAX_UPLOAD_BYTES)
-    return Json(await atoll.files.unpack(caller, sandbox, query, data=data))
+    call = files.unpack_files(place, bounded(request, MAX_UPLOAD_BYTES))
+    return Json(await atoll.files.change(caller, sandbox, call))
 
 
 @router.get(
@@ -287,12 +269,10 @@ async def watch_files(
     caller: Caller,
     *,
     sandbox: SandboxRef,
-    path: FilePath = "",
-    path_b64: ExactPath = None,
+    place: Place,
     recursive: Annotated[bool | None, Query(description="Everything beneath too.")] = None,
 ) -> Response:
     """Follow changes as they happen, as server-sent events."""
-    opened = atoll.files.watch(
-        caller, sandbox, _query(path=path, path_b64=path_b64, recursive=recursive)
-    )
+    query = (*place, *_query(recursive=recursive))
+    opened = atoll.files.watch(caller, sandbox, query)
     return Forwarded(opened, media_type=SSE)

@@ -141,8 +141,9 @@ async def list_session_files(
     limit: Annotated[int | None, Query(ge=1, le=1000)] = None,
 ) -> Response:
     """Return a page of a directory beneath `/workspace`."""
+    place = (("path", path),)
     return await files.list_files(
-        atoll, caller, sandbox=session, path=path, path_b64=None, cursor=cursor, limit=limit
+        atoll, caller, sandbox=session, place=place, cursor=cursor, limit=limit
     )
 
 
@@ -167,8 +168,9 @@ async def read_session_file(
     ] = None,
 ) -> Response:
     """Return a file's bytes."""
+    place = await files.named(path)
     return await files.read_file(
-        atoll, caller, sandbox=session, path=path, secrets=secrets, byte_range=byte_range
+        atoll, caller, sandbox=session, place=place, secrets=secrets, byte_range=byte_range
     )
 
 
@@ -190,8 +192,9 @@ async def write_session_file(
     request: Request,
 ) -> Response:
     """Write a file whole or not at all; missing directories are made."""
+    place = await files.named(path)
     return await files.write_file(
-        atoll, caller, sandbox=session, path=path, mode=None, parents=True, request=request
+        atoll, caller, sandbox=session, place=place, parents=True, request=request
     )
 
 
@@ -200,7 +203,8 @@ async def remove_session_file(
     atoll: Atoll, caller: Caller, *, session: SessionRef, path: files.FilePath = ""
 ) -> Response:
     """Delete a file or an empty directory."""
-    return await files.remove_file(atoll, caller, sandbox=session, path=path, recursive=None)
+    place = await files.named(path)
+    return await files.remove_file(atoll, caller, sandbox=session, place=place)
 
 
 @router.post(
@@ -230,7 +234,8 @@ async def upload(
     """
     content_type = request.headers.get("content-type", "")
     if content_type.partition(";")[0].strip() == files.TAR:
-        return await files.unpack_files(atoll, caller, sandbox=session, path=path, request=request)
+        tree = (("path", path),)
+        return await files.unpack_files(atoll, caller, sandbox=session, place=tree, request=request)
     boundary = form_boundary(content_type)
     if boundary is not None:
         return await files.write_form(
@@ -241,8 +246,9 @@ async def upload(
             request=request,
             boundary=boundary,
         )
+    place = await files.named(path)
     return await files.write_file(
-        atoll, caller, sandbox=session, path=path, mode=None, parents=True, request=request
+        atoll, caller, sandbox=session, place=place, parents=True, request=request
     )
 
 
