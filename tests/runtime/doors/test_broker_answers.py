@@ -21,7 +21,7 @@ assert isinstance(PASSAGE, Passage)
 
 def told(*headers: tuple[bytes, bytes], status: int = 200, reason: bytes = b"OK") -> ResponseHead:
     names = tuple(name for name, _ in headers)
-    return ResponseHead(status, reason, names, [value for _, value in headers], http11=True)
+    return ResponseHead(status, reason, names, [value for _, value in headers])
 
 
 def judged(plans: ResponsePlans, answer: ResponseHead) -> ResponsePlan:
@@ -32,7 +32,7 @@ def judged(plans: ResponsePlans, answer: ResponseHead) -> ResponsePlan:
 
 def make_plans() -> ResponsePlans:
     assert isinstance(PASSAGE, Passage)
-    return ResponsePlans(PASSAGE, "POST")
+    return ResponsePlans(PASSAGE, "POST", http11=True)
 
 
 def test_answers_alike_in_what_decides_are_judged_once_and_keep_their_values() -> None:
@@ -51,13 +51,19 @@ def test_answers_alike_in_what_decides_are_judged_once_and_keep_their_values() -
         told((b"Connection", b"x"), (b"X", b"1")),
         told((b"connection", b"keep-alive"), (b"X", b"1")),
         told((b"X", b"1"), (b"Connection", b"keep-alive")),
-        ResponseHead(200, b"OK", (b"Connection", b"X"), [b"keep-alive", b"1"], http11=False),
     ],
 )
 def test_answer_that_differs_in_what_decides_is_judged_anew(other: ResponseHead) -> None:
     plans = make_plans()
     one = judged(plans, told((b"Connection", b"keep-alive"), (b"X", b"1")))
     assert judged(plans, other) is not one
+
+
+def test_response_without_a_length_is_chunked_only_for_a_client_that_reads_chunks() -> None:
+    assert isinstance(PASSAGE, Passage)
+    old = judged(ResponsePlans(PASSAGE, "POST", http11=False), told((b"X", b"1")))
+    new = judged(make_plans(), told((b"X", b"1")))
+    assert (old.chunked, old.close, new.chunked, new.close) == (False, True, True, False)
 
 
 def test_answers_kept_are_bounded_in_number_and_in_bytes() -> None:

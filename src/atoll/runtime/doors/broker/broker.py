@@ -1,10 +1,9 @@
-"""The broker door: calls leave the sandbox here, and get their key on the way out.
+"""The broker door: an HTTP proxy that adds credentials to calls on their way out.
 
-Served on the listeners that init bound inside and sent out (127.0.0.1 and ::1, port 8082),
-so who is calling is known by where the call came in. Each request goes through the same steps
-(read, route, admit, judge, dial, answer, pass); `domain.broker.passage` and `domain.broker.answer`
-judge, `exchange.Exchange` passes the bytes on, and every request is written down with the step it
-reached.
+The listeners were bound inside by init and sent out (127.0.0.1 and ::1, port 8082), so the listener
+identifies the calling sandbox. Each request goes through the same steps: read, route, judge, admit,
+dial, answer, pass. `call_audit.Step` lists them, `Broker._begin` runs the steps up to the dial, and
+`exchange.Exchange` runs the others. The audit names the step that a request reached.
 """
 
 import asyncio
@@ -17,16 +16,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 
-from atoll.domain.broker.allowance import LEAST_RESERVE_MICROS, Allowance, Bounds
-from atoll.domain.broker.metering import cut_short, model_of_path, usage_of
+from atoll.domain.broker.allowance import Allowance, Bounds
 from atoll.domain.broker.passage import Refusal
-from atoll.domain.broker.price import cost_micros
 from atoll.domain.broker.provider import Upstream
 from atoll.runtime.doors.approvals.secret_requests import SecretRequests
 from atoll.runtime.doors.broker.call_audit import Audit, BrokerCall, CallAudit
 from atoll.runtime.doors.broker.credentials import Credentials, read_credentials
 from atoll.runtime.doors.broker.exchange import Exchange
 from atoll.runtime.doors.broker.inbound import Inbound
+from atoll.runtime.doors.broker.metering import meter
 from atoll.runtime.doors.broker.request import BrokerRequest, RequestShapes
 from atoll.runtime.doors.broker.route import BrokerRoute
 from atoll.runtime.doors.broker.route_table import RouteTable
@@ -36,7 +34,6 @@ from atoll.runtime.doors.listener.connection_limit import serve
 from atoll.runtime.policy.policy import StandingPolicy
 from atoll.runtime.tasks import Tasks
 from atoll.wire.contract.policy import DoorLimits, Policy
-from atoll.wire.http.usage import UsageReader, read_model
 
 SWEEP_SECONDS = 2.0
 UPSTREAM_SILENCE_SECONDS = 600.0
@@ -45,8 +42,9 @@ CLIENT_IDLE_SECONDS = 75.0
 
 @dataclass(frozen=True, slots=True)
 class BrokerParts:
-    """Parts of a broker. `floor` are the installation's own keys, beneath the policy's; `places`
-    base URLs by provider; `trust` checks certificates; `spent` keeps what providers cost."""
+    """The fixed inputs of a broker. `floor` are the installation's own keys, which a policy may
+    override; `places` are base URLs by provider; `trust` checks certificates; `spent` is the file
+    of the amounts spent."""
 
     floor: Mapping[str, Upstream]
     audit: Audit
@@ -71,24 +69,24 @@ class Broker:
         self._routes = RouteTable(Credentials(upstreams=parts.floor))
         self._used: set[str] = set()
         self._live: set[Exchange] = set()
-        self._crowd: set[Inbound] = set()
+        self._clients: set[Inbound] = set()
         self._busy = asyncio.Event()
 
-    def protocol(self) -> Inbound:
-        """Return a new connection from inside."""
+    def make_protocol(self) -> Inbound:
+        """Return the protocol of a new connection."""
         self._busy.set()
-        return Inbound(self._begin, self._shapes, self._crowd)
+        return Inbound(self._begin, self._shapes, self._clients)
 
     def apply(self, policy: Policy) -> None:
-        """Apply this policy from now on, and cut connections that it no longer allows."""
+        """Apply a new policy. Exchanges whose credential it no longer grants are ended."""
         self._routes = RouteTable(read_credentials(self._parts.floor, policy, self._parts.places))
         self._allowance.bounds = _read_bounds(policy.limits)
         self._connections.close()
         self._cut_ungranted()
 
     async def sweep(self) -> None:
-        """End silent, idle and no longer allowed connections, for ever. A door that nobody uses
-        does not wake its process."""
+        """End silent, idle and forbidden connections, for ever. An unused door does not wake its
+        process."""
         while True:
             await self._busy.wait()
             await asyncio.sleep(SWEEP_SECONDS)
@@ -99,58 +97,61 @@ class Broker:
             self._call_audit.settle()
             for exchange in list(self._live):
                 outbound = exchange.outbound
-                if outbound and now - outbound.heard_at > UPSTREAM_SILENCE_SECONDS:
+                if outbound and now - outbound.received_at > UPSTREAM_SILENCE_SECONDS:
                     exchange.answer_lost("it says nothing more")
-            for client in list(self._crowd):
-                if client.left:
+            for client in list(self._clients):
+                if client.abandoned:
                     client.drop()
                 elif client.idle and now - client.idle_since > CLIENT_IDLE_SECONDS:
-                    client.expired()
-            if not (self._crowd or self._live or self._connections.has_idle):
+                    client.expire()
+            if not (self._clients or self._live or self._connections.has_idle):
                 self._busy.clear()
 
     def close(self) -> None:
-        """Hang up everywhere."""
+        """Close all connections."""
         for exchange in list(self._live):
             exchange.cut("closing")
-        for client in list(self._crowd):
+        for client in list(self._clients):
             client.drop()
         self._connections.close()
         self._spending.keep(self._allowance.spent)
         self._call_audit.settle(last=True)
 
-    def took(self, count: int) -> bool:
-        """Count bytes that passed; False when there may be no more."""
+    def take(self, count: int) -> bool:
+        """Count bytes that pass. Returns False when no more may pass."""
         return self._allowance.took(count)
 
-    def over(self, exchange: Exchange) -> None:
-        """End an exchange: meter it, write it down, keep its connection."""
+    def finish(self, exchange: Exchange) -> None:
+        """Meter and record an ended exchange, and keep its connection."""
         self._live.discard(exchange)
         call = exchange.call
-        if exchange.usage is not None and exchange.outbound is not None:
-            self._meter(exchange, exchange.usage)
+        meter(exchange)
         self._allowance.leave(call.service, call.cost_micros or 0)
         if call.cost_micros and call.service in self._allowance.bounds.spend_micros:
-            # Under a cap every cent counts, also when this process is killed.
+            # Under a cap no amount may be lost, even if this process is killed.
             self._spending.keep(self._allowance.spent)
         self._call_audit.record(call)
         if exchange.outbound is not None:
             self._connections.put_back(exchange.outbound)
 
     def _begin(self, request: BrokerRequest, client: Inbound) -> Exchange | Refusal:
-        """Perform every step up to dialling, without waiting."""
+        """Run the steps up to the dial, in order and without an await in between."""
         call = BrokerCall(request.shape.method)
         route = self._routes.find(request, used=self._used, call=call)
-        refusal = route if isinstance(route, Refusal) else self._admit(route, call)
+        if isinstance(route, Refusal):
+            return self._refuse(call, route)
+        refusal = self._admit(route, call)
         if refusal is not None:
-            call.outcome, call.status = refusal.error, refusal.status
-            self._call_audit.record(call)
-            self._secret_requests.write(call, refusal)
-            return refusal
-        assert isinstance(route, BrokerRoute)  # noqa: S101  a refusal was returned above
+            return self._refuse(call, refusal)
         exchange = Exchange(route, request, call=call, client=client, owner=self)
-        self._dispatch(exchange)
+        self._dial(exchange)
         return exchange
+
+    def _refuse(self, call: BrokerCall, refusal: Refusal) -> Refusal:
+        call.outcome, call.status = refusal.error, refusal.status
+        self._call_audit.record(call)
+        self._secret_requests.write(call, refusal)
+        return refusal
 
     def _admit(self, route: BrokerRoute, call: BrokerCall) -> Refusal | None:
         call.step = "admit"
@@ -162,7 +163,7 @@ class Broker:
         met = self._allowance.enter(call.service, monotonic())
         return None if met is None else Refusal(429, "limit_reached", met)
 
-    def _dispatch(self, exchange: Exchange) -> None:
+    def _dial(self, exchange: Exchange) -> None:
         call, credential, passage = exchange.call, exchange.route.credential, exchange.route.passage
         if credential.once:
             self._used.add(credential.approval_id)
@@ -173,40 +174,21 @@ class Broker:
         if idle is not None:
             exchange.connected(idle)
         else:
-            self._tasks.spawn(self._dial(exchange), "broker dial")
+            self._tasks.spawn(self._open_connection(exchange), "broker dial")
 
-    async def _dial(self, exchange: Exchange) -> None:
-        who = exchange.call.service
+    async def _open_connection(self, exchange: Exchange) -> None:
+        service = exchange.call.service
         try:
             outbound = await self._connections.dial(exchange.route.passage.origin)
         except AddressRefused as error:
             exchange.fail(Refusal(403, "address_refused", str(error)))
         except (OSError, UnicodeError) as error:
             # An error's own text may hold addresses of the host's network.
-            message = f"{who} could not be reached: {type(error).__name__}"
+            message = f"{service} could not be reached: {type(error).__name__}"
             exchange.fail(Refusal(502, "upstream_unreachable", message))
         else:
             exchange.connected(outbound)
             exchange.asked()
-
-    def _meter(self, exchange: Exchange, reader: UsageReader) -> None:
-        """Count what an answer cost; one that was refused by the vendor cost nothing."""
-        call = exchange.call
-        whole = call.outcome == "passed"
-        if not 200 <= call.status < 300 and (whole or exchange.answered):
-            return
-        if (whole and not call.bytes_out) or call.outcome == "upstream_unreachable":
-            return
-        model = model_of_path(exchange.route.passage.target) or reader.model()
-        model = model or read_model(exchange.asked_head)
-        usage = usage_of(
-            reader.counts(), model=model, bytes_in=call.bytes_in, bytes_out=call.bytes_out
-        )
-        if not whole:
-            seconds = monotonic() - call.started
-            usage = cut_short(usage, bytes_in=call.bytes_in, seconds=seconds)
-        call.usage, cost = usage, cost_micros(call.service, usage)
-        call.cost_micros = cost if whole or cost is None else max(cost, LEAST_RESERVE_MICROS)
 
     def _cut_ungranted(self) -> None:
         now = time.time()
@@ -220,14 +202,14 @@ class Broker:
 async def serve_broker(
     parts: BrokerParts, policy: StandingPolicy, doors: tuple[socket.socket, ...]
 ) -> AsyncIterator[None]:
-    """Serve a broker on these listening sockets by the standing policy, until the end of the block.
-    Takes the sockets over and closes them."""
+    """Serve a broker under the standing policy on these listening sockets until the end of the
+    block, then close them."""
     async with Tasks() as tasks:
         broker = Broker(parts, tasks)
         policy.subscribe(broker.apply)
         tasks.spawn(broker.sweep(), "broker sweep")
         try:
-            async with serve(broker.protocol, doors):
+            async with serve(broker.make_protocol, doors):
                 yield
         finally:
             broker.close()

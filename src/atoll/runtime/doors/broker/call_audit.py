@@ -5,6 +5,7 @@ A record never holds a body, a key, a header's value or a whole path.
 
 from collections.abc import Callable, Mapping
 from time import monotonic
+from typing import Literal
 
 import msgspec
 
@@ -14,19 +15,23 @@ from atoll.domain.broker.price import Usage
 Audit = Callable[[str, Mapping[str, object]], object]
 """A sink of audit entries, called with a kind and a payload."""
 
-REFUSING = frozenset({"read", "route", "judge", "admit"})
+Step = Literal["read", "route", "judge", "admit", "dial", "answer", "pass"]
+"""The steps of a request, in order: parse its head (`inbound`), find its route and judge it
+(`route_table`), apply limits and connect (`broker`), judge the response head and forward the
+response (`exchange`)."""
+
+REFUSING: frozenset[Step] = frozenset({"read", "route", "judge", "admit"})
 """Steps before any byte goes out: a call that ends at one was refused by the broker itself."""
 
 
 class BrokerCall(msgspec.Struct):
-    """The audit record of one request. `step` is the last step it reached: read, route, admit,
-    judge, dial, answer, pass. `outcome` is the result of that step. `service` is a provider's
-    name, `custom` or `git`."""
+    """The audit record of one request. `step` is the last step it reached, and `outcome` the result
+    of that step. `service` is a provider's name, `custom` or `git`."""
 
     method: str
     service: str = ""
     rule: str = ""
-    step: str = "read"
+    step: Step = "read"
     outcome: str = "error"
     status: int = 0
     bytes_in: int = 0

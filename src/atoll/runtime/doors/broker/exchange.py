@@ -1,64 +1,83 @@
-"""Request on its way out and its answer on the way in, byte by byte.
+"""A request on its way out and its response on the way in, byte by byte.
 
-The exchange decides nothing. It got a route, and lets `domain.broker.answer` judge the answer.
-Nothing is gathered but the head, so streams pass as they come. Each side is paused while the other
-is slow. When one side leaves, the other is closed.
+An exchange decides nothing: its route was judged, `domain.broker.answer` judges the response, and
+`machine.phases.step` says how the exchange ends. Only heads are gathered, so streams pass as they
+come. Each side is paused while the other is slow, and the end of one side ends the other.
 """
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from atoll.domain.broker.answer import SWITCHING
 from atoll.domain.broker.passage import Refusal
-from atoll.domain.redaction.redactor import Redactor
 from atoll.runtime.doors.broker.body_gate import BodyGate
 from atoll.runtime.doors.broker.call_audit import BrokerCall
+from atoll.runtime.doors.broker.machine.phases import (
+    SENT_REQUEST,
+    UNSENT_REQUEST,
+    ClientEnding,
+    Ending,
+    ExchangeStimulus,
+    Flush,
+    ResponsePhase,
+    step,
+)
 from atoll.runtime.doors.broker.outbound import Outbound
 from atoll.runtime.doors.broker.push_gate import PushGate
 from atoll.runtime.doors.broker.request import BrokerRequest
 from atoll.runtime.doors.broker.response import ResponseHead
+from atoll.runtime.doors.broker.response_body import ResponseBody, make_chunk
 from atoll.runtime.doors.broker.route import BrokerRoute
-from atoll.runtime.stage import Flow
 from atoll.wire.http.usage import UsageReader
 
 PENDING_BYTES = 256 * 1024
 MAX_BODY_BYTES = 1024 * 1024 * 1024
+# Python 3.11 finds a member of an enum many times slower than a global.
+_ENDED: Final = ResponsePhase.ENDED
+_REQUEST_ENDED: Final = ExchangeStimulus.REQUEST_ENDED
+_HEAD_ACCEPTED: Final = ExchangeStimulus.HEAD_ACCEPTED
+_RESPONSE_ENDED: Final = ExchangeStimulus.RESPONSE_ENDED
+_COMPLETE: Final = Flush.COMPLETE
+_BUFFERED: Final = Flush.BUFFERED
+_END: Final = ClientEnding.END
+_DROP: Final = ClientEnding.DROP
+_REPLY: Final = ClientEnding.REPLY
 
 
 class Requester(Protocol):
-    """The side that asked."""
+    """The client's connection."""
 
     def reply(self, refusal: Refusal) -> None:
-        """Send a whole answer of the door's own."""
+        """Send a whole response of the door's own."""
 
     def reply_head(self, head: bytes, *, raw: bool) -> bytes:
-        """Return an answer's head as this connection needs it, to be sent with `reply_data`; `raw`
-        hands the connection over to both sides' bytes."""
+        """Return a response head as this connection needs it, to be sent with `reply_data`. With
+        `raw` the connection carries another protocol from now on."""
 
     def reply_data(self, data: bytes) -> None:
         """Send framed bytes of a body, or raw ones."""
 
     def reply_end(self, *, close: bool) -> None:
-        """End the answer."""
+        """End the response; with `close` its end is the connection's."""
 
     def drop(self) -> None:
-        """Cut the connection: the answer is not whole, and nothing else can say so."""
+        """Close the connection of an incomplete response."""
 
     def hold(self, paused: bool) -> None:
-        """Stop or go on reading the request."""
+        """Pause or resume reading the request."""
 
 
 class ExchangeOwner(Protocol):
-    """Starter of an exchange, which receives byte counts and its end."""
+    """The broker, as its exchanges see it."""
 
-    def took(self, count: int) -> bool:
-        """Count bytes; False when there may be no more."""
+    def take(self, count: int) -> bool:
+        """Count bytes. Returns False when no more may pass."""
 
-    def over(self, exchange: "Exchange") -> None:
-        """Finish an exchange: its connection, if any, may be used again when `usable`."""
+    def finish(self, exchange: "Exchange") -> None:
+        """Record the end of an exchange and release its upstream connection."""
 
 
 class Exchange:
-    """Exchange of one request and its answer, until `ExchangeOwner.over`."""
+    """A request and its response, until `ExchangeOwner.finish`."""
 
     def __init__(
         self,
@@ -77,210 +96,207 @@ class Exchange:
         self._client = client
         self._owner = owner
         self._request = request
-        self._gate = PushGate(route.pushed) if route.pushed is not None else None
-        self._body = BodyGate(route.credential.name, request) if route.judged else None
-        self._flow: Flow | None = None
+        self._push_gate = PushGate(route.pushed) if route.pushed is not None else None
+        self._body_gate = BodyGate(route.credential.name, request) if route.judged else None
         self._pending: list[bytes] = []
         self._waiting = 0
-        self._asked_all = request.length == 0
-        self._answered = self._over = self._chunked = self._raw = self._close = False
-        self._shown_head = b""
-        self._out: list[bytes] = []
-        self._gathering = False
+        self._phases = SENT_REQUEST if request.length == 0 else UNSENT_REQUEST
+        self._body: ResponseBody | None = None
 
     @property
     def answered(self) -> bool:
-        """True when the upstream's answer has begun, and may be passed in."""
-        return self._answered
+        """True when a response head of the upstream was accepted."""
+        return self._body is not None
+
+    @property
+    def ended(self) -> bool:
+        """True when the exchange has ended."""
+        return self._phases.response is _ENDED
 
     # The client's side.
 
     def connected(self, outbound: Outbound) -> None:
-        """Send the request: there is a connection."""
-        if self._over:
+        """Use an open connection for the request."""
+        if self._phases.response is _ENDED:
             outbound.close()
             return
         self.outbound = outbound
-        outbound.begin(self, bodyless=self.route.method == "HEAD")
+        outbound.begin(self, bodiless=self.route.method == "HEAD")
         self._pending.insert(0, self.route.render_head(self._request))
         if self._waiting > PENDING_BYTES:
             self._client.hold(False)
         self._waiting = 0
 
     def body(self, data: bytes) -> None:
-        """Pass a piece of the request's body on, out of its chunks."""
+        """Take a piece of the request's body, out of its chunks."""
         self.call.bytes_in += len(data)
-        if self._over:
+        if self._phases.response is _ENDED:
             return
         if self.call.bytes_in > MAX_BODY_BYTES:
             self.fail(Refusal(413, "too_large", f"a body may have {MAX_BODY_BYTES} bytes here"))
             return
-        if not self._owner.took(len(data)):
+        if not self._owner.take(len(data)):
             self.fail(Refusal(429, "bytes_used_up", "this sandbox's bytes of the hour are used"))
             return
         if len(self.asked_head) < PENDING_BYTES // 4:
             self.asked_head += data[: PENDING_BYTES // 4]
-        gate = self._gate or self._body
-        self._pass(gate.feed(data) if gate else data)
+        gate = self._push_gate or self._body_gate
+        self._send_judged(gate.feed(data) if gate else data)
 
     def asked(self) -> None:
-        """Send what has come of the request for now, in one piece."""
-        if self.outbound is not None and self._pending and not self._over:
+        """Send what came of the request by now, in one piece."""
+        if self.outbound is None or not self._pending:
+            return
+        if self._phases.response is not _ENDED:
             pending, self._pending = self._pending, []
             self.outbound.send(b"".join(pending))
 
     def body_end(self) -> None:
         """End the request."""
-        self._asked_all = True
-        if self._over:
+        self._phases, _ = step(self._phases, _REQUEST_ENDED)
+        if self._phases.response is not _ENDED and self._body_gate is not None:
+            self._send_judged(self._body_gate.finish())
+        if self._phases.response is _ENDED:
             return
-        if self._body is not None:
-            self._pass(self._body.finish())
-            if self._over:
-                return
-        answer = self._gate.finish() if self._gate else None
-        if answer is not None:
-            self._own_answer(answer)
+        report = self._push_gate.finish() if self._push_gate else None
+        if report is not None:
+            self._step(ExchangeStimulus.REPLACED, "push_refused", report)
         elif self._request.length is None:
             self._send(b"0\r\n\r\n")
 
-    def _pass(self, judged: bytes | Refusal) -> None:
-        if isinstance(judged, Refusal):
-            self.fail(judged)
-        elif judged:
-            self._send(judged if self._request.length is not None else _chunk(judged))
-
     def raw(self, data: bytes) -> None:
-        """Pass bytes of a protocol both sides switched to."""
+        """Take bytes of another protocol from the client."""
         self.call.bytes_in += len(data)
-        if not self._owner.took(len(data)):
+        if not self._owner.take(len(data)):
             self.cut("bytes_used_up")
         elif self.outbound is not None:
             self.outbound.send(data)
 
     def answer_hold(self, paused: bool) -> None:
-        """Pause or resume the answer: the client reads slower than it comes."""
+        """Pause or resume the response, as fast as the client reads."""
         if self.outbound is not None:
             self.outbound.pause(paused)
 
     def gone(self) -> None:
-        """End the exchange of a client that is gone."""
-        if not self._over:
-            self._finish("passed" if self._raw else "client_gone", reuse=False)
+        """End the exchange of a client that hung up."""
+        self._step(ExchangeStimulus.CLIENT_LOST)
 
     # The upstream's side.
 
-    def answer_head(self, status: int, reason: bytes, said: list[bytes]) -> None:
-        """Judge an answer and pass its head in."""
-        self.call.step, self.call.status = "answer", status
-        http11 = self._request.shape.http11
-        head = ResponseHead(status, reason, tuple(said[0::2]), said[1::2], http11)
+    def answer_head(self, head: ResponseHead) -> None:
+        """Judge a response and forward its head."""
+        self.call.step, self.call.status = "answer", head.status
         plan = self.route.plans.judge(head)
         if isinstance(plan, Refusal):
             self.fail(plan)
             return
-        self._answered, self.call.step = True, "pass"
-        self._raw = status == SWITCHING
-        self._chunked, self._close = plan.chunked, plan.close
+        self.call.step, switching = "pass", head.status == SWITCHING
+        accepted = ExchangeStimulus.SWITCH_ACCEPTED if switching else _HEAD_ACCEPTED
+        self._phases, _ = step(self._phases, accepted)
         rendered = self.route.keys.redact(plan.render(head))
-        self._shown_head = self._client.reply_head(rendered, raw=self._raw)
-        if self._raw:
-            self._flush()
+        shown = self._client.reply_head(rendered, raw=switching)
+        self._body = ResponseBody(plan, shown, keys=self.route.keys, send=self._client.reply_data)
+        if switching:
+            self._body.flush()
 
     def answer_body(self, data: bytes) -> None:
-        """Pass a piece of the answer's body on."""
+        """Take a piece of the response's body."""
         self.call.bytes_out += len(data)
-        if self._over:
+        if self._body is None or self._phases.response is _ENDED:
             return
         if self.usage is not None:
             self.usage.feed(data)
-        if not self._owner.took(len(data)):
+        if not self._owner.take(len(data)):
             self.cut("bytes_used_up")
             return
-        self._gathering = True
-        self._mask(data)
+        self._body.feed(data)
 
     def answer_pause(self) -> None:
-        """Send what has come of the answer for now, in one piece."""
-        self._gathering = False
-        self._flush()
+        """Forward what came of the response by now, in one piece."""
+        if self._body is not None:
+            self._body.flush()
 
     def answer_raw(self, data: bytes) -> None:
-        """Pass bytes of a protocol both sides switched to."""
-        if self._over:
+        """Take bytes of another protocol from the upstream."""
+        if self._body is None or self._phases.response is _ENDED:
             return
         self.call.bytes_out += len(data)
-        self._mask(data)
-        if not self._owner.took(len(data)):
+        self._body.feed(data)
+        self._body.flush()
+        if not self._owner.take(len(data)):
             self.cut("bytes_used_up")
 
     def answer_end(self) -> None:
-        """End the answer."""
-        if self._over:
-            return
-        self._gathering = True
-        if self._flow is not None:
-            self._flow.end()
-        self._flush(last=True)
-        if self._raw:
-            self._finish("passed", reuse=False)
-            self._client.drop()
-            return
-        self._finish("passed", reuse=self._asked_all)
-        self._client.reply_end(close=self._close)
+        """End the response."""
+        self._step(_RESPONSE_ENDED)
 
     def answer_lost(self, why: str) -> None:
-        """Fail or cut: the upstream went before its answer was whole."""
-        if self._over:
-            return
-        if not self._answered:
-            message = f"{self.call.service} could not be reached: {why}"
-            self.fail(Refusal(502, "upstream_unreachable", message))
-        else:
-            self.cut("cut_short")
+        """End a response whose upstream connection broke or stalled."""
+        message = f"{self.call.service} could not be reached: {why}"
+        refusal = Refusal(502, "upstream_unreachable", message)
+        self._step(ExchangeStimulus.UPSTREAM_LOST, refusal.error, refusal)
 
     def asking_paused(self, paused: bool) -> None:
-        """Pause or resume the request: the upstream reads slower than it comes."""
+        """Pause or resume the request, as fast as the upstream reads."""
         self._client.hold(paused)
 
-    # Its end.
+    # The end.
 
     def fail(self, refusal: Refusal) -> None:
-        """End it with an answer of the door's own, or a cut when another has begun."""
-        if self._over:
-            return
-        if self._answered:
-            self.cut(refusal.error)
-            return
-        self.call.status = refusal.status
-        self._finish(refusal.error, reuse=False)
-        self._client.reply(refusal)
+        """End the exchange with a response of the door's own, or cut one that has begun."""
+        self._step(ExchangeStimulus.REFUSED, refusal.error, refusal)
 
     def cut(self, outcome: str) -> None:
-        """End it at once: what it leans on is gone, or one side is."""
-        if self._over:
-            return
-        self._flush()
-        self._finish(outcome, reuse=False)
-        self._client.drop()
+        """End the exchange at once."""
+        self._step(ExchangeStimulus.CUT, outcome)
 
-    def _own_answer(self, answer: bytes) -> None:
-        """Answer in the upstream's stead, in its own language."""
-        self.call.status = 200
-        self._finish("push_refused", reuse=False)
+    def _step(
+        self, stimulus: ExchangeStimulus, outcome: str = "", reply: Refusal | bytes = b""
+    ) -> None:
+        self._phases, ending = step(self._phases, stimulus)
+        if ending is not None:
+            self._end(ending, outcome, reply)
+
+    def _end(self, ending: Ending, outcome: str, reply: Refusal | bytes) -> None:
+        call, body, client_ending = self.call, self._body, ending.client
+        if body is not None:
+            self._end_body(body, ending.flush)
+        call.outcome = ending.outcome or outcome
+        if client_ending is _REPLY:
+            call.status = reply.status if isinstance(reply, Refusal) else 200
+        if self.outbound is not None and not ending.reuse:
+            self.outbound.close()
+        self._owner.finish(self)
+        if client_ending is _END:
+            self._client.reply_end(close=body is not None and body.ends_connection)
+        elif client_ending is _REPLY:
+            self._reply(reply)
+        elif client_ending is _DROP:
+            self._client.drop()
+
+    @staticmethod
+    def _end_body(body: ResponseBody, flush: Flush) -> None:
+        if flush is _COMPLETE:
+            body.finish()
+        elif flush is _BUFFERED:
+            body.flush()
+        body.close()
+
+    def _reply(self, reply: Refusal | bytes) -> None:
+        """Send a refusal, or git's own report of a refused push."""
+        if isinstance(reply, Refusal):
+            self._client.reply(reply)
+            return
         kind = "application/x-git-receive-pack-result"
-        head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(answer)}\r\n\r\n"
-        self._client.reply_data(self._client.reply_head(head.encode(), raw=False) + answer)
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(reply)}\r\n\r\n"
+        self._client.reply_data(self._client.reply_head(head.encode(), raw=False) + reply)
         self._client.reply_end(close=False)
 
-    def _finish(self, outcome: str, *, reuse: bool) -> None:
-        self._over = True
-        self.call.outcome = outcome
-        if self._flow is not None:
-            self._flow.close()
-        if self.outbound is not None and not reuse:
-            self.outbound.close()
-        self._owner.over(self)
+    def _send_judged(self, judged: bytes | Refusal) -> None:
+        if isinstance(judged, Refusal):
+            self.fail(judged)
+        elif judged:
+            self._send(judged if self._request.length is not None else make_chunk(judged))
 
     def _send(self, data: bytes) -> None:
         self._pending.append(data)
@@ -288,33 +304,3 @@ class Exchange:
             self._waiting += len(data)
             if self._waiting > PENDING_BYTES:
                 self._client.hold(True)
-
-    def _mask(self, data: bytes) -> None:
-        """Show bytes of an answer without the keys in them. Most answers have none, and nothing
-        that begins like one: those need no stream that remembers."""
-        if self._flow is None:
-            if not self.route.keys.touches(data):
-                self._show(data)
-                return
-            self._flow = Flow(Redactor(self.route.keys), self._show)
-        self._flow.feed(data)
-
-    def _show(self, data: bytes) -> None:
-        """Show bytes of an answer; outside a batch they are sent at once."""
-        self._out.append(data)
-        if not self._gathering:
-            self._flush()
-
-    def _flush(self, *, last: bool = False) -> None:
-        out, self._out = self._out, []
-        data = out[0] if len(out) == 1 else b"".join(out)
-        if self._chunked:
-            data = (_chunk(data) if data else b"") + (b"0\r\n\r\n" if last else b"")
-        head, self._shown_head = self._shown_head, b""
-        data = head + data
-        if data:
-            self._client.reply_data(data)
-
-
-def _chunk(data: bytes) -> bytes:
-    return b"%x\r\n%b\r\n" % (len(data), data)

@@ -1,8 +1,8 @@
-"""Connection from inside: bytes to requests, answers to bytes, one request at a time.
+"""A client's connection: request events in, responses out, one exchange at a time.
 
-Strict (llhttp): what could be read in two ways is answered with 400 and the connection ends.
-Requests that came early wait their turn. Reading stops while a few wait, or while the client does
-not read its answers, so a connection holds one read of the socket at most. It knows no keys or
+`machine.request_reader` parses the bytes and `machine.client_phases.step` says what follows.
+Requests that came early wait their turn. Reading pauses while a few requests wait or responses are
+not read, so a connection buffers one read of the socket at most. This module knows no keys and no
 rules.
 """
 
@@ -12,167 +12,129 @@ import select
 from collections import deque
 from collections.abc import Callable
 from time import monotonic
-from typing import cast
-
-import httptools
+from typing import Final, cast
 
 from atoll.domain.broker.passage import Refusal
 from atoll.runtime.doors.broker.exchange import Exchange
-from atoll.runtime.doors.broker.request import MAX_HEAD_BYTES, BrokerRequest, RequestShapes
+from atoll.runtime.doors.broker.machine.client_phases import (
+    START,
+    ClientInstruction,
+    ClientStimulus,
+    InputPhase,
+    step,
+)
+from atoll.runtime.doors.broker.machine.phases import RequestPhase
+from atoll.runtime.doors.broker.machine.request_reader import RequestMark, RequestReader
+from atoll.runtime.doors.broker.request import BrokerRequest, RequestShapes
 
 MAX_EARLY_BYTES = 256 * 1024
 MAX_EARLY_REQUESTS = 8
-SLICE_BYTES = 4 * 1024
-"""Bytes given to the parser at once outside a body. The parser cannot be stopped in between, so
-this many bytes of requests may be parsed beyond the bound."""
-
 MAX_DRAINED_BYTES = 64 * 1024 * 1024
 _SECURED = b"Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
 _UNREADABLE = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+# Python 3.11 finds a member of an enum many times slower than a global.
+_PARSED: Final = InputPhase.PARSED
+_IDLE: Final = RequestPhase.IDLE
+_COMPLETE: Final = RequestMark.COMPLETE
+_REQUEST_STARTED: Final = ClientStimulus.REQUEST_STARTED
+_REQUEST_ENDED: Final = ClientStimulus.REQUEST_ENDED
+_REPLY_ENDED: Final = ClientStimulus.REPLY_ENDED
+_END_BODY: Final = ClientInstruction.END_BODY
+_ADVANCE: Final = ClientInstruction.ADVANCE
 
 Begin = Callable[[BrokerRequest, "Inbound"], Exchange | Refusal]
-"""Starts what a request asks for; the exchange may be over when this returns."""
+"""Starts the exchange of a request. The exchange may have ended when this returns."""
 
 
 class Inbound(asyncio.Protocol):
-    """Connection from inside. `begin` is called for each request when its turn comes."""
+    """A connection of a client. `begin` is called for each request when its turn comes. The
+    connection is a member of `connections` while it is open."""
 
-    def __init__(self, begin: Begin, shapes: RequestShapes, crowd: "set[Inbound]") -> None:
+    def __init__(self, begin: Begin, shapes: RequestShapes, connections: "set[Inbound]") -> None:
         self.idle_since = monotonic()
         self._begin = begin
-        self._shapes = shapes
-        self._crowd = crowd
+        self._connections = connections
         self._transport: asyncio.Transport | None = None
-        self._parser = httptools.HttpRequestParser(self)
+        self._reader = RequestReader(shapes)
+        self._phases = START
         self._queue: deque[BrokerRequest] = deque()
         self._current: BrokerRequest | None = None
         self._exchange: Exchange | None = None
-        self._answered = self._raw = self._broken = self._pumping = self._feeding = False
-        self._paused = self._held = self._unread = False
-        self._early = self._drained = self._head_bytes = self._body_left = 0
-        self._unparsed = b""
-        self._url = b""
-        self._said: list[bytes] = []
-        self._in_head = False
         self._newest: BrokerRequest | None = None
+        self._advancing = self._paused = False
+        self._upstream_slow = self._client_slow = False
+        self._early_bytes = self._drained_bytes = 0
+        self._unparsed = b""
 
     @property
     def idle(self) -> bool:
-        """True when it waits for a request, or the rest of a head."""
-        return self._current is None
+        """True when no request is current: the next head has not come, or not completely."""
+        return self._phases.request is _IDLE
+
+    @property
+    def abandoned(self) -> bool:
+        """True when the client hung up while reading is paused, so that no event reports it."""
+        if not self._paused or self._transport is None or self._transport.is_closing():
+            return False
+        poll = select.poll()
+        poll.register(self._transport.get_extra_info("socket").fileno(), select.POLLRDHUP)
+        return bool(poll.poll(0))
 
     # The transport's side.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Add the connection to the crowd."""
+        """Take the open transport."""
         self._transport = cast(asyncio.Transport, transport)
-        self._crowd.add(self)
+        self._connections.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End the exchange: the client is gone."""
+        """End the exchange of a client that hung up."""
         self._transport = None
-        self._crowd.discard(self)
+        self._connections.discard(self)
         self._queue.clear()
         self._unparsed = b""
         if self._exchange is not None:
             self._exchange.gone()
 
     def data_received(self, data: bytes) -> None:
-        """Take requests apart."""
-        if self._raw:
-            if self._exchange is not None:
-                self._exchange.raw(data)
-            return
-        if self._broken:
-            return
-        self._unparsed += data
-        self._advance()
+        """Take bytes as the phase of the input says."""
+        if self._phases.input is _PARSED:
+            self._unparsed += data
+            self._advance()
+        elif self._phases.input is InputPhase.SWITCHED and self._exchange is not None:
+            self._exchange.raw(data)
 
     def pause_writing(self) -> None:
-        """Begin no request and pause the answer: the client reads too slowly."""
-        self._unread = True
+        """Pause the response and start no further request until the client reads."""
+        self._client_slow = True
         if self._exchange is not None:
             self._exchange.answer_hold(True)
 
     def resume_writing(self) -> None:
-        """Resume the answer and the requests: the client caught up."""
-        self._unread = False
+        """Resume the response and the next requests."""
+        self._client_slow = False
         if self._exchange is not None:
             self._exchange.answer_hold(False)
         self._advance()
 
-    # The parser's side.
-
-    def on_message_begin(self) -> None:
-        """Begin a head."""
-        self._url, self._said, self._in_head = b"", [], True
-
-    def on_url(self, url: bytes) -> None:
-        """Add a piece of the target."""
-        self._url += url
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Add a header; trailers are not kept."""
-        if self._in_head:
-            self._said += (name, value)
-
-    def on_headers_complete(self) -> None:
-        """Queue the request of a whole head."""
-        self._in_head, self._head_bytes = False, 0
-        request = self._shapes.request(self._parser, self._url, self._said)
-        if request is None or self._broken:
-            self._newest = None
-            self._break()
-            return
-        self._newest = request
-        self._body_left = request.length or 0
-        self._queue.append(request)
-        self._pump()
-
-    def on_body(self, data: bytes) -> None:
-        """Pass a piece of a body on, out of its chunks."""
-        request = self._newest
-        if request is None:
-            return
-        self._body_left -= len(data)
-        if request is not self._current:
-            request.early.append(data)
-            self._early += len(data)
-        elif self._exchange is not None and not self._answered:
-            self._exchange.body(data)
-        else:
-            self._drain(len(data))
-
-    def on_message_complete(self) -> None:
-        """End the body of a request."""
-        request = self._newest
-        if request is None:
-            return
-        request.complete = True
-        if request is not self._current:
-            return
-        if self._answered:
-            self._after(request)
-        elif self._exchange is not None:
-            self._exchange.body_end()
-
     # The exchange's side.
 
     def reply(self, refusal: Refusal) -> None:
-        """Send a whole answer of the door's own."""
+        """Send a whole response of the door's own."""
         fields = {"error": refusal.error, **dict(refusal.fields), "message": refusal.message}
         body = json.dumps(fields, separators=(",", ":")).encode()
-        close = b"" if self._keeps else b"Connection: close\r\n"
+        close = b"" if self._keeps_alive else b"Connection: close\r\n"
         self._write(
             b"HTTP/1.1 %d %b\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%b%b\r\n%b"
             % (refusal.status, refusal.error.encode(), len(body), _SECURED, close, body)
         )
-        self._done(close=False)
+        self.reply_end(close=False)
 
     def reply_head(self, head: bytes, *, raw: bool) -> bytes:
-        """Return an answer's head, which says so when this connection ends with it."""
-        self._raw = raw
-        if not self._keeps and not raw and b"\r\nConnection: close\r\n" not in head:
+        """Return a response head that says so when this connection ends with the response."""
+        if raw:
+            self._step(ClientStimulus.REPLY_SWITCHED)
+        elif not self._keeps_alive and b"\r\nConnection: close\r\n" not in head:
             head = head[:-2] + b"Connection: close\r\n\r\n"
         return head
 
@@ -181,164 +143,186 @@ class Inbound(asyncio.Protocol):
         self._write(data)
 
     def reply_end(self, *, close: bool) -> None:
-        """End the answer."""
-        self._done(close=close)
+        """End the response and its exchange."""
+        self._exchange = None
+        if self._transport is None or self._current is None:
+            return
+        self._upstream_slow = False
+        if close:
+            self._step(ClientStimulus.CLOSING_REPLY_ENDED)
+        else:
+            last = not self._current.shape.keep_alive
+            self._step(ClientStimulus.LAST_REPLY_ENDED if last else _REPLY_ENDED)
 
     def drop(self) -> None:
-        """Cut the connection, after what was written when both sides speak their own."""
+        """Close the connection: at once, or after what was written of another protocol."""
         if self._transport is not None:
-            (self._transport.close if self._raw else self._transport.abort)()
+            switched = self._phases.input is InputPhase.SWITCHED
+            (self._transport.close if switched else self._transport.abort)()
 
     def hold(self, paused: bool) -> None:
-        """Stop or go on reading."""
-        self._held = paused
+        """Pause or resume reading, as fast as the upstream reads."""
+        self._upstream_slow = paused
         self._balance()
 
-    def expired(self) -> None:
-        """Close an idle connection, with whatever the client does not read."""
+    def expire(self) -> None:
+        """Close an idle connection, with what its client did not read."""
         if self._transport is not None:
-            (self._transport.abort if self._unread else self._transport.close)()
+            (self._transport.abort if self._client_slow else self._transport.close)()
 
-    @property
-    def left(self) -> bool:
-        """True when the client hung up while nothing is read from it, so that no event
-        reported it."""
-        if not self._paused or self._transport is None or self._transport.is_closing():
-            return False
-        poll = select.poll()
-        poll.register(self._transport.get_extra_info("socket").fileno(), select.POLLRDHUP)
-        return bool(poll.poll(0))
+    # Requests in turn.
 
     @property
     def _full(self) -> bool:
-        """True when enough waits for its turn."""
-        return len(self._queue) >= MAX_EARLY_REQUESTS or self._early > MAX_EARLY_BYTES
+        """True when no further request may wait."""
+        return len(self._queue) >= MAX_EARLY_REQUESTS or self._early_bytes > MAX_EARLY_BYTES
 
     @property
-    def _keeps(self) -> bool:
+    def _keeps_alive(self) -> bool:
+        """True when another request may follow the current one."""
         current = self._current
-        return current is not None and current.shape.keep_alive and not self._broken
+        parsed = self._phases.input is _PARSED
+        return current is not None and current.shape.keep_alive and parsed
 
     def _advance(self) -> None:
-        """Parse what came and begin requests in turn, until either has to wait."""
-        self._pump()
-        if self._feeding or self._pumping:
-            return
-        while self._unparsed and not self._full:
-            self._feed()
-            self._pump()
+        """Parse bytes and start requests in turn, until either has to wait."""
+        if self._advancing:
+            return  # A step within the loop below, which goes on by itself.
+        self._advancing = True
+        try:
+            if self._queue:
+                self._start_waiting()
+            while self._unparsed and not self._full:
+                size = self._reader.slice_bytes
+                data, self._unparsed = self._unparsed[:size], self._unparsed[size:]
+                self._read(data)
+        finally:
+            self._advancing = False
+        if self._exchange is not None:
+            # Not before: head and body of a request leave in one piece.
+            self._exchange.asked()
+        elif self._phases.input is not _PARSED and self._phases.request is _IDLE:
+            self._close()
         self._balance()
 
-    def _feed(self) -> None:
-        """Give the parser what came, as long as there is room for requests."""
-        self._feeding = True
-        try:
-            while self._unparsed and not self._full:
-                size = max(self._body_left, SLICE_BYTES)
-                data, self._unparsed = self._unparsed[:size], self._unparsed[size:]
-                self._parse(data)
-        finally:
-            self._feeding = False
+    def _read(self, data: bytes) -> None:
+        for event in self._reader.feed(data):
+            if isinstance(event, bytes):
+                self._take_piece(event)
+            elif isinstance(event, BrokerRequest):
+                self._newest = event
+                self._queue.append(event)
+            elif event is _COMPLETE:
+                self._complete_newest()
+            else:
+                self._stop_parsing(event)
+            if self._queue:
+                self._start_waiting()
 
-    def _parse(self, data: bytes) -> None:
-        self._head_bytes += len(data) if self._newest is None or self._newest.complete else 0
-        try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade as switch:
-            self._switch(data[switch.args[0] :] + self._unparsed)
-        except httptools.HttpParserError:
-            self._break()
-        if self._in_head and self._head_bytes > MAX_HEAD_BYTES:
-            self._break()
+    def _take_piece(self, data: bytes) -> None:
+        request = self._newest
+        if request is not None and request is not self._current:
+            request.early.append(data)
+            self._early_bytes += len(data)
+        elif self._exchange is not None:
+            self._exchange.body(data)
+        else:
+            self._drained_bytes += len(data)
+            if self._drained_bytes > MAX_DRAINED_BYTES:
+                self._close()
 
-    def _pump(self) -> None:
-        """Begin requests in turn, until one has to wait."""
-        if self._pumping:
-            return
-        self._pumping = True
-        try:
-            while self._queue and self._current is None and not self._unread and self._transport:
-                self._start(self._queue.popleft())
-        finally:
-            self._pumping = False
-        if self._exchange is not None and not self._feeding:
-            # Not from within the parser: head and body of a request leave in one piece.
-            self._exchange.asked()
-        if self._broken and self._current is None and self._transport is not None:
-            self._transport.close()
+    def _complete_newest(self) -> None:
+        request = self._newest
+        if request is not None:
+            request.complete = True
+            if request is self._current:
+                last = not request.shape.keep_alive
+                self._step(ClientStimulus.LAST_REQUEST_ENDED if last else _REQUEST_ENDED)
+
+    def _stop_parsing(self, mark: RequestMark) -> None:
+        """Ignore the input behind an upgrade or unreadable bytes."""
+        rest, self._unparsed = self._unparsed, b""
+        if mark is RequestMark.UNREADABLE:
+            waiting = bool(self._queue)
+            stimulus = ClientStimulus.LATER_INPUT_BROKEN if waiting else ClientStimulus.INPUT_BROKEN
+        else:
+            rushed = bool(rest) or mark is RequestMark.RUSHED_UPGRADE
+            stimulus = ClientStimulus.UPGRADE_RUSHED if rushed else ClientStimulus.UPGRADE_REQUESTED
+        self._step(stimulus)
+
+    def _start_waiting(self) -> None:
+        """Start requests in turn, until one has to wait for its response."""
+        while (
+            self._queue
+            and self._current is None
+            and not self._client_slow
+            and self._transport is not None
+        ):
+            self._start(self._queue.popleft())
 
     def _start(self, request: BrokerRequest) -> None:
-        self._current, self._answered = request, False
-        if request.early:
-            self._early -= sum(map(len, request.early))
-        if request.shape.expects and not request.complete:
+        self._current = request
+        complete = request.complete
+        self._step(ClientStimulus.COMPLETE_REQUEST_STARTED if complete else _REQUEST_STARTED)
+        if request.shape.expects and not complete:
             self._write(b"HTTP/1.1 100 Continue\r\n\r\n")
         begun = self._begin(request, self)
         if isinstance(begun, Refusal):
             self.reply(begun)
-            return
-        self._exchange = None if self._answered else begun
-        for piece in request.early:
+        elif not begun.ended:
+            self._exchange = begun
+        if request.early:
+            self._pass_early(request)
+        if complete:
+            self._end_body()
+
+    def _pass_early(self, request: BrokerRequest) -> None:
+        pieces, request.early = request.early, []
+        for piece in pieces:
+            self._early_bytes -= len(piece)
             if self._exchange is not None:
                 self._exchange.body(piece)
-        if request.complete and self._exchange is not None:
-            self._exchange.body_end()
-        request.early = []
 
-    def _done(self, *, close: bool) -> None:
-        """Finish an answer: begin the next request, once the rest of this one has come."""
-        request, self._answered, self._exchange = self._current, True, None
-        if request is None or self._transport is None:
-            return
-        if close:
-            self._transport.close()
-            return
-        self._held = False
-        if request.complete:
-            self._after(request)
-        else:
+    def _step(self, stimulus: ClientStimulus) -> None:
+        self._phases, instructions = step(self._phases, stimulus)
+        for instruction in instructions:
+            self._perform(instruction)
+
+    def _perform(self, instruction: ClientInstruction) -> None:
+        if instruction is _END_BODY:
+            self._end_body()
+        elif instruction is _ADVANCE:
+            self._current, self._drained_bytes = None, 0
+            self.idle_since = monotonic()
+            self._advance()
+        elif instruction is ClientInstruction.READ_ON:
             self._balance()
-
-    def _after(self, request: BrokerRequest) -> None:
-        """Begin the next request. Not before this one is whole: a client that still sends might not
-        read."""
-        if not request.shape.keep_alive and self._transport is not None:
-            self._transport.close()
-            return
-        self._current, self._drained = None, 0
-        self.idle_since = monotonic()
-        self._advance()
-
-    def _drain(self, count: int) -> None:
-        self._drained += count
-        if self._drained > MAX_DRAINED_BYTES and self._transport is not None:
-            self._transport.close()
-
-    def _switch(self, rest: bytes) -> None:
-        """Stop parsing: behind an upgrade's head nothing is HTTP any more."""
-        self._broken, self._unparsed = True, b""
-        if rest and self._exchange is not None:
+        elif instruction is ClientInstruction.CLOSE:
+            self._close()
+        elif instruction is ClientInstruction.DROP:
             self.drop()
-
-    def _break(self) -> None:
-        """Stop reading malformed input: answer the requests before it, then end."""
-        if self._broken:
-            return
-        self._broken, self._unparsed = True, b""
-        request = self._newest
-        if request is not None and not request.complete and request is self._current:
-            if self._exchange is not None:
-                exchange, self._exchange = self._exchange, None
-                exchange.gone()
-            if not self._answered:
-                self._write(_UNREADABLE)
-            self._current = None
-        elif self._current is None and not self._queue:
+        elif instruction is ClientInstruction.ABANDON:
+            self._abandon()
+        else:
             self._write(_UNREADABLE)
 
+    def _end_body(self) -> None:
+        if self._exchange is not None:
+            self._exchange.body_end()
+
+    def _abandon(self) -> None:
+        exchange, self._exchange, self._current = self._exchange, None, None
+        if exchange is not None:
+            exchange.gone()
+
+    def _close(self) -> None:
+        """Close the connection after what was written."""
+        if self._transport is not None:
+            self._transport.close()
+
     def _balance(self) -> None:
-        """Read while nothing says otherwise."""
-        paused = self._held or self._full
+        """Pause or resume reading."""
+        paused = self._upstream_slow or self._full
         if self._transport is None or paused is self._paused:
             return
         self._paused = paused

@@ -1,25 +1,24 @@
-"""Connection to an upstream: bytes to answers, one exchange at a time.
+"""A connection to an upstream: requests out, response events in, one exchange at a time.
 
-Strict (llhttp), so that an answer can be read in one way only. It knows no keys or rules:
-`exchange.Exchange` receives the answer.
+`machine.response_reader` parses the bytes. This module moves them and reports its events to the
+exchange. Keys and rules are not known here.
 """
 
 import asyncio
 from time import monotonic
-from typing import Protocol, cast
-
-import httptools
+from typing import Final, Protocol, cast
 
 from atoll.domain.broker.passage import Origin
+from atoll.runtime.doors.broker.machine.response_reader import ResponseMark, ResponseReader
+from atoll.runtime.doors.broker.response import ResponseHead
 
-MAX_HEAD_BYTES = 64 * 1024
-SWITCHING = 101
+_COMPLETE: Final = ResponseMark.COMPLETE
 
 
 class ResponseHandler(Protocol):
-    """Receiver of an answer; `said` holds the names and values of its headers in turns."""
+    """The receiver of one response."""
 
-    def answer_head(self, status: int, reason: bytes, said: list[bytes]) -> None: ...
+    def answer_head(self, head: ResponseHead) -> None: ...
     def answer_body(self, data: bytes) -> None: ...
     def answer_end(self) -> None: ...
     def answer_raw(self, data: bytes) -> None: ...
@@ -29,176 +28,103 @@ class ResponseHandler(Protocol):
 
 
 class Outbound(asyncio.Protocol):
-    """Connection to an upstream. `hearer` is None while it is idle; `usable` says whether it may
-    carry another request."""
+    """A connection to `origin`. `handler` is None while the connection is idle."""
 
     def __init__(self, origin: Origin) -> None:
         self.origin = origin
-        self.hearer: ResponseHandler | None = None
-        self.heard_at = monotonic()
+        self.handler: ResponseHandler | None = None
+        self.received_at = monotonic()
         self._transport: asyncio.Transport | None = None
-        self._parser: httptools.HttpResponseParser | None = None
-        self._raw = self._paused = False
-        self._bodyless = False
-        self._ended = True
-        self._keep = True
-        self._said: list[bytes] = []
-        self._reason = b""
-        self._headed = self._by_end = False
-        self._unheaded = 0
+        self._reader: ResponseReader | None = None
+        self._paused = False
 
     @property
     def usable(self) -> bool:
-        """Idle, open, and the last answer ended as both sides agree."""
-        return self._ended and self._keep and self.hearer is None and self._open
+        """True when the connection is open, and idle after a response that both sides saw end."""
+        idle = self.handler is None and self._open
+        return idle and (self._reader is None or self._reader.idle)
 
     @property
     def _open(self) -> bool:
         return self._transport is not None and not self._transport.is_closing()
 
-    def begin(self, hearer: ResponseHandler, *, bodyless: bool) -> None:
-        """Begin an answer for `hearer`; its request follows. `bodyless` is a HEAD."""
-        self.hearer, self._bodyless, self._ended, self._raw = hearer, bodyless, False, False
-        if self._parser is None:
-            self._parser = httptools.HttpResponseParser(self)
-        self._begin()
-        self.heard_at = monotonic()
+    def begin(self, handler: ResponseHandler, *, bodiless: bool) -> None:
+        """Expect a response for `handler`; `bodiless` for a HEAD request."""
+        self.handler = handler
+        if self._reader is None:
+            self._reader = ResponseReader()
+        self._reader.begin(bodiless=bodiless)
+        self.received_at = monotonic()
         self.pause(False)
 
     def send(self, data: bytes) -> None:
-        """Send more of the request, framed already."""
+        """Send framed bytes of the request."""
         if self._transport is not None:
             self._transport.write(data)
 
     def close(self) -> None:
-        """Hang up, and report it to nobody."""
-        self.hearer = None
+        """Close the connection without a report to the handler."""
+        self.handler = None
         if self._transport is not None:
             self._transport.abort()
 
     def pause(self, paused: bool) -> None:
-        """Stop or go on reading the answer."""
+        """Pause or resume reading the response."""
         if self._transport is not None and paused is not self._paused and self._open:
             self._paused = paused
             (self._transport.pause_reading if paused else self._transport.resume_reading)()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Open the connection."""
+        """Take the open transport."""
         self._transport = cast(asyncio.Transport, transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End a body without a length, or report a broken answer."""
+        """End the response: complete when it ends with its connection, broken otherwise."""
         self._transport = None
-        hearer, self.hearer = self.hearer, None
-        if hearer is None:
+        handler, self.handler = self.handler, None
+        if handler is None or self._reader is None:
             return
-        if exc is None and (self._raw or (self._headed and self._by_end)):
-            hearer.answer_end()
+        if exc is None and self._reader.ends_with_connection:
+            handler.answer_end()
         else:
-            hearer.answer_lost(type(exc).__name__ if exc else "it hung up")
+            handler.answer_lost(type(exc).__name__ if exc else "it hung up")
 
     def data_received(self, data: bytes) -> None:
-        """Take an answer apart; what is said unasked ends the connection."""
-        hearer = self.hearer
-        if hearer is None or self._parser is None:
+        """Parse a response. Bytes that no request asked for end the connection."""
+        handler, reader = self.handler, self._reader
+        if handler is None or reader is None:
             self.close()
             return
-        self.heard_at = monotonic()
-        if self._raw:
-            hearer.answer_raw(data)
+        self.received_at = monotonic()
+        if reader.switched:
+            handler.answer_raw(data)
             return
-        self._unheaded += 0 if self._headed else len(data)
-        try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade as switch:
-            if self._raw and len(data) > switch.args[0]:
-                hearer.answer_raw(data[switch.args[0] :])
-        except httptools.HttpParserError:
-            self._keep = False
-            if not self._ended:
-                self._fail("its answer cannot be read")
-        if self._unheaded > MAX_HEAD_BYTES and not self._headed:
-            self._fail("its answer's head is too long")
-        self._tell(hearer)
+        for event in reader.feed(data):
+            if self.handler is not handler:
+                return
+            if isinstance(event, bytes):
+                (handler.answer_raw if reader.switched else handler.answer_body)(event)
+            elif isinstance(event, ResponseHead):
+                handler.answer_head(event)
+            else:
+                self._end(handler, event)
+        if self.handler is handler:
+            handler.answer_pause()
 
-    def _tell(self, hearer: ResponseHandler) -> None:
-        """Report after a read, never from within the parser: the receiver may start a request."""
-        if self.hearer is not hearer:
-            return
-        if not self._ended:
-            hearer.answer_pause()
-            return
-        self.hearer = None
-        hearer.answer_end()
+    def _end(self, handler: ResponseHandler, mark: ResponseMark) -> None:
+        if mark is _COMPLETE:
+            self.handler = None
+            handler.answer_end()
+        else:
+            self.close()
+            handler.answer_lost(mark.value)
 
     def pause_writing(self) -> None:
-        """Pause the request: the upstream reads too slowly."""
-        if self.hearer is not None:
-            self.hearer.asking_paused(True)
+        """Pause a request that the upstream reads too slowly."""
+        if self.handler is not None:
+            self.handler.asking_paused(True)
 
     def resume_writing(self) -> None:
-        """Resume the request: the upstream caught up."""
-        if self.hearer is not None:
-            self.hearer.asking_paused(False)
-
-    def on_message_begin(self) -> None:
-        """Begin an answer; one without a request makes all that follows doubtful."""
-        if self._ended:
-            self._keep = False
-
-    def on_status(self, status: bytes) -> None:
-        """Add a piece of the reason phrase."""
-        self._reason += status
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Add a header; trailers are not kept."""
-        if not self._headed:
-            self._said += (name, value)
-
-    def on_headers_complete(self) -> None:
-        """Pass a whole head on. Interim answers (RFC 9110 §15.2) are skipped."""
-        if self._parser is None or self._ended:
-            return
-        status = self._parser.get_status_code()
-        if status < 200 and status != SWITCHING:
-            self._said, self._reason = [], b""
-            return
-        self._headed, self._raw = True, status == SWITCHING
-        names = [name.lower() for name in self._said[0::2]]
-        self._by_end = not (b"content-length" in names or b"transfer-encoding" in names)
-        self._keep = self._parser.should_keep_alive() and not self._by_end
-        if self.hearer is not None:
-            self.hearer.answer_head(status, self._reason, self._said)
-        if self._bodyless and not self._raw:
-            self._end(keep=False)
-
-    def on_body(self, data: bytes) -> None:
-        """Pass a piece of the body on, out of its chunks."""
-        if self.hearer is not None and not self._ended:
-            self.hearer.answer_body(data)
-
-    def on_message_complete(self) -> None:
-        """End the answer."""
-        if self._headed and not self._raw:
-            self._end(keep=self._keep or self._unbodied())
-
-    def _unbodied(self) -> bool:
-        """Report whether the answer ends with its head: 204 and 304 do, whatever it says about
-        lengths."""
-        return self._parser is not None and self._parser.get_status_code() in (204, 304)
-
-    def _begin(self) -> None:
-        self._said, self._reason = [], b""
-        self._headed = self._by_end = False
-        self._unheaded = 0
-
-    def _end(self, *, keep: bool) -> None:
-        if not self._ended:
-            self._ended, self._keep = True, keep
-
-    def _fail(self, why: str) -> None:
-        hearer = self.hearer
-        self._keep = False
-        self.close()
-        if hearer is not None:
-            hearer.answer_lost(why)
+        """Resume the request."""
+        if self.handler is not None:
+            self.handler.asking_paused(False)

@@ -18,14 +18,12 @@ _UPGRADE: Headers = (("Connection", "Upgrade"), ("Upgrade", "websocket"))
 
 
 class ResponseHead(msgspec.Struct, frozen=True):
-    """A response head as received: `names` and `values` have the same order. `http11` is true when
-    the client can read chunks."""
+    """A response head as received: `names` and `values` have the same order."""
 
     status: int
     reason: bytes
     names: tuple[bytes, ...]
     values: list[bytes]
-    http11: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +46,12 @@ class ResponsePlan:
 
 @dataclass(frozen=True, slots=True)
 class ResponsePlans:
-    """A bounded cache of the response plans for one passage and one request method."""
+    """A bounded cache of the response plans for one passage and one request method. `http11` is
+    true when the client can read chunks."""
 
     passage: Passage = field(repr=False)
     method: str
+    http11: bool
     _deciding: dict[tuple[bytes, ...], tuple[int, ...]] = field(default_factory=dict)
     _kept: dict[tuple[object, ...], ResponsePlan] = field(default_factory=dict)
 
@@ -62,7 +62,7 @@ class ResponsePlans:
             lowered = [name.lower() for name in head.names]
             deciding_at = tuple([at for at, low in enumerate(lowered) if low in _DECIDING])
         deciding = [head.values[at] for at in deciding_at]
-        key = (head.status, head.reason, head.http11, head.names, *deciding)
+        key = (head.status, head.reason, head.names, *deciding)
         plan = self._kept.get(key)
         if plan is not None:
             return plan
@@ -84,7 +84,7 @@ class ResponsePlans:
         passed, ours = verdict
         sized = any(names[at].lower() == "content-length" for at in passed)
         unbodied = head.status in (204, 304) or head.status < 200 or self.method == "HEAD"
-        chunked = not (sized or unbodied) and head.http11
+        chunked = not (sized or unbodied) and self.http11
         close = not (sized or unbodied or chunked)
         if chunked:
             ours += (("Transfer-Encoding", "chunked"),)

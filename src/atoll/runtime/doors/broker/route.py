@@ -65,10 +65,8 @@ def make_route(
         opening="\r\n".join(opening).encode("latin-1"),
         passed=tuple(passed),
         keys=Literals(passage.masks),
-        costs=credential.kind == "provider"
-        and credential.name in PRICES
-        and passage.rule != "models",
-        plans=ResponsePlans(passage, shape.method),
+        costs=_costs(passage, credential),
+        plans=ResponsePlans(passage, shape.method, shape.http11),
         pushed=pushed,
     )
 

@@ -52,7 +52,7 @@ class UpstreamConnections:
         if one.origin.judged or not one.usable or len(kept) >= MAX_IDLE:
             one.close()
             return
-        one.heard_at = monotonic()
+        one.received_at = monotonic()
         kept.append(one)
 
     async def dial(self, origin: Origin) -> Outbound:
@@ -71,7 +71,7 @@ class UpstreamConnections:
         """Close connections that were idle for too long."""
         for origin in list(self._idle):
             kept = self._idle[origin]
-            fresh = [one for one in kept if one.usable and now - one.heard_at < IDLE_SECONDS]
+            fresh = [one for one in kept if one.usable and now - one.received_at < IDLE_SECONDS]
             for one in kept:
                 if one not in fresh:
                     one.close()
