@@ -314,7 +314,7 @@ async def test_pages_of_a_guest_hold_to_axe(server: TestServer, api: Api, look: 
         await expect(page.locator(".pane-role")).to_be_visible()
         await at.check("guest")
         api.call("DELETE", f"{shares}/{share['share_id']}")
-        await expect(page.get_by_text("is over").first).to_be_visible()
+        await expect(page.get_by_text("has ended").first).to_be_visible()
         await at.check("guest of a revoked link")
 
 
