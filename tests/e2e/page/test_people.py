@@ -239,7 +239,7 @@ async def test_watching_guest_sees_one_terminal_only_and_is_gone_when_revoked(
             await expect(people.get_by_role("button", name="Give control")).to_have_count(0)
             await ann.get_by_role("button", name="Share this terminal").click()
             await ann.get_by_role("button", name="Revoke").click()
-            await expect(eve.get_by_text(re.compile("has ended"))).to_be_visible()
+            await expect(eve.get_by_text("Your access has ended")).to_be_visible()
 
 
 async def test_question_of_a_sandbox_is_answered_from_the_first_page(
