@@ -144,10 +144,13 @@ class InMemory:
         ]
 
     async def ended(self) -> AsyncIterator[Ended]:
-        """Yield the ends caused by `die`."""
+        """Yield the ends caused by `die` of environments that were not started again since."""
         while True:
             while self._deaths:
-                yield self._deaths.pop(0)
+                death = self._deaths.pop(0)
+                place = self._places.get(death.sandbox_id)
+                if place is None or not place.live:
+                    yield death
             self._stirred.clear()
             await self._stirred.wait()
 

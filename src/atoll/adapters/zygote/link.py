@@ -73,6 +73,14 @@ class ZygoteLink:
             more = answer.more
             after = answer.boxes[-1].sandbox_id if more else ""
 
+    async def lives(self, sandbox_id: str, wall: str) -> bool:
+        """Return whether a sandbox behind this kind of wall lives. If it does after its end was
+        reported, it has been started again."""
+        async for box in self.boxes(wall):
+            if box.sandbox_id == sandbox_id:
+                return box.live
+        return False
+
     async def request(self, request: wire.Request, *, seconds: float) -> wire.Answer:
         """Return the answer to one request.
 

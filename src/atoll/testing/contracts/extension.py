@@ -20,6 +20,8 @@ from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import Ended, Extension, Handle, Provision
 
 DEATH_SECONDS = 2.0
+QUIET_SECONDS = 0.5
+"""Time in which nothing may be reported."""
 
 
 class ExtensionContract:
@@ -146,4 +148,35 @@ class ExtensionContract:
         assert (death.sandbox_id, death.generation) == (handle.sandbox_id, handle.generation)
         assert death.reason
         assert handle not in await extension.survey()
+        await extension.teardown(handle, keep_state=False)
+
+    async def test_each_end_of_one_generation_is_reported_unless_it_was_started_again(
+        self, extension: Extension
+    ) -> None:
+        """Report an end that was read late only while nothing lives; report the next one."""
+        request = self.request()
+        handle = await extension.provision(request)
+        await self.kill(extension, handle)
+        for _ in range(100):
+            if handle not in await extension.survey():
+                break
+            await asyncio.sleep(DEATH_SECONDS / 100)
+        await extension.teardown(handle, keep_state=True)
+        handle = await extension.provision(request)
+        told: asyncio.Queue[Ended] = asyncio.Queue()
+
+        async def listen() -> None:
+            async for death in extension.ended():
+                await told.put(death)
+
+        async with asyncio.TaskGroup() as tasks:
+            listening = tasks.create_task(listen())
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(QUIET_SECONDS):
+                    await told.get()
+            await self.kill(extension, handle)
+            async with asyncio.timeout(DEATH_SECONDS):
+                death = await told.get()
+            listening.cancel()
+        assert (death.sandbox_id, death.generation) == (handle.sandbox_id, handle.generation)
         await extension.teardown(handle, keep_state=False)

@@ -118,6 +118,7 @@ class Docker:
         if under_way is not None:
             return await asyncio.shield(under_way)
         future = self._under_way[key] = asyncio.get_running_loop().create_future()
+        self._told.pop(key, None)
         try:
             handle = await self._provision(request)
             future.set_result(handle)
@@ -368,7 +369,7 @@ class Docker:
         return None
 
     async def _runtime_died(self, told: wire.Ended) -> Ended | None:
-        if told.wall != WALL:
+        if told.wall != WALL or await self._link.lives(told.sandbox_id, WALL):
             return None
         reason = told.reason
         container = self._containers.name(told.sandbox_id)

@@ -150,10 +150,11 @@ class Namespaces:
         return None
 
     async def ended(self) -> AsyncIterator[Ended]:
-        """Yield sandboxes that ended, as long as the same zygote runs. Raises `Unavailable` when
-        another one answers, because sandboxes of the old one ended without a report."""
+        """Yield sandboxes that ended and were not started again since, as long as the same zygote
+        runs. Raises `Unavailable` when another one answers, because sandboxes of the old one ended
+        without a report."""
         while (death := await self._link.next_end()) is not None:
-            if death.wall == WALL:
+            if death.wall == WALL and not await self._link.lives(death.sandbox_id, WALL):
                 yield Ended(SandboxId(death.sandbox_id), death.generation, death.reason)
         raise Unavailable("the zygote went away and is back: compare what lives")
 
