@@ -8,19 +8,22 @@ class Alarm:
     """Timer that calls `act` at the time last set, or before. A deadline that moves away costs one
     call that changes nothing; setting the timer each time would cost more."""
 
-    __slots__ = ("_act", "_loop", "_timer")
+    __slots__ = ("_act", "_due", "_loop", "_timer")
 
     def __init__(self, act: Callable[[], None]) -> None:
         self._act = act
         self._loop = asyncio.get_running_loop()
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._due = 0.0
 
     def set(self, deadline: float | None) -> None:
         """Set when `act` is due, on the loop's clock; None cancels."""
-        if deadline is not None and self._timer is not None and self._timer.when() <= deadline:
+        if deadline is not None and self._timer is not None and self._due <= deadline:
             return
         self.cancel()
         if deadline is not None:
+            # Kept here, because uvloop's handle of a deadline that is past has no `when`.
+            self._due = deadline
             self._timer = self._loop.call_at(deadline, self._ring)
 
     def cancel(self) -> None:
