@@ -94,12 +94,35 @@ def test_secret_completed_in_a_row_that_has_gone_out_is_masked_from_there() -> N
     assert redactor.feed(b"\r\n\x08e") + redactor.tick() == b"\r\n\x08e"
 
 
+def test_row_of_an_unfinished_secret_is_kept_from_its_beginning() -> None:
+    """A row kept from its middle would seem to show one letter less: `aa` is read as `a`."""
+    redactor = Redactor(Lexicon(("aaaaaaaaab",)))
+    out = redactor.feed(b"ea\ra\n") + redactor.feed(b"aa\nh\raaaaab") + redactor.flush()
+    assert out == b"e*\r*\n**\nh\r******"
+    redactor = Redactor(Lexicon(("aaaaaaaaab",)))
+    out = redactor.feed(b"ea\ra\n") + redactor.feed(b"aa\nh\raaaaaab") + redactor.flush()
+    assert out == b"e*\ra\n**\nh\r*******"
+
+
+@pytest.mark.parametrize("function", ["\x1b[P", "\x1b[@\r", "\x1b[C\x1b[P\r", "\x1b[C\x1b[@\r"])
+def test_half_a_wide_character_goes_with_its_other_half(function: str) -> None:
+    written = f"字\r{function}"
+    assert through([f"{written}{KEY}\r\n{KEY}".encode()]) == (
+        f"{written}{'*' * len(KEY)}\r\n{'*' * len(KEY)}"
+    )
+
+
 def test_row_kept_is_bounded_and_begins_behind_a_return() -> None:
-    assert row_begin(b"a\r\nrow") == 3
-    assert row_begin(b"a\r\n") == 3
-    assert row_begin(b"x" * (MAX_ROW_BYTES + 1)) == MAX_ROW_BYTES + 1
+    for row, begin in (
+        (b"a\r\nrow", 3),
+        (b"a\r\n", 3),
+        (b"x" * (MAX_ROW_BYTES + 1), MAX_ROW_BYTES + 1),
+    ):
+        assert row_begin(row, len(row)) == begin
+    assert row_begin(b"a\nrow\nrow", 4) == 2
     redraws = b"\r 12 !" * MAX_ROW_BYTES
-    assert len(redraws) - row_begin(redraws) in range(MAX_ROW_BYTES - 6, MAX_ROW_BYTES)
+    kept = len(redraws) - row_begin(redraws, len(redraws))
+    assert kept in range(MAX_ROW_BYTES - 6, MAX_ROW_BYTES)
     redactor = Redactor(LEXICON)
     assert redactor.feed(redraws) == redraws
     assert len(redactor._held) < MAX_ROW_BYTES

@@ -20,8 +20,8 @@ class Findings:
     """The secrets in some bytes.
 
     `spans` are intervals to mask, in order and apart. `live` holds, for each view, where its
-    longest unfinished secret begins and how many bytes of it are there. Bytes from `row` on may be
-    overwritten by what follows; None: none may.
+    longest unfinished secret begins and how many bytes of it are there. Bytes from `row` on, where
+    the first row begins that is not decided, may be overwritten by what follows; None: none may.
     """
 
     spans: tuple[Span, ...]
@@ -72,7 +72,9 @@ class Lexicon:
             over, begun = Rows(view.data, self._stripped.longest).find(self._stripped)
             spans += over
             live += begun
-        return Findings(joined(spans), tuple(live), row_begin(data))
+        # A row read from its middle shows other text: what is undecided needs its row's beginning.
+        undecided = min((begin for begin, _ in live), default=len(data))
+        return Findings(joined(spans), tuple(live), row_begin(data, undecided))
 
     def context(self, data: bytes, at: int) -> bytes:
         """Return the text that reopens the escape sequence that is open at this place."""

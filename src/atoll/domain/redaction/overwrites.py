@@ -52,16 +52,16 @@ def moves_back(data: bytes) -> bool:
     return b"\x1b" in data and _BACK.search(data) is not None
 
 
-def row_begin(data: bytes) -> int:
-    """Return where the unfinished row begins, which later bytes may overwrite.
+def row_begin(data: bytes, at: int) -> int:
+    """Return where the row of this position begins, which later bytes may overwrite.
 
-    In a long row it is a place behind a carriage return, or the end when there is none.
+    In a long row it is a place behind a carriage return, or the position when there is none.
     """
-    begin = data.rfind(b"\n") + 1
-    if len(data) - begin <= MAX_ROW_BYTES:
+    begin = data.rfind(b"\n", 0, at) + 1
+    if at - begin <= MAX_ROW_BYTES:
         return begin
-    found = data.find(b"\r", len(data) - MAX_ROW_BYTES)
-    return len(data) if found < 0 else found + 1
+    found = data.find(b"\r", at - MAX_ROW_BYTES, at)
+    return at if found < 0 else found + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,8 @@ class Rows:
         self._column += len(text)
 
     def _put(self, at: int, text: str, places: Iterable[int]) -> None:
-        """Write columns. A remaining half of a wide character is erased with its other half."""
+        """Write columns. A remaining half of a wide character is erased with its other half, so
+        that no row begins with one."""
         row = self._text
         if at > len(row):
             self._places += [0] * (at - len(row))
@@ -235,10 +236,12 @@ class Rows:
             case b"X":
                 self._erase(at, min(at + count, size))
             case b"P":
+                self._erase(at, min(at + count, size))
                 self._text = self._text[:at] + self._text[at + count :]
                 del self._places[at : at + count]
             case b"@" if at < size:
                 count = min(count, _MAX_COLUMN)
+                self._put(at, "", ())
                 self._text = self._text[:at] + _BLANK * count + self._text[at:]
                 self._places[at:at] = [0] * count
             case _:
