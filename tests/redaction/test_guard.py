@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from atoll.surfaces.cli.attach.guard import ScreenGuard
+from atoll.surfaces.cli.console.guard import ScreenGuard
 from tests.redaction import world
 from tests.redaction.conftest import Search
 from tests.redaction.test_screens import Emulator, Screen, drawing, pytestmark  # noqa: F401

@@ -35,8 +35,8 @@ from atoll.services.library.settings import RepositorySettings
 from atoll.services.library.workspaces import Workspaces
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.settings import ServiceSettings
+from atoll.surfaces.http.app import create_app
 from atoll.surfaces.http.sandboxes import repositories
-from atoll.surfaces.http.server.app import create_app
 from atoll.wiring.control.graph import (
     LibraryPorts,
     SandboxPorts,

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from atoll.surfaces.cli.attach.guard import ScreenGuard
+from atoll.surfaces.cli.console.guard import ScreenGuard
 from atoll.surfaces.cli.console.output import clean
 from atoll.wire.terminal.scanner import Scanner
 from tests.runtime.stage import runtime

@@ -20,8 +20,8 @@ from atoll.surfaces.cli.attach.attachment import (
     Write,
 )
 from atoll.surfaces.cli.attach.detach import DetachKeys
-from atoll.surfaces.cli.attach.guard import ScreenGuard
 from atoll.surfaces.cli.attach.screen import ScreenModes
+from atoll.surfaces.cli.console.guard import ScreenGuard
 
 
 @given(st.binary(max_size=200).filter(lambda data: b"\x1c" not in data and b"\x1b" not in data))

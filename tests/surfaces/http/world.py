@@ -40,8 +40,8 @@ from atoll.services.library.workspaces import Workspaces
 from atoll.services.people.logins import Logins
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.settings import ServiceSettings
+from atoll.surfaces.http.app import create_app
 from atoll.surfaces.http.sandboxes import repositories
-from atoll.surfaces.http.server.app import create_app
 from atoll.surfaces.http.server.guard import PAGE_KEY
 from atoll.wiring.control import openapi
 from atoll.wiring.control.graph import (

@@ -11,8 +11,8 @@ from typing import cast
 from fastapi import FastAPI
 
 from atoll.services.application import Application
+from atoll.surfaces.http.app import create_app
 from atoll.surfaces.http.sandboxes import repositories
-from atoll.surfaces.http.server.app import create_app
 from atoll.surfaces.http.server.openapi import document
 
 LINE_CHARACTERS = 100

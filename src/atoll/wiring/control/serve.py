@@ -115,8 +115,8 @@ def _run(settings: ControlSettings, presence: Presence, welcome: _Welcome) -> No
 
 
 async def _serve(settings: ControlSettings, presence: Presence, welcome: _Welcome) -> None:
+    from atoll.surfaces.http.app import Frontage, create_app
     from atoll.surfaces.http.sandboxes import repositories
-    from atoll.surfaces.http.server.app import Frontage, create_app
     from atoll.surfaces.http.server.guard import names_for
     from atoll.wiring.control.assembly import assembled
 

@@ -10,7 +10,7 @@ import pytest
 from fastapi import APIRouter, WebSocket
 from starlette.types import ASGIApp, Message
 
-from atoll.surfaces.http.server.app import create_app
+from atoll.surfaces.http.app import create_app
 from atoll.surfaces.http.server.guard import PAGE_KEY, Names, names_for
 from tests.surfaces.http.world import World, client_of, document_text
 

@@ -13,8 +13,8 @@ from contextlib import suppress
 from types import TracebackType
 
 from atoll.domain.errors import Invalid
-from atoll.surfaces.cli.attach.guard import ScreenGuard
 from atoll.surfaces.cli.attach.screen import CLEAR, ScreenModes
+from atoll.surfaces.cli.console.guard import ScreenGuard
 
 _SAVE_TITLE = b"\x1b[22;0t"
 _RESTORE_TITLE = b"\x1b[23;0t"

@@ -22,7 +22,7 @@ from atoll.client.client import Client
 from atoll.client.terminal_shapes import Exec
 from atoll.client.transport import Call, at, post
 from atoll.domain.errors import AtollError, Failed, Unavailable
-from atoll.surfaces.cli.attach.guard import GuardedStream
+from atoll.surfaces.cli.console.guard import GuardedStream
 
 PATIENCE_SECONDS = 30.0
 PAUSE_SECONDS = 0.25

@@ -12,7 +12,7 @@ from atoll.client.client import Client
 from atoll.client.terminal_shapes import Recording
 from atoll.client.transport import get
 from atoll.domain.errors import Conflict, Failed, NotFound
-from atoll.surfaces.cli.attach.guard import GuardedStream
+from atoll.surfaces.cli.console.guard import GuardedStream
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table

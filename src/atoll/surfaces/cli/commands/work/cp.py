@@ -19,7 +19,7 @@ from atoll.client.transport import Call, Stream, at
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.files.outgoing_file import FileDecision, judge
 from atoll.domain.size import spelled_size
-from atoll.surfaces.cli.attach.guard import GuardedStream
+from atoll.surfaces.cli.console.guard import GuardedStream
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, show_json

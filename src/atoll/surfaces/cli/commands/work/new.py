@@ -119,7 +119,7 @@ def command(
     given = SandboxPlan(**words)  # type: ignore[arg-type]  # click made them of the right kind
     plan = _completed(invocation, given, chosen=chosen, last=last)
     if sits and plan == SandboxPlan() and name is None:
-        from atoll.surfaces.cli.console.questions import asked_plan
+        from atoll.surfaces.cli.transfer.questions import asked_plan
 
         plan = asked_plan(invocation)
     plan = plan.anchored()

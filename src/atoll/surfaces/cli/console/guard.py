@@ -6,7 +6,7 @@ whatever the bytes were, and however they were cut, the terminal sees whole sequ
 
 from typing import BinaryIO
 
-from atoll.surfaces.cli.attach import harmless
+from atoll.surfaces.cli.console import harmless
 from atoll.wire.terminal.parser import Control, Function, Parser, Piece, String, Text
 
 

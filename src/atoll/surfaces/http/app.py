@@ -8,6 +8,7 @@ from pathlib import Path
 from fastapi import APIRouter, FastAPI
 
 from atoll.services.application import Application
+from atoll.surfaces.http import multiplayer
 from atoll.surfaces.http.agents import agents
 from atoll.surfaces.http.network import approvals, networks, secrets
 from atoll.surfaces.http.people import events, logins, shares
@@ -22,7 +23,7 @@ from atoll.surfaces.http.sandboxes import (
 )
 from atoll.surfaces.http.server import health, openapi, page, problems
 from atoll.surfaces.http.server.guard import LOOPBACK_NAMES, Guard, Names
-from atoll.surfaces.http.terminals import execs, files, multiplayer, ports, recordings, terminals
+from atoll.surfaces.http.terminals import execs, files, ports, recordings, terminals
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
