@@ -5,24 +5,19 @@ and output.
 import os
 import signal
 import socket
-from typing import TYPE_CHECKING
 
 from .places import Denied
-
-if TYPE_CHECKING:
-    from .tools import Request
 
 CHUNK_BYTES = 65536
 USAGE = 64
 MOST_PORT = 65535
 
 
-def do_dial(it: "Request") -> int:
+def do_dial(port: bytes) -> int:
     """Pump both ways until the connection ends. Raises `Denied`, `OSError`."""
-    text = it.paths[0]
-    if not text.isdigit() or not 1 <= int(text) <= MOST_PORT:
+    if not port.isdigit() or not 1 <= int(port) <= MOST_PORT:
         raise Denied(USAGE, "no port")
-    with _reached(int(text)) as line:
+    with _reached(int(port)) as line:
         up = os.fork()
         if up == 0:
             try:

@@ -196,6 +196,6 @@ TOOLS: dict[bytes, tuple[int, Callable[[Request], int]]] = {
     b"tar": (1, lambda it: do_tar(it.root, it.paths[0])),
     b"untar": (1, lambda it: do_untar(it.root, it.paths[0], it.values)),
     b"watch": (1, lambda it: do_watch(it.root, it.paths[0], recursive=b"-r" in it.flags)),
-    b"dial": (1, do_dial),
+    b"dial": (1, lambda it: do_dial(it.paths[0])),
     b"total": (1, lambda it: do_total(it.root, it.paths[0])),
 }

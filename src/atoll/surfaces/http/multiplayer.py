@@ -16,14 +16,13 @@ from atoll.surfaces.http.body.contract import Words, request_body, shown
 from atoll.surfaces.http.body.fields import ItemId, Shown, Waiting
 from atoll.surfaces.http.body.form_files import form_boundary
 from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.body.streams import BYTES
+from atoll.surfaces.http.body.streams import BYTES, stream_of
 from atoll.surfaces.http.sandboxes.sandboxes import CreateBody, IdempotencyKey, create
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.terminals import files
 from atoll.surfaces.http.terminals.runtime_bodies import (
     TerminalBody,
-    stream_of,
 )
 from atoll.surfaces.http.terminals.terminals import serve_terminal
 from atoll.wire.contract import files as contract

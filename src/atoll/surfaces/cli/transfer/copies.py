@@ -9,7 +9,7 @@ import click
 
 from atoll.client.client import Client
 from atoll.domain.errors import LimitReached
-from atoll.surfaces.cli.commands.work.cp import SandboxPath, send
+from atoll.surfaces.cli.transfer.sandbox_files import SandboxPath, send
 
 MAX_BYTES = 4 * 2**30
 """Of one copy; more is better mounted."""

@@ -22,13 +22,13 @@ from atoll.client.client import Client
 from atoll.client.shapes import Sandbox
 from atoll.client.transport import Call, at
 from atoll.domain.errors import AtollError, Conflict, Invalid, LimitReached
-from atoll.surfaces.cli.commands.work.cp import StreamFile, total_of
 from atoll.surfaces.cli.console.invocation import Invocation
 from atoll.surfaces.cli.console.memory import state_file
 from atoll.surfaces.cli.console.output import note, say
 from atoll.surfaces.cli.console.waiting import name_of
 from atoll.surfaces.cli.transfer.arrived_tree import Notices, disarm_repositories
 from atoll.surfaces.cli.transfer.pulled_branch import BUNDLE_SECONDS
+from atoll.surfaces.cli.transfer.sandbox_files import StreamFile, total_of
 from atoll.surfaces.cli.transfer.sparse import FreeSpace, write_sparse
 from atoll.surfaces.cli.transfer.tree import CHUNK_BYTES, unpack
 from atoll.wire.http.unreadable import UNREADABLE

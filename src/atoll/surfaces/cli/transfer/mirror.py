@@ -25,9 +25,9 @@ from atoll.client.client import Client
 from atoll.client.transport import Call, at
 from atoll.domain.errors import Conflict, Invalid, NotFound
 from atoll.domain.files.outgoing_file import FileDecision, judge, repositories
-from atoll.surfaces.cli.commands.work.cp import StreamFile, total_of
 from atoll.surfaces.cli.console.memory import state_file
 from atoll.surfaces.cli.transfer.arrived_tree import Notices
+from atoll.surfaces.cli.transfer.sandbox_files import StreamFile, total_of
 from atoll.surfaces.cli.transfer.sparse import FreeSpace, write_sparse
 from atoll.surfaces.cli.transfer.tree import CHUNK_BYTES, pack, unpack
 from atoll.wire.http.unreadable import UNREADABLE

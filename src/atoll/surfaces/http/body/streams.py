@@ -7,7 +7,7 @@ unfinished (no last chunk), never a clean end.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Final
+from typing import Any, Final
 
 import structlog
 from starlette.responses import Response
@@ -30,6 +30,12 @@ Source = Callable[[Write], Awaitable[None]]
 """A function that writes a whole stream."""
 
 _log = structlog.get_logger(__name__)
+
+
+def stream_of(media_type: str, text: str) -> dict[int | str, dict[str, Any]]:
+    """Return the `responses=` of a route that answers with a stream."""
+    schema = {"type": "string", "format": "binary"}
+    return {200: {"description": text, "content": {media_type: {"schema": schema}}}}
 
 
 class Forwarded(Response):

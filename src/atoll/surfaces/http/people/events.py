@@ -17,10 +17,9 @@ from atoll.domain.event import Event, Gap
 from atoll.domain.people.principal import ActorKind
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import Shown
-from atoll.surfaces.http.body.streams import SSE, Live, Write
+from atoll.surfaces.http.body.streams import SSE, Live, Write, stream_of
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.problems import problems
-from atoll.surfaces.http.terminals.runtime_bodies import stream_of
 
 router = APIRouter(prefix="/v1/events", tags=["events"])
 

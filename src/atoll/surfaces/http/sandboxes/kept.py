@@ -9,10 +9,9 @@ from atoll.ports.kept import KeptWorktree
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import ItemId, Shown
 from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.body.streams import Forwarded
+from atoll.surfaces.http.body.streams import Forwarded, stream_of
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.problems import problems
-from atoll.surfaces.http.terminals.runtime_bodies import stream_of
 
 router = APIRouter(prefix="/v1/kept", tags=["kept"], route_class=JsonRoute)
 

@@ -9,13 +9,12 @@ from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.contract import request_body, shown
 from atoll.surfaces.http.body.fields import ItemId, SandboxRef
 from atoll.surfaces.http.body.json_body import JsonRoute, bounded
-from atoll.surfaces.http.body.streams import NDJSON, Forwarded
+from atoll.surfaces.http.body.streams import NDJSON, Forwarded, stream_of
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.terminals.runtime_bodies import (
     ExecBody,
     SignalBody,
-    stream_of,
 )
 from atoll.wire.contract import execs
 from atoll.wire.contract.files import CREATED

@@ -16,13 +16,12 @@ from atoll.surfaces.http.body.contract import request_body, shown
 from atoll.surfaces.http.body.fields import SandboxRef
 from atoll.surfaces.http.body.form_files import store_files
 from atoll.surfaces.http.body.json_body import JsonRoute, bounded
-from atoll.surfaces.http.body.streams import BYTES, SSE, Forwarded
+from atoll.surfaces.http.body.streams import BYTES, SSE, Forwarded, stream_of
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.terminals.runtime_bodies import (
     MkdirBody,
     MoveBody,
-    stream_of,
 )
 from atoll.wire.contract import files
 from atoll.wire.contract.call import Query as RuntimeQuery

@@ -13,10 +13,9 @@ from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.contract import WORDS, shown
 from atoll.surfaces.http.body.fields import ItemId, SandboxRef
 from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.body.streams import Forwarded
+from atoll.surfaces.http.body.streams import Forwarded, stream_of
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.problems import problems
-from atoll.surfaces.http.terminals.runtime_bodies import stream_of
 from atoll.wire.contract import recordings
 
 router = APIRouter(prefix="/v1/sandboxes/{sandbox}", tags=["recordings"], route_class=JsonRoute)

@@ -6,7 +6,7 @@ document gets their shape.
 
 import base64
 import binascii
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictStr, model_validator
 
@@ -118,9 +118,3 @@ class MoveBody(Body):
     source: Path = Field(alias="from")
     to: Path
     overwrite: StrictBool = False
-
-
-def stream_of(media_type: str, text: str) -> dict[int | str, dict[str, Any]]:
-    """Return the `responses=` of a route that answers with a stream."""
-    schema = {"type": "string", "format": "binary"}
-    return {200: {"description": text, "content": {media_type: {"schema": schema}}}}

@@ -1,20 +1,15 @@
 """`atoll cp`: files and trees between this machine and a sandbox."""
 
 import io
-import os
 import re
 import shutil
-import stat
 import sys
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 import click
 
 from atoll.client.client import Client
-from atoll.client.terminal_shapes import Entry
 from atoll.client.transport import Call, Stream, at
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.files.outgoing_file import FileDecision, judge
@@ -24,23 +19,18 @@ from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, show_json
 from atoll.surfaces.cli.transfer.arrived_tree import Notices, take_repositories_out
+from atoll.surfaces.cli.transfer.sandbox_files import (
+    PIPE,
+    SandboxPath,
+    StreamFile,
+    entry_at,
+    send,
+    total_of,
+)
 from atoll.surfaces.cli.transfer.sparse import TOLD_BYTES, FreeSpace, write_sparse
-from atoll.surfaces.cli.transfer.tree import CHUNK_BYTES, pack, unpack
+from atoll.surfaces.cli.transfer.tree import CHUNK_BYTES, unpack
 
 _REMOTE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*):(.*)", re.DOTALL)
-PIPE = "-"
-
-
-@dataclass(frozen=True, slots=True)
-class SandboxPath:
-    """A path in a sandbox, as the API takes it."""
-
-    sandbox: str
-    path: str
-
-    def within(self, name: str) -> "SandboxPath":
-        """Return the entry `name` below it."""
-        return SandboxPath(self.sandbox, f"{self.path.rstrip('/')}/{name}" if self.path else name)
 
 
 @click.command("cp", epilog="Sandbox paths are relative to /workspace. `./a:b` is a local name.")
@@ -77,33 +67,6 @@ def _place(text: str) -> SandboxPath | None:
     return SandboxPath(found[1], found[2]) if found else None
 
 
-def _kind(api: Client, place: SandboxPath) -> str:
-    """Return `file`, `dir`, `symlink`, `other`, or empty when there is nothing."""
-    entry = _entry(api, place)
-    return "" if entry is None else entry.type
-
-
-def _entry(api: Client, place: SandboxPath) -> Entry | None:
-    """Return what is at the place, None when there is nothing."""
-    try:
-        return api.files.stat(place.sandbox, place.path or ".")
-    except NotFound as error:
-        if _no_such_file(api, place):
-            return None
-        raise error
-
-
-def _no_such_file(api: Client, place: SandboxPath) -> bool:
-    """Return whether the file is missing, not the sandbox (which raises `NotFound`)."""
-    api.sandboxes.get(place.sandbox)
-    return True
-
-
-def total_of(api: Client, sandbox: str, path: str) -> int:
-    """Return the bytes that a folder's files claim, known before any of them is sent."""
-    return api.files.total(sandbox, path or ".").bytes
-
-
 def _path(place: SandboxPath) -> tuple[tuple[str, str], ...]:
     return (("path", place.path or "."),)
 
@@ -111,7 +74,7 @@ def _path(place: SandboxPath) -> tuple[tuple[str, str], ...]:
 def _fetch(
     api: Client, place: SandboxPath, target: str, *, said: tuple[tuple[str, str], ...]
 ) -> int:
-    entry = _entry(api, place)
+    entry = entry_at(api, place)
     if entry is None:
         raise NotFound(f"{place.sandbox} holds no {place.path!r}")
     kind = entry.type
@@ -187,61 +150,3 @@ def _keep(stream: Stream, target: Path, *, folder: bool) -> int:
         raise Invalid(f"{target} cannot be written: {problem.strerror}") from problem
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
-
-
-class StreamFile(io.RawIOBase):
-    """An API stream as a file, for `tarfile`."""
-
-    def __init__(self, stream: Stream) -> None:
-        self._stream = stream
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def readinto(self, buffer: "memoryview") -> int:  # type: ignore[override]
-        """Fill what has come."""
-        data = self._stream.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-
-def send(api: Client, source: str, place: SandboxPath) -> int:
-    """Copy a file or folder of this machine (or `-`, stdin) to a place; how many files."""
-    if source == PIPE:
-        _put(api, place, iter(lambda: os.read(0, CHUNK_BYTES), b""), mode=0o644)
-        return 1
-    path = Path(source)
-    try:
-        found = path.stat()
-    except OSError as problem:
-        raise Invalid(f"{path} cannot be read: {problem.strerror}") from problem
-    into = place.path in ("", ".") or place.path.endswith("/") or _kind(api, place) == "dir"
-    goal = place.within(path.resolve().name) if into else place
-    if stat.S_ISDIR(found.st_mode):
-        return _send_folder(api, path, goal)
-    if not stat.S_ISREG(found.st_mode):
-        raise Invalid(f"{path} is neither a file nor a folder")
-    with path.open("rb") as file:
-        chunks = iter(lambda: file.read(CHUNK_BYTES), b"")
-        _put(api, goal, chunks, mode=stat.S_IMODE(found.st_mode) & 0o777)
-    return 1
-
-
-def _put(api: Client, place: SandboxPath, data: Iterator[bytes], *, mode: int) -> None:
-    api.files.write(place.sandbox, place.path or ".", data, mode=mode)
-
-
-def _send_folder(api: Client, folder: Path, place: SandboxPath) -> int:
-    api.files.make_directory(place.sandbox, place.path)
-    left_out: list[str] = []
-    archive = pack(folder, left_out)
-    unpacked = api.files.unpack(place.sandbox, place.path or ".", archive)
-    _say_left_out(left_out)
-    return unpacked.files
-
-
-def _say_left_out(names: list[str]) -> None:
-    if names:
-        shown = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
-        note(f"atoll: left out {len(names)} links out of the tree or special files: {shown}")

@@ -15,10 +15,10 @@ from atoll.client.client import Client
 from atoll.client.transport import Call, at
 from atoll.domain.errors import Conflict, Failed, Invalid
 from atoll.domain.network.forwarded_port import MOST_PORT, read_port
-from atoll.surfaces.cli.commands.work.cp import SandboxPath, send
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import sandbox_argument
 from atoll.surfaces.cli.console.output import note, say
+from atoll.surfaces.cli.transfer.sandbox_files import SandboxPath, send
 
 MAX_FILE_BYTES = 64 * 2**20
 
