@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.vault import VaultContract
     from atoll.testing.contracts.workspaces import WorkSaverContract, WorkspacePreparerContract
     from atoll.testing.fakes.images import FakeImageBuilder, FakeImageShelf, FakeTrees
+    from atoll.testing.fakes.kept import FakeKeptShelf
     from atoll.testing.fakes.logins import FakeLoginBooks
     from atoll.testing.fakes.metadata import FakeMetadataFiles
     from atoll.testing.fakes.safety import FakeSafetyLayers
@@ -54,6 +55,7 @@ __all__ = [
     "ExtensionContract",
     "FakeImageBuilder",
     "FakeImageShelf",
+    "FakeKeptShelf",
     "FakeLoginBooks",
     "FakeMetadataFiles",
     "FakeSafetyLayers",
@@ -89,6 +91,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "ExtensionContract": "contracts.extension",
         "FakeImageBuilder": "fakes.images",
         "FakeImageShelf": "fakes.images",
+        "FakeKeptShelf": "fakes.kept",
         "FakeLoginBooks": "fakes.logins",
         "FakeMetadataFiles": "fakes.metadata",
         "FakeSafetyLayers": "fakes.safety",

@@ -7,6 +7,7 @@ import pytest
 from atoll.adapters.kept.folder import HOLE_BYTES, KEPT_FREE_BYTES, KeptFolder
 from atoll.domain.errors import AtollError, LimitReached
 from atoll.ports.kept import TREE
+from atoll.testing import FakeKeptShelf
 from atoll.testing.contracts.kept import KeptShelfContract, pieces, put, worktree
 
 Usage = namedtuple("Usage", "total used free")
@@ -19,6 +20,12 @@ def shelf(tmp_path: Path) -> KeptFolder:
 
 class TestKeptFolder(KeptShelfContract):
     """The contract."""
+
+
+class TestFakeKeptShelf(KeptShelfContract):
+    @pytest.fixture
+    def shelf(self) -> FakeKeptShelf:
+        return FakeKeptShelf()
 
 
 async def test_nobody_else_may_read_what_is_kept(shelf: KeptFolder, tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ KEPT_FREE_BYTES = 512 * 2**20
 
 _ZEROS = bytes(HOLE_BYTES)
 _ID = re.compile(r"[a-z]+_[A-Za-z0-9]{1,60}\Z")
+_FILE = re.compile(r"tree\.tar\Z|commits-[0-9]{1,9}\.bundle\Z")
 _DRAFT = ".new-"
 
 
@@ -69,6 +70,8 @@ class KeptFolder:
 
     async def read(self, kept_id: str, name: str) -> AsyncIterator[bytes]:
         """See the port."""
+        if not _FILE.match(name):
+            raise NotFound(f"A kept worktree has no file {name[:80]!r}.")
         try:
             source = os.open(self._place(kept_id) / name, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:

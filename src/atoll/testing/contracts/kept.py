@@ -3,14 +3,15 @@
 Subclass `KeptShelfContract` in a test module and give it the fixture `shelf`.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from atoll.domain.errors import LimitReached, NotFound
+from atoll.domain.errors import AtollError, LimitReached, NotFound
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId
-from atoll.ports.kept import TREE, KeptShelf, KeptWorktree
+from atoll.ports.kept import TREE, KeptShelf, KeptWorktree, bundle_name
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -77,3 +78,93 @@ class KeptShelfContract:
         with pytest.raises(NotFound):
             async for _ in shelf.read(kept_id, TREE):
                 pass
+
+    async def test_files_of_any_size_come_back_as_they_were(self, shelf: KeptShelf) -> None:
+        """None, many pieces, and long runs of zeros, which a disk may keep as holes."""
+        some = {
+            TREE: [b"a" * 70_000, bytes(300_000), b"", b"end"],
+            bundle_name(0): [],
+            bundle_name(11): [bytes([number % 256]) for number in range(600)],
+        }
+        async with shelf.draft("kept_e") as draft:
+            for name, parts in some.items():
+                await draft.write(name, pieces(*parts))
+            kept = await draft.commit(worktree("kept_e"))
+        for name, parts in some.items():
+            assert b"".join([piece async for piece in shelf.read("kept_e", name)]) == b"".join(
+                parts
+            )
+        assert kept.bytes == sum(len(part) for parts in some.values() for part in parts)
+
+    async def test_draft_whose_source_fails_or_is_cancelled_leaves_nothing(
+        self, shelf: KeptShelf
+    ) -> None:
+        """The error of the source passes as it is."""
+        begun = asyncio.Event()
+
+        async def failing() -> AsyncIterator[bytes]:
+            yield b"half"
+            raise ZeroDivisionError
+
+        async def endless() -> AsyncIterator[bytes]:
+            yield b"half"
+            begun.set()
+            await asyncio.Event().wait()
+
+        async def keep(source: AsyncIterator[bytes]) -> None:
+            async with shelf.draft("kept_f") as draft:
+                await draft.write(TREE, source)
+
+        with pytest.raises(ZeroDivisionError):
+            await keep(failing())
+        async with asyncio.TaskGroup() as tasks:
+            task = tasks.create_task(keep(endless()))
+            await begun.wait()
+            task.cancel()
+        assert await shelf.list() == ()
+        assert (await put(shelf, worktree("kept_f"))).bytes == 4
+
+    async def test_id_that_is_kept_already_is_refused_and_left_as_it_is(
+        self, shelf: KeptShelf
+    ) -> None:
+        """Nothing that was kept is ever written over."""
+        first = await put(shelf, worktree("kept_g"), b"first")
+        with pytest.raises(AtollError):
+            await put(shelf, worktree("kept_g", minutes=5), b"other")
+        assert await shelf.list() == (first,)
+        assert [piece async for piece in shelf.read("kept_g", TREE)] == [b"first"]
+
+    async def test_drafts_at_once_do_not_meet(self, shelf: KeptShelf) -> None:
+        """Each has files of its own."""
+        async with shelf.draft("kept_h") as one, shelf.draft("kept_i") as other:
+            await asyncio.gather(
+                one.write(TREE, pieces(b"one")), other.write(TREE, pieces(b"other"))
+            )
+            await other.commit(worktree("kept_i"))
+            await one.commit(worktree("kept_h"))
+        assert {(kept.id, kept.bytes) for kept in await shelf.list()} == {
+            ("kept_h", 3),
+            ("kept_i", 5),
+        }
+
+    @pytest.mark.parametrize(
+        "name", ["", ".", "absent", "../kept_k/tree.tar", "/etc/passwd", "tree.tar/x", "a" * 300]
+    )
+    async def test_name_of_no_file_is_not_found(self, shelf: KeptShelf, name: str) -> None:
+        """A name never leads to another worktree."""
+        await put(shelf, worktree("kept_j"))
+        await put(shelf, worktree("kept_k"))
+        with pytest.raises(NotFound):
+            async for _ in shelf.read("kept_j", name):
+                pass
+
+    async def test_hostile_id_removes_nothing(self, shelf: KeptShelf) -> None:
+        """Whether it is refused or ignored."""
+        kept = await put(shelf, worktree("kept_l"))
+        for hostile in ("", ".", "..", "../kept_l", "kept_l/", "kept_*"):
+            try:
+                await shelf.remove(hostile)
+            except NotFound:
+                continue
+        assert await shelf.list() == (kept,)
+        assert [piece async for piece in shelf.read("kept_l", TREE)] == [b"tree"]
