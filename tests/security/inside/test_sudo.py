@@ -30,7 +30,8 @@ extension: ext.namespaces
 root: overlay
 safety:
   sudo:
-    [[python3, /workspace/attack.py], [tool], [cat], [id, -u], [sh, -c, "echo ready; sleep 900"]]
+    [[python3, /workspace/attack.py], [tool], [cat], [id, -u],
+     [sh, -c, "echo ready; exec sleep 900"]]
 """
 
 # Prints the names of the attempts that got what they were after.
@@ -164,7 +165,7 @@ def test_sudo_attempts_of_seeming_root_win_nothing(atoll: TestServer) -> None:
 
 def test_sudo_seeming_root_cannot_be_entered_from_inside_either(atoll: TestServer) -> None:
     script = (
-        "sudo sh -c 'echo ready; sleep 900' & "
+        "sudo sh -c 'echo ready; exec sleep 900' & "
         "while ! sleep=$(pgrep -fx 'sleep 900'); do sleep 0.1; done; "
         "for what in environ mem maps; do "
         "head -c1 /proc/$sleep/$what >/dev/null 2>&1 && echo $what; done; "
@@ -193,11 +194,13 @@ def test_sudo_keeps_streams_and_codes_apart(atoll: TestServer) -> None:
     assert says(atoll, "sudo cat <&- >/dev/null 2>&1; echo $?") in {"0", "1"}
 
 
+# The shell becomes `sleep`: dash catches SIGINT, and so loses one that comes while its child, not
+# yet `sleep`, has its handlers (also without sudo: 1 of 10 signals sent at once).
 TYPED = """
 import os, pty, sys
 pid, fd = pty.fork()
 if pid == 0:
-    os.execvp("sudo", ["sudo", "sh", "-c", "echo ready; sleep 900"])
+    os.execvp("sudo", ["sudo", "sh", "-c", "echo ready; exec sleep 900"])
 seen = b""
 while b"ready" not in seen:
     seen += os.read(fd, 100)
