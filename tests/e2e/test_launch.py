@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from atoll.domain.errors import Invalid
-from atoll.testing import HostContract
+from atoll.testing import FakeHost, HostContract
 from atoll.testing.server import test_server
 from atoll.wiring.host import LocalHost
 from atoll.wiring.launch import zygote_process
@@ -165,3 +165,9 @@ class TestLocalHost(HostContract):
     @pytest.fixture
     def host(self) -> LocalHost:
         return LocalHost()
+
+
+class TestFakeHost(HostContract):
+    @pytest.fixture
+    def host(self, tmp_path_factory: pytest.TempPathFactory) -> FakeHost:
+        return FakeHost(tmp_path_factory.mktemp("images"))

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.store import StoreContract
     from atoll.testing.contracts.vault import VaultContract
     from atoll.testing.contracts.workspaces import WorkSaverContract, WorkspacePreparerContract
+    from atoll.testing.fakes.agents import FakeAgentConfigs, FakeAgentShelf
+    from atoll.testing.fakes.host import FakeHost
     from atoll.testing.fakes.images import FakeImageBuilder, FakeImageShelf, FakeTrees
     from atoll.testing.fakes.kept import FakeKeptShelf
     from atoll.testing.fakes.logins import FakeLoginBooks
@@ -53,6 +55,9 @@ __all__ = [
     "ClockContract",
     "EventLogContract",
     "ExtensionContract",
+    "FakeAgentConfigs",
+    "FakeAgentShelf",
+    "FakeHost",
     "FakeImageBuilder",
     "FakeImageShelf",
     "FakeKeptShelf",
@@ -89,6 +94,9 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "ClockContract": "contracts.clock",
         "EventLogContract": "contracts.event_log",
         "ExtensionContract": "contracts.extension",
+        "FakeAgentConfigs": "fakes.agents",
+        "FakeAgentShelf": "fakes.agents",
+        "FakeHost": "fakes.host",
         "FakeImageBuilder": "fakes.images",
         "FakeImageShelf": "fakes.images",
         "FakeKeptShelf": "fakes.kept",

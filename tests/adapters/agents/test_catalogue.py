@@ -20,7 +20,7 @@ from atoll.domain.agent.agent import Package, named, split_reference
 from atoll.domain.agent.registry import AGENTS, allowed, find
 from atoll.domain.broker.provider import PROVIDERS
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound
-from atoll.testing import AgentLayersContract, AgentShelfContract
+from atoll.testing import AgentLayersContract, AgentShelfContract, FakeAgentShelf
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
@@ -275,5 +275,19 @@ class TestInstalledLayers(AgentLayersContract):
 
 class TestLayerShelf(AgentShelfContract):
     @pytest.fixture
-    def shelf(self, tmp_path: Path) -> LayerShelf:
+    def shelf(self, tmp_path: Path, npm: Path) -> LayerShelf:
         return LayerShelf(tmp_path / "agents")
+
+    @pytest.fixture
+    def installable(self) -> str:
+        return "codex"
+
+
+class TestFakeAgentShelf(AgentShelfContract):
+    @pytest.fixture
+    def shelf(self) -> FakeAgentShelf:
+        return FakeAgentShelf()
+
+    @pytest.fixture
+    def installable(self) -> str:
+        return "codex"

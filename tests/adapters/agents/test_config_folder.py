@@ -8,7 +8,7 @@ import pytest
 from atoll.adapters.agents.config_folder import ConfigFolder
 from atoll.domain.agent.agent import Seed
 from atoll.domain.errors import Invalid, LimitReached
-from atoll.testing import AgentConfigsContract
+from atoll.testing import AgentConfigsContract, FakeAgentConfigs
 
 
 @pytest.fixture
@@ -61,6 +61,16 @@ class TestConfigFolder(AgentConfigsContract):
     def configs(self, box: Path) -> ConfigFolder:
         (box / ".claude" / "settings.json").write_text("{}")
         return ConfigFolder(box.parent)
+
+    @pytest.fixture
+    def configured(self) -> str:
+        return "box"
+
+
+class TestFakeAgentConfigs(AgentConfigsContract):
+    @pytest.fixture
+    def configs(self) -> FakeAgentConfigs:
+        return FakeAgentConfigs({"box": (Seed(".a/b", "text"), Seed(".c", ""))})
 
     @pytest.fixture
     def configured(self) -> str:

@@ -25,14 +25,18 @@ class ConfigFolder:
 
     async def config_for(self, name: str) -> tuple[Seed, ...]:
         """See the port."""
-        if "/" in name or name.startswith("."):
+        if not name or "/" in name or name.startswith("."):
             return ()
         return await asyncio.to_thread(_read, self._folder / name)
 
 
 def _read(top: Path) -> tuple[Seed, ...]:
-    if not top.is_dir() or top.is_symlink():
-        return ()
+    try:
+        if not top.is_dir() or top.is_symlink():
+            return ()
+    except OSError as error:
+        place = f"{top.parent}/{top.name[:80]}"
+        raise Invalid(f"{place} cannot be read by Atoll: {error.strerror}") from error
     seeds: list[Seed] = []
     left = MAX_BYTES
     for place, folders, files in os.walk(top, onerror=_cannot):

@@ -3,6 +3,7 @@
 Subclass one in a test module and give it the fixture its docstring names.
 """
 
+import asyncio
 from pathlib import PurePosixPath
 
 import pytest
@@ -11,6 +12,8 @@ from atoll.domain.errors import Invalid, NotFound
 from atoll.ports.agents import AgentConfigs, AgentLayers, AgentShelf
 
 NOBODY = "nobody-calls-an-agent-so"
+HOSTILE = ("", ".", "..", "../codex", "a/b", "-rf", "a\0b", "a\nb", "x" * 5000)
+WRONG_VERSIONS = ("", "../1", "1 2", "-rf", "1/2", "1\0", "1" * 5000)
 
 
 class AgentLayersContract:
@@ -21,18 +24,40 @@ class AgentLayersContract:
     ) -> None:
         assert layers.known(offered).name == offered
         mounts = await layers.mounts_for(offered)
-        assert all(PurePosixPath(mount.target).is_absolute() for mount in mounts)
+        for mount in mounts:
+            target = PurePosixPath(mount.target)
+            assert target.is_absolute() and ".." not in target.parts
+            assert PurePosixPath(mount.source).is_absolute()
+        assert len({mount.target for mount in mounts}) == len(mounts)
         assert await layers.mounts_for(offered) == mounts
 
-    async def test_unknown_agent_is_refused_by_its_field(self, layers: AgentLayers) -> None:
-        with pytest.raises(Invalid) as refused:
-            layers.known(NOBODY)
-        assert refused.value.field == "agent"
+    async def test_calls_at_once_give_the_same_mounts(
+        self, layers: AgentLayers, offered: str
+    ) -> None:
+        several = await asyncio.gather(*(layers.mounts_for(offered) for _ in range(8)))
+        assert all(mounts == several[0] for mounts in several)
 
-    async def test_wrong_version_is_refused(self, layers: AgentLayers, offered: str) -> None:
-        for version in ("", "../1", "1 2", "-rf"):
-            with pytest.raises(Invalid):
-                layers.known(f"{offered}@{version}")
+    async def test_every_alias_is_the_agent_itself(self, layers: AgentLayers, offered: str) -> None:
+        agent = layers.known(offered)
+        for alias in agent.aliases:
+            assert layers.known(alias) == agent
+            assert await layers.mounts_for(alias) == await layers.mounts_for(offered)
+
+    @pytest.mark.parametrize("name", [NOBODY, *HOSTILE])
+    async def test_unknown_agent_is_refused_by_its_field(
+        self, layers: AgentLayers, name: str
+    ) -> None:
+        with pytest.raises(Invalid) as refused:
+            layers.known(name)
+        assert refused.value.field == "agent"
+        assert len(refused.value.message) < 2000
+
+    @pytest.mark.parametrize("version", WRONG_VERSIONS)
+    async def test_wrong_version_is_refused(
+        self, layers: AgentLayers, offered: str, version: str
+    ) -> None:
+        with pytest.raises(Invalid):
+            layers.known(f"{offered}@{version}")
 
 
 class AgentConfigsContract:
@@ -45,32 +70,94 @@ class AgentConfigsContract:
         assert seeds
         for seed in seeds:
             path = PurePosixPath(seed.path)
-            assert not path.is_absolute() and ".." not in path.parts
-        assert await configs.config_for(configured) == seeds
+            assert not path.is_absolute() and ".." not in path.parts and "\0" not in seed.path
+            seed.content.encode()
+        assert len({seed.path for seed in seeds}) == len(seeds)
 
-    @pytest.mark.parametrize("name", ["another", "..", "../x", ".hidden", "a/b"])
+    async def test_files_are_the_same_each_time_and_in_one_order(
+        self, configs: AgentConfigs, configured: str
+    ) -> None:
+        seeds = await configs.config_for(configured)
+        several = await asyncio.gather(*(configs.config_for(configured) for _ in range(8)))
+        assert all(one == seeds for one in several)
+
+    @pytest.mark.parametrize("name", ["another", "../x", ".hidden", *HOSTILE[:-1]])
     async def test_sandbox_of_another_name_has_none(self, configs: AgentConfigs, name: str) -> None:
         assert await configs.config_for(name) == ()
 
+    async def test_name_that_no_sandbox_has_is_refused_or_has_none(
+        self, configs: AgentConfigs
+    ) -> None:
+        try:
+            assert await configs.config_for(HOSTILE[-1]) == ()
+        except Invalid as refused:
+            assert HOSTILE[-1] not in refused.message
+
 
 class AgentShelfContract:
-    """Fixture `shelf`, with nothing installed. No registry is asked."""
+    """Fixtures `shelf`, with nothing installed, and `installable`, the name of an agent that can be
+    installed here, at any version, without a registry."""
+
+    def versions(self, shelf: AgentShelf, name: str) -> tuple[str, ...]:
+        """Return the installed versions of an agent."""
+        return next(one.versions for one in shelf.list() if one.agent.name == name)
 
     def test_every_agent_is_listed_once_without_versions(self, shelf: AgentShelf) -> None:
         shelved = shelf.list()
         assert len({one.agent.name for one in shelved}) == len(shelved) > 0
         assert not any(one.versions for one in shelved)
 
-    def test_unknown_agent_is_not_found(self, shelf: AgentShelf) -> None:
-        with pytest.raises(NotFound):
-            shelf.install(NOBODY, None, lambda _line: None)
-        with pytest.raises(NotFound):
-            shelf.remove(NOBODY, None)
+    def test_pinned_version_is_installed_once(self, shelf: AgentShelf, installable: str) -> None:
+        lines: list[str] = []
+        made = shelf.install(installable, None, lines.append)
+        assert made.new and made.agent == installable and made.bytes > 0 and lines
+        assert self.versions(shelf, installable) == (made.version,)
+        again = shelf.install(installable, None, lambda _line: None)
+        assert (again.new, again.path, again.version) == (False, made.path, made.version)
 
-    def test_wrong_version_is_refused(self, shelf: AgentShelf) -> None:
-        name = next(one.agent.name for one in shelf.list() if one.agent.package)
+    def test_versions_lie_side_by_side_the_default_first(
+        self, shelf: AgentShelf, installable: str
+    ) -> None:
+        pinned = shelf.install(installable, None, lambda _line: None)
+        other = shelf.install(installable, "0.0.1", lambda _line: None)
+        named = shelf.install(f"{installable}@0.0.2", None, lambda _line: None)
+        assert len({pinned.path, other.path, named.path}) == 3
+        there = self.versions(shelf, installable)
+        assert there[0] == pinned.version
+        assert set(there[1:]) == {"0.0.1", "0.0.2"}
+
+    def test_removed_version_is_gone_and_leaves_the_others(
+        self, shelf: AgentShelf, installable: str
+    ) -> None:
+        pinned = shelf.install(installable, None, lambda _line: None)
+        shelf.install(installable, "0.0.1", lambda _line: None)
+        assert [one.version for one in shelf.remove(installable, "0.0.1")] == ["0.0.1"]
+        assert self.versions(shelf, installable) == (pinned.version,)
+        with pytest.raises(NotFound):
+            shelf.remove(installable, "0.0.1")
+        shelf.install(installable, "0.0.1", lambda _line: None)
+        gone = shelf.remove(installable, None)
+        assert {one.version for one in gone} == {pinned.version, "0.0.1"}
+        assert self.versions(shelf, installable) == ()
+        assert shelf.install(installable, None, lambda _line: None).new
+
+    @pytest.mark.parametrize("name", [NOBODY, *HOSTILE])
+    def test_unknown_agent_is_not_found(self, shelf: AgentShelf, name: str) -> None:
+        with pytest.raises((NotFound, Invalid)):
+            shelf.install(name, None, lambda _line: None)
+        with pytest.raises((NotFound, Invalid)):
+            shelf.remove(name, None)
+        assert not any(one.versions for one in shelf.list())
+
+    @pytest.mark.parametrize("version", WRONG_VERSIONS)
+    def test_wrong_version_is_refused(
+        self, shelf: AgentShelf, installable: str, version: str
+    ) -> None:
         with pytest.raises(Invalid):
-            shelf.install(f"{name}@../1", None, lambda _line: None)
+            shelf.install(f"{installable}@{version}", None, lambda _line: None)
+        with pytest.raises((Invalid, NotFound)):
+            shelf.remove(installable, version or "../1")
+        assert self.versions(shelf, installable) == ()
 
     def test_version_that_is_not_installed_cannot_be_removed(self, shelf: AgentShelf) -> None:
         for shelved in shelf.list():

@@ -5,6 +5,9 @@ Subclass `HostContract` in a test module and give it the fixture `host`.
 
 from pathlib import Path
 
+import pytest
+
+from atoll.domain.errors import NotFound
 from atoll.ports.host import Host
 
 
@@ -28,3 +31,18 @@ class HostContract:
         assert list(host.images(home).list()) == []
         assert not any(shelved.versions for shelved in host.agents(home).list())
         assert not home.exists()
+
+    def test_findings_are_named_once_and_say_what_to_do(self, host: Host, tmp_path: Path) -> None:
+        findings = host.doctor(tmp_path / "home")
+        assert len({finding.name for finding in findings}) == len(findings)
+        for finding in findings:
+            assert finding.level != "fail" or finding.fix
+
+    def test_what_is_not_there_cannot_be_removed(self, host: Host, tmp_path: Path) -> None:
+        home = tmp_path / "home"
+        with pytest.raises(NotFound):
+            host.images(home).remove("absent")
+        for shelved in host.agents(home).list():
+            with pytest.raises(NotFound):
+                host.agents(home).remove(shelved.agent.name, None)
+        assert list(host.images(home).prune()) == []

@@ -1,7 +1,9 @@
 """`atoll agent`: what a person sees of the agents of their machine."""
 
 import json
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,70 +11,38 @@ import pytest
 from aiohttp import web
 
 from atoll.domain.agent.registry import find
-from atoll.domain.errors import NotFound
-from atoll.ports.agents import Layer, Shelved
 from atoll.surfaces.cli.commands.agents import control as agent_control
+from atoll.testing import FakeAgentShelf, FakeHost
 from tests.surfaces.cli.conftest import Cli
 from tests.surfaces.cli.scripted import Scripted, problem
 
-
-class NotedShelf:
-    """Installs nothing and notes what it was asked."""
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, str | None]] = []
-
-    def list(self) -> Sequence[Shelved]:
-        return [Shelved(find("codex"), ("0.169.0", "0.1")), Shelved(find("shell"), (), True)]
-
-    def install(
-        self,
-        name: str,
-        version: str | None,
-        report: Callable[[str], None],
-        *,
-        headway: Callable[[int, int], None] | None = None,
-    ) -> Layer:
-        assert headway is None  # nobody draws where there is no terminal
-        self.asked.append((name, version))
-        if name == "nobody":
-            raise NotFound("no agent is called 'nobody'")
-        report(f"{name}: fetching")
-        return Layer(name, version or "1.0", "/somewhere", new=name != "codex")
-
-    def remove(self, name: str, version: str | None) -> Sequence[Layer]:
-        self.asked.append((name, version))
-        return [Layer(name, version or "1.0", "/somewhere")]
-
-
-class Machine:
-    def __init__(self) -> None:
-        self.shelf = NotedShelf()
-        self.home: Path | None = None
-
-    def agents(self, home: Path) -> NotedShelf:
-        self.home = home
-        return self.shelf
+PINNED = "0.169.0"
 
 
 @pytest.fixture
-def machine() -> Machine:
-    return Machine()
+def machine(tmp_path: Path) -> FakeHost:
+    """A machine with two versions of codex, and a shell of its own."""
+    codex, package = find("codex"), find("codex").package
+    assert package is not None
+    codex = replace(codex, package=replace(package, version=PINNED))
+    agents = [codex, find("opencode"), find("shell")]
+    shelf = FakeAgentShelf(agents, {"codex": ["0.1", PINNED]}, frozenset({"shell"}))
+    return FakeHost(tmp_path, shelf=shelf)
 
 
 @pytest.fixture
-def agent(cli: Cli, machine: Machine) -> Callable[..., Any]:
+def agent(cli: Cli, machine: FakeHost) -> Callable[..., Any]:
     return lambda *words: cli("agent", *words, host=lambda: machine)
 
 
 def test_agent_list_shows_versions_of_this_home(
-    agent: Callable[..., Any], machine: Machine, environ: dict[str, str]
+    agent: Callable[..., Any], machine: FakeHost, environ: dict[str, str]
 ) -> None:
     ran = agent("list")
     assert ran.code == 0
     assert ran.out.splitlines()[1].split()[:3] == ["codex", "0.169.0,", "0.1"]
     assert "on this host" in ran.out
-    assert machine.home == Path(environ["ATOLL_HOME"])
+    assert machine.homes == [Path(environ["ATOLL_HOME"])]
 
 
 def test_agent_list_as_json_says_how_each_is_run(agent: Callable[..., Any]) -> None:
@@ -84,12 +54,14 @@ def test_agent_list_as_json_says_how_each_is_run(agent: Callable[..., Any]) -> N
 
 def test_agent_install_tells_progress_apart_from_its_answer(agent: Callable[..., Any]) -> None:
     ran = agent("install", "codex", "opencode")
-    assert ran.out.splitlines() == ["codex 1.0 was installed already", "opencode 1.0 installed"]
+    assert re.fullmatch(
+        f"codex {PINNED} was installed already\nopencode [0-9.]+ installed\n", ran.out
+    )
     assert "fetching" in ran.err and "fetching" not in ran.out
 
 
 def test_agent_install_takes_a_version_for_one_agent_only(
-    agent: Callable[..., Any], machine: Machine
+    agent: Callable[..., Any], machine: FakeHost
 ) -> None:
     assert agent("install", "codex", "--version", "0.1").code == 0
     assert machine.shelf.asked == [("codex", "0.1")]
@@ -103,13 +75,13 @@ def test_agent_install_of_an_unknown_one_is_not_found(agent: Callable[..., Any])
 
 
 def test_agent_update_without_names_takes_what_is_installed(
-    agent: Callable[..., Any], machine: Machine
+    agent: Callable[..., Any], machine: FakeHost
 ) -> None:
     assert agent("update").code == 0
     assert machine.shelf.asked == [("codex", None)]
 
 
-def test_agent_remove_asks_first(agent: Callable[..., Any], machine: Machine) -> None:
+def test_agent_remove_asks_first(agent: Callable[..., Any], machine: FakeHost) -> None:
     assert agent("remove", "codex").code == 1
     assert not machine.shelf.asked
     ran = agent("remove", "codex", "--yes", "--version", "0.1", "--json")

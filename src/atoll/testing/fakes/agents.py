@@ -1,0 +1,88 @@
+"""Agents without a registry, and configuration without a directory."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from atoll.domain.agent.agent import Agent, Seed, split_reference
+from atoll.domain.agent.registry import AGENTS, find
+from atoll.domain.errors import AtollError, NotFound
+from atoll.ports.agents import Layer, Shelved
+
+
+@dataclass(slots=True)
+class FakeAgentConfigs:
+    """A `ports.agents.AgentConfigs` of `seeds`, by the name of a sandbox. Raises `failure` while it
+    is set."""
+
+    seeds: dict[str, tuple[Seed, ...]] = field(default_factory=dict)
+    failure: AtollError | None = None
+
+    async def config_for(self, name: str) -> tuple[Seed, ...]:
+        """See the port."""
+        if self.failure is not None:
+            raise self.failure
+        return self.seeds.get(name, ())
+
+
+@dataclass(slots=True)
+class FakeAgentShelf:
+    """A `ports.agents.AgentShelf` that installs nothing. `installed` holds the versions of each
+    agent, the latest last; `on_host` names the agents of the host's own programs; `asked` lists
+    what was requested, in order."""
+
+    agents: Sequence[Agent] = AGENTS
+    installed: dict[str, list[str]] = field(default_factory=dict)
+    on_host: frozenset[str] = frozenset()
+    asked: list[tuple[str, str | None]] = field(default_factory=list)
+
+    def list(self) -> Sequence[Shelved]:
+        """See the port."""
+        return [Shelved(one, self._versions(one), one.name in self.on_host) for one in self.agents]
+
+    def install(
+        self,
+        name: str,
+        version: str | None,
+        report: Callable[[str], None],
+        *,
+        headway: Callable[[int, int], None] | None = None,
+    ) -> Layer:
+        """See the port."""
+        self.asked.append((name, version))
+        agent, wanted = _read(name, version)
+        wanted = wanted or (agent.package.version if agent.package else "1.0")
+        there = self.installed.setdefault(agent.name, [])
+        if wanted in there:
+            return _layer(agent, wanted)
+        report(f"{agent.name}: fetching {wanted}")
+        if headway is not None:
+            headway(1, 1)
+        there.append(wanted)
+        return Layer(agent.name, wanted, f"/fake/{agent.name}/{wanted}", new=True, bytes=1)
+
+    def remove(self, name: str, version: str | None) -> Sequence[Layer]:
+        """See the port."""
+        self.asked.append((name, version))
+        agent, wanted = _read(name, version)
+        gone = [one for one in self._versions(agent) if wanted in (None, one)]
+        if not gone:
+            raise NotFound(f"{agent.name} {wanted or ''} is not installed")
+        for one in gone:
+            self.installed[agent.name].remove(one)
+        return [_layer(agent, one) for one in gone]
+
+    def _versions(self, agent: Agent) -> tuple[str, ...]:
+        pinned = agent.package.version if agent.package else None
+        there = reversed(self.installed.get(agent.name, []))
+        return tuple(sorted(there, key=lambda version: version != pinned))
+
+
+def _read(name: str, version: str | None) -> tuple[Agent, str | None]:
+    """Return the agent and the version of `name`, which may be `name@version`. Raises `NotFound`,
+    `Invalid`."""
+    bare, said = split_reference(name if version is None else f"{name}@{version}")
+    return find(bare), said
+
+
+def _layer(agent: Agent, version: str) -> Layer:
+    return Layer(agent.name, version, f"/fake/{agent.name}/{version}")

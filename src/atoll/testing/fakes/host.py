@@ -1,0 +1,68 @@
+"""A machine on which nothing is started."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+from atoll.domain.errors import AtollError
+from atoll.ports.agents import AgentShelf
+from atoll.ports.host import Finding, UpOptions
+from atoll.ports.images import ImageBuilder, ImageShelf
+from atoll.testing.fakes.agents import FakeAgentShelf
+from atoll.testing.fakes.images import FakeImageBuilder, FakeImageShelf
+
+
+class Started(BaseException):
+    """Raised by `FakeHost.up`, which like the real one never returns."""
+
+
+@dataclass(slots=True)
+class FakeHost:
+    """A `ports.host.Host` whose shelves are fakes; `images_in` is a directory of the test's.
+    `started` and `ended` list the requests, `homes` the directories that were named. Each method
+    raises `failure` while it is set."""
+
+    images_in: Path
+    findings: Sequence[Finding] = (Finding("fake", "ok", "This machine is a fake."),)
+    failure: AtollError | None = None
+    started: list[UpOptions] = field(default_factory=list)
+    ended: list[Path] = field(default_factory=list)
+    homes: list[Path] = field(default_factory=list)
+    shelf: FakeAgentShelf = field(default_factory=FakeAgentShelf)
+
+    def up(self, options: UpOptions) -> NoReturn:
+        """Note the options. Raises `Started`, in whose place the real one becomes the server."""
+        self._check(options.home)
+        self.started.append(options)
+        raise Started
+
+    def down(self, home: Path) -> None:
+        """See the port."""
+        self._check(home)
+        self.ended.append(home)
+
+    def doctor(self, home: Path) -> Sequence[Finding]:
+        """See the port."""
+        self._check(home)
+        return self.findings
+
+    def agents(self, home: Path) -> AgentShelf:
+        """See the port."""
+        self._check(home)
+        return self.shelf
+
+    def images(self, home: Path) -> ImageShelf:
+        """See the port."""
+        self._check(home)
+        return FakeImageShelf(self.images_in)
+
+    def builder(self, home: Path) -> ImageBuilder:
+        """See the port."""
+        self._check(home)
+        return FakeImageBuilder()
+
+    def _check(self, home: Path) -> None:
+        self.homes.append(home)
+        if self.failure is not None:
+            raise self.failure
