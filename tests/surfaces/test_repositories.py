@@ -41,7 +41,7 @@ async def asked(atoll: RepositoryWorld, **wish: object) -> dict[str, object]:
 
 async def sent(atoll: RepositoryWorld, tree: Tree, also: str | None = None) -> str:
     stored = await asyncio.to_thread(upload, atoll.api, tree.path, also=also)
-    return stored.text("key")
+    return stored.key
 
 
 async def pulled(

@@ -1,8 +1,6 @@
 """Secrets, the vault they are sealed by, and approvals, over the API."""
 
-from collections.abc import Mapping
-
-from atoll.client.answer import Json
+from atoll.client.bodies import ApproveBody, SecretBody
 from atoll.client.shapes import (
     Approval,
     ApprovalList,
@@ -22,31 +20,27 @@ class Approvals:
 
     def list(self, *, query: Pairs = ()) -> ApprovalList:
         """Return the requests that match `query`."""
-        return ApprovalList(self._transport.call(get("approvals", query=query)).value)
+        return self._transport.read(ApprovalList, get("approvals", query=query))
 
     def get(self, approval_id: str) -> Approval:
         """Return one request."""
-        return Approval(self._transport.call(get("approvals", approval_id)).value)
+        return self._transport.read(Approval, get("approvals", approval_id))
 
     def confirmation(self, approval_id: str) -> Confirmation:
         """Return the words a person has to repeat to approve the request."""
-        return Confirmation(
-            self._transport.call(post("approvals", approval_id, "confirmation")).value
-        )
+        return self._transport.read(Confirmation, post("approvals", approval_id, "confirmation"))
 
-    def approve(self, approval_id: str, wish: Mapping[str, Json]) -> Approval:
+    def approve(self, approval_id: str, wish: ApproveBody) -> Approval:
         """Approve a request as it was shown."""
-        return Approval(
-            self._transport.call(post("approvals", approval_id, "approve", value=wish)).value
-        )
+        return self._transport.read(Approval, post("approvals", approval_id, "approve", value=wish))
 
     def deny(self, approval_id: str) -> Approval:
         """Deny a request."""
-        return Approval(self._transport.call(post("approvals", approval_id, "deny")).value)
+        return self._transport.read(Approval, post("approvals", approval_id, "deny"))
 
     def revoke(self, approval_id: str) -> Approval:
         """Revoke an approval."""
-        return Approval(self._transport.call(post("approvals", approval_id, "revoke")).value)
+        return self._transport.read(Approval, post("approvals", approval_id, "revoke"))
 
 
 class Secrets:
@@ -57,16 +51,16 @@ class Secrets:
 
     def list(self) -> SecretList:
         """Return the secrets, without their values."""
-        return SecretList(self._transport.call(get("secrets")).value)
+        return self._transport.read(SecretList, get("secrets"))
 
-    def set(self, name: str, wish: Mapping[str, Json]) -> Secret:
+    def set(self, name: str, wish: SecretBody) -> Secret:
         """Set a secret, new or not."""
-        return Secret(self._transport.call(put("secrets", name, value=wish)).value)
+        return self._transport.read(Secret, put("secrets", name, value=wish))
 
     def rotate(self, name: str, value: str, *, scope: str | None) -> Secret:
         """Give a secret a new value; `scope` says which, where several have the name."""
         call = post("secrets", name, "rotate", value={"value": value}, query=_scope(scope))
-        return Secret(self._transport.call(call).value)
+        return self._transport.read(Secret, call)
 
     def delete(self, name: str, *, scope: str | None) -> None:
         """Remove a secret, from every running sandbox at once."""
@@ -74,7 +68,7 @@ class Secrets:
 
     def rotate_master(self) -> Rotated:
         """Seal every secret under a new master key."""
-        return Rotated(self._transport.call(post("vault", "rotate-master")).value)
+        return self._transport.read(Rotated, post("vault", "rotate-master"))
 
 
 def _scope(scope: str | None) -> Pairs:

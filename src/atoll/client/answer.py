@@ -57,6 +57,14 @@ class Answer:
         found = self._list(name)
         return [item if isinstance(item, str) else str(item) for item in found]
 
+    def numbers(self, name: str) -> list[int]:
+        """Return a list of whole numbers; empty when absent or null. Raises `Failed`."""
+        found = self._list(name)
+        numbers = [item for item in found if isinstance(item, int)]
+        if len(numbers) < len(found):
+            raise _odd(name, "a list of numbers", found)
+        return numbers
+
     def _list(self, name: str) -> Sequence[Json]:
         found = self.value.get(name)
         if found is None:

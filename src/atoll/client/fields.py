@@ -5,8 +5,9 @@ are not named pass through in `value`, and a field of the wrong type fails when 
 client and a server of different versions work together as far as they can.
 """
 
+import types
 from collections.abc import Callable, Mapping
-from typing import Generic, TypeVar, overload
+from typing import Generic, TypeVar, cast, overload
 
 from atoll.client.answer import Answer, Json
 
@@ -32,9 +33,11 @@ S = TypeVar("S", bound=Shape)
 
 
 class Field(Generic[T]):
-    """Field of a shape, under its own name. Reading it raises `Failed` for a wrong type."""
+    """Field of a shape, under its own name. Reading it raises `Failed` for a wrong type. `kind` is
+    its type: a scalar, a shape, a list of one, or None for a word of the annotation's choice."""
 
-    def __init__(self, read: Callable[[Answer, str], T]) -> None:
+    def __init__(self, kind: object, read: Callable[[Answer, str], T]) -> None:
+        self.kind = kind
         self._read = read
         self.name = ""
 
@@ -51,29 +54,41 @@ class Field(Generic[T]):
 
 def text() -> Field[str]:
     """Return a string field; empty when it is absent or null."""
-    return Field(lambda answer, name: answer.text(name))
+    return Field(str, Answer.text)
+
+
+def word() -> Field[T]:
+    """Return a string field whose annotation lists the words of the contract. A newer server may
+    send others; they pass, and so does the empty string when it is absent or null."""
+    return Field(None, lambda answer, name: cast("T", answer.text(name)))
 
 
 def number(default: int = 0) -> Field[int]:
     """Return a field of whole numbers; `default` when it is absent or null."""
-    return Field(lambda answer, name: answer.number(name, default))
+    return Field(int, lambda answer, name: answer.number(name, default))
 
 
 def flag() -> Field[bool]:
     """Return a field that is true only for a literal true."""
-    return Field(lambda answer, name: answer.flag(name))
+    return Field(bool, Answer.flag)
 
 
 def texts() -> Field[list[str]]:
     """Return a field of strings; empty when it is absent or null."""
-    return Field(lambda answer, name: answer.texts(name))
+    return Field(list[str], Answer.texts)
+
+
+def numbers() -> Field[list[int]]:
+    """Return a field of whole numbers; empty when it is absent or null."""
+    return Field(list[int], Answer.numbers)
 
 
 def one(shape: type[S]) -> Field[S]:
     """Return an object field; an empty object when it is absent or null."""
-    return Field(lambda answer, name: shape(answer.child(name).value))
+    return Field(shape, lambda answer, name: shape(answer.child(name).value))
 
 
 def many(shape: type[S]) -> Field[list[S]]:
     """Return a field of objects; empty when it is absent or null."""
-    return Field(lambda answer, name: [shape(item.value) for item in answer.children(name)])
+    kind = types.GenericAlias(list, (shape,))
+    return Field(kind, lambda answer, name: [shape(item.value) for item in answer.children(name)])

@@ -1,17 +1,17 @@
 """Sandboxes over the API: their lifecycle, network, share links and kept files."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from atoll.client.answer import Json
+from atoll.client.bodies import CreateBody, NetworkBody, ShareBody
 from atoll.client.shapes import (
     Kept,
     KeptList,
     Log,
+    MadeShare,
     Network,
     Processes,
     Safety,
     Sandbox,
-    Share,
     ShareList,
     Unpulled,
 )
@@ -38,7 +38,7 @@ class Sandboxes:
         for found in self._transport.pages(get("sandboxes", query=query), "sandboxes"):
             yield Sandbox(found.value)
 
-    def create(self, wish: Mapping[str, Json], *, idempotency_key: str) -> Sandbox:
+    def create(self, wish: CreateBody, *, idempotency_key: str) -> Sandbox:
         """Create a sandbox. Repeated with the same key within a day, it is the same one."""
         request = post("sandboxes", value=wish)
         headers = (*request.headers, ("Idempotency-Key", idempotency_key))
@@ -67,11 +67,11 @@ class Sandboxes:
 
     def log(self, name: str) -> Log:
         """Return the provisioning log so far."""
-        return Log(self._transport.call(get("sandboxes", name, "logs")).value)
+        return self._transport.read(Log, get("sandboxes", name, "logs"))
 
     def processes(self, name: str) -> Processes:
         """Return what commands left running, and what the runtime takes."""
-        return Processes(self._transport.call(get("sandboxes", name, "processes")).value)
+        return self._transport.read(Processes, get("sandboxes", name, "processes"))
 
     def end_processes(self, name: str) -> None:
         """End what commands left running."""
@@ -79,22 +79,22 @@ class Sandboxes:
 
     def unpulled(self, name: str) -> Unpulled:
         """Return the work that lies only in the sandbox."""
-        return Unpulled(self._transport.call(get("sandboxes", name, "unpulled")).value)
+        return self._transport.read(Unpulled, get("sandboxes", name, "unpulled"))
 
     def safety(self, name: str) -> Safety:
         """Return what protects a sandbox."""
-        return Safety(self._transport.call(get("sandboxes", name, "safety")).value)
+        return self._transport.read(Safety, get("sandboxes", name, "safety"))
 
     def network(self, name: str) -> Network:
         """Return what a sandbox may reach."""
-        return Network(self._transport.call(get("sandboxes", name, "network")).value)
+        return self._transport.read(Network, get("sandboxes", name, "network"))
 
-    def change_network(self, name: str, change: Mapping[str, Json]) -> Network:
+    def change_network(self, name: str, change: NetworkBody) -> Network:
         """Change what a sandbox may reach."""
-        return Network(self._transport.call(put("sandboxes", name, "network", value=change)).value)
+        return self._transport.read(Network, put("sandboxes", name, "network", value=change))
 
     def _sandbox(self, call: Call) -> Sandbox:
-        return Sandbox(self._transport.call(call).value)
+        return self._transport.read(Sandbox, call)
 
 
 class Shares:
@@ -105,11 +105,11 @@ class Shares:
 
     def list(self, name: str) -> ShareList:
         """Return the links that still work."""
-        return ShareList(self._transport.call(get("sandboxes", name, "shares")).value)
+        return self._transport.read(ShareList, get("sandboxes", name, "shares"))
 
-    def create(self, name: str, wish: Mapping[str, Json]) -> Share:
+    def create(self, name: str, wish: ShareBody) -> MadeShare:
         """Make a link; only this answer has the link itself."""
-        return Share(self._transport.call(post("sandboxes", name, "shares", value=wish)).value)
+        return self._transport.read(MadeShare, post("sandboxes", name, "shares", value=wish))
 
     def revoke(self, name: str, link: str) -> None:
         """Revoke a link; its guests are gone within 5 seconds."""
@@ -124,11 +124,11 @@ class KeptFiles:
 
     def list(self) -> KeptList:
         """Return everything kept."""
-        return KeptList(self._transport.call(get("kept")).value)
+        return self._transport.read(KeptList, get("kept"))
 
     def get(self, kept_id: str) -> Kept:
         """Return one record of what was kept."""
-        return Kept(self._transport.call(get("kept", kept_id)).value)
+        return self._transport.read(Kept, get("kept", kept_id))
 
     def delete(self, kept_id: str) -> None:
         """Delete what was kept."""

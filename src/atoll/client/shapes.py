@@ -3,8 +3,25 @@
 `docs/openapi.json` is the contract; a test finds the fields of each shape in one of its schemas.
 """
 
+from typing import Literal
+
 from atoll.client import fields
-from atoll.client.fields import Shape
+from atoll.client.bodies import Mode, Role, SecretKind
+from atoll.client.fields import Field, Shape
+
+SandboxState = Literal[
+    "requested",
+    "provisioning",
+    "ready",
+    "active",
+    "stopped",
+    "expired",
+    "failed",
+    "destroying",
+    "destroyed",
+]
+
+ApprovalState = Literal["pending", "granted", "used", "denied", "revoked", "expired"]
 
 
 class ProfileName(Shape):
@@ -17,7 +34,7 @@ class ProfileName(Shape):
 class Isolation(Shape):
     """Isolation of a sandbox."""
 
-    level = fields.text()
+    level: Field[Literal["none", "policy", "container", "microvm"]] = fields.word()
     mechanism = fields.text()
     host_uid = fields.number()
     weak = fields.flag()
@@ -45,7 +62,7 @@ class Setup(Shape):
 class Workspace(Shape):
     """Workspace of a sandbox."""
 
-    mode = fields.text()
+    mode: Field[Literal["mirror", "remote-canonical"]] = fields.word()
 
 
 class Metadata(Shape):
@@ -60,14 +77,14 @@ class Sandbox(Shape):
 
     sandbox_id = fields.text()
     name = fields.text()
-    state = fields.text()
+    state: Field[SandboxState] = fields.word()
     generation = fields.number()
     reason = fields.text()
     profile = fields.one(ProfileName)
     extension = fields.text()
     agent = fields.text()
     agent_catalogue = fields.texts()
-    network_mode = fields.text()
+    network_mode: Field[Mode] = fields.word()
     isolation = fields.one(Isolation)
     metadata = fields.one(Metadata)
     setup_metadata = fields.one(Setup)
@@ -81,6 +98,12 @@ class Sandbox(Shape):
     expires_at = fields.text()
     retained_until = fields.text()
     ends_soon = fields.flag()
+
+
+class SandboxList(Shape):
+    """A page of sandboxes."""
+
+    sandboxes = fields.many(Sandbox)
 
 
 class LogLine(Shape):
@@ -151,7 +174,7 @@ class Rule(Shape):
     """A network rule."""
 
     host = fields.text()
-    ports = fields.texts()
+    ports = fields.numbers()
     methods = fields.texts()
     paths = fields.texts()
     origin = fields.text()
@@ -160,10 +183,10 @@ class Rule(Shape):
 class Network(Shape):
     """Destinations a sandbox may reach."""
 
-    mode = fields.text()
+    mode: Field[Mode] = fields.word()
     rules = fields.many(Rule)
     denied = fields.texts()
-    host_ports = fields.texts()
+    host_ports = fields.numbers()
     ranges = fields.texts()
 
 
@@ -194,7 +217,7 @@ class Kept(Shape):
     sandbox_name = fields.text()
     generation = fields.number()
     tree = fields.flag()
-    bundles = fields.texts()
+    bundles = fields.numbers()
     bytes = fields.number()
     path = fields.text()
     kept_at = fields.text()
@@ -207,14 +230,19 @@ class KeptList(Shape):
 
 
 class Share(Shape):
-    """A share link. Its `link` is only in the answer that makes it."""
+    """A share link, without its secret."""
 
     share_id = fields.text()
-    role = fields.text()
+    role: Field[Role] = fields.word()
     terminal_id = fields.text()
     guests = fields.number()
     expires_at = fields.text()
     name = fields.text()
+
+
+class MadeShare(Share):
+    """A share link just made; no other answer has `link`."""
+
     link = fields.text()
 
 
@@ -228,7 +256,7 @@ class Approval(Shape):
     """A request for approval."""
 
     approval_id = fields.text()
-    state = fields.text()
+    state: Field[ApprovalState] = fields.word()
     lines = fields.texts()
     digest = fields.text()
     times = fields.number()
@@ -251,7 +279,7 @@ class Secret(Shape):
     """A secret without its value."""
 
     name = fields.text()
-    kind = fields.text()
+    kind: Field[SecretKind] = fields.word()
     scope = fields.text()
     version = fields.number()
     fingerprint = fields.text()
@@ -274,3 +302,42 @@ class Rotated(Shape):
 
     key_id = fields.text()
     secrets = fields.number()
+
+
+class ProfileMetadata(Shape):
+    """Labels of a profile; its document leaves them open."""
+
+    description = fields.text()
+
+
+class Profile(ProfileName):
+    """A profile."""
+
+    extension = fields.text()
+    agent = fields.text()
+    description = fields.text()
+    metadata = fields.one(ProfileMetadata)
+
+
+class ProfileList(Shape):
+    """The newest version of each profile."""
+
+    profiles = fields.many(Profile)
+
+
+class Ticket(Shape):
+    """A login link, valid once."""
+
+    url = fields.text()
+
+
+class Repository(Shape):
+    """A repository the server shares among sandboxes."""
+
+    key = fields.text()
+
+
+class Have(Shape):
+    """Commits the server already has."""
+
+    have = fields.texts()

@@ -1,14 +1,17 @@
 """Responses about terminals, agents, commands, files and events of sandboxes."""
 
+from typing import Literal
+
 from atoll.client import fields
-from atoll.client.fields import Shape
+from atoll.client.bodies import ActorKind
+from atoll.client.fields import Field, Shape
 
 
 class Terminal(Shape):
     """A terminal."""
 
     terminal_id = fields.text()
-    state = fields.text()
+    state: Field[Literal["running", "exited"]] = fields.word()
     started_at = fields.text()
     recording = fields.flag()
 
@@ -24,8 +27,8 @@ class Agent(Shape):
 
     id = fields.text()
     agent = fields.text()
-    agent_state = fields.text()
-    turn = fields.text()
+    agent_state: Field[Literal["running", "paused", "stopped"]] = fields.word()
+    turn: Field[Literal["working", "waiting"]] = fields.word()
 
 
 class AgentList(Shape):
@@ -45,7 +48,7 @@ class Card(Shape):
 
     id = fields.text()
     kind = fields.text()
-    state = fields.text()
+    state: Field[Literal["pending", "running", "done", "failed", "declined"]] = fields.word()
     title = fields.text()
     text = fields.text()
     options = fields.many(Option)
@@ -63,7 +66,7 @@ class Recording(Shape):
     recording_id = fields.text()
     terminal_id = fields.text()
     name = fields.text()
-    state = fields.text()
+    state: Field[Literal["recording", "stopped", "ended", "full", "failed"]] = fields.word()
     by = fields.text()
     started_at = fields.text()
     bytes = fields.number()
@@ -102,10 +105,19 @@ class Exec(Shape):
     exit_code = fields.number(default=1)
 
 
+class OutputLine(Shape):
+    """A line of a command's output: a piece in base64 at its offset, or at last `exit`."""
+
+    stream = fields.text()
+    data = fields.text()
+    offset = fields.number()
+    exit = fields.one(Exec)
+
+
 class Entry(Shape):
     """A file or directory."""
 
-    type = fields.text()
+    type: Field[Literal["file", "dir", "symlink", "other"]] = fields.word()
     size = fields.number()
 
 
@@ -124,7 +136,7 @@ class Unpacked(Shape):
 class Actor(Shape):
     """The person, agent or automation that caused an event."""
 
-    kind = fields.text()
+    kind: Field[ActorKind] = fields.word()
     id = fields.text()
 
 

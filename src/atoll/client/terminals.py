@@ -1,8 +1,8 @@
 """Terminals, agents, recordings, commands and files of sandboxes, over the API."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-from atoll.client.answer import Json
+from atoll.client.bodies import Action, AgentBody, AnswerBody, ExecBody, TerminalBody
 from atoll.client.terminal_shapes import (
     Agent,
     AgentList,
@@ -29,35 +29,33 @@ class Terminals:
 
     def list(self, name: str) -> TerminalList:
         """Return the terminals of a sandbox."""
-        return TerminalList(self._transport.call(get("sandboxes", name, "terminals")).value)
+        return self._transport.read(TerminalList, get("sandboxes", name, "terminals"))
 
     def get(self, name: str, terminal: str) -> Terminal:
         """Return one terminal."""
-        return Terminal(self._transport.call(get("sandboxes", name, "terminals", terminal)).value)
+        return self._transport.read(Terminal, get("sandboxes", name, "terminals", terminal))
 
-    def open(self, name: str, wish: Mapping[str, Json]) -> Terminal:
+    def open(self, name: str, wish: TerminalBody) -> Terminal:
         """Open a terminal."""
-        return Terminal(
-            self._transport.call(post("sandboxes", name, "terminals", value=wish)).value
-        )
+        return self._transport.read(Terminal, post("sandboxes", name, "terminals", value=wish))
 
     def search(self, name: str, query: Pairs) -> Matches:
         """Find lines in terminals and recordings."""
-        return Matches(self._transport.call(get("sandboxes", name, "search", query=query)).value)
+        return self._transport.read(Matches, get("sandboxes", name, "search", query=query))
 
     def record(self, name: str, terminal: str) -> Recording:
         """Start a recording; everybody at the terminal sees that."""
         place = ("sandboxes", name, "terminals", terminal, "recording")
-        return Recording(self._transport.call(post(*place)).value)
+        return self._transport.read(Recording, post(*place))
 
     def stop_recording(self, name: str, terminal: str) -> Recording:
         """Stop a recording."""
         place = ("sandboxes", name, "terminals", terminal, "recording")
-        return Recording(self._transport.call(Call("DELETE", at(*place))).value)
+        return self._transport.read(Recording, Call("DELETE", at(*place)))
 
     def recordings(self, name: str) -> RecordingList:
         """Return the recordings of a sandbox."""
-        return RecordingList(self._transport.call(get("sandboxes", name, "recordings")).value)
+        return self._transport.read(RecordingList, get("sandboxes", name, "recordings"))
 
     def delete_recording(self, name: str, recording: str) -> None:
         """Delete a recording."""
@@ -72,33 +70,35 @@ class Agents:
 
     def list(self, name: str) -> AgentList:
         """Return the agents of a sandbox, in the order of their starts."""
-        return AgentList(self._transport.call(get("sandboxes", name, "agents")).value)
+        return self._transport.read(AgentList, get("sandboxes", name, "agents"))
 
-    def start(self, name: str, wish: Mapping[str, Json]) -> Agent:
+    def start(self, name: str, wish: AgentBody) -> Agent:
         """Start an agent."""
-        return Agent(self._transport.call(post("sandboxes", name, "agents", value=wish)).value)
+        return self._transport.read(Agent, post("sandboxes", name, "agents", value=wish))
 
-    def act(self, name: str, agent: str, *, action: str, seconds: float = ANSWER_SECONDS) -> Agent:
+    def act(
+        self, name: str, agent: str, *, action: Action, seconds: float = ANSWER_SECONDS
+    ) -> Agent:
         """Pause, resume, interrupt or stop an agent, waiting at most `seconds`."""
         call = post("sandboxes", name, "terminals", agent, "agent", value={"action": action})
         patient = Call(call.method, call.path, call.query, call.headers, call.body, seconds)
-        return Agent(self._transport.call(patient).value)
+        return self._transport.read(Agent, patient)
 
     def ask(self, name: str, agent: str, prompt: str) -> Agent:
         """Give an agent a prompt. Raises `Conflict` while it takes none."""
         call = post("sandboxes", name, "terminals", agent, "ask", value={"prompt": prompt})
-        return Agent(self._transport.call(call).value)
+        return self._transport.read(Agent, call)
 
     def cards(self, name: str, agent: str, *, since: int) -> Cards:
         """Return the cards that changed after `since`."""
         query = (("since", str(since)),)
         call = get("sandboxes", name, "terminals", agent, "cards", query=query)
-        return Cards(self._transport.call(call).value)
+        return self._transport.read(Cards, call)
 
-    def answer(self, name: str, agent: str, card: str, wish: Mapping[str, Json]) -> Card:
+    def answer(self, name: str, agent: str, card: str, wish: AnswerBody) -> Card:
         """Answer a card."""
         place = ("sandboxes", name, "terminals", agent, "cards", card, "answer")
-        return Card(self._transport.call(post(*place, value=wish)).value)
+        return self._transport.read(Card, post(*place, value=wish))
 
 
 class Execs:
@@ -109,11 +109,11 @@ class Execs:
 
     def get(self, name: str, exec_id: str) -> Exec:
         """Return a command that was run."""
-        return Exec(self._transport.call(get("sandboxes", name, "exec", exec_id)).value)
+        return self._transport.read(Exec, get("sandboxes", name, "exec", exec_id))
 
-    def run(self, name: str, wish: Mapping[str, Json]) -> Exec:
+    def run(self, name: str, wish: ExecBody) -> Exec:
         """Run a command; with `background` in `wish` it returns once it is started."""
-        return Exec(self._transport.call(post("sandboxes", name, "exec", value=wish)).value)
+        return self._transport.read(Exec, post("sandboxes", name, "exec", value=wish))
 
 
 class Files:
@@ -125,16 +125,16 @@ class Files:
     def stat(self, name: str, path: str) -> Entry:
         """Return what is at a path. Raises `NotFound`."""
         call = get("sandboxes", name, "files", "stat", query=(("path", path),))
-        return Entry(self._transport.call(call).value)
+        return self._transport.read(Entry, call)
 
     def total(self, name: str, path: str) -> Total:
         """Return the size of a directory."""
         call = get("sandboxes", name, "files", "total", query=(("path", path),))
-        return Total(self._transport.call(call).value)
+        return self._transport.read(Total, call)
 
     def make_directory(self, name: str, path: str) -> None:
         """Make a directory and its parents."""
-        wish: dict[str, Json] = {"path": path, "parents": True}
+        wish = {"path": path, "parents": True}
         self._transport.call(post("sandboxes", name, "files", "mkdir", value=wish))
 
     def write(self, name: str, path: str, data: Iterable[bytes], *, mode: int) -> None:
@@ -149,4 +149,4 @@ class Files:
         headers = (("Content-Type", "application/x-tar"),)
         place = at("sandboxes", name, "files", "archive")
         call = Call("PUT", place, (("path", path),), headers, archive)
-        return Unpacked(self._transport.call(call).value)
+        return self._transport.read(Unpacked, call)

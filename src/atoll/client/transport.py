@@ -9,12 +9,14 @@ import http.client
 import json
 import socket
 import ssl
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 from urllib.parse import quote, urlencode
 
-from atoll.client.answer import Answer, Json, answer
+from atoll.client.answer import Answer, answer
+from atoll.client.fields import Shape
 from atoll.client.server import NOT_RUNNING, Server
 from atoll.domain.error_status import kind_of
 from atoll.domain.errors import (
@@ -23,6 +25,8 @@ from atoll.domain.errors import (
     Invalid,
     Unavailable,
 )
+
+S = TypeVar("S", bound=Shape)
 
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 60.0
@@ -58,13 +62,13 @@ def get(*segments: str, query: Pairs = ()) -> Call:
     return Call("GET", at(*segments), query)
 
 
-def post(*segments: str, value: Json = None, query: Pairs = ()) -> Call:
+def post(*segments: str, value: Mapping[str, object] | None = None, query: Pairs = ()) -> Call:
     """Return a POST below `/v1` with a JSON body."""
     body = json.dumps({} if value is None else value).encode()
     return Call("POST", at(*segments), query, (("Content-Type", "application/json"),), body)
 
 
-def put(*segments: str, value: Json) -> Call:
+def put(*segments: str, value: Mapping[str, object]) -> Call:
     """Return a PUT below `/v1` with a JSON body."""
     body = json.dumps(value).encode()
     return Call("PUT", at(*segments), (), (("Content-Type", "application/json"),), body)
@@ -131,6 +135,10 @@ class Transport:
             raise Failed(
                 f"{call.method} {call.path} was not answered with JSON: is this an Atoll server?"
             ) from problem
+
+    def read(self, shape: type[S], call: Call) -> S:
+        """Send and read the whole JSON answer as this shape."""
+        return shape(self.call(call).value)
 
     @contextmanager
     def open(self, call: Call) -> Iterator[Stream]:

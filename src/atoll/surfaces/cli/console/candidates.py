@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable
 import click
 from click.shell_completion import CompletionItem
 
-from atoll.client.transport import Call, at
+from atoll.client.shapes import KeptList, ProfileList, SandboxList, SecretList
+from atoll.client.transport import Call, S, at
 from atoll.domain.errors import AtollError
 from atoll.surfaces.cli.console.invocation import Invocation
 
@@ -18,26 +19,44 @@ Query = tuple[tuple[str, str], ...]
 Candidates = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
-def listed(kind: str, *names: str, query: Query = ()) -> Candidates:
-    """Return candidates of `GET /v1/{kind}`, by the first of `names` that an entry has."""
+def listed(
+    kind: str, shape: type[S], names: Callable[[S], Iterable[str]], query: Query = ()
+) -> Candidates:
+    """Return candidates of `GET /v1/{kind}`: the names of what it answers."""
 
-    def rows(invocation: Invocation) -> Iterable[str]:
+    def found(invocation: Invocation) -> Iterable[str]:
         call = Call("GET", at(kind), query, timeout=COMPLETION_SECONDS)
-        for row in invocation.api().transport.call(call).children(kind):
-            yield next(filter(None, (row.text(name) for name in names)), "")
+        return names(invocation.api().transport.read(shape, call))
 
-    return _quietly(rows)
+    return _quietly(found)
+
+
+def sandboxes() -> Candidates:
+    """Return the sandboxes, by name."""
+    return listed(
+        "sandboxes",
+        SandboxList,
+        lambda found: (one.name or one.sandbox_id for one in found.sandboxes),
+    )
+
+
+def secrets() -> Candidates:
+    """Return the secrets, by name."""
+    return listed("secrets", SecretList, lambda found: (one.name for one in found.secrets))
+
+
+def kept() -> Candidates:
+    """Return the kept worktrees, by id."""
+    return listed("kept", KeptList, lambda found: (one.kept_id for one in found.kept))
 
 
 def profiles() -> Candidates:
     """Return the profiles, by the short form of their ids."""
-
-    def names(invocation: Invocation) -> Iterable[str]:
-        call = Call("GET", at("profiles"), timeout=COMPLETION_SECONDS)
-        found = invocation.api().transport.call(call).children("profiles")
-        return [row.text("id").removeprefix("profile.") for row in found]
-
-    return _quietly(names)
+    return listed(
+        "profiles",
+        ProfileList,
+        lambda found: (one.id.removeprefix("profile.") for one in found.profiles),
+    )
 
 
 def agents() -> Candidates:

@@ -19,7 +19,7 @@ from types import FrameType
 
 from atoll.client.answer import Json, answer
 from atoll.client.client import Client
-from atoll.client.terminal_shapes import Exec
+from atoll.client.terminal_shapes import Exec, OutputLine
 from atoll.client.transport import Call, at, post
 from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.surfaces.cli.console.guard import GuardedStream
@@ -109,19 +109,18 @@ class Following:
         if not line:
             return None
         try:
-            record = answer(json.loads(line))
+            record = OutputLine(answer(json.loads(line)).value)
             if "exit" in record.value:
-                return Exec(record.child("exit").value)
-            name = record.text("stream")
-            data = base64.b64decode(record.text("data"), validate=True)
+                return record.exit
+            name = record.stream
+            data = base64.b64decode(record.data, validate=True)
         except (ValueError, binascii.Error) as problem:
             raise Failed("the server sent output that cannot be read") from problem
         if name not in self._offsets:
             return None
         # Past what the runtime kept there is a gap; before our place there is a repeat.
-        offset = record.number("offset", self._offsets[name])
-        fresh = data[max(0, self._offsets[name] - offset) :]
-        self._offsets[name] = max(self._offsets[name], offset + len(data))
+        fresh = data[max(0, self._offsets[name] - record.offset) :]
+        self._offsets[name] = max(self._offsets[name], record.offset + len(data))
         self._write(name, fresh)
         return None
 

@@ -6,8 +6,9 @@ from typing import ParamSpec, TypeVar
 
 import click
 
+from atoll.client.shapes import ApprovalList
 from atoll.domain.duration import parse_duration
-from atoll.surfaces.cli.console.candidates import listed, profiles
+from atoll.surfaces.cli.console.candidates import listed, profiles, sandboxes
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -15,9 +16,7 @@ R = TypeVar("R")
 
 def sandbox_argument(*, required: bool = True) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return the argument NAME: a sandbox by name or id; it completes."""
-    return click.argument(
-        "name", required=required, shell_complete=listed("sandboxes", "name", "sandbox_id")
-    )
+    return click.argument("name", required=required, shell_complete=sandboxes())
 
 
 def sandboxes_argument(*, required: bool = True) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -27,13 +26,18 @@ def sandboxes_argument(*, required: bool = True) -> Callable[[Callable[P, R]], C
         metavar="NAME...",
         nargs=-1,
         required=required,
-        shell_complete=listed("sandboxes", "name", "sandbox_id"),
+        shell_complete=sandboxes(),
     )
 
 
 def approval_argument(state: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return the argument APPROVAL: one that is in `state`, by id; it completes."""
-    found = listed("approvals", "approval_id", query=(("state", state),))
+    found = listed(
+        "approvals",
+        ApprovalList,
+        lambda found: (one.approval_id for one in found.approvals),
+        (("state", state),),
+    )
     return click.argument("approval", shell_complete=found)
 
 

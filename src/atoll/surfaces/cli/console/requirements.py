@@ -3,7 +3,7 @@
 import base64
 import binascii
 
-from atoll.client.answer import Json
+from atoll.client.bodies import ExecBody
 from atoll.client.client import Client
 from atoll.client.shapes import Sandbox
 from atoll.domain.errors import AtollError
@@ -28,7 +28,7 @@ def tell_requirements(api: Client, sandbox: Sandbox) -> None:
 
 def _ask(api: Client, sandbox: Sandbox, path: str) -> tuple[Requirement, ...]:
     argv = ["/bin/sh", "-c", SCRIPT, "atoll", *question(path)]
-    wish: dict[str, Json] = {"argv": argv, "cwd": "/workspace", "stdin": "", "timeout": SECONDS}
+    wish: ExecBody = {"argv": argv, "cwd": "/workspace", "stdin": "", "timeout": SECONDS}
     ended = api.execs.run(sandbox.sandbox_id, wish)
     try:
         said = base64.b64decode(ended.stdout, validate=True)

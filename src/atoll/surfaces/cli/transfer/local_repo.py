@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.client.answer import Answer
 from atoll.client.client import Client
+from atoll.client.shapes import Have, Repository
 from atoll.client.transport import Call, at, post
 from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.repository.branch import read_branch
@@ -87,12 +87,12 @@ def upload(
     *,
     also: str | None = None,
     say: Callable[[str], None] | None = None,
-) -> Answer:
+) -> Repository:
     """Send what the server lacks of the current branch, and of `also` (a branch to start from).
     `say` gets one line per step. Returns the repository, with the `key` sandboxes name. Raises
     as `describe`, and `Invalid` when there is no branch `also`."""
     repo = describe(checkout) if isinstance(checkout, Path) else checkout
-    stored = Answer({})
+    stored = Repository({})
     git = LocalGit(repo.root)
     heads = {repo.branch: repo.commit}
     if also is not None and also != repo.branch:
@@ -107,13 +107,13 @@ def upload(
             if say is not None:
                 say(f"sending {branch} of {repo.root}")
             body = _bundle(git, branch, have)
-        stored = api.transport.call(_put(repo, branch, commit, body=body))
+        stored = api.transport.read(Repository, _put(repo, branch, commit, body=body))
     return stored
 
 
 def _have(api: Client, git: LocalGit, repo: LocalRepo, commit: str) -> list[str]:
     asked = post("repositories", "local", repo.key, "have", value={"tips": _tips(git, commit)})
-    return api.transport.call(asked).texts("have")
+    return api.transport.read(Have, asked).have
 
 
 def _put(repo: LocalRepo, branch: str, commit: str, *, body: bytes | Iterator[bytes]) -> Call:

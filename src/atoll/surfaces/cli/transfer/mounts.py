@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from atoll.client.answer import Json
+from atoll.client.bodies import MountBody
 from atoll.domain.errors import Forbidden, Invalid
 from atoll.domain.files.host_mount import below_any, check_source, check_target
 from atoll.domain.files.private_folder import private_inside, private_path, refuse_private
@@ -32,15 +32,17 @@ class Spec:
     target: str
     writable: bool
 
-    def wish(self, grant: str, *, private: bool) -> dict[str, Json]:
+    def wish(self, grant: str, *, private: bool) -> MountBody:
         """Return the mount as the API takes it."""
-        wish: dict[str, Json] = {
+        wish: MountBody = {
             "source": self.source,
             "target": self.target,
             "access": "rw" if self.writable else "ro",
             "grant": grant,
         }
-        return {**wish, "private": True} if private else wish
+        if private:
+            wish["private"] = True
+        return wish
 
     def private(self) -> bool:
         """Return whether it holds keys or logins, and show the person which."""
@@ -73,7 +75,7 @@ def read_mount(text: str) -> Spec:
     return spec
 
 
-def granted(invocation: Invocation, mounts: tuple[str, ...], *, private: bool) -> list[Json]:
+def granted(invocation: Invocation, mounts: tuple[str, ...], *, private: bool) -> list[MountBody]:
     """Return each mount with a grant of its own, as the API takes them. A folder that holds keys or
     logins is asked about unless `private` agrees to all of them. Raises as `read_mount`, and
     `Forbidden` when the home is somebody else's or nobody can be asked."""

@@ -3,11 +3,10 @@
 A checkout is read here and sent as a bundle; the server never opens a path.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.client.answer import Json
+from atoll.client.bodies import RepoBody, given
 from atoll.client.client import Client
 from atoll.domain.repository.repository import is_path, read_remote
 from atoll.surfaces.cli.console.output import note
@@ -20,7 +19,7 @@ class RepositoryOrigin:
     """Origin of a repository: `wish` is an entry of `repos`, `folder` the checkout it was read
     from."""
 
-    wish: dict[str, Json]
+    wish: RepoBody
     folder: Path | None = None
 
 
@@ -49,11 +48,11 @@ def read_spec(spec: str) -> tuple[str, str | None, str | None]:
 def _origin(
     api: Client, repo: str, *, branch: str | None, from_branch: str | None
 ) -> RepositoryOrigin:
-    wish: dict[str, Json] = {"branch": branch, "from_branch": from_branch}
+    wish: RepoBody = {"branch": branch, "from_branch": from_branch}
     if not is_path(repo):
         # The server judges whether it may be dialled; here only what is no address ends.
         wish["repo_url"] = read_remote(repo, allow_loopback=True).repo_url
-        return RepositoryOrigin(said(wish))
+        return RepositoryOrigin(given(wish))
     from atoll.surfaces.cli.transfer.local_repo import describe, upload
 
     checkout = describe(Path(repo).expanduser())
@@ -62,11 +61,6 @@ def _origin(
     with ProgressNote(f"sending {checkout.name}") as progress:
         sent = upload(api, checkout, also=from_branch, say=lambda line: progress.tell([line]))
     wish["repo_url"] = checkout.label
-    wish["key"] = sent.text("key") or checkout.key
+    wish["key"] = sent.key or checkout.key
     wish["from_branch"] = from_branch or checkout.branch
-    return RepositoryOrigin(said(wish), checkout.root)
-
-
-def said(wish: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the wish without what was not given."""
-    return {key: value for key, value in wish.items() if value is not None}
+    return RepositoryOrigin(given(wish), checkout.root)

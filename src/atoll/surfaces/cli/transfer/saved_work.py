@@ -44,7 +44,7 @@ def bring_saved(
     return [
         pulled
         for one in saved_of(api, sandbox)
-        if str(wanted.repo) in one.bundles
+        if wanted.repo in one.bundles
         for pulled in _bring(api, one, LocalGit(checkout), wanted)
     ]
 

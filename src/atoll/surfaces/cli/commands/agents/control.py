@@ -6,10 +6,11 @@
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar, Unpack
 
 import click
 
+from atoll.client.bodies import Action, AgentBody, AnswerBody, given
 from atoll.client.client import Client
 from atoll.client.terminal_shapes import Agent, Card
 from atoll.domain.errors import Conflict, Invalid
@@ -51,7 +52,7 @@ def start(
     wanted = agent or api.sandboxes.get(name).agent
     if not wanted:
         raise Invalid(f"{name} has no agent of its own: name one", field="agent")
-    body = {
+    body: AgentBody = {
         "agent": wanted,
         "mode": "machine" if wish["machine"] else "tui",
         "resume": wish["resume"] is True,
@@ -173,13 +174,12 @@ def answer(
     *,
     agent_id: str | None,
     as_json: bool,
-    **said: str | None,
+    **said: Unpack[AnswerBody],
 ) -> None:
     """Answer what an agent asks on a card."""
     api = invocation.api()
     which = _which(api, name, agent_id).id
-    value = {key: words for key, words in said.items() if words is not None}
-    done = api.agents.answer(name, which, card, value)
+    done = api.agents.answer(name, which, card, given(said))
     if as_json:
         show_json(done.value)
     else:
@@ -190,7 +190,7 @@ CONTROLS = (start, pause, resume, interrupt, stop, ask, cards, answer)
 """The commands beside those of `agent` itself."""
 
 
-def _act(api: Client, name: str, agent_id: str | None, *, action: str, as_json: bool) -> None:
+def _act(api: Client, name: str, agent_id: str | None, *, action: Action, as_json: bool) -> None:
     which = _which(api, name, agent_id).id
     done = api.agents.act(name, which, action=action, seconds=STOP_SECONDS)
     _show(done, as_json=as_json)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from atoll.client.answer import Answer
+from atoll.client.shapes import Profile, ProfileList, ProfileName
 from atoll.client.transport import Call, at, get
 from atoll.domain.errors import Invalid
 from atoll.surfaces.cli.console.exits import FAILED
@@ -26,21 +26,21 @@ def command() -> None:
 @pass_invocation
 def list_(invocation: Invocation, *, as_json: bool) -> None:
     """List the profiles."""
-    answered = invocation.api().transport.call(get("profiles"))
+    answered = invocation.api().transport.read(ProfileList, get("profiles"))
     if as_json:
         show_json(answered.value)
     else:
-        rows = [_row(profile) for profile in answered.children("profiles")]
+        rows = [_row(profile) for profile in answered.profiles]
         show_table(("PROFILE", "VERSION", "BACKEND", "AGENT", "DESCRIPTION"), rows)
 
 
-def _row(profile: Answer) -> tuple[str, ...]:
+def _row(profile: Profile) -> tuple[str, ...]:
     return (
-        profile.text("id"),
-        profile.text("version"),
-        profile.text("extension", "-"),
-        profile.text("agent", "-"),
-        profile.text("description") or profile.child("metadata").text("description"),
+        profile.id,
+        profile.version,
+        profile.extension or "-",
+        profile.agent or "-",
+        profile.description or profile.metadata.description,
     )
 
 
@@ -76,11 +76,11 @@ def save(invocation: Invocation, file: Path, *, as_json: bool) -> None:
     profile = read_profile(text)
     headers = (("Content-Type", "application/yaml"),)
     call = Call("PUT", at("profiles", profile.id), (), headers, text.encode())
-    answered = invocation.api().transport.call(call)
+    answered = invocation.api().transport.read(ProfileName, call)
     if as_json:
         show_json(answered.value)
     else:
-        say(f"saved {answered.text('id')} {answered.text('version')}")
+        say(f"saved {answered.id} {answered.version}")
 
 
 @command.command("delete")

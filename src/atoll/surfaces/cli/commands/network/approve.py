@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from atoll.client.answer import Json
+from atoll.client.bodies import ApproveBody, Reach
 from atoll.domain.errors import Forbidden
 from atoll.surfaces.cli.commands.network.approvals import show
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
@@ -31,7 +31,7 @@ from atoll.surfaces.cli.console.output import note, say, show_json
 @json_option()
 @pass_invocation
 def command(
-    invocation: Invocation, approval: str, *, reach: str, ttl: str | None, as_json: bool
+    invocation: Invocation, approval: str, *, reach: Reach, ttl: str | None, as_json: bool
 ) -> None:
     """Approve a request."""
     if not sys.stdin.isatty():
@@ -42,7 +42,7 @@ def command(
     confirmation = api.approvals.confirmation(approval)
     note(f"To approve ({reach}), type: {confirmation.words}")
     words = click.prompt("Words", default="", show_default=False, err=True)
-    body: dict[str, Json] = {"for": reach, "shown": asked.digest, "words": words or "-"}
+    body: ApproveBody = {"for": reach, "shown": asked.digest, "words": words or "-"}
     if ttl is not None:
         body["ttl"] = ttl
     answered = api.approvals.approve(approval, body)

@@ -1,10 +1,8 @@
 """`atoll net`: what a sandbox may reach, shown and switched while it lives."""
 
-from collections.abc import Mapping
-
 import click
 
-from atoll.client.answer import Json
+from atoll.client.bodies import Mode, NetworkBody
 from atoll.client.shapes import Network, Rule
 from atoll.domain.network.network import NetworkMode
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
@@ -38,7 +36,7 @@ def show(invocation: Invocation, name: str, *, as_json: bool) -> None:
         return
     click.echo(f"{'mode':<12}{clean(found.mode)}")
     for label, texts in (
-        ("host ports", found.host_ports),
+        ("host ports", map(str, found.host_ports)),
         ("ranges", found.ranges),
         ("denied", found.denied),
     ):
@@ -60,7 +58,7 @@ def allow(invocation: Invocation, name: str, *, hosts: tuple[str, ...], as_json:
     HOST is a name, *.name for one more label, name:port, http://name/path or preset:NAME.
     """
     found = _switch(invocation, name, {"allow": list(hosts)}, as_json=as_json)
-    if found.mode != NetworkMode.LIMITED and not as_json:
+    if found.mode != "limited" and not as_json:
         say(f"note: its mode is {found.mode}; rules of hosts count in limited")
 
 
@@ -97,13 +95,13 @@ def mode(
     invocation: Invocation,
     name: str,
     *,
-    mode: str,
+    mode: Mode,
     ports: tuple[int, ...],
     ranges: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Switch a sandbox's network mode: none, limited, host-only or full."""
-    change: dict[str, Json] = {"mode": mode}
+    change: NetworkBody = {"mode": mode}
     if ports:
         change["host_ports"] = list(ports)
     if ranges:
@@ -111,9 +109,7 @@ def mode(
     _switch(invocation, name, change, as_json=as_json)
 
 
-def _switch(
-    invocation: Invocation, name: str, change: Mapping[str, Json], *, as_json: bool
-) -> Network:
+def _switch(invocation: Invocation, name: str, change: NetworkBody, *, as_json: bool) -> Network:
     found = invocation.api().sandboxes.change_network(name, change)
     if as_json:
         show_json(found.value)
@@ -125,4 +121,4 @@ def _switch(
 
 def _row(rule: Rule) -> tuple[str, ...]:
     requests = " ".join([*rule.methods, *rule.paths])
-    return (rule.host, ",".join(rule.ports), requests or "-", rule.origin)
+    return (rule.host, ",".join(map(str, rule.ports)), requests or "-", rule.origin)

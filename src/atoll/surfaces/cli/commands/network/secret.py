@@ -2,10 +2,11 @@
 never come out again."""
 
 import sys
+from typing import Unpack
 
 import click
 
-from atoll.client.answer import Json
+from atoll.client.bodies import SecretBody, SecretKind, given
 from atoll.client.shapes import Secret
 from atoll.domain.errors import Invalid
 from atoll.domain.secrets.secret import Purpose, Use, look_alikes, read_place
@@ -26,7 +27,7 @@ def command() -> None:
 
 
 @command.command("set")
-@click.argument("name", shell_complete=candidates.listed("secrets", "name"))
+@click.argument("name", shell_complete=candidates.secrets())
 @click.option(
     "--provider",
     default=None,
@@ -58,10 +59,22 @@ def command() -> None:
 @yes_option()
 @json_option()
 @pass_invocation
-def set_(invocation: Invocation, /, name: str, *, as_json: bool, yes: bool, **said: object) -> None:
+def set_(
+    invocation: Invocation,
+    /,
+    name: str,
+    *,
+    custom: bool,
+    expose: bool,
+    as_json: bool,
+    yes: bool,
+    **said: Unpack[SecretBody],
+) -> None:
     """Set the secret NAME; its value comes from stdin or a hidden prompt."""
-    body = _body(said)
-    if _with_look_alikes(said):
+    body = given(said)
+    body["kind"] = _kind(body, custom=custom, expose=expose)
+    body["broker_protected"] = not expose
+    if _with_look_alikes(body):
         if not confirmed("Is this the host you mean?", yes=yes):
             raise click.exceptions.Exit(FAILED)
         body["look_alike"] = True
@@ -92,7 +105,7 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
 
 
 @command.command("rotate")
-@click.argument("name", shell_complete=candidates.listed("secrets", "name"))
+@click.argument("name", shell_complete=candidates.secrets())
 @_scope
 @json_option()
 @pass_invocation
@@ -106,7 +119,7 @@ def rotate(invocation: Invocation, name: str, *, scope: str | None, as_json: boo
 
 
 @command.command("rm")
-@click.argument("name", shell_complete=candidates.listed("secrets", "name"))
+@click.argument("name", shell_complete=candidates.secrets())
 @_scope
 @yes_option()
 @pass_invocation
@@ -118,34 +131,23 @@ def remove(invocation: Invocation, name: str, *, scope: str | None, yes: bool) -
     say(f"removed {name}")
 
 
-def _body(said: dict[str, object]) -> dict[str, Json]:
-    """Return the body of the request, without what was not given. Raises `Invalid`."""
-    kinds = [word for word in ("provider", "custom", "remote") if said[word]]
-    if len(kinds) > 1:
+def _kind(body: SecretBody, *, custom: bool, expose: bool) -> SecretKind:
+    """Return the one use that was named. Raises `Invalid`."""
+    provider, remote = bool(body.get("provider")), bool(body.get("remote"))
+    if custom + provider + remote > 1:
         raise Invalid("a secret is for one thing: --provider, --custom or --git")
-    kind = {"provider": "provider", "remote": "git"}.get(kinds[0] if kinds else "", "custom")
-    if kind == "custom" and said["expose"] and not (said["custom"] or said["hosts"]):
-        kind = "env"
-    body: dict[str, Json] = {"kind": kind, "broker_protected": not said["expose"]}
-    for name in ("provider", "base_url", "slot", "slot_name", "remote", "env", "scope"):
-        value = said[name]
-        if isinstance(value, str):
-            body[name] = value
-    for name in ("hosts", "headers", "push"):
-        value = said[name]
-        if isinstance(value, tuple) and value:
-            body[name] = [str(one) for one in value]
-    return body
+    if provider or remote:
+        return "provider" if provider else "git"
+    return "env" if expose and not custom and "hosts" not in body else "custom"
 
 
-def _with_look_alikes(said: dict[str, object]) -> bool:
+def _with_look_alikes(body: SecretBody) -> bool:
     """Return whether hosts have letters beyond ASCII; show both spellings of each."""
-    hosts, urls = said["hosts"], (said["base_url"], said["remote"])
     use = Use(
         Purpose.CUSTOM,
-        target=str(urls[1] or ""),
-        base_url=str(urls[0] or ""),
-        places=tuple(read_place(str(host)) for host in (hosts if isinstance(hosts, tuple) else ())),
+        target=body.get("remote") or "",
+        base_url=body.get("base_url"),
+        places=tuple(map(read_place, body.get("hosts", ()))),
     )
     found = look_alikes(use)
     for read, asked in found:

@@ -2,7 +2,7 @@
 
 import click
 
-from atoll.client.answer import Answer
+from atoll.client.shapes import Ticket
 from atoll.client.transport import Call
 from atoll.domain.errors import Failed
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
@@ -16,9 +16,10 @@ from atoll.surfaces.cli.console.output import note, say, show_json
 @pass_invocation
 def command(invocation: Invocation, *, browse: bool, as_json: bool) -> None:
     """Print a new login link for the page."""
-    api = invocation.api()
-    answered = api.transport.call(Call("POST", "/auth/tickets"))
-    link = _link(answered, api.server.url)
+    answered = invocation.api().transport.read(Ticket, Call("POST", "/auth/tickets"))
+    link = answered.url
+    if not link:
+        raise Failed("the server made no login link")
     if as_json:
         show_json(answered.value)
     else:
@@ -29,13 +30,3 @@ def command(invocation: Invocation, *, browse: bool, as_json: bool) -> None:
 
         if not webbrowser.open(link):
             note("atoll: no browser here: open the link yourself")
-
-
-def _link(answered: Answer, url: str) -> str:
-    link = answered.text("url") or answered.text("login_url")
-    ticket = answered.text("ticket")
-    if not link and ticket:
-        link = f"{url}/#login={ticket}"
-    if not link:
-        raise Failed("the server made no login link")
-    return link

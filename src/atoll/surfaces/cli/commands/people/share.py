@@ -2,7 +2,7 @@
 
 import click
 
-from atoll.client.answer import Json
+from atoll.client.bodies import Role, ShareBody
 from atoll.client.shapes import Share
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import duration, json_option, sandbox_argument
@@ -41,14 +41,14 @@ def new(
     invocation: Invocation,
     name: str,
     *,
-    role: str,
+    role: Role,
     ttl: str,
     terminal: str | None,
     label: str | None,
     as_json: bool,
 ) -> None:
     """Make a link and print it, this once."""
-    wish: dict[str, Json] = {"role": role, "ttl": ttl, "terminal_id": terminal, "name": label}
+    wish: ShareBody = {"role": role, "ttl": ttl, "terminal_id": terminal, "name": label}
     made = invocation.api().shares.create(name, wish)
     if as_json:
         show_json(made.value)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import click
 
-from atoll.client.answer import Json
+from atoll.client.bodies import TerminalBody
 from atoll.client.client import Client
 from atoll.client.shapes import Sandbox
 from atoll.domain.errors import AtollError, Conflict, NotFound
@@ -156,7 +156,7 @@ def _terminal(
             # The one started last: what this person most likely left.
             latest = max(running, key=lambda row: row.started_at)
             return latest.terminal_id, False
-    wish: dict[str, Json] = {"cols": size[0], "rows": size[1]}
+    wish: TerminalBody = {"cols": size[0], "rows": size[1]}
     agent = sandbox.agent
     if agent and not options.new:
         wish["agent"] = agent

@@ -2,7 +2,7 @@
 
 import click
 
-from atoll.client.answer import Json
+from atoll.client.bodies import ExecBody
 from atoll.client.terminal_shapes import Exec
 from atoll.domain.duration import parse_duration
 from atoll.surfaces.cli.commands.work.attach import signal_number
@@ -88,9 +88,9 @@ def _wish(
     cwd: str | None,
     env: tuple[str, ...],
     timeout: str | None,
-) -> dict[str, Json]:
+) -> ExecBody:
     # We keep no copy and forget it in the end: ask for all the runtime is willing to hold.
-    wish: dict[str, Json] = {"background": True, "max_output_bytes": MAX_OUTPUT_BYTES}
+    wish: ExecBody = {"background": True, "max_output_bytes": MAX_OUTPUT_BYTES}
     if line is not None:
         wish["shell"] = line
     else:

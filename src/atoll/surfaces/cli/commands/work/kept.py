@@ -9,7 +9,7 @@ from atoll.client.shapes import Kept
 from atoll.client.transport import Call, at
 from atoll.domain.errors import Invalid
 from atoll.surfaces.cli.commands.work.list import age
-from atoll.surfaces.cli.console.candidates import listed
+from atoll.surfaces.cli.console import candidates
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
@@ -17,7 +17,12 @@ from atoll.surfaces.cli.transfer.keeping import Record, WorkSource, records, wri
 
 
 @click.command("kept")
-@click.argument("kept_id", metavar="[ID]", required=False, shell_complete=listed("kept", "kept_id"))
+@click.argument(
+    "kept_id",
+    metavar="[ID]",
+    required=False,
+    shell_complete=candidates.kept(),
+)
 @click.option(
     "--to",
     type=click.Path(path_type=Path),

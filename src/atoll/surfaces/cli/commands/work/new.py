@@ -2,10 +2,19 @@
 
 import uuid
 from pathlib import Path
+from typing import cast
 
 import click
 
-from atoll.client.answer import Json
+from atoll.client.bodies import (
+    ConsumerBody,
+    CreateBody,
+    Mode,
+    SetupBody,
+    WorkspaceAccess,
+    WorkspaceBody,
+    given,
+)
 from atoll.client.client import Client
 from atoll.client.shapes import Sandbox
 from atoll.domain.errors import AtollError, Invalid
@@ -21,7 +30,7 @@ from atoll.surfaces.cli.console.requirements import tell_requirements
 from atoll.surfaces.cli.console.waiting import name_of, wait_ready
 from atoll.surfaces.cli.transfer.copies import read_copy, send_copies
 from atoll.surfaces.cli.transfer.mounts import granted, read_mount
-from atoll.surfaces.cli.transfer.origin import RepositoryOrigin, origins, said
+from atoll.surfaces.cli.transfer.origin import RepositoryOrigin, origins
 
 NETWORKS = ("none", "limited", "host-only", "full")
 ACCESSES = ("none", "ro", "rw")
@@ -206,35 +215,35 @@ def _made(
     return _create(invocation, api, wish, folder=folder)
 
 
-def _wish(plan: SandboxPlan, name: str | None, found: list[RepositoryOrigin]) -> dict[str, Json]:
-    wish = said(
-        {
-            "profile": plan.profile or "shell",
-            "consumer": said(
-                {"actor": "adm", "harness": "atoll-cli", "session_id": _consumer_key(plan, found)}
-            ),
-            "agent": plan.agent,
-            "network_mode": plan.network,
-            "name": name,
-            "ttl": plan.ttl,
-            "cwd": plan.wd,
-        }
-    )
-    place = said({"mode": "mirror" if plan.mirror else None, "access": plan.access})
-    if place:
-        wish["workspace"] = place
-    if plan.copy:
-        wish["copies"] = list(plan.copy)
-    if plan.instructions:
-        wish["setup_metadata"] = _setup(plan.instructions)
-    if plan.env:
-        wish["env"] = variables(plan.env)
-    if found:
-        wish["repos"] = [origin.wish for origin in found]
-    return wish
+def _wish(plan: SandboxPlan, name: str | None, found: list[RepositoryOrigin]) -> CreateBody:
+    consumer: ConsumerBody = {
+        "actor": "adm",
+        "harness": "atoll-cli",
+        "session_id": _consumer_key(plan, found),
+    }
+    # A kept plan may hold a word of another version: the server judges it.
+    workspace: WorkspaceBody = {
+        "mode": "mirror" if plan.mirror else None,
+        "access": cast("WorkspaceAccess | None", plan.access),
+    }
+    wish: CreateBody = {
+        "profile": plan.profile or "shell",
+        "consumer": given(consumer),
+        "agent": plan.agent,
+        "network_mode": cast("Mode | None", plan.network),
+        "name": name,
+        "ttl": plan.ttl,
+        "cwd": plan.wd,
+        "workspace": given(workspace),
+        "copies": list(plan.copy),
+        "setup_metadata": _setup(plan.instructions) if plan.instructions else {},
+        "env": variables(plan.env),
+        "repos": [origin.wish for origin in found],
+    }
+    return given(wish)
 
 
-def _setup(instructions: str) -> dict[str, Json]:
+def _setup(instructions: str) -> SetupBody:
     """Return where the instructions are, or the text of a local file. Raises `Invalid`."""
     if instructions.startswith(REPO):
         return {"instructions_ref": instructions}
@@ -255,7 +264,7 @@ def _consumer_key(plan: SandboxPlan, found: list[RepositoryOrigin]) -> str | Non
 
 
 def _create(
-    invocation: Invocation, api: Client, wish: dict[str, Json], *, folder: Path | None
+    invocation: Invocation, api: Client, wish: CreateBody, *, folder: Path | None
 ) -> Sandbox:
     # One key for this run: were the request repeated on its way, one sandbox comes of it.
     made = api.sandboxes.create(wish, idempotency_key=uuid.uuid4().hex)

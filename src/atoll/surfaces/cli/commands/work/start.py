@@ -55,5 +55,4 @@ def _agents(api: Client, up: Sandbox, *, own: bool) -> list[str]:
     running = [one.agent for one in listed if one.agent_state != "stopped"]
     if running or not own or not up.agent:
         return running
-    wish: dict[str, Json] = {"agent": up.agent, "resume": True}
-    return [api.agents.start(up.sandbox_id, wish).agent]
+    return [api.agents.start(up.sandbox_id, {"agent": up.agent, "resume": True}).agent]

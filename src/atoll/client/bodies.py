@@ -1,0 +1,170 @@
+"""Request bodies of the API, as far as this client sends them. What may be null may be left out.
+
+`docs/openapi.json` is the contract; a test compares every field with the schema of the same name.
+"""
+
+from collections.abc import Mapping
+from typing import Literal, Required, TypedDict, TypeVar, cast
+
+B = TypeVar("B", bound=Mapping[str, object])
+
+_NOTHING: tuple[object, ...] = (None, (), [], {})
+
+Mode = Literal["none", "limited", "host-only", "full"]
+WorkspaceAccess = Literal["none", "ro", "rw"]
+Reach = Literal["once", "sandbox", "organization"]
+Role = Literal["viewer", "controller", "owner"]
+ActorKind = Literal["adm", "agt", "atm"]
+SecretKind = Literal["provider", "custom", "env", "git"]
+Action = Literal["pause", "resume", "stop", "interrupt", "start", "yield"]
+
+
+class RepoBody(TypedDict, total=False):
+    """A repository of a new sandbox."""
+
+    repo_url: str | None
+    key: str | None
+    branch: str | None
+    from_branch: str | None
+    sparse: list[str]
+
+
+class MountBody(TypedDict, total=False):
+    """A directory of the host in a new sandbox."""
+
+    source: Required[str]
+    target: Required[str]
+    access: Literal["ro", "rw"]
+    grant: str | None
+    private: bool
+
+
+class WorkspaceBody(TypedDict, total=False):
+    """The workspace of a new sandbox."""
+
+    mode: Literal["mirror", "remote-canonical"] | None
+    access: WorkspaceAccess | None
+
+
+class SetupBody(TypedDict, total=False):
+    """The words for a sandbox's first agent."""
+
+    instructions: str | None
+    instructions_ref: str | None
+
+
+class ConsumerBody(TypedDict, total=False):
+    """The consumer for which a sandbox exists."""
+
+    actor: ActorKind
+    harness: str | None
+    session_id: str | None
+
+
+class CreateBody(TypedDict, total=False):
+    """A request for a sandbox."""
+
+    profile: str
+    name: str | None
+    agent: str | None
+    network_mode: Mode | None
+    ttl: int | str | None
+    cwd: str | None
+    env: dict[str, str]
+    copies: list[str]
+    repos: list[RepoBody]
+    mounts: list[MountBody]
+    workspace: WorkspaceBody
+    setup_metadata: SetupBody
+    consumer: ConsumerBody
+
+
+class NetworkBody(TypedDict, total=False):
+    """Changes of a sandbox's network."""
+
+    mode: Mode | None
+    allow: list[str]
+    deny: list[str]
+    forget: list[str]
+    host_ports: list[int] | None
+    ranges: list[str] | None
+
+
+class ShareBody(TypedDict, total=False):
+    """A share link to make."""
+
+    terminal_id: str | None
+    role: Role
+    ttl: int | str
+    name: str | None
+
+
+class SecretBody(TypedDict, total=False):
+    """A secret: its use, and its value."""
+
+    value: Required[str]
+    kind: SecretKind
+    scope: str
+    provider: str | None
+    base_url: str | None
+    slot: Literal["bearer", "header", "query", "basic"]
+    slot_name: str
+    hosts: list[str]
+    headers: list[str]
+    remote: str | None
+    push: list[str]
+    env: str | None
+    broker_protected: bool
+    look_alike: bool
+
+
+ApproveBody = TypedDict(
+    "ApproveBody",
+    {"for": Reach, "ttl": int | str | None, "shown": Required[str], "words": str | None},
+    total=False,
+)
+"""A grant of a request as it was shown."""
+
+
+class TerminalBody(TypedDict, total=False):
+    """A terminal to open."""
+
+    agent: str | None
+    cols: int | None
+    rows: int | None
+
+
+class AgentBody(TypedDict, total=False):
+    """An agent to start."""
+
+    agent: Required[str]
+    mode: Literal["tui", "machine"]
+    prompt: str | None
+    resume: bool
+    permissions: Literal["allow", "ask"]
+
+
+class AnswerBody(TypedDict, total=False):
+    """An answer to a card."""
+
+    option: str | None
+    text: str | None
+
+
+class ExecBody(TypedDict, total=False):
+    """A command to run."""
+
+    argv: list[str] | None
+    shell: str | None
+    cwd: str | None
+    env: dict[str, str] | None
+    stdin: str | None
+    timeout: float | None
+    background: bool
+    max_output_bytes: int | None
+    reap: bool
+
+
+def given(body: B) -> B:
+    """Return the body without what was not given: null, and empty lists and objects."""
+    return cast("B", {name: value for name, value in body.items() if value not in _NOTHING})
