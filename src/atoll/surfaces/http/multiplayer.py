@@ -141,9 +141,7 @@ async def list_session_files(
 ) -> Response:
     """Return a page of a directory beneath `/workspace`."""
     place = (("path", path),)
-    return await files.list_files(
-        atoll, caller, sandbox=session, place=place, cursor=cursor, limit=limit
-    )
+    return await files.list_files(atoll, (caller, session), place=place, cursor=cursor, limit=limit)
 
 
 @router.get(
@@ -169,7 +167,7 @@ async def read_session_file(
     """Return a file's bytes."""
     place = await files.named(path)
     return await files.read_file(
-        atoll, caller, sandbox=session, place=place, secrets=secrets, byte_range=byte_range
+        atoll, (caller, session), place=place, secrets=secrets, byte_range=byte_range
     )
 
 
@@ -193,7 +191,7 @@ async def write_session_file(
     """Write a file whole or not at all; missing directories are made."""
     place = await files.named(path)
     return await files.write_file(
-        atoll, caller, sandbox=session, place=place, parents=True, request=request
+        atoll, (caller, session), place=place, parents=True, request=request
     )
 
 
@@ -203,7 +201,7 @@ async def remove_session_file(
 ) -> Response:
     """Delete a file or an empty directory."""
     place = await files.named(path)
-    return await files.remove_file(atoll, caller, sandbox=session, place=place)
+    return await files.remove_file(atoll, (caller, session), place=place)
 
 
 @router.post(
@@ -234,20 +232,19 @@ async def upload(
     content_type = request.headers.get("content-type", "")
     if content_type.partition(";")[0].strip() == files.TAR:
         tree = (("path", path),)
-        return await files.unpack_files(atoll, caller, sandbox=session, place=tree, request=request)
+        return await files.unpack_files(atoll, (caller, session), place=tree, request=request)
     boundary = form_boundary(content_type)
     if boundary is not None:
         return await files.write_form(
             atoll,
-            caller,
-            sandbox=session,
+            (caller, session),
             directory=path,
             request=request,
             boundary=boundary,
         )
     place = await files.named(path)
     return await files.write_file(
-        atoll, caller, sandbox=session, place=place, parents=True, request=request
+        atoll, (caller, session), place=place, parents=True, request=request
     )
 
 

@@ -22,9 +22,9 @@ from atoll.surfaces.http.agents.bodies import (
 )
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.contract import request_body
-from atoll.surfaces.http.body.fields import ItemId, SandboxRef
+from atoll.surfaces.http.body.fields import ItemId
 from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.context import Atoll, Caller, CallerSandbox
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.terminals.relay import relay
 from atoll.wire.contract import agents
@@ -36,70 +36,55 @@ _MAX_SINCE = 16
 
 
 @router.get("/agents", response_model=AgentList, responses=_FAILURES)
-async def list_agents(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
+async def list_agents(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the sandbox's agents, at terminals and as machines."""
-    return Json(await atoll.agents.list(caller, sandbox))
+    return Json(await atoll.agents.list(*at))
 
 
 @router.post("/agents", status_code=201, response_model=AgentView, responses=_FAILURES)
-async def open_agent(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: AgentBody
-) -> Response:
+async def open_agent(atoll: Atoll, at: CallerSandbox, *, body: AgentBody) -> Response:
     """Start an agent at a terminal (`tui`) or driven by programs (`machine`)."""
     order = request_body(body, agents.OpenAgentBody)
-    return Json(await atoll.agents.open(caller, sandbox, order), 201)
+    return Json(await atoll.agents.open(*at, order), 201)
 
 
 @router.get("/agents/{agent}", response_model=AgentView, responses=_FAILURES)
-async def get_agent(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, agent: ItemId
-) -> Response:
+async def get_agent(atoll: Atoll, at: CallerSandbox, *, agent: ItemId) -> Response:
     """Return one agent."""
-    return Json(await atoll.agents.get(caller, sandbox, agent))
+    return Json(await atoll.agents.get(*at, agent))
 
 
 @router.post("/terminals/{terminal}/agent", response_model=AgentView, responses=_FAILURES)
 async def act_on_agent(
-    atoll: Atoll,
-    caller: Caller,
-    *,
-    sandbox: SandboxRef,
-    terminal: ItemId,
-    body: ActionBody,
+    atoll: Atoll, at: CallerSandbox, *, terminal: ItemId, body: ActionBody
 ) -> Response:
     """Pause, resume, interrupt or stop the agent. `start` and `yield` set whose turn it is where
     the agent itself cannot report it."""
     action = request_body(body, agents.ActionBody)
-    return Json(await atoll.agents.act(caller, sandbox, terminal, body=action))
+    return Json(await atoll.agents.act(*at, terminal, body=action))
 
 
 @router.post(
     "/terminals/{terminal}/ask", status_code=202, response_model=AgentView, responses=_FAILURES
 )
 async def ask_agent(
-    atoll: Atoll,
-    caller: Caller,
-    *,
-    sandbox: SandboxRef,
-    terminal: ItemId,
-    body: PromptBody,
+    atoll: Atoll, at: CallerSandbox, *, terminal: ItemId, body: PromptBody
 ) -> Response:
     """Give the agent a prompt, in its turn."""
     prompt = request_body(body, agents.AskBody)
-    return Json(await atoll.agents.ask(caller, sandbox, terminal, body=prompt), 202)
+    return Json(await atoll.agents.ask(*at, terminal, body=prompt), 202)
 
 
 @router.get("/terminals/{terminal}/cards", response_model=CardsView, responses=_FAILURES)
 async def list_cards(
     atoll: Atoll,
-    caller: Caller,
+    at: CallerSandbox,
     *,
-    sandbox: SandboxRef,
     terminal: ItemId,
     since: Annotated[int, Query(ge=0, le=2**53, description="A `seq` read before.")] = 0,
 ) -> Response:
     """Return the cards that changed after `since`, in their order."""
-    return Json(await atoll.agents.cards(caller, sandbox, terminal, since=since))
+    return Json(await atoll.agents.cards(*at, terminal, since=since))
 
 
 @router.post(
@@ -107,16 +92,15 @@ async def list_cards(
 )
 async def answer_card(
     atoll: Atoll,
-    caller: Caller,
+    at: CallerSandbox,
     *,
-    sandbox: SandboxRef,
     terminal: ItemId,
     card: Annotated[str, Path(min_length=1, max_length=200)],
     body: AnswerBody,
 ) -> Response:
     """Answer the question of a card, by one of its options or in words."""
     given = request_body(body, agents.AnswerBody)
-    return Json(await atoll.agents.answer(caller, sandbox, terminal, card=card, body=given))
+    return Json(await atoll.agents.answer(*at, terminal, card=card, body=given))
 
 
 @router.websocket("/terminals/{terminal}/cards")

@@ -11,9 +11,9 @@ from atoll.domain.network.switch import NetworkChange, rules_of
 from atoll.domain.sandbox.safety_layers import layers_of, wall_of
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.surfaces.http.body.answers import Json
-from atoll.surfaces.http.body.fields import Body, SandboxRef, Shown, Word
+from atoll.surfaces.http.body.fields import Body, Shown, Word
 from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.context import Atoll, CallerSandbox
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1/sandboxes", tags=["networks"], route_class=JsonRoute)
@@ -94,15 +94,13 @@ class SafetyView(Shown):
 
 
 @router.get("/{sandbox}/network", response_model=NetworkView, responses=problems(404))
-async def get_network(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
+async def get_network(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the network of a sandbox."""
-    return Json(_view(await atoll.sandboxes.get(caller, sandbox)))
+    return Json(_view(await atoll.sandboxes.get(*at)))
 
 
 @router.put("/{sandbox}/network", response_model=NetworkView, responses=problems(404, 409, 413))
-async def switch_network(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: NetworkBody
-) -> Response:
+async def switch_network(atoll: Atoll, at: CallerSandbox, *, body: NetworkBody) -> Response:
     """Change the network while the sandbox lives; connections that are no longer allowed are closed
     at once."""
     change = NetworkChange(
@@ -113,13 +111,13 @@ async def switch_network(
         host_ports=None if body.host_ports is None else tuple(body.host_ports),
         ranges=None if body.ranges is None else tuple(body.ranges),
     )
-    return Json(_view(await atoll.sandboxes.switch_network(caller, sandbox, change)))
+    return Json(_view(await atoll.sandboxes.switch_network(*at, change)))
 
 
 @router.get("/{sandbox}/safety", response_model=SafetyView, responses=problems(404))
-async def get_safety(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
+async def get_safety(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the safety layers in force."""
-    found = await atoll.sandboxes.get(caller, sandbox)
+    found = await atoll.sandboxes.get(*at)
     isolation = found.attachment.isolation
     return Json(
         {

@@ -14,10 +14,10 @@ from atoll.domain.ids import TerminalId
 from atoll.domain.people.share import DEFAULT_SECONDS, MAX_NAME, Share, ShareWish
 from atoll.domain.terminal.turn import Role
 from atoll.surfaces.http.body.answers import Json, no_content
-from atoll.surfaces.http.body.fields import Body, ItemId, SandboxRef, Seconds, Shown
+from atoll.surfaces.http.body.fields import Body, ItemId, Seconds, Shown
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.people.logins import EnteredView, me, set_cookie
-from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.context import Atoll, CallerSandbox
 from atoll.surfaces.http.server.guard import GUEST_COOKIE, page_keys
 from atoll.surfaces.http.server.problems import problems
 
@@ -71,32 +71,30 @@ _FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 413, 502)
 
 @router.post("", status_code=201, response_model=MadeView, responses=_FAILURES)
 async def make_share(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: ShareBody, request: Request
+    atoll: Atoll, at: CallerSandbox, *, body: ShareBody, request: Request
 ) -> Response:
     """Make a link for watching (`viewer`) or for typing, too (`controller`)."""
     terminal_id = None
     if body.terminal_id is not None:
         terminal_id = TerminalId(body.terminal_id)
-        await atoll.terminals.get(caller, sandbox, terminal_id)
+        await atoll.terminals.get(*at, terminal_id)
     wish = ShareWish(terminal_id, body.role, int(body.ttl), body.name or "")
-    share, secret = await atoll.shares.create(caller, sandbox, wish)
+    share, secret = await atoll.shares.create(*at, wish)
     public = request.app.state.public_url or f"http://{request.headers['host']}"
     return Json({**_view(share, 0), "link": f"{public.rstrip('/')}/#share={secret}"}, 201)
 
 
 @router.get("", response_model=ShareList, responses=_FAILURES)
-async def list_shares(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
+async def list_shares(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the sandbox's valid links, without their secrets."""
-    found = await atoll.shares.list(caller, sandbox)
+    found = await atoll.shares.list(*at)
     return Json({"shares": [_view(share, guests) for share, guests in found]})
 
 
 @router.delete("/{share}", status_code=204, responses=_FAILURES)
-async def revoke_share(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, share: ItemId
-) -> Response:
+async def revoke_share(atoll: Atoll, at: CallerSandbox, *, share: ItemId) -> Response:
     """Revoke a link; connections of its guests are closed within 5 seconds."""
-    await atoll.shares.revoke(caller, sandbox, share)
+    await atoll.shares.revoke(*at, share)
     return no_content()
 
 

@@ -5,9 +5,8 @@ from starlette.responses import Response
 
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.contract import shown
-from atoll.surfaces.http.body.fields import SandboxRef
 from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.context import Atoll, CallerSandbox
 from atoll.surfaces.http.server.problems import problems
 from atoll.wire.contract.execs import LeftList
 
@@ -15,16 +14,16 @@ router = APIRouter(prefix="/v1/sandboxes/{sandbox}/processes", tags=["exec"], ro
 
 
 @router.get("", response_model=shown(LeftList), responses=problems(404, 409, 502))
-async def list_processes(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
+async def list_processes(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the processes that commands and terminals left running when they ended, at most 200.
 
     The response also has the resources of the sandbox's runtime.
     """
-    return Json(await atoll.execs.left_running(caller, sandbox))
+    return Json(await atoll.execs.left_running(*at))
 
 
 @router.delete("", status_code=204, responses=problems(404, 409, 502))
-async def end_processes(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
+async def end_processes(atoll: Atoll, at: CallerSandbox) -> Response:
     """Kill these processes. Running commands and terminals stay."""
-    await atoll.execs.end_left_running(caller, sandbox)
+    await atoll.execs.end_left_running(*at)
     return no_content()

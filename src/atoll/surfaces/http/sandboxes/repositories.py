@@ -10,10 +10,10 @@ from atoll.domain.repository.repository import read_local
 from atoll.ports.repositories import Ref, Stored
 from atoll.services.library.workspaces import ALL_BRANCHES
 from atoll.surfaces.http.body.answers import Json
-from atoll.surfaces.http.body.fields import Address, Body, SandboxRef, Shown
+from atoll.surfaces.http.body.fields import Address, Body, Shown
 from atoll.surfaces.http.body.json_body import JsonRoute, bounded
 from atoll.surfaces.http.body.streams import Forwarded
-from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.context import Atoll, Caller, CallerSandbox
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1", tags=["repositories"], route_class=JsonRoute)
@@ -138,9 +138,8 @@ async def upload_repository(
 )
 async def bundle_commits(
     atoll: Atoll,
-    caller: Caller,
+    at: CallerSandbox,
     *,
-    sandbox: SandboxRef,
     repo: Annotated[int, Query(description="Which of its repositories.", ge=0, le=15)] = 0,
     branch: Annotated[
         str | None, Query(description="The sandbox's own when left out.", max_length=200)
@@ -155,7 +154,7 @@ async def bundle_commits(
     `409` with code `nothing_new` when there are none.
     """
     named = ALL_BRANCHES if every else branch
-    opened = atoll.repositories.bundle(caller, sandbox, number=repo, branch=named)
+    opened = atoll.repositories.bundle(*at, number=repo, branch=named)
     saved = {"Content-Disposition": 'attachment; filename="commits.bundle"'}
     return Forwarded(opened, media_type=BUNDLE, headers=saved)
 

@@ -37,7 +37,7 @@ from atoll.surfaces.http.body.fields import (
 )
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.sandboxes.view import SandboxView, sandbox_view
-from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.context import Atoll, Caller, CallerSandbox
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1/sandboxes", tags=["sandboxes"], route_class=JsonRoute)
@@ -281,13 +281,11 @@ async def list_sandboxes(
 
 
 @router.get("/{sandbox}", response_model=SandboxView, responses=problems(404))
-async def get_sandbox(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, wait: Waiting
-) -> Response:
+async def get_sandbox(atoll: Atoll, at: CallerSandbox, *, wait: Waiting) -> Response:
     """Return one sandbox; `?wait=ready` waits until it is ready or can no longer become so."""
     if wait.seconds is None:
-        return Json(sandbox_view(await atoll.sandboxes.get(caller, sandbox)))
-    found = await atoll.sandboxes.wait(caller, sandbox, timeout_seconds=wait.seconds)
+        return Json(sandbox_view(await atoll.sandboxes.get(*at)))
+    found = await atoll.sandboxes.wait(*at, timeout_seconds=wait.seconds)
     return Json(sandbox_view(found))
 
 
@@ -355,18 +353,16 @@ async def destroy_sandbox(
 
 
 @router.post("/{sandbox}/extend_ttl", response_model=SandboxView, responses=problems(404, 409, 413))
-async def extend_ttl(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: ExtendBody
-) -> Response:
+async def extend_ttl(atoll: Atoll, at: CallerSandbox, *, body: ExtendBody) -> Response:
     """Extend its time, never past `max_expires_at`; keep an ended one longer."""
-    changed = await atoll.sandboxes.extend_ttl(caller, sandbox, int(body.ttl))
+    changed = await atoll.sandboxes.extend_ttl(*at, int(body.ttl))
     return Json(sandbox_view(changed))
 
 
 @router.get("/{sandbox}/logs", response_model=LogView, responses=problems(404))
-async def sandbox_logs(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
+async def sandbox_logs(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the log of provisioning, step by step."""
-    lines = await atoll.sandboxes.logs(caller, sandbox)
+    lines = await atoll.sandboxes.logs(*at)
     return Json({"lines": [LogLineView.of(line) for line in lines]})
 
 

@@ -9,9 +9,9 @@ from pydantic import Field, StrictInt
 from starlette.responses import Response
 
 from atoll.surfaces.http.body.answers import Json
-from atoll.surfaces.http.body.fields import Body, SandboxRef, Shown
+from atoll.surfaces.http.body.fields import Body, Shown
 from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.context import Atoll, CallerSandbox
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1/sandboxes/{sandbox}", tags=["sandboxes"], route_class=JsonRoute)
@@ -49,17 +49,15 @@ class PulledBody(Body):
 
 
 @router.get("/unpulled", response_model=UnpulledView, responses=problems(404, 409, 502))
-async def unpulled_work(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
+async def unpulled_work(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the work that is lost when the sandbox is destroyed: commits nobody pulled, stashes,
     changed and untracked files."""
-    places = await atoll.unpulled.of(caller, sandbox)
+    places = await atoll.unpulled.of(*at)
     return Json({"places": [UnpulledPlaceView.of(place) for place in places]})
 
 
 @router.post("/pulled", status_code=204, responses=problems(404, 409))
-async def mark_pulled(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: PulledBody
-) -> Response:
+async def mark_pulled(atoll: Atoll, at: CallerSandbox, *, body: PulledBody) -> Response:
     """Record that the caller has a commit outside: it no longer counts as unpulled."""
-    await atoll.unpulled.pulled(caller, sandbox, repo=body.repo, commit=body.commit)
+    await atoll.unpulled.pulled(*at, repo=body.repo, commit=body.commit)
     return Response(status_code=204)

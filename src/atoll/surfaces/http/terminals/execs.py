@@ -7,10 +7,10 @@ from starlette.responses import Response
 
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.contract import request_body, shown
-from atoll.surfaces.http.body.fields import ItemId, SandboxRef
+from atoll.surfaces.http.body.fields import ItemId
 from atoll.surfaces.http.body.json_body import JsonRoute, bounded
 from atoll.surfaces.http.body.streams import NDJSON, Forwarded, stream_of
-from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.context import Atoll, CallerSandbox
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.terminals.runtime_bodies import (
     ExecBody,
@@ -50,9 +50,8 @@ Offset = Annotated[int | None, Query(ge=0, le=2**53)]
 )
 async def run_command(
     atoll: Atoll,
-    caller: Caller,
+    at: CallerSandbox,
     *,
-    sandbox: SandboxRef,
     body: ExecBody,
     accept: Annotated[str, Header(include_in_schema=False)] = "",
 ) -> Response:
@@ -63,35 +62,31 @@ async def run_command(
     """
     command = request_body(body, execs.ExecBody)
     if NDJSON in accept.lower() and not body.background:
-        return Forwarded(atoll.execs.stream(caller, sandbox, command), media_type=NDJSON)
-    started = await atoll.execs.run(caller, sandbox, command)
+        return Forwarded(atoll.execs.stream(*at, command), media_type=NDJSON)
+    started = await atoll.execs.run(*at, command)
     return Json(started, CREATED if body.background else 200)
 
 
 @router.get("", response_model=shown(execs.ExecList), responses=_FAILURES)
-async def list_commands(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
+async def list_commands(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the commands that run, and those that ended lately; without their output."""
-    return Json(await atoll.execs.list(caller, sandbox))
+    return Json(await atoll.execs.list(*at))
 
 
 @router.get("/{command}", response_model=shown(execs.ExecWithOutput), responses=_FAILURES)
-async def get_command(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, command: ItemId
-) -> Response:
+async def get_command(atoll: Atoll, at: CallerSandbox, *, command: ItemId) -> Response:
     """Return one command with its output so far."""
-    return Json(await atoll.execs.get(caller, sandbox, command))
+    return Json(await atoll.execs.get(*at, command))
 
 
 @router.delete("/{command}", **_DONE)
-async def forget_command(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, command: ItemId
-) -> Response:
+async def forget_command(atoll: Atoll, at: CallerSandbox, *, command: ItemId) -> Response:
     """Forget a command and its output.
 
     A running command is killed with all it started; processes that an ended one left running live
     on.
     """
-    await atoll.execs.forget(caller, sandbox, command)
+    await atoll.execs.forget(*at, command)
     return no_content()
 
 
@@ -102,9 +97,8 @@ async def forget_command(
 )
 async def follow_output(
     atoll: Atoll,
-    caller: Caller,
+    at: CallerSandbox,
     *,
-    sandbox: SandboxRef,
     command: ItemId,
     stdout: Offset = None,
     stderr: Offset = None,
@@ -112,36 +106,30 @@ async def follow_output(
     """Follow a command's output from two offsets until its end."""
     offsets = (("stdout", stdout), ("stderr", stderr))
     query = tuple((name, str(at)) for name, at in offsets if at is not None)
-    opened = atoll.execs.output(caller, sandbox, command, query=query)
+    opened = atoll.execs.output(*at, command, query=query)
     return Forwarded(opened, media_type=NDJSON)
 
 
 @router.post("/{command}/stdin", **_DONE, openapi_extra=_RAW_BODY)
 async def write_stdin(
     atoll: Atoll,
-    caller: Caller,
+    at: CallerSandbox,
     *,
-    sandbox: SandboxRef,
     command: ItemId,
     close: Annotated[bool, Query(description="End the input afterwards.")] = False,
     request: Request,
 ) -> Response:
     """Write raw bytes to a command's standard input."""
     data = bounded(request, MAX_STDIN_BYTES)
-    await atoll.execs.stdin(caller, sandbox, command, data=data, close=close)
+    await atoll.execs.stdin(*at, command, data=data, close=close)
     return no_content()
 
 
 @router.post("/{command}/signal", **_DONE)
 async def signal_command(
-    atoll: Atoll,
-    caller: Caller,
-    *,
-    sandbox: SandboxRef,
-    command: ItemId,
-    body: SignalBody,
+    atoll: Atoll, at: CallerSandbox, *, command: ItemId, body: SignalBody
 ) -> Response:
     """Signal a command and all its descendants."""
     wanted = request_body(body, execs.SignalBody)
-    await atoll.execs.signal(caller, sandbox, command, body=wanted)
+    await atoll.execs.signal(*at, command, body=wanted)
     return no_content()

@@ -13,11 +13,10 @@ from starlette.responses import Response
 from atoll.domain.errors import Invalid
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.contract import request_body, shown
-from atoll.surfaces.http.body.fields import SandboxRef
 from atoll.surfaces.http.body.form_files import store_files
 from atoll.surfaces.http.body.json_body import JsonRoute, bounded
 from atoll.surfaces.http.body.streams import BYTES, SSE, Forwarded, stream_of
-from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.context import Atoll, CallerSandbox
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.terminals.runtime_bodies import (
     MkdirBody,
@@ -96,30 +95,27 @@ Named = Annotated[RuntimeQuery, Depends(named)]
 @router.get("", response_model=shown(files.EntryPage), responses=_FAILURES)
 async def list_files(
     atoll: Atoll,
-    caller: Caller,
+    at: CallerSandbox,
     *,
-    sandbox: SandboxRef,
     place: Place,
     cursor: Annotated[str | None, Query(max_length=8192)] = None,
     limit: Annotated[int | None, Query(ge=1, le=1000)] = None,
 ) -> Response:
     """Return a page of a directory, by name."""
     query = (*place, *_query(cursor=cursor, limit=limit))
-    return Json(await atoll.files.look(caller, sandbox, files.list_files(query)))
+    return Json(await atoll.files.look(*at, files.list_files(query)))
 
 
 @router.get("/stat", response_model=shown(files.FileEntry), responses=_FAILURES)
-async def stat_file(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, place: Named) -> Response:
+async def stat_file(atoll: Atoll, at: CallerSandbox, *, place: Named) -> Response:
     """Return one entry; a link is not followed."""
-    return Json(await atoll.files.look(caller, sandbox, files.stat_file(place)))
+    return Json(await atoll.files.look(*at, files.stat_file(place)))
 
 
 @router.get("/total", response_model=shown(files.FileTotal), responses=_FAILURES)
-async def total_files(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, place: Place
-) -> Response:
+async def total_files(atoll: Atoll, at: CallerSandbox, *, place: Place) -> Response:
     """Return the size of a tree, before it is packed: no content is read."""
-    return Json(await atoll.files.look(caller, sandbox, files.total_files(place)))
+    return Json(await atoll.files.look(*at, files.total_files(place)))
 
 
 @router.get(
@@ -133,9 +129,8 @@ async def total_files(
 )
 async def read_file(
     atoll: Atoll,
-    caller: Caller,
+    at: CallerSandbox,
     *,
-    sandbox: SandboxRef,
     place: Named,
     secrets: Secrets = None,
     byte_range: Annotated[
@@ -144,7 +139,7 @@ async def read_file(
 ) -> Response:
     """Return a regular file's bytes, or a range of them."""
     call = files.read_file((*place, *_query(secrets=secrets)), byte_range=byte_range)
-    opened = atoll.files.take(caller, sandbox, call)
+    opened = atoll.files.take(*at, call)
     return Forwarded(opened, media_type=BYTES, headers=_SAVED)
 
 
@@ -156,9 +151,8 @@ async def read_file(
 )
 async def write_file(
     atoll: Atoll,
-    caller: Caller,
+    at: CallerSandbox,
     *,
-    sandbox: SandboxRef,
     place: Named,
     mode: Annotated[
         str | None, Query(description="Octal, such as 644.", pattern="^[0-7]{3,4}$")
@@ -169,12 +163,12 @@ async def write_file(
     """Write a file whole or not at all."""
     query = (*place, *_query(mode=mode, parents=parents))
     call = files.write_file(query, bounded(request, MAX_UPLOAD_BYTES))
-    written = await atoll.files.change(caller, sandbox, call)
+    written = await atoll.files.change(*at, call)
     return Json(written.entry, CREATED if written.new else 200)
 
 
 async def write_form(
-    atoll: Atoll, caller: Caller, *, sandbox: str, directory: str, request: Request, boundary: bytes
+    atoll: Atoll, at: CallerSandbox, *, directory: str, request: Request, boundary: bytes
 ) -> Response:
     """Write each file of a form into `directory`, which is made when it is missing.
 
@@ -185,7 +179,7 @@ async def write_form(
     async def store(name: str, content: AsyncIterator[bytes]) -> None:
         path = f"{directory.removesuffix('/')}/{name}" if directory else name
         call = files.write_file(_query(path=path, parents=True), content)
-        stored.append(await atoll.files.change(caller, sandbox, call))
+        stored.append(await atoll.files.change(*at, call))
 
     await store_files(bounded(request, MAX_UPLOAD_BYTES), boundary, store)
     brought = Uploaded(tuple(one.entry for one in stored))
@@ -195,34 +189,29 @@ async def write_form(
 @router.delete("", status_code=204, responses=_FAILURES)
 async def remove_file(
     atoll: Atoll,
-    caller: Caller,
+    at: CallerSandbox,
     *,
-    sandbox: SandboxRef,
     place: Named,
     recursive: Annotated[bool | None, Query(description="Whole trees too.")] = None,
 ) -> Response:
     """Delete a file, a link or a directory."""
     call = files.remove_file((*place, *_query(recursive=recursive)))
-    await atoll.files.change(caller, sandbox, call)
+    await atoll.files.change(*at, call)
     return no_content()
 
 
 @router.post("/mkdir", status_code=201, response_model=shown(files.FileEntry), responses=_FAILURES)
-async def make_directory(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: MkdirBody
-) -> Response:
+async def make_directory(atoll: Atoll, at: CallerSandbox, *, body: MkdirBody) -> Response:
     """Make a directory."""
     call = files.make_directory(request_body(body, files.MkdirBody))
-    return Json(await atoll.files.change(caller, sandbox, call), CREATED)
+    return Json(await atoll.files.change(*at, call), CREATED)
 
 
 @router.post("/move", response_model=shown(files.FileEntry), responses=_FAILURES)
-async def move_file(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: MoveBody
-) -> Response:
+async def move_file(atoll: Atoll, at: CallerSandbox, *, body: MoveBody) -> Response:
     """Rename a file or directory."""
     call = files.move_file(request_body(body, files.MoveBody))
-    return Json(await atoll.files.change(caller, sandbox, call))
+    return Json(await atoll.files.change(*at, call))
 
 
 @router.get(
@@ -231,16 +220,11 @@ async def move_file(
     responses={**stream_of(TAR, "The tree as tar."), **_FAILURES},
 )
 async def pack_files(
-    atoll: Atoll,
-    caller: Caller,
-    *,
-    sandbox: SandboxRef,
-    place: Place,
-    secrets: Secrets = None,
+    atoll: Atoll, at: CallerSandbox, *, place: Place, secrets: Secrets = None
 ) -> Response:
     """Return a whole tree as tar."""
     call = files.pack_files((*place, *_query(secrets=secrets)))
-    opened = atoll.files.take(caller, sandbox, call)
+    opened = atoll.files.take(*at, call)
     return Forwarded(opened, media_type=TAR, headers=_SAVED)
 
 
@@ -251,11 +235,11 @@ async def pack_files(
     openapi_extra=_upload(TAR),
 )
 async def unpack_files(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, place: Place, request: Request
+    atoll: Atoll, at: CallerSandbox, *, place: Place, request: Request
 ) -> Response:
     """Extract a tar beneath a directory."""
     call = files.unpack_files(place, bounded(request, MAX_UPLOAD_BYTES))
-    return Json(await atoll.files.change(caller, sandbox, call))
+    return Json(await atoll.files.change(*at, call))
 
 
 @router.get(
@@ -265,13 +249,12 @@ async def unpack_files(
 )
 async def watch_files(
     atoll: Atoll,
-    caller: Caller,
+    at: CallerSandbox,
     *,
-    sandbox: SandboxRef,
     place: Place,
     recursive: Annotated[bool | None, Query(description="Everything beneath too.")] = None,
 ) -> Response:
     """Follow changes as they happen, as server-sent events."""
     query = (*place, *_query(recursive=recursive))
-    opened = atoll.files.watch(caller, sandbox, query)
+    opened = atoll.files.watch(*at, query)
     return Forwarded(opened, media_type=SSE)

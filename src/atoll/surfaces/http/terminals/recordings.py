@@ -11,10 +11,10 @@ from starlette.responses import Response
 from atoll.domain.terminal.mark import Mark
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.contract import WORDS, shown
-from atoll.surfaces.http.body.fields import ItemId, SandboxRef
+from atoll.surfaces.http.body.fields import ItemId
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.body.streams import Forwarded, stream_of
-from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.context import Atoll, CallerSandbox
 from atoll.surfaces.http.server.problems import problems
 from atoll.wire.contract import recordings
 
@@ -34,20 +34,20 @@ Since = Annotated[int, Query(description="What came after it.", ge=0, le=2**62)]
     responses=_FAILURES,
 )
 async def list_marks(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, terminal: ItemId, since: Since = 0
+    atoll: Atoll, at: CallerSandbox, *, terminal: ItemId, since: Since = 0
 ) -> Response:
     """Return the commands that ran at a terminal, as far as its shell reported them."""
-    return Json(await atoll.recordings.marks(caller, sandbox, terminal, since=since))
+    return Json(await atoll.recordings.marks(*at, terminal, since=since))
 
 
 @router.get(
     "/terminals/{terminal}/text", response_model=shown(recordings.Text), responses=_FAILURES
 )
 async def read_text(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, terminal: ItemId, since: Since = 0
+    atoll: Atoll, at: CallerSandbox, *, terminal: ItemId, since: Since = 0
 ) -> Response:
     """Return a terminal's output as plain text; full-screen programs are left out."""
-    return Json(await atoll.recordings.text(caller, sandbox, terminal, since=since))
+    return Json(await atoll.recordings.text(*at, terminal, since=since))
 
 
 @router.post(
@@ -56,11 +56,9 @@ async def read_text(
     response_model=WORDS.shown(recordings.Recording),
     responses=_FAILURES,
 )
-async def start_recording(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, terminal: ItemId
-) -> Response:
+async def start_recording(atoll: Atoll, at: CallerSandbox, *, terminal: ItemId) -> Response:
     """Record a terminal from now on; everybody at it is notified."""
-    return WORDS.answer(await atoll.recordings.start(caller, sandbox, terminal), 201)
+    return WORDS.answer(await atoll.recordings.start(*at, terminal), 201)
 
 
 @router.delete(
@@ -68,19 +66,17 @@ async def start_recording(
     response_model=WORDS.shown(recordings.Recording),
     responses=_FAILURES,
 )
-async def stop_recording(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, terminal: ItemId
-) -> Response:
+async def stop_recording(atoll: Atoll, at: CallerSandbox, *, terminal: ItemId) -> Response:
     """Stop recording a terminal; the recording stays."""
-    return WORDS.answer(await atoll.recordings.stop(caller, sandbox, terminal))
+    return WORDS.answer(await atoll.recordings.stop(*at, terminal))
 
 
 @router.get(
     "/recordings", response_model=WORDS.shown(recordings.RecordingList), responses=_FAILURES
 )
-async def list_recordings(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
+async def list_recordings(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the sandbox's recordings."""
-    return WORDS.answer(await atoll.recordings.list(caller, sandbox))
+    return WORDS.answer(await atoll.recordings.list(*at))
 
 
 @router.get(
@@ -88,29 +84,24 @@ async def list_recordings(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) 
     response_model=None,
     responses={**stream_of(CAST, "The recording, asciicast v3."), **_FAILURES},
 )
-async def read_recording(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, recording: ItemId
-) -> Response:
+async def read_recording(atoll: Atoll, at: CallerSandbox, *, recording: ItemId) -> Response:
     """Return a recording's file; for a running one, the part so far."""
-    opened = atoll.recordings.read(caller, sandbox, recording)
+    opened = atoll.recordings.read(*at, recording)
     return Forwarded(opened, media_type=CAST, headers=_SAVED)
 
 
 @router.delete("/recordings/{recording}", status_code=204, responses=_FAILURES)
-async def delete_recording(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, recording: ItemId
-) -> Response:
+async def delete_recording(atoll: Atoll, at: CallerSandbox, *, recording: ItemId) -> Response:
     """Delete a recording for good."""
-    await atoll.recordings.remove(caller, sandbox, recording)
+    await atoll.recordings.remove(*at, recording)
     return no_content()
 
 
 @router.get("/search", response_model=WORDS.shown(recordings.Matches), responses=_FAILURES)
 async def search_output(
     atoll: Atoll,
-    caller: Caller,
+    at: CallerSandbox,
     *,
-    sandbox: SandboxRef,
     q: Annotated[str, Query(description="What to look for.", min_length=1, max_length=200)],
     syntax: Annotated[
         Literal["literal", "glob"], Query(description="`glob` knows `*` and `?`.")
@@ -125,4 +116,4 @@ async def search_output(
     only = () if terminal is None else (("session", terminal),)
     query = (("q", q), ("syntax", syntax), ("match_case", str(match_case).lower()))
     query = (*query, ("limit", str(limit)), *only)
-    return WORDS.answer(await atoll.recordings.search(caller, sandbox, query))
+    return WORDS.answer(await atoll.recordings.search(*at, query))

@@ -12,9 +12,9 @@ from atoll.domain.people.principal import Principal
 from atoll.services.terminals.terminals import ATTACH_WORDS, Terminals
 from atoll.surfaces.http.body.answers import no_content
 from atoll.surfaces.http.body.contract import WORDS, request_body
-from atoll.surfaces.http.body.fields import ItemId, SandboxRef
+from atoll.surfaces.http.body.fields import ItemId
 from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.context import Atoll, Caller, CallerSandbox
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.terminals.relay import relay, serve_attach
 from atoll.surfaces.http.terminals.runtime_bodies import (
@@ -35,77 +35,60 @@ _DONE: dict[str, Any] = {"status_code": 204, "responses": _FAILURES}
 
 
 @router.get("", response_model=WORDS.shown(contract.TerminalList), responses=_FAILURES)
-async def list_terminals(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
+async def list_terminals(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the sandbox's terminals."""
-    return WORDS.answer(await atoll.terminals.list(caller, sandbox))
+    return WORDS.answer(await atoll.terminals.list(*at))
 
 
 @router.post(
     "", status_code=201, response_model=WORDS.shown(contract.TerminalRecord), responses=_FAILURES
 )
 async def open_terminal(
-    atoll: Atoll,
-    caller: Caller,
-    *,
-    sandbox: SandboxRef,
-    body: TerminalBody | None = None,
+    atoll: Atoll, at: CallerSandbox, *, body: TerminalBody | None = None
 ) -> Response:
     """Open a terminal: an agent's, a command's, or the profile's shell."""
     order = request_body(body, contract.OpenBody)
-    return WORDS.answer(await atoll.terminals.open(caller, sandbox, order), 201)
+    return WORDS.answer(await atoll.terminals.open(*at, order), 201)
 
 
 @router.get("/{terminal}", response_model=WORDS.shown(contract.TerminalRecord), responses=_FAILURES)
-async def get_terminal(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, terminal: ItemId
-) -> Response:
+async def get_terminal(atoll: Atoll, at: CallerSandbox, *, terminal: ItemId) -> Response:
     """Return one terminal; an ended one stays for a minute after its last viewer left."""
-    return WORDS.answer(await atoll.terminals.get(caller, sandbox, terminal))
+    return WORDS.answer(await atoll.terminals.get(*at, terminal))
 
 
 @router.delete("/{terminal}", **_DONE)
 async def close_terminal(
     atoll: Atoll,
-    caller: Caller,
+    at: CallerSandbox,
     *,
-    sandbox: SandboxRef,
     terminal: ItemId,
     grace: Annotated[
         float | None, Query(description="Seconds between HUP, TERM and KILL.", ge=0, le=60)
     ] = None,
 ) -> Response:
     """End a terminal and everything it runs; a second call is not an error."""
-    await atoll.terminals.close(caller, sandbox, terminal, grace_seconds=grace)
+    await atoll.terminals.close(*at, terminal, grace_seconds=grace)
     return no_content()
 
 
 @router.post("/{terminal}/resize", **_DONE)
 async def resize_terminal(
-    atoll: Atoll,
-    caller: Caller,
-    *,
-    sandbox: SandboxRef,
-    terminal: ItemId,
-    body: SizeBody,
+    atoll: Atoll, at: CallerSandbox, *, terminal: ItemId, body: SizeBody
 ) -> Response:
     """Set a terminal's size."""
     size = request_body(body, contract.ResizeBody)
-    await atoll.terminals.resize(caller, sandbox, terminal, body=size)
+    await atoll.terminals.resize(*at, terminal, body=size)
     return no_content()
 
 
 @router.post("/{terminal}/signal", **_DONE)
 async def signal_terminal(
-    atoll: Atoll,
-    caller: Caller,
-    *,
-    sandbox: SandboxRef,
-    terminal: ItemId,
-    body: SignalBody,
+    atoll: Atoll, at: CallerSandbox, *, terminal: ItemId, body: SignalBody
 ) -> Response:
     """Send a signal to the terminal's programs."""
     wanted = request_body(body, execs.SignalBody)
-    await atoll.terminals.signal(caller, sandbox, terminal, body=wanted)
+    await atoll.terminals.signal(*at, terminal, body=wanted)
     return no_content()
 
 
