@@ -30,10 +30,10 @@ class AtollBuildHook(BuildHookInterface[Any]):
         if not page.exists():
             raise RuntimeError(f"the page is missing from {page.parent}: run scripts/install first")
         init = root / f"src/atoll/inside/bin/init-{platform.machine()}"
-        mould = root / f"src/atoll/zygote/start/bin/mould-{platform.machine()}.so"
+        shared_memory = root / f"src/atoll/zygote/host/bin/shared_memory-{platform.machine()}.so"
         self._build("init", init, "the wheel carries the Python init only")
-        self._build("mould", mould, "runtimes will share less memory")
-        if init.exists() or mould.exists():
+        self._build("shared_memory", shared_memory, "runtimes will share less memory")
+        if init.exists() or shared_memory.exists():
             build_data["pure_python"] = False
             build_data["tag"] = f"py3-none-linux_{platform.machine()}"
 

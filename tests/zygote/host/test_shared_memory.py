@@ -16,8 +16,8 @@ from atoll.wiring.doctor import report as doctor
 from atoll.zygote.host import shared_memory
 
 pytestmark = pytest.mark.skipif(
-    not any((Path(shared_memory.__file__).parent / "bin").glob("mould-*.so")),
-    reason="native/mould was not built here: runtimes keep their copies",
+    not any((Path(shared_memory.__file__).parent / "bin").glob("shared_memory-*.so")),
+    reason="native/shared_memory was not built here: runtimes keep their copies",
 )
 
 _WORLD = """

@@ -3,8 +3,8 @@
 The zygote writes the file just before it serves. An idle runtime gives up its own copy of each page
 that still equals the file, so that all runtimes share the page again. A page also counts as equal
 when only reference counts of the zygote's immortal objects differ. The work is done by
-native/mould; without it, or where the host refuses, runtimes keep their copies. The content of a
-page never changes.
+native/shared_memory; without it, or where the host refuses, runtimes keep their copies. The content
+of a page never changes.
 """
 
 import contextlib
@@ -130,11 +130,11 @@ class SharedMemory:
 
 
 def _library() -> tuple[ctypes.PyDLL | None, str]:
-    """Load native/mould. Returns the library, or None, and why memory is not shared yet. PyDLL
-    keeps the interpreter's lock during a call, so no other thread runs Python meanwhile."""
-    path = Path(__file__).parent / "bin" / f"mould-{platform.machine()}.so"
+    """Load native/shared_memory. Returns the library, or None, and why memory is not shared yet.
+    PyDLL keeps the interpreter's lock during a call, so no other thread runs Python meanwhile."""
+    path = Path(__file__).parent / "bin" / f"shared_memory-{platform.machine()}.so"
     if not path.is_file():
-        return None, "native/mould was not built: no C compiler was at hand"
+        return None, "native/shared_memory was not built: no C compiler was at hand"
     if mmap.PAGESIZE != PAGE_BYTES:
         return None, f"this machine's pages are of {mmap.PAGESIZE} bytes, not {PAGE_BYTES}"
     if not Path(_PAGEMAP).exists():
