@@ -1,10 +1,11 @@
 /* The memory that every runtime begins with, kept in a file they can go back to.
  *
- * A forked Python writes into what it only reads: counts of references go up and down. `mould_lay`
- * puts this process's writable memory under a private mapping of a file with just that content;
- * whoever is forked later gives up its own copy of a page that says the same (`mould_settle`), and
- * sees the file's again. Without libc and without data of its own: it replaces the memory that
- * libc and Python live in while it runs. What may be replaced is for the caller to know.
+ * A forked Python writes into what it only reads: counts of references go up and down.
+ * `shared_memory_lay` puts this process's writable memory under a private mapping of a file with
+ * just that content; whoever is forked later gives up its own copy of a page that says the same
+ * (`shared_memory_settle`), and sees the file's again. Without libc and without data of its own: it
+ * replaces the memory that libc and Python live in while it runs. What may be replaced is for the
+ * caller to know.
  *
  * Whose memory it is does not matter (Python's, libc's, an extension's own heap): a page is given
  * up by what it says in every word, compared where nobody can write meanwhile. The one exception
@@ -89,15 +90,15 @@ static void hear(u64 before)
 }
 
 /* Add `much` to the first word of each object: a reference count that never falls to nothing. */
-void mould_pin(u64 *const *objects, long count, u64 much)
+void shared_memory_pin(u64 *const *objects, long count, u64 much)
 {
     for (long i = 0; i < count; i++)
         *objects[i] += much;
 }
 
 /* One bit of `counts` for each word of the file; set those of these objects' first words. */
-void mould_mark(const struct range *ranges, long n, const u64 *objects, long count,
-                unsigned char *counts)
+void shared_memory_mark(const struct range *ranges, long n, const u64 *objects, long count,
+                        unsigned char *counts)
 {
     for (long i = 0; i < count; i++)
         for (long k = 0; k < n; k++)
@@ -126,7 +127,7 @@ static long lay(struct range r, long file)
 
 /* Copy each range into the file and map that over it. 0 or a negative errno; what any page says
  * is the same in either case. No other thread may run. */
-long mould_lay(const struct range *ranges, long n, long file)
+long shared_memory_lay(const struct range *ranges, long n, long file)
 {
     u64 before = hush();
     long result = 0;
@@ -189,8 +190,8 @@ static long settle(struct range r, const unsigned char *given, const unsigned ch
 /* Give up every page of ours that differs from the file in marked counts at most. `given` is a
  * second, unwritten mapping of the file. The number of pages, or a negative errno. No other
  * thread may run: it could write between comparing and giving up. */
-long mould_settle(const struct range *ranges, long n, const unsigned char *given,
-                  const unsigned char *counts, long pagemap)
+long shared_memory_settle(const struct range *ranges, long n, const unsigned char *given,
+                          const unsigned char *counts, long pagemap)
 {
     u64 before = hush();
     long gone = 0;

@@ -193,7 +193,7 @@ def _settled_page(*, count: int, text: bytes, of_the_file: bool = True) -> tuple
         shared_memory._Range(places[0], shared_memory.PAGE_BYTES, 0)
     )
     pagemap = os.open("/proc/self/pagemap", os.O_RDONLY)
-    gone = library.mould_settle(ranges, 1, places[1], counts, pagemap)
+    gone = library.shared_memory_settle(ranges, 1, places[1], counts, pagemap)
     os.close(pagemap)
     os.close(file)
     return gone, ours[: _TEXT + 4]

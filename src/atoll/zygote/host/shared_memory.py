@@ -90,12 +90,12 @@ class SharedMemory:
             return
         ranges, self._size = _shareable()
         counts = _private((self._size // _WORD_BYTES) // _BITS_A_BYTE)
-        library.mould_mark(ranges, len(ranges), objects, len(objects), counts)
+        library.shared_memory_mark(ranges, len(ranges), objects, len(objects), counts)
         file = os.memfd_create(NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
             os.ftruncate(file, self._size)
             given = kernel.map_for_reading(file, self._size)
-            result = library.mould_lay(ranges, len(ranges), file)
+            result = library.shared_memory_lay(ranges, len(ranges), file)
             fcntl.fcntl(file, fcntl.F_ADD_SEALS, _ALL_SEALS)
         finally:
             os.close(file)
@@ -119,7 +119,7 @@ class SharedMemory:
         if library is None or self._pagemap < 0 or not _is_single_threaded():
             return 0
         ranges = _shared()
-        pages: int = library.mould_settle(
+        pages: int = library.shared_memory_settle(
             ranges, len(ranges), self._given, self._counts, self._pagemap
         )
         # Pages mapped only for the comparison need not stay mapped.
@@ -141,11 +141,11 @@ def _library() -> tuple[ctypes.PyDLL | None, str]:
         return None, f"this kernel has no {_PAGEMAP}"
     library = ctypes.PyDLL(str(path))
     much, many, place = ctypes.c_uint64, ctypes.c_long, ctypes.c_void_p
-    library.mould_pin.argtypes = (place, many, much)
-    library.mould_mark.argtypes = (place, many, place, many, place)
-    library.mould_lay.argtypes = (place, many, many)
-    library.mould_settle.argtypes = (place, many, place, place, many)
-    for function in (library.mould_lay, library.mould_settle):
+    library.shared_memory_pin.argtypes = (place, many, much)
+    library.shared_memory_mark.argtypes = (place, many, place, many, place)
+    library.shared_memory_lay.argtypes = (place, many, many)
+    library.shared_memory_settle.argtypes = (place, many, place, place, many)
+    for function in (library.shared_memory_lay, library.shared_memory_settle):
         function.restype = many
     return library, "the zygote has not begun to serve"
 
@@ -170,7 +170,7 @@ def _pin_objects(library: ctypes.PyDLL) -> ctypes.Array[ctypes.c_uint64]:
     memory = mmap.mmap(-1, len(objects) * _WORD_BYTES)
     places = (ctypes.c_uint64 * len(objects)).from_buffer(memory)
     places[:] = list(objects)
-    library.mould_pin(places, len(places), PINNED)
+    library.shared_memory_pin(places, len(places), PINNED)
     return places
 
 
