@@ -41,39 +41,36 @@ VALUES = st.recursive(
 MESSAGES = st.dictionaries(WORDS, VALUES, max_size=6)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [ClaudeCards, CodexExecCards, CodexRolloutCards, GeminiCards, OpencodeCards, QwenCards],
+TRANSLATORS: tuple[Callable[[], Any], ...] = (
+    *(ClaudeCards, CodexExecCards, CodexRolloutCards, GeminiCards, OpencodeCards, QwenCards),
 )
-@given(messages=st.lists(MESSAGES, max_size=5))
-@settings(max_examples=50, deadline=None)
-def test_translator_of_anything_makes_cards_or_nothing(
-    make: Callable[[], Any], messages: list[Any]
-) -> None:
-    cards, log = make(), CardLog()
-    for message in messages:
-        for said in cards.take(message):
-            if isinstance(said, Draft):
-                log.put(said, AT)
+CONVERSATIONS: tuple[Callable[[], Conversation], ...] = (
+    ClaudeConversation,
+    lambda: CodexConversation(Terms("/")),
+    lambda: AcpConversation(Terms("/", ask=True)),
+)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        ClaudeConversation,
-        lambda: CodexConversation(Terms("/")),
-        lambda: AcpConversation(Terms("/", ask=True)),
-    ],
-)
+# To draw messages takes most of the time, so that all translators are given the same ones.
+@given(messages=st.lists(MESSAGES, max_size=5))
+@settings(max_examples=100, deadline=None)
+def test_translator_of_anything_makes_cards_or_nothing(messages: list[Any]) -> None:
+    for make in TRANSLATORS:
+        cards, log = make(), CardLog()
+        for message in messages:
+            for said in cards.take(message):
+                if isinstance(said, Draft):
+                    log.put(said, AT)
+
+
 @given(messages=st.lists(MESSAGES, max_size=5))
 @settings(max_examples=50, deadline=None)
-def test_conversation_with_anything_goes_on(
-    make: Callable[[], Conversation], messages: list[Any]
-) -> None:
-    talk = make()
-    talk.begin()
-    for message in messages:
-        talk.take(message)
+def test_conversation_with_anything_goes_on(messages: list[Any]) -> None:
+    for make in CONVERSATIONS:
+        talk = make()
+        talk.begin()
+        for message in messages:
+            talk.take(message)
 
 
 def test_codex_conversation_asks_once_its_thread_stands_and_answers_what_it_is_asked() -> None:
