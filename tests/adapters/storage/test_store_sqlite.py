@@ -19,7 +19,7 @@ from sqlalchemy import create_engine
 from atoll.adapters.storage import schema
 from atoll.adapters.storage.columns import metadata
 from atoll.adapters.storage.sqlite_link import link
-from atoll.adapters.storage.store import Settings, open_store, sqlite_url
+from atoll.adapters.storage.store import ROW_CLASSES, Settings, open_store, sqlite_url
 from atoll.domain.errors import Unavailable
 from atoll.ports import Store
 from atoll.testing.contracts.event_log import append, draft
@@ -101,6 +101,13 @@ async def test_older_database_is_migrated_and_keeps_its_rows(folder: Path) -> No
     assert structure(path) == structure(folder / "migrated.db")
     with closing(sqlite3.connect(path)) as found:
         assert found.execute("SELECT id FROM sandboxes").fetchall() == [("a",)]
+
+
+@pytest.mark.parametrize("rows", ROW_CLASSES.values(), ids=list(ROW_CLASSES))
+def test_rows_have_every_method_of_their_port(rows: type) -> None:
+    port = rows.__bases__[0]
+    promised = {name for name in vars(port) if not name.startswith("_")}
+    assert promised and promised <= set(vars(rows))
 
 
 def test_known_head_is_the_newest_revision() -> None:

@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from atoll.adapters.storage.columns import metadata, to_us
 from atoll.domain.approvals.approval import Approval, ApprovalState, SecretAsk
 from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId
-from atoll.ports.store.approvals import ApprovalQuery
+from atoll.ports.store.approvals import ApprovalQuery, ApprovalRows
 
 approvals = Table(
     "approvals",
@@ -30,7 +30,7 @@ _OPEN = (ApprovalState.PENDING.value, ApprovalState.GRANTED.value, ApprovalState
 _decoder = msgspec.json.Decoder(Approval)
 
 
-class SqlApprovalRows:
+class SqlApprovalRows(ApprovalRows):
     """The `ports.store.approvals.ApprovalRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:

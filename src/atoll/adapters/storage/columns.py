@@ -1,8 +1,8 @@
 """Shared parts of the tables: their metadata, the type of counters, and moments as numbers.
 
-Each table stands beside its rows; `schema.TABLES` lists all of them. Every row carries `org_id` and
-`owner`. Data that is only shown is one JSON `body`; data that is searched has a column. Times are
-microseconds since 1970, UTC: exact and sortable in any database.
+Each table stands beside its rows. Every row carries `org_id` and `owner`. Data that is only shown
+is one JSON `body`; data that is searched has a column. Times are microseconds since 1970, UTC:
+exact and sortable in any database.
 """
 
 from datetime import UTC, datetime, timedelta

@@ -28,6 +28,7 @@ from atoll.domain.event import Event, EventDraft, Gap, Json, check
 from atoll.domain.event_retention import Removal, StreamSpan
 from atoll.domain.ids import EventId, OrgId
 from atoll.ports import EventQuery
+from atoll.ports.store.events import EventRows
 
 events = Table(
     "events",
@@ -75,7 +76,7 @@ _append = insert(events).values(seq=_next_seq).returning(events.c.position, even
 _decoder: msgspec.json.Decoder[dict[str, object]] = msgspec.json.Decoder(dict[str, object])
 
 
-class SqlEventRows:
+class SqlEventRows(EventRows):
     """The `ports.store.events.EventRows` on one connection.
 
     Positions and `seq` are gap-free in the order of commits because writing transactions are

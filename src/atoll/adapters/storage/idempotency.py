@@ -18,6 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from atoll.adapters.storage.columns import from_us, metadata, to_us
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.ports import IdempotencyRecord
+from atoll.ports.store.idempotency import IdempotencyRows
 
 idempotency_keys = Table(
     "idempotency_keys",
@@ -33,7 +34,7 @@ idempotency_keys = Table(
 )
 
 
-class SqlIdempotencyRows:
+class SqlIdempotencyRows(IdempotencyRows):
     """The `ports.store.idempotency.IdempotencyRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:

@@ -20,6 +20,7 @@ from atoll.adapters.storage.columns import COUNTER, from_us, metadata, to_us
 from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import LogLine
+from atoll.ports.store.logs import LogRows
 
 sandbox_log = Table(
     "sandbox_log",
@@ -47,7 +48,7 @@ journal_marks = Table(
 MAX_LINES = 1000
 
 
-class SqlLogRows:
+class SqlLogRows(LogRows):
     """The `ports.store.logs.LogRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:

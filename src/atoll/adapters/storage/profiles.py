@@ -7,6 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from atoll.adapters.storage.columns import metadata
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.profile.profile import Profile
+from atoll.ports.store.profiles import ProfileRows
 
 profiles = Table(
     "profiles",
@@ -22,7 +23,7 @@ profiles = Table(
 _decoder = msgspec.json.Decoder(Profile)
 
 
-class SqlProfileRows:
+class SqlProfileRows(ProfileRows):
     """The `ports.store.profiles.ProfileRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:

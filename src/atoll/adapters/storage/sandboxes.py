@@ -29,6 +29,7 @@ from atoll.domain.profile.profile import Scope
 from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.domain.sandbox.wish import agent_key
 from atoll.ports import Holding, SandboxQuery
+from atoll.ports.store.sandboxes import SandboxRows
 
 GONE = ("destroying", "destroyed")
 """The states whose name is free again and that count against no limit."""
@@ -62,7 +63,7 @@ _decoder = msgspec.json.Decoder(Sandbox)
 _encoder = msgspec.json.Encoder()
 
 
-class SqlSandboxRows:
+class SqlSandboxRows(SandboxRows):
     """The `ports.store.sandboxes.SandboxRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:

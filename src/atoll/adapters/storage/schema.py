@@ -1,7 +1,8 @@
 """Upgrades of a database's schema, fast when it is up to date.
 
 One query answers for a current database, and an empty one gets all tables at once. Alembic is only
-imported for a database of an older program; tests keep both ways the same.
+imported for a database of an older program; tests keep both ways the same. The tables are those
+of the modules that `store` loads, each beside its rows.
 """
 
 from pathlib import Path
@@ -18,37 +19,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from atoll.adapters.storage.approvals import approvals
 from atoll.adapters.storage.columns import metadata
-from atoll.adapters.storage.events import event_gaps, events
-from atoll.adapters.storage.idempotency import idempotency_keys
-from atoll.adapters.storage.logs import journal_marks, sandbox_log
-from atoll.adapters.storage.profiles import profiles
-from atoll.adapters.storage.sandboxes import sandboxes
-from atoll.adapters.storage.secrets import secret_values, secrets
-from atoll.adapters.storage.shares import guests, shares
 from atoll.domain.errors import Unavailable
 
-HEAD = "0004"
-"""The newest revision in `migrations/versions`; a test compares the two."""
-
-TABLES = (
-    sandboxes,
-    events,
-    event_gaps,
-    sandbox_log,
-    journal_marks,
-    profiles,
-    idempotency_keys,
-    secrets,
-    secret_values,
-    approvals,
-    shares,
-    guests,
-)
-"""All tables of a current database; a new table is added here."""
-
 _MIGRATIONS = Path(__file__).parent / "migrations"
+
+HEAD = max(path.stem[1:5] for path in (_MIGRATIONS / "versions").glob("r[0-9]*_*.py"))
+"""The newest revision: the number in a migration's name. A test compares it with the chain."""
 
 _VERSION = Table(
     "alembic_version",
@@ -85,7 +62,7 @@ def _empty(connection: Connection) -> bool:
 
 
 def _create(connection: Connection) -> None:
-    metadata.create_all(connection, TABLES, checkfirst=False)
+    metadata.create_all(connection, checkfirst=False)
     _VERSION.create(connection, checkfirst=False)
     connection.execute(_VERSION.insert().values(version_num=HEAD))
 

@@ -19,7 +19,7 @@ from atoll.adapters.storage.columns import metadata
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import OrgId, PrincipalId, SecretId
 from atoll.domain.secrets.secret import Secret
-from atoll.ports.store.secrets import Kept
+from atoll.ports.store.secrets import Kept, SecretRows
 from atoll.ports.vault import Sealed
 
 secrets = Table(
@@ -50,7 +50,7 @@ _decoder = msgspec.json.Decoder(Secret)
 _VALUE = (secret_values.c.key_id, secret_values.c.wrapped, secret_values.c.sealed)
 
 
-class SqlSecretRows:
+class SqlSecretRows(SecretRows):
     """The `ports.store.secrets.SecretRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:

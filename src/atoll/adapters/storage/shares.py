@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from atoll.adapters.storage.columns import metadata, to_us
 from atoll.domain.ids import SandboxId, ShareId
 from atoll.domain.people.share import Guest, Share
+from atoll.ports.store.shares import ShareRows
 
 shares = Table(
     "shares",
@@ -40,7 +41,7 @@ _shares = msgspec.json.Decoder(Share)
 _guests = msgspec.json.Decoder(Guest)
 
 
-class SqlShareRows:
+class SqlShareRows(ShareRows):
     """The `ports.store.shares.ShareRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:

@@ -9,8 +9,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from sqlalchemy import URL, event, make_url, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
@@ -19,26 +20,10 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from atoll.adapters.storage.approvals import SqlApprovalRows
-from atoll.adapters.storage.events import SqlEventRows
-from atoll.adapters.storage.idempotency import SqlIdempotencyRows
-from atoll.adapters.storage.logs import SqlLogRows
-from atoll.adapters.storage.profiles import SqlProfileRows
-from atoll.adapters.storage.sandboxes import SqlSandboxRows
 from atoll.adapters.storage.schema import upgrade
-from atoll.adapters.storage.secrets import SqlSecretRows
-from atoll.adapters.storage.shares import SqlShareRows
 from atoll.adapters.storage.sqlite_link import link
 from atoll.domain.errors import Unavailable
 from atoll.ports import Transaction
-from atoll.ports.store.approvals import ApprovalRows
-from atoll.ports.store.events import EventRows
-from atoll.ports.store.idempotency import IdempotencyRows
-from atoll.ports.store.logs import LogRows
-from atoll.ports.store.profiles import ProfileRows
-from atoll.ports.store.sandboxes import SandboxRows
-from atoll.ports.store.secrets import SecretRows
-from atoll.ports.store.shares import ShareRows
 
 _WRITE_LOCK = 0x41746F6C6C
 """The key of PostgreSQL's advisory lock: "Atoll" in ASCII."""
@@ -60,53 +45,24 @@ class Settings:
     readers: int = 4
 
 
-class SqlTransaction:
-    """The `ports.store.store.Transaction` on one connection."""
+def _row_classes() -> dict[str, type[Any]]:
+    """Return what implements each field of a transaction, by the field's name.
 
-    __slots__ = ("_connection",)
+    The class `SecretRows` of `ports.store.secrets` is `SqlSecretRows` of `secrets` here, and so on.
+    """
+    found = {}
+    for name, port in get_type_hints(Transaction).items():
+        module = import_module(f"{__package__}.{port.__module__.rpartition('.')[2]}")
+        found[name] = getattr(module, f"Sql{port.__name__}")
+    return found
 
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
 
-    @property
-    def sandboxes(self) -> SandboxRows:
-        """See the port."""
-        return SqlSandboxRows(self._connection)
+ROW_CLASSES = _row_classes()
+"""The rows of a transaction, by its fields."""
 
-    @property
-    def events(self) -> EventRows:
-        """See the port."""
-        return SqlEventRows(self._connection)
 
-    @property
-    def logs(self) -> LogRows:
-        """See the port."""
-        return SqlLogRows(self._connection)
-
-    @property
-    def profiles(self) -> ProfileRows:
-        """See the port."""
-        return SqlProfileRows(self._connection)
-
-    @property
-    def idempotency(self) -> IdempotencyRows:
-        """See the port."""
-        return SqlIdempotencyRows(self._connection)
-
-    @property
-    def secrets(self) -> SecretRows:
-        """See the port."""
-        return SqlSecretRows(self._connection)
-
-    @property
-    def approvals(self) -> ApprovalRows:
-        """See the port."""
-        return SqlApprovalRows(self._connection)
-
-    @property
-    def shares(self) -> ShareRows:
-        """See the port."""
-        return SqlShareRows(self._connection)
+def _transaction(connection: AsyncConnection) -> Transaction:
+    return Transaction(**{name: rows(connection) for name, rows in ROW_CLASSES.items()})
 
 
 class SqlStore:
@@ -125,7 +81,7 @@ class SqlStore:
                 if with_lock:
                     lock = text("SELECT pg_advisory_xact_lock(:key)")
                     await connection.execute(lock, {"key": _WRITE_LOCK})
-                yield SqlTransaction(connection)
+                yield _transaction(connection)
         except (DBAPIError, PoolTimeout) as err:
             raise _unavailable(err) from err
 
@@ -134,7 +90,7 @@ class SqlStore:
         """See the port."""
         try:
             async with self._reader.connect() as connection:
-                yield SqlTransaction(connection)
+                yield _transaction(connection)
         except (DBAPIError, PoolTimeout) as err:
             raise _unavailable(err) from err
 

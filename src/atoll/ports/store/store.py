@@ -5,6 +5,7 @@ may act on. Events are appended in the same transaction as the state they report
 """
 
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import Protocol
 
 from atoll.ports.store.approvals import ApprovalRows
@@ -17,48 +18,33 @@ from atoll.ports.store.secrets import SecretRows
 from atoll.ports.store.shares import ShareRows
 
 
-class Transaction(Protocol):
-    """A transaction: rows that are read and changed together."""
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """A transaction: rows that are read and changed together, by noun."""
 
-    @property
-    def sandboxes(self) -> SandboxRows:
-        """Sandboxes."""
-        ...
+    sandboxes: SandboxRows
+    """Sandboxes."""
 
-    @property
-    def events(self) -> EventRows:
-        """The log."""
-        ...
+    events: EventRows
+    """The log."""
 
-    @property
-    def logs(self) -> LogRows:
-        """Provisioning logs and journal marks."""
-        ...
+    logs: LogRows
+    """Provisioning logs and journal marks."""
 
-    @property
-    def profiles(self) -> ProfileRows:
-        """People's profiles."""
-        ...
+    profiles: ProfileRows
+    """People's profiles."""
 
-    @property
-    def idempotency(self) -> IdempotencyRows:
-        """Idempotency keys."""
-        ...
+    idempotency: IdempotencyRows
+    """Idempotency keys."""
 
-    @property
-    def secrets(self) -> SecretRows:
-        """Secrets and their sealed values."""
-        ...
+    secrets: SecretRows
+    """Secrets and their sealed values."""
 
-    @property
-    def approvals(self) -> ApprovalRows:
-        """Approval requests and decisions."""
-        ...
+    approvals: ApprovalRows
+    """Approval requests and decisions."""
 
-    @property
-    def shares(self) -> ShareRows:
-        """Share links and guests."""
-        ...
+    shares: ShareRows
+    """Share links and guests."""
 
 
 class Store(Protocol):
