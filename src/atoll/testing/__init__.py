@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.kept import KeptShelfContract
     from atoll.testing.contracts.logins import LoginBooksContract
     from atoll.testing.contracts.metadata import MetadataFilesContract
+    from atoll.testing.contracts.readers import ConversationContract, TranscriptContract
     from atoll.testing.contracts.repositories import (
         ImporterContract,
         LocalShelfContract,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from atoll.testing.fakes.kept import FakeKeptShelf
     from atoll.testing.fakes.logins import FakeLoginBooks
     from atoll.testing.fakes.metadata import FakeMetadataFiles
+    from atoll.testing.fakes.runtime import FakeRuntimes
     from atoll.testing.fakes.safety import FakeSafetyLayers
     from atoll.testing.virtual_clock import VirtualClock
 
@@ -53,6 +55,7 @@ __all__ = [
     "AgentShelfContract",
     "BusContract",
     "ClockContract",
+    "ConversationContract",
     "EventLogContract",
     "ExtensionContract",
     "FakeAgentConfigs",
@@ -63,6 +66,7 @@ __all__ = [
     "FakeKeptShelf",
     "FakeLoginBooks",
     "FakeMetadataFiles",
+    "FakeRuntimes",
     "FakeSafetyLayers",
     "FakeTrees",
     "HostContract",
@@ -78,6 +82,7 @@ __all__ = [
     "SafetyLayersContract",
     "SpawnerContract",
     "StoreContract",
+    "TranscriptContract",
     "TreesContract",
     "VaultContract",
     "VirtualClock",
@@ -92,6 +97,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "AgentShelfContract": "contracts.agents",
         "BusContract": "contracts.bus",
         "ClockContract": "contracts.clock",
+        "ConversationContract": "contracts.readers",
         "EventLogContract": "contracts.event_log",
         "ExtensionContract": "contracts.extension",
         "FakeAgentConfigs": "fakes.agents",
@@ -102,6 +108,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "FakeKeptShelf": "fakes.kept",
         "FakeLoginBooks": "fakes.logins",
         "FakeMetadataFiles": "fakes.metadata",
+        "FakeRuntimes": "fakes.runtime",
         "FakeSafetyLayers": "fakes.safety",
         "FakeTrees": "fakes.images",
         "HostContract": "contracts.host",
@@ -117,6 +124,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "SafetyLayersContract": "contracts.safety",
         "SpawnerContract": "contracts.spawner",
         "StoreContract": "contracts.store",
+        "TranscriptContract": "contracts.readers",
         "TreesContract": "contracts.images",
         "VaultContract": "contracts.vault",
         "VirtualClock": "virtual_clock",

@@ -44,7 +44,8 @@ class Conversation(Protocol):
     them."""
 
     def begin(self) -> Step:
-        """Return the first messages."""
+        """Return the first messages. Raises `Invalid`, field `resume`, where the last conversation
+        cannot be resumed without its name."""
         ...
 
     def take(self, message: Message) -> Step:

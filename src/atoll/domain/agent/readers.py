@@ -24,7 +24,7 @@ class Transcript(Protocol):
     """A reader that makes cards of the lines an agent writes down."""
 
     def take(self, message: Message) -> list[Said]:
-        """Return what one line means."""
+        """Return what one line means. Never raises: an agent may write anything."""
         ...
 
 

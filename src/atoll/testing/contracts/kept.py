@@ -159,7 +159,7 @@ class KeptShelfContract:
                 pass
 
     async def test_hostile_id_removes_nothing(self, shelf: KeptShelf) -> None:
-        """Whether it is refused or ignored."""
+        """Refused or ignored, an id like a path leaves every worktree where it is."""
         kept = await put(shelf, worktree("kept_l"))
         for hostile in ("", ".", "..", "../kept_l", "kept_l/", "kept_*"):
             try:
