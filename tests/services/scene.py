@@ -5,7 +5,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,22 +13,17 @@ from unittest.mock import patch
 
 from atoll.adapters.bus.in_process import InProcessBus
 from atoll.adapters.extensions.in_memory import InMemory
-from atoll.adapters.runtimes.answers import read_answer
 from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import SqlStore, open_store, sqlite_url
 from atoll.adapters.vaults.in_memory import InMemoryVault
 from atoll.adapters.workspaces.empty import HostAgents
-from atoll.domain.errors import AtollError, Unavailable
+from atoll.domain.errors import AtollError
 from atoll.domain.event import Event, Gap
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, SandboxRepo
 from atoll.ports import (
-    Channel,
-    HandoverLink,
     Mount,
-    Reachability,
     RuntimeClient,
-    RuntimeStream,
 )
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.ground import Ground
@@ -40,15 +35,13 @@ from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.secrets.secrets import Secrets
 from atoll.services.settings import ServiceSettings
+from atoll.testing import FakeRuntimes
 from atoll.testing.virtual_clock import VirtualClock
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wiring.control.graph import SandboxPorts, build_sandboxes
 
 T = TypeVar("T")
 
-HEALTH = dict.fromkeys(("generation", "pid", "sessions", "execs", "attached"), 0) | dict.fromkeys(
-    ("sandbox_id", "version", "started_at"), ""
-)
 BARE = """
 id: profile.bare
 version: "1.0.0"
@@ -83,73 +76,6 @@ def body_of(call: RuntimeCall[Any]) -> Any:
     """Return the decoded body of a call with JSON."""
     assert isinstance(call.body, bytes)
     return json.loads(call.body)
-
-
-@dataclass
-class ScriptedRuntime:
-    """Every runtime of the scene: answers from `answers`, notes what it was asked. `gate`, when
-    set, holds back every answer until a test sets the event."""
-
-    calls: list[RuntimeCall[Any]] = field(default_factory=list)
-    answers: dict[tuple[str, str], tuple[int, object]] = field(default_factory=dict)
-    journal: list[dict[str, object]] = field(default_factory=list)
-    idle_seconds: float = 0.0
-    unused_seconds: float | None = None
-    down: bool = False
-    gate: asyncio.Event | None = None
-
-    async def call(self, call: RuntimeCall[T]) -> T:
-        status, body = await self._reply(call)
-        return read_answer(call, status, body)
-
-    async def _reply(self, call: RuntimeCall[T]) -> tuple[int, bytes]:
-        self.calls.append(call)
-        if self.gate is not None:
-            await self.gate.wait()
-        if self.down:
-            raise Unavailable("The runtime does not answer.")
-        status, document = self._answer(call)
-        return status, json.dumps(document).encode()
-
-    def _answer(self, call: RuntimeCall[T]) -> tuple[int, object]:
-        query = dict(call.query)
-        match call.path:
-            case "/health":
-                unused = self.unused_seconds
-                used = self.idle_seconds if unused is None else unused
-                return 200, HEALTH | {"idle_seconds": self.idle_seconds, "unused_seconds": used}
-            case "/journal":
-                entries = [one for one in self.journal if int(str(one["n"])) > int(query["after"])]
-                return 200, {"entries": entries, "last": len(self.journal), "dropped": 0}
-            case "/journal/ack":
-                return 204, None
-            case _:
-                return self.answers.get((call.method, call.path), (404, {"code": "not_found"}))
-
-    @asynccontextmanager
-    async def stream(self, call: RuntimeCall[bytes]) -> AsyncIterator[RuntimeStream]:
-        whole = await self.call(call)
-
-        async def body() -> AsyncIterator[bytes]:
-            yield whole
-
-        yield RuntimeStream(200, (), body())
-
-    def attach(
-        self, path: str, query: tuple[tuple[str, str], ...] = ()
-    ) -> AbstractAsyncContextManager[Channel]:
-        raise Unavailable(f"Nobody answers at {path}.")
-
-    def request_handover(
-        self, path: str, query: tuple[tuple[str, str], ...] = ()
-    ) -> AbstractAsyncContextManager[HandoverLink | None]:
-        raise Unavailable(f"Nobody answers at {path}.")
-
-    def client(self, reach: Reachability) -> RuntimeClient:
-        return self
-
-    async def close(self) -> None:
-        """Nothing to close."""
 
 
 @dataclass
@@ -198,7 +124,7 @@ class Scene:
     bus: InProcessBus
     clock: VirtualClock
     extension: InMemory
-    runtime: ScriptedRuntime
+    runtime: FakeRuntimes
     workspaces: NotedWorkspaces
     profiles: Profiles
     events: Events
@@ -243,7 +169,7 @@ async def opened(
     """A scene at `folder`; `before` is an earlier one whose backend lives on."""
     clock = before.clock if before else VirtualClock()
     extension = before.extension if before else InMemory()
-    runtime = before.runtime if before else ScriptedRuntime()
+    runtime = before.runtime if before else FakeRuntimes()
     workspaces = before.workspaces if before else NotedWorkspaces()
     bus, ids = InProcessBus(), Identifiers()
     vault = before.vault if before else InMemoryVault()

@@ -74,7 +74,8 @@ class HandoverLink(Protocol):
 
 class RuntimeClient(Protocol):
     """A connection to one runtime. Every method raises `Unavailable` when the runtime cannot be
-    reached. Calls and streams raise the error that a problem document stands for."""
+    reached, and `Invalid` for a path that is none of the contract. Calls and streams raise the
+    error that a problem document stands for."""
 
     async def call(self, call: RuntimeCall[T]) -> T:
         """Send a small request and read the whole answer. Raises `Failed` for an answer that is
@@ -95,7 +96,7 @@ class RuntimeClient(Protocol):
         self, path: str, query: tuple[tuple[str, str], ...] = ()
     ) -> AbstractAsyncContextManager[HandoverLink | None]:
         """Request an attach session for a client's own connection. None where the runtime offers
-        no handover. Leaving the context ends a link to which no socket was passed."""
+        none or does not answer. Leaving the context ends a link to which no socket was passed."""
         ...
 
 
@@ -107,5 +108,5 @@ class RuntimeClients(Protocol):
         ...
 
     async def close(self) -> None:
-        """Close every connection."""
+        """Close every connection. Idempotent; later requests raise `Unavailable`."""
         ...

@@ -11,6 +11,7 @@ from atoll.adapters.runtimes.http_clients import HttpRuntimeClients, Settings
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.ports.extension import Reachability
+from atoll.testing import FakeRuntimes, RuntimeClientsContract
 from atoll.wire.contract.call import RuntimeCall, bytes_call
 from tests.surfaces.http.world import ScriptedRuntime, runtime_on, short_folder
 
@@ -208,3 +209,35 @@ async def test_call_after_close_is_unavailable(folder: Path) -> None:
     await clients.close()
     with pytest.raises(Unavailable):
         await clients.client(_reach(folder / "s")).call(bytes_call("/health"))
+
+
+class TestHttpRuntimeClients(RuntimeClientsContract):
+    @pytest.fixture
+    async def clients(self) -> AsyncIterator[HttpRuntimeClients]:
+        made = HttpRuntimeClients()
+        yield made
+        await made.close()
+
+    @pytest.fixture
+    async def living(self, folder: Path) -> AsyncIterator[Reachability]:
+        async with runtime_on(folder / "s"):
+            yield _reach(folder / "s")
+
+    @pytest.fixture
+    def dead(self) -> Reachability:
+        return _reach(Path("/nonexistent/s"))
+
+
+class TestFakeRuntimes(RuntimeClientsContract):
+    @pytest.fixture
+    def clients(self) -> FakeRuntimes:
+        return FakeRuntimes(terminals={"/sessions/t_1/attach"})
+
+    @pytest.fixture
+    def living(self) -> Reachability:
+        return _reach(Path("/fake/s"))
+
+    @pytest.fixture
+    def dead(self, clients: FakeRuntimes) -> Reachability:
+        clients.down = True
+        return _reach(Path("/fake/s"))

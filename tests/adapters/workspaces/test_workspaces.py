@@ -1,37 +1,35 @@
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from atoll.adapters.repos.direct_importer import DirectImporter
 from atoll.adapters.repos.shelf import Settings, Shelf
-from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
 from atoll.adapters.workspaces.empty import EmptyWorkspaces, HostAgents
 from atoll.adapters.workspaces.metadata_files import FILE, HomeMetadata
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.sandbox import SandboxRepo
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
-from atoll.ports import MetadataFiles, Reachability, RuntimeClient
+from atoll.ports import MetadataFiles, RuntimeClient
 from atoll.services.library.workspaces import Workspaces
 from atoll.testing import (
     AgentLayersContract,
     FakeMetadataFiles,
+    FakeRuntimes,
     MetadataFilesContract,
-    RuntimeClientsContract,
     WorkSaverContract,
     WorkspacePreparerContract,
 )
 from atoll.testing.virtual_clock import VirtualClock
-from tests.services.scene import NotedWorkspaces, ScriptedRuntime
-from tests.surfaces.http.world import runtime_on, short_folder
+from tests.services.scene import NotedWorkspaces
 
 NO_WALL = Isolation(IsolationLevel.NONE, "none")
 
 
 @pytest.fixture
 def client() -> RuntimeClient:
-    return ScriptedRuntime()
+    return FakeRuntimes()
 
 
 def workspaces(tmp_path: Path) -> Workspaces:
@@ -105,20 +103,3 @@ class TestFakeMetadataFiles(MetadataFilesContract):
     def hinder(self, files: MetadataFiles) -> None:
         assert isinstance(files, FakeMetadataFiles)
         files.failure = Failed("The disk is full.")
-
-
-class TestHttpRuntimeClients(RuntimeClientsContract):
-    @pytest.fixture
-    async def clients(self) -> AsyncIterator[HttpRuntimeClients]:
-        made = HttpRuntimeClients()
-        yield made
-        await made.close()
-
-    @pytest.fixture
-    async def living(self) -> AsyncIterator[Reachability]:
-        async with short_folder() as folder, runtime_on(folder / "s"):
-            yield Reachability(f"unix:{folder / 's'}", NO_WALL)
-
-    @pytest.fixture
-    def dead(self, tmp_path: Path) -> Reachability:
-        return Reachability("unix:/nonexistent/s", NO_WALL)

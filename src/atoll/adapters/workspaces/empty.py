@@ -22,7 +22,7 @@ class EmptyWorkspaces:
         return ()
 
     async def lacks_file(self, sandbox: Sandbox, path: str, *, fetched: bool) -> str | None:
-        """Return False: there is no repository that could have files."""
+        """Return None: there is no repository that could lack a file."""
         return None
 
     async def prepare(

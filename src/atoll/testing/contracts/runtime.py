@@ -1,31 +1,49 @@
-"""The contract of RuntimeClients.
+"""The contract of RuntimeClients, and of the clients, streams and channels it gives.
 
 Subclass `RuntimeClientsContract` in a test module. Fixtures: `clients`; `living`, the address of a
-runtime that answers `GET /health` with 200; `dead`, that of one that does not answer.
+runtime that answers `GET /health` with 200 and whose terminal at `TERMINAL` sends each frame back;
+`dead`, the address of a runtime that does not answer, asked for in tests of its own.
 """
 
+import asyncio
 import json
 
 import pytest
 
-from atoll.domain.errors import NotFound, Unavailable
+from atoll.domain.errors import Failed, Invalid, NotFound, Unavailable
 from atoll.ports.extension import Reachability
-from atoll.ports.runtime import RuntimeClients
-from atoll.wire.contract.call import bytes_call
+from atoll.ports.runtime import RuntimeClient, RuntimeClients
+from atoll.wire.contract.call import bytes_call, json_call
 
+TERMINAL = "/sessions/t_1/attach"
 HEALTH = bytes_call("/health")
 NOWHERE = bytes_call("/nothing-is-here")
+PATIENCE_SECONDS = 10
+HOSTILE_PATHS = ("health", "", "http://elsewhere/health", "/files/../health", "/./health")
 
 
 class RuntimeClientsContract:
     """Contract of runtime clients: answers are read as the call says; a refusal is the error it
-    stands for."""
+    stands for; nothing that a caller leaves early harms the next call."""
 
     async def test_call_gives_the_whole_answer(
         self, clients: RuntimeClients, living: Reachability
     ) -> None:
         body = await clients.client(living).call(HEALTH)
         assert isinstance(json.loads(body), dict)
+
+    async def test_calls_at_once_are_all_answered(
+        self, clients: RuntimeClients, living: Reachability
+    ) -> None:
+        several = [clients.client(living).call(HEALTH) for _ in range(20)]
+        bodies = await asyncio.gather(*several)
+        assert all(isinstance(json.loads(body), dict) for body in bodies)
+
+    async def test_answer_of_another_kind_than_the_call_says_is_a_failure(
+        self, clients: RuntimeClients, living: Reachability
+    ) -> None:
+        with pytest.raises(Failed):
+            await clients.client(living).call(json_call("GET", "/health", list[int]))
 
     async def test_refusal_of_the_runtime_is_an_error(
         self, clients: RuntimeClients, living: Reachability
@@ -34,6 +52,9 @@ class RuntimeClientsContract:
             await clients.client(living).call(NOWHERE)
         with pytest.raises(NotFound):
             async with clients.client(living).stream(NOWHERE):
+                pass
+        with pytest.raises(NotFound):
+            async with clients.client(living).attach("/sessions/t_9/attach"):
                 pass
 
     async def test_stream_gives_the_same_bytes(
@@ -44,15 +65,92 @@ class RuntimeClientsContract:
             body = b"".join([piece async for piece in answer.body])
         assert isinstance(json.loads(body), dict)
 
+    async def test_stream_that_is_left_or_cancelled_harms_no_later_call(
+        self, clients: RuntimeClients, living: Reachability
+    ) -> None:
+        client = clients.client(living)
+        async with client.stream(HEALTH):
+            pass
+        async with asyncio.TaskGroup() as group:
+            calls = [group.create_task(client.call(HEALTH)) for _ in range(5)]
+            await asyncio.sleep(0)
+            for call in calls:
+                call.cancel()
+        body = await client.call(HEALTH)
+        assert isinstance(json.loads(body), dict)
+
+    @pytest.mark.parametrize("path", HOSTILE_PATHS)
+    async def test_path_outside_the_contract_is_refused(
+        self, clients: RuntimeClients, living: Reachability, path: str
+    ) -> None:
+        client = clients.client(living)
+        with pytest.raises(Invalid):
+            await client.call(bytes_call(path))
+        with pytest.raises(Invalid):
+            async with client.stream(bytes_call(path)):
+                pass
+        with pytest.raises(Invalid):
+            async with client.attach(path):
+                pass
+        with pytest.raises(Invalid):
+            async with client.request_handover(path):
+                pass
+
+    async def test_frames_come_back_in_order_and_as_they_were_sent(
+        self, clients: RuntimeClients, living: Reachability
+    ) -> None:
+        sent: list[bytes | str] = [b"", b"\0\xff", "text \u2713", b"x" * 65536, "last"]
+        async with (
+            asyncio.timeout(PATIENCE_SECONDS),
+            clients.client(living).attach(TERMINAL, (("mode", "view"),)) as channel,
+        ):
+            assert channel.close_code is None
+            for frame in sent:
+                await channel.send(frame)
+            heard: list[bytes | str] = []
+            async for frame in channel:
+                heard.append(frame)
+                if frame == sent[-1]:
+                    break
+        assert heard[-len(sent) :] == sent
+
+    async def test_closed_channel_sends_nothing_and_ends(
+        self, clients: RuntimeClients, living: Reachability
+    ) -> None:
+        async with (
+            asyncio.timeout(PATIENCE_SECONDS),
+            clients.client(living).attach(TERMINAL) as channel,
+        ):
+            await channel.close(1000, "enough")
+            await channel.close()
+            with pytest.raises(Unavailable):
+                await channel.send(b"late")
+            _ = [frame async for frame in channel]
+
     async def test_runtime_that_does_not_answer_is_unavailable(
         self, clients: RuntimeClients, dead: Reachability
     ) -> None:
-        client = clients.client(dead)
-        with pytest.raises(Unavailable):
-            await client.call(HEALTH)
-        with pytest.raises(Unavailable):
-            async with client.stream(HEALTH):
-                pass
-        with pytest.raises(Unavailable):
-            async with client.attach("/sessions/t_1/attach"):
-                pass
+        await _assert_unavailable(clients.client(dead))
+        async with clients.client(dead).request_handover(TERMINAL) as link:
+            assert link is None
+
+    async def test_nothing_is_sent_after_the_end(
+        self, clients: RuntimeClients, living: Reachability
+    ) -> None:
+        client = clients.client(living)
+        await client.call(HEALTH)
+        await clients.close()
+        await clients.close()
+        await _assert_unavailable(client)
+        await _assert_unavailable(clients.client(living))
+
+
+async def _assert_unavailable(client: RuntimeClient) -> None:
+    with pytest.raises(Unavailable):
+        await client.call(HEALTH)
+    with pytest.raises(Unavailable):
+        async with client.stream(HEALTH):
+            pass
+    with pytest.raises(Unavailable):
+        async with client.attach(TERMINAL):
+            pass

@@ -1,0 +1,139 @@
+"""Runtimes without a socket: answers by method and path, and terminals that echo."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from atoll.adapters.runtimes.answers import read_answer
+from atoll.domain.errors import Invalid, NotFound, Unavailable
+from atoll.ports.extension import Reachability
+from atoll.ports.runtime import Channel, HandoverLink, RuntimeClient, RuntimeStream
+from atoll.wire.contract.call import Query, RuntimeCall
+
+T = TypeVar("T")
+
+_COUNTED = ("generation", "pid", "sessions", "execs", "attached")
+_NAMED = ("sandbox_id", "version", "started_at")
+_HEALTH: dict[str, object] = {**dict.fromkeys(_COUNTED, 0), **dict.fromkeys(_NAMED, "")}
+
+
+class FakeChannel:
+    """A `ports.runtime.Channel` to a terminal that sends each frame back and never closes."""
+
+    close_code: int | None = None
+
+    def __init__(self) -> None:
+        self._frames: asyncio.Queue[bytes | str | None] = asyncio.Queue()
+        self._closed = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes | str]:
+        """Yield what was sent, until the channel is closed."""
+        while (frame := await self._frames.get()) is not None:
+            yield frame
+
+    async def send(self, frame: bytes | str) -> None:
+        """See the port."""
+        if self._closed:
+            raise Unavailable("The terminal's connection is closed.")
+        self._frames.put_nowait(frame)
+
+    async def close(self, code: int = 1000, reason: str = "") -> None:
+        """See the port."""
+        if not self._closed:
+            self._closed = True
+            self._frames.put_nowait(None)
+
+
+@dataclass
+class FakeRuntimes:
+    """A `ports.runtime.RuntimeClients` where one runtime is behind every address.
+
+    `answers` holds status and document by method and path; the health and the journal are answered
+    of themselves, and anything else is not found. `terminals` names the paths that can be attached
+    to. `calls` lists the requests. `gate`, when set, holds back every answer until a test sets the
+    event. Nothing answers while `down`.
+    """
+
+    calls: list[RuntimeCall[Any]] = field(default_factory=list)
+    answers: dict[tuple[str, str], tuple[int, object]] = field(default_factory=dict)
+    journal: list[dict[str, object]] = field(default_factory=list)
+    terminals: set[str] = field(default_factory=set)
+    idle_seconds: float = 0.0
+    unused_seconds: float | None = None
+    down: bool = False
+    gate: asyncio.Event | None = None
+
+    async def call(self, call: RuntimeCall[T]) -> T:
+        """See the port."""
+        status, document = await self._reply(call)
+        return read_answer(call, status, json.dumps(document).encode())
+
+    @asynccontextmanager
+    async def stream(self, call: RuntimeCall[bytes]) -> AsyncIterator[RuntimeStream]:
+        """See the port."""
+        whole = await self.call(call)
+
+        async def body() -> AsyncIterator[bytes]:
+            yield whole
+
+        yield RuntimeStream(200, (), body())
+
+    @asynccontextmanager
+    async def attach(self, path: str, query: Query = ()) -> AsyncIterator[Channel]:
+        """See the port."""
+        self._check(path)
+        if path not in self.terminals:
+            raise NotFound(f"There is no terminal at {path}.")
+        channel = FakeChannel()
+        try:
+            yield channel
+        finally:
+            await channel.close()
+
+    @asynccontextmanager
+    async def request_handover(
+        self, path: str, query: Query = ()
+    ) -> AsyncIterator[HandoverLink | None]:
+        """Offer no handover, as a runtime that is reached over TCP."""
+        _check_path(path)
+        yield None
+
+    def client(self, reach: Reachability) -> RuntimeClient:
+        """See the port."""
+        return self
+
+    async def close(self) -> None:
+        """Answer nothing from now on."""
+        self.down = True
+
+    async def _reply(self, call: RuntimeCall[T]) -> tuple[int, object]:
+        self.calls.append(call)
+        if self.gate is not None:
+            await self.gate.wait()
+        self._check(call.path)
+        query = dict(call.query)
+        match call.path:
+            case "/health":
+                unused = self.unused_seconds
+                used = self.idle_seconds if unused is None else unused
+                return 200, _HEALTH | {"idle_seconds": self.idle_seconds, "unused_seconds": used}
+            case "/journal":
+                entries = [one for one in self.journal if int(str(one["n"])) > int(query["after"])]
+                return 200, {"entries": entries, "last": len(self.journal), "dropped": 0}
+            case "/journal/ack":
+                return 204, None
+            case _:
+                return self.answers.get((call.method, call.path), (404, {"code": "not_found"}))
+
+    def _check(self, path: str) -> None:
+        _check_path(path)
+        if self.down:
+            raise Unavailable("The runtime does not answer.")
+
+
+def _check_path(path: str) -> None:
+    if not path.startswith("/") or {".", ".."} & set(path.split("/")):
+        raise Invalid(f"{path!r} is not a path of the runtime contract")
