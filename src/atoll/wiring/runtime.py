@@ -27,7 +27,7 @@ from atoll.runtime.doors.broker.broker import BrokerParts, serve_broker
 from atoll.runtime.doors.broker.keys import read_keys
 from atoll.runtime.doors.egress.call import make_handler
 from atoll.runtime.doors.egress.egress import Egress, serve_egress
-from atoll.runtime.doors.listener.refusals import Refusals
+from atoll.runtime.doors.refusals import Refusals
 from atoll.runtime.execs.sudo import Sudo
 from atoll.runtime.health import Activity
 from atoll.runtime.journal.journal import Journal

@@ -13,7 +13,7 @@ import pytest
 
 from atoll.runtime.doors.broker import exchange as exchange_module
 from atoll.runtime.doors.listener.connection_limit import MAX_CONNECTIONS
-from atoll.runtime.doors.listener.refusals import Refusals
+from atoll.runtime.doors.refusals import Refusals
 from atoll.runtime.journal.journal import Journal
 from tests.peers.broker import KEY, Door, broker_door
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from atoll.runtime.doors.listener.refusals import BURST, Refusals
+from atoll.runtime.doors.refusals import BURST, Refusals
 from atoll.runtime.journal.journal import Journal
 from tests.peers.api import until
 from tests.security.conftest import Walled

@@ -19,7 +19,6 @@ from time import monotonic
 from atoll.domain.broker.allowance import Allowance, Bounds
 from atoll.domain.broker.passage import Refusal
 from atoll.domain.broker.provider import Upstream
-from atoll.runtime.doors.approvals.secret_requests import SecretRequests
 from atoll.runtime.doors.broker.call_audit import Audit, BrokerCall, CallAudit
 from atoll.runtime.doors.broker.credentials import Credentials, read_credentials
 from atoll.runtime.doors.broker.exchange import Exchange
@@ -28,6 +27,7 @@ from atoll.runtime.doors.broker.metering import meter
 from atoll.runtime.doors.broker.request import BrokerRequest, RequestShapes
 from atoll.runtime.doors.broker.route import BrokerRoute
 from atoll.runtime.doors.broker.route_table import RouteTable
+from atoll.runtime.doors.broker.secret_requests import SecretRequests
 from atoll.runtime.doors.broker.spending import Spending
 from atoll.runtime.doors.broker.upstream_connections import AddressRefused, UpstreamConnections
 from atoll.runtime.doors.listener.connection_limit import serve

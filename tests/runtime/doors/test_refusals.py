@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from atoll.runtime.doors.listener import refusals
-from atoll.runtime.doors.listener.refusals import (
+from atoll.runtime.doors import refusals
+from atoll.runtime.doors.refusals import (
     BURST,
     NEW_PER_MINUTE,
     SAME_AGAIN_SECONDS,
