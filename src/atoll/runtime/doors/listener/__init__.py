@@ -1,1 +1,1 @@
-"""Shared parts of both doors: listeners, the connection limit and the audit of refusals."""
+"""Shared parts of both doors: the connection limit, own addresses and responses."""
