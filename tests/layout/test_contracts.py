@@ -1,6 +1,10 @@
-"""Each port has a contract suite, which an author imports as the docs say."""
+"""Each port has a contract suite, which an author imports as the docs say; each suite is run by an
+adapter, and each fake by the suite of its port."""
 
 import ast
+import inspect
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -8,26 +12,169 @@ import pytest
 import atoll.testing
 from tests.places import ROOT
 
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SOURCE = ROOT / "src" / "atoll"
-NO_PORTS = {"runtime_boot"}
-"""Modules of `ports` that hold data alone."""
+PARTS = {
+    "ApprovalRows": "Store",
+    "Channel": "RuntimeClients",
+    "Closable": "Extension",
+    "Estimates": "Extension",
+    "EventRows": "Store",
+    "HandoverLink": "RuntimeClients",
+    "IdempotencyRows": "Store",
+    "Intake": "RepositoryShelf",
+    "KeptDraft": "KeptShelf",
+    "Listener": "Bus",
+    "LogRows": "Store",
+    "Masters": "Vault",
+    "Obituaries": "Extension",
+    "Pauses": "Extension",
+    "Process": "Spawner",
+    "ProfileRows": "Store",
+    "RuntimeClient": "RuntimeClients",
+    "SandboxRows": "Store",
+    "SecretRows": "Store",
+    "ShareRows": "Store",
+    "Snapshots": "Extension",
+}
+"""Protocols that an adapter of another port hands out or has besides; its suite is theirs."""
+OUTSIDE_PORTS = {"Conversation", "Transcript"}
+"""Protocols of `domain.agent` that authors implement."""
+HANDED_OUT = {"FakeChannel", "FakeKeptDraft"}
+"""Fakes that another one hands out."""
+INHERITED = {"EventLog"}
+"""Suites that the suite of a port inherits."""
+REAL = ("adapters", "domain.agent.readers", "runtime", "services", "wiring")
+"""Packages whose classes count as adapters."""
 
 
-def names_in(folder: Path) -> set[str]:
-    found = {path.stem for path in folder.iterdir() if path.suffix == ".py" or path.is_dir()}
-    return {name for name in found if not name.startswith("_")} - NO_PORTS
+@dataclass(frozen=True)
+class Run:
+    """A test class that runs suites, with the names it uses and where each is from."""
+
+    suites: frozenset[str]
+    uses: frozenset[str]
+    adapters: frozenset[str]
+
+
+def protocols() -> set[str]:
+    """Return the public protocols of `ports`."""
+    return {
+        node.name
+        for path in (SOURCE / "ports").rglob("*.py")
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef)
+        and not node.name.startswith("_")
+        and any(isinstance(base, ast.Name) and base.id == "Protocol" for base in node.bases)
+    }
+
+
+def suites() -> set[str]:
+    """Return the ports that have a suite, by the suite's name."""
+    names = (name for name in atoll.testing.__all__ if name.endswith("Contract"))
+    return {name.removesuffix("Contract") for name in names} - INHERITED
+
+
+def names_in(*nodes: ast.AST) -> set[str]:
+    return {one.id for node in nodes for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
+def origins(tree: ast.Module) -> dict[str, str]:
+    """Return the module that each imported name is from."""
+    return {
+        alias.asname or alias.name: node.module or ""
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+def arguments(node: ast.AST) -> set[str]:
+    return {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)}
+
+
+def fixtures_of(suites: set[str]) -> set[str]:
+    """Return the fixtures that the tests of these suites name."""
+    classes = [getattr(atoll.testing, name) for name in suites]
+    tests = [test for one in classes for name, test in vars(one).items() if name.startswith("test")]
+    return {name for test in tests for name in inspect.signature(test).parameters}
+
+
+def reached(tree: ast.Module, used: set[str]) -> set[str]:
+    """Return these names and all that the module's own functions and classes of these names use."""
+    own = {one.name: one for one in tree.body if isinstance(one, (*FUNCTIONS, ast.ClassDef))}
+    found: set[str] = set()
+    left = set(used)
+    while left:
+        name = left.pop()
+        found.add(name)
+        if name in own:
+            left |= (names_in(own[name]) | arguments(own[name])) - found
+    return found
+
+
+@cache
+def runs() -> tuple[Run, ...]:
+    """Return every test class that runs a suite."""
+    found = []
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        text = path.read_text()
+        if "Contract)" not in text and "Contract, " not in text:
+            continue
+        tree = ast.parse(text)
+        where = origins(tree)
+        for node in tree.body:
+            bases = names_in(*node.bases) if isinstance(node, ast.ClassDef) else set()
+            own = {name for name in bases if name.endswith("Contract")}
+            if own:
+                defined = {one.name for one in ast.walk(node) if isinstance(one, FUNCTIONS)}
+                used = reached(
+                    tree, names_in(node) | arguments(node) | (fixtures_of(own) - defined)
+                )
+                real = {
+                    name
+                    for name in used
+                    if where.get(name, "").startswith(tuple(f"atoll.{one}" for one in REAL))
+                }
+                found.append(Run(frozenset(own), frozenset(used), frozenset(real)))
+    return tuple(found)
 
 
 def test_each_port_has_a_suite() -> None:
-    assert names_in(SOURCE / "ports") <= names_in(SOURCE / "testing" / "contracts")
+    assert protocols() | OUTSIDE_PORTS == suites() | set(PARTS)
+
+
+def test_each_part_of_a_port_belongs_to_a_suite() -> None:
+    assert set(PARTS) <= protocols() and set(PARTS.values()) <= suites()
+
+
+@pytest.mark.parametrize("port", sorted(suites()))
+def test_each_suite_is_run_by_an_adapter(port: str) -> None:
+    ran = [run for run in runs() if f"{port}Contract" in run.suites]
+    assert any(run.adapters for run in ran)
+
+
+@pytest.mark.parametrize("fake", [name for name in atoll.testing.__all__ if "Fake" in name])
+def test_each_fake_runs_a_suite(fake: str) -> None:
+    assert any(fake in run.uses for run in runs())
+
+
+def test_each_fake_is_imported_from_the_package() -> None:
+    found = {
+        node.name
+        for path in (SOURCE / "testing" / "fakes").glob("[!_]*.py")
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef) and node.name.startswith("Fake")
+    }
+    assert found - HANDED_OUT == {name for name in atoll.testing.__all__ if "Fake" in name}
 
 
 @pytest.mark.parametrize("path", sorted((SOURCE / "testing" / "contracts").glob("[!_]*.py")))
 def test_suite_is_imported_from_the_package(path: Path) -> None:
     classes = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.ClassDef)]
-    suites = [one.name for one in classes if one.name.endswith("Contract")]
-    assert suites
-    for name in suites:
+    found = [one.name for one in classes if one.name.endswith("Contract")]
+    assert found
+    for name in found:
         assert getattr(atoll.testing, name).__name__ == name
         assert name in atoll.testing.__all__
 
