@@ -1,4 +1,4 @@
-"""The whole runtime as it is born: forked, no imports left, one control socket, four doors."""
+"""The whole runtime as it starts: forked, no imports left, one control socket, four doors."""
 
 import contextlib
 import gc

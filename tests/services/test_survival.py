@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.adapters.extensions.in_memory import Point
+from atoll.adapters.extensions.in_memory import FailurePoint
 from atoll.domain.errors import Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON
@@ -70,7 +70,7 @@ async def test_interrupted_provisioning_is_gone_on_with(folder: Path) -> None:
 async def test_interrupted_destroying_is_gone_on_with(folder: Path) -> None:
     async with opened(folder) as before:
         made = await before.ready()
-        before.extension.fail(Point.TEARDOWN, Unavailable("busy"))
+        before.extension.fail(FailurePoint.TEARDOWN, Unavailable("busy"))
         await before.sandboxes.destroy(LOCAL_PERSON, made.id)
     async with opened(folder, before=before) as after:
         async with asyncio.timeout(5):
@@ -106,7 +106,7 @@ async def test_expired_while_away_expires_at_the_start(folder: Path) -> None:
 async def test_backend_that_does_not_answer_is_asked_again(folder: Path) -> None:
     async with opened(folder) as before:
         made = await before.ready()
-    before.extension.fail(Point.SURVEY, Unavailable("the zygote is not there"), times=2)
+    before.extension.fail(FailurePoint.SURVEY, Unavailable("the zygote is not there"), times=2)
     async with opened(folder, before=before) as after:
         await after.background.adopted()
         before.extension.die(made.id)

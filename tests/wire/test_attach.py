@@ -8,7 +8,7 @@ from atoll.wire import attach
 from atoll.wire.attach import (
     Ack,
     BadFrame,
-    Driven,
+    DriverChanged,
     Exited,
     Heartbeat,
     InputTaken,
@@ -31,7 +31,7 @@ from atoll.wire.attach import (
         ),
         (Resync(1, 9, "G2M="), '{"type":"resync","from":1,"to":9,"preamble":"G2M="}'),
         (Sized(80, 24), '{"type":"size","cols":80,"rows":24}'),
-        (Driven(None), '{"type":"driver","client":null}'),
+        (DriverChanged(None), '{"type":"driver","client":null}'),
         (Titled("t"), '{"type":"title","title":"t"}'),
         (Exited(7, code=0), '{"type":"exit","offset":7,"code":0}'),
         (Exited(7, signal="KILL"), '{"type":"exit","offset":7,"signal":"KILL"}'),

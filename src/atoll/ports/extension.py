@@ -170,7 +170,7 @@ class Closable(Protocol):
 
 
 @runtime_checkable
-class Obituaries(Protocol):
+class EndReasons(Protocol):
     """Optional ability: the reason of an end that happened while no control plane ran."""
 
     async def why_ended(self, sandbox_id: SandboxId) -> str | None:

@@ -52,7 +52,7 @@ class Sized(msgspec.Struct, tag_field="type", tag="size", frozen=True):
     rows: int
 
 
-class Driven(msgspec.Struct, tag_field="type", tag="driver", frozen=True):
+class DriverChanged(msgspec.Struct, tag_field="type", tag="driver", frozen=True):
     """The client that drives now."""
 
     client: str | None
@@ -196,7 +196,7 @@ ServerMessage = (
     Start
     | Resync
     | Sized
-    | Driven
+    | DriverChanged
     | Titled
     | Exited
     | Refused

@@ -1,6 +1,6 @@
 import pytest
 
-from atoll.adapters.extensions.in_memory import InMemory, Point
+from atoll.adapters.extensions.in_memory import FailurePoint, InMemory
 from atoll.domain.errors import Failed, Unavailable
 from atoll.ports.extension import Extension, Handle
 from atoll.testing.contracts.extension import ExtensionContract
@@ -18,18 +18,18 @@ class TestInMemory(ExtensionContract):
     async def test_provision_made_to_fail_fails_as_often_as_asked(
         self, extension: InMemory
     ) -> None:
-        extension.fail(Point.PROVISION, Unavailable("later"), times=2)
+        extension.fail(FailurePoint.PROVISION, Unavailable("later"), times=2)
         for _ in range(2):
             with pytest.raises(Unavailable):
                 await extension.provision(self.request())
         handle = await extension.provision(self.request())
-        extension.fail(Point.WAIT_READY, Failed("never"))
+        extension.fail(FailurePoint.WAIT_READY, Failed("never"))
         with pytest.raises(Failed):
             await extension.wait_ready(handle)
-        extension.fail(Point.TEARDOWN, Failed("stuck"))
+        extension.fail(FailurePoint.TEARDOWN, Failed("stuck"))
         with pytest.raises(Failed):
             await extension.teardown(handle, keep_state=False)
-        extension.fail(Point.SURVEY, Unavailable("later"))
+        extension.fail(FailurePoint.SURVEY, Unavailable("later"))
         with pytest.raises(Unavailable):
             await extension.survey()
         assert extension.lives(handle.sandbox_id)

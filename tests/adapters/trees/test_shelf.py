@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from atoll.adapters.trees.found import FoundTrees
-from atoll.adapters.trees.picture import MACHINES
+from atoll.adapters.trees.image_parts import MACHINES
 from atoll.adapters.trees.shelf import TreeShelf
 from atoll.adapters.trees.unpack import TreeLimits
 from atoll.domain.errors import (

@@ -14,9 +14,9 @@ from atoll.domain.approvals.approval import (
     Approval,
     ApprovalGrant,
     ApprovalState,
-    Asker,
     CommandAsk,
     GrantScope,
+    Requester,
     SecretAsk,
     check_command,
     denied,
@@ -39,7 +39,7 @@ OPEN = Approval(
     ApprovalId("ap_1"),
     OrgId("org"),
     PrincipalId("me"),
-    Asker(SandboxId("sb_1"), "box", 1, "ask_1"),
+    Requester(SandboxId("sb_1"), "box", 1, "ask_1"),
     SecretAsk("KEY", "sec_1", 3, "api.example.com", 443),
     NOW,
     NOW + timedelta(days=1),
@@ -74,9 +74,9 @@ def test_yes_is_bound_to_what_was_shown() -> None:
         replace(OPEN, ask=SecretAsk("KEY", "sec_1", 3, "api.example.com", 8443)),
         replace(OPEN, ask=SecretAsk("KEY", "sec_1", 3, "api.example.net", 443)),
         replace(OPEN, ask=SecretAsk("KEY", "sec_2", 3, "api.example.com", 443)),
-        replace(OPEN, asker=replace(OPEN.asker, sandbox_id=SandboxId("sb_2"))),
-        replace(OPEN, asker=replace(OPEN.asker, ask_id="ask_2")),
-        replace(OPEN, asker=replace(OPEN.asker, generation=2)),
+        replace(OPEN, requester=replace(OPEN.requester, sandbox_id=SandboxId("sb_2"))),
+        replace(OPEN, requester=replace(OPEN.requester, ask_id="ask_2")),
+        replace(OPEN, requester=replace(OPEN.requester, generation=2)),
         COMMAND,
         replace(COMMAND, ask=CommandAsk(("rm", "-rf x"), "/workspace")),
         replace(COMMAND, ask=CommandAsk(("rm", "-rf", "x"), "/")),
@@ -162,8 +162,8 @@ def test_same_question_is_about_person_sandbox_and_subject() -> None:
     assert same_question(OPEN, replace(OPEN, id=ApprovalId("ap_2"), times=9))
     assert not same_question(OPEN, COMMAND)
     assert not same_question(OPEN, replace(OPEN, owner=PrincipalId("you")))
-    other = replace(OPEN.asker, sandbox_id=SandboxId("sb_2"))
-    assert not same_question(OPEN, replace(OPEN, asker=other))
+    other = replace(OPEN.requester, sandbox_id=SandboxId("sb_2"))
+    assert not same_question(OPEN, replace(OPEN, requester=other))
 
 
 def test_lines_show_words_apart_and_addresses_in_brackets() -> None:

@@ -3,10 +3,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.domain.broker.answer import DECIDING, judge_answer
-from atoll.domain.broker.passage import Asked, Headers, Passage, Refusal, judge
+from atoll.domain.broker.passage import Headers, IncomingRequest, Passage, Refusal, judge
 from atoll.domain.broker.provider import OPENAI, Upstream
 
-FOUND = judge(Upstream(OPENAI, "https://a.example/base", "k" * 20), Asked("POST", "/v1/responses"))
+FOUND = judge(
+    Upstream(OPENAI, "https://a.example/base", "k" * 20), IncomingRequest("POST", "/v1/responses")
+)
 assert isinstance(FOUND, Passage)
 PASSAGE = FOUND
 

@@ -4,9 +4,9 @@ from hypothesis import strategies as st
 
 from atoll.domain.broker.passage import (
     DECIDING,
-    Asked,
     BrokerSecret,
     Headers,
+    IncomingRequest,
     Origin,
     Passage,
     Refusal,
@@ -24,7 +24,7 @@ WEBSOCKET = (("Upgrade", "WebSocket"), ("Connection", "Upgrade"), ("Sec-WebSocke
 def ask(
     method: str = "POST", path: str = "/v1/responses", query: str = "", headers: Headers = ()
 ) -> Passage | Refusal:
-    return judge(UPSTREAM, Asked(method, path, query, headers))
+    return judge(UPSTREAM, IncomingRequest(method, path, query, headers))
 
 
 def passes(
@@ -61,7 +61,7 @@ def test_judge_every_vendors_key_goes_out_its_own_way(provider: object) -> None:
         "fireworks": "/inference/v1/chat/completions", "replicate": "/v1/models/o/n/predictions",
         "huggingface": "/hf-inference/models/o/n",
     }[upstream.provider.name]  # fmt: skip
-    verdict = judge(upstream, Asked("POST", path, headers=own))
+    verdict = judge(upstream, IncomingRequest("POST", path, headers=own))
     assert isinstance(verdict, Passage)
     assert (upstream.provider.header, upstream.provider.scheme + KEY) in verdict.headers
     assert "own" not in str(verdict.headers)
@@ -149,7 +149,7 @@ def test_judge_anything_but_inference_is_refused(method: str, path: str) -> None
 def test_judge_accounts_keys_files_and_jobs_are_refused(provider: str, line: str) -> None:
     method, path = line.split()
     known = PROVIDERS[provider]
-    verdict = judge(Upstream(known, known.upstream, KEY), Asked(method, path))
+    verdict = judge(Upstream(known, known.upstream, KEY), IncomingRequest(method, path))
     assert isinstance(verdict, Refusal) and verdict.error == "not_allowed"
 
 
@@ -193,7 +193,9 @@ def test_judge_websocket_loses_keys_in_subprotocols_and_extensions() -> None:
     )
     deepgram = judge(
         Upstream(DEEPGRAM, DEEPGRAM.upstream, KEY),
-        Asked("GET", "/v1/listen", "", (*WEBSOCKET, ("Sec-WebSocket-Protocol", "token, own"))),
+        IncomingRequest(
+            "GET", "/v1/listen", "", (*WEBSOCKET, ("Sec-WebSocket-Protocol", "token, own"))
+        ),
     )
     assert isinstance(deepgram, Passage)
     assert "Sec-WebSocket-Protocol" not in dict(deepgram.headers)
@@ -201,18 +203,21 @@ def test_judge_websocket_loses_keys_in_subprotocols_and_extensions() -> None:
 
 def test_judge_default_ports_follow_the_scheme() -> None:
     for url, port in (("http://127.0.0.1", 80), ("https://h.example", 443)):
-        passage = judge(Upstream(ANTHROPIC, url, KEY), Asked("POST", "/v1/messages"))
+        passage = judge(Upstream(ANTHROPIC, url, KEY), IncomingRequest("POST", "/v1/messages"))
         assert isinstance(passage, Passage) and passage.origin.port == port
     assert isinstance(
-        judge(Upstream(GEMINI, GEMINI.upstream, KEY), Asked("GET", "/v1beta/models")), Passage
+        judge(Upstream(GEMINI, GEMINI.upstream, KEY), IncomingRequest("GET", "/v1beta/models")),
+        Passage,
     )
 
 
 def custom(
     secret: BrokerSecret, url: str = "https://api.example/v1?a=1", **more: object
 ) -> Passage:
-    asked = Asked("POST", "/broker/custom/S", "", (("Authorization", "own"), ("X-T", "own")))
-    verdict = judge_custom(secret, read_target(url), asked, approved=True, dev=False)
+    incoming = IncomingRequest(
+        "POST", "/broker/custom/S", "", (("Authorization", "own"), ("X-T", "own"))
+    )
+    verdict = judge_custom(secret, read_target(url), incoming, approved=True, dev=False)
     assert isinstance(verdict, Passage)
     return verdict
 
@@ -236,7 +241,11 @@ def test_judge_custom_is_sent_as_its_record_says() -> None:
 def test_judge_custom_unapproved_says_exactly_what_the_contract_says() -> None:
     target = read_target("https://API.example.com/v1/chat")
     verdict = judge_custom(
-        BrokerSecret("MY_API_KEY", "v"), target, Asked("POST", "/"), approved=False, dev=False
+        BrokerSecret("MY_API_KEY", "v"),
+        target,
+        IncomingRequest("POST", "/"),
+        approved=False,
+        dev=False,
     )
     assert isinstance(verdict, Refusal)
     assert (verdict.status, verdict.error, verdict.fields) == (
@@ -247,16 +256,18 @@ def test_judge_custom_unapproved_says_exactly_what_the_contract_says() -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "asked", "status"),
+    ("url", "incoming", "status"),
     [
-        ("https://a.example/", Asked("GET", "/", "", WEBSOCKET), 405),
-        ("https://a.example/", Asked("TRACE", "/"), 405),
-        ("https://a.example/../x", Asked("GET", "/"), 400),
+        ("https://a.example/", IncomingRequest("GET", "/", "", WEBSOCKET), 405),
+        ("https://a.example/", IncomingRequest("TRACE", "/"), 405),
+        ("https://a.example/../x", IncomingRequest("GET", "/"), 400),
     ],
 )
-def test_judge_custom_odd_requests_are_refused(url: str, asked: Asked, status: int) -> None:
+def test_judge_custom_odd_requests_are_refused(
+    url: str, incoming: IncomingRequest, status: int
+) -> None:
     verdict = judge_custom(
-        BrokerSecret("S", "v"), read_target(url), asked, approved=True, dev=False
+        BrokerSecret("S", "v"), read_target(url), incoming, approved=True, dev=False
     )
     assert isinstance(verdict, Refusal) and verdict.status == status
 
@@ -264,7 +275,7 @@ def test_judge_custom_odd_requests_are_refused(url: str, asked: Asked, status: i
 def test_judge_custom_plain_http_to_loopback_is_judged_as_such() -> None:
     target = read_target("http://127.0.0.1:9/x", dev=True)
     verdict = judge_custom(
-        BrokerSecret("S", "v"), target, Asked("GET", "/"), approved=True, dev=True
+        BrokerSecret("S", "v"), target, IncomingRequest("GET", "/"), approved=True, dev=True
     )
     assert isinstance(verdict, Passage)
     assert verdict.origin == Origin("http", "127.0.0.1", 9, judged=True, loopback=True)

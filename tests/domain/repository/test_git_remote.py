@@ -1,6 +1,6 @@
 import pytest
 
-from atoll.domain.broker.passage import Asked, Passage, Refusal
+from atoll.domain.broker.passage import IncomingRequest, Passage, Refusal
 from atoll.domain.repository.git_remote import (
     ZERO,
     BrokerRemote,
@@ -16,7 +16,7 @@ SHA = "a" * 40
 
 
 def ask(method: str, path: str, query: str = "", remote: BrokerRemote = REMOTE) -> object:
-    return judge_git((remote,), Asked(method, path, query, (("Authorization", "own"),)))
+    return judge_git((remote,), IncomingRequest(method, path, query, (("Authorization", "own"),)))
 
 
 @pytest.mark.parametrize("spelling", ["o/r", "o/r.git"])

@@ -8,13 +8,13 @@ from atoll.domain.sandbox.consumer import ConsumerEnd, ends_with
 from atoll.domain.sandbox.lifecycle import step
 from atoll.domain.sandbox.sandbox import Consumer, Sandbox, State
 from atoll.domain.sandbox.stimulus import ConsumerEnded
-from tests.domain.sandbox.test_lifecycle import NOW, born
+from tests.domain.sandbox.test_lifecycle import NOW, new_sandbox
 
 THEIRS = Consumer(harness="nightly", session_id="s-1", run_id="r-1", job_id="j-1")
 
 
 def made(scope: Scope = Scope.SESSION, state: State = State.READY) -> Sandbox:
-    return replace(born(), scope=scope, state=state, consumer=THEIRS)
+    return replace(new_sandbox(), scope=scope, state=state, consumer=THEIRS)
 
 
 @pytest.mark.parametrize(

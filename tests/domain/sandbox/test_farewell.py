@@ -4,7 +4,7 @@ import pytest
 
 from atoll.domain.sandbox.farewell import MAX_REASON_BYTES, farewell
 from atoll.domain.sandbox.sandbox import State
-from tests.domain.sandbox.test_lifecycle import born
+from tests.domain.sandbox.test_lifecycle import new_sandbox
 
 
 @pytest.mark.parametrize(
@@ -20,11 +20,11 @@ from tests.domain.sandbox.test_lifecycle import born
 def test_farewell_names_the_sandbox_to_its_people_and_no_command_to_guests(
     state: State, reason: str, guest: str
 ) -> None:
-    told = farewell(replace(born(), state=state, name="api-fix"))
+    told = farewell(replace(new_sandbox(), state=state, name="api-fix"))
     assert "api-fix" in told.reason and reason in told.reason
     assert guest in told.guest_reason and "atoll" not in told.guest_reason
 
 
 def test_farewell_of_a_long_name_fits_into_a_close_frame() -> None:
-    told = farewell(replace(born(), state=State.EXPIRED, name="é" * 200))
+    told = farewell(replace(new_sandbox(), state=State.EXPIRED, name="é" * 200))
     assert len(told.reason.encode()) <= MAX_REASON_BYTES

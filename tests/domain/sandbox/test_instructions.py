@@ -9,7 +9,7 @@ from atoll.domain.sandbox.instructions import MAX_INSTRUCTIONS, instructions_pat
 from atoll.domain.sandbox.lifecycle import step
 from atoll.domain.sandbox.sandbox import Attachment, SandboxRepo, SetupMetadata, State
 from atoll.domain.sandbox.stimulus import Instructed, Reached
-from tests.domain.sandbox.test_lifecycle import born
+from tests.domain.sandbox.test_lifecycle import new_sandbox
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PROFILE = Profile("profile.x", "1.0.0", setup=Setup("By the profile."))
@@ -53,7 +53,7 @@ def test_file_is_named_relative_to_the_workspace_of_a_sandbox_with_a_repository(
 
 
 def test_instructions_that_were_read_are_kept_with_the_sandbox() -> None:
-    coming = replace(born(), state=State.PROVISIONING)
+    coming = replace(new_sandbox(), state=State.PROVISIONING)
     ready, _ = step(coming, Reached(1, Attachment(), instructions="From the repository."), NOW)
     assert (ready.instructions, ready.instructed) == ("From the repository.", False)
     again, _ = step(ready, Instructed(1), NOW)
@@ -62,6 +62,6 @@ def test_instructions_that_were_read_are_kept_with_the_sandbox() -> None:
 
 
 def test_instructions_received_before_a_recreate_are_given_again() -> None:
-    renewed = replace(born(), generation=2, instructions="Again.")
+    renewed = replace(new_sandbox(), generation=2, instructions="Again.")
     assert step(renewed, Instructed(1), NOW)[0] is renewed
     assert step(renewed, Instructed(2), NOW)[0].instructed

@@ -70,7 +70,7 @@ EDGES = {
 }
 
 
-def born(*, idle: int | None = None, stop: int | None = None) -> Sandbox:
+def new_sandbox(*, idle: int | None = None, stop: int | None = None) -> Sandbox:
     profile = Profile("profile.x", "1.0.0", ttl=Ttl(3600, 4 * 3600, idle, 1800, stop))
     return Sandbox(
         id=SandboxId("sb_a"),
@@ -93,18 +93,18 @@ def after(sandbox: Sandbox, *stimuli: Stimulus, now: datetime = NOW) -> Sandbox:
     return sandbox
 
 
-READY = after(born(), Requested(), Reached(1, Attachment(address="unix:/x")))
+READY = after(new_sandbox(), Requested(), Reached(1, Attachment(address="unix:/x")))
 ACTIVE = after(READY, Touched())
 STOPPED = after(READY, Stop())
 FAILED = after(READY, Broke(1, "it broke"))
 EXPIRED = after(READY, Due(), now=NOW + HOUR)
-NEVER_READY = after(born(), Requested(), Broke(1, "no"))
+NEVER_READY = after(new_sandbox(), Requested(), Broke(1, "no"))
 DESTROYING = after(READY, Destroy())
 DESTROYED = after(DESTROYING, TornDown(1))
 
 
 def test_requested_begins_to_provision() -> None:
-    sandbox, instructions = step(born(), Requested(), NOW)
+    sandbox, instructions = step(new_sandbox(), Requested(), NOW)
     assert sandbox.state is State.PROVISIONING
     assert instructions == (Append("sandbox.provisioning"), Provision(1))
     assert step(sandbox, Requested(), NOW) == (sandbox, ())
@@ -113,7 +113,7 @@ def test_requested_begins_to_provision() -> None:
 def test_reached_remembers_how_repositories_were_laid_out() -> None:
     begun = SandboxRepo("https://h.example/o/r", "b", None, "/workspace", began_from="main")
     report = Reached(1, Attachment(address="unix:/x"), (begun,))
-    assert after(born(), Requested(), report).repos == (begun,)
+    assert after(new_sandbox(), Requested(), report).repos == (begun,)
 
 
 def test_reached_makes_ready_with_the_way_in() -> None:
@@ -126,7 +126,7 @@ def test_reached_makes_ready_with_the_way_in() -> None:
     ("sandbox", "late"),
     [
         (READY, Reached(1, Attachment())),
-        (after(born(), Requested()), Reached(2, Attachment())),
+        (after(new_sandbox(), Requested()), Reached(2, Attachment())),
         (READY, Broke(2, "late")),
         (STOPPED, Broke(1, "late")),
         (READY, TornDown(1)),
@@ -213,7 +213,7 @@ def test_expiry_at_its_moment() -> None:
 
 
 def test_idle_long_enough_expires_else_notes_the_last_activity() -> None:
-    sandbox = after(born(idle=600), Requested(), Reached(1, Attachment()))
+    sandbox = after(new_sandbox(idle=600), Requested(), Reached(1, Attachment()))
     assert idle_deadline(sandbox) == NOW + timedelta(seconds=600)
     assert deadline(sandbox) == NOW + timedelta(seconds=600)
     later = NOW + timedelta(seconds=600)
@@ -224,7 +224,7 @@ def test_idle_long_enough_expires_else_notes_the_last_activity() -> None:
 
 
 def test_unused_long_enough_stops_and_does_not_expire() -> None:
-    sandbox = after(born(stop=600), Requested(), Reached(1, Attachment()))
+    sandbox = after(new_sandbox(stop=600), Requested(), Reached(1, Attachment()))
     later = NOW + timedelta(seconds=600)
     assert idle_deadline(sandbox) == later
     used = after(sandbox, Idle(600, 10), now=later)
@@ -236,7 +236,7 @@ def test_unused_long_enough_stops_and_does_not_expire() -> None:
         Teardown(1, keep_state=True),
     )
     assert deadline(stopped) == warning_at(stopped)
-    both = after(born(idle=900, stop=600), Requested(), Reached(1, Attachment()))
+    both = after(new_sandbox(idle=900, stop=600), Requested(), Reached(1, Attachment()))
     assert idle_deadline(replace(both, last_used_at=later)) == NOW + timedelta(seconds=900)
 
 
@@ -265,7 +265,7 @@ def test_recreate_of_one_that_was_ready_renews_first() -> None:
 
 
 def test_recreate_of_one_that_never_was_ready_has_nothing_to_save() -> None:
-    failed = after(born(), Requested(), Broke(1, "no"))
+    failed = after(new_sandbox(), Requested(), Broke(1, "no"))
     sandbox, instructions = step(failed, Recreate(), NOW + HOUR)
     assert instructions[1:] == (Provision(2),)
     assert sandbox.reason is None
@@ -331,7 +331,7 @@ def test_extend_of_an_ended_one_prolongs_what_is_kept() -> None:
     [
         (STOPPED, Stop()),
         (READY, Start()),
-        (born(), Recreate()),
+        (new_sandbox(), Recreate()),
         (DESTROYED, Recreate()),
         (DESTROYED, ExtendTtl(60)),
     ],
@@ -375,7 +375,7 @@ class Life(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.now = NOW
-        self.sandbox = born(idle=600, stop=900)
+        self.sandbox = new_sandbox(idle=600, stop=900)
 
     @rule(seconds=st.integers(0, 7200))
     def time_goes_by(self, seconds: int) -> None:

@@ -8,9 +8,9 @@ from atoll.domain.ids import OrgId, PrincipalId, SecretId
 from atoll.domain.secrets.secret import (
     Place,
     Purpose,
+    ScopeSubject,
     Secret,
     Use,
-    Whose,
     applied,
     bound_to,
     check_look_alikes,
@@ -25,7 +25,7 @@ from atoll.domain.secrets.secret import (
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CUSTOM = Use(Purpose.CUSTOM)
 GIT = Use(Purpose.GIT, "https://example.org/o/r.git")
-HERE = Whose(OrgId("org"), PrincipalId("me"), "sb_1", "profile.shell")
+HERE = ScopeSubject(OrgId("org"), PrincipalId("me"), "sb_1", "profile.shell")
 
 
 def secret(name: str, scope: str = "person", use: Use = CUSTOM, *, age: int = 0) -> Secret:

@@ -14,7 +14,7 @@ def driving(*clients: str) -> Driving:
     for client in clients:
         state.joined(client, 0, 0.0)
     if clients:
-        state.driven(clients[0], 0.0)
+        state.set_driver(clients[0], 0.0)
     return state
 
 
@@ -45,7 +45,7 @@ def test_driver_that_acknowledges_as_it_was_told_is_never_waited_for() -> None:
         marks = watermarks(ring)
         state = Driving(marks)
         state.joined("a", 0, 0.0)
-        state.driven("a", 0.0)
+        state.set_driver("a", 0.0)
         state.produced(1, 1.0)
         state.acked("a", 1, 1.0)
         state.produced(marks.high + 1, 2.0)
@@ -61,9 +61,9 @@ def test_driver_is_whoever_has_the_turn() -> None:
     state.tick(1.0)
     state.joined("a", 0, 0.0)
     assert (state.driver, state.present) == (None, False)
-    state.driven("a", 1.0)
+    state.set_driver("a", 1.0)
     assert (state.driver, state.present) == ("a", True)
-    state.driven(None, 2.0)
+    state.set_driver(None, 2.0)
     assert (state.driver, state.present) == (None, False)
 
 
@@ -131,7 +131,7 @@ def test_driver_gone_keeps_pausing_until_its_turn_is_over() -> None:
     assert (state.driver, state.paused, state.present, state.deadline) == ("a", True, False, None)
     state.tick(1000.0)
     assert (state.driver, state.paused) == ("a", True)
-    state.driven("b", 1000.0)
+    state.set_driver("b", 1000.0)
     assert (state.driver, state.paused, state.present) == ("b", False, True)
     assert not state.acked("a", 129 * KIB, 1001.0)
 
@@ -139,7 +139,7 @@ def test_driver_gone_keeps_pausing_until_its_turn_is_over() -> None:
 def test_last_driver_gone_for_good_leaves_nobody() -> None:
     state = paused_by("a")
     state.left("a", 6.0)
-    state.driven(None, 16.0)
+    state.set_driver(None, 16.0)
     assert (state.driver, state.deadline, state.paused) == (None, None, False)
 
 
@@ -181,7 +181,9 @@ CLIENTS = st.sampled_from("abc")
 @given(
     st.lists(
         st.tuples(
-            st.sampled_from(["joined", "left", "driven", "acked", "produced", "skipped", "tick"]),
+            st.sampled_from(
+                ["joined", "left", "set_driver", "acked", "produced", "skipped", "tick"]
+            ),
             CLIENTS,
             st.integers(0, 300 * KIB),
             st.floats(0, 8),
@@ -203,17 +205,17 @@ def test_driving_under_any_stimuli_pauses_only_for_an_attached_driver_and_never_
     while state.deadline is not None:
         state.tick(state.deadline)
     if state.driver is not None and not state.present:
-        state.driven(None, now)
+        state.set_driver(None, now)
     assert not state.paused
 
 
 def stimulate(state: Driving, kind: str, client: str, *, amount: int, now: float) -> None:
-    if kind == "driven" and client not in state._progress:
+    if kind == "set_driver" and client not in state._progress:
         return
     acts: dict[str, Callable[[], object]] = {
         "joined": lambda: state.joined(client, min(amount, state.end), now),
         "left": lambda: state.left(client, now),
-        "driven": lambda: state.driven(client, now),
+        "set_driver": lambda: state.set_driver(client, now),
         "acked": lambda: state.acked(client, amount, now),
         "produced": lambda: state.produced(state.end + (0 if state.paused else amount), now),
         "skipped": lambda: state.skipped(client, min(amount, state.end)),
@@ -225,5 +227,5 @@ def stimulate(state: Driving, kind: str, client: str, *, amount: int, now: float
 def test_driver_named_again_changes_nothing() -> None:
     state = paused_by("a", "b")
     before = (state.deadline, state.paused)
-    state.driven("a", 7.0)
+    state.set_driver("a", 7.0)
     assert (state.driver, state.deadline, state.paused) == ("a", *before)

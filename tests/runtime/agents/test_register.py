@@ -31,7 +31,7 @@ PLAIN = Agent("plain", ("sh", "-c", "echo ready; read -r line"), resume_argv=("s
 FILED = Agent(
     "filed",
     ("sh", "-c", 'cat "$MEMO"; echo; read -r line'),
-    watch_files=(WatchFile(".json", "tell {ear} 'so'", "MEMO"), WatchFile(".js", "more")),
+    watch_files=(WatchFile(".json", "tell {report_pipe} 'so'", "MEMO"), WatchFile(".js", "more")),
 )
 AGENTS = (NAMER, PLAIN, FILED)
 
@@ -106,12 +106,12 @@ async def test_agent_goes_on_with_the_conversation_it_is_opened_with() -> None:
 async def test_files_that_make_an_agent_tell_lie_beside_its_ear_while_it_lives() -> None:
     async with runtime(agents=AGENTS) as rt:
         async with at(rt, "filed") as (agent_id, person):
-            ear = Path(f"/tmp/.atoll-{agent_id}")
-            await person.sees(f"tell {ear} 'so'".encode())
-            beside = [ear.with_name(ear.name + suffix) for suffix in (".json", ".js")]
-            assert [path.stat().st_mode & 0o777 for path in (ear, *beside)] == [0o600] * 3
+            pipe = Path(f"/tmp/.atoll-{agent_id}")
+            await person.sees(f"tell {pipe} 'so'".encode())
+            beside = [pipe.with_name(pipe.name + suffix) for suffix in (".json", ".js")]
+            assert [path.stat().st_mode & 0o777 for path in (pipe, *beside)] == [0o600] * 3
             await act(rt, agent_id, "stop", gaps=[0, 0, 0, 0])
-            await until(lambda: not any(path.exists() for path in (ear, *beside)))
+            await until(lambda: not any(path.exists() for path in (pipe, *beside)))
         own = {"agent": "filed", "env": {"MEMO": "/dev/null"}}
         _, shown = await rt.call("POST", "/agents", own)
         async with rt.attach(shown["id"]) as watcher:

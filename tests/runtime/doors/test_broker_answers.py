@@ -2,7 +2,7 @@
 
 import pytest
 
-from atoll.domain.broker.passage import Asked, Passage, Refusal, judge
+from atoll.domain.broker.passage import IncomingRequest, Passage, Refusal, judge
 from atoll.domain.broker.provider import OPENAI, Upstream
 from atoll.runtime.doors.broker.response import (
     KEPT_PLAN_BYTES,
@@ -15,7 +15,9 @@ from tests.peers.broker import KEY
 from tests.peers.raw_upstream import attacked, closing, say
 
 MODELS = b"GET /broker/openai/v1/models HTTP/1.1\r\nHost: x\r\n\r\n"
-PASSAGE = judge(Upstream(OPENAI, "https://a.example", KEY), Asked("POST", "/v1/responses"))
+PASSAGE = judge(
+    Upstream(OPENAI, "https://a.example", KEY), IncomingRequest("POST", "/v1/responses")
+)
 assert isinstance(PASSAGE, Passage)
 
 

@@ -12,7 +12,7 @@ from atoll.runtime.terminals.control_audit import ControlAudit
 from atoll.wire.attach import (
     ControlExpired,
     ControlState,
-    Driven,
+    DriverChanged,
     Exited,
     GrantControl,
     InputRefused,
@@ -120,7 +120,7 @@ async def test_size_is_the_drivers_and_comes_with_control() -> None:
                 await bob.say(Resize(60, 20))
                 assert (await bob.until(Refused)).code == "not_driver"
                 await ann.say(GrantControl("bob"))
-                assert (await ann.until(Driven)).client == "b"
+                assert (await ann.until(DriverChanged)).client == "b"
                 assert await ann.until(Sized) == Sized(60, 20)
                 await bob.say(Resize(5000, 0))
                 assert await ann.until(Sized) == Sized(1000, 1)

@@ -102,7 +102,7 @@ async def test_question_becomes_an_approval_and_a_yes_reaches_the_runtime() -> N
         box, secret = await begun(s)
         wants(s, secret)
         (one,) = await asked(s)
-        assert one.asker.sandbox_id == box.id
+        assert one.requester.sandbox_id == box.id
         said = await s.approvals.approve(LOCAL_PERSON, one.id, yes(one))
         assert said.verdict is ApprovalState.GRANTED
         (told,) = policies(s)[-1].approvals
@@ -233,12 +233,12 @@ async def test_question_nobody_answers_expires() -> None:
 
 def _guest_access(approval: Approval) -> GuestAccess:
     """A guest's, at the very sandbox that asks."""
-    asker = approval.asker
+    requester = approval.requester
     return GuestAccess(
         approval.org_id,
         approval.owner,
         ShareId("sh_1"),
-        asker.sandbox_id,
+        requester.sandbox_id,
         None,
         Role.CONTROLLER,
         approval.asked_at + timedelta(days=1),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.adapters.extensions.in_memory import Point
+from atoll.adapters.extensions.in_memory import FailurePoint
 from atoll.domain.errors import Conflict, Failed, Unavailable
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, State
@@ -131,7 +131,7 @@ async def test_survey_leaves_a_maintenance_start_alone_and_a_new_control_plane_e
             await calm()
             assert first.extension.lives(sandbox.id)
             # Its end fails on the way out: as if the control plane had been killed.
-            first.extension.fail(Point.TEARDOWN, Failed("killed"), times=1)
+            first.extension.fail(FailurePoint.TEARDOWN, Failed("killed"), times=1)
         await calm()
         first.clock.turn(IDLE_SECONDS + 1)
         await calm()
@@ -143,7 +143,7 @@ async def test_survey_leaves_a_maintenance_start_alone_and_a_new_control_plane_e
 async def test_one_that_cannot_come_up_says_why_and_the_next_try_is_new() -> None:
     async with scene() as s:
         sandbox = await stopped(s)
-        s.extension.fail(Point.WAIT_READY, Failed("no loop device"))
+        s.extension.fail(FailurePoint.WAIT_READY, Failed("no loop device"))
         with pytest.raises(Failed, match="no loop device"):
             async with s.sandboxes.reading(LOCAL_PERSON, sandbox.id):
                 pass
@@ -166,7 +166,7 @@ async def test_reader_whose_runtime_went_away_makes_the_next_one_start_anew() ->
 
 async def test_what_keeps_nothing_is_refused() -> None:
     async with scene() as s:
-        s.extension.fail(Point.PROVISION, Failed("no such image"))
+        s.extension.fail(FailurePoint.PROVISION, Failed("no such image"))
         sandbox = await s.sandboxes.create(LOCAL_PERSON, CreateSandbox(profile="bare"))
         await s.until(sandbox, "failed")
         with pytest.raises(Conflict, match="recreate it"):

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from atoll.adapters.extensions.in_memory import Point
+from atoll.adapters.extensions.in_memory import FailurePoint
 from atoll.domain.errors import (
     Conflict,
     Failed,
@@ -163,7 +163,9 @@ async def test_create_wrong_wish_is_refused_with_its_field(wish: CreateSandbox, 
 
 async def test_failed_provisioning_says_why_and_ends_what_began() -> None:
     async with scene() as s:
-        s.extension.fail(Point.WAIT_READY, Failed("The wall did not stand: no loop device left."))
+        s.extension.fail(
+            FailurePoint.WAIT_READY, Failed("The wall did not stand: no loop device left.")
+        )
         failed = await s.ready()
         assert failed.state is State.FAILED
         assert failed.reason == "The wall did not stand: no loop device left."
@@ -253,7 +255,7 @@ async def test_destroy_during_provisioning_does_not_wait_for_it() -> None:
 async def test_destroy_that_fails_is_tried_again() -> None:
     async with scene() as s:
         made = await s.ready()
-        s.extension.fail(Point.TEARDOWN, Unavailable("the zygote is busy"))
+        s.extension.fail(FailurePoint.TEARDOWN, Unavailable("the zygote is busy"))
         await s.sandboxes.destroy(LOCAL_PERSON, made.id)
         async with asyncio.timeout(5):
             with s.bus.listen() as listener:

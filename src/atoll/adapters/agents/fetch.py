@@ -21,7 +21,7 @@ from atoll.domain.agent.agent import Agent, Package, layer_path
 from atoll.domain.errors import Failed
 
 INSTALL_SECONDS = 1200.0
-TELL_EVERY_SECONDS = 5.0
+REPORT_EVERY_SECONDS = 5.0
 DRAW_EVERY_SECONDS = 0.5
 MIB = 2**20
 MAX_SAID_BYTES = 4096
@@ -35,7 +35,7 @@ Headway = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class ProgressReporter:
     """The receivers of download progress: `headway` twice a second, else `report` every few
     seconds."""
 
@@ -45,15 +45,15 @@ class Telling:
     @property
     def every_seconds(self) -> float:
         """The seconds between two progress reports."""
-        return TELL_EVERY_SECONDS if self.headway is None else DRAW_EVERY_SECONDS
+        return REPORT_EVERY_SECONDS if self.headway is None else DRAW_EVERY_SECONDS
 
-    def tell(self, what: str, seconds: float, *, laid: int, expected: int) -> None:
+    def show(self, what: str, seconds: float, *, written: int, expected: int) -> None:
         """Report the progress of a download."""
         if self.headway is not None:
-            self.headway(laid, expected)
+            self.headway(written, expected)
             return
         of = f" of about {expected // MIB}" if expected else ""
-        self.report(f"{what}: {seconds:.0f} s, {laid / MIB:.0f}{of} MiB")
+        self.report(f"{what}: {seconds:.0f} s, {written / MIB:.0f}{of} MiB")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class _Fetching:
 
     package: Package
     into: Path
-    telling: Telling
+    progress: ProgressReporter
 
     @property
     def expected(self) -> int:
@@ -70,12 +70,12 @@ class _Fetching:
         return self.package.about_mib * MIB
 
 
-def fetch(agent: Agent, version: str, into: Path, telling: Telling) -> None:
+def fetch(agent: Agent, version: str, into: Path, progress: ProgressReporter) -> None:
     """Install the package into the empty directory `into`. Raises `Failed`."""
     package = agent.package
     if package is None:
         raise Failed(f"{agent.name} has no package")
-    fetching = _Fetching(package, into, telling)
+    fetching = _Fetching(package, into, progress)
     match package.registry:
         case "npm":
             _npm(fetching, version)
@@ -129,7 +129,7 @@ def _settle(into: Path, *, inside: str) -> None:
 def _run(argv: list[str], *, what: str, fetching: _Fetching) -> None:
     """Run a program to its end and report from time to time how long it takes. Raises `Failed` with
     the last output."""
-    since, telling = monotonic(), fetching.telling
+    since, progress = monotonic(), fetching.progress
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
             argv,
@@ -142,10 +142,12 @@ def _run(argv: list[str], *, what: str, fetching: _Fetching) -> None:
         try:
             while process.poll() is None and monotonic() - since < INSTALL_SECONDS:
                 with suppress(subprocess.TimeoutExpired):
-                    process.wait(telling.every_seconds)
+                    process.wait(progress.every_seconds)
                     break
-                laid = _size(fetching.into)
-                telling.tell(what, monotonic() - since, laid=laid, expected=fetching.expected)
+                written = _size(fetching.into)
+                progress.show(
+                    what, monotonic() - since, written=written, expected=fetching.expected
+                )
         finally:
             _end(process)
         if process.returncode:

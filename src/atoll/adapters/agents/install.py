@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 
-from atoll.adapters.agents.fetch import Headway, Report, Telling, fetch
+from atoll.adapters.agents.fetch import Headway, ProgressReporter, Report, fetch
 from atoll.adapters.agents.installed import SYSTEM_PATH, layer
 from atoll.domain.agent.agent import Agent, read_version
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid
@@ -49,7 +49,7 @@ def install(
         since = monotonic()
         report(f"{agent.name} {wanted}: fetching {package.name} by {package.registry}")
         place = folder / agent.name / wanted
-        size = _make(agent, wanted, place, telling=Telling(report, headway))
+        size = _make(agent, wanted, place, progress=ProgressReporter(report, headway))
         seconds = monotonic() - since
     report(f"{agent.name} {wanted}: installed in {seconds:.0f} s, {size / MIB:.0f} MiB")
     return Layer(agent.name, wanted, str(place), new=True, seconds=seconds, bytes=size)
@@ -64,11 +64,11 @@ def _check_needs(agent: Agent) -> None:
             )
 
 
-def _make(agent: Agent, version: str, place: Path, *, telling: Telling) -> int:
+def _make(agent: Agent, version: str, place: Path, *, progress: ProgressReporter) -> int:
     """Install a version in `place`. Returns how many bytes were written."""
     making = Path(tempfile.mkdtemp(prefix=".making-", dir=place.parent))
     try:
-        fetch(agent, version, making, telling)
+        fetch(agent, version, making, progress)
         _link_program(agent, making)
         size = _open_to_readers(making)
         making.rename(place)

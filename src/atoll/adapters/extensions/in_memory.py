@@ -26,7 +26,7 @@ NAME = "ext.in-memory"
 MAX_UNREAD_DEATHS = 1024
 
 
-class Point(StrEnum):
+class FailurePoint(StrEnum):
     """A call at which a test can inject a failure."""
 
     PROVISION = "provision"
@@ -51,11 +51,11 @@ class InMemory:
     gate: asyncio.Event | None = None
     provisioned: list[Provision] = field(default_factory=list)
     _places: dict[SandboxId, _Place] = field(default_factory=dict)
-    _failures: dict[Point, list[AtollError]] = field(default_factory=dict)
+    _failures: dict[FailurePoint, list[AtollError]] = field(default_factory=dict)
     _deaths: list[Ended] = field(default_factory=list)
     _stirred: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def fail(self, point: Point, error: AtollError, *, times: int = 1) -> None:
+    def fail(self, point: FailurePoint, error: AtollError, *, times: int = 1) -> None:
         """Make the next `times` calls at `point` raise `error`."""
         self._failures.setdefault(point, []).extend([error] * times)
 
@@ -79,7 +79,7 @@ class InMemory:
         """Return whether a sandbox's state is kept, running or not."""
         return sandbox_id in self._places
 
-    def _stumble(self, point: Point) -> None:
+    def _raise_injected(self, point: FailurePoint) -> None:
         waiting = self._failures.get(point)
         if waiting:
             raise waiting.pop(0)
@@ -97,7 +97,7 @@ class InMemory:
         """Record a sandbox as running. Raises `Conflict` while another generation lives."""
         if self.gate is not None:
             await self.gate.wait()
-        self._stumble(Point.PROVISION)
+        self._raise_injected(FailurePoint.PROVISION)
         place = self._places.get(request.sandbox_id)
         maintenance = request.maintenance_seconds is not None
         if place is not None and place.live and place.maintenance != maintenance:
@@ -115,7 +115,7 @@ class InMemory:
 
     async def wait_ready(self, handle: Handle) -> Reachability:
         """Return at once. Raises `Failed` for a sandbox that does not live."""
-        self._stumble(Point.WAIT_READY)
+        self._raise_injected(FailurePoint.WAIT_READY)
         if not self.lives(handle.sandbox_id):
             raise Failed(f"sandbox {handle.sandbox_id} is not there: provision it first")
         isolation = Isolation(IsolationLevel.NONE, "in-memory")
@@ -123,7 +123,7 @@ class InMemory:
 
     async def teardown(self, handle: Handle, *, keep_state: bool) -> CleanupReport:
         """Forget a sandbox, or with its state kept only that it runs."""
-        self._stumble(Point.TEARDOWN)
+        self._raise_injected(FailurePoint.TEARDOWN)
         place = self._places.get(handle.sandbox_id)
         removed = []
         if place is not None and place.live:
@@ -136,7 +136,7 @@ class InMemory:
 
     async def survey(self) -> list[Handle]:
         """Return every running environment."""
-        self._stumble(Point.SURVEY)
+        self._raise_injected(FailurePoint.SURVEY)
         return [
             self._handle(sandbox_id, place.generation)
             for sandbox_id, place in self._places.items()

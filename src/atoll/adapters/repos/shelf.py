@@ -15,11 +15,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from atoll.adapters.repos import record
-from atoll.adapters.repos.flights import Flights
 from atoll.adapters.repos.git import Git, GitCall
 from atoll.adapters.repos.intake import BundleIntake, IntakeSettings
 from atoll.adapters.repos.line import DialledRemote, FetchLimits
 from atoll.adapters.repos.netguard import dial
+from atoll.adapters.repos.single_flight import SingleFlight
 from atoll.domain.errors import Forbidden, NotFound
 from atoll.domain.ids import OrgId
 from atoll.domain.repository.repository import LOCAL_FOLDER, LocalSource, Remote, is_local_key
@@ -52,7 +52,7 @@ class Shelf:
         self._importer = importer
         self._git = Git()
         self._caps = FetchLimits(settings.fetch_seconds, settings.max_bytes)
-        self._fetches: Flights[Stored] = Flights()
+        self._fetches: SingleFlight[Stored] = SingleFlight()
 
     def sweep(self) -> None:
         """Make the directories, and remove the remains of a crash. Call once, before use."""

@@ -79,7 +79,7 @@ class HttpRuntimeClients:
             await pool.session.close()
 
     @asynccontextmanager
-    async def lend(self, reach: Reachability) -> AsyncIterator[_Pool]:
+    async def acquire(self, reach: Reachability) -> AsyncIterator[_Pool]:
         """Yield the pool of one address for the length of one request."""
         if self._closed:
             raise Unavailable("the control plane is shutting down; try again shortly")
@@ -130,7 +130,7 @@ class _HttpRuntimeClient:
         settings = self._clients.settings
         quick = call.method != "POST" and (call.body is None or isinstance(call.body, bytes))
         total = settings.quick_seconds if quick else None
-        async with self._clients.lend(self._reach) as pool:
+        async with self._clients.acquire(self._reach) as pool:
             answer = await _send(pool, call, total)
             try:
                 body = await _read_bounded(answer, settings.max_reply_bytes)
@@ -145,7 +145,7 @@ class _HttpRuntimeClient:
 
     @asynccontextmanager
     async def _stream(self, call: RuntimeCall[bytes]) -> AsyncIterator[RuntimeStream]:
-        async with self._clients.lend(self._reach) as pool:
+        async with self._clients.acquire(self._reach) as pool:
             answer = await _send(pool, call, None)
             try:
                 if answer.status >= 400:
@@ -163,7 +163,7 @@ class _HttpRuntimeClient:
     @asynccontextmanager
     async def _attach(self, path: str, query: Query) -> AsyncIterator[Channel]:
         settings = self._clients.settings
-        async with self._clients.lend(self._reach) as pool:
+        async with self._clients.acquire(self._reach) as pool:
             url = _url(pool.root, path, query)
             with _transport_errors():
                 async with asyncio.timeout(settings.connect_seconds):

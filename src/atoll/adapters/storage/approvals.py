@@ -46,7 +46,7 @@ class SqlApprovalRows(ApprovalRows):
                 "id": approval.id,
                 "org_id": approval.org_id,
                 "owner": approval.owner,
-                "sandbox_id": approval.asker.sandbox_id,
+                "sandbox_id": approval.requester.sandbox_id,
                 "secret_id": ask.secret_id if isinstance(ask, SecretAsk) else "",
                 "verdict": approval.verdict.value,
                 "asked_us": to_us(approval.asked_at),

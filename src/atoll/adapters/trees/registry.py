@@ -20,7 +20,7 @@ from pathlib import Path
 
 import msgspec
 
-from atoll.adapters.trees.picture import (
+from atoll.adapters.trees.image_parts import (
     MAX_DOCUMENT_BYTES,
     Descriptor,
     Manifest,

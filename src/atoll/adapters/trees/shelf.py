@@ -20,8 +20,8 @@ import msgspec
 from atoll.adapters.trees import registry
 from atoll.adapters.trees.confine import confined
 from atoll.adapters.trees.found import OCI, FoundTrees, is_folder, is_tree, place_of, tree_of
+from atoll.adapters.trees.image_parts import ImageContents, opened
 from atoll.adapters.trees.index import TreeRecord, changed, read_index
-from atoll.adapters.trees.picture import ImageContents, opened
 from atoll.adapters.trees.unpack import MIB, TreeLimits, Unpacked, unpack
 from atoll.domain.errors import AtollError, Conflict, Failed, Forbidden, NotFound
 from atoll.domain.sandbox.image import hex_of, is_tree_name, read_reference, read_tree_name
@@ -66,8 +66,8 @@ class TreeShelf:
                 raise Conflict(
                     f"there is an image {name} already: remove it first (`atoll image rm {name}`)"
                 )
-            with opened(source, platform.machine()) as picture:
-                entry = self._lay(picture, place, report)
+            with opened(source, platform.machine()) as image:
+                entry = self._lay(image, place, report)
             with changed(self.folder) as index:
                 index.names[name] = entry
         return tree_of(name, place, entry)
@@ -78,14 +78,14 @@ class TreeShelf:
         with self._locked(), tempfile.TemporaryDirectory(prefix=MAKING, dir=self.folder) as made:
             layout = Path(made) / "layout"
             registry.fetch(wanted, layout, machine=platform.machine(), report=report)
-            with opened(layout, platform.machine()) as picture:
-                if picture.digest is None:
+            with opened(layout, platform.machine()) as image:
+                if image.digest is None:
                     raise Failed(f"{wanted} came without a manifest")
-                place = self.folder / OCI / hex_of(picture.digest)
+                place = self.folder / OCI / hex_of(image.digest)
                 place.parent.mkdir(mode=0o755, exist_ok=True)
                 entry = self._known(place)
                 if entry is None:
-                    entry = self._lay(picture, place, report)
+                    entry = self._lay(image, place, report)
             with changed(self.folder) as index:
                 index.references[str(wanted)] = entry
         return tree_of(reference, place, entry)
@@ -132,30 +132,28 @@ class TreeShelf:
             self._bury(place)  # its origin is unknown
         return None
 
-    def _lay(self, picture: ImageContents, place: Path, report: Report) -> TreeRecord:
-        size = sum(layer.stretch.size for layer in picture.layers)
-        report(f"unpacking {size / MIB:.0f} MiB in layers: {len(picture.layers)}")
+    def _lay(self, image: ImageContents, place: Path, report: Report) -> TreeRecord:
+        size = sum(layer.stretch.size for layer in image.layers)
+        report(f"unpacking {size / MIB:.0f} MiB in layers: {len(image.layers)}")
         making = Path(tempfile.mkdtemp(prefix=MAKING, dir=self.folder))
         try:
             tree = making / "tree"
             tree.mkdir(mode=0o755)
-            done = self._unpacked(picture, tree)
+            done = self._unpacked(image, tree)
             tree.chmod(0o755)
             tree.rename(place)
         finally:
             shutil.rmtree(making, ignore_errors=True)
         report(f"{done.files} files, {done.bytes / MIB:.0f} MiB")
-        return TreeRecord(picture.digest, done.bytes, done.files, picture.env, done.left_out)
+        return TreeRecord(image.digest, done.bytes, done.files, image.env, done.left_out)
 
-    def _unpacked(self, picture: ImageContents, tree: Path) -> Unpacked:
+    def _unpacked(self, image: ImageContents, tree: Path) -> Unpacked:
         uid = self.take_uid()
         folder = os.open(tree, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
             if uid is not None:
                 os.fchown(folder, uid, uid)
-            answer = confined(
-                folder, uid, lambda: msgspec.msgpack.encode(unpack(picture, self.caps))
-            )
+            answer = confined(folder, uid, lambda: msgspec.msgpack.encode(unpack(image, self.caps)))
         finally:
             os.close(folder)
         return msgspec.msgpack.decode(answer, type=Unpacked)

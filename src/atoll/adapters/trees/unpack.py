@@ -19,7 +19,7 @@ from typing import Protocol
 
 import msgspec
 
-from atoll.adapters.trees.picture import ImageContents, LayerFile
+from atoll.adapters.trees.image_parts import ImageContents, LayerFile
 from atoll.domain.errors import Failed, Invalid, LimitReached
 
 MIB = 2**20
@@ -45,11 +45,11 @@ class Unpacked(msgspec.Struct, frozen=True):
     left_out: int = 0
 
 
-def unpack(picture: ImageContents, caps: TreeLimits) -> Unpacked:
+def unpack(image: ImageContents, caps: TreeLimits) -> Unpacked:
     """Fill the current root. Raises `Invalid` (unsafe names), `Failed` (damaged), `LimitReached`,
     `OSError`."""
     work = _Work(caps)
-    for number, layer in enumerate(picture.layers, 1):
+    for number, layer in enumerate(image.layers, 1):
         work.lay(layer, number)
     for path, mode in work.folders.items():
         os.chmod(path, mode)  # noqa: PTH101

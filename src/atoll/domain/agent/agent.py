@@ -68,9 +68,10 @@ class Machine:
 class WatchFile:
     """A file that makes an agent at a terminal report its turns.
 
-    It is written beside the agent's socket, at the socket's path and `suffix`; `{ear}` in `content`
-    stands for the socket's path. `variable`, where there is one, gives the agent the file's path. A
-    person who sets that variable gets no reports.
+    The file is written beside the agent's report pipe, at the pipe's path and `suffix`.
+    `{report_pipe}` in `content` stands for the pipe's path. `variable`, when set, names the
+    environment variable that gives the agent the file's path. A person who sets that variable gets
+    no reports.
     """
 
     suffix: str

@@ -73,7 +73,7 @@ class CommandAsk(msgspec.Struct, frozen=True, tag="command"):
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
+class Requester:
     """The origin of a request: a sandbox, and the request's own id in its runtime."""
 
     sandbox_id: SandboxId
@@ -93,7 +93,7 @@ class Approval:
     id: ApprovalId
     org_id: OrgId
     owner: PrincipalId
-    asker: Asker
+    requester: Requester
     ask: SecretAsk | CommandAsk
     asked_at: datetime
     until: datetime | None
@@ -128,8 +128,8 @@ def spelled_out(text: str, limit: int = MAX_SHOWN) -> str:
 
 def shown_lines(approval: Approval) -> tuple[str, ...]:
     """Return the lines that a person is shown; every surface shows exactly these."""
-    asker = approval.asker
-    where = f"in sandbox {spelled_out(asker.sandbox_name)} ({asker.sandbox_id})"
+    requester = approval.requester
+    where = f"in sandbox {spelled_out(requester.sandbox_name)} ({requester.sandbox_id})"
     match approval.ask:
         case SecretAsk(secret, secret_id, version, host, port):
             return (
@@ -149,7 +149,7 @@ def digest(approval: Approval) -> str:
     It covers the shown lines, this request, and all of the request's data (also where the shown
     text was cut).
     """
-    parts = [approval.id, approval.asker.ask_id, str(approval.asker.generation)]
+    parts = [approval.id, approval.requester.ask_id, str(approval.requester.generation)]
     match approval.ask:
         case SecretAsk(secret, secret_id, version, host, port):
             parts += ["secret", secret, secret_id, str(version), host, str(port)]
@@ -164,7 +164,7 @@ def same_question(one: Approval, other: Approval) -> bool:
     return (
         one.ask == other.ask
         and one.owner == other.owner
-        and one.asker.sandbox_id == other.asker.sandbox_id
+        and one.requester.sandbox_id == other.requester.sandbox_id
     )
 
 

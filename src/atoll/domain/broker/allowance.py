@@ -25,8 +25,8 @@ class Bounds:
 
 
 @dataclass(slots=True)
-class _Purse:
-    """The money of one provider: spent, at most spent by one response, responses under way."""
+class _Spending:
+    """The cost of one provider: spent, the most that one response cost, responses under way."""
 
     spent: int = 0
     dearest: int = LEAST_RESERVE_MICROS
@@ -36,7 +36,7 @@ class _Purse:
 class Allowance:
     """The counts of one sandbox. `bounds` may be exchanged at any time; the counts stay."""
 
-    __slots__ = ("_at", "_bytes", "_bytes_at", "_left", "_open", "_purses", "bounds")
+    __slots__ = ("_at", "_bytes", "_bytes_at", "_left", "_open", "_spending", "bounds")
 
     def __init__(self, now: float, spent: Mapping[str, int] | None = None) -> None:
         """Begin with `spent`, the cost of the sandbox's earlier lives by provider."""
@@ -46,20 +46,20 @@ class Allowance:
         self._bytes_at = now
         self._bytes = 0.0
         self._open = 0
-        self._purses = {name: _Purse(micros) for name, micros in (spent or {}).items()}
+        self._spending = {name: _Spending(micros) for name, micros in (spent or {}).items()}
 
     @property
     def spent(self) -> dict[str, int]:
         """The micros spent by provider: in all lives, as far as they were reported."""
-        return {name: purse.spent for name, purse in self._purses.items()}
+        return {name: spending.spent for name, spending in self._spending.items()}
 
     def enter(self, provider: str, now: float) -> str | None:
         """Count a request in, or return which bound it exceeds: a sentence for the client."""
         bounds = self.bounds
         self._flow(now)
-        purse = self._purses.get(provider)
-        if purse is None:
-            purse = self._purses[provider] = _Purse()
+        spending = self._spending.get(provider)
+        if spending is None:
+            spending = self._spending[provider] = _Spending()
         cap = bounds.spend_micros.get(provider)
         if self._open >= bounds.concurrent:
             return f"{bounds.concurrent} requests are under way; wait for one to end"
@@ -67,21 +67,21 @@ class Allowance:
             return f"more than {bounds.requests_per_minute} requests a minute; slow down"
         if self._bytes >= bounds.bytes_per_hour:
             return f"more than {bounds.bytes_per_hour} bytes an hour; wait, or ask the owner"
-        if cap is not None and purse.spent + purse.open * purse.dearest >= cap:
-            spent = purse.spent / 1_000_000
+        if cap is not None and spending.spent + spending.open * spending.dearest >= cap:
+            spent = spending.spent / 1_000_000
             return f"{provider} has cost ${spent:.4f} of the ${cap / 1_000_000:.4f} it may cost"
         self._left -= 1
         self._open += 1
-        purse.open += 1
+        spending.open += 1
         return None
 
     def leave(self, provider: str, micros: int) -> None:
         """Count a request out, with its cost."""
         self._open -= 1
-        purse = self._purses[provider]
-        purse.open -= 1
-        purse.spent += micros
-        purse.dearest = max(purse.dearest, micros)
+        spending = self._spending[provider]
+        spending.open -= 1
+        spending.spent += micros
+        spending.dearest = max(spending.dearest, micros)
 
     def took(self, count: int) -> bool:
         """Count bytes, in either direction. Returns False when the hour's bytes are used up."""

@@ -63,7 +63,7 @@ _METHOD = re.compile(r"GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class IncomingRequest:
     """A request as it came in at the door, `path` and `query` as sent."""
 
     method: str
@@ -136,33 +136,37 @@ class BrokerSecret:
     headers: tuple[str, ...] = ()
 
 
-def judge(upstream: Upstream, asked: Asked) -> Passage | Refusal:
+def judge(upstream: Upstream, incoming: IncomingRequest) -> Passage | Refusal:
     """Decide a request for `/broker/{provider}{asked.path}`."""
     provider = upstream.provider
-    refusal = plain_path(asked.path)
+    refusal = plain_path(incoming.path)
     if refusal is not None:
         return refusal
-    upgrade = asked.upgrade
-    websocket = upgrade == "websocket" and asked.method == "GET"
+    upgrade = incoming.upgrade
+    websocket = upgrade == "websocket" and incoming.method == "GET"
     if upgrade and not websocket:
         return Refusal(426, "upgrade_not_offered", "this door speaks HTTP/1.1 and WebSocket")
-    method = WEBSOCKET if websocket else asked.method
-    rule = next((r for r in provider.rules if _matches(r, method, asked.path)), None)
+    method = WEBSOCKET if websocket else incoming.method
+    rule = next((r for r in provider.rules if _matches(r, method, incoming.path)), None)
     if rule is None and websocket:
-        message = f"{provider.name} has no WebSocket at {asked.path} here; use POST with streaming"
+        message = (
+            f"{provider.name} has no WebSocket at {incoming.path} here; use POST with streaming"
+        )
         return Refusal(426, "websocket_not_offered", message)
     if rule is None:
-        message = f"{asked.method} {asked.path} is not an inference endpoint of {provider.name}"
+        message = (
+            f"{incoming.method} {incoming.path} is not an inference endpoint of {provider.name}"
+        )
         return Refusal(403, "not_allowed", f"{message} that sandboxes may use")
     origin, authority, base = _place(upstream.base_url)
-    query = without_parameters(asked.query, _CREDENTIAL_PARAMETERS)
+    query = without_parameters(incoming.query, _CREDENTIAL_PARAMETERS)
     credential = (provider.header, provider.scheme + upstream.key)
-    offered = _protocols(asked, provider) if websocket else None
+    offered = _protocols(incoming, provider) if websocket else None
     known = of_provider(provider.name)
-    headers, passed = dressed(asked, authority, (credential,), known, websocket=offered)
+    headers, passed = dressed(incoming, authority, (credential,), known, websocket=offered)
     return Passage(
         origin=origin,
-        target=base + asked.path + (f"?{query}" if query else ""),
+        target=base + incoming.path + (f"?{query}" if query else ""),
         rule=rule.name,
         headers=headers,
         passed=passed,
@@ -174,7 +178,7 @@ def judge(upstream: Upstream, asked: Asked) -> Passage | Refusal:
 
 
 def judge_custom(
-    secret: BrokerSecret, target: Target, asked: Asked, *, approved: bool, dev: bool
+    secret: BrokerSecret, target: Target, incoming: IncomingRequest, *, approved: bool, dev: bool
 ) -> Passage | Refusal:
     """Decide a request that sends a custom secret to `target`. `approved` is a person's approval
     for this secret, host and port; without it nothing of the request leaves."""
@@ -186,8 +190,8 @@ def judge_custom(
             "This domain requires owner approval before the secret can be sent.",
             (("domain", shown), ("secret", secret.name)),
         )
-    if asked.upgrade or not _METHOD.fullmatch(asked.method):
-        return Refusal(405, "method_not_allowed", f"{asked.method} does not pass with a secret")
+    if incoming.upgrade or not _METHOD.fullmatch(incoming.method):
+        return Refusal(405, "method_not_allowed", f"{incoming.method} does not pass with a secret")
     refusal = plain_path(target.path)
     if refusal is not None:
         return refusal
@@ -197,7 +201,7 @@ def judge_custom(
         pair = f"{quote(secret.slot_name, safe='')}={quote(secret.value, safe='')}"
         query = f"{query}&{pair}" if query else pair
     loopback = dev and target.scheme == "http"
-    headers, passed = dressed(asked, shown, credentials, of_secret(secret.headers))
+    headers, passed = dressed(incoming, shown, credentials, of_secret(secret.headers))
     return Passage(
         origin=Origin(target.scheme, target.host, target.port, judged=True, loopback=loopback),
         target=target.path + (f"?{query}" if query else ""),
@@ -219,7 +223,7 @@ def plain_path(raw_path: str) -> Refusal | None:
 
 
 def dressed(
-    asked: Asked,
+    incoming: IncomingRequest,
     authority: str,
     credentials: Headers,
     known: Known,
@@ -231,14 +235,14 @@ def dressed(
     First come ours, then those of the client that are `known`, without hop-by-hop headers and
     possible credentials. `websocket` holds the subprotocols of an opening, None for plain requests.
     """
-    lows = [name.lower() for name, _ in asked.headers]
-    named = {name.lower() for name, _ in credentials} | named_hop_by_hop(lows, asked.headers)
+    lows = [name.lower() for name, _ in incoming.headers]
+    named = {name.lower() for name, _ in credentials} | named_hop_by_hop(lows, incoming.headers)
     passed = tuple(
         at
         for at, low in enumerate(lows)
         if low not in named and _goes_out(low, known, opening=websocket is not None)
     )
-    kept = tuple(asked.headers[at] for at in passed)
+    kept = tuple(incoming.headers[at] for at in passed)
     ours: Headers = (("Host", authority), *credentials, ("Accept-Encoding", "identity"))
     if websocket is None:
         return (*ours, *kept), passed
@@ -286,12 +290,12 @@ def _matches(rule: Rule, method: str, path: str) -> bool:
     return rule.method == method and re.fullmatch(rule.path, path) is not None
 
 
-def _protocols(asked: Asked, provider: Provider) -> str:
+def _protocols(incoming: IncomingRequest, provider: Provider) -> str:
     """Return the subprotocols a client offers, without those that are credentials (OpenAI's
     `openai-insecure-api-key.KEY`, Deepgram's `token, KEY`)."""
     offered = [
         token.strip()
-        for name, value in asked.headers
+        for name, value in incoming.headers
         if name.lower() == "sec-websocket-protocol"
         for token in value.split(",")
     ]

@@ -7,7 +7,15 @@ Smart HTTP only (gitprotocol-http). Pure; the list of refs in a push is read by
 import re
 from dataclasses import dataclass, field
 
-from atoll.domain.broker.passage import Asked, Origin, Passage, Refusal, basic, dressed, plain_path
+from atoll.domain.broker.passage import (
+    IncomingRequest,
+    Origin,
+    Passage,
+    Refusal,
+    basic,
+    dressed,
+    plain_path,
+)
 from atoll.domain.broker.request_headers import OF_GIT
 from atoll.domain.network.host import Target, read_target
 
@@ -41,17 +49,17 @@ def read_remote(url: str, token: str, push: tuple[str, ...], *, dev: bool = Fals
 
 
 def judge_git(
-    remotes: tuple[BrokerRemote, ...], asked: Asked
+    remotes: tuple[BrokerRemote, ...], incoming: IncomingRequest
 ) -> tuple[BrokerRemote, Passage] | Refusal:
-    """Decide a request for `/git/{host}{path}`; `asked.path` begins with the host."""
+    """Decide a request for `/git/{host}{path}`; `incoming.path` begins with the host."""
     none = Refusal(404, "unknown_remote", "no such remote here; ask the owner to allow it")
-    refusal = plain_path(asked.path)
+    refusal = plain_path(incoming.path)
     if refusal is not None:
         return refusal
-    host, _, rest = asked.path[1:].partition("/")
+    host, _, rest = incoming.path[1:].partition("/")
     for remote in remotes:
         target = remote.target
-        act = _act(target.path, "/" + rest, asked)
+        act = _act(target.path, "/" + rest, incoming)
         if host.lower() != target.authority or act is None:
             continue
         if act == "push" and not remote.push:
@@ -60,10 +68,10 @@ def judge_git(
         origin = Origin(target.scheme, target.host, target.port, judged=True, loopback=loopback)
         credential = basic(USER, remote.token)
         spelled = credential[1].removeprefix("Basic ")
-        headers, passed = dressed(asked, target.authority, (credential,), OF_GIT)
+        headers, passed = dressed(incoming, target.authority, (credential,), OF_GIT)
         passage = Passage(
             origin=origin,
-            target=f"/{rest}" + (f"?{asked.query}" if asked.query else ""),
+            target=f"/{rest}" + (f"?{incoming.query}" if incoming.query else ""),
             rule=f"git-{act}",
             headers=headers,
             passed=passed,
@@ -110,15 +118,15 @@ def git_environment(urls: tuple[str, ...], door: str) -> tuple[tuple[str, str], 
     return tuple(pairs)
 
 
-def _act(base: str, path: str, asked: Asked) -> str | None:
+def _act(base: str, path: str, incoming: IncomingRequest) -> str | None:
     """Return `fetch` or `push` for one of smart HTTP's three requests, else None."""
     for place in (base, base + ".git"):
         if not path.startswith(place + "/"):
             continue
         rest = path[len(place) :]
-        if (asked.method, rest) == ("GET", "/info/refs"):
-            return _SERVICES.get(asked.query)
-        if asked.method == "POST" and not asked.query:
+        if (incoming.method, rest) == ("GET", "/info/refs"):
+            return _SERVICES.get(incoming.query)
+        if incoming.method == "POST" and not incoming.query:
             return {"/git-upload-pack": "fetch", "/git-receive-pack": "push"}.get(rest)
     return None
 

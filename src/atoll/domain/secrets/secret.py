@@ -122,8 +122,8 @@ class Secret:
 
 
 @dataclass(frozen=True, slots=True)
-class Whose:
-    """The sandbox in question: everything a scope can refer to."""
+class ScopeSubject:
+    """The sandbox whose access is checked: everything a scope can refer to."""
 
     org_id: OrgId
     owner: PrincipalId
@@ -210,23 +210,23 @@ def check_look_alikes(use: Use) -> None:
         )
 
 
-def in_scope(secret: Secret, whose: Whose) -> bool:
+def in_scope(secret: Secret, subject: ScopeSubject) -> bool:
     """Report whether `secret` applies in that sandbox."""
-    if secret.org_id != whose.org_id:
+    if secret.org_id != subject.org_id:
         return False
     if secret.scope == ORGANIZATION_SCOPE:
         return True
-    mine = (PERSON_SCOPE, f"sandbox:{whose.sandbox_id}", f"profile:{whose.profile_id}")
-    return secret.owner == whose.owner and secret.scope in mine
+    mine = (PERSON_SCOPE, f"sandbox:{subject.sandbox_id}", f"profile:{subject.profile_id}")
+    return secret.owner == subject.owner and secret.scope in mine
 
 
-def applied(secrets: Iterable[Secret], whose: Whose) -> tuple[Secret, ...]:
+def applied(secrets: Iterable[Secret], subject: ScopeSubject) -> tuple[Secret, ...]:
     """Return the secrets that apply in that sandbox, one for each use.
 
     Of several, the one of the narrowest scope takes precedence, and of those the newest.
     """
     chosen: dict[tuple[str, str], Secret] = {}
-    for secret in sorted((one for one in secrets if in_scope(one, whose)), key=_rank):
+    for secret in sorted((one for one in secrets if in_scope(one, subject)), key=_rank):
         chosen[_office(secret)] = secret
     return tuple(sorted(chosen.values(), key=lambda one: one.id))
 

@@ -86,7 +86,7 @@ class Driving:
         self._progress[client].left = True
         self._settle(now)
 
-    def driven(self, client: str | None, now: float) -> None:
+    def set_driver(self, client: str | None, now: float) -> None:
         """Record that this client drives from now on; None: nobody does. Raises `KeyError` for one
         that is not attached."""
         if client == self.driver:

@@ -239,7 +239,7 @@ class AgentWatch:
         files = [
             word
             for one in self._means.files
-            for word in (one.suffix, one.content.replace("{ear}", self._pipe))
+            for word in (one.suffix, one.content.replace("{report_pipe}", self._pipe))
         ]
         listener = self._run("sh", "-c", _REPORT_PIPE_SCRIPT, "sh", self._pipe, *files)
         async with lines(self._spawner, listener) as reports:

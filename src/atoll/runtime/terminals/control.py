@@ -26,7 +26,7 @@ class ControlledTerminal(Protocol):
         """Report to every viewer."""
         ...
 
-    def driven(self, client: str | None) -> None:
+    def set_driver(self, client: str | None) -> None:
         """Report that another client drives from now on, or nobody does."""
         ...
 
@@ -140,7 +140,7 @@ class Control:
         driver = None if self.turn.driver is None else self.turn.driver.client
         if driver != self._driver:
             self._driver = driver
-            self._on_room.driven(driver)
+            self._on_room.set_driver(driver)
         state = self.state()
         if state != self._shown:
             self._shown = state

@@ -32,7 +32,7 @@ from atoll.runtime.terminals.typing_priority import TypingPriority
 from atoll.runtime.terminals.viewers.viewer import CLOSE_SUPERSEDED, Viewer
 from atoll.runtime.terminals.waiting import Taken
 from atoll.wire.attach import (
-    Driven,
+    DriverChanged,
     Exited,
     InputRefused,
     Recorded,
@@ -397,10 +397,10 @@ class Terminal:
 
     # Keeping the driver's state and the world in line.
 
-    def driven(self, client: str | None) -> None:
+    def set_driver(self, client: str | None) -> None:
         """Apply another driver: its backlog counts, its size is taken."""
-        self._driving.driven(client, self._loop.time())
-        self.tell(Driven(client))
+        self._driving.set_driver(client, self._loop.time())
+        self.tell(DriverChanged(client))
         self._apply_wish()
         self._settle()
 

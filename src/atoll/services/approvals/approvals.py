@@ -184,7 +184,7 @@ class Approvals:
     async def _carry_out(self, approval: Approval, caller: Principal) -> Approval:
         """Send the decision to the runtimes. An approval is void when the command that requested it
         is gone."""
-        self._ground.bus.announce((f"sandbox:{approval.asker.sandbox_id}",))
+        self._ground.bus.announce((f"sandbox:{approval.requester.sandbox_id}",))
         match approval.ask:
             case SecretAsk():
                 # A yes may count in sandboxes of everybody who has the secret.
@@ -199,9 +199,9 @@ class Approvals:
             "allow" if approval.verdict is ApprovalState.GRANTED else "deny"
         )
         try:
-            sandbox = await self._sandboxes.get(caller, approval.asker.sandbox_id)
+            sandbox = await self._sandboxes.get(caller, approval.requester.sandbox_id)
             client = self._sandboxes.runtime_of(sandbox)
-            await client.call(decide_ask(approval.asker.ask_id, decision))
+            await client.call(decide_ask(approval.requester.ask_id, decision))
         except AtollError as err:
             if decision == "deny":
                 return approval

@@ -17,8 +17,8 @@ from atoll.domain.approvals.approval import (
     MAX_PENDING,
     Approval,
     ApprovalState,
-    Asker,
     CommandAsk,
+    Requester,
     SecretAsk,
     check_command,
     late,
@@ -38,7 +38,7 @@ from atoll.services.approvals.voiding import approval_event, approval_words
 from atoll.services.ground import Ground
 from atoll.services.journals.agent_actors import requesting_agent
 from atoll.services.journals.entries import EntryHandler, JournalOutcome, ReportedEntry
-from atoll.services.policies.policies import whose
+from atoll.services.policies.policies import scope_subject
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.journal import decide_ask
 
@@ -119,7 +119,7 @@ class ApprovalRequests:
         except msgspec.ValidationError:
             return JournalOutcome()
         approval = await rows.approvals.get(sandbox.org_id, ApprovalId(told.approval_id))
-        mine = approval is not None and approval.asker.sandbox_id == sandbox.id
+        mine = approval is not None and approval.requester.sandbox_id == sandbox.id
         if approval is None or not mine or approval.verdict is not ApprovalState.GRANTED:
             return JournalOutcome()
         after = replace(approval, verdict=ApprovalState.USED)
@@ -136,7 +136,7 @@ class ApprovalRequests:
             return sandbox.owner, check_command(command.argv, command.cwd)
         subject = msgspec.convert(told.subject, _SecretSubject)
         secret = await rows.secrets.get(sandbox.org_id, SecretId(subject.secret_id))
-        if secret is None or not in_scope(secret, whose(sandbox)):
+        if secret is None or not in_scope(secret, scope_subject(sandbox)):
             raise Invalid("it asks for a secret that is not this sandbox's")
         if (secret.name, secret.version) != (subject.secret, subject.version):
             raise Invalid("it asks for another version of the secret")
@@ -162,7 +162,7 @@ class ApprovalRequests:
             id=self._ground.ids.approval(),
             org_id=sandbox.org_id,
             owner=owner,
-            asker=Asker(sandbox.id, sandbox.name, sandbox.generation, told.ask_id),
+            requester=Requester(sandbox.id, sandbox.name, sandbox.generation, told.ask_id),
             ask=ask,
             asked_at=now,
             until=now + life,
@@ -186,11 +186,11 @@ class ApprovalRequests:
             1
             for other in others
             if other.verdict is ApprovalState.PENDING
-            and other.asker.sandbox_id == approval.asker.sandbox_id
+            and other.requester.sandbox_id == approval.requester.sandbox_id
         )
         if pending < MAX_PENDING:
             return None
-        _log.warning("asks_flood", sandbox=approval.asker.sandbox_id, pending=pending)
+        _log.warning("asks_flood", sandbox=approval.requester.sandbox_id, pending=pending)
         return JournalOutcome(call=_no(approval) if command else None)
 
 
@@ -212,4 +212,4 @@ async def sweep(
 
 
 def _no(approval: Approval) -> RuntimeCall[None]:
-    return decide_ask(approval.asker.ask_id, "deny")
+    return decide_ask(approval.requester.ask_id, "deny")

@@ -42,7 +42,7 @@ def approval_event(ground: Ground, approval: Approval, *, actor: Principal) -> E
         extra["reach"] = approval.reach
     return EventDraft(
         id=ground.ids.event(),
-        stream=sandbox_stream(approval.asker.sandbox_id),
+        stream=sandbox_stream(approval.requester.sandbox_id),
         event_type=f"approval.{approval.verdict.value}",
         at=ground.clock.now(),
         org_id=approval.org_id,
@@ -57,7 +57,7 @@ def approval_words(approval: Approval) -> dict[str, Json]:
     """Return the fields of every event of an approval: never a value, nor a command's arguments."""
     common: dict[str, Json] = {
         "approval_id": approval.id,
-        "sandbox_id": approval.asker.sandbox_id,
+        "sandbox_id": approval.requester.sandbox_id,
     }
     match approval.ask:
         case SecretAsk(secret, secret_id, version, host, port):

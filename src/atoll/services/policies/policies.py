@@ -18,7 +18,7 @@ from atoll.domain.profile.profile import Recording
 from atoll.domain.repository.git_remote import git_environment
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.sandbox.stimulus import Exposed
-from atoll.domain.secrets.secret import Purpose, Secret, Whose, applied, bound_to
+from atoll.domain.secrets.secret import Purpose, ScopeSubject, Secret, applied, bound_to
 from atoll.ports import Kept, RuntimeClient, Vault
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.transitions import Transitions
@@ -113,7 +113,9 @@ class Policies:
             )
         check_secrets(sandbox, [one.secret for one in kept])
         opened = self._open(sandbox, kept)
-        chosen = {secret.id for secret in applied((one.secret for one in opened), whose(sandbox))}
+        chosen = {
+            secret.id for secret in applied((one.secret for one in opened), scope_subject(sandbox))
+        }
         mine = [one for one in opened if one.secret.id in chosen]
         settings = self._settings
         policy = Policy(
@@ -225,7 +227,7 @@ def check_secrets(sandbox: Sandbox, secrets: Sequence[Secret]) -> None:
     wanted = references(sandbox)
     if not wanted:
         return
-    here = applied(secrets, whose(sandbox))
+    here = applied(secrets, scope_subject(sandbox))
     known = {one.name for one in here} | {str(one.id) for one in here}
     missing = [ref for ref in dict.fromkeys(wanted) if ref not in known]
     if missing:
@@ -237,9 +239,9 @@ def check_secrets(sandbox: Sandbox, secrets: Sequence[Secret]) -> None:
         )
 
 
-def whose(sandbox: Sandbox) -> Whose:
+def scope_subject(sandbox: Sandbox) -> ScopeSubject:
     """Return everything a secret's scope can mean to it."""
-    return Whose(sandbox.org_id, sandbox.owner, sandbox.id, sandbox.profile.id)
+    return ScopeSubject(sandbox.org_id, sandbox.owner, sandbox.id, sandbox.profile.id)
 
 
 def _is(one: _Opened, purpose: Purpose) -> bool:
@@ -308,7 +310,7 @@ def _grant(approval: Approval, ask: SecretAsk) -> Approved:
 
 
 def _reaches(approval: Approval, sandbox: Sandbox) -> bool:
-    return approval.reach is GrantScope.ORGANIZATION or approval.asker.sandbox_id == sandbox.id
+    return approval.reach is GrantScope.ORGANIZATION or approval.requester.sandbox_id == sandbox.id
 
 
 def _current(secret: Secret | None, ask: SecretAsk) -> bool:

@@ -131,18 +131,18 @@ class Admission:
         profile: Profile,
         held: Sequence[Holding],
     ) -> Admitted:
-        """Born and on its way at once: both events stand in the log, one transaction is paid."""
+        """Insert the sandbox as requested and starting: both events in one transaction."""
         circumstances = self._circumstances(caller, frozenset(holding.name for holding in held))
-        born = grant(wish, profile, circumstances)
-        if references(born):
-            check_secrets(born, await rows.secrets.visible(caller.org_id, caller.id))
+        sandbox = grant(wish, profile, circumstances)
+        if references(sandbox):
+            check_secrets(sandbox, await rows.secrets.visible(caller.org_id, caller.id))
         told = Append(
             "sandbox.requested", None, {"profile": profile.id, "extension": profile.extension}
         )
-        begun, instructions = step(born, Requested(), circumstances.now)
+        begun, instructions = step(sandbox, Requested(), circumstances.now)
         await rows.sandboxes.insert(begun)
         work = await self._transitions.append(
-            rows, ((born, told), *((begun, one) for one in instructions)), actor=caller
+            rows, ((sandbox, told), *((begun, one) for one in instructions)), actor=caller
         )
         return begun, work
 

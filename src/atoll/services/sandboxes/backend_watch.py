@@ -15,7 +15,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.instruction import Provision, Teardown
 from atoll.domain.sandbox.sandbox import KEPT, RUNNING, Sandbox, State
 from atoll.domain.sandbox.stimulus import Broke, Requested
-from atoll.ports import Extension, Handle, Obituaries
+from atoll.ports import EndReasons, Extension, Handle
 from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
 from atoll.services.lifecycle.directory import Directory
@@ -212,5 +212,5 @@ class BackendWatch:
 
 async def _why_ended(extension: Extension, sandbox_id: SandboxId) -> str:
     """Return the backend's reason of an end while nobody watched."""
-    known = isinstance(extension, Obituaries) and await extension.why_ended(sandbox_id)
+    known = isinstance(extension, EndReasons) and await extension.why_ended(sandbox_id)
     return known or _LOST

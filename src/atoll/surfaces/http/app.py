@@ -29,7 +29,7 @@ Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Frontage:
+class AppSettings:
     """The public face of the app: its host names, its URL, and the place of the built page."""
 
     names: Names = LOOPBACK_NAMES
@@ -39,19 +39,19 @@ class Frontage:
 
 def create_app(
     services: Application,
-    frontage: Frontage | None = None,
+    settings: AppSettings | None = None,
     *,
     lifespan: Lifespan | None = None,
     more: tuple[APIRouter, ...] = (),
 ) -> FastAPI:
     """Return the app over these services. `more` are routers of further surfaces, mounted before
     the page's catch-all."""
-    front = frontage or Frontage()
+    settings = settings or AppSettings()
     app = FastAPI(title="Atoll", openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan)
     app.state.services = services
-    app.state.public_url = front.public_url
-    app.state.bundle = front.bundle
-    app.add_middleware(Guard, logins=services.logins, shares=services.shares, names=front.names)
+    app.state.public_url = settings.public_url
+    app.state.bundle = settings.bundle
+    app.add_middleware(Guard, logins=services.logins, shares=services.shares, names=settings.names)
     problems.register(app)
     nouns = (
         sandboxes,

@@ -20,9 +20,9 @@ import pytest
 from atoll.domain.approvals.approval import (
     Approval,
     ApprovalState,
-    Asker,
     CommandAsk,
     GrantScope,
+    Requester,
     SecretAsk,
 )
 from atoll.domain.errors import Conflict
@@ -132,7 +132,7 @@ def approval(number: int, *, owner: PrincipalId = OWNER) -> Approval:
         id=ApprovalId(f"ap_{number}"),
         org_id=PERSONAL_ORG,
         owner=owner,
-        asker=Asker(SandboxId("sb_1"), "box", 1, "ask_1"),
+        requester=Requester(SandboxId("sb_1"), "box", 1, "ask_1"),
         ask=SecretAsk("one", "sec_1", 1, "h", 443),
         asked_at=NOW + timedelta(seconds=number),
         until=NOW + timedelta(days=1),

@@ -115,16 +115,16 @@ def _run(settings: ControlSettings, presence: Presence, welcome: _Welcome) -> No
 
 
 async def _serve(settings: ControlSettings, presence: Presence, welcome: _Welcome) -> None:
-    from atoll.surfaces.http.app import Frontage, create_app
+    from atoll.surfaces.http.app import AppSettings, create_app
     from atoll.surfaces.http.sandboxes import repositories
     from atoll.surfaces.http.server.guard import names_for
     from atoll.wiring.control.assembly import assembled
 
     own = settings.server
     names = names_for(own.host, own.public_url, own.hosts)
-    front = Frontage(names=names, public_url=own.public_url)
+    app_settings = AppSettings(names=names, public_url=own.public_url)
     async with assembled(settings) as services, asyncio.TaskGroup() as group:
-        app = create_app(services, front, more=(repositories.router,))
+        app = create_app(services, app_settings, more=(repositories.router,))
         # What was loaded stays for good: no later collection has to walk through it.
         gc.freeze()
         gc.enable()
@@ -147,7 +147,7 @@ def _server(app: object) -> "uvicorn.Server":
 
     from atoll.surfaces.http.server.bounded_head import BoundedHead
     from atoll.surfaces.http.server.handover import HandoverProtocol
-    from atoll.surfaces.http.server.pending_connections import Crowd
+    from atoll.surfaces.http.server.pending_connections import PendingConnections
 
     class Server(uvicorn.Server):
         """The server without handlers of its own: it would raise the signal again at its end
@@ -161,7 +161,7 @@ def _server(app: object) -> "uvicorn.Server":
         uvicorn.Config(
             app,  # type: ignore[arg-type]
             loop="none",
-            http=partial(BoundedHead, crowd=Crowd()),  # type: ignore[arg-type]
+            http=partial(BoundedHead, pending=PendingConnections()),  # type: ignore[arg-type]
             ws=HandoverProtocol,
             ws_max_size=MAX_FRAME_BYTES,
             ws_per_message_deflate=False,

@@ -209,13 +209,13 @@ async def test_image_is_pulled_by_its_digest_and_its_progress_told(
     told: list[str] = []
     digest = stocked(shop)
     wanted = f"127.0.0.1:{shop.port}/team/small@{digest}"
-    picture = await find(builds, wanted, told.append)
+    image = await find(builds, wanted, told.append)
     asked = [path for path, _authorization in shop.seen]
     assert any(digest in path for path in asked)
     assert not any(path.endswith("/manifests/latest") for path in asked)
     assert told[0] == f"pulling {wanted}"
     assert any(f"Digest: {digest}" in line for line in told), told
-    assert await find(builds, wanted, told.append) == picture
+    assert await find(builds, wanted, told.append) == image
     assert len(shop.seen) == len(asked)
     daemon.run("rmi", wanted)
 
@@ -303,8 +303,8 @@ async def test_archive_moves_no_tag_of_the_daemon(
     daemon.run("load", "-i", str(tmp_path / "evil.tar"))
     assert identity(daemon, IMAGE) == attacker
     daemon.run("tag", "kept:1", IMAGE)
-    picture = await find(builds, "archive:evil.tar", lambda _line: None)
-    assert picture.id == attacker
+    image = await find(builds, "archive:evil.tar", lambda _line: None)
+    assert image.id == attacker
     assert identity(daemon, IMAGE) == victim
     with tarfile.open(tmp_path / "odd.tar", "w") as tar:
         link = tarfile.TarInfo("manifest.json")

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from atoll.adapters.extensions.docker.container import ContainerPlan, body
 from atoll.adapters.extensions.docker.engine import Engine, socket_path
-from atoll.adapters.extensions.docker.images import Picture
+from atoll.adapters.extensions.docker.images import ResolvedImage
 from atoll.adapters.extensions.docker.pulls import is_reference, split_reference
 from atoll.adapters.extensions.docker.seccomp_profile import all_but, profile_for
 from atoll.adapters.zygote.environment import environment_with_image
@@ -35,7 +35,7 @@ AWAITED = Awaited(
 
 def plan(**more: object) -> ContainerPlan:
     fields: dict[str, object] = {
-        "picture": Picture("sha256:1", volumes=("/data", "/workspace")),
+        "image": ResolvedImage("sha256:1", volumes=("/data", "/workspace")),
         "awaited": AWAITED,
         "hostname": "box",
         "labels": (("atoll.home", "t"),),
@@ -148,7 +148,7 @@ def test_reference_of_an_image_is_one(text: str) -> None:
 
 
 def test_environment_keeps_what_the_image_brings_and_ours_wins() -> None:
-    picture = Picture(
+    image = ResolvedImage(
         "sha256:1",
         env=(
             ("PATH", "/usr/local/go/bin:/usr/bin"),
@@ -158,7 +158,7 @@ def test_environment_keeps_what_the_image_brings_and_ours_wins() -> None:
             ("ATOLL_ANYTHING", "1"),
         ),
     )
-    env = dict(environment_with_image("sb_a", picture.env, (("WISH", "1"),)))
+    env = dict(environment_with_image("sb_a", image.env, (("WISH", "1"),)))
     assert env["GOVERSION"] == "1" and env["WISH"] == "1"
     assert env["HTTP_PROXY"] == "http://127.0.0.1:3128"
     assert {k: v for k, v in env.items() if k.startswith("ATOLL_")} == {"ATOLL_SANDBOX_ID": "sb_a"}
@@ -208,12 +208,12 @@ def test_container_shows_the_host_s_folders_as_allowed() -> None:
 )
 def test_volume_where_the_sandbox_has_its_own_is_refused(volume: str) -> None:
     with pytest.raises(Invalid, match="VOLUME"):
-        body(plan(picture=Picture("sha256:1", volumes=(volume,))))
+        body(plan(image=ResolvedImage("sha256:1", volumes=(volume,))))
 
 
 def test_volume_beside_the_sandbox_s_own_is_memory() -> None:
     volumes = ("/etc/app", "/devices", "/tmp", "/.atoll/state")
-    asked = json.loads(body(plan(picture=Picture("sha256:1", volumes=volumes))))
+    asked = json.loads(body(plan(image=ResolvedImage("sha256:1", volumes=volumes))))
     tmpfs = asked["HostConfig"]["Tmpfs"]
     assert {"/etc/app", "/devices", "/tmp"} <= tmpfs.keys()
     assert "/.atoll/state" not in tmpfs

@@ -6,7 +6,7 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from atoll.domain.approvals.approval import Approval, Asker, CommandAsk, SecretAsk
+from atoll.domain.approvals.approval import Approval, CommandAsk, Requester, SecretAsk
 from atoll.domain.ids import PERSONAL_ORG, ApprovalId, PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
@@ -30,7 +30,7 @@ async def asked(atoll: World, *, command: bool = False, owner: str = "person") -
         ApprovalId(ground.ids.approval()),
         PERSONAL_ORG,
         PrincipalId(owner),
-        Asker(box.id, box.name, 1, "ask_1"),
+        Requester(box.id, box.name, 1, "ask_1"),
         CommandAsk(("rm", "\x1b[2J\u202e"), "/workspace")
         if command
         else SecretAsk("K", secret.id, secret.version, "api.example.com", 443),

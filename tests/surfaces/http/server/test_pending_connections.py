@@ -3,7 +3,12 @@
 import pytest
 
 from atoll.surfaces.http.server import pending_connections as crowd_module
-from atoll.surfaces.http.server.pending_connections import MAX_FAR, MAX_NEAR, MAX_OF_ADDRESS, Crowd
+from atoll.surfaces.http.server.pending_connections import (
+    MAX_FAR,
+    MAX_NEAR,
+    MAX_OF_ADDRESS,
+    PendingConnections,
+)
 
 
 class Link:
@@ -14,54 +19,54 @@ class Link:
         self.closed = True
 
 
-def come(crowd: Crowd, count: int, address: str | None) -> list[Link]:
+def come(pending: PendingConnections, count: int, address: str | None) -> list[Link]:
     links = [Link() for _ in range(count)]
     for link in links:
-        crowd.enter(link, address)
+        pending.enter(link, address)
     return links
 
 
 def test_address_that_opens_too_many_loses_its_oldest_and_nobody_elses() -> None:
-    crowd = Crowd()
-    other = come(crowd, 1, "203.0.113.9")
-    links = come(crowd, MAX_OF_ADDRESS + 5, "198.51.100.1")
+    pending = PendingConnections()
+    other = come(pending, 1, "203.0.113.9")
+    links = come(pending, MAX_OF_ADDRESS + 5, "198.51.100.1")
     assert [link.closed for link in links] == [True] * 5 + [False] * MAX_OF_ADDRESS
     assert not other[0].closed
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1", "::ffff:127.0.0.1", None, "a path"])
 def test_strangers_from_many_addresses_never_close_one_of_this_machine(address: str | None) -> None:
-    crowd = Crowd()
-    (person,) = come(crowd, 1, address)
-    links = [come(crowd, 1, f"10.0.{n >> 8}.{n & 255}")[0] for n in range(MAX_FAR + 7)]
+    pending = PendingConnections()
+    (person,) = come(pending, 1, address)
+    links = [come(pending, 1, f"10.0.{n >> 8}.{n & 255}")[0] for n in range(MAX_FAR + 7)]
     assert sum(link.closed for link in links) == 7
     assert not person.closed
 
 
 def test_this_machines_own_are_bounded_too() -> None:
-    crowd = Crowd()
-    links = come(crowd, MAX_NEAR + 1, "127.0.0.1")
+    pending = PendingConnections()
+    links = come(pending, MAX_NEAR + 1, "127.0.0.1")
     assert [link.closed for link in links] == [True] + [False] * MAX_NEAR
 
 
 def test_connection_that_is_known_is_closed_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    crowd = Crowd()
-    (person,) = come(crowd, 1, "198.51.100.1")
-    assert crowd.know(person) and crowd.know(person)
-    assert not any(link.closed for link in come(crowd, MAX_OF_ADDRESS, "198.51.100.1"))
+    pending = PendingConnections()
+    (person,) = come(pending, 1, "198.51.100.1")
+    assert pending.know(person) and pending.know(person)
+    assert not any(link.closed for link in come(pending, MAX_OF_ADDRESS, "198.51.100.1"))
     assert not person.closed
     monkeypatch.setattr(crowd_module, "MAX_KNOWN", 1)
-    (next_one,) = come(crowd, 1, "198.51.100.2")
-    assert not crowd.know(next_one)  # stays with the strangers while there is no room
-    crowd.leave(person)
-    assert crowd.know(next_one)
+    (next_one,) = come(pending, 1, "198.51.100.2")
+    assert not pending.know(next_one)  # stays with the strangers while there is no room
+    pending.leave(person)
+    assert pending.know(next_one)
 
 
 def test_connections_that_left_make_room() -> None:
-    crowd = Crowd()
+    pending = PendingConnections()
     for _ in range(3):
-        links = come(crowd, MAX_OF_ADDRESS, "198.51.100.1")
+        links = come(pending, MAX_OF_ADDRESS, "198.51.100.1")
         for link in links:
-            crowd.leave(link)
-            crowd.leave(link)
+            pending.leave(link)
+            pending.leave(link)
         assert not any(link.closed for link in links)

@@ -63,7 +63,7 @@ class Builds:
                 size = context.seek(0, os.SEEK_END)
                 report(f"building {name}: {size / MIB:.1f} MiB are sent to the daemon")
                 context.seek(0)
-                await self._built(name, Building(tag, context, again), report)
+                await self._build(name, Building(tag, context, again), report)
             found = await self.engine.image(tag)
         if found is None:
             raise Failed(f"{name} was built, yet its image is not there: look at the daemon")
@@ -99,12 +99,12 @@ class Builds:
             ids.append(found.id)
         return ids
 
-    async def _built(self, name: str, building: Building, report: Report) -> None:
-        told = _Told(name, report)
+    async def _build(self, name: str, building: Building, report: Report) -> None:
+        output = _BuildOutput(name, report)
         try:
             async with asyncio.timeout(self.rules.seconds):
                 async for line in self.engine.build(building, self._limits()):
-                    told.hear(line.stream or line.status)
+                    output.add(line.stream or line.status)
         except TimeoutError as err:
             raise LimitReached(
                 f"building {name} took longer than {self.rules.seconds} s and was ended: make it "
@@ -154,14 +154,14 @@ def checked_name(name: str) -> str:
 
 
 @dataclass(slots=True)
-class _Told:
+class _BuildOutput:
     """The reported output of a build, bounded, a line at a time."""
 
     name: str
     report: Report
     _lines: int = 0
 
-    def hear(self, text: str) -> None:
+    def add(self, text: str) -> None:
         """Report a piece of output; a line that was redrawn counts as its last state."""
         for line in text.split("\n"):
             shown = line.rpartition("\r")[2].strip()

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 
 import msgspec
 
-from atoll.adapters.extensions.docker.images import Picture
+from atoll.adapters.extensions.docker.images import ResolvedImage
 from atoll.domain.agent.registry import AGENT_STATE
 from atoll.domain.errors import Invalid
 from atoll.domain.files.host_mount import HostMount, below_any
@@ -61,7 +61,7 @@ READ_ONLY_PATHS = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sys
 class ContainerPlan:
     """A container to be made. `memory_bytes` bounds memory and swap together."""
 
-    picture: Picture
+    image: ResolvedImage
     awaited: Awaited
     hostname: str
     labels: tuple[tuple[str, str], ...]
@@ -145,7 +145,7 @@ def body(plan: ContainerPlan) -> bytes:
     uid = plan.awaited.box.host_uid
     return msgspec.json.encode(
         _Container(
-            image=plan.picture.id,
+            image=plan.image.id,
             hostname=plan.hostname,
             user=f"{uid}:{uid}",
             entrypoint=_init(plan),
@@ -220,7 +220,7 @@ def _memory_places(plan: ContainerPlan, uid: int) -> dict[str, str]:
         for parent in list(PurePosixPath(inside).parents)[:-1]:
             places[f"{HOME}/{parent}"] = home
     bound = {bind.target for bind in _mounts(plan)}
-    for volume in plan.picture.volumes:
+    for volume in plan.image.volumes:
         if volume not in bound and volume not in places:
             _check_volume(volume)
             places[volume] = (0o755, VOLUME_BYTES)

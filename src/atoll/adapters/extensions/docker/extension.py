@@ -25,7 +25,7 @@ from atoll.adapters.extensions.docker.containers import (
     Containers,
 )
 from atoll.adapters.extensions.docker.feed import Answers, Died, Feed
-from atoll.adapters.extensions.docker.images import Picture, find
+from atoll.adapters.extensions.docker.images import ResolvedImage, find
 from atoll.adapters.extensions.docker.seccomp_profile import profile_for
 from atoll.adapters.extensions.docker.settings import DEFAULT_HOST, USUAL_RULES, BuildRules
 from atoll.adapters.zygote.environment import environment_with_image
@@ -143,16 +143,16 @@ class Docker:
                 f"{request.generation}: stop it first"
             )
         info = await self._check_daemon()
-        picture = await find(self._builds, request.profile.image, request.report)
+        image = await find(self._builds, request.profile.image, request.report)
         answer = await self._link.request(
-            wire.Serve(self._start(request, picture), int(START_SECONDS)), seconds=START_SECONDS
+            wire.Serve(self._start(request, image), int(START_SECONDS)), seconds=START_SECONDS
         )
         if isinstance(answer, wire.Started):
             return self._handle(answer.box)
         if not isinstance(answer, wire.Awaited):
             raise Failed(f"the zygote answered a serve by {type(answer).__name__}")
         try:
-            plan = self._plan(request, picture, answer, info=info)
+            plan = self._plan(request, image, answer, info=info)
             return self._handle(await self._built(request, plan))
         except BaseException:
             # Nothing half-built stays; files of an earlier start do.
@@ -174,7 +174,7 @@ class Docker:
             )
         return info
 
-    def _start(self, request: Provision, picture: Picture) -> wire.Start:
+    def _start(self, request: Provision, image: ResolvedImage) -> wire.Start:
         profile = request.profile
         size = profile.resources.workspace_mb
         return wire.Start(
@@ -189,7 +189,7 @@ class Docker:
             mounts=host_mounts_of(request),
             bare=request.profile.workspace.access is Access.NONE,
             env=environment_with_image(
-                request.sandbox_id, picture.env, request.env, mounts=request.mounts
+                request.sandbox_id, image.env, request.env, mounts=request.mounts
             ),
             shell=profile.shell,
             cwd=request.cwd,
@@ -232,11 +232,11 @@ class Docker:
             return err
 
     def _plan(
-        self, request: Provision, picture: Picture, awaited: wire.Awaited, *, info: docker.Info
+        self, request: Provision, image: ResolvedImage, awaited: wire.Awaited, *, info: docker.Info
     ) -> ContainerPlan:
         limits, netlink = request.profile.resources, request.profile.network.netlink
         return ContainerPlan(
-            picture=picture,
+            image=image,
             awaited=awaited,
             hostname=hostname(request.name),
             labels=self._containers.labels(request.sandbox_id, request.generation),

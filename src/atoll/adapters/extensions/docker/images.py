@@ -32,7 +32,7 @@ _NAMES_READ = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class ResolvedImage:
     """An image by its digest, with its environment and its volumes."""
 
     id: str
@@ -40,7 +40,7 @@ class Picture:
     volumes: tuple[str, ...] = ()
 
 
-async def find(builds: Builds, wanted: str, report: Report) -> Picture:
+async def find(builds: Builds, wanted: str, report: Report) -> ResolvedImage:
     """Return the image of a profile. `report` receives the progress of fetching or building. Raises
     `Invalid` for a name that can never be an image, `Failed` with the daemon's message,
     `Unavailable`."""
@@ -53,23 +53,23 @@ async def find(builds: Builds, wanted: str, report: Report) -> Picture:
             field="image",
         )
     if wanted.startswith(ARCHIVE):
-        return _picture(await _archived(engine, wanted.removeprefix(ARCHIVE), builds.folder))
+        return _resolved(await _archived(engine, wanted.removeprefix(ARCHIVE), builds.folder))
     if wanted.startswith(BUILD):
-        return _picture(await builds.image(wanted.removeprefix(BUILD), report))
+        return _resolved(await builds.image(wanted.removeprefix(BUILD), report))
     if not is_reference(wanted):
         raise Invalid(f"{wanted[:80]!r} is not the reference of an image", field="image")
-    return _picture(await pulled(engine, wanted, report))
+    return _resolved(await pulled(engine, wanted, report))
 
 
-def _picture(image: Image) -> Picture:
+def _resolved(image: Image) -> ResolvedImage:
     config = image.config
     if config is None:
-        return Picture(image.id)
+        return ResolvedImage(image.id)
     pairs = (text.partition("=") for text in config.env or ())
     env = tuple((name, value) for name, equals, value in pairs if name and equals)
     # The image sets a volume's path, which the Engine cleans, too.
     volumes = (re.sub("^/+", "/", os.path.normpath(each)) for each in config.volumes or ())
-    return Picture(image.id, env, tuple(volumes))
+    return ResolvedImage(image.id, env, tuple(volumes))
 
 
 async def _archived(engine: Engine, name: str, archives: Path) -> Image:

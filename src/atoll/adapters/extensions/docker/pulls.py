@@ -56,10 +56,10 @@ async def pulled(engine: Engine, wanted: str, report: Report) -> Image:
 async def _pull(engine: Engine, wanted: str, report: Report) -> None:
     repository, tag = split_reference(wanted)
     report(f"pulling {wanted}")
-    told = _Told(wanted, report)
+    progress = _PullProgress(wanted, report)
     try:
         async for line in engine.pull(repository, tag):
-            told.hear(line)
+            progress.add(line)
     except Unavailable:
         raise
     except AtollError as err:
@@ -70,15 +70,15 @@ async def _pull(engine: Engine, wanted: str, report: Report) -> None:
 
 
 @dataclass(slots=True)
-class _Told:
+class _PullProgress:
     """The progress of layers fetched in parallel, reported as one percentage in steps."""
 
     wanted: str
     report: Report
     _sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
-    _said: int = 0
+    _reported: int = 0
 
-    def hear(self, line: ProgressLine) -> None:
+    def add(self, line: ProgressLine) -> None:
         """Add one line of the daemon's output."""
         if line.status == "Downloading" and line.progress_detail.total > 0:
             detail = line.progress_detail
@@ -88,12 +88,12 @@ class _Told:
             self._sizes[line.id] = (total, total)
         elif line.status.startswith(("Digest: ", "Status: ")):
             self.report(f"{self.wanted}: {line.status[:200]}")
-        self._tell()
+        self._report()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         there = sum(here for here, _size in self._sizes.values())
         total = sum(size for _here, size in self._sizes.values())
         step = there * 100 // total // STEP * STEP if total else 0
-        if step > self._said:
-            self._said = step
+        if step > self._reported:
+            self._reported = step
             self.report(f"{self.wanted}: {step}% of {total / MIB:.1f} MiB")

@@ -15,14 +15,14 @@ _CONFIG = (
 # cards are made of. A child session is a sub-agent's: its turns are not the person's.
 _PLUGIN = """\
 import { appendFileSync, closeSync, constants, openSync, writeSync } from "node:fs";
-const ear = "{ear}", list = ear + ".jsonl", children = new Set();
+const path = "{report_pipe}", list = path + ".jsonl", children = new Set();
 const words = { "permission.asked": "PermissionRequest", "permission.replied": "PostToolUse",
   "question.asked": "PermissionRequest", "question.replied": "PostToolUse",
   "question.rejected": "PostToolUse", "session.idle": "Stop" };
 function told(name, session, tool) {
   const line = JSON.stringify({ session_id: session, transcript_path: list,
     hook_event_name: name, tool_name: tool });
-  const pipe = openSync(ear, constants.O_WRONLY | constants.O_NONBLOCK);
+  const pipe = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
   try { writeSync(pipe, line.slice(0, 3000) + "\\n"); } finally { closeSync(pipe); }
 }
 function kept(type, part) {
@@ -46,7 +46,7 @@ export const Atoll = async () => ({
   },
 });
 """
-_WATCH = json.dumps({"plugin": ["file://{ear}.js"]})
+_WATCH = json.dumps({"plugin": ["file://{report_pipe}.js"]})
 
 AGENT = Agent(
     name="opencode",

@@ -9,7 +9,7 @@ import time
 from dataclasses import replace
 
 from atoll.domain.broker.fetching import fetching_parameter
-from atoll.domain.broker.passage import Asked, Refusal, judge, judge_custom
+from atoll.domain.broker.passage import IncomingRequest, Refusal, judge, judge_custom
 from atoll.domain.network.host import read_target
 from atoll.domain.repository.git_remote import judge_git
 from atoll.runtime.doors.broker.body_gate import refuse_fetch
@@ -77,18 +77,20 @@ def _find_route(
         call.service = parts[0]
         rest = parts[1] if len(parts) == 2 else ""
         if call.service == "custom":
-            asked = Asked(method, rest, query, headers)
-            return _find_custom(request, asked, credentials, used=used, call=call)
-        return _find_provider(request, Asked(method, "/" + rest, query, headers), credentials, call)
+            incoming = IncomingRequest(method, rest, query, headers)
+            return _find_custom(request, incoming, credentials, used=used, call=call)
+        return _find_provider(
+            request, IncomingRequest(method, "/" + rest, query, headers), credentials, call
+        )
     if place == "git":
         call.service = "git"
-        asked = Asked(method, path.removeprefix("/git"), query, headers)
-        return _find_remote(request, asked, credentials, call)
+        incoming = IncomingRequest(method, path.removeprefix("/git"), query, headers)
+        return _find_remote(request, incoming, credentials, call)
     return _OUTSIDE
 
 
 def _find_provider(
-    request: BrokerRequest, asked: Asked, credentials: Credentials, call: BrokerCall
+    request: BrokerRequest, incoming: IncomingRequest, credentials: Credentials, call: BrokerCall
 ) -> BrokerRoute | Refusal:
     name = call.service
     upstream = credentials.upstreams.get(name)
@@ -97,7 +99,7 @@ def _find_provider(
         message = f"no such provider here, or it has no key; with a key: {known}"
         return Refusal(404, "unknown_provider", message)
     call.step = "judge"
-    verdict = judge(upstream, asked)
+    verdict = judge(upstream, incoming)
     if isinstance(verdict, Refusal):
         return verdict
     route = make_route(request, verdict, CredentialRef("provider", name))
@@ -106,24 +108,24 @@ def _find_provider(
     if verdict.websocket:
         message = f"the owner lets {name} fetch nothing, and a WebSocket cannot be judged"
         return Refusal(403, "fetch_not_allowed", message)
-    found = fetching_parameter(asked.query)
+    found = fetching_parameter(incoming.query)
     return replace(route, judged=True) if found is None else refuse_fetch(name, found)
 
 
 def _find_custom(
     request: BrokerRequest,
-    asked: Asked,
+    incoming: IncomingRequest,
     credentials: Credentials,
     *,
     used: set[str],
     call: BrokerCall,
 ) -> BrokerRoute | Refusal:
-    name = asked.path
+    name = incoming.path
     custom = credentials.customs.get(name)
     if custom is None:
         return _NO_SECRET
     call.more = {"secret": name, "secret_id": custom.secret_id, "version": custom.version}
-    text = read_target_query(asked.query)
+    text = read_target_query(incoming.query)
     try:
         target = read_target(text or "", dev=credentials.dev)
     except ValueError as error:
@@ -132,7 +134,7 @@ def _find_custom(
     call.more |= {"host": target.host, "port": target.port}
     approval = credentials.find_approval(custom, target, used=used, now=time.time())
     verdict = judge_custom(
-        make_secret(custom), target, asked, approved=approval is not None, dev=credentials.dev
+        make_secret(custom), target, incoming, approved=approval is not None, dev=credentials.dev
     )
     if isinstance(verdict, Refusal) or approval is None:
         assert isinstance(verdict, Refusal)  # noqa: S101  nothing passes unapproved
@@ -150,14 +152,14 @@ def _find_custom(
 
 
 def _find_remote(
-    request: BrokerRequest, asked: Asked, credentials: Credentials, call: BrokerCall
+    request: BrokerRequest, incoming: IncomingRequest, credentials: Credentials, call: BrokerCall
 ) -> BrokerRoute | Refusal:
     call.step = "judge"
-    verdict = judge_git(credentials.remotes, asked)
+    verdict = judge_git(credentials.remotes, incoming)
     if isinstance(verdict, Refusal):
         return verdict
     remote, passage = verdict
     call.more = {"host": remote.target.host}
-    pushing = asked.method == "POST" and passage.rule == "git-push"
+    pushing = incoming.method == "POST" and passage.rule == "git-push"
     credential = make_remote_ref(remote)
     return make_route(request, passage, credential, remote if pushing else None)

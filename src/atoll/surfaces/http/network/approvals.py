@@ -146,14 +146,14 @@ async def revoke(atoll: Atoll, caller: Caller, approval: ApprovalId) -> Response
 
 
 def _view(approval: Approval) -> dict[str, Any]:
-    asker = approval.asker
+    requester = approval.requester
     return ApprovalView.of(
         approval,
         approval_id=approval.id,
         kind="secret" if isinstance(approval.ask, SecretAsk) else "command",
         state=approval.verdict,
-        sandbox_id=asker.sandbox_id,
-        sandbox_name=asker.sandbox_name,
+        sandbox_id=requester.sandbox_id,
+        sandbox_name=requester.sandbox_name,
         subject=_subject(approval.ask),
         lines=shown_lines(approval),
         digest=digest(approval),

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from atoll.surfaces.http.server.pending_connections import KNOWN, Crowd
+from atoll.surfaces.http.server.pending_connections import KNOWN, PendingConnections
 
 MAX_HEAD_BYTES: Final = 64 * 1024
 HEAD_SECONDS: Final = 15.0
@@ -21,13 +21,13 @@ class BoundedHead(HttpToolsProtocol):
     """A protocol that bounds heads: 400 for one longer than `MAX_HEAD_BYTES`, 408 for one that is
     late.
 
-    A request that is not authenticated must be whole by then. `crowd` bounds the connections of one
-    server.
+    A request that is not authenticated must be whole by then. `pending` bounds the connections of
+    one server.
     """
 
-    def __init__(self, *arguments: Any, crowd: Crowd, **named: Any) -> None:
+    def __init__(self, *arguments: Any, pending: PendingConnections, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self._crowd = crowd
+        self._pending = pending
         self._late: asyncio.TimerHandle | None = None
         self._is_known = False
         self._in_head = True
@@ -37,7 +37,7 @@ class BoundedHead(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Count the connection, and wait for a head."""
         super().connection_made(transport)
-        self._crowd.enter(self, self.client[0] if self.client else None)
+        self._pending.enter(self, self.client[0] if self.client else None)
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -88,13 +88,13 @@ class BoundedHead(HttpToolsProtocol):
         super().on_message_complete()
 
     def _know(self) -> None:
-        self._is_known = self._crowd.know(self)
+        self._is_known = self._pending.know(self)
         if not self._in_head:
             self._unwatch()
 
     def _leave(self) -> None:
         self._unwatch()
-        self._crowd.leave(self)
+        self._pending.leave(self)
 
     def _watch(self) -> None:
         if self._late is None:

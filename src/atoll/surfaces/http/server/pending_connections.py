@@ -25,7 +25,7 @@ class PendingConnection(Protocol):
         """Close it at once."""
 
 
-class Crowd:
+class PendingConnections:
     """The connections of one server. Those of this machine (loopback, unix sockets) are `near`."""
 
     def __init__(self) -> None:

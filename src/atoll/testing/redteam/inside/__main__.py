@@ -7,7 +7,7 @@ import pkgutil
 import sys
 
 from . import abuse, canary, files, kernel, network
-from .ledger import Facts, report
+from .attempts import Facts, report
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ import resource
 import signal
 from pathlib import Path
 
-from .ledger import Attempt, Facts, Skipped
+from .attempts import Attempt, Facts, Skipped
 
 MANY_PROCESSES, MANY_TERMINALS, MANY_FILES, MANY_NAMES = 6000, 4200, 1_100_000, 40_000
 HUGE = 1 << 40

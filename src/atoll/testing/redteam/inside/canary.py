@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from .ledger import Attempt, Facts, Skipped
+from .attempts import Attempt, Facts, Skipped
 
 MASK = 0x5A
 """The mask of the value in the archive, so that the archive itself is no match."""

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from .ledger import Attempt, Facts, Skipped, got
+from .attempts import Attempt, Facts, Skipped, got
 
 PRIVATE = (
     "/etc/shadow",

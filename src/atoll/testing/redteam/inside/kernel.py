@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .ledger import Attempt, Facts, Skipped, got
+from .attempts import Attempt, Facts, Skipped, got
 
 SETTINGS = (
     "/proc/sys/kernel/core_pattern",

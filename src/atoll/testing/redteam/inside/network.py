@@ -6,7 +6,7 @@ import os
 import socket
 from collections.abc import Callable, Iterator
 
-from .ledger import Attempt, Facts, Skipped, got
+from .attempts import Attempt, Facts, Skipped, got
 
 BROKER, PROXY = 8082, 3128
 SECONDS = 6

@@ -23,7 +23,7 @@ class Skipped(Exception):
 
 @dataclass(frozen=True)
 class Facts:
-    """The facts that came with the archive."""
+    """The facts about the sandbox that came with the archive."""
 
     told: dict[str, Any]
 

@@ -1,6 +1,6 @@
-"""Work that many callers request at once and that is done once.
+"""One execution of work that many callers request at once.
 
-The first to request it does it; the others wait for its result. Nothing is kept after it.
+The first caller does the work; the others wait for its result. No result is kept.
 """
 
 import asyncio
@@ -10,24 +10,24 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Flights(Generic[T]):
-    """A table of work in progress, by key; for one event loop."""
+class SingleFlight(Generic[T]):
+    """The table of work in progress, by key, on one event loop."""
 
     def __init__(self) -> None:
-        self._aloft: dict[str, asyncio.Future[T | None]] = {}
+        self._running: dict[str, asyncio.Future[T | None]] = {}
 
     async def join(self, key: str, work: Callable[[], Awaitable[T]]) -> T:
         """Return the result of the work in progress under `key`, else of `work`.
 
-        An error reaches everybody who waits; when the one who works is cancelled, the next takes
-        over.
+        An error reaches every caller that waits. When the working caller is cancelled, the next
+        one takes over.
         """
-        while (other := self._aloft.get(key)) is not None:
+        while (other := self._running.get(key)) is not None:
             outcome = await asyncio.shield(other)
             if outcome is not None:
                 return outcome
         mine: asyncio.Future[T | None] = asyncio.get_running_loop().create_future()
-        self._aloft[key] = mine
+        self._running[key] = mine
         try:
             result = await work()
         except Exception as error:
@@ -38,6 +38,6 @@ class Flights(Generic[T]):
             mine.set_result(result)
             return result
         finally:
-            del self._aloft[key]
+            del self._running[key]
             if not mine.done():
                 mine.set_result(None)
