@@ -8,7 +8,7 @@ flags="-static -pthread -O2 -s -std=c11 -Wall -Wextra -Werror -Wl,--gc-sections 
 mkdir -p "$(dirname "$out")"
 for compiler in musl-gcc gcc cc; do
     command -v "$compiler" >/dev/null 2>&1 || continue
-    if $compiler $flags -o "$out.new" "$here"/*.c; then
+    if $compiler $flags -I"$here" -I"$here/tree" -o "$out.new" "$here"/*.c "$here"/tree/*.c; then
         chmod 755 "$out.new"
         mv "$out.new" "$out"
         exit 0
