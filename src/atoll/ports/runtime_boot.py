@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from atoll.wire.contract.own_usage import OwnUsage
+from atoll.wire.contract.execs import OwnUsage
 
 JOURNAL_BYTES = 4 * 1024 * 1024
 

@@ -4,8 +4,7 @@ import pytest
 
 from atoll.domain.errors import Invalid
 from atoll.domain.network.egress import EgressRule
-from atoll.domain.network.egress_presets import PRESETS
-from atoll.domain.network.egress_rule import read_pattern, read_rule, read_rules
+from atoll.domain.network.egress_rule import PRESETS, read_pattern, read_rule, read_rules
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from atoll.surfaces.cli.attach.attachment import (
     Send,
     Write,
 )
-from atoll.surfaces.cli.attach.detach import DetachKeys
+from atoll.surfaces.cli.attach.keys import DetachKeys
 from atoll.surfaces.cli.attach.screen import ScreenModes
 from atoll.surfaces.cli.console.guard import ScreenGuard
 

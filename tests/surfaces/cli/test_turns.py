@@ -8,7 +8,7 @@ import pytest
 from atoll.client.answer import answer
 from atoll.domain.errors import Invalid
 from atoll.surfaces.cli.attach.attachment import AttachState, InputDenied, Turned
-from atoll.surfaces.cli.attach.control_key import ControlKey
+from atoll.surfaces.cli.attach.keys import ControlKey
 from atoll.surfaces.cli.attach.turns import GRANT, REQUEST, REVOKE, TurnView, read_turn
 
 ANN = {"principal": "person", "name": "Ann", "client": "a", "role": "owner"}

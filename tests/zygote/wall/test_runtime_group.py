@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from atoll.testing.zygote_rig import ZygoteRig, start_zygote, zygote_rig
-from atoll.wire.contract.own_usage import OwnUsage
+from atoll.wire.contract.execs import OwnUsage
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.doctor import report as doctor
 from atoll.zygote.host.home import Home

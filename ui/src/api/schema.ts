@@ -719,8 +719,8 @@ export interface components {
             readonly label: string;
         };
         /**
-         * @description Memory in bytes, processes and threads, each with its limit; null is not counted or not
-         *     bounded.
+         * @description The resources a runtime itself uses: memory in bytes, processes and threads, each with its
+         *     limit; null is not counted or not bounded.
          */
         readonly OwnUsage: {
             readonly memory_bytes: number;

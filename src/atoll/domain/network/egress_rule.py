@@ -7,13 +7,12 @@ third parties (`*.com`, `*.co.uk`, `*.github.io`) is refused, by the Public Suff
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
 from atoll.domain.errors import Invalid
 from atoll.domain.network.egress import EgressRule
-from atoll.domain.network.egress_presets import PRESETS
 from atoll.domain.network.host import canonical_host
 
 if TYPE_CHECKING:
@@ -21,6 +20,32 @@ if TYPE_CHECKING:
 
 MAX_RULES = 200
 MAX_PORTS = 16
+
+PRESETS: Mapping[str, tuple[str, ...]] = {
+    "pypi": ("pypi.org", "files.pythonhosted.org"),
+    "npm": ("registry.npmjs.org", "registry.yarnpkg.com"),
+    "debian": (
+        "deb.debian.org",
+        "security.debian.org",
+        "GET,HEAD http://deb.debian.org/debian",
+        "GET,HEAD http://deb.debian.org/debian-security",
+        "GET,HEAD http://security.debian.org/debian-security",
+    ),
+    "crates": ("index.crates.io", "static.crates.io", "crates.io"),
+    "github": (
+        "github.com",
+        "api.github.com",
+        "codeload.github.com",
+        "raw.githubusercontent.com",
+        "objects.githubusercontent.com",
+        "release-assets.githubusercontent.com",
+    ),
+}
+"""Package registries by name: the hosts of each `preset:` in a profile's `network.egress`.
+
+A client that may fetch from a registry can often also publish there or name a package of its own: a
+preset is a convenience, not a filter on what leaves.
+"""
 
 _RULE = re.compile(
     r"(?:(?P<methods>[A-Z]{1,16}(?:,[A-Z]{1,16}){0,8}) )?"

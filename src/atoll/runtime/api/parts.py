@@ -26,7 +26,7 @@ from atoll.runtime.ports import Ports
 from atoll.runtime.recordings.recordings import Recordings
 from atoll.runtime.settling import Settling
 from atoll.runtime.terminals.terminals import Terminals
-from atoll.wire.contract.own_usage import OwnUsage
+from atoll.wire.contract.execs import OwnUsage
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from atoll.wire.contract.call import (
     read_bytes,
     read_nothing,
 )
-from atoll.wire.contract.own_usage import OwnUsage
 
 OUTPUT_BYTES = 10 * 1024 * 1024
 
@@ -84,6 +83,16 @@ class Last(msgspec.Struct, frozen=True):
     """The last line of the stream."""
 
     exit: ExecRecord
+
+
+class OwnUsage(msgspec.Struct, frozen=True):
+    """The resources a runtime itself uses: memory in bytes, processes and threads, each with its
+    limit; null is not counted or not bounded."""
+
+    memory_bytes: int
+    most_memory_bytes: int | None = None
+    tasks: int | None = None
+    most_tasks: int | None = None
 
 
 class LeftRecord(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from atoll.domain.wall.interior import MIB
-from atoll.wire.contract.own_usage import OwnUsage
+from atoll.wire.contract.execs import OwnUsage
 from atoll.zygote.host.own_settings import OwnSettings
 from atoll.zygote.wall.cgroups import GroupLimits, Groups, join
 

@@ -27,9 +27,8 @@ from atoll.surfaces.cli.attach.attachment import (
     Write,
 )
 from atoll.surfaces.cli.attach.connection import Closed, TerminalConnection, TerminalTarget, connect
-from atoll.surfaces.cli.attach.control_key import ControlKey
-from atoll.surfaces.cli.attach.detach import DetachKeys
 from atoll.surfaces.cli.attach.ending import Detached, Ended, Ending, Lost, Signalled
+from atoll.surfaces.cli.attach.keys import ControlKey, DetachKeys
 from atoll.surfaces.cli.attach.outgoing import FRAME_BYTES, Outgoing
 from atoll.surfaces.cli.attach.rawtty import RawTty
 from atoll.surfaces.cli.attach.turns import TurnView

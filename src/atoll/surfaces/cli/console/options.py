@@ -1,4 +1,4 @@
-"""The arguments and options that many commands share."""
+"""The arguments, options and groups that many commands share."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -110,3 +110,18 @@ def home_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
         default=None,
         help="The folder of all state  [default: $ATOLL_HOME, else the XDG state folder]",
     )
+
+
+class UsualVerb(click.Group):
+    """A group whose first word may be a sandbox's name: then the `usual` verb is meant.
+
+    `atoll net box` shows what `atoll net show box` does.
+    """
+
+    usual = ""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Insert the usual verb where none was given."""
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            args = [self.usual, *args]
+        return super().parse_args(ctx, args)

@@ -21,7 +21,7 @@ from atoll.domain.files.private_folder import private_inside, private_path, refu
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation
 from atoll.surfaces.cli.console.output import confirmed, note
-from atoll.surfaces.cli.console.picker import can_ask
+from atoll.surfaces.cli.console.selection import can_ask
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from atoll.domain.errors import AtollError
 from atoll.surfaces.cli.console.invocation import Invocation
-from atoll.surfaces.cli.console.picker import can_ask, pick
 from atoll.surfaces.cli.console.plan import SandboxPlan
+from atoll.surfaces.cli.console.selection import can_ask, pick
 
 
 def asked_plan(invocation: Invocation) -> SandboxPlan:

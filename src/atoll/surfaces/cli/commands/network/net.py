@@ -6,9 +6,8 @@ from atoll.client.bodies import Mode, NetworkBody
 from atoll.client.shapes import Network, Rule
 from atoll.domain.network.network import NetworkMode
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
-from atoll.surfaces.cli.console.options import json_option, sandbox_argument
+from atoll.surfaces.cli.console.options import UsualVerb, json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import clean, say, show_json, show_table
-from atoll.surfaces.cli.console.usual_verb import UsualVerb
 
 MODES = [mode.value for mode in NetworkMode]
 

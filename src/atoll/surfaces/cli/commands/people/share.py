@@ -5,9 +5,8 @@ import click
 from atoll.client.bodies import Role, ShareBody
 from atoll.client.shapes import Share
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
-from atoll.surfaces.cli.console.options import duration, json_option, sandbox_argument
+from atoll.surfaces.cli.console.options import UsualVerb, duration, json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
-from atoll.surfaces.cli.console.usual_verb import UsualVerb
 
 
 class _Sharing(UsualVerb):

@@ -11,10 +11,8 @@ from atoll.client.client import Client
 from atoll.client.shapes import Sandbox
 from atoll.domain.errors import AtollError, Conflict, NotFound
 from atoll.surfaces.cli.attach.attachment import AttachState
-from atoll.surfaces.cli.attach.control_key import DEFAULT as CONTROL_KEY
-from atoll.surfaces.cli.attach.control_key import ControlKey
-from atoll.surfaces.cli.attach.detach import DEFAULT, DetachKeys
 from atoll.surfaces.cli.attach.ending import Detached, Ended, Ending, Lost, Signalled
+from atoll.surfaces.cli.attach.keys import CONTROL_KEY, DETACH_KEYS, ControlKey, DetachKeys
 from atoll.surfaces.cli.attach.rawtty import RawTty
 from atoll.surfaces.cli.console.exits import FAILED, OK, SIGNALLED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
@@ -48,7 +46,7 @@ class AttachOptions:
 @click.option("--new", "new", is_flag=True, help="Open a new terminal.")
 @click.option(
     "--detach-keys",
-    default=DEFAULT,
+    default=DETACH_KEYS,
     show_default=True,
     envvar="ATOLL_DETACH_KEYS",
     help="Leave with these keys (ctrl-p,ctrl-q is a sequence; none has no such keys).",

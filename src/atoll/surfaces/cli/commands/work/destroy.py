@@ -17,8 +17,7 @@ from atoll.surfaces.cli.console.options import (
     yes_option,
 )
 from atoll.surfaces.cli.console.output import say, show_json
-from atoll.surfaces.cli.console.picker import can_ask, pick_several
-from atoll.surfaces.cli.console.selection import row_of
+from atoll.surfaces.cli.console.selection import can_ask, pick_several, row_of
 from atoll.surfaces.cli.console.waiting import name_of
 from atoll.surfaces.cli.transfer.keeping import KeepOptions, keep_before
 from atoll.surfaces.cli.transfer.unpulled import Choice, choose, look, tell

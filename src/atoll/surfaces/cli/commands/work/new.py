@@ -287,7 +287,7 @@ def _ready(api: Client, made: Sandbox) -> Sandbox:
 
 
 def _sit(invocation: Invocation, made: Sandbox) -> None:
-    from atoll.surfaces.cli.attach.detach import DetachKeys
+    from atoll.surfaces.cli.attach.keys import DetachKeys
     from atoll.surfaces.cli.attach.rawtty import RawTty
     from atoll.surfaces.cli.commands.work.attach import AttachOptions, attach_terminal
 

@@ -1,4 +1,7 @@
-"""The detach keys: found in what a person types, never in what they paste. Pure.
+"""The keys of an attach session: those that detach, and the one that requests control. Pure.
+
+They are found in what a person types, never in what they paste. The control key is one key, known
+when it comes alone; so pasted text never holds it.
 
 Programs may switch the keyboard to other encodings (kitty's `CSI 92;5u`, xterm's
 modifyOtherKeys `CSI 27;5;92~`), so each key is known in all of them.
@@ -9,7 +12,8 @@ from dataclasses import dataclass
 
 from atoll.domain.errors import Invalid
 
-DEFAULT = "ctrl-\\"
+DETACH_KEYS = "ctrl-\\"
+CONTROL_KEY = "ctrl-]"
 MAX_KEYS = 4
 
 _PASTE_START = b"\x1b[200~"
@@ -30,7 +34,7 @@ class DetachKeys:
     """Matcher of one sequence of keys. Bytes of a sequence begun but not finished are held back
     until the next key decides."""
 
-    def __init__(self, spelled: str = DEFAULT) -> None:
+    def __init__(self, spelled: str = DETACH_KEYS) -> None:
         """Read `ctrl-\\`, `ctrl-p,ctrl-q`, `ctrl-a,d` or `none`. Raises `Invalid`."""
         self.spelled = spelled
         self._keys = () if spelled == "none" else tuple(key_pattern(k) for k in spelled.split(","))
@@ -107,3 +111,16 @@ def key_pattern(spelled: str) -> re.Pattern[bytes]:
     kitty = rb"\x1b\[" + code + rb"(?::[0-9:]*)?;5(?::1)?u"
     xterm = rb"\x1b\[27;5;" + code + rb"~"
     return re.compile(byte + b"|" + kitty + b"|" + xterm, re.DOTALL)
+
+
+class ControlKey:
+    """Key that requests or releases control. `spelled` is `ctrl-]`, another key, or `none`."""
+
+    def __init__(self, spelled: str = CONTROL_KEY) -> None:
+        """Read a key. Raises `Invalid` for an unknown key."""
+        self.spelled = spelled
+        self._pattern = None if spelled == "none" else key_pattern(spelled)
+
+    def pressed(self, typed: bytes) -> bool:
+        """Return whether that was all that was typed."""
+        return self._pattern is not None and self._pattern.fullmatch(typed) is not None
