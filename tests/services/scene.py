@@ -36,7 +36,7 @@ from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.secrets.secrets import Secrets
 from atoll.services.settings import ServiceSettings
 from atoll.testing import FakeRuntimes
-from atoll.testing.virtual_clock import VirtualClock
+from atoll.testing.fakes.clock import VirtualClock
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wiring.control.graph import SandboxPorts, build_sandboxes
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.vault import VaultContract
     from atoll.testing.contracts.workspaces import WorkSaverContract, WorkspacePreparerContract
     from atoll.testing.fakes.agents import FakeAgentConfigs, FakeAgentShelf
+    from atoll.testing.fakes.clock import VirtualClock
     from atoll.testing.fakes.host import FakeHost
     from atoll.testing.fakes.images import FakeImageBuilder, FakeImageShelf, FakeTrees
     from atoll.testing.fakes.kept import FakeKeptShelf
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from atoll.testing.fakes.metadata import FakeMetadataFiles
     from atoll.testing.fakes.runtime import FakeRuntimes
     from atoll.testing.fakes.safety import FakeSafetyLayers
-    from atoll.testing.virtual_clock import VirtualClock
 
 __all__ = [
     "AgentConfigsContract",
@@ -127,7 +127,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "TranscriptContract": "contracts.readers",
         "TreesContract": "contracts.images",
         "VaultContract": "contracts.vault",
-        "VirtualClock": "virtual_clock",
+        "VirtualClock": "fakes.clock",
         "WorkSaverContract": "contracts.workspaces",
         "WorkspacePreparerContract": "contracts.workspaces",
     }

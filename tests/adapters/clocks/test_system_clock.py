@@ -5,7 +5,7 @@ import pytest
 from atoll.adapters.clocks.system import SystemClock
 from atoll.ports import Clock
 from atoll.testing import ClockContract
-from atoll.testing.virtual_clock import VirtualClock
+from atoll.testing.fakes.clock import VirtualClock
 
 
 class TestSystemClock(ClockContract):

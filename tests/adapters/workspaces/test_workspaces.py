@@ -21,7 +21,7 @@ from atoll.testing import (
     WorkSaverContract,
     WorkspacePreparerContract,
 )
-from atoll.testing.virtual_clock import VirtualClock
+from atoll.testing.fakes.clock import VirtualClock
 from tests.services.scene import NotedWorkspaces
 
 NO_WALL = Isolation(IsolationLevel.NONE, "none")
