@@ -29,7 +29,7 @@ test-vendors: ## each of the 13 providers by the vendor's own SDK (installs them
 	@scripts/install test
 	@scripts/test vendors
 
-check:      ## format, lint, types, layers, layout
+check:      ## format, lint, types, layers, layout, commits, page
 	@scripts/install test
 	@scripts/check
 
