@@ -36,7 +36,6 @@ from atoll.services.library.workspaces import Workspaces
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.settings import ServiceSettings
 from atoll.surfaces.http.app import create_app
-from atoll.surfaces.http.sandboxes import repositories
 from atoll.wiring.control.graph import (
     LibraryPorts,
     SandboxPorts,
@@ -159,7 +158,7 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
             settings=settings,
         )
         services = replace(built, readiness=ready)
-        app = create_app(services, more=(repositories.router,))
+        app = create_app(services)
         group = await stack.enter_async_context(asyncio.TaskGroup())
         background = group.create_task(services.background.run())
         stack.callback(background.cancel)

@@ -41,7 +41,6 @@ from atoll.services.people.logins import Logins
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.settings import ServiceSettings
 from atoll.surfaces.http.app import create_app
-from atoll.surfaces.http.sandboxes import repositories
 from atoll.surfaces.http.server.guard import PAGE_KEY
 from atoll.wiring.control import openapi
 from atoll.wiring.control.graph import (
@@ -410,7 +409,7 @@ async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
             settings=ServiceSettings(AdmissionSettings(max_sandboxes=max_sandboxes)),
         )
         services = replace(built, readiness=_ready)
-        app = create_app(services, more=(repositories.router,))
+        app = create_app(services)
         group = await stack.enter_async_context(asyncio.TaskGroup())
         background = group.create_task(services.background.run())
         stack.callback(background.cancel)

@@ -1,29 +1,24 @@
-"""The HTTP surface as one ASGI app. It holds no state but its arguments."""
+"""The HTTP surface as one ASGI app. It holds no state but its arguments.
+
+The routes of a noun are a module in the folder of its area: `routers` finds them there.
+"""
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 from fastapi import APIRouter, FastAPI
 
 from atoll.services.application import Application
 from atoll.surfaces.http import multiplayer
-from atoll.surfaces.http.agents import agents
-from atoll.surfaces.http.network import approvals, networks, secrets
-from atoll.surfaces.http.people import events, logins, shares
-from atoll.surfaces.http.sandboxes import (
-    consumers,
-    extensions,
-    kept,
-    processes,
-    profiles,
-    sandboxes,
-    unpulled,
-)
 from atoll.surfaces.http.server import health, openapi, page, problems
 from atoll.surfaces.http.server.guard import LOOPBACK_NAMES, Guard, Names
-from atoll.surfaces.http.terminals import execs, files, ports, recordings, terminals
+
+AREAS = ("sandboxes", "terminals", "agents", "network", "people")
+"""The folders with the routes of nouns. What is asked for most comes first."""
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
@@ -37,15 +32,27 @@ class AppSettings:
     bundle: Path = page.BUNDLE
 
 
+def routers() -> list[APIRouter]:
+    """Return the routers of all areas: each `APIRouter` that a module of theirs names.
+
+    No route hides one of another module, which a test asks for: their order does not matter.
+    """
+    found = []
+    for area in AREAS:
+        package = import_module(f"{__package__}.{area}")
+        for entry in iter_modules(package.__path__, f"{package.__name__}."):
+            names = vars(import_module(entry.name)).values()
+            found += [one for one in names if isinstance(one, APIRouter)]
+    return found
+
+
 def create_app(
     services: Application,
     settings: AppSettings | None = None,
     *,
     lifespan: Lifespan | None = None,
-    more: tuple[APIRouter, ...] = (),
 ) -> FastAPI:
-    """Return the app over these services. `more` are routers of further surfaces, mounted before
-    the page's catch-all."""
+    """Return the app over these services. The page's catch-all comes last."""
     settings = settings or AppSettings()
     app = FastAPI(title="Atoll", openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan)
     app.state.services = services
@@ -53,34 +60,11 @@ def create_app(
     app.state.bundle = settings.bundle
     app.add_middleware(Guard, logins=services.logins, shares=services.shares, names=settings.names)
     problems.register(app)
-    nouns = (
-        sandboxes,
-        networks,
-        terminals,
-        recordings,
-        agents,
-        shares,
-        execs,
-        processes,
-        files,
-        unpulled,
-        kept,
-        ports,
-        secrets,
-        approvals,
-        consumers,
-        profiles,
-        extensions,
-        events,
-    )
     for router in (
-        *(noun.router for noun in nouns),
-        logins.router,
-        shares.entrance,
+        *routers(),
         multiplayer.router,
         health.router,
         openapi.router,
-        *more,
         page.router,
     ):
         # Not `include_router`, which would build every route a second time to add nothing to it.

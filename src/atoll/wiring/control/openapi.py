@@ -12,7 +12,6 @@ from fastapi import FastAPI
 
 from atoll.services.application import Application
 from atoll.surfaces.http.app import create_app
-from atoll.surfaces.http.sandboxes import repositories
 from atoll.surfaces.http.server.openapi import document
 
 LINE_CHARACTERS = 100
@@ -27,7 +26,7 @@ class _NoServices:
 
 def routes_only() -> FastAPI:
     """Return the app of every router, without services: for its document, never to be served."""
-    return create_app(cast(Application, _NoServices()), more=(repositories.router,))
+    return create_app(cast(Application, _NoServices()))
 
 
 def text() -> str:

@@ -116,7 +116,6 @@ def _run(settings: ControlSettings, presence: Presence, welcome: _Welcome) -> No
 
 async def _serve(settings: ControlSettings, presence: Presence, welcome: _Welcome) -> None:
     from atoll.surfaces.http.app import AppSettings, create_app
-    from atoll.surfaces.http.sandboxes import repositories
     from atoll.surfaces.http.server.guard import names_for
     from atoll.wiring.control.assembly import assembled
 
@@ -124,7 +123,7 @@ async def _serve(settings: ControlSettings, presence: Presence, welcome: _Welcom
     names = names_for(own.host, own.public_url, own.hosts)
     app_settings = AppSettings(names=names, public_url=own.public_url)
     async with assembled(settings) as services, asyncio.TaskGroup() as group:
-        app = create_app(services, app_settings, more=(repositories.router,))
+        app = create_app(services, app_settings)
         # What was loaded stays for good: no later collection has to walk through it.
         gc.freeze()
         gc.enable()

@@ -7,7 +7,7 @@ from typing import Any
 import aiohttp
 import httpx
 import pytest
-from fastapi import APIRouter, WebSocket
+from fastapi import APIRouter, FastAPI, WebSocket
 from starlette.types import ASGIApp, Message
 
 from atoll.surfaces.http.app import create_app
@@ -59,6 +59,12 @@ async def _call(app: ASGIApp, kind: str, path: str, method: str = "GET") -> list
     return sent
 
 
+def _app_with_added(atoll: World) -> FastAPI:
+    app = create_app(atoll.services)
+    app.router.routes[:0] = added.routes
+    return app
+
+
 @pytest.mark.parametrize(
     ("kind", "path", "method"),
     [
@@ -75,14 +81,14 @@ async def _call(app: ASGIApp, kind: str, path: str, method: str = "GET") -> list
 async def test_route_added_anywhere_is_closed_without_a_credential(
     atoll: World, kind: str, path: str, method: str
 ) -> None:
-    app = create_app(atoll.services, more=(added,))
+    app = _app_with_added(atoll)
     sent = await _call(app, kind, path, method)
     assert sent[0]["status"] == 401, sent
     assert b"canary" not in b"".join(message.get("body", b"") for message in sent)
 
 
 async def test_route_added_anywhere_is_open_with_a_credential(atoll: World) -> None:
-    transport = httpx.ASGITransport(app=create_app(atoll.services, more=(added,)))
+    transport = httpx.ASGITransport(app=_app_with_added(atoll))
     headers = {"Authorization": f"Bearer {atoll.token}"}
     async with httpx.AsyncClient(
         transport=transport, base_url="http://localhost", headers=headers
