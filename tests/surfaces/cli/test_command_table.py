@@ -386,10 +386,19 @@ def test_usage_errors_exit_with_2(cli: Cli) -> None:
 
 def test_help_table_and_commands_say_the_same() -> None:
     context = click.Context(commands.atoll)
-    for name, summary in commands.COMMANDS.items():
-        command = commands.atoll.get_command(context, name)
-        assert command is not None and command.name == name
-        assert (command.help or "").partition("\n")[0] == summary
+    for group, ordered in commands.ORDER.items():
+        found = commands.groups()[group]
+        assert list(found)[: len(ordered)] == list(ordered)
+        for name, summary in found.items():
+            command = commands.atoll.get_command(context, name)
+            assert command is not None and command.name == name
+            assert (command.help or "").partition("\n")[0] == summary
+
+
+@pytest.mark.parametrize("name", ["control", "extend_ttl", "__init__", "../work/new", "work.new"])
+def test_what_is_no_command_is_not_found(cli: Cli, name: str) -> None:
+    assert name not in commands.command_names()
+    assert cli(name).code == 2
 
 
 def test_help_loads_no_command_and_no_network(environ: dict[str, str]) -> None:

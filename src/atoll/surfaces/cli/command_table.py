@@ -1,11 +1,14 @@
 """The `atoll` command: which commands there are, and how an error leaves.
 
-The table holds each command's one-line help, so that `atoll --help` loads none of them;
-a test keeps table and commands the same.
+A command is a file in the folder of its group. Its line in `atoll --help` is the first line of
+its docstring, read without loading it.
 """
 
+import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -19,59 +22,88 @@ if TYPE_CHECKING:
     from atoll.ports.host import Host
 
 _COMMANDS = f"{__package__}.commands"
-GROUPS: dict[str, dict[str, str]] = {
-    "work": {
-        "new": "Create a sandbox, from a repository if you name one, and attach to it.",
-        "attach": "Attach to a sandbox's terminal.",
-        "list": "List the sandboxes.",
-        "info": "Show everything about one sandbox.",
-        "exec": "Run one command in a sandbox.",
-        "cp": "Copy files and folders into or out of a sandbox.",
-        "open": "Open a file of a sandbox, or forward one of its ports to this machine.",
-        "pull": "Bring a sandbox's commits into a branch of your checkout.",
-        "start": "Start sandboxes that stopped, expired or failed, with the files they had.",
-        "stop": "Stop sandboxes and keep their workspaces.",
-        "recreate": "Recreate a sandbox under the same id, saving its work first.",
-        "extend-ttl": "Give a sandbox more time, or keep an ended one longer.",
-        "destroy": "Destroy sandboxes for good.",
-        "kept": "List what destroyed and recreated sandboxes left, and fetch them from the server.",
-        "prune": "Destroy sandboxes that nobody needs any more.",
-    },
-    "agents": {
-        "agent": "Install the agents of this machine, and control those in sandboxes.",
-        "image": "List, import, pull, build and remove roots for sandboxes.",
-        "profile": "Show, check, save and delete profiles.",
-        "record": "Record a sandbox's terminal from now on.",
-        "play": "Play a recording: an asciicast file, or one that lies in a sandbox.",
-        "search": "Find lines in terminals, as far back as they reach, and in recordings.",
-        "logs": "Show how a sandbox was created, step by step.",
-        "events": "Show past events, and follow new ones.",
-    },
-    "network": {
-        "net": "Show and change what a sandbox may reach.",
-        "secret": "Set, list, rotate and remove secrets.",
-        "vault": "Manage the keys that encrypt secrets.",
-        "approvals": "List requests for approval.",
-        "approve": "Approve a request.",
-        "deny": "Deny a request.",
-        "revoke": "Revoke an approval.",
-    },
-    "people": {
-        "share": "Share a sandbox's terminals by link.",
-        "login": "Print a new login link for the page.",
-    },
-    "machine": {
-        "up": "Start Atoll on this machine and print a login link.",
-        "down": "Stop every sandbox on this machine, and Atoll itself.",
-        "doctor": "Report what this machine can isolate, or what protects one sandbox.",
-        "wait-up": "Wait until Atoll answers, and print its address.",
-        "completion": "Print the completion script of a shell.",
-    },
+_FOLDER = Path(__file__).parent / "commands"
+ORDER: dict[str, tuple[str, ...]] = {
+    "work": (
+        "new",
+        "attach",
+        "list",
+        "info",
+        "exec",
+        "cp",
+        "open",
+        "pull",
+        "start",
+        "stop",
+        "recreate",
+        "extend-ttl",
+        "destroy",
+        "kept",
+        "prune",
+    ),
+    "agents": (
+        "agent",
+        "image",
+        "profile",
+        "record",
+        "play",
+        "search",
+        "logs",
+        "events",
+    ),
+    "network": (
+        "net",
+        "secret",
+        "vault",
+        "approvals",
+        "approve",
+        "deny",
+        "revoke",
+    ),
+    "people": (
+        "share",
+        "login",
+    ),
+    "machine": (
+        "up",
+        "down",
+        "doctor",
+        "wait-up",
+        "completion",
+    ),
 }
-"""Each group's commands with their one-line help; a group is a folder below `commands/`."""
-COMMANDS: dict[str, str] = {
-    name: words for group in GROUPS.values() for name, words in group.items()
-}
+"""The groups, each a folder below `commands/`, and the order of the commands that a person meets
+first. One that is not named here comes after them, by its name."""
+
+_HELP = re.compile(r'^def command\(.*?^    """(.*?)(?:"""|$)', re.DOTALL | re.MULTILINE)
+"""The docstring's first line, of the function that is the command."""
+
+
+@cache
+def groups() -> dict[str, dict[str, str]]:
+    """Return each group's commands with their one-line help, in the order of `atoll --help`."""
+    return {group: _commands(group) for group in ORDER}
+
+
+def command_names() -> list[str]:
+    """Return the names of all commands."""
+    return [name for commands in groups().values() for name in commands]
+
+
+def _commands(group: str) -> dict[str, str]:
+    found = {}
+    for path in sorted(_FOLDER.joinpath(group).glob("*.py")):
+        if said := _HELP.search(path.read_text(encoding="utf-8")):
+            found[path.stem.replace("_", "-")] = said[1]
+    first = [name for name in ORDER[group] if name in found]
+    return {name: found[name] for name in dict.fromkeys((*first, *found))}
+
+
+def _group_of(name: str) -> str | None:
+    stem = name.replace("-", "_")
+    if "_" in name or not stem.isidentifier():
+        return None
+    return next((one for one in ORDER if (_FOLDER / one / f"{stem}.py").is_file()), None)
 
 
 class Commands(click.Group):
@@ -79,31 +111,35 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order a person meets them."""
-        return list(COMMANDS)
+        return command_names()
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load one command by its name."""
-        if cmd_name not in COMMANDS:
+        group = _group_of(cmd_name)
+        if group is None:
             return None
-        group = next(group for group, names in GROUPS.items() if cmd_name in names)
         module = import_module(f"{_COMMANDS}.{group}.{cmd_name.replace('-', '_')}")
-        command: click.Command = module.command
+        command: click.Command | None = getattr(module, "command", None)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands from the table, without loading anything."""
-        for group, commands in GROUPS.items():
+        """Write the commands by group, without loading any."""
+        for group, commands in groups().items():
             with formatter.section(group.capitalize()):
                 formatter.write_dl(list(commands.items()))
 
     def shell_complete(
         self, ctx: click.Context, incomplete: str
     ) -> "list[click.shell_completion.CompletionItem]":
-        """Return the names of commands, from the table."""
+        """Return the names of commands that begin so."""
         from click.shell_completion import CompletionItem
 
-        found = [name for name in COMMANDS if name.startswith(incomplete)]
-        return [CompletionItem(name, help=COMMANDS[name]) for name in found]
+        return [
+            CompletionItem(name, help=words)
+            for commands in groups().values()
+            for name, words in commands.items()
+            if name.startswith(incomplete)
+        ]
 
 
 @click.command(
