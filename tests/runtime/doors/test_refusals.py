@@ -19,8 +19,14 @@ class Told:
 
     def __init__(self, folder: Path) -> None:
         self.now = 0.0
-        self.journal = Journal(folder)
+        self.noted: list[str] = []
+        self.written = asyncio.Event()
+        self.journal = Journal(folder, noted=self._note)
         self.audit = Refusals(self.journal, lambda: self.now)
+
+    def _note(self, kind: str) -> None:
+        self.noted.append(kind)
+        self.written.set()
 
     async def at_once(self, kind: str = "door.refused", /, **payload: object) -> bool:
         """Whether whoever waits hears of this entry now."""
@@ -146,11 +152,9 @@ async def test_broker_refusals_are_merged_with_the_bytes_of_all(told: Told) -> N
 
 
 async def test_counted_refusal_is_use_of_the_sandbox_as_a_written_one_is(told: Told) -> None:
-    noted: list[str] = []
-    told.journal.noted = noted.append
     for _ in range(3):
         told.audit("door.refused", REFUSED)
-    assert noted == ["door.refused"] * 3
+    assert told.noted == ["door.refused"] * 3
 
 
 async def test_counted_refusals_are_written_when_nothing_follows(
@@ -160,10 +164,9 @@ async def test_counted_refusals_are_written_when_nothing_follows(
     told.audit("door.refused", REFUSED)
     next(iter(told.audit._counts.values())).add(REFUSED)
     told.audit._counted.set()
-    written = asyncio.Event()
-    told.journal.noted = lambda _kind: written.set()
+    told.written.clear()
     async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
         running = tasks.create_task(told.audit.run())
-        await written.wait()
+        await told.written.wait()
         running.cancel()
     assert entries(told)[1][1]["times"] == 1

@@ -95,7 +95,7 @@ class Refusals:
         count.add(payload)
         self._counted.set()
         # A request at a door counts as activity of the sandbox, even if it is not written.
-        self._journal.noted(kind)
+        self._journal.note(kind)
         return self._journal.last
 
     def settle(self, *, last: bool = False) -> None:

@@ -63,7 +63,7 @@ class Journal:
         """Continue what is there; every payload goes through `redact`. Raises `OSError` when
         the directory cannot be used."""
         self._redact = redact
-        self.noted = noted
+        self._noted = noted
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._segment_bytes = max(MAX_ENTRY_BYTES, max_bytes // SEGMENTS)
@@ -91,8 +91,12 @@ class Journal:
             log.error("journal entry %d (%s) is lost: %s", self.last, kind, error)
         if kind in URGENT:
             self.alert()
-        self.noted(kind)
+        self.note(kind)
         return self.last
+
+    def note(self, kind: str) -> None:
+        """Report an entry of this kind to `noted`, also one that is counted and written later."""
+        self._noted(kind)
 
     def alert(self) -> None:
         """Wake all waiting readers."""
