@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from atoll.domain.agent.card import Began, CardKind, CardState, Draft, Ended
 from atoll.ports.spawner import Process
 from atoll.runtime.agents import session as subject
-from atoll.runtime.agents.session import AgentSession, Identity
+from atoll.runtime.agents.session import AgentChannel, AgentSession, SessionContext
+from atoll.runtime.agents.status import AgentStatus, Identity
 
 BEFORE, START, LATER = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "2999-01-01T00:00:00Z"
 TURN = Draft("turn:1", CardKind.TURN, CardState.RUNNING, title="Mend it")
@@ -21,9 +22,10 @@ async def session(monkeypatch: pytest.MonkeyPatch) -> AgentSession:
     monkeypatch.setattr(subject, "WRITING_SECONDS", 0.05)
     identity = Identity("t_1", "claude-code", "tui", START)
     nobody = cast(Process, None)
-    return AgentSession(
-        identity, nobody, record=lambda kind, payload: None, clean=lambda text: text
+    context = SessionContext(
+        lambda kind, payload: None, lambda text: text, lambda *_: None, lambda _: None
     )
+    return AgentSession(AgentStatus(identity), nobody, cast(AgentChannel, None), context)
 
 
 def states(session: AgentSession) -> list[str]:
@@ -77,11 +79,15 @@ async def test_prompt_read_before_its_hook_runs(session: AgentSession) -> None:
 async def test_tool_is_written_down_once_and_not_again_from_an_older_conversation() -> None:
     entries: list[tuple[str, object]] = []
     identity = Identity("t_1", "claude-code", "tui", START)
+    ends: list[AgentSession] = []
+    context = SessionContext(
+        lambda kind, payload: entries.append((kind, payload)),
+        lambda text: text,
+        lambda *_: None,
+        ends.append,
+    )
     session = AgentSession(
-        identity,
-        cast(Process, None),
-        record=lambda kind, payload: entries.append((kind, payload)),
-        clean=lambda text: text,
+        AgentStatus(identity), cast(Process, None), cast(AgentChannel, None), context
     )
     tool = Draft("call:1", CardKind.BASH, CardState.RUNNING, title="ls")
     session.heard([replace(tool, id="call:0")], turns=False, at=BEFORE)
@@ -91,3 +97,4 @@ async def test_tool_is_written_down_once_and_not_again_from_an_older_conversatio
     expected |= {"card_kind": CardKind.BASH}
     assert [one for one in entries if one[0] == "agent.tool"] == [("agent.tool", expected)]
     session.ended()
+    assert ends == [session]

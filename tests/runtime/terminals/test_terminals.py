@@ -85,7 +85,7 @@ async def test_client_whose_connections_are_killed_resumes_byte_exact() -> None:
 async def test_client_that_never_attached_in_time_still_reads_the_whole_end() -> None:
     async with runtime() as rt:
         terminal = await rt.open("seq", "1", "2000")
-        await rt.terminals.get(terminal)._ended.wait()
+        await rt.terminals.get(terminal).pty._ended.wait()
         async with rt.attach(terminal, since=0) as viewer:
             await follow(viewer)
             assert bytes(viewer.seen) == "".join(f"{n}\r\n" for n in range(1, 2001)).encode()
@@ -136,7 +136,7 @@ async def test_driver_that_never_acknowledges_never_pauses_the_program() -> None
         terminal = await rt.open("sh", "-c", "read go; exec seq 1 200000")
         async with rt.attach(terminal, client="a") as viewer:
             await viewer.type(b"\n")
-            await asyncio.wait_for(rt.terminals.get(terminal)._ended.wait(), 20)
+            await asyncio.wait_for(rt.terminals.get(terminal).pty._ended.wait(), 20)
             await viewer.until(Exited)
 
 
@@ -213,7 +213,7 @@ async def test_question_with_nobody_there_is_answered_and_never_replayed() -> No
     async with runtime() as rt:
         script = "stty raw -echo; printf 'Q\\033[6n'; dd bs=1 count=6 2>/dev/null | od -c"
         terminal = await rt.open("sh", "-c", script)
-        await rt.terminals.get(terminal)._ended.wait()
+        await rt.terminals.get(terminal).pty._ended.wait()
         async with rt.attach(terminal, since=0) as viewer:
             await viewer.until(Exited)
             assert b"033   [   1   ;   1   R" in viewer.seen
@@ -297,7 +297,7 @@ async def test_full_screen_program_is_made_to_repaint_after_a_replay_from_its_mi
             assert viewer.start.preamble
             await viewer.type(b"\n")
             await asyncio.wait_for(viewer.until_bytes(b"WINCH"), 5)
-        assert rt.terminals.get(terminal).size.rows == 24
+        assert rt.terminals.get(terminal).pty.size.rows == 24
 
 
 async def test_program_that_reads_nothing_has_its_input_refused_beyond_the_bound() -> None:
@@ -413,7 +413,7 @@ async def test_stage_before_the_ring_changes_what_everybody_sees() -> None:
 async def test_journal_tells_of_a_terminal_without_arguments_or_output() -> None:
     async with runtime() as rt:
         terminal = await rt.open("sh", "-c", "echo classified")
-        await rt.terminals.get(terminal)._ended.wait()
+        await rt.terminals.get(terminal).pty._ended.wait()
         await rt.call("DELETE", f"/sessions/{terminal}")
         _, page = await rt.call("GET", "/journal")
         assert [entry["kind"] for entry in page["entries"]] == [

@@ -9,7 +9,10 @@ import pytest
 from atoll.domain.terminal.size import Size
 from atoll.domain.terminal.turn import Act, Change, Party, Role
 from atoll.runtime.terminals.control_audit import ControlAudit
+from atoll.runtime.terminals.terminal import Terminal
+from atoll.runtime.terminals.terminals import TerminalRequest
 from atoll.wire.attach import (
+    AgentStateChanged,
     ControlExpired,
     ControlState,
     DriverChanged,
@@ -28,6 +31,26 @@ ANN = {"principal": "ann", "name": "Ann", "role": "owner"}
 BOB = {"principal": "bob", "name": "Bob", "role": "controller"}
 EVE = {"principal": "eve", "name": "Eve", "role": "viewer"}
 AWAY_SECONDS = 60
+
+
+class Switch:
+    """A guard that refuses every key while it has a reason."""
+
+    def __init__(self) -> None:
+        self.reason: str | None = None
+
+    def refusal(self, role: Role, keys: bytes) -> str | None:
+        return self.reason
+
+    def greeting(self) -> AgentStateChanged:
+        return AgentStateChanged("running", "working", "codex", "owner")
+
+
+async def guarded(rt: Runtime, *argv: str) -> tuple[Terminal, Switch]:
+    """A terminal with a guard, running `argv`."""
+    guard = Switch()
+    wish = TerminalRequest(argv, None, {}, Size(80, 24), None, 64 * 1024, guard=guard)
+    return await rt.terminals.open(wish), guard
 
 
 async def state(viewer: Watcher, driver: str | None, waiting: tuple[str, ...] = ()) -> ControlState:
@@ -84,7 +107,7 @@ async def test_viewer_watches_and_can_do_nothing_else() -> None:
                 await eve.say(message)
                 assert (await eve.until(Refused)).code in ("viewer", "not_driver")
             await eve.type(b"\x1b[1;1R")
-            await rt.terminals.get(terminal)._process.signal(15, tree=True)
+            await rt.terminals.get(terminal).pty.process.signal(15, tree=True)
             await eve.until(Exited)
             assert bytes(eve.seen) == b"ready"
 
@@ -149,7 +172,7 @@ async def test_storm_of_sizes_reaches_the_program_as_a_few_and_ends_with_the_las
 
             def ended(self, ending: Exited) -> None: ...
 
-        rt.terminals.get(terminal).observers.append(Sizes())
+        rt.terminals.get(terminal).pty.subscribe(Sizes())
         async with rt.attach(terminal, client="a", **ANN) as viewer:
             for cols in range(100, 200):
                 await viewer.say(Resize(cols, 30))
@@ -260,15 +283,15 @@ async def test_superseded_connection_can_neither_type_nor_ask() -> None:
 
 async def test_lock_refuses_what_is_typed_and_lets_the_drivers_answers_pass() -> None:
     async with runtime() as rt:
-        terminal = await rt.open("sh", "-c", "stty raw -echo; printf ready; exec cat -v")
-        async with rt.attach(terminal, client="a", **ANN) as ann:
+        terminal, guard = await guarded(rt, "sh", "-c", "stty raw -echo; printf ready; exec cat -v")
+        async with rt.attach(terminal.spec.id, client="a", **ANN) as ann:
             await ann.until_bytes(b"ready")
-            rt.terminals.get(terminal).lock = lambda _role, _keys: "agent_running"
+            guard.reason = "agent_running"
             await ann.type(b"locked")
             assert (await ann.until(InputRefused)).reason == "agent_running"
             await ann.type(b"\x1b[2;2R")
             await ann.until_bytes(b"^[[2;2R")
-            rt.terminals.get(terminal).lock = lambda _role, _keys: None
+            guard.reason = None
             await ann.type(b"free")
             await ann.until_bytes(b"free")
             assert b"locked" not in ann.seen
@@ -276,25 +299,25 @@ async def test_lock_refuses_what_is_typed_and_lets_the_drivers_answers_pass() ->
 
 async def test_answer_with_a_newline_in_it_is_no_answer_and_stops_at_the_lock() -> None:
     async with runtime() as rt:
-        terminal = await rt.open("cat")
-        async with rt.attach(terminal, client="a", **ANN) as ann:
-            rt.terminals.get(terminal).lock = lambda _role, _keys: "agent_running"
+        terminal, guard = await guarded(rt, "cat")
+        async with rt.attach(terminal.spec.id, client="a", **ANN) as ann:
+            guard.reason = "agent_running"
             await ann.type(b"\x1bPid\r\x1b\\")
             assert (await ann.until(InputRefused)).reason == "agent_running"
 
 
 async def test_agent_has_control_until_it_yields_and_everybody_is_told() -> None:
     async with runtime() as rt:
-        terminal = await rt.open("cat")
-        async with rt.attach(terminal, client="a", **ANN) as ann:
-            control = rt.terminals.get(terminal).control
-            rt.terminals.get(terminal).lock = lambda _role, _keys: "agent_running"
+        terminal, guard = await guarded(rt, "cat")
+        async with rt.attach(terminal.spec.id, client="a", **ANN) as ann:
+            control = terminal.control
+            guard.reason = "agent_running"
             control.agent_takes("codex")
             while (await ann.until(ControlState)).agent != "codex":
                 pass
             await ann.type(b"x")
             assert (await ann.until(InputRefused)).reason == "agent_running"
-            rt.terminals.get(terminal).lock = lambda _role, _keys: None
+            guard.reason = None
             control.agent_yields()
             while (await ann.until(ControlState)).agent is not None:
                 pass

@@ -13,15 +13,16 @@ from atoll.domain.errors import AtollError, Invalid, LimitReached, NotFound
 from atoll.domain.ids import ID_ENTROPY_BYTES, TerminalId, spell
 from atoll.domain.terminal.softlock import AgentState, Work
 from atoll.ports.runtime_boot import Agent, Machine
-from atoll.ports.spawner import Process, Spawner
+from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.lines import Program, lines
-from atoll.runtime.agents.lock import AgentLock, RunningWatch
-from atoll.runtime.agents.machine import MachineChannel, make_conversation
+from atoll.runtime.agents.lock import AgentLock, AgentTerminal, RunningWatch, TerminalAnnouncer
+from atoll.runtime.agents.machine import MachineChannel, make_conversation, run_machine
 from atoll.runtime.agents.orders import AgentOrder, Instructions
 from atoll.runtime.agents.register import AgentRegister, AgentStart
 from atoll.runtime.agents.screen import Screen
-from atoll.runtime.agents.session import AgentSession, Identity
-from atoll.runtime.agents.tui import AgentWatch, WatchSources, report_pipe_path
+from atoll.runtime.agents.session import AgentSession, SessionContext
+from atoll.runtime.agents.status import AgentStatus, Identity
+from atoll.runtime.agents.tui import AgentWatch, TuiChannel, WatchSources, report_pipe_path
 from atoll.runtime.clock import timestamp
 from atoll.runtime.journal.journal import Journal
 from atoll.runtime.tasks import Tasks
@@ -69,6 +70,9 @@ class Agents:
         self._tasks = tasks
         self._clean = clean
         self._register = AgentRegister(spawner, journal, tasks)
+        self._context = SessionContext(
+            journal.append, clean, self._register.converses, self._register.left
+        )
         self._instructions = Instructions(journal)
         self._sessions: dict[str, AgentSession] = {}
         self._screens: dict[str, Screen] = {}
@@ -103,8 +107,8 @@ class Agents:
         terminal = self._terminals.get(session_id)
         screen = self._screens.get(session_id)
         if screen is None:
-            screen = self._screens[session_id] = Screen(terminal, clean=self._clean)
-            terminal.observers.append(screen)
+            screen = self._screens[session_id] = Screen(terminal.pty, clean=self._clean)
+            terminal.pty.subscribe(screen)
         return screen
 
     async def open_at_terminal(
@@ -120,27 +124,22 @@ class Agents:
     async def _open_at_terminal(
         self, agent: Agent, wish: TerminalRequest, order: AgentOrder
     ) -> Terminal:
-        terminal_id = fresh_id()
         argv = _at_terminal(agent, order)
-        env = {**dict(agent.env), **wish.env}
-        identity = Identity(terminal_id, agent.name, TUI, timestamp(), order.softlock)
-        watching = self._watching(identity, agent)
-        if watching is not None:
-            pipe = report_pipe_path(terminal_id)
-            reported = {
-                one.variable: pipe + one.suffix for one in agent.watch_files if one.variable
-            }
-            env = {**reported, **env, "ATOLL_EAR": pipe}
-            await watching.ready()
-        named = wish.name or agent.name
-        request = replace(wish, argv=argv, env=env, name=named, id=terminal_id, lead=True)
-        try:
-            terminal = await self._terminals.open(request)
-        except AtollError:
-            if watching is not None:
-                watching.cancel()
-            raise
-        session = self._connect(identity, terminal, watching)
+        identity = Identity(fresh_id(), agent.name, TUI, timestamp(), order.softlock)
+        status = AgentStatus(identity, reports_turns=_tells(agent))
+        session, terminal = await self._start_at_terminal(
+            agent,
+            replace(
+                wish,
+                argv=argv,
+                env={**dict(agent.env), **wish.env},
+                name=wish.name or agent.name,
+                id=TerminalId(identity.id),
+                lead=True,
+                guard=AgentLock(status),
+            ),
+            status,
+        )
         self._register.arrived(
             session,
             AgentStart(
@@ -155,8 +154,24 @@ class Agents:
             self._instructions.received(identity, order)
         elif order.instructions:
             instructing = self._instruct(session, order, order.instructions)
-            self._tasks.spawn(instructing, f"instructions of {terminal_id}")
+            self._tasks.spawn(instructing, f"instructions of {identity.id}")
         return terminal
+
+    async def _start_at_terminal(
+        self, agent: Agent, request: TerminalRequest, status: AgentStatus
+    ) -> tuple[AgentSession, Terminal]:
+        """Watch an agent that can report its turns, then start it."""
+        watching = self._watching(status.identity, agent)
+        if watching is not None:
+            request = replace(request, env=_watched_env(agent, request))
+            await watching.ready()
+        try:
+            terminal = await self._terminals.open(request)
+        except AtollError:
+            if watching is not None:
+                watching.cancel()
+            raise
+        return self._connect(status, terminal, watching), terminal
 
     async def _instruct(self, session: AgentSession, order: AgentOrder, instructions: str) -> None:
         """Type the instructions to an agent that takes no prompt as an argument."""
@@ -224,39 +239,40 @@ class Agents:
         if not _tells(agent):
             return None
         program = Program((), self._terminals.environment, "/")
-        means = WatchSources(agent.transcript, agent.watch_files)
-        watch = AgentWatch(identity.id, self._spawner, program, means)
-        watch.on_conversation = self._register.converses
-        return RunningWatch(watch, self._tasks.spawn(watch.run(), f"watch {identity.id}"))
+        pipe = report_pipe_path(identity.id)
+        sources = WatchSources(pipe, agent.transcript, agent.watch_files)
+        session = asyncio.get_running_loop().create_future()
+        watch = AgentWatch(self._spawner, program, sources, session=session)
+        task = self._tasks.spawn(watch.run(), f"watch {identity.id}")
+        return RunningWatch(watch, task, session)
 
     def _connect(
-        self, identity: Identity, terminal: Terminal, watching: RunningWatch | None
+        self, status: AgentStatus, terminal: Terminal, watching: RunningWatch | None
     ) -> AgentSession:
-        """Bring lock, cards and terminal together."""
-        session = self._make(identity, terminal.process)
-        AgentLock(session, terminal, watching).install()
+        """Return the session of an agent that was started at this terminal."""
+        pty = terminal.pty
+        channel = TuiChannel(pty, status)
+        announcer = TerminalAnnouncer(terminal, status, channel)
+        session = AgentSession(status, pty.process, channel, self._context, observers=[announcer])
+        pty.subscribe(AgentTerminal(session, channel, watching))
         if watching is not None:
-            watching.watch.follow(session)
-        self._sessions[identity.id] = session
+            watching.follow(session)
+        self._sessions[status.identity.id] = session
         return session
-
-    def _make(self, identity: Identity, process: Process) -> AgentSession:
-        return AgentSession(identity, process, record=self._journal.append, clean=self._clean)
 
     async def _run_machine(self, start: _MachineStart) -> None:
         """Run one machine from its start to its end."""
         try:
             conversation = make_conversation(start.protocol, start.terms)
             async with lines(self._spawner, start.program, with_input=True) as program:
-                session = self._make(start.identity, program.process)
-                session.watched = True
-                channel = MachineChannel(session, conversation, program, self._register.converses)
-                session.connect(channel)
-                channel.begin()
+                channel = MachineChannel(start.identity.id, conversation, program)
+                status = AgentStatus(start.identity, has_reported=True)
+                session = AgentSession(status, program.process, channel, self._context)
+                session.apply(channel.begin())
                 self._sessions[start.identity.id] = session
                 self._register.arrived(session, start.arrival)
                 start.started.set_result(session)
-                await channel.run()
+                await run_machine(session, channel)
         except AtollError as error:
             if start.started.done():
                 raise
@@ -285,6 +301,13 @@ def _at_terminal(agent: Agent, order: AgentOrder) -> tuple[str, ...]:
     if agent.prompt_argv is None or order.first_prompt is None:
         return argv
     return (*argv, *agent.prompt_argv, order.first_prompt)
+
+
+def _watched_env(agent: Agent, request: TerminalRequest) -> Mapping[str, str]:
+    """Return the environment of an agent that reports into its pipe."""
+    pipe = report_pipe_path(str(request.id))
+    reported = {one.variable: pipe + one.suffix for one in agent.watch_files if one.variable}
+    return {**reported, **request.env, "ATOLL_EAR": pipe}
 
 
 def _begun(agent: Agent, order: AgentOrder) -> tuple[str, ...]:

@@ -1,12 +1,16 @@
-"""Between an agent and its terminal: the lock there is the agent's, its end is the terminal's."""
+"""An agent and its terminal: the lock there is the agent's, its end is the terminal's.
+
+The lock is made first, then the terminal it guards, then the session that announces its state
+there, and last the observer by which the terminal's end ends the session.
+"""
 
 import asyncio
 from dataclasses import dataclass
 
 from atoll.domain.terminal.size import Size
-from atoll.domain.terminal.softlock import AgentState, Work
 from atoll.domain.terminal.turn import Role
 from atoll.runtime.agents.session import AgentSession
+from atoll.runtime.agents.status import AgentStatus
 from atoll.runtime.agents.tui import AGENT, REPORT_PIPE_SECONDS, AgentWatch, TuiChannel
 from atoll.runtime.terminals.observer import Author
 from atoll.runtime.terminals.terminal import Terminal
@@ -17,10 +21,11 @@ LAST_WORDS_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class RunningWatch:
-    """A watch and the task it runs in."""
+    """A watch, the task it runs in, and the session it waits for."""
 
     watch: AgentWatch
     task: asyncio.Task[None]
+    session: asyncio.Future[AgentSession]
 
     async def ready(self) -> None:
         """Wait until it listens, or cannot."""
@@ -30,43 +35,59 @@ class RunningWatch:
         except TimeoutError:
             return
 
+    def follow(self, session: AgentSession) -> None:
+        """Report to this session from now on."""
+        if not self.session.done():
+            self.session.set_result(session)
+
     def cancel(self) -> None:
         """Stop listening."""
         self.task.cancel()
 
 
 class AgentLock:
-    """The lock an agent puts on its terminal, from `install` on. Satisfies `Observer`."""
+    """The lock an agent puts on its terminal. Satisfies `TypingGuard`."""
 
-    def __init__(
-        self, session: AgentSession, terminal: Terminal, watching: RunningWatch | None
-    ) -> None:
-        self._session = session
-        self._terminal = terminal
-        self._watching = watching
-        self._channel = TuiChannel(terminal, session)
+    def __init__(self, status: AgentStatus) -> None:
+        self._status = status
 
-    def install(self) -> None:
-        """Connect the agent's session and its terminal."""
-        session, terminal = self._session, self._terminal
-        session.connect(self._channel, on_state=self.changed)
-        terminal.install_lock(self.reason, session.state())
-        terminal.observers.append(self)
-
-    def reason(self, role: Role, keys: bytes) -> str | None:
+    def refusal(self, role: Role, keys: bytes) -> str | None:
         """Return why somebody of this role may not type these keys now."""
-        return self._session.lock.refusal_of(keys, owner=role is Role.OWNER)
+        return self._status.lock.refusal_of(keys, owner=role is Role.OWNER)
+
+    def greeting(self) -> AgentStateChanged:
+        """Return the agent's state."""
+        return self._status.message()
+
+
+class TerminalAnnouncer:
+    """Announcer of an agent's state at its terminal. Satisfies `SessionObserver`."""
+
+    def __init__(self, terminal: Terminal, status: AgentStatus, channel: TuiChannel) -> None:
+        self._terminal = terminal
+        self._status = status
+        self._channel = channel
 
     def changed(self, state: AgentStateChanged) -> None:
         """Report the agent's changed state to viewers, and give or take control accordingly."""
-        terminal, lock = self._terminal, self._session.lock
-        terminal.greeting = state
+        terminal = self._terminal
         terminal.tell(state)
-        if lock.state is AgentState.RUNNING and lock.work is Work.WORKING:
-            terminal.control.agent_takes(self._session.identity.name)
+        if self._status.works:
+            terminal.control.agent_takes(self._status.identity.name)
             self._channel.works()
         else:
             terminal.control.agent_yields()
+
+
+class AgentTerminal:
+    """Observer of an agent's terminal: its end ends the session. Satisfies `Observer`."""
+
+    def __init__(
+        self, session: AgentSession, channel: TuiChannel, watching: RunningWatch | None
+    ) -> None:
+        self._session = session
+        self._channel = channel
+        self._watching = watching
 
     def showed(self, data: bytes) -> None:
         """Note output. Cards come from what the agent reports, not from its screen."""

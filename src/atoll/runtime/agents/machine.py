@@ -4,7 +4,7 @@ What the lines mean is a pure `Conversation`; this moves them.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator
 
 import msgspec
 
@@ -16,6 +16,7 @@ from atoll.domain.errors import Conflict, Invalid
 from atoll.runtime.agents.lines import Lines
 from atoll.runtime.agents.session import AgentSession
 from atoll.runtime.execs.ends import end_of
+from atoll.wire.contract.terminals import End
 from atoll.wire.http.unreadable import UNREADABLE
 
 log = logging.getLogger("atoll.runtime")
@@ -32,64 +33,62 @@ def make_conversation(protocol: str, terms: Terms) -> Conversation:
 class MachineChannel:
     """An `AgentChannel` over one conversation."""
 
-    def __init__(
-        self,
-        session: AgentSession,
-        conversation: Conversation,
-        program: Lines,
-        on_conversation: Callable[[AgentSession, str], None],
-    ) -> None:
-        """Report the conversation's id, in the agent's own naming, to `on_conversation`."""
-        self._session = session
-        self._on_conversation = on_conversation
+    def __init__(self, agent_id: str, conversation: Conversation, program: Lines) -> None:
+        self._id = agent_id
         self._conversation = conversation
         self._program = program
 
-    def begin(self) -> None:
+    def begin(self) -> Step:
         """Send the first messages. Raises `Invalid` for terms the agent cannot be started on."""
-        self._do(self._conversation.begin())
+        return self._do(self._conversation.begin())
 
-    async def run(self) -> None:
-        """Exchange messages until the agent ends."""
+    async def read(self) -> AsyncIterator[Step]:
+        """Yield the step for each message of the agent's, until it sends no more."""
         async for line in self._program.read_lines():
             try:
                 message = msgspec.json.decode(line)
             except UNREADABLE:
                 continue
             if isinstance(message, dict):
-                self._heard(message)
-        end = end_of(await self._program.process.wait())
-        if (end.code or end.signal) and not self._session.stopping:
-            how = f"signal {end.signal}" if end.signal else f"exit status {end.code}"
-            card = Draft(
-                "ended", CardKind.STATUS, CardState.FAILED, title="The agent ended", text=how
-            )
-            self._session.heard((card,))
-        self._session.ended()
+                yield self._read(message)
 
-    async def ask(self, words: str) -> None:
+    async def ended(self) -> End:
+        """Wait for the end of its process."""
+        return end_of(await self._program.process.wait())
+
+    async def ask(self, words: str) -> Step:
         """Give it a prompt."""
-        self._do(self._conversation.ask(words))
+        return self._do(self._conversation.ask(words))
 
-    async def interrupt(self) -> bool:
+    async def interrupt(self) -> Step | None:
         """Break off the turn."""
-        self._do(self._conversation.interrupt())
-        return True
+        return self._do(self._conversation.interrupt())
 
-    async def answer(self, card: Card, option: str | None, words: str | None) -> None:
+    async def answer(self, card: Card, option: str | None, words: str | None) -> Step:
         """Answer what it asked."""
-        self._do(self._conversation.answer(card, option, words))
+        return self._do(self._conversation.answer(card, option, words))
 
-    def _heard(self, message: Message) -> None:
+    def _read(self, message: Message) -> Step:
         try:
-            self._do(self._conversation.take(message))
+            return self._do(self._conversation.take(message))
         except Conflict as error:
-            log.warning("agent %s: %s", self._session.identity.id, error.message)
+            log.warning("agent %s: %s", self._id, error.message)
+            return Step()
 
-    def _do(self, step: Step) -> None:
+    def _do(self, step: Step) -> Step:
         for line in step.send:
             if not self._program.write(msgspec.json.encode(line) + b"\n"):
                 raise Conflict("the agent does not read its input: stop it", code="deaf")
-        self._session.heard(step.said)
-        if step.conversation:
-            self._on_conversation(self._session, step.conversation)
+        return step
+
+
+async def run_machine(session: AgentSession, channel: MachineChannel) -> None:
+    """Apply what an agent says to its session, until it ends."""
+    async for step in channel.read():
+        session.apply(step)
+    end = await channel.ended()
+    if (end.code or end.signal) and not session.stopping:
+        how = f"signal {end.signal}" if end.signal else f"exit status {end.code}"
+        card = Draft("ended", CardKind.STATUS, CardState.FAILED, title="The agent ended", text=how)
+        session.heard((card,))
+    session.ended()

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from atoll.domain.terminal.softlock import Strictness
-from atoll.runtime.agents.session import Identity
+from atoll.runtime.agents.status import Identity
 from atoll.runtime.journal.journal import Journal
 
 

@@ -11,6 +11,7 @@ from atoll.domain.agent.resumable import ResumeFallback, is_conversation
 from atoll.domain.errors import AtollError, Unavailable
 from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.session import AgentSession
+from atoll.runtime.agents.status import Identity
 from atoll.runtime.journal.journal import Journal
 from atoll.runtime.tasks import Tasks
 
@@ -40,7 +41,7 @@ class AgentRegister:
         self._conversations: dict[str, str | None] = {}
 
     def arrived(self, session: AgentSession, how: AgentStart) -> None:
-        """Record the start of an agent, and subscribe to its end."""
+        """Record the start of an agent."""
         identity = session.identity
         entry: dict[str, object] = {
             "id": identity.id,
@@ -59,11 +60,9 @@ class AgentRegister:
         entry |= {key: value for key, value in chosen.items() if value is not None}
         self._conversations[identity.id] = how.conversation
         self._journal.append("agent.started", entry)
-        session.on_end = self._left
 
-    def converses(self, session: AgentSession, conversation: str) -> None:
+    def converses(self, identity: Identity, conversation: str) -> None:
         """Record the conversation that an agent named."""
-        identity = session.identity
         known = self._conversations.get(identity.id)
         if conversation == known or not is_conversation(conversation):
             return
@@ -71,7 +70,8 @@ class AgentRegister:
         entry = {"id": identity.id, "agent": identity.name, "conversation": conversation}
         self._journal.append("agent.conversation", entry)
 
-    def _left(self, session: AgentSession) -> None:
+    def left(self, session: AgentSession) -> None:
+        """Record the end of an agent that has stopped."""
         self._conversations.pop(session.identity.id, None)
         if session.stopping:
             self._note(session, "stopped")

@@ -15,7 +15,7 @@ from atoll.domain.agent.previews import previews
 from atoll.domain.terminal.size import Size
 from atoll.runtime.clock import timestamp
 from atoll.runtime.terminals.observer import Author
-from atoll.runtime.terminals.terminal import Terminal
+from atoll.runtime.terminals.pty_process import PtyProcess
 from atoll.wire.attach import Exited
 
 CARD_CHARACTERS = 4096
@@ -31,17 +31,17 @@ class Screen:
     """Observer that turns a screen into cards. It keeps nothing while a full-screen program has the
     terminal."""
 
-    def __init__(self, terminal: Terminal, *, clean: Clean) -> None:
+    def __init__(self, pty: PtyProcess, *, clean: Clean) -> None:
         self.cards = CardLog(clean=clean)
         self.listeners: set[Callable[[], None]] = set()
-        self._terminal = terminal
+        self._pty = pty
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._rest = ""
         self._cards = 0
         self._room = 0
         self._marked = 0
-        at = terminal.scrollback.start
-        while data := terminal.scrollback.read(at, READ_BYTES, fresh_from=None):
+        at = pty.scrollback.start
+        while data := pty.scrollback.read(at, READ_BYTES, fresh_from=None):
             at += len(data)
             self.showed(data)
 
@@ -57,7 +57,7 @@ class Screen:
         self._rest = ""
         if unfinished is not None and not _SEQUENCE.match(text, unfinished.start()):
             text, self._rest = text[: unfinished.start()], unfinished[0]
-        if self._terminal.scrollback.modes.alternate:
+        if self._pty.scrollback.modes.alternate:
             return
         words = _CONTROL.sub("", _SEQUENCE.sub("", text))
         while words:
@@ -82,7 +82,7 @@ class Screen:
         """Add the cards of commands that began or ended. What a command prints is shown as lines
         before or after its card, like the rest of the screen: chunks do not end where commands
         do."""
-        for mark in self._terminal.marks.since(self._marked):
+        for mark in self._pty.marks.since(self._marked):
             self._marked = mark.seq
             self._room = 0
             state = CardState.RUNNING if mark.end is None else CardState.DONE

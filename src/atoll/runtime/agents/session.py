@@ -22,17 +22,13 @@ from atoll.domain.agent.card import (
     Yielded,
 )
 from atoll.domain.agent.card_log import CardLog, Clean
+from atoll.domain.agent.conversation import Step
 from atoll.domain.agent.previews import previews
 from atoll.domain.broker.audit_budget import AuditBudget
 from atoll.domain.errors import Conflict, Forbidden, NotFound
-from atoll.domain.terminal.softlock import (
-    REASONS,
-    AgentState,
-    Locked,
-    SoftLock,
-    Strictness,
-)
+from atoll.domain.terminal.softlock import REASONS, AgentState, Locked
 from atoll.ports.spawner import Process
+from atoll.runtime.agents.status import AgentStatus, Identity
 from atoll.runtime.agents.stopping import Gaps, stop
 from atoll.runtime.alarm import Alarm
 from atoll.runtime.clock import timestamp
@@ -49,67 +45,73 @@ _TOOLS = frozenset({CardKind.BASH, CardKind.TOOL_CALL, CardKind.DIFF, CardKind.F
 _PREVIEWED = frozenset({CardKind.TEXT, CardKind.BASH, CardKind.TOOL_CALL})
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """Identity of an agent. `id` is its terminal's, where it has one; `softlock` says whom its lock
-    stops while it works."""
-
-    id: str
-    name: str
-    mode: str
-    started_at: str
-    softlock: Strictness = Strictness.OWNER
-
-
 class AgentChannel(Protocol):
     """Channel to an agent. Every method raises `Conflict` when the agent cannot take the request
     now."""
 
-    async def ask(self, words: str) -> None:
-        """Give it a prompt."""
+    async def ask(self, words: str) -> Step:
+        """Give it a prompt. Returns the step its session is to apply, as the others do; messages
+        in it are sent already."""
         ...
 
-    async def interrupt(self) -> bool:
-        """Interrupt its turn; False when the agent cannot be interrupted."""
+    async def interrupt(self) -> Step | None:
+        """Interrupt its turn; None when the agent cannot be interrupted."""
         ...
 
-    async def answer(self, card: Card, option: str | None, words: str | None) -> None:
+    async def answer(self, card: Card, option: str | None, words: str | None) -> Step:
         """Answer what it asked."""
         ...
 
 
+class SessionObserver(Protocol):
+    """Observer of one agent's session. It must not block."""
+
+    def changed(self, state: AgentStateChanged) -> None:
+        """Receive another state."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SessionContext:
+    """The runtime around a session. `clean` cleans the text of cards; `on_conversation` receives
+    the conversation's id, in the agent's own naming; `on_end` is called once the agent's process is
+    gone."""
+
+    record: Record
+    clean: Clean
+    on_conversation: Callable[[Identity, str], None]
+    on_end: "Callable[[AgentSession], None]"
+
+
 class AgentSession:
-    """Session of one agent. Listeners are called after every change and must not block."""
+    """Session of one agent. Listeners are called after every change of its cards or its state;
+    they must not block."""
 
     def __init__(
-        self, identity: Identity, process: Process, *, record: Record, clean: Clean
+        self,
+        status: AgentStatus,
+        process: Process,
+        channel: AgentChannel,
+        context: SessionContext,
+        *,
+        observers: Sequence[SessionObserver] = (),
     ) -> None:
-        self.identity = identity
-        self.lock = SoftLock(identity.softlock)
-        self.cards = CardLog(clean=clean)
-        self.watched = False
-        self.listened = False
-        """True when something will report its turns; `watched` once something did."""
-        self._channel: AgentChannel | None = None
+        self.identity = status.identity
+        self.lock = status.lock
+        self.cards = CardLog(clean=context.clean)
         self.listeners: set[Callable[[], None]] = set()
-        self._on_state: Callable[[AgentStateChanged], None] = lambda _: None
-        self.on_end: Callable[[AgentSession], None] = lambda _: None
+        self._status = status
         self._process = process
-        self._record = record
+        self._channel = channel
+        self._context = context
+        self._observers = tuple(observers)
         self._budget = AuditBudget(asyncio.get_running_loop().time())
         self._stopping: asyncio.Future[None] | None = None
         self._began_at = ""
-        self._over_at, self._over_as = identity.started_at, CardState.DONE
+        self._over_at, self._over_as = status.identity.started_at, CardState.DONE
         self._closing: asyncio.TimerHandle | None = None
         self._announced: AgentStateChanged | None = None
         self._overrun = Alarm(self._tick)
-
-    def connect(
-        self, channel: AgentChannel, *, on_state: Callable[[AgentStateChanged], None] | None = None
-    ) -> None:
-        """Speak to the agent by `channel`, and call `on_state` at each change of its state."""
-        self._channel = channel
-        self._on_state = on_state or self._on_state
 
     def shown(self) -> AgentRecord:
         """Return the record the contract shows."""
@@ -120,7 +122,7 @@ class AgentSession:
             agent_state=self.lock.state,
             turn=self.lock.work,
             softlock=self.lock.strictness,
-            watched=self.watched,
+            watched=self._status.has_reported,
             cards=len(self.cards),
             started_at=self.identity.started_at,
         )
@@ -130,12 +132,22 @@ class AgentSession:
         """True when somebody is ending it."""
         return self._stopping is not None
 
-    def state(self) -> AgentStateChanged:
-        """Return the message viewers get."""
-        lock = self.lock
-        return AgentStateChanged(lock.state, lock.work, self.identity.name, lock.strictness)
-
     # What the agent says.
+
+    def reported(self, said: Sequence[Said]) -> None:
+        """Apply a report of its turns."""
+        self._status.reported()
+        self.heard(said)
+
+    def apply(self, step: Step) -> None:
+        """Apply one step of its conversation, whose messages are sent already."""
+        self.heard(step.said)
+        if step.conversation:
+            self.converses(step.conversation)
+
+    def converses(self, conversation: str) -> None:
+        """Report the conversation it has."""
+        self._context.on_conversation(self.identity, conversation)
 
     def heard(self, said: Sequence[Said], *, turns: bool = True, at: str | None = None) -> None:
         """Apply what a translator made. Without `turns`, its turns are ignored: a better source
@@ -157,7 +169,7 @@ class AgentSession:
                 if card.state in (CardState.PENDING, CardState.RUNNING):
                     self.cards.put(Draft(card.id, card.kind, CardState.DECLINED), timestamp())
             self._announce("ended")
-            self.on_end(self)
+            self._context.on_end(self)
 
     # What people do.
 
@@ -180,7 +192,7 @@ class AgentSession:
         """Mark the agent as working, as a person reports. Where its turns are reported, the mark
         ends by itself unless a report confirms it."""
         self._alive()
-        if self.listened:
+        if self._status.reports_turns:
             self._supposed("started")
         elif self._began(timestamp()):
             self._announce("started")
@@ -211,8 +223,8 @@ class AgentSession:
         refusal = self.lock.refusal
         if refusal is not None:
             raise Conflict(REASONS[refusal], code=refusal)
-        await self._require_channel().ask(words)
-        if self.listened:
+        self.apply(await self._channel.ask(words))
+        if self._status.reports_turns:
             self._supposed("asked")
 
     async def interrupt(self) -> None:
@@ -220,8 +232,10 @@ class AgentSession:
         self._alive()
         if self.lock.state is AgentState.PAUSED:
             raise Conflict(REASONS[Locked.PAUSED], code=Locked.PAUSED)
-        if not await self._require_channel().interrupt():
+        step = await self._channel.interrupt()
+        if step is None:
             raise Conflict("this agent has no way to be interrupted: pause or stop it")
+        self.apply(step)
         if self.lock.ended():
             self._announce("interrupted")
 
@@ -237,7 +251,7 @@ class AgentSession:
             raise Conflict(
                 "this question can be answered at the agent's terminal only", code="not_answerable"
             )
-        await self._require_channel().answer(card, option, words)
+        self.apply(await self._channel.answer(card, option, words))
         return self.cards.get(card_id) or card
 
     def put(self, draft: Draft) -> None:
@@ -322,10 +336,11 @@ class AgentSession:
 
     def _announce(self, reason: str) -> None:
         """Report the lock if it changed since the last report, and the cards."""
-        state = self.state()
+        state = self._status.message()
         if state != self._announced:
             self._announced = state
-            self._on_state(state)
+            for observer in self._observers:
+                observer.changed(state)
             turn = {"agent_state": state.agent_state, "turn": state.turn, "why": reason}
             self._write("agent.state", turn)
         self._tell()
@@ -339,7 +354,7 @@ class AgentSession:
             "agent": self.identity.name,
             **told,
         }
-        self._record(kind, {**entry, "unrecorded": missed} if missed else entry)
+        self._context.record(kind, {**entry, "unrecorded": missed} if missed else entry)
 
     def _tell(self) -> None:
         for listener in tuple(self.listeners):
@@ -350,11 +365,6 @@ class AgentSession:
             raise Conflict(
                 f"the agent {self.identity.name} has ended; start it again", code="agent_stopped"
             )
-
-    def _require_channel(self) -> AgentChannel:
-        if self._channel is None:
-            raise Conflict(f"the agent {self.identity.name} has no channel")
-        return self._channel
 
 
 def _tells_of_turns(said: Said) -> bool:

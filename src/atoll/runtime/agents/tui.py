@@ -9,13 +9,13 @@ import asyncio
 import contextlib
 import logging
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import msgspec
 
 from atoll.domain.agent.card import Card
 from atoll.domain.agent.codex.files import CodexRolloutCards
+from atoll.domain.agent.conversation import Step
 from atoll.domain.agent.hooks import HookReport, Hooks
 from atoll.domain.agent.readers import TRANSCRIPTS
 from atoll.domain.errors import AtollError, Conflict
@@ -24,8 +24,9 @@ from atoll.ports.runtime_boot import WatchFile
 from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.lines import Program, lines
 from atoll.runtime.agents.session import AgentSession
+from atoll.runtime.agents.status import AgentStatus
 from atoll.runtime.terminals.observer import Author
-from atoll.runtime.terminals.terminal import Terminal
+from atoll.runtime.terminals.pty_process import PtyProcess
 from atoll.wire.http.unreadable import UNREADABLE
 
 log = logging.getLogger("atoll.runtime")
@@ -72,9 +73,9 @@ def report_pipe_path(terminal_id: str) -> str:
 class TuiChannel:
     """An `AgentChannel` that pastes prompts and interrupts by Escape; people answer questions."""
 
-    def __init__(self, terminal: Terminal, session: AgentSession) -> None:
-        self._terminal = terminal
-        self._session = session
+    def __init__(self, pty: PtyProcess, status: AgentStatus) -> None:
+        self._pty = pty
+        self._status = status
         self._drawn = asyncio.Event()
         self._working = asyncio.Event()
         self._line = HalfTyped()
@@ -91,18 +92,18 @@ class TuiChannel:
         """Record what a person typed at the agent's input line."""
         self._line.typed(keys)
 
-    async def ask(self, words: str) -> None:
+    async def ask(self, words: str) -> Step:
         """Paste the prompt and press Enter, each once the agent is ready for it: one that comes
         too early is lost, and one that comes with a paste is part of it. What could act as
         keys is left out of the prompt. Raises `Conflict` on a half-typed line: both would be
         submitted as one."""
         self._check_line()
-        if not self._terminal.scrollback.end:
+        if not self._pty.scrollback.end:
             await self._draws(PATIENCE_SECONDS)
         await self._quiet()
         self._check_line()
         plain = _UNTYPED.sub("", words.replace("\r\n", "\n").replace("\r", "\n"))[:MAX_PROMPT]
-        modes = self._terminal.scrollback.modes
+        modes = self._pty.scrollback.modes
         if BRACKETED_PASTE in modes.private:
             typed = PASTE + plain.encode() + PASTED
         else:
@@ -111,13 +112,14 @@ class TuiChannel:
         await self._draws(PATIENCE_SECONDS)
         await self._quiet()
         await self._submit(reported=not plain.startswith(COMMANDS))
+        return Step()
 
-    async def interrupt(self) -> bool:
+    async def interrupt(self) -> Step | None:
         """Press Escape."""
         self._type(ESCAPE)
-        return True
+        return Step()
 
-    async def answer(self, card: Card, option: str | None, words: str | None) -> None:
+    async def answer(self, card: Card, option: str | None, words: str | None) -> Step:
         """Raise `Conflict`: a question of a TUI is answered at its terminal."""
         del option, words
         raise Conflict(f"answer {card.id[:80]} at the agent's terminal", code="not_answerable")
@@ -129,20 +131,19 @@ class TuiChannel:
             self._drawn.clear()
             self._type(ENTER)
             heard = await self._heard(reported=reported)
-            if heard or self._session.lock.refusal or self._line.characters:
+            if heard or self._status.lock.refusal or self._line.characters:
                 return
 
     async def _heard(self, *, reported: bool) -> bool:
         """Report whether the Enter arrived. With `reported`, wait for a turn of an agent that
         reports turns: it may draw a prompt that it read late, with the Enter as a part of it."""
-        session = self._session
-        if not (reported and session.listened):
+        status = self._status
+        if not (reported and status.reports_turns):
             return await self._draws(HEARD_SECONDS)
-        if await _within(
-            REPORT_SECONDS if session.watched else FIRST_REPORT_SECONDS, self._working
-        ):
+        seconds = REPORT_SECONDS if status.has_reported else FIRST_REPORT_SECONDS
+        if await _within(seconds, self._working):
             return True
-        return not session.watched and self._drawn.is_set()
+        return not status.has_reported and self._drawn.is_set()
 
     def _check_line(self) -> None:
         if self._line.characters:
@@ -165,7 +166,7 @@ class TuiChannel:
         return await _within(seconds, self._drawn)
 
     def _type(self, data: bytes) -> None:
-        if not self._terminal.inject(AGENT, data):
+        if not self._pty.type(AGENT, data):
             raise Conflict("the agent's terminal takes no input now", code="input_full")
 
 
@@ -183,20 +184,29 @@ async def _within(seconds: float, event: asyncio.Event) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class WatchSources:
-    """Sources an agent is watched by: the reader of its transcript, and the files of its hooks."""
+    """Sources an agent is watched by: its report pipe, the reader of its transcript, and the files
+    of its hooks."""
 
+    pipe: str
     reader: str = ""
     files: tuple[WatchFile, ...] = ()
 
 
 class AgentWatch:
-    """Reader of one agent's hooks and transcript, until it is cancelled."""
+    """Reader of one agent's hooks and transcript, until it is cancelled.
+
+    It listens before the agent starts. Reports wait for `session`."""
 
     def __init__(
-        self, terminal_id: str, spawner: Spawner, program: Program, means: WatchSources
+        self,
+        spawner: Spawner,
+        program: Program,
+        means: WatchSources,
+        *,
+        session: asyncio.Future[AgentSession],
     ) -> None:
-        self._pipe = report_pipe_path(terminal_id)
-        self._session: AgentSession | None = None
+        self._pipe = means.pipe
+        self._session = session
         self._spawner = spawner
         self._program = program
         self._means = means
@@ -205,13 +215,7 @@ class AgentWatch:
         self._named = ""
         self._switched = -SWITCH_SECONDS
         self._conversed = -SWITCH_SECONDS
-        self.on_conversation: Callable[[AgentSession, str], None] = lambda _, __: None
         self.listening = asyncio.Event()
-
-    def follow(self, session: AgentSession) -> None:
-        """Report to this session from now on."""
-        self._session = session
-        session.listened = True
 
     async def run(self) -> None:
         """Listen and follow. An image without the few programs this takes is not watched."""
@@ -245,16 +249,15 @@ class AgentWatch:
         async with lines(self._spawner, listener) as reports:
             async for line in reports.read_lines():
                 self.listening.set()
+                session = await self._session
                 heard = self._hooks.read(line.decode("utf-8", "replace"))
                 if heard is not None:
-                    self._take(heard)
+                    self._take(session, heard)
 
-    def _take(self, heard: HookReport) -> None:
-        if self._session is not None:
-            self._session.watched = True
-            self._session.heard(heard.said)
+    def _take(self, session: AgentSession, heard: HookReport) -> None:
+        session.reported(heard.said)
         now = asyncio.get_running_loop().time()
-        self._converse(heard.conversation, now)
+        self._converse(session, heard.conversation, now)
         named = heard.transcript
         if named is None or named == self._named or now < self._switched + SWITCH_SECONDS:
             return
@@ -263,12 +266,12 @@ class AgentWatch:
             self._path.get_nowait()
         self._path.put_nowait(named)
 
-    def _converse(self, conversation: str | None, now: float) -> None:
+    def _converse(self, session: AgentSession, conversation: str | None, now: float) -> None:
         """Pass on the conversation the hooks name. Limited in rate, since every hook names it."""
-        if self._session is None or conversation is None or now < self._conversed + SWITCH_SECONDS:
+        if conversation is None or now < self._conversed + SWITCH_SECONDS:
             return
         self._conversed = now
-        self.on_conversation(self._session, conversation)
+        session.converses(conversation)
 
     async def _follow(self) -> None:
         """Follow the transcript the hooks named last."""
@@ -280,6 +283,7 @@ class AgentWatch:
                 reading.cancel()
 
     async def _read(self, path: str) -> None:
+        session = await self._session
         cards = TRANSCRIPTS.get(self._means.reader, CodexRolloutCards)()
         tail = self._run("tail", "-n", "+1", "-F", "--", path)
         async with lines(self._spawner, tail) as transcript:
@@ -288,10 +292,10 @@ class AgentWatch:
                     message = msgspec.json.decode(line)
                 except UNREADABLE:
                     continue
-                if isinstance(message, dict) and self._session is not None:
+                if isinstance(message, dict):
                     stamp = message.get("timestamp")
                     at = stamp if isinstance(stamp, str) and len(stamp) < 40 else None
-                    self._session.heard(cards.take(message), turns=False, at=at)
+                    session.heard(cards.take(message), turns=False, at=at)
 
     def _run(self, *argv: str) -> Program:
         return Program(argv, self._program.env, "/")

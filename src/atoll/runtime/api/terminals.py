@@ -80,14 +80,14 @@ async def _close(request: web.Request) -> web.Response:
 async def _resize(request: web.Request) -> web.Response:
     terminal = parts_of(request).terminals.get(request.match_info["id"])
     body = await read_json(request, ResizeBody)
-    terminal.resize(clamp(body.cols, body.rows))
+    terminal.pty.resize(clamp(body.cols, body.rows))
     return web.Response(status=204)
 
 
 async def _signal(request: web.Request) -> web.Response:
     terminal = parts_of(request).terminals.get(request.match_info["id"])
     body = await read_json(request, SignalBody)
-    await terminal.signal(signal_number(body.signal))
+    await terminal.pty.signal(signal_number(body.signal))
     return web.Response(status=204)
 
 

@@ -15,7 +15,7 @@ import msgspec
 from atoll.domain.terminal.size import Size
 from atoll.runtime.stage import Flow, MakeStage
 from atoll.runtime.terminals.observer import Author
-from atoll.runtime.terminals.terminal import Terminal
+from atoll.runtime.terminals.pty_process import PtyProcess
 from atoll.wire.attach import Exited
 from atoll.wire.terminal import asciicast
 from atoll.wire.terminal.asciicast import Event
@@ -32,11 +32,17 @@ class Recorder:
     """Writer of a recording to `fd`, which it owns, up to `room` bytes."""
 
     def __init__(
-        self, terminal: Terminal, fd: int, *, room: int, make_stage: MakeStage, stopped: Stopped
+        self,
+        pty: PtyProcess,
+        fd: int,
+        *,
+        room: int,
+        make_stage: MakeStage,
+        stopped: Stopped,
     ) -> None:
         self.bytes = 0
         self.commands = 0
-        self._terminal = terminal
+        self._pty = pty
         self._fd = fd
         self._room = room
         self._stopped = stopped
@@ -44,8 +50,8 @@ class Recorder:
         self._input = codecs.getincrementaldecoder("utf-8")("replace")
         self._typed = Flow(make_stage(), self._keep_typed)
         self._author: Author | None = None
-        self._marked = terminal.marks.seq
-        self._command = max((mark.n for mark in terminal.marks.all()), default=0)
+        self._marked = pty.marks.seq
+        self._command = max((mark.n for mark in pty.marks.all()), default=0)
         self._began = self._last = time.monotonic()
 
     @property
@@ -53,23 +59,23 @@ class Recorder:
         """Seconds it has been running."""
         return round(time.monotonic() - self._began, 3)
 
-    def begin(self) -> None:
-        """Write the header and the terminal's settings."""
-        terminal = self._terminal
-        size = asciicast.Term(cols=terminal.size.cols, rows=terminal.size.rows)
-        title = terminal.title or terminal.spec.name
+    def begin(self, name: str) -> None:
+        """Write the header and the terminal's settings. `name` stands for a title."""
+        pty = self._pty
+        size = asciicast.Term(cols=pty.size.cols, rows=pty.size.rows)
+        title = pty.title or name
         header = asciicast.Header(version=3, term=size, timestamp=int(time.time()), title=title)
         self._write(asciicast.spell_header(header))
-        if terminal.scrollback.end:
-            self._event(asciicast.OUTPUT, preamble(terminal.scrollback.modes).decode("utf-8"))
-            terminal.nudge()
+        if pty.scrollback.end:
+            self._event(asciicast.OUTPUT, preamble(pty.scrollback.modes).decode("utf-8"))
+            pty.nudge()
 
     def showed(self, data: bytes) -> None:
         """Receive output, as it went into the ring."""
         text = self._output.decode(data)
         if text:
             self._event(asciicast.OUTPUT, text)
-        for mark in self._terminal.marks.since(self._marked):
+        for mark in self._pty.marks.since(self._marked):
             self._marked = mark.seq
             if mark.n > self._command:
                 self._command = mark.n
@@ -82,7 +88,7 @@ class Recorder:
             self._typed.end()
             self._author = author
             self._event(asciicast.USER, msgspec.json.encode(author).decode())
-        if self._terminal.echo_off:
+        if self._pty.echo_off:
             self._typed.end()
             self._keep_typed(HIDDEN)
         else:

@@ -90,17 +90,17 @@ class Recordings:
         except OSError as error:
             raise Failed(f"the recording of {terminal_id} cannot be written: {error}") from error
         recorder = Recorder(
-            terminal,
+            terminal.pty,
             fd,
             room=room,
             make_stage=self._make_stage,
             stopped=lambda state: self._stopped(terminal_id, state),
         )
         self._running[terminal_id] = _Running(note, terminal, recorder)
-        terminal.observers = [*terminal.observers, recorder]
+        terminal.pty.subscribe(recorder, echo=True)
         self._journal.append("recording.started", _told(note))
         terminal.recorded(Recorded(True, note.recording_id, note.by, note.principal))
-        recorder.begin()
+        recorder.begin(terminal.spec.name)
         return note
 
     def stop(self, terminal_id: str) -> Recording:
@@ -137,7 +137,7 @@ class Recordings:
     def _stopped(self, terminal_id: str, state: str) -> None:
         running = self._running.pop(terminal_id)
         terminal = running.terminal
-        terminal.observers = [each for each in terminal.observers if each is not running.recorder]
+        terminal.pty.unsubscribe(running.recorder)
         note = msgspec.structs.replace(running.now(), state=state, ended_at=timestamp())
         with contextlib.suppress(OSError):
             self._shelf.note(note)
@@ -155,8 +155,8 @@ def _note(recording_id: str, terminal: Terminal, author: Author) -> Recording:
         by=author.name,
         principal=author.principal,
         started_at=timestamp(),
-        cols=terminal.size.cols,
-        rows=terminal.size.rows,
+        cols=terminal.pty.size.cols,
+        rows=terminal.pty.size.rows,
     )
 
 

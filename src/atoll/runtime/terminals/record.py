@@ -1,15 +1,30 @@
-"""A terminal as it was asked for."""
+"""A terminal as it was asked for, and the guard of what is typed there."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from atoll.domain.ids import TerminalId
 from atoll.domain.terminal.size import Size
+from atoll.domain.terminal.turn import Role
+from atoll.wire.attach import ServerMessage
+
+
+class TypingGuard(Protocol):
+    """Guard of what is typed at a terminal, as an agent's lock is."""
+
+    def refusal(self, role: Role, keys: bytes) -> str | None:
+        """Return why a client of this role may not type these keys now; None while it may."""
+        ...
+
+    def greeting(self) -> ServerMessage:
+        """Return the message to each who joins."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class TerminalSpec:
     """Terminal as it was requested. `env` is the whole environment, `creator` the principal who
-    asked, `nonce` what its shell marks commands with."""
+    asked, `nonce` what its shell marks commands with, `guard` what may refuse keys."""
 
     id: TerminalId
     name: str
@@ -22,3 +37,4 @@ class TerminalSpec:
     creator: str | None = None
     lead: bool = False
     nonce: str = ""
+    guard: TypingGuard | None = None

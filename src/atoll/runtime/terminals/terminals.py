@@ -20,7 +20,7 @@ from atoll.runtime.stage import MakeStage, PassThrough
 from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.control import HeldUntil
 from atoll.runtime.terminals.marks import NONCE_VARIABLE
-from atoll.runtime.terminals.record import TerminalSpec
+from atoll.runtime.terminals.record import TerminalSpec, TypingGuard
 from atoll.runtime.terminals.terminal import Terminal, TerminalContext
 from atoll.runtime.terminals.typing_priority import TypingPriority
 from atoll.wire.contract.policy import Policy
@@ -36,7 +36,7 @@ TERMINAL_ENV = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
 class TerminalRequest:
     """A terminal somebody wants. None takes the sandbox's own, the shell or an id nobody has.
     `creator` is the principal who asks. With `lead` the program is the foreground job of a
-    leader that is no shell."""
+    leader that is no shell. `guard` may refuse keys."""
 
     argv: tuple[str, ...] | None
     cwd: str | None
@@ -47,6 +47,7 @@ class TerminalRequest:
     creator: str | None = None
     id: TerminalId | None = None
     lead: bool = False
+    guard: TypingGuard | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,7 @@ class Terminals:
             return
         terminal = self.get(terminal_id)
         try:
-            await terminal.terminate(grace)
+            await terminal.pty.terminate(grace)
         except TimeoutError:
             raise Failed(f"terminal {terminal_id} did not end although it was killed") from None
         if terminal_id not in self._closed:
@@ -203,6 +204,7 @@ class Terminals:
             creator=wish.creator,
             lead=wish.lead,
             nonce=nonce,
+            guard=wish.guard,
         )
 
     @property

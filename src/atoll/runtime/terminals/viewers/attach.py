@@ -126,10 +126,10 @@ class AttachSession:
         start = self._start(b"" if lost else preamble, lost)
         viewer.begin(start, *(() if lost is None else (lost,)))
         if not exact:
-            self._terminal.nudge()
+            self._terminal.pty.nudge()
 
     def _start(self, preamble: bytes, lost: Resync | None) -> Start:
-        size = self._terminal.size
+        size = self._terminal.pty.size
         return Start(
             offset=lost.start if lost is not None else self._viewer.cursor,
             preamble=pack(preamble),
@@ -137,7 +137,7 @@ class AttachSession:
             rows=size.rows,
             client=self._viewer.client,
             driver=self._terminal.driver,
-            title=self._terminal.title,
+            title=self._terminal.pty.title,
             ack_every=self._terminal.ack_every,
             input_window=INPUT_WINDOW_BYTES,
         )
