@@ -1,1 +1,1 @@
-"""Conversations with agents in their machine modes: messages in, messages out; no I/O here."""
+"""Agents: their catalogue, their cards and hooks, and conversations in machine modes. Pure."""

@@ -1,1 +1,1 @@
-"""Terminals of one sandbox: from the PTY to those who watch. HTTP is in `routes` and `attach`."""
+"""Terminals of one sandbox: from the PTY to its viewers, who alone speak WebSocket."""

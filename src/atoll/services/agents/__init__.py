@@ -1,1 +1,1 @@
-"""Agents in sandboxes: control, configuration and resumption."""
+"""Agents and their cards: control and configuration."""

@@ -1,1 +1,1 @@
-"""Sandboxes: admission, provisioning, and what keeps them as they should be."""
+"""Sandboxes: admission, use cases, and the reconciler that performs their transitions."""

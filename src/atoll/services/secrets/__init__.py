@@ -1,1 +1,1 @@
-"""Secrets, and the policy that runtimes receive."""
+"""Secrets of people: stored sealed, bound to hosts, never returned."""
