@@ -76,6 +76,7 @@ def _teardown_of(host: HostResources, entry: SandboxEntry) -> SandboxTeardown:
         inside_pidfds=entry.inside_pidfds,
         keep=entry.keep,
         engine_mounts=host.storage.engine_mounts,
+        is_ready=entry.is_ready,
         remove=_remover(host, entry),
     )
 

@@ -41,7 +41,8 @@ class TeardownResult(msgspec.Struct, frozen=True):
 @dataclass(frozen=True, slots=True)
 class SandboxTeardown:
     """A sandbox to tear down. `keep` leaves the files for the next start. `groups` are the
-    sandbox's, `runtime_groups` those of its runtime."""
+    sandbox's, `runtime_groups` those of its runtime. `is_ready` once its start reported its
+    processes."""
 
     places: BoxPlaces
     groups: list[Path]
@@ -50,6 +51,7 @@ class SandboxTeardown:
     inside_pidfds: tuple[int, ...]
     keep: bool
     engine_mounts: EngineMounts
+    is_ready: bool = True
     remove: Callable[[Path], str] = lambda folder: remove_tree(folder)
     """Function that removes the files, as root of the subordinate uids where they belong to one."""
 
@@ -75,6 +77,8 @@ def tear_down(teardown: SandboxTeardown) -> TeardownResult:
 
 def _end_processes(teardown: SandboxTeardown, removed: list[str], leftovers: list[str]) -> None:
     cgroups.lift_quota(teardown.groups)
+    if teardown.runtime_pidfd is not None and not teardown.is_ready:
+        kill_unreported(teardown.runtime_pidfd)
     fds = [fd for fd in (teardown.runtime_pidfd, *teardown.inside_pidfds) if fd is not None]
     alive = [fd for fd in fds if not has_ended(fd)]
     if teardown.runtime_pidfd in alive and teardown.keep:
@@ -114,6 +118,45 @@ def send_signal(pidfd: int | None, number: signal.Signals) -> None:
     if pidfd is not None:
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(pidfd, number)
+
+
+def kill_unreported(start: int) -> None:
+    """Kill all processes that a start, given by its pidfd, began and has not reported, and the
+    start. One that began none is left as it is.
+
+    Without cgroups nothing else finds them: bwrap's child waits for bwrap before it asks to die
+    with its parent, and would wait for ever. Each process is stopped before its children are read,
+    so that none is added meanwhile, and ended last, so that no pid is used again."""
+    send_signal(start, signal.SIGSTOP)
+    if has_ended(start):
+        return
+    begun = found = _children(_pid_of(start))
+    while found:
+        for pid in found:
+            _signal_pid(pid, signal.SIGSTOP)
+        found = [child for pid in found for child in _children(pid)]
+        begun = [*found, *begun]
+    for pid in begun:
+        _signal_pid(pid, signal.SIGKILL)
+    send_signal(start, signal.SIGKILL if begun else signal.SIGCONT)
+
+
+def _pid_of(pidfd: int) -> int:
+    text = Path(f"/proc/self/fdinfo/{pidfd}").read_text()
+    return int(text.partition("\nPid:")[2].split()[0])
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found += map(int, path.read_text().split())
+    return found
+
+
+def _signal_pid(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
 
 
 def end_session(leader: int) -> None:
