@@ -132,7 +132,7 @@ class Extension(Protocol):
 
     async def provision(self, request: Provision) -> Handle:
         """Start an environment, or attach to it again when `(sandbox_id, generation)` already
-        exists."""
+        exists. Raises `Conflict` while another generation runs."""
         ...
 
     async def wait_ready(self, handle: Handle) -> Reachability:
@@ -141,7 +141,8 @@ class Extension(Protocol):
 
     async def teardown(self, handle: Handle, *, keep_state: bool) -> CleanupReport:
         """End every process. With `keep_state` the workspace and agent state stay for the next
-        `provision`; without, nothing stays. Idempotent: a second call reports nothing removed."""
+        `provision`; without, nothing stays. Idempotent: a second call reports nothing removed. The
+        handle's `data` may be empty, after a start whose handle was never returned."""
         ...
 
     async def survey(self) -> list[Handle]:

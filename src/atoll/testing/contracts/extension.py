@@ -17,11 +17,23 @@ import pytest
 from atoll.domain.errors import AtollError
 from atoll.domain.ids import SandboxId, spell
 from atoll.domain.profile.profile import Profile
-from atoll.ports.extension import Ended, Extension, Handle, Provision
+from atoll.ports.extension import (
+    Closable,
+    Ended,
+    EndReasons,
+    Estimates,
+    Extension,
+    Handle,
+    Pauses,
+    Provision,
+    Snapshots,
+)
 
 DEATH_SECONDS = 2.0
 QUIET_SECONDS = 0.5
 """Time in which nothing may be reported."""
+ABILITIES = {"Snapshots": Snapshots, "Estimates": Estimates, "Pauses": Pauses}
+"""Optional protocols, by their name in `Capabilities.abilities`."""
 
 
 class ExtensionContract:
@@ -180,3 +192,71 @@ class ExtensionContract:
             listening.cancel()
         assert (death.sandbox_id, death.generation) == (handle.sandbox_id, handle.generation)
         await extension.teardown(handle, keep_state=False)
+
+    async def test_abilities_are_those_the_extension_has(self, extension: Extension) -> None:
+        """Find each optional ability both named and implemented, or neither."""
+        named = extension.capabilities().abilities
+        assert named <= set(ABILITIES)
+        assert named == {name for name, kind in ABILITIES.items() if isinstance(extension, kind)}
+
+    async def test_teardown_of_what_never_was_removes_nothing(self, extension: Extension) -> None:
+        """Find a handle of an unknown sandbox harmless."""
+        request = self.request()
+        handle = Handle(request.sandbox_id, 1, extension.name)
+        for keep_state in (True, False):
+            report = await extension.teardown(handle, keep_state=keep_state)
+            assert not report.removed and not report.leftovers
+
+    async def test_cancelled_start_leaves_nothing_that_teardown_cannot_remove(
+        self, extension: Extension
+    ) -> None:
+        """Cancel a start early, remove what may be there, and start again."""
+        request = self.request()
+        async with asyncio.TaskGroup() as tasks:
+            starting = tasks.create_task(extension.provision(request))
+            await asyncio.sleep(0)
+            starting.cancel()
+        handle = Handle(request.sandbox_id, 1, extension.name)
+        report = await extension.teardown(handle, keep_state=False)
+        assert not report.leftovers
+        again = await extension.provision(request)
+        await extension.wait_ready(again)
+        await extension.teardown(again, keep_state=False)
+
+    async def test_reason_of_an_end_is_known_afterwards_where_it_can_be(
+        self, extension: Extension
+    ) -> None:
+        """Find no reason for what runs or is unknown, and one for what ended by itself."""
+        if not isinstance(extension, EndReasons):
+            pytest.skip("reports no reasons afterwards")
+        handle = await extension.provision(self.request())
+        assert await extension.why_ended(handle.sandbox_id) is None
+        assert await extension.why_ended(self.request().sandbox_id) is None
+        await self.kill(extension, handle)
+        reason = None
+        async with asyncio.timeout(DEATH_SECONDS):
+            while reason is None:
+                reason = await extension.why_ended(handle.sandbox_id)
+                await asyncio.sleep(DEATH_SECONDS / 100)
+        assert reason
+        await extension.teardown(handle, keep_state=False)
+
+    async def test_pause_and_resume_may_be_repeated(self, extension: Extension) -> None:
+        """Find a paused environment still there, and ready once it is resumed."""
+        if not isinstance(extension, Pauses):
+            pytest.skip("has no pause")
+        handle = await extension.provision(self.request())
+        for _ in range(2):
+            await extension.pause(handle)
+        assert handle in await extension.survey()
+        for _ in range(2):
+            await extension.resume(handle)
+        await extension.wait_ready(handle)
+        await extension.teardown(handle, keep_state=False)
+
+    async def test_close_may_be_repeated(self, extension: Extension) -> None:
+        """Find a second close harmless."""
+        if not isinstance(extension, Closable):
+            pytest.skip("has nothing to close")
+        for _ in range(2):
+            await extension.close()
