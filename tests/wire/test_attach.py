@@ -18,6 +18,7 @@ from atoll.wire.attach import (
     Sized,
     Start,
     Titled,
+    UnknownKind,
 )
 
 
@@ -88,6 +89,11 @@ def test_client_text_of_any_kind_is_a_message_or_a_bad_frame(text: str) -> None:
 def test_server_text_that_is_no_message_is_a_bad_frame(text: str) -> None:
     with pytest.raises(BadFrame, match="attach protocol"):
         attach.decode_server(text)
+
+
+def test_server_text_of_a_later_version_is_of_an_unknown_kind() -> None:
+    with pytest.raises(UnknownKind):
+        attach.decode_server('{"type":"later","x":1}')
 
 
 def test_preamble_is_packed_as_base64() -> None:

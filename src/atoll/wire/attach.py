@@ -5,7 +5,7 @@ Binary frames are plain bytes and need no codec. Nothing here knows who drives.
 """
 
 import base64
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 import msgspec
 
@@ -17,6 +17,10 @@ MAX_TEXT_BYTES = 4096
 
 class BadFrame(ValueError):
     """A frame that is no message. The text says what is wrong."""
+
+
+class UnknownKind(BadFrame):
+    """A frame of a kind that this version does not have."""
 
 
 class Start(msgspec.Struct, tag_field="type", tag="start", frozen=True):
@@ -208,7 +212,14 @@ ServerMessage = (
     | Heartbeat
     | Recorded
 )
+_KINDS = frozenset(kind.__struct_config__.tag for kind in get_args(ServerMessage))
 ClientMessage = Ack | Resize | RequestControl | GrantControl | RevokeControl
+
+
+class _Tagged(msgspec.Struct):
+    """The kind of a message."""
+
+    type: str
 
 
 class _Codec:
@@ -216,6 +227,7 @@ class _Codec:
 
     encoder: ClassVar[msgspec.json.Encoder] = msgspec.json.Encoder()
     server: ClassVar[msgspec.json.Decoder[ServerMessage]] = msgspec.json.Decoder(ServerMessage)
+    tagged: ClassVar[msgspec.json.Decoder[_Tagged]] = msgspec.json.Decoder(_Tagged)
     client: ClassVar[msgspec.json.Decoder[ClientMessage]] = msgspec.json.Decoder(ClientMessage)
 
 
@@ -235,11 +247,16 @@ def decode_client(text: str) -> ClientMessage:
 
 
 def decode_server(text: str) -> ServerMessage:
-    """Return the server's message, for clients written in Python. Raises `BadFrame`."""
+    """Return the server's message, for clients written in Python. Raises `BadFrame`, which is an
+    `UnknownKind` where a later version has sent it."""
     try:
-        return _Codec.server.decode(text)
+        kind = _Codec.tagged.decode(text).type
+        message = _Codec.server.decode(text) if kind in _KINDS else None
     except UNREADABLE as error:
         raise BadFrame(f"not a message of the attach protocol: {error}") from error
+    if message is None:
+        raise UnknownKind(f"not a message of the attach protocol as of this version: {kind[:80]!r}")
+    return message
 
 
 def pack(preamble: bytes) -> str:

@@ -143,6 +143,8 @@ def test_screen_fed_endless_strings_and_modes_stays_small() -> None:
 def text(kind: str, **fields: Any) -> str:
     if "preamble" in fields:
         fields["preamble"] = base64.b64encode(fields["preamble"]).decode()
+    if kind == "start":
+        fields = {"cols": 80, "rows": 24, "client": "", "driver": None, "title": "", **fields}
     return json.dumps({"type": kind, **fields})
 
 
@@ -215,8 +217,8 @@ def test_resync_jumps_and_counts_from_there() -> None:
     [
         ({"code": 3}, Exited(3, None)),
         ({"signal": "KILL"}, Exited(None, "KILL")),
-        ({"signal": 9}, Exited(None, "9")),
-        ({"code": "odd"}, Exited(1, None)),
+        ({"signal": "9"}, Exited(None, "9")),
+        ({}, Exited(0, None)),
     ],
 )
 def test_exit_frame_tells_how_it_ended(fields: dict[str, Any], expected: Exited) -> None:
@@ -230,7 +232,8 @@ def test_exit_frame_tells_how_it_ended(fields: dict[str, Any], expected: Exited)
         "[]",
         '{"type":7}',
         '{"type":"start","offset":"x"}',
-        '{"type":"start","offset":0,"preamble":"*"}',
+        '{"type":"resync","from":0,"to":1,"preamble":"*"}',
+        '{"type":"exit","offset":0,"code":"odd"}',
     ],
 )
 def test_frame_that_is_broken_is_a_clear_failure(frame: str) -> None:

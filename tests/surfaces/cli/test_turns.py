@@ -3,13 +3,14 @@
 import json
 from typing import Any, TypeAlias
 
+import msgspec
 import pytest
 
-from atoll.client.answer import answer
 from atoll.domain.errors import Invalid
-from atoll.surfaces.cli.attach.attachment import AttachState, InputDenied, Turned
+from atoll.surfaces.cli.attach.attachment import AttachState, Turned
 from atoll.surfaces.cli.attach.keys import ControlKey
 from atoll.surfaces.cli.attach.turns import GRANT, REQUEST, REVOKE, TurnView, read_turn
+from atoll.wire.attach import ControlState, InputRefused
 
 ANN = {"principal": "person", "name": "Ann", "client": "a", "role": "owner"}
 BOB = {"principal": "guest_1", "name": "Bob", "client": "b", "role": "controller"}
@@ -36,7 +37,7 @@ def state(
 
 
 def seen(frame: dict[str, Any], client: str) -> TurnView:
-    return read_turn(answer(frame), client)
+    return read_turn(msgspec.convert(frame, ControlState), client)
 
 
 @pytest.mark.parametrize(
@@ -87,6 +88,7 @@ def test_control_key_that_is_none_is_refused() -> None:
 
 
 START = {"type": "start", "offset": 0, "preamble": "", "ack_every": 65536, "title": ""}
+START |= {"cols": 80, "rows": 24, "client": "c", "driver": None}
 
 
 def test_take_is_asked_on_the_first_connection_only() -> None:
@@ -110,4 +112,4 @@ def test_client_id_is_the_one_the_server_gave() -> None:
 def test_refused_input_is_told_with_its_reason() -> None:
     attachment = AttachState("c", fresh=True)
     frame = {"type": "input_refused", "reason": "not_driver", "message": "…"}
-    assert attachment.on_text(json.dumps(frame)) == [InputDenied("not_driver", "…")]
+    assert attachment.on_text(json.dumps(frame)) == [InputRefused("not_driver", "…")]

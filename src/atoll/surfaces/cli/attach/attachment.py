@@ -5,14 +5,12 @@ byte comes next, so that a new connection goes on exactly where the last one bro
 """
 
 import base64
-import binascii
-import json
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from atoll.client.answer import Answer, answer
-from atoll.domain.errors import AtollError, Failed
+from atoll.domain.errors import Failed
 from atoll.surfaces.cli.attach.turns import TurnView, read_turn
+from atoll.wire import attach as wire
 
 ACK_EVERY_BYTES = 65536
 _HARD_RESET = b"\x1bc"
@@ -54,23 +52,8 @@ class Turned:
 
 
 @dataclass(frozen=True, slots=True)
-class InputDenied:
-    """Refusal of typed input; `reason` is the server's code, and `message` its sentence."""
-
-    reason: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
 class InputWindow:
     """A connection begins: so many bytes may be on their way to the program; 0 sets no bound."""
-
-    bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class InputTaken:
-    """Count of bytes of this connection that went to the program or were refused."""
 
     bytes: int
 
@@ -83,7 +66,7 @@ class Exited:
     signal: str | None
 
 
-Input: TypeAlias = InputDenied | InputWindow | InputTaken
+Input: TypeAlias = wire.InputRefused | InputWindow | wire.InputTaken
 Instruction: TypeAlias = Write | Clear | Send | Retitle | Turned | Exited | Input
 
 
@@ -123,39 +106,47 @@ class AttachState:
     def on_text(self, text: str) -> list[Instruction]:
         """Handle a text frame. Kinds of a later version are skipped. Raises `Failed`."""
         try:
-            frame = answer(json.loads(text))
+            return self._handle(wire.decode_server(text))
+        except wire.UnknownKind:
+            return []
         except ValueError as problem:
-            raise Failed("the server sent a control frame that is not JSON") from problem
-        match frame.text("type"):
-            case "start":
+            said = f"the server sent a control frame that cannot be read: {problem}"
+            raise Failed(said) from problem
+
+    def _handle(self, frame: wire.ServerMessage) -> list[Instruction]:
+        match frame:
+            case wire.Start():
                 return self._start(frame)
-            case "resync":
-                return self._jump(frame, frame.number("to"))
-            case "title":
-                return [Retitle(frame.text("title")[:MAX_TITLE])]
-            case "control_state":
+            case wire.Resync(to=to, preamble=preamble):
+                return self._jump(preamble, to)
+            case wire.Titled(title=title):
+                return [Retitle(title[:MAX_TITLE])]
+            case wire.ControlState():
                 return [Turned(read_turn(frame, self.client))]
-            case "input_refused" | "input_taken" as kind:
-                return [_input(kind, frame)]
-            case "exit":
-                return [_exited(frame)]
-            case _:
+            case wire.InputTaken() | wire.InputRefused():
+                return [frame]
+            case wire.Exited(code=code, signal=signal):
+                return [Exited(None if signal is not None else code or 0, signal)]
+            case (
+                wire.Sized()
+                | wire.DriverChanged()
+                | wire.Refused()
+                | wire.ControlExpired()
+                | wire.AgentStateChanged()
+                | wire.Heartbeat()
+                | wire.Recorded()
+            ):
                 return []
 
-    def _start(self, frame: Answer) -> list[Instruction]:
+    def _start(self, frame: wire.Start) -> list[Instruction]:
         self._take = False
-        self.client = frame.text("client") or self.client
-        self._ack_every = max(1024, min(ACK_EVERY_BYTES, frame.number("ack_every")))
-        window = InputWindow(frame.number("input_window", 0))
-        out = [window, *self._jump(frame, frame.number("offset"))]
-        title = frame.text("title")
-        return [*out, Retitle(title[:MAX_TITLE])] if title else out
+        self.client = frame.client or self.client
+        self._ack_every = max(1024, min(ACK_EVERY_BYTES, frame.ack_every))
+        out = [InputWindow(frame.input_window), *self._jump(frame.preamble, frame.offset)]
+        return [*out, Retitle(frame.title[:MAX_TITLE])] if frame.title else out
 
-    def _jump(self, frame: Answer, offset: int) -> list[Instruction]:
-        try:
-            preamble = base64.b64decode(frame.text("preamble"), validate=True)
-        except (binascii.Error, ValueError) as problem:
-            raise Failed("the server sent a preamble that is not base64") from problem
+    def _jump(self, packed: str, offset: int) -> list[Instruction]:
+        preamble = base64.b64decode(packed, validate=True)
         resumed = self._next == offset and not preamble
         blank = self._fresh and self._next is None and offset == 0
         self._next = self._shown = self._acked = offset
@@ -177,25 +168,9 @@ class AttachState:
         if self._shown == self._acked:
             return []
         self._acked = self._shown
-        return [Send(json.dumps({"type": "ack", "offset": self._shown}))]
+        return [Send(wire.encode(wire.Ack(self._shown)))]
 
     @staticmethod
     def resize(cols: int, rows: int) -> Send:
         """Send our window's size; honoured while we drive."""
-        return Send(json.dumps({"type": "resize", "cols": cols, "rows": rows}))
-
-
-def _input(kind: str, frame: Answer) -> Input:
-    if kind == "input_taken":
-        return InputTaken(frame.number("bytes"))
-    return InputDenied(frame.text("reason"), frame.text("message"))
-
-
-def _exited(frame: Answer) -> Exited:
-    signal = frame.value.get("signal")
-    if signal is not None:
-        return Exited(None, str(signal))
-    try:
-        return Exited(frame.number("code"), None)
-    except AtollError:
-        return Exited(1, None)
+        return Send(wire.encode(wire.Resize(cols, rows)))

@@ -17,8 +17,6 @@ from atoll.surfaces.cli.attach.attachment import (
     Clear,
     Exited,
     Input,
-    InputDenied,
-    InputTaken,
     InputWindow,
     Instruction,
     Retitle,
@@ -34,6 +32,7 @@ from atoll.surfaces.cli.attach.rawtty import RawTty
 from atoll.surfaces.cli.attach.turns import TurnView
 from atoll.surfaces.cli.console.exits import CONFLICT, NOT_AUTHORISED, NOT_FOUND, exit_code
 from atoll.surfaces.cli.console.output import clean
+from atoll.wire.attach import InputRefused, InputTaken
 
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 4.0
@@ -249,7 +248,7 @@ class AttachClient:
                     await asyncio.to_thread(self._tty.clear)
                 case Send(text):
                     await self._send(text)
-                case InputDenied() | InputWindow() | InputTaken():
+                case InputRefused() | InputWindow() | InputTaken():
                     await self._handle_input(instruction)
                 case Retitle() | Turned():
                     await self._show(instruction)
@@ -272,7 +271,7 @@ class AttachClient:
                 self._outgoing.taken(total)
                 if stuck:
                     await self._hide_notice()
-            case InputDenied(reason, message):
+            case InputRefused(reason, message):
                 await self._deny(reason, message)
 
     async def _show(self, news: Retitle | Turned) -> None:

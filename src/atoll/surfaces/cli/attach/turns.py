@@ -3,16 +3,22 @@
 Pure. It reads `control_state` frames (docs/program/runtime-contract.md) and moves nothing itself.
 """
 
-import json
 from dataclasses import dataclass
 
-from atoll.client.answer import Answer
+from atoll.wire.attach import (
+    ControlState,
+    GrantControl,
+    Member,
+    RequestControl,
+    RevokeControl,
+    encode,
+)
 
 MAX_NAME = 40
 
-REQUEST = json.dumps({"type": "request_control"})
-GRANT = json.dumps({"type": "grant_control"})
-REVOKE = json.dumps({"type": "revoke_control"})
+REQUEST = encode(RequestControl())
+GRANT = encode(GrantControl())
+REVOKE = encode(RevokeControl())
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +77,22 @@ class TurnView:
         return REVOKE if self.drives else None
 
 
-def read_turn(frame: Answer, client: str) -> TurnView:
-    """Return a `control_state` frame, as the client `client` sees it."""
-    driver = None if frame.value.get("driver") is None else frame.child("driver")
-    waiting, watchers = frame.children("waiting"), frame.children("watchers")
-    others = [one for one in watchers if one.text("client") != client]
-    me = next((one for one in watchers if one.text("client") == client), None)
+def read_turn(state: ControlState, client: str) -> TurnView:
+    """Return a state of control, as the client `client` sees it."""
+    driver, waiting = state.driver, state.waiting
+    others = [one for one in state.watchers if one.client != client]
+    me = next((one for one in state.watchers if one.client == client), None)
     return TurnView(
-        drives=driver is not None and driver.text("client") == client,
+        drives=driver is not None and driver.client == client,
         driver=None if driver is None else _name(driver),
-        away=frame.value.get("away") is True,
-        waits=any(one.text("client") == client for one in waiting),
+        away=state.away,
+        waits=any(one.client == client for one in waiting),
         asking=_name(waiting[0]) if waiting else None,
-        viewer=me is not None and me.text("role") == "viewer",
-        shared=any(one.text("role") != "viewer" for one in others),
-        agent=frame.text("agent")[:MAX_NAME] or None,
+        viewer=me is not None and me.role == "viewer",
+        shared=any(one.role != "viewer" for one in others),
+        agent=(state.agent or "")[:MAX_NAME] or None,
     )
 
 
-def _name(member: Answer) -> str:
-    return member.text("name")[:MAX_NAME] or "somebody"
+def _name(member: Member) -> str:
+    return member.name[:MAX_NAME] or "somebody"

@@ -302,7 +302,7 @@ def test_resync_clears_and_goes_on_at_the_new_offset(
 
 @pytest.mark.parametrize(
     ("end", "code"),
-    [({"code": 7}, 7), ({"code": 0}, 0), ({"signal": "TERM"}, 143), ({"signal": 9}, 137)],
+    [({"code": 7}, 7), ({"code": 0}, 0), ({"signal": "TERM"}, 143), ({"signal": "9"}, 137)],
 )
 def test_end_of_the_program_becomes_the_exit_code(
     server: Scripted, attached_tty: PersonTty, end: dict[str, Any], code: int
@@ -318,7 +318,7 @@ def test_end_of_the_program_becomes_the_exit_code(
 def test_close_that_is_final_is_not_fought(
     server: Scripted, attached_tty: PersonTty, close: int, code: int, said: bytes
 ) -> None:
-    server.send({}, close=close)
+    server.send({"type": "heartbeat"}, close=close)
     assert attached_tty.ends() == code
     assert said in attached_tty.seen
 
