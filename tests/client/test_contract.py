@@ -25,7 +25,8 @@ NAMED_OTHERWISE = {
     "MadeShare": "MadeView",
     "Total": "FileTotal",
     "Usage": "OwnUsage",
-    "WallPart": "PartView",
+    "Rule": "EgressRule",
+    "WallPart": "Part",
 }
 # Their members are not in the document: the contract leaves them open, or has them in a stream.
 ELSEWHERE = {Shape, terminal_shapes.Payload, terminal_shapes.OutputLine, shapes.ProfileMetadata}

@@ -20,9 +20,7 @@ from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.consumers import Consumers
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import Secrets
-from atoll.services.terminals.execs import Execs
-from atoll.services.terminals.files import Files
-from atoll.services.terminals.recordings import Recordings
+from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 
 Readiness = Callable[[], Awaitable[str | None]]
@@ -36,12 +34,10 @@ class Application:
     sandboxes: Sandboxes
     background: Background
     terminals: Terminals
-    recordings: Recordings
     agents: Agents
     consumers: Consumers
     shares: Shares
-    execs: Execs
-    files: Files
+    runtime_calls: RuntimeCalls
     unpulled: Unpulled
     kept: KeptWorktrees
     profiles: Profiles

@@ -15,15 +15,16 @@ from atoll.domain.ids import (
     ShareId,
     spell,
 )
+from atoll.wire.contract.call import PathId
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
 
-def checked_id(text: str, *, noun: str) -> str:
-    """Return `text` if it can be an id. It becomes part of a path. Raises `NotFound`."""
+def checked_id(text: str, *, noun: str) -> PathId:
+    """Return `text` if it can be an id. Raises `NotFound`."""
     if not _ID.match(text):
         raise NotFound(f"There is no such {noun} here; list them to see which there are.")
-    return text
+    return PathId(text)
 
 
 class Identifiers:

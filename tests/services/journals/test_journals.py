@@ -2,7 +2,7 @@ import asyncio
 
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.services.terminals.execs import Execs
+from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 from atoll.wire.contract.execs import ExecBody
 from atoll.wire.contract.terminals import OpenBody
@@ -72,7 +72,7 @@ async def test_events_of_a_terminal_name_who_opened_it() -> None:
         s.runtime.answers["POST", "/sessions"] = (201, SESSION | {"session_id": "t_9"})
         s.runtime.answers["POST", "/execs"] = (200, EXEC | {"exec_id": "e_9"})
         await Terminals(s.sandboxes).open(LOCAL_PERSON, sandbox.id, OpenBody())
-        await Execs(s.sandboxes).run(LOCAL_PERSON, sandbox.id, ExecBody(argv=["true"]))
+        await RuntimeCalls(s.sandboxes).run(LOCAL_PERSON, sandbox.id, ExecBody(argv=["true"]))
         s.runtime.journal = [
             entry(1, "terminal.opened", id="t_9", argv0="bash"),
             entry(2, "exec.exited", id="e_9", argv0="true", exit={"code": 0}),

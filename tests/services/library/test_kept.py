@@ -19,7 +19,7 @@ from atoll.services.identifiers import Identifiers
 from atoll.services.library.kept import KeptWorktrees
 from atoll.services.library.settings import KeptSettings
 from atoll.services.library.workspaces import Workspaces
-from atoll.services.terminals.files import Files
+from atoll.services.terminals.runtime_calls import RuntimeCalls
 from tests.services.scene import Scene, scene
 
 OTHER = replace(LOCAL_PERSON, id=PrincipalId("somebody-else"))
@@ -36,7 +36,7 @@ async def keeping(folder: Path) -> AsyncIterator[tuple[Scene, KeptWorktrees]]:
         kept = KeptWorktrees(
             s.sandboxes,
             cast(Workspaces, None),
-            Files(s.sandboxes),
+            RuntimeCalls(s.sandboxes),
             shelf,
             clock=s.clock,
             identifiers=Identifiers(),

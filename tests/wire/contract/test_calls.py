@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from atoll.wire.contract import agents, execs, files, journal, policy, recordings, terminals
-from atoll.wire.contract.call import RuntimeCall
+from atoll.wire.contract.call import PathId, RuntimeCall
 
 HERE = (("path", "a"),)
 
@@ -14,15 +14,15 @@ CALLS: list[tuple[RuntimeCall[Any], str]] = [
     (execs.run_exec(execs.ExecBody(shell="ls")), 'POST /execs {"shell":"ls"}'),
     (execs.stream_exec(execs.ExecBody(argv=["ls"])), 'POST /execs {"argv":["ls"]}'),
     (execs.list_execs(), "GET /execs"),
-    (execs.get_exec("e_1"), "GET /execs/e_1"),
-    (execs.follow_exec("e_1", (("stdout", "5"),)), "GET /execs/e_1/output?stdout=5"),
-    (execs.feed_exec("e_1", b"x", close=True), "POST /execs/e_1/stdin?close=true x"),
-    (execs.feed_exec("e_1", b"x", close=False), "POST /execs/e_1/stdin x"),
+    (execs.get_exec(PathId("e_1")), "GET /execs/e_1"),
+    (execs.follow_exec(PathId("e_1"), (("stdout", "5"),)), "GET /execs/e_1/output?stdout=5"),
+    (execs.feed_exec(PathId("e_1"), b"x", close=True), "POST /execs/e_1/stdin?close=true x"),
+    (execs.feed_exec(PathId("e_1"), b"x", close=False), "POST /execs/e_1/stdin x"),
     (
-        execs.signal_exec("e_1", execs.SignalBody(signal="INT")),
+        execs.signal_exec(PathId("e_1"), execs.SignalBody(signal="INT")),
         'POST /execs/e_1/signal {"signal":"INT"}',
     ),
-    (execs.forget_exec("e_1"), "DELETE /execs/e_1"),
+    (execs.forget_exec(PathId("e_1")), "DELETE /execs/e_1"),
     (execs.list_left_running(), "GET /processes"),
     (execs.end_left_running(), "DELETE /processes"),
     (files.list_files(HERE), "GET /files?path=a"),
@@ -96,18 +96,18 @@ CALLS: list[tuple[RuntimeCall[Any], str]] = [
         'POST /sessions/g_1/cards/c_1/answer {"option":"yes"}',
     ),
     (
-        recordings.list_marks("t_1", recordings.MarkPage[dict[str, str]], since=4),
+        recordings.list_marks(PathId("t_1"), recordings.MarkPage[dict[str, str]], since=4),
         "GET /sessions/t_1/marks?since=4",
     ),
-    (recordings.read_text("t_1", since=4), "GET /sessions/t_1/text?since=4"),
+    (recordings.read_text(PathId("t_1"), since=4), "GET /sessions/t_1/text?since=4"),
     (
-        recordings.start_recording("t_1", principal="p", name="n"),
+        recordings.start_recording(PathId("t_1"), principal="p", name="n"),
         "POST /sessions/t_1/recording?principal=p&name=n",
     ),
-    (recordings.stop_recording("t_1"), "DELETE /sessions/t_1/recording"),
+    (recordings.stop_recording(PathId("t_1")), "DELETE /sessions/t_1/recording"),
     (recordings.list_recordings(), "GET /recordings"),
-    (recordings.read_recording("r_1"), "GET /recordings/r_1"),
-    (recordings.remove_recording("r_1"), "DELETE /recordings/r_1"),
+    (recordings.read_recording(PathId("r_1")), "GET /recordings/r_1"),
+    (recordings.remove_recording(PathId("r_1")), "DELETE /recordings/r_1"),
     (recordings.search_output((("q", "x"),)), "GET /search?q=x"),
 ]
 
@@ -134,7 +134,7 @@ def test_answers_are_read_as_their_kind() -> None:
     assert written.read(200, msgspec.json.encode(entry)) == files.Written(entry, new=False)
     assert execs.list_execs().read(200, b'{"execs":[]}') == execs.ExecList(())
     assert files.pack_files(HERE).read(200, b"tar") == b"tar"
-    assert execs.forget_exec("e_1").read(204, b"") is None
+    assert execs.forget_exec(PathId("e_1")).read(204, b"") is None
 
 
 def test_end_of_a_process_is_one_word() -> None:

@@ -185,6 +185,14 @@ export interface components {
             readonly expires_at: string;
             readonly words: string;
         };
+        /** @description The consumer for which the sandbox exists; at most one of the three ids is usual. */
+        readonly Consumer: {
+            readonly actor: components["schemas"]["ActorKind"];
+            readonly harness: string | null;
+            readonly job_id: string | null;
+            readonly run_id: string | null;
+            readonly session_id: string | null;
+        };
         /** @description The consumer for which the sandbox exists. */
         readonly ConsumerBody: {
             /** @default adm */
@@ -200,14 +208,6 @@ export interface components {
             readonly job_id?: string | null;
             readonly run_id?: string | null;
             readonly session_id?: string | null;
-        };
-        /** @description The consumer for which the sandbox exists. */
-        readonly ConsumerView: {
-            readonly actor: components["schemas"]["ActorKind"];
-            readonly harness: string | null;
-            readonly job_id: string | null;
-            readonly run_id: string | null;
-            readonly session_id: string | null;
         };
         /** @description A request for a sandbox; everything may be left out. */
         readonly CreateBody: {
@@ -248,6 +248,18 @@ export interface components {
             /** @default {} */
             readonly workspace?: components["schemas"]["WorkspaceBody"];
         };
+        /**
+         * @description An allowed destination. `host` is canonical, or `*.name` for exactly one more label.
+         *     `methods` and `paths` (prefixes of whole segments) bind plain HTTP; empty allows all. `origin`
+         *     names who wrote the rule: `profile`, `preset:pypi`, `owner`.
+         */
+        readonly EgressRule: {
+            readonly host: string;
+            readonly methods: readonly string[];
+            readonly origin: string;
+            readonly paths: readonly string[];
+            readonly ports: readonly number[];
+        };
         /** @description The end of a process: `{"code":0}` or `{"signal":"KILL"}`. */
         readonly End: {
             readonly code?: number | null;
@@ -283,7 +295,7 @@ export interface components {
          */
         readonly EventPage: {
             readonly events: readonly components["schemas"]["EventView"][];
-            readonly gap: components["schemas"]["GapView"] | null;
+            readonly gap: components["schemas"]["Gap"] | null;
             readonly next: number;
         };
         /** @description An event in its envelope. */
@@ -412,8 +424,11 @@ export interface components {
             readonly files: number;
             readonly stored: number;
         };
-        /** @description A gap in positions: of the events after `after` and up to `to`, some are no longer kept. */
-        readonly GapView: {
+        /**
+         * @description A gap in what a reader received: of the events after position `after` and up to `to`, some
+         *     are no longer kept. The kept ones still come.
+         */
+        readonly Gap: {
             readonly after: number;
             readonly to: number;
         };
@@ -450,15 +465,18 @@ export interface components {
             /** @constant */
             readonly status: "ok";
         };
+        /**
+         * @description The references of the consumer: `repo_ref` is the sandbox's repository where `repos` names
+         *     none, `compose_bundle_ref` is stored and shown.
+         */
+        readonly Inputs: {
+            readonly compose_bundle_ref: string | null;
+            readonly repo_ref: string | null;
+        };
         /** @description The references of the consumer: `repo_ref` is the repository where `repos` names none. */
         readonly InputsBody: {
             readonly compose_bundle_ref?: string | null;
             readonly repo_ref?: string | null;
-        };
-        /** @description The references of the consumer, stored and shown. */
-        readonly InputsView: {
-            readonly compose_bundle_ref: string | null;
-            readonly repo_ref: string | null;
         };
         /**
          * @description The strength of the wall, weakest first.
@@ -496,7 +514,7 @@ export interface components {
             readonly tree: boolean;
         };
         /** @description A safety layer. `bypassable`: a program inside can bypass it on purpose. */
-        readonly LayerView: {
+        readonly Layer: {
             readonly bypassable: boolean;
             readonly in_force: boolean;
             readonly name: string;
@@ -680,7 +698,7 @@ export interface components {
             readonly out_mb_per_hour: number | null;
             readonly ports: readonly number[];
             readonly ranges: readonly string[];
-            readonly rules: readonly components["schemas"]["RuleView"][];
+            readonly rules: readonly components["schemas"]["EgressRule"][];
         };
         /** @description A new secret. */
         readonly NewSecretBody: {
@@ -728,8 +746,8 @@ export interface components {
             readonly most_tasks: number | null;
             readonly tasks: number | null;
         };
-        /** @description A part of the wall itself. `weakened`: this sandbox has it in a weaker form. */
-        readonly PartView: {
+        /** @description A part of the wall itself; `weakened`: this sandbox has it in a weaker form. */
+        readonly Part: {
             readonly in_force: boolean;
             readonly name: string;
             readonly text: string;
@@ -854,8 +872,8 @@ export interface components {
         readonly RecordingList: {
             readonly recordings: readonly components["schemas"]["Recording"][];
         };
-        /** @description A branch or tag, by its full name. */
-        readonly RefView: {
+        /** @description A full ref name and the commit it names. */
+        readonly Ref: {
             readonly commit: string;
             readonly name: string;
         };
@@ -901,7 +919,7 @@ export interface components {
             readonly fetched_at: string;
             readonly key: string;
             readonly name: string;
-            readonly refs: readonly components["schemas"]["RefView"][];
+            readonly refs: readonly components["schemas"]["Ref"][];
             readonly repo_url: string;
         };
         /**
@@ -915,19 +933,11 @@ export interface components {
             readonly retired: number;
             readonly secrets: number;
         };
-        /** @description An allowed destination. `origin` names who wrote it: `profile`, `preset:…`, `owner`. */
-        readonly RuleView: {
-            readonly host: string;
-            readonly methods: readonly string[];
-            readonly origin: string;
-            readonly paths: readonly string[];
-            readonly ports: readonly number[];
-        };
         /** @description The six layers, the wall in front of them (once it ran), and its missing parts. */
         readonly SafetyView: {
             readonly degraded: readonly string[];
-            readonly layers: readonly components["schemas"]["LayerView"][];
-            readonly wall: readonly components["schemas"]["PartView"][];
+            readonly layers: readonly components["schemas"]["Layer"][];
+            readonly wall: readonly components["schemas"]["Part"][];
         };
         /** @description A page, newest first; `next` is the following `cursor`. */
         readonly SandboxPage: {
@@ -938,7 +948,7 @@ export interface components {
         readonly SandboxView: {
             readonly agent: string | null;
             readonly agent_catalogue: readonly string[] | null;
-            readonly consumer: components["schemas"]["ConsumerView"];
+            readonly consumer: components["schemas"]["Consumer"];
             readonly created_at: string;
             readonly cwd: string;
             readonly ends_soon: boolean;
@@ -948,7 +958,7 @@ export interface components {
             readonly generation: number;
             readonly idle_reap_seconds: number | null;
             readonly idle_stop_seconds: number | null;
-            readonly inputs: components["schemas"]["InputsView"];
+            readonly inputs: components["schemas"]["Inputs"];
             readonly isolation: components["schemas"]["IsolationView"] | null;
             readonly kept_at: string | null;
             readonly last_active_at: string | null;
@@ -1202,10 +1212,12 @@ export interface components {
             readonly files: number;
         };
         /**
-         * @description A repository with work nobody has outside, or with `repo` null the files beside all
-         *     repositories. `more` counts the files that the lists leave out.
+         * @description Unpulled work of repository number `repo`, or with `repo` None the files beside all of them.
+         *
+         *     `tip` is the newest of `commits` new commits, `subject` its first line; `more` counts the files
+         *     that `changed` and `untracked` leave out.
          */
-        readonly UnpulledPlaceView: {
+        readonly UnpulledPlace: {
             readonly branch: string | null;
             readonly changed: readonly string[];
             readonly commits: number;
@@ -1219,7 +1231,7 @@ export interface components {
         };
         /** @description Every place with such work; none when nothing would be lost. */
         readonly UnpulledView: {
-            readonly places: readonly components["schemas"]["UnpulledPlaceView"][];
+            readonly places: readonly components["schemas"]["UnpulledPlace"][];
         };
         /** @description The files of a form, in its order. */
         readonly Uploaded: {

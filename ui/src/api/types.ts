@@ -11,7 +11,7 @@ export type Terminal = Schemas['TerminalView'];
 export type Extension = Schemas['ExtensionView'];
 export type Repository = Schemas['RepositoryView'];
 /** A repository of a sandbox, or the files beside them, with work nobody has outside. */
-export type UnpulledPlace = Schemas['UnpulledPlaceView'];
+export type UnpulledPlace = Schemas['UnpulledPlace'];
 export type LogLine = Schemas['LogLineView'];
 /** What a guest, who came by a share link, has access to. */
 export type GuestAccess = Schemas['GuestAccessView'];
@@ -43,7 +43,7 @@ export type RecordingInfo = Schemas['Recording'];
 export type Found = Schemas['Match'];
 export type Reach = Schemas['GrantScope'];
 export type Approval = Schemas['ApprovalView'];
-export type NetworkRule = Schemas['RuleView'];
+export type NetworkRule = Schemas['EgressRule'];
 export type Network = Schemas['NetworkView'];
 export type NetworkMode = Schemas['NetworkMode'];
 export type NetworkChange = Schemas['NetworkBody'];

@@ -19,7 +19,7 @@ from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.terminals.orders import completed
 from atoll.services.terminals.terminals import Terminals, credentials
 from atoll.wire.contract import agents
-from atoll.wire.contract.call import Query
+from atoll.wire.contract.call import PathId, Query
 
 FOLLOW_WORDS = ("since", "heartbeat")
 """Query parameters that a client may send when it follows cards."""
@@ -116,5 +116,5 @@ class Agents:
         return client, credentials(caller, sandbox)
 
 
-def _id(agent_id: str) -> str:
+def _id(agent_id: str) -> PathId:
     return checked_id(agent_id, noun="agent")

@@ -21,7 +21,7 @@ from atoll.services.library.saved_work import EVERY_FILE
 from atoll.services.library.settings import KeptSettings
 from atoll.services.library.workspaces import ALL_BRANCHES, Workspaces
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.terminals.files import WITH_SECRETS, Files
+from atoll.services.terminals.runtime_calls import WITH_SECRETS, RuntimeCalls
 from atoll.wire.contract.files import pack_files, total_files
 
 LOOK_EVERY = timedelta(hours=1)
@@ -39,7 +39,7 @@ class KeptWorktrees:
         self,
         sandboxes: Sandboxes,
         workspaces: Workspaces,
-        files: Files,
+        calls: RuntimeCalls,
         shelf: KeptShelf,
         *,
         clock: Clock,
@@ -48,7 +48,7 @@ class KeptWorktrees:
     ) -> None:
         self._sandboxes = sandboxes
         self._workspaces = workspaces
-        self._files = files
+        self._calls = calls
         self._shelf = shelf
         self._clock = clock
         self._identifiers = identifiers
@@ -126,9 +126,9 @@ class KeptWorktrees:
         kept_id = self._identifiers.kept()
         async with self._shelf.draft(kept_id) as draft:
             # Before the first byte: a sparse file inside may claim more than the disk has.
-            total = await self._files.look(caller, sandbox.id, total_files(EVERY_FILE))
+            total = await self._calls.look(caller, sandbox.id, total_files(EVERY_FILE))
             await draft.admit(total.bytes)
-            async with self._files.take(caller, sandbox.id, pack_files(query)) as tree:
+            async with self._calls.take(caller, sandbox.id, pack_files(query)) as tree:
                 await draft.write(TREE, tree.body)
             bundles = await self._bundles(caller, sandbox, draft)
             now = self._clock.now()

@@ -4,8 +4,9 @@ A thin forward to the sandbox's runtime, where a terminal is called a session. F
 untouched; the events come from the runtime's journal.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import TypeVar
 
 from atoll.domain.errors import Conflict, NotFound
 from atoll.domain.people.principal import ActorKind, Principal
@@ -16,8 +17,13 @@ from atoll.services.identifiers import checked_id
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.terminals.orders import completed
 from atoll.wire.contract import terminals
-from atoll.wire.contract.call import Query, RuntimeCall
+from atoll.wire.contract.call import PathId, Query, RuntimeCall
 from atoll.wire.contract.execs import SignalBody
+from atoll.wire.contract.recordings import Recording, start_recording, stop_recording
+
+T = TypeVar("T")
+
+Call = Callable[[PathId], RuntimeCall[T]]
 
 ATTACH_WORDS = frozenset(
     {
@@ -144,9 +150,24 @@ class Terminals:
             # What helps is a command of its owner's.
             raise Conflict(GUEST_WORDS, code=err.code) from err
 
-    async def _call(self, caller: Principal, ref: str, call: RuntimeCall[None]) -> None:
+    async def read(self, caller: Principal, ref: str, terminal_id: str, call: Call[T]) -> T:
+        """Return what a terminal has shown; a guest of the terminal may have it."""
+        _, client = await self.runtime_for(caller, ref, terminal_id)
+        return await client.call(call(_id(terminal_id)))
+
+    async def record(self, caller: Principal, ref: str, terminal_id: str) -> Recording:
+        """Record a terminal from now on; all who watch it are told by whom."""
+        name = caller.name or caller.id
+        call = start_recording(_id(terminal_id), principal=caller.id, name=name)
+        return await self._call(caller, ref, call)
+
+    async def stop_recording(self, caller: Principal, ref: str, terminal_id: str) -> Recording:
+        """Stop recording it."""
+        return await self._call(caller, ref, stop_recording(_id(terminal_id)))
+
+    async def _call(self, caller: Principal, ref: str, call: RuntimeCall[T]) -> T:
         _, client = await self._sandboxes.runtime(caller, ref)
-        await client.call(call)
+        return await client.call(call)
 
 
 def _asked(query: Query) -> Query:
@@ -168,5 +189,5 @@ def credentials(caller: Principal, sandbox: Sandbox) -> Query:
     return (*who, ("expires", str(int(access.expires_at.timestamp()))))
 
 
-def _id(terminal_id: str) -> str:
+def _id(terminal_id: str) -> PathId:
     return checked_id(terminal_id, noun="terminal")

@@ -7,7 +7,7 @@ outlives the control plane that started it, and meets the next version.
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NewType, TypeVar
 
 import msgspec
 
@@ -15,6 +15,9 @@ T = TypeVar("T")
 
 Query = tuple[tuple[str, str], ...]
 """Query parameters as text."""
+
+PathId = NewType("PathId", str)
+"""An id that was checked to be one segment of a path, and no other segment than its own."""
 
 NDJSON = "application/x-ndjson"
 

@@ -7,6 +7,7 @@ import msgspec
 
 from atoll.wire.contract.call import (
     NDJSON,
+    PathId,
     Query,
     RequestBody,
     RuntimeCall,
@@ -127,30 +128,30 @@ def list_execs() -> RuntimeCall[ExecList]:
     return json_call("GET", "/execs", ExecList)
 
 
-def get_exec(exec_id: str) -> RuntimeCall[ExecWithOutput]:
+def get_exec(exec_id: PathId) -> RuntimeCall[ExecWithOutput]:
     """Return one command with its output so far."""
     return json_call("GET", f"/execs/{exec_id}", ExecWithOutput)
 
 
-def follow_exec(exec_id: str, query: Query) -> RuntimeCall[bytes]:
+def follow_exec(exec_id: PathId, query: Query) -> RuntimeCall[bytes]:
     """Follow a command's output from the offsets `stdout` and `stderr`, as `stream_exec`."""
     return bytes_call(f"/execs/{exec_id}/output", query=query)
 
 
 def feed_exec(
-    exec_id: str, data: bytes | AsyncIterator[bytes], *, close: bool
+    exec_id: PathId, data: bytes | AsyncIterator[bytes], *, close: bool
 ) -> RuntimeCall[None]:
     """Write to a command's input; `close` ends it."""
     query = (("close", "true"),) if close else ()
     return RuntimeCall("POST", f"/execs/{exec_id}/stdin", read_nothing, query, body=data)
 
 
-def signal_exec(exec_id: str, body: SignalBody) -> RuntimeCall[None]:
+def signal_exec(exec_id: PathId, body: SignalBody) -> RuntimeCall[None]:
     """Signal a command and all its descendants."""
     return done_call("POST", f"/execs/{exec_id}/signal", body=body)
 
 
-def forget_exec(exec_id: str) -> RuntimeCall[None]:
+def forget_exec(exec_id: PathId) -> RuntimeCall[None]:
     """Forget a command; one that runs is killed first."""
     return done_call("DELETE", f"/execs/{exec_id}")
 

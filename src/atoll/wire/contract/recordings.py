@@ -4,7 +4,7 @@ from typing import Generic, Literal, TypeVar
 
 import msgspec
 
-from atoll.wire.contract.call import Query, RuntimeCall, bytes_call, done_call, json_call
+from atoll.wire.contract.call import PathId, Query, RuntimeCall, bytes_call, done_call, json_call
 
 M = TypeVar("M")
 P = TypeVar("P")
@@ -79,25 +79,25 @@ class Matches(msgspec.Struct):
     complete: bool
 
 
-def list_marks(terminal_id: str, page: type[P], *, since: int) -> RuntimeCall[P]:
+def list_marks(terminal_id: PathId, page: type[P], *, since: int) -> RuntimeCall[P]:
     """List a terminal's commands that changed after `since`; `page` is a `MarkPage`."""
     query = (("since", str(since)),)
     return json_call("GET", f"/sessions/{terminal_id}/marks", page, query=query)
 
 
-def read_text(terminal_id: str, *, since: int) -> RuntimeCall[Text]:
+def read_text(terminal_id: PathId, *, since: int) -> RuntimeCall[Text]:
     """Return what a terminal has shown since an offset."""
     query = (("since", str(since)),)
     return json_call("GET", f"/sessions/{terminal_id}/text", Text, query=query)
 
 
-def start_recording(terminal_id: str, *, principal: str, name: str) -> RuntimeCall[Recording]:
+def start_recording(terminal_id: PathId, *, principal: str, name: str) -> RuntimeCall[Recording]:
     """Record a terminal from now on, in somebody's name."""
     query = (("principal", principal), ("name", name))
     return json_call("POST", f"/sessions/{terminal_id}/recording", Recording, query=query)
 
 
-def stop_recording(terminal_id: str) -> RuntimeCall[Recording]:
+def stop_recording(terminal_id: PathId) -> RuntimeCall[Recording]:
     """Stop recording a terminal."""
     return json_call("DELETE", f"/sessions/{terminal_id}/recording", Recording)
 
@@ -107,12 +107,12 @@ def list_recordings() -> RuntimeCall[RecordingList]:
     return json_call("GET", "/recordings", RecordingList)
 
 
-def read_recording(recording_id: str) -> RuntimeCall[bytes]:
+def read_recording(recording_id: PathId) -> RuntimeCall[bytes]:
     """Read a recording's file, asciicast v3."""
     return bytes_call(f"/recordings/{recording_id}")
 
 
-def remove_recording(recording_id: str) -> RuntimeCall[None]:
+def remove_recording(recording_id: PathId) -> RuntimeCall[None]:
     """Delete a recording for good."""
     return done_call("DELETE", f"/recordings/{recording_id}")
 

@@ -60,9 +60,7 @@ from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.secrets.secrets import Secrets
 from atoll.services.settings import ServiceSettings
 from atoll.services.task_runner import TaskRunner
-from atoll.services.terminals.execs import Execs
-from atoll.services.terminals.files import Files
-from atoll.services.terminals.recordings import Recordings
+from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 
 
@@ -199,23 +197,21 @@ def build_application(
     sandboxes, background = build_sandboxes(ground, ports, profiles, settings=settings)
     events = Events(store, ground.bus, clock=clock, identifiers=ids)
     logins = Logins(library.logins, clock, token=library.token, record=_login_recorder(events))
-    terminals, files = Terminals(sandboxes), Files(sandboxes)
+    terminals, calls = Terminals(sandboxes), RuntimeCalls(sandboxes)
     loopback = settings.repositories.allow_loopback_remotes
     return Application(
         sandboxes=sandboxes,
         background=background,
         terminals=terminals,
-        recordings=Recordings(sandboxes, terminals),
         agents=Agents(sandboxes, terminals),
         consumers=Consumers(store, sandboxes),
         shares=Shares(ground, sandboxes, wrong=logins.wrong),
-        execs=Execs(sandboxes),
-        files=files,
+        runtime_calls=calls,
         unpulled=Unpulled(sandboxes),
         kept=KeptWorktrees(
             sandboxes,
             workspaces,
-            files,
+            calls,
             library.kept,
             clock=clock,
             identifiers=ids,

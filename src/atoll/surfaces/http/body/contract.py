@@ -12,7 +12,7 @@ import msgspec
 from pydantic import create_model
 
 from atoll.surfaces.http.body.answers import Json
-from atoll.surfaces.http.body.fields import Body, Shown
+from atoll.surfaces.http.body.fields import Body, Partial, Shown
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -78,7 +78,9 @@ def shown(struct: type[msgspec.Struct]) -> type[Shown]:
     if config.tag is not None:
         fields = {str(config.tag_field): (Literal[config.tag], ...), **fields}
     name = re.sub("Record$", "View", plain.__name__)
-    return create_model(name, __base__=Shown, __doc__=plain.__doc__, **fields)
+    return create_model(
+        name, __base__=Partial if config.omit_defaults else Shown, __doc__=plain.__doc__, **fields
+    )
 
 
 def _default(field: msgspec.structs.FieldInfo) -> tuple[Any, ...]:

@@ -3,11 +3,11 @@
 Only their shape is judged here; the domain judges the content of names and requests.
 """
 
-import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache, partial
 from typing import Annotated, Any, Final, get_args
 
 from fastapi import Depends, Header, Path, Query
@@ -23,7 +23,9 @@ from pydantic import (
 
 from atoll.domain.duration import parse_duration
 from atoll.domain.errors import Invalid
+from atoll.services.identifiers import checked_id
 from atoll.surfaces.http.body.answers import instant
+from atoll.wire.contract.call import PathId
 
 MAX_WAIT_SECONDS: Final = 600.0
 DEFAULT_WAIT_SECONDS: Final = 60.0
@@ -38,9 +40,10 @@ class Body(BaseModel):
 
 
 class Shown(BaseModel):
-    """A JSON object of a response: every field is documented."""
+    """A JSON object of a response: every field is documented, and always sent. Values of the domain
+    stand in it as they are, where their members are those of the API."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=True)
 
     @classmethod
     def of(cls, source: object, **given: object) -> dict[str, Any]:
@@ -52,6 +55,12 @@ class Shown(BaseModel):
         }
 
 
+class Partial(Shown):
+    """A JSON object of a response that leaves members out where they say nothing."""
+
+    model_config = ConfigDict(json_schema_serialization_defaults_required=False)
+
+
 def _member(value: Any, view: type[Shown] | None) -> Any:
     if isinstance(value, datetime):
         return instant(value)
@@ -60,7 +69,7 @@ def _member(value: Any, view: type[Shown] | None) -> Any:
     return [view.of(one) for one in value] if isinstance(value, list | tuple) else view.of(value)
 
 
-@functools.cache
+@cache
 def _members(shown: type[Shown]) -> list[tuple[str, str, type[Shown] | None]]:
     """Return each field's name, its name in JSON, and the view of its objects."""
     return [
@@ -109,6 +118,9 @@ SandboxRef = Annotated[
     str, Path(description="A sandbox's id or its name.", min_length=1, max_length=200)
 ]
 ItemId = Annotated[str, Path(min_length=1, max_length=200)]
+_ID = Path(min_length=1, max_length=200)
+CommandId = Annotated[PathId, _ID, AfterValidator(partial(checked_id, noun="exec"))]
+RecordingId = Annotated[PathId, _ID, AfterValidator(partial(checked_id, noun="recording"))]
 
 
 @dataclass(frozen=True, slots=True)

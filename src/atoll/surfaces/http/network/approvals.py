@@ -25,7 +25,7 @@ from atoll.domain.approvals.approval import (
     spelled_out,
 )
 from atoll.surfaces.http.body.answers import Json
-from atoll.surfaces.http.body.fields import Body, Seconds, Shown, Word
+from atoll.surfaces.http.body.fields import Body, Partial, Seconds, Shown, Word
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.problems import problems
@@ -49,7 +49,7 @@ class ApproveBody(Body):
     words: Word | None = None
 
 
-class SubjectView(Shown):
+class SubjectView(Partial):
     """The subject of a request: a secret to a host, or a command."""
 
     secret: str | None = None

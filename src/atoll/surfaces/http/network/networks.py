@@ -6,9 +6,10 @@ from fastapi import APIRouter
 from pydantic import Field, StrictInt
 from starlette.responses import Response
 
+from atoll.domain.network.egress import EgressRule
 from atoll.domain.network.network import NetworkMode
 from atoll.domain.network.switch import NetworkChange, rules_of
-from atoll.domain.sandbox.safety_layers import layers_of, wall_of
+from atoll.domain.sandbox.safety_layers import Layer, Part, layers_of, wall_of
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import Body, Shown, Word
@@ -20,16 +21,6 @@ router = APIRouter(prefix="/v1/sandboxes", tags=["networks"], route_class=JsonRo
 
 Rules = Annotated[list[Word], Field(max_length=200)]
 Port = Annotated[StrictInt, Field(ge=1, le=65535)]
-
-
-class RuleView(Shown):
-    """An allowed destination. `origin` names who wrote it: `profile`, `preset:…`, `owner`."""
-
-    host: str
-    ports: list[int]
-    methods: list[str]
-    paths: list[str]
-    origin: str
 
 
 class NetworkView(Shown):
@@ -48,7 +39,7 @@ class NetworkView(Shown):
     ports: list[int]
     out_mb_per_hour: int | None
     in_mb_per_hour: int | None
-    rules: list[RuleView]
+    rules: list[EgressRule]
 
 
 class NetworkBody(Body):
@@ -66,30 +57,11 @@ class NetworkBody(Body):
     ranges: Annotated[list[Word], Field(max_length=64)] | None = None
 
 
-class LayerView(Shown):
-    """A safety layer. `bypassable`: a program inside can bypass it on purpose."""
-
-    number: int
-    name: str
-    in_force: bool
-    bypassable: bool
-    text: str
-
-
-class PartView(Shown):
-    """A part of the wall itself. `weakened`: this sandbox has it in a weaker form."""
-
-    name: str
-    in_force: bool
-    weakened: bool
-    text: str
-
-
 class SafetyView(Shown):
     """The six layers, the wall in front of them (once it ran), and its missing parts."""
 
-    layers: list[LayerView]
-    wall: list[PartView]
+    layers: list[Layer]
+    wall: list[Part]
     degraded: list[str]
 
 
@@ -121,8 +93,8 @@ async def get_safety(atoll: Atoll, at: CallerSandbox) -> Response:
     isolation = found.attachment.isolation
     return Json(
         {
-            "layers": [LayerView.of(layer) for layer in layers_of(found)],
-            "wall": [PartView.of(part) for part in wall_of(found)],
+            "layers": layers_of(found),
+            "wall": wall_of(found),
             "degraded": isolation.degraded if isolation else [],
         }
     )
@@ -130,4 +102,4 @@ async def get_safety(atoll: Atoll, at: CallerSandbox) -> Response:
 
 def _view(sandbox: Sandbox) -> dict[str, Any]:
     network = sandbox.profile.network
-    return NetworkView.of(network, rules=[RuleView.of(rule) for rule in rules_of(network)])
+    return NetworkView.of(network, rules=rules_of(network))

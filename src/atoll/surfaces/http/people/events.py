@@ -60,20 +60,13 @@ class EventView(Shown):
     payload: dict[str, Any]
 
 
-class GapView(Shown):
-    """A gap in positions: of the events after `after` and up to `to`, some are no longer kept."""
-
-    after: int
-    to: int
-
-
 class EventPage(Shown):
     """A page, oldest first; `next` is the following `after`. `gap` is the requested part that is no
     longer kept, null when nothing is missing."""
 
     events: list[EventView]
     next: int
-    gap: GapView | None
+    gap: Gap | None
 
 
 @router.get("", response_model=EventPage, responses=problems())

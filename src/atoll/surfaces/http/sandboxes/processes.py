@@ -8,7 +8,7 @@ from atoll.surfaces.http.body.contract import shown
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
 from atoll.surfaces.http.server.problems import problems
-from atoll.wire.contract.execs import LeftList
+from atoll.wire.contract.execs import LeftList, end_left_running, list_left_running
 
 router = APIRouter(prefix="/v1/sandboxes/{sandbox}/processes", tags=["exec"], route_class=JsonRoute)
 
@@ -19,11 +19,11 @@ async def list_processes(atoll: Atoll, at: CallerSandbox) -> Response:
 
     The response also has the resources of the sandbox's runtime.
     """
-    return Json(await atoll.execs.left_running(*at))
+    return Json(await atoll.runtime_calls.call(*at, list_left_running()))
 
 
 @router.delete("", status_code=204, responses=problems(404, 409, 502))
 async def end_processes(atoll: Atoll, at: CallerSandbox) -> Response:
     """Kill these processes. Running commands and terminals stay."""
-    await atoll.execs.end_left_running(*at)
+    await atoll.runtime_calls.call(*at, end_left_running(), activity=True)
     return no_content()

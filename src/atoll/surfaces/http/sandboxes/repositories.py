@@ -32,13 +32,6 @@ LocalKey = Annotated[
 Commit = Annotated[str, Field(pattern="^[0-9a-f]{40}$", strict=True)]
 
 
-class RefView(Shown):
-    """A branch or tag, by its full name."""
-
-    name: str
-    commit: str
-
-
 class RepositoryView(Shown):
     """A shared repository. `repo_url` is empty for an uploaded checkout without an origin."""
 
@@ -52,7 +45,7 @@ class RepositoryView(Shown):
 class RepositoryWithRefs(RepositoryView):
     """A shared repository and its refs; the branch HEAD stands for comes first."""
 
-    refs: list[RefView]
+    refs: list[Ref]
 
 
 class RepositoryList(Shown):
@@ -160,4 +153,4 @@ async def bundle_commits(
 
 
 def _with_refs(stored: Stored, refs: tuple[Ref, ...]) -> dict[str, Any]:
-    return RepositoryWithRefs.of(stored, refs=[RefView.of(ref) for ref in refs])
+    return RepositoryWithRefs.of(stored, refs=refs)

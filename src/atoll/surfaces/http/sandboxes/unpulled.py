@@ -8,6 +8,7 @@ from fastapi import APIRouter
 from pydantic import Field, StrictInt
 from starlette.responses import Response
 
+from atoll.services.library.unpulled import UnpulledPlace
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import Body, Shown
 from atoll.surfaces.http.body.json_body import JsonRoute
@@ -19,26 +20,10 @@ router = APIRouter(prefix="/v1/sandboxes/{sandbox}", tags=["sandboxes"], route_c
 Commit = Annotated[str, Field(pattern="^[0-9a-f]{40}$", strict=True)]
 
 
-class UnpulledPlaceView(Shown):
-    """A repository with work nobody has outside, or with `repo` null the files beside all
-    repositories. `more` counts the files that the lists leave out."""
-
-    path: str
-    repo: int | None
-    branch: str | None
-    commits: int
-    tip: str | None
-    subject: str
-    stashes: int
-    changed: list[str]
-    untracked: list[str]
-    more: int
-
-
 class UnpulledView(Shown):
     """Every place with such work; none when nothing would be lost."""
 
-    places: list[UnpulledPlaceView]
+    places: list[UnpulledPlace]
 
 
 class PulledBody(Body):
@@ -52,8 +37,7 @@ class PulledBody(Body):
 async def unpulled_work(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the work that is lost when the sandbox is destroyed: commits nobody pulled, stashes,
     changed and untracked files."""
-    places = await atoll.unpulled.of(*at)
-    return Json({"places": [UnpulledPlaceView.of(place) for place in places]})
+    return Json({"places": await atoll.unpulled.of(*at)})
 
 
 @router.post("/pulled", status_code=204, responses=problems(404, 409))

@@ -3,11 +3,10 @@
 from typing import Any, Literal
 
 from atoll.domain.network.network import NetworkMode
-from atoll.domain.people.principal import ActorKind
 from atoll.domain.profile.profile import Access, Scope, WorkspaceMode
 from atoll.domain.sandbox.lifetime import ends_soon
 from atoll.domain.sandbox.metadata import metadata_of
-from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo, State
+from atoll.domain.sandbox.sandbox import Consumer, Inputs, Sandbox, SandboxRepo, State
 from atoll.domain.terminal.softlock import Strictness
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.surfaces.http.body.fields import Shown
@@ -72,13 +71,6 @@ class MetadataView(Shown):
     copies: list[str]
 
 
-class InputsView(Shown):
-    """The references of the consumer, stored and shown."""
-
-    repo_ref: str | None
-    compose_bundle_ref: str | None
-
-
 class SetupView(Shown):
     """The agent's instructions, once they are known, their source and whether an agent has them;
     and names of secrets."""
@@ -87,16 +79,6 @@ class SetupView(Shown):
     instructions_ref: str | None
     instructed: bool
     secret_refs: list[str]
-
-
-class ConsumerView(Shown):
-    """The consumer for which the sandbox exists."""
-
-    actor: ActorKind
-    harness: str | None
-    session_id: str | None
-    run_id: str | None
-    job_id: str | None
 
 
 class SandboxView(Shown):
@@ -115,9 +97,9 @@ class SandboxView(Shown):
     workspace: WorkspaceView
     network_mode: NetworkMode
     softlock: Strictness
-    inputs: InputsView
+    inputs: Inputs
     setup_metadata: SetupView
-    consumer: ConsumerView
+    consumer: Consumer
     isolation: IsolationView | None
     reachability: ReachabilityView
     metadata: MetadataView

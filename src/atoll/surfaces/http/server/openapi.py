@@ -66,6 +66,10 @@ def document(app: FastAPI) -> dict[str, Any]:
             operation["security"] = []
     _drop_titles(made["paths"])
     _drop_titles(schemas)
+    for schema in schemas.values():
+        for name in schema.get("required", ()):
+            # What is always sent has no default; in Python it may have one.
+            schema["properties"][name].pop("default", None)
     parts["responses"] = _share_problems(made)
     parts["parameters"] = _share_parameters(made)
     return made

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.contract import request_body, shown
-from atoll.surfaces.http.body.fields import ItemId
+from atoll.surfaces.http.body.fields import CommandId
 from atoll.surfaces.http.body.json_body import JsonRoute, bounded
 from atoll.surfaces.http.body.streams import NDJSON, Forwarded, stream_of
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
@@ -62,31 +62,34 @@ async def run_command(
     """
     command = request_body(body, execs.ExecBody)
     if NDJSON in accept.lower() and not body.background:
-        return Forwarded(atoll.execs.stream(*at, command), media_type=NDJSON)
-    started = await atoll.execs.run(*at, command)
+        return Forwarded(
+            atoll.runtime_calls.stream(*at, execs.stream_exec(command), activity=True),
+            media_type=NDJSON,
+        )
+    started = await atoll.runtime_calls.run(*at, command)
     return Json(started, CREATED if body.background else 200)
 
 
 @router.get("", response_model=shown(execs.ExecList), responses=_FAILURES)
 async def list_commands(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the commands that run, and those that ended lately; without their output."""
-    return Json(await atoll.execs.list(*at))
+    return Json(await atoll.runtime_calls.call(*at, execs.list_execs()))
 
 
 @router.get("/{command}", response_model=shown(execs.ExecWithOutput), responses=_FAILURES)
-async def get_command(atoll: Atoll, at: CallerSandbox, *, command: ItemId) -> Response:
+async def get_command(atoll: Atoll, at: CallerSandbox, *, command: CommandId) -> Response:
     """Return one command with its output so far."""
-    return Json(await atoll.execs.get(*at, command))
+    return Json(await atoll.runtime_calls.call(*at, execs.get_exec(command)))
 
 
 @router.delete("/{command}", **_DONE)
-async def forget_command(atoll: Atoll, at: CallerSandbox, *, command: ItemId) -> Response:
+async def forget_command(atoll: Atoll, at: CallerSandbox, *, command: CommandId) -> Response:
     """Forget a command and its output.
 
     A running command is killed with all it started; processes that an ended one left running live
     on.
     """
-    await atoll.execs.forget(*at, command)
+    await atoll.runtime_calls.call(*at, execs.forget_exec(command))
     return no_content()
 
 
@@ -99,14 +102,14 @@ async def follow_output(
     atoll: Atoll,
     at: CallerSandbox,
     *,
-    command: ItemId,
+    command: CommandId,
     stdout: Offset = None,
     stderr: Offset = None,
 ) -> Response:
     """Follow a command's output from two offsets until its end."""
     offsets = (("stdout", stdout), ("stderr", stderr))
     query = tuple((name, str(at)) for name, at in offsets if at is not None)
-    opened = atoll.execs.output(*at, command, query=query)
+    opened = atoll.runtime_calls.stream(*at, execs.follow_exec(command, query))
     return Forwarded(opened, media_type=NDJSON)
 
 
@@ -115,21 +118,21 @@ async def write_stdin(
     atoll: Atoll,
     at: CallerSandbox,
     *,
-    command: ItemId,
+    command: CommandId,
     close: Annotated[bool, Query(description="End the input afterwards.")] = False,
     request: Request,
 ) -> Response:
     """Write raw bytes to a command's standard input."""
-    data = bounded(request, MAX_STDIN_BYTES)
-    await atoll.execs.stdin(*at, command, data=data, close=close)
+    call = execs.feed_exec(command, bounded(request, MAX_STDIN_BYTES), close=close)
+    await atoll.runtime_calls.call(*at, call, activity=True)
     return no_content()
 
 
 @router.post("/{command}/signal", **_DONE)
 async def signal_command(
-    atoll: Atoll, at: CallerSandbox, *, command: ItemId, body: SignalBody
+    atoll: Atoll, at: CallerSandbox, *, command: CommandId, body: SignalBody
 ) -> Response:
     """Signal a command and all its descendants."""
-    wanted = request_body(body, execs.SignalBody)
-    await atoll.execs.signal(*at, command, body=wanted)
+    call = execs.signal_exec(command, request_body(body, execs.SignalBody))
+    await atoll.runtime_calls.call(*at, call)
     return no_content()

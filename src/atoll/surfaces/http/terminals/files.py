@@ -103,19 +103,19 @@ async def list_files(
 ) -> Response:
     """Return a page of a directory, by name."""
     query = (*place, *_query(cursor=cursor, limit=limit))
-    return Json(await atoll.files.look(*at, files.list_files(query)))
+    return Json(await atoll.runtime_calls.look(*at, files.list_files(query)))
 
 
 @router.get("/stat", response_model=shown(files.FileEntry), responses=_FAILURES)
 async def stat_file(atoll: Atoll, at: CallerSandbox, *, place: Named) -> Response:
     """Return one entry; a link is not followed."""
-    return Json(await atoll.files.look(*at, files.stat_file(place)))
+    return Json(await atoll.runtime_calls.look(*at, files.stat_file(place)))
 
 
 @router.get("/total", response_model=shown(files.FileTotal), responses=_FAILURES)
 async def total_files(atoll: Atoll, at: CallerSandbox, *, place: Place) -> Response:
     """Return the size of a tree, before it is packed: no content is read."""
-    return Json(await atoll.files.look(*at, files.total_files(place)))
+    return Json(await atoll.runtime_calls.look(*at, files.total_files(place)))
 
 
 @router.get(
@@ -139,7 +139,7 @@ async def read_file(
 ) -> Response:
     """Return a regular file's bytes, or a range of them."""
     call = files.read_file((*place, *_query(secrets=secrets)), byte_range=byte_range)
-    opened = atoll.files.take(*at, call)
+    opened = atoll.runtime_calls.take(*at, call)
     return Forwarded(opened, media_type=BYTES, headers=_SAVED)
 
 
@@ -163,7 +163,7 @@ async def write_file(
     """Write a file whole or not at all."""
     query = (*place, *_query(mode=mode, parents=parents))
     call = files.write_file(query, bounded(request, MAX_UPLOAD_BYTES))
-    written = await atoll.files.change(*at, call)
+    written = await atoll.runtime_calls.call(*at, call, activity=True)
     return Json(written.entry, CREATED if written.new else 200)
 
 
@@ -179,7 +179,7 @@ async def write_form(
     async def store(name: str, content: AsyncIterator[bytes]) -> None:
         path = f"{directory.removesuffix('/')}/{name}" if directory else name
         call = files.write_file(_query(path=path, parents=True), content)
-        stored.append(await atoll.files.change(*at, call))
+        stored.append(await atoll.runtime_calls.call(*at, call, activity=True))
 
     await store_files(bounded(request, MAX_UPLOAD_BYTES), boundary, store)
     brought = Uploaded(tuple(one.entry for one in stored))
@@ -196,7 +196,7 @@ async def remove_file(
 ) -> Response:
     """Delete a file, a link or a directory."""
     call = files.remove_file((*place, *_query(recursive=recursive)))
-    await atoll.files.change(*at, call)
+    await atoll.runtime_calls.call(*at, call, activity=True)
     return no_content()
 
 
@@ -204,14 +204,14 @@ async def remove_file(
 async def make_directory(atoll: Atoll, at: CallerSandbox, *, body: MkdirBody) -> Response:
     """Make a directory."""
     call = files.make_directory(request_body(body, files.MkdirBody))
-    return Json(await atoll.files.change(*at, call), CREATED)
+    return Json(await atoll.runtime_calls.call(*at, call, activity=True), CREATED)
 
 
 @router.post("/move", response_model=shown(files.FileEntry), responses=_FAILURES)
 async def move_file(atoll: Atoll, at: CallerSandbox, *, body: MoveBody) -> Response:
     """Rename a file or directory."""
     call = files.move_file(request_body(body, files.MoveBody))
-    return Json(await atoll.files.change(*at, call))
+    return Json(await atoll.runtime_calls.call(*at, call, activity=True))
 
 
 @router.get(
@@ -224,7 +224,7 @@ async def pack_files(
 ) -> Response:
     """Return a whole tree as tar."""
     call = files.pack_files((*place, *_query(secrets=secrets)))
-    opened = atoll.files.take(*at, call)
+    opened = atoll.runtime_calls.take(*at, call)
     return Forwarded(opened, media_type=TAR, headers=_SAVED)
 
 
@@ -239,7 +239,7 @@ async def unpack_files(
 ) -> Response:
     """Extract a tar beneath a directory."""
     call = files.unpack_files(place, bounded(request, MAX_UPLOAD_BYTES))
-    return Json(await atoll.files.change(*at, call))
+    return Json(await atoll.runtime_calls.call(*at, call, activity=True))
 
 
 @router.get(
@@ -255,6 +255,6 @@ async def watch_files(
     recursive: Annotated[bool | None, Query(description="Everything beneath too.")] = None,
 ) -> Response:
     """Follow changes as they happen, as server-sent events."""
-    query = (*place, *_query(recursive=recursive))
-    opened = atoll.files.watch(*at, query)
+    call = files.watch_files((*place, *_query(recursive=recursive)))
+    opened = atoll.runtime_calls.stream(*at, call)
     return Forwarded(opened, media_type=SSE)

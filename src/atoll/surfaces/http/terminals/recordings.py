@@ -3,6 +3,7 @@
 The sandbox's runtime holds it; these routes forward requests.
 """
 
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
@@ -11,7 +12,7 @@ from starlette.responses import Response
 from atoll.domain.terminal.mark import Mark
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.contract import WORDS, shown
-from atoll.surfaces.http.body.fields import ItemId
+from atoll.surfaces.http.body.fields import ItemId, RecordingId
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.body.streams import Forwarded, stream_of
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
@@ -37,7 +38,8 @@ async def list_marks(
     atoll: Atoll, at: CallerSandbox, *, terminal: ItemId, since: Since = 0
 ) -> Response:
     """Return the commands that ran at a terminal, as far as its shell reported them."""
-    return Json(await atoll.recordings.marks(*at, terminal, since=since))
+    call = partial(recordings.list_marks, page=recordings.MarkPage[Mark], since=since)
+    return Json(await atoll.terminals.read(*at, terminal, call))
 
 
 @router.get(
@@ -47,7 +49,8 @@ async def read_text(
     atoll: Atoll, at: CallerSandbox, *, terminal: ItemId, since: Since = 0
 ) -> Response:
     """Return a terminal's output as plain text; full-screen programs are left out."""
-    return Json(await atoll.recordings.text(*at, terminal, since=since))
+    call = partial(recordings.read_text, since=since)
+    return Json(await atoll.terminals.read(*at, terminal, call))
 
 
 @router.post(
@@ -58,7 +61,7 @@ async def read_text(
 )
 async def start_recording(atoll: Atoll, at: CallerSandbox, *, terminal: ItemId) -> Response:
     """Record a terminal from now on; everybody at it is notified."""
-    return WORDS.answer(await atoll.recordings.start(*at, terminal), 201)
+    return WORDS.answer(await atoll.terminals.record(*at, terminal), 201)
 
 
 @router.delete(
@@ -68,7 +71,7 @@ async def start_recording(atoll: Atoll, at: CallerSandbox, *, terminal: ItemId) 
 )
 async def stop_recording(atoll: Atoll, at: CallerSandbox, *, terminal: ItemId) -> Response:
     """Stop recording a terminal; the recording stays."""
-    return WORDS.answer(await atoll.recordings.stop(*at, terminal))
+    return WORDS.answer(await atoll.terminals.stop_recording(*at, terminal))
 
 
 @router.get(
@@ -76,7 +79,8 @@ async def stop_recording(atoll: Atoll, at: CallerSandbox, *, terminal: ItemId) -
 )
 async def list_recordings(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the sandbox's recordings."""
-    return WORDS.answer(await atoll.recordings.list(*at))
+    found = await atoll.runtime_calls.look(*at, recordings.list_recordings())
+    return WORDS.answer(found)
 
 
 @router.get(
@@ -84,16 +88,16 @@ async def list_recordings(atoll: Atoll, at: CallerSandbox) -> Response:
     response_model=None,
     responses={**stream_of(CAST, "The recording, asciicast v3."), **_FAILURES},
 )
-async def read_recording(atoll: Atoll, at: CallerSandbox, *, recording: ItemId) -> Response:
+async def read_recording(atoll: Atoll, at: CallerSandbox, *, recording: RecordingId) -> Response:
     """Return a recording's file; for a running one, the part so far."""
-    opened = atoll.recordings.read(*at, recording)
+    opened = atoll.runtime_calls.take(*at, recordings.read_recording(recording))
     return Forwarded(opened, media_type=CAST, headers=_SAVED)
 
 
 @router.delete("/recordings/{recording}", status_code=204, responses=_FAILURES)
-async def delete_recording(atoll: Atoll, at: CallerSandbox, *, recording: ItemId) -> Response:
+async def delete_recording(atoll: Atoll, at: CallerSandbox, *, recording: RecordingId) -> Response:
     """Delete a recording for good."""
-    await atoll.recordings.remove(*at, recording)
+    await atoll.runtime_calls.look(*at, recordings.remove_recording(recording))
     return no_content()
 
 
@@ -116,4 +120,5 @@ async def search_output(
     only = () if terminal is None else (("session", terminal),)
     query = (("q", q), ("syntax", syntax), ("match_case", str(match_case).lower()))
     query = (*query, ("limit", str(limit)), *only)
-    return WORDS.answer(await atoll.recordings.search(*at, query))
+    found = await atoll.runtime_calls.look(*at, recordings.search_output(query))
+    return WORDS.answer(found)

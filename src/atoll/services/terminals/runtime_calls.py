@@ -1,0 +1,73 @@
+"""Calls of a sandbox's runtime in a caller's name: commands, files, recordings and searches.
+
+`wire.contract` has the calls and the values they return; streams pass untouched. The events come
+from the runtime's journal. Paths of files are judged by the runtime, which opens them inside.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from atoll.domain.errors import Forbidden
+from atoll.domain.people.principal import Principal
+from atoll.ports import RuntimeStream
+from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.wire.contract import execs
+from atoll.wire.contract.call import RuntimeCall
+
+T = TypeVar("T")
+
+WITH_SECRETS = ("secrets", "allow")
+"""Said by the owner who takes out bytes that hold a secret, knowing it."""
+
+
+class RuntimeCalls:
+    """Use cases that a runtime answers alone. Everything raises `NotFound`, `Conflict`,
+    `Unavailable`, and the errors of the runtime. A command that fails is a result.
+
+    `call` and `stream` need a sandbox that runs; with `activity` they keep it from being idle.
+    `look` and `take` read what is kept, of a sandbox that does not run, too.
+    """
+
+    def __init__(self, sandboxes: Sandboxes) -> None:
+        self._sandboxes = sandboxes
+
+    async def call(
+        self, caller: Principal, ref: str, call: RuntimeCall[T], *, activity: bool = False
+    ) -> T:
+        """Return the runtime's answer."""
+        _, client = await self._sandboxes.runtime(caller, ref, activity=activity)
+        return await client.call(call)
+
+    @asynccontextmanager
+    async def stream(
+        self, caller: Principal, ref: str, call: RuntimeCall[bytes], *, activity: bool = False
+    ) -> AsyncIterator[RuntimeStream]:
+        """Yield the runtime's answer while it arrives."""
+        _, client = await self._sandboxes.runtime(caller, ref, activity=activity)
+        async with client.stream(call) as answer:
+            yield answer
+
+    async def look(self, caller: Principal, ref: str, call: RuntimeCall[T]) -> T:
+        """Return what the runtime keeps."""
+        async with self._sandboxes.reading(caller, ref) as (_, client):
+            return await client.call(call)
+
+    @asynccontextmanager
+    async def take(
+        self, caller: Principal, ref: str, call: RuntimeCall[bytes]
+    ) -> AsyncIterator[RuntimeStream]:
+        """Yield a file, a tree or a recording. Raises `Forbidden` when somebody else than the owner
+        takes secrets."""
+        async with self._sandboxes.reading(caller, ref) as (sandbox, client):
+            if WITH_SECRETS in call.query and caller.id != sandbox.owner:
+                raise Forbidden(f"only the owner of {sandbox.name} may take secrets out of it")
+            async with client.stream(call) as answer:
+                yield answer
+
+    async def run(self, caller: Principal, ref: str, body: execs.ExecBody) -> execs.ExecWithOutput:
+        """Run a command in the caller's name. Counts as activity."""
+        sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
+        started = await client.call(execs.run_exec(body))
+        self._sandboxes.remember_actor(sandbox, started.exec_id, caller)
+        return started
