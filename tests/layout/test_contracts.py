@@ -6,38 +6,34 @@ import inspect
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
 import atoll.testing
+from atoll.ports import Transaction
 from tests.places import ROOT
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SOURCE = ROOT / "src" / "atoll"
 PARTS = {
-    "ApprovalRows": "Store",
     "Channel": "RuntimeClients",
     "Closable": "Extension",
     "EndReasons": "Extension",
     "Estimates": "Extension",
-    "EventRows": "Store",
     "HandoverLink": "RuntimeClients",
-    "IdempotencyRows": "Store",
     "Intake": "RepositoryShelf",
     "KeptDraft": "KeptShelf",
     "Listener": "Bus",
-    "LogRows": "Store",
     "Masters": "Vault",
     "Pauses": "Extension",
     "Process": "Spawner",
-    "ProfileRows": "Store",
     "RuntimeClient": "RuntimeClients",
-    "SandboxRows": "Store",
-    "SecretRows": "Store",
-    "ShareRows": "Store",
     "Snapshots": "Extension",
 }
-"""Protocols that an adapter of another port hands out or has besides; its suite is theirs."""
+"""Protocols that an adapter of another port hands out or has besides; its suite is theirs. The rows
+of a transaction are parts of the store."""
+PARTS |= {port.__name__: "Store" for port in get_type_hints(Transaction).values()}
 OUTSIDE_PORTS = {"Conversation", "Transcript"}
 """Protocols of `domain.agent` that authors implement."""
 HANDED_OUT = {"FakeChannel", "FakeKeptDraft"}
@@ -146,6 +142,13 @@ def test_each_port_has_a_suite() -> None:
 
 def test_each_part_of_a_port_belongs_to_a_suite() -> None:
     assert set(PARTS) <= protocols() and set(PARTS.values()) <= suites()
+
+
+def test_each_noun_of_the_store_has_checks_of_its_rows() -> None:
+    nouns = {path.stem for path in (SOURCE / "ports" / "store").glob("[!_]*.py")}
+    checks = {path.stem for path in (SOURCE / "testing/contracts/rows").glob("[!_]*.py")}
+    # Events are checked by `EventLogContract`.
+    assert nouns - {"store", "events"} == checks
 
 
 @pytest.mark.parametrize("port", sorted(suites()))

@@ -23,7 +23,8 @@ from atoll.adapters.storage.store import ROW_CLASSES, Settings, open_store, sqli
 from atoll.domain.errors import Unavailable
 from atoll.ports import Store
 from atoll.testing.contracts.event_log import append, draft
-from atoll.testing.contracts.store import StoreContract, sandbox
+from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.testing.contracts.store import StoreContract
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from atoll.domain.sandbox.sandbox import State
 from atoll.ports import Store
 from atoll.services.sandboxes.metadata import Metadata
 from atoll.testing import FakeMetadataFiles
-from atoll.testing.contracts.store import sandbox
+from atoll.testing.contracts.rows.sandboxes import sandbox
 
 BOX = sandbox("box")
 

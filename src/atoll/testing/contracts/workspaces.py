@@ -9,7 +9,7 @@ from dataclasses import replace
 from atoll.domain.sandbox.sandbox import SandboxRepo
 from atoll.ports.runtime import RuntimeClient
 from atoll.ports.workspaces import WorkSaver, WorkspacePreparer
-from atoll.testing.contracts.store import sandbox
+from atoll.testing.contracts.rows.sandboxes import sandbox
 
 EMPTY = replace(sandbox("empty"), repos=())
 

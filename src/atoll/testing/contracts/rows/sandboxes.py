@@ -1,0 +1,85 @@
+"""Checks of the rows of sandboxes."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from atoll.domain.errors import Conflict
+from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SandboxId
+from atoll.domain.profile.profile import Profile, Scope
+from atoll.domain.sandbox.sandbox import Attachment, Sandbox, SandboxRepo, State
+from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.ports import SandboxQuery, Store
+from atoll.testing.contracts.event_log import NOW, OTHER, OWNER
+
+
+def sandbox(name: str, *, owner: PrincipalId = OWNER, number: int = 0) -> Sandbox:
+    """Return a ready sandbox with something in every field that is not plain text."""
+    at = NOW + timedelta(microseconds=number)
+    isolation = Isolation(IsolationLevel.CONTAINER, "test", ("memory: none",), host_uid=7)
+    return Sandbox(
+        id=SandboxId(f"sb_{owner}_{name}"),
+        org_id=PERSONAL_ORG,
+        owner=owner,
+        name=name,
+        profile=Profile("profile.x", "1.0.0", env=(("A", "ü"),)),
+        scope=Scope.SESSION,
+        ttl_seconds=60,
+        created_at=at,
+        updated_at=at,
+        expires_at=at + timedelta(seconds=60),
+        max_expires_at=at + timedelta(seconds=600),
+        state=State.READY,
+        repos=(SandboxRepo("https://example.org/o/r", "b", None, "/workspace"),),
+        attachment=Attachment((("pid", "1"),), "unix:/x", "secret", isolation),
+        ready_at=at,
+    )
+
+
+async def check_sandbox_comes_back_as_it_was(store: Store) -> None:
+    one = sandbox("one")
+    async with store.begin() as rows:
+        await rows.sandboxes.insert(one)
+    async with store.read() as rows:
+        assert await rows.sandboxes.get(one.id) == one
+        assert await rows.sandboxes.named(PERSONAL_ORG, OWNER, "one") == one
+        assert await rows.sandboxes.get(SandboxId("sb_none")) is None
+        assert await rows.sandboxes.named(PERSONAL_ORG, OTHER, "one") is None
+        assert await rows.sandboxes.named(OrgId("else"), OWNER, "one") is None
+
+
+async def check_name_is_unique_among_the_owners_living(store: Store) -> None:
+    one = sandbox("one")
+    rival = replace(one, id=SandboxId("sb_rival"))
+    async with store.begin() as rows:
+        await rows.sandboxes.insert(one)
+        await rows.sandboxes.insert(sandbox("one", owner=OTHER))
+    with pytest.raises(Conflict):
+        async with store.begin() as rows:
+            await rows.sandboxes.insert(rival)
+    async with store.begin() as rows:
+        await rows.sandboxes.update(replace(one, state=State.DESTROYING))
+        await rows.sandboxes.insert(rival)
+    async with store.read() as rows:
+        assert await rows.sandboxes.named(PERSONAL_ORG, OWNER, "one") == rival
+        held = await rows.sandboxes.held(PERSONAL_ORG, OWNER)
+        assert [holding.id for holding in held] == [rival.id]
+
+
+async def check_pages_go_newest_first_and_hide_what_is_not_the_owners(store: Store) -> None:
+    mine = [sandbox(f"n{number}", number=number) for number in range(5)]
+    shared = replace(sandbox("s", owner=OTHER, number=9), scope=Scope.SHARED)
+    gone = replace(sandbox("gone", number=10), state=State.DESTROYED)
+    async with store.begin() as rows:
+        for one in (*mine, shared, gone, sandbox("theirs", owner=OTHER)):
+            await rows.sandboxes.insert(one)
+    async with store.read() as rows:
+        first = await rows.sandboxes.page(SandboxQuery(PERSONAL_ORG, OWNER, limit=3))
+        assert [one.name for one in first] == ["s", "n4", "n3"]
+        before = (first[-1].created_at, first[-1].id)
+        rest = await rows.sandboxes.page(SandboxQuery(PERSONAL_ORG, OWNER, before=before, limit=9))
+        assert [one.name for one in rest] == ["n2", "n1", "n0"]
+        only = SandboxQuery(PERSONAL_ORG, OWNER, (State.DESTROYED,))
+        assert await rows.sandboxes.page(only) == [gone]
+        assert len(await rows.sandboxes.unfinished()) == 7
