@@ -192,8 +192,8 @@ def _waited_for(output: dict[str, Any]) -> tuple[str, str] | None:
     found = GOES_ON.search(json.dumps(output))
     if found is None:
         return None
-    wish = {"session_id": int(found[1]), "chars": "", "yield_time_ms": LONGEST_MILLISECONDS}
-    return "write_stdin", json.dumps(wish)
+    request = {"session_id": int(found[1]), "chars": "", "yield_time_ms": LONGEST_MILLISECONDS}
+    return "write_stdin", json.dumps(request)
 
 
 def _unanswered(messages: list[dict[str, Any]]) -> tuple[str, str] | None:

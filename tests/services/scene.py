@@ -134,9 +134,9 @@ class Scene:
     approvals: Approvals
     vault: InMemoryVault
 
-    async def ready(self, *, profile: str = "bare", **wish: Any) -> Sandbox:
+    async def ready(self, *, profile: str = "bare", **request: Any) -> Sandbox:
         """A sandbox that got ready."""
-        made = await self.sandboxes.create(LOCAL_PERSON, CreateSandbox(profile=profile, **wish))
+        made = await self.sandboxes.create(LOCAL_PERSON, CreateSandbox(profile=profile, **request))
         return await self.sandboxes.wait(LOCAL_PERSON, made.id)
 
     def follow(

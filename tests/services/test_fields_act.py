@@ -27,7 +27,7 @@ from atoll.domain.sandbox.sandbox import (
     Consumer,
     CreateSandbox,
     Inputs,
-    RepoWish,
+    RepoRequest,
     SetupMetadata,
     State,
 )
@@ -102,7 +102,7 @@ DESCRIBING = {
 ELSEWHERE = {
     "network.default": "below: it takes `deny` alone",
     "image": "tests/security/wall/test_roots.py: another root",
-    "workspace.mode": "tests/domain/sandbox/test_wish.py, tests/e2e: a mirror is filled or refused",
+    "workspace.mode": "domain/sandbox/test_create.py, tests/e2e: a mirror is filled or refused",
     "resume_agents": "below: it acts on a start after a stop",
 }
 
@@ -150,9 +150,9 @@ async def _life(s: Scene, sandbox_id: str) -> list[str]:
     return states
 
 
-async def _effects(document: dict[str, Any], **wish: Any) -> dict[str, Any]:
+async def _effects(document: dict[str, Any], **request: Any) -> dict[str, Any]:
     """What a sandbox of this recipe makes others do."""
-    wanted = CreateSandbox(**{"profile": "acting", **wish})
+    wanted = CreateSandbox(**{"profile": "acting", **request})
     async with scene() as s:
         profile = await s.profiles.save(LOCAL_PERSON, "acting", json.dumps(document))
         safety = SafetyFolders(Path("/nowhere"))
@@ -231,7 +231,7 @@ async def test_key_that_nothing_acts_on_changes_nothing(key: str, value: object)
 
 AGENTS = {**HEAD, "workspace": {"scope_default": "agent"}}
 #: Field of a create, and what is wished; with what else both recipes hold.
-WISHED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+REQUESTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "profile": ({"profile": "bare"}, HEAD),
     "profile_version": ({"profile_version": "2.0.0"}, HEAD),
     "name": ({"name": "chosen"}, HEAD),
@@ -239,7 +239,7 @@ WISHED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "agent_catalogue": ({"agent_catalogue": ("codex",)}, HEAD),
     "scope": ({"scope": Scope.SHARED}, HEAD),
     "workspace.access": ({"access": Access.READ_ONLY}, HEAD),
-    "repos": ({"repos": (RepoWish(REPO),)}, HEAD),
+    "repos": ({"repos": (RepoRequest(REPO),)}, HEAD),
     "mounts": ({"mounts": (HostMount("/data", "/data"),)}, HEAD),
     "cwd": ({"cwd": "/workspace/below"}, HEAD),
     "inputs.repo_ref": ({"inputs": Inputs(repo_ref=REPO)}, HEAD),
@@ -266,40 +266,40 @@ WISHED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "consumer.run_id": ({"consumer": Consumer(run_id="r")}, AGENTS),
     "consumer.job_id": ({"consumer": Consumer(job_id="j")}, AGENTS),
 }  # fmt: skip
-OWED_WISHES = {
+OWED_REQUESTS = {
     "inputs.compose_bundle_ref": 16,
 }
 #: Written down for the caller, who acts on it: the command line copies before it opens a terminal.
 CALLERS = {"copies"}
 
 
-def _wishes(model: type[BaseModel], above: str = "") -> set[str]:
+def _request_fields(model: type[BaseModel], above: str = "") -> set[str]:
     found: set[str] = set()
     for name, field in model.model_fields.items():
         inner = field.annotation
         if isinstance(inner, type) and issubclass(inner, BaseModel):
-            found |= _wishes(inner, f"{above}{name}.")
+            found |= _request_fields(inner, f"{above}{name}.")
         else:
             found.add(f"{above}{name}")
     return found
 
 
 def test_every_field_of_a_create_is_judged() -> None:
-    fields, judged = _wishes(CreateBody), WISHED.keys() | OWED_WISHES.keys() | CALLERS
+    fields, judged = _request_fields(CreateBody), REQUESTED.keys() | OWED_REQUESTS.keys() | CALLERS
     assert fields - judged == set(), "say what acts on these, or which issue owes it"
     assert judged - fields == set(), "these are no fields of a create any more"
 
 
-@pytest.mark.parametrize("field", WISHED)
+@pytest.mark.parametrize("field", REQUESTED)
 async def test_field_of_a_create_changes_what_happens(field: str) -> None:
-    wish, around = WISHED[field]
-    assert await _effects(around, **wish) != await _effects(around), f"nothing acts on {field}"
+    request, around = REQUESTED[field]
+    assert await _effects(around, **request) != await _effects(around), f"nothing acts on {field}"
 
 
 async def test_access_of_a_mount_changes_what_the_wall_is_asked_for() -> None:
     place = {"source": "/data", "target": "/data", "grant": "0" * 32}
-    wishes = [MountBody(**place, access=access).wish() for access in ("ro", "rw")]
-    read, written = [await _effects(HEAD, mounts=(one,)) for one in wishes]
+    requests = [MountBody(**place, access=access).to_domain() for access in ("ro", "rw")]
+    read, written = [await _effects(HEAD, mounts=(one,)) for one in requests]
     assert read["wall"] != written["wall"]
 
 

@@ -27,8 +27,8 @@ async def made(atoll: RepositoryWorld, **repo: object) -> dict[str, object]:
     return await asked(atoll, repos=[repo])
 
 
-async def asked(atoll: RepositoryWorld, **wish: object) -> dict[str, object]:
-    body = {"profile": "shell", **wish}
+async def asked(atoll: RepositoryWorld, **request: object) -> dict[str, object]:
+    body = {"profile": "shell", **request}
     async with httpx.AsyncClient(
         base_url=atoll.url, headers={"Authorization": f"Bearer {atoll.token}"}, timeout=30
     ) as client:

@@ -30,9 +30,9 @@ class Approvals:
         """Return the words a person has to repeat to approve the request."""
         return self._transport.read(Confirmation, post("approvals", approval_id, "confirmation"))
 
-    def approve(self, approval_id: str, wish: ApproveBody) -> Approval:
+    def approve(self, approval_id: str, body: ApproveBody) -> Approval:
         """Approve a request as it was shown."""
-        return self._transport.read(Approval, post("approvals", approval_id, "approve", value=wish))
+        return self._transport.read(Approval, post("approvals", approval_id, "approve", value=body))
 
     def deny(self, approval_id: str) -> Approval:
         """Deny a request."""
@@ -53,9 +53,9 @@ class Secrets:
         """Return the secrets, without their values."""
         return self._transport.read(SecretList, get("secrets"))
 
-    def set(self, name: str, wish: SecretBody) -> Secret:
+    def set(self, name: str, body: SecretBody) -> Secret:
         """Set a secret, new or not."""
-        return self._transport.read(Secret, put("secrets", name, value=wish))
+        return self._transport.read(Secret, put("secrets", name, value=body))
 
     def rotate(self, name: str, value: str, *, scope: str | None) -> Secret:
         """Give a secret a new value; `scope` says which, where several have the name."""

@@ -38,9 +38,9 @@ class Sandboxes:
         for found in self._transport.pages(get("sandboxes", query=query), "sandboxes"):
             yield Sandbox(found.value)
 
-    def create(self, wish: CreateBody, *, idempotency_key: str) -> Sandbox:
+    def create(self, body: CreateBody, *, idempotency_key: str) -> Sandbox:
         """Create a sandbox. Repeated with the same key within a day, it is the same one."""
-        request = post("sandboxes", value=wish)
+        request = post("sandboxes", value=body)
         headers = (*request.headers, ("Idempotency-Key", idempotency_key))
         return self._sandbox(Call("POST", request.path, (), headers, request.body))
 
@@ -107,9 +107,9 @@ class Shares:
         """Return the links that still work."""
         return self._transport.read(ShareList, get("sandboxes", name, "shares"))
 
-    def create(self, name: str, wish: ShareBody) -> MadeShare:
+    def create(self, name: str, body: ShareBody) -> MadeShare:
         """Make a link; only this answer has the link itself."""
-        return self._transport.read(MadeShare, post("sandboxes", name, "shares", value=wish))
+        return self._transport.read(MadeShare, post("sandboxes", name, "shares", value=body))
 
     def revoke(self, name: str, link: str) -> None:
         """Revoke a link; its guests are gone within 5 seconds."""

@@ -35,9 +35,9 @@ class Terminals:
         """Return one terminal."""
         return self._transport.read(Terminal, get("sandboxes", name, "terminals", terminal))
 
-    def open(self, name: str, wish: TerminalBody) -> Terminal:
+    def open(self, name: str, body: TerminalBody) -> Terminal:
         """Open a terminal."""
-        return self._transport.read(Terminal, post("sandboxes", name, "terminals", value=wish))
+        return self._transport.read(Terminal, post("sandboxes", name, "terminals", value=body))
 
     def search(self, name: str, query: Pairs) -> Matches:
         """Find lines in terminals and recordings."""
@@ -72,9 +72,9 @@ class Agents:
         """Return the agents of a sandbox, in the order of their starts."""
         return self._transport.read(AgentList, get("sandboxes", name, "agents"))
 
-    def start(self, name: str, wish: AgentBody) -> Agent:
+    def start(self, name: str, body: AgentBody) -> Agent:
         """Start an agent."""
-        return self._transport.read(Agent, post("sandboxes", name, "agents", value=wish))
+        return self._transport.read(Agent, post("sandboxes", name, "agents", value=body))
 
     def act(
         self, name: str, agent: str, *, action: Action, seconds: float = ANSWER_SECONDS
@@ -95,10 +95,10 @@ class Agents:
         call = get("sandboxes", name, "terminals", agent, "cards", query=query)
         return self._transport.read(Cards, call)
 
-    def answer(self, name: str, agent: str, card: str, wish: AnswerBody) -> Card:
+    def answer(self, name: str, agent: str, card: str, body: AnswerBody) -> Card:
         """Answer a card."""
         place = ("sandboxes", name, "terminals", agent, "cards", card, "answer")
-        return self._transport.read(Card, post(*place, value=wish))
+        return self._transport.read(Card, post(*place, value=body))
 
 
 class Execs:
@@ -111,9 +111,9 @@ class Execs:
         """Return a command that was run."""
         return self._transport.read(Exec, get("sandboxes", name, "exec", exec_id))
 
-    def run(self, name: str, wish: ExecBody) -> Exec:
-        """Run a command; with `background` in `wish` it returns once it is started."""
-        return self._transport.read(Exec, post("sandboxes", name, "exec", value=wish))
+    def run(self, name: str, body: ExecBody) -> Exec:
+        """Run a command; with `background` in `body` it returns once it is started."""
+        return self._transport.read(Exec, post("sandboxes", name, "exec", value=body))
 
 
 class Files:
@@ -134,8 +134,8 @@ class Files:
 
     def make_directory(self, name: str, path: str) -> None:
         """Make a directory and its parents."""
-        wish = {"path": path, "parents": True}
-        self._transport.call(post("sandboxes", name, "files", "mkdir", value=wish))
+        body = {"path": path, "parents": True}
+        self._transport.call(post("sandboxes", name, "files", "mkdir", value=body))
 
     def write(self, name: str, path: str, data: Iterable[bytes], *, mode: int) -> None:
         """Write a file, and make its parents."""

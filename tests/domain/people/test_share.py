@@ -20,7 +20,7 @@ from atoll.domain.people.share import (
     MAX_NAME,
     Guest,
     Share,
-    ShareWish,
+    ShareRequest,
     expiry,
     guest_name,
     principal_of,
@@ -60,7 +60,7 @@ def test_link_to_a_whole_sandbox_covers_every_terminal_of_it_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "field"),
+    ("wanted", "field"),
     [
         ({"role": Role.OWNER}, "role"),
         ({"seconds": 0}, "ttl"),
@@ -73,16 +73,16 @@ def test_link_to_a_whole_sandbox_covers_every_terminal_of_it_only() -> None:
     ],
 )
 def test_link_that_gives_too_much_or_cannot_be_shown_is_refused(
-    wish: dict[str, Any], field: str
+    wanted: dict[str, Any], field: str
 ) -> None:
     with pytest.raises(Invalid) as refused:
-        ShareWish(**wish)
+        ShareRequest(**wanted)
     assert refused.value.field == field
 
 
 def test_link_within_bounds_is_taken() -> None:
-    assert ShareWish().role is Role.VIEWER
-    assert ShareWish(name="Ann's", seconds=30 * 86400, role=Role.CONTROLLER).name == "Ann's"
+    assert ShareRequest().role is Role.VIEWER
+    assert ShareRequest(name="Ann's", seconds=30 * 86400, role=Role.CONTROLLER).name == "Ann's"
 
 
 def test_names_of_guests_are_trimmed_or_made_of_their_id() -> None:

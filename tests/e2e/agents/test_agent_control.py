@@ -188,9 +188,9 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene_with(w: World, agent: str, sandbox: str, **wish: object) -> AsyncIterator[Scene]:
+async def scene_with(w: World, agent: str, sandbox: str, **request: object) -> AsyncIterator[Scene]:
     """The agent at a terminal that has drawn its prompt; it and all it started end with this."""
-    opened = await w.api.post(f"/v1/sandboxes/{sandbox}/agents", json={"agent": agent, **wish})
+    opened = await w.api.post(f"/v1/sandboxes/{sandbox}/agents", json={"agent": agent, **request})
     assert opened.status_code == 201, opened.text
     here = f"/v1/sandboxes/{sandbox}/terminals/{opened.json()['id']}"
     async with (
@@ -389,11 +389,11 @@ MACHINES = [
 ]
 
 
-@pytest.mark.parametrize(("agent", "wish", "tool"), MACHINES)
+@pytest.mark.parametrize(("agent", "wanted", "tool"), MACHINES)
 async def test_agent_as_a_machine_works_answers_and_shows_its_cards(
     w: World,
     agent: str,
-    wish: dict[str, Any],
+    wanted: dict[str, Any],
     tool: str,
     repository: Path,
     provide_agent: Callable[[TestServer, str], None],
@@ -401,12 +401,12 @@ async def test_agent_as_a_machine_works_answers_and_shows_its_cards(
     await asyncio.to_thread(provide_agent, w.server, agent)
     sandbox = await sandbox_for(w, agent, repository)
     script = tool.format(command="echo by a machine > made.txt")
-    body = {"agent": agent, "mode": "machine", "prompt": f"Write. [[tool {script}]]", **wish}
+    body = {"agent": agent, "mode": "machine", "prompt": f"Write. [[tool {script}]]", **wanted}
     opened = await w.api.post(f"/v1/sandboxes/{sandbox}/agents", json=body)
     assert opened.status_code == 201, opened.text
     here = f"/v1/sandboxes/{sandbox}/terminals/{opened.json()['id']}"
     async with reading(w, f"{here}/cards") as reader:
-        if wish.get("permissions") == "ask":
+        if wanted.get("permissions") == "ask":
             await reader.until(lambda r: any(c["state"] == "pending" for c in r.ordered))
             asked = next(card for card in reader.ordered if card["state"] == "pending")
             at = f"{here}/cards/{asked['id']}/answer"

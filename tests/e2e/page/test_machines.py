@@ -40,12 +40,12 @@ def server() -> Iterator[TestServer]:
 
 async def test_sandbox_of_a_machine_shows_its_cards_and_instructions(server: TestServer) -> None:
     with api_of(server) as api:
-        wish = {
+        request = {
             "name": "machines",
             "env": {"PATH": "/workspace/bin:/usr/local/bin:/usr/bin:/bin"},
             "setup_metadata": {"instructions": WORDS},
         }
-        made = api.create(**wish)
+        made = api.create(**request)
         sandbox = str(made["sandbox_id"])
         program = shlex.quote(PLAYED)
         lay = f"mkdir -p bin && printf %s {program} > bin/claude && chmod +x bin/claude"

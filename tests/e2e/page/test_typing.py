@@ -125,8 +125,8 @@ async def at_agent(
         yield page
 
 
-async def start_claude(w: World, sandbox: str, **wish: object) -> str:
-    body = {"agent": "claude-code", **wish}
+async def start_claude(w: World, sandbox: str, **request: object) -> str:
+    body = {"agent": "claude-code", **request}
     opened = await w.api.post(f"/v1/sandboxes/{sandbox}/agents", json=body)
     assert opened.status_code == 201, opened.text
     return str(opened.json()["id"])
@@ -141,8 +141,8 @@ async def test_phone_answers_what_an_agent_asks_by_the_buttons_of_its_card(
         await asyncio.to_thread(provide_agent, w.server, "claude-code")
         sandbox = await sandbox_for(w, "claude-code", repository)
         prompt = f"Write. [[tool {WRITE % ('allowed', 'made.txt')}]]"
-        wish = {"mode": "machine", "permissions": "ask", "prompt": prompt}
-        agent = await start_claude(w, sandbox, **wish)
+        request = {"mode": "machine", "permissions": "ask", "prompt": prompt}
+        agent = await start_claude(w, sandbox, **request)
         async with at_agent(browser, w, sandbox, agent, **PHONE_SCREEN) as phone:
             card = phone.locator(".talk-asks").last
             await expect(card).to_contain_text("waits", timeout=PATIENCE_MILLISECONDS)

@@ -32,8 +32,8 @@ def test_policy_variables_go_to_what_is_started_from_then_on() -> None:
         while not seen.exists() or not seen.read_text():
             assert time.monotonic() < deadline
         assert seen.read_text() == "from the policy"
-        wish = {"argv": ["/bin/sh", "-c", 'printf %s "$NEW"'], "env": {"NEW": "mine"}}
-        told = child.call("POST", "/execs", wish)[1]
+        request = {"argv": ["/bin/sh", "-c", 'printf %s "$NEW"'], "env": {"NEW": "mine"}}
+        told = child.call("POST", "/execs", request)[1]
         assert base64.b64decode(told["stdout"]) == b"mine"
         assert child.call("PUT", "/policy", {"revision": 2})[0] == 200
         assert value_inside(child, "NEW") == ""

@@ -154,9 +154,9 @@ async def test_broker_target_that_is_no_inference_is_refused_before_any_call(
 
 
 async def test_broker_upgrade_to_another_protocol_is_refused(bench: Bench) -> None:
-    for wish in (b"h2c", b"websocket"):
+    for request in (b"h2c", b"websocket"):
         answer = await bench.say(
-            POST + b"Upgrade: " + wish + b"\r\nConnection: Upgrade\r\nContent-Length: 0\r\n\r\n"
+            POST + b"Upgrade: " + request + b"\r\nConnection: Upgrade\r\nContent-Length: 0\r\n\r\n"
         )
         assert answer.startswith(b"HTTP/1.1 426")
     assert bench.peer.requests == []

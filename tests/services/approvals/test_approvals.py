@@ -193,8 +193,8 @@ async def test_secret_of_another_sandbox_cannot_be_asked_for() -> None:
         accepting(s)
         elsewhere = await s.ready(name="elsewhere")
         scope = f"sandbox:{elsewhere.id}"
-        wish = SetSecret("K", KEY, Use(Purpose.CUSTOM), scope)
-        secret = await s.secrets.set(LOCAL_PERSON, wish)
+        request = SetSecret("K", KEY, Use(Purpose.CUSTOM), scope)
+        secret = await s.secrets.set(LOCAL_PERSON, request)
         foreign = await s.secrets.set(OTHER, SetSecret("F", KEY, Use(Purpose.CUSTOM)))
         await s.sandboxes.stop(LOCAL_PERSON, elsewhere.id)
         await s.sandboxes.wait(LOCAL_PERSON, elsewhere.id, settled=True)

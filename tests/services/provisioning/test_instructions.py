@@ -4,7 +4,7 @@ import pytest
 
 from atoll.domain.errors import Invalid
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import CreateSandbox, RepoWish, SetupMetadata
+from atoll.domain.sandbox.sandbox import CreateSandbox, RepoRequest, SetupMetadata
 from atoll.wire.contract.call import RuntimeCall
 from tests.services.scene import Scene, scene
 
@@ -12,7 +12,7 @@ WHERE = "https://example.org/o/r at main"
 FIELD = "setup_metadata.instructions_ref"
 WISH = CreateSandbox(
     profile="bare",
-    repos=(RepoWish("https://example.org/o/r"),),
+    repos=(RepoRequest("https://example.org/o/r"),),
     setup_metadata=SetupMetadata(instructions_ref="repo:none.md"),
 )
 

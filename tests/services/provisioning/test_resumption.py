@@ -32,9 +32,9 @@ STARTED = [
 ]
 
 
-async def stopped(s: Scene, journal: list[dict[str, object]], **wish: Any) -> Sandbox:
+async def stopped(s: Scene, journal: list[dict[str, object]], **request: Any) -> Sandbox:
     """A sandbox whose runtime had told this much when it was stopped."""
-    sandbox = await s.ready(**wish)
+    sandbox = await s.ready(**request)
     s.runtime.journal = journal
     await s.sandboxes.stop(LOCAL_PERSON, sandbox.id)
     return await s.sandboxes.wait(LOCAL_PERSON, sandbox.id, settled=True)
@@ -63,8 +63,8 @@ async def test_agents_that_ran_are_opened_in_their_conversations() -> None:
             ("t_4", None),
         ]
         first, second = await started(s, sandbox)
-        wished = {"agent": "codex", "cwd": "/workspace/a", "conversation": "c-1"}
-        assert first == ({"principal": "person"}, {**wished, "softlock": "strict"})
+        requested = {"agent": "codex", "cwd": "/workspace/a", "conversation": "c-1"}
+        assert first == ({"principal": "person"}, {**requested, "softlock": "strict"})
         assert second == ({}, {"agent": "claude-code", "mode": "machine", "permissions": "ask"})
         log = await logged(s, sandbox)
         assert "codex goes on in its conversation c-1." in log

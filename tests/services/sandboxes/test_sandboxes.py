@@ -16,7 +16,7 @@ from atoll.domain.errors import (
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
 from atoll.domain.profile.profile import Scope
-from atoll.domain.sandbox.sandbox import Consumer, CreateSandbox, RepoWish, State
+from atoll.domain.sandbox.sandbox import Consumer, CreateSandbox, RepoRequest, State
 from atoll.services.terminals.orders import completed
 from atoll.surfaces.http.body.contract import request_body
 from atoll.wire.contract.terminals import OpenBody
@@ -66,9 +66,9 @@ async def test_two_hundred_creates_at_once_give_exactly_fifty() -> None:
 
 async def test_same_idempotency_key_at_once_makes_one() -> None:
     async with scene() as s:
-        wish = CreateSandbox(profile="bare", name="mine")
+        request = CreateSandbox(profile="bare", name="mine")
         made = await asyncio.gather(
-            *(s.sandboxes.create(LOCAL_PERSON, wish, idempotency_key="k1") for _ in range(20))
+            *(s.sandboxes.create(LOCAL_PERSON, request, idempotency_key="k1") for _ in range(20))
         )
         assert len({one.id for one in made}) == 1
         with pytest.raises(Conflict) as err:
@@ -76,57 +76,59 @@ async def test_same_idempotency_key_at_once_makes_one() -> None:
                 LOCAL_PERSON, CreateSandbox(profile="bare"), idempotency_key="k1"
             )
         assert err.value.code == "idempotency_mismatch"
-        await s.sandboxes.create(OTHER, wish, idempotency_key="k1")
+        await s.sandboxes.create(OTHER, request, idempotency_key="k1")
 
 
 async def test_idempotency_key_is_forgotten_after_a_day() -> None:
     async with scene() as s:
-        wish = CreateSandbox(profile="bare")
-        first = await s.sandboxes.create(LOCAL_PERSON, wish, idempotency_key="k")
+        request = CreateSandbox(profile="bare")
+        first = await s.sandboxes.create(LOCAL_PERSON, request, idempotency_key="k")
         s.clock.turn(24 * 3600 + 1)
-        assert (await s.sandboxes.create(LOCAL_PERSON, wish, idempotency_key="k")).id != first.id
+        assert (await s.sandboxes.create(LOCAL_PERSON, request, idempotency_key="k")).id != first.id
 
 
 async def test_agent_scope_same_consumer_gets_the_same_sandbox() -> None:
     async with scene() as s:
-        wish = CreateSandbox(
+        request = CreateSandbox(
             profile="belonging", consumer=Consumer(ActorKind.AGENT, "harness", session_id="s1")
         )
-        made = await asyncio.gather(*(s.sandboxes.create(LOCAL_PERSON, wish) for _ in range(10)))
+        made = await asyncio.gather(*(s.sandboxes.create(LOCAL_PERSON, request) for _ in range(10)))
         assert len({one.id for one in made}) == 1
-        other = replace(wish, consumer=replace(wish.consumer, session_id="s2"))
+        other = replace(request, consumer=replace(request.consumer, session_id="s2"))
         assert (await s.sandboxes.create(LOCAL_PERSON, other)).id != made[0].id
 
 
 async def test_agent_scope_with_other_inputs_is_a_conflict_that_names_the_sandbox() -> None:
     async with scene() as s:
         consumer = Consumer(ActorKind.AGENT, "harness", session_id="s1")
-        wish = CreateSandbox(profile="belonging", consumer=consumer, repos=(RepoWish("o/one"),))
-        made = await s.sandboxes.create(LOCAL_PERSON, wish)
-        assert (await s.sandboxes.create(LOCAL_PERSON, wish)).id == made.id
+        request = CreateSandbox(
+            profile="belonging", consumer=consumer, repos=(RepoRequest("o/one"),)
+        )
+        made = await s.sandboxes.create(LOCAL_PERSON, request)
+        assert (await s.sandboxes.create(LOCAL_PERSON, request)).id == made.id
         with pytest.raises(Conflict, match=made.name) as refused:
-            await s.sandboxes.create(LOCAL_PERSON, replace(wish, repos=(RepoWish("o/two"),)))
+            await s.sandboxes.create(LOCAL_PERSON, replace(request, repos=(RepoRequest("o/two"),)))
         assert (refused.value.code, refused.value.field) == ("other_inputs", "repos")
 
 
 async def test_agent_scope_gets_a_new_one_once_the_old_has_failed() -> None:
     async with scene() as s:
-        wish = CreateSandbox(profile="belonging", consumer=Consumer(ActorKind.AGENT, "harness"))
-        first = await s.sandboxes.create(LOCAL_PERSON, wish)
+        request = CreateSandbox(profile="belonging", consumer=Consumer(ActorKind.AGENT, "harness"))
+        first = await s.sandboxes.create(LOCAL_PERSON, request)
         await s.sandboxes.wait(LOCAL_PERSON, first.id)
         s.extension.die(first.id)
         await s.until(first, "failed")
-        assert (await s.sandboxes.create(LOCAL_PERSON, wish)).id != first.id
+        assert (await s.sandboxes.create(LOCAL_PERSON, request)).id != first.id
 
 
 async def test_name_taken_is_a_conflict_and_defaults_step_aside() -> None:
     async with scene() as s:
-        wish = CreateSandbox(profile="bare", name="mine")
-        await s.sandboxes.create(LOCAL_PERSON, wish)
+        request = CreateSandbox(profile="bare", name="mine")
+        await s.sandboxes.create(LOCAL_PERSON, request)
         with pytest.raises(Conflict) as err:
-            await s.sandboxes.create(LOCAL_PERSON, wish)
+            await s.sandboxes.create(LOCAL_PERSON, request)
         assert (err.value.code, err.value.field) == ("name_taken", "name")
-        repo = CreateSandbox(profile="bare", repos=(RepoWish("owner/repo", branch="fix/One"),))
+        repo = CreateSandbox(profile="bare", repos=(RepoRequest("owner/repo", branch="fix/One"),))
         first, second = (
             await s.sandboxes.create(LOCAL_PERSON, repo),
             await s.sandboxes.create(LOCAL_PERSON, repo),
@@ -136,7 +138,7 @@ async def test_name_taken_is_a_conflict_and_defaults_step_aside() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "field"),
+    ("wanted", "field"),
     [
         (CreateSandbox(profile="../x"), "profile"),
         (CreateSandbox(profile="foreign"), "profile"),
@@ -145,18 +147,20 @@ async def test_name_taken_is_a_conflict_and_defaults_step_aside() -> None:
         (CreateSandbox(profile="bare", ttl_seconds=5 * 3600), "ttl"),
         (CreateSandbox(profile="bare", env=(("A B", "x"),)), "env"),
         (CreateSandbox(profile="bare", env=(("A", "x\0"),)), "env.A"),
-        (CreateSandbox(profile="bare", repos=(RepoWish("ext::sh"),)), "repos[0].repo_url"),
+        (CreateSandbox(profile="bare", repos=(RepoRequest("ext::sh"),)), "repos[0].repo_url"),
         (
-            CreateSandbox(profile="bare", repos=(RepoWish("o/r", branch="-x"),)),
+            CreateSandbox(profile="bare", repos=(RepoRequest("o/r", branch="-x"),)),
             "repos[0].branch",
         ),
         (CreateSandbox(profile="bare", agent="a\nb"), "agent"),
     ],
 )
-async def test_create_wrong_wish_is_refused_with_its_field(wish: CreateSandbox, field: str) -> None:
+async def test_create_wrong_wish_is_refused_with_its_field(
+    wanted: CreateSandbox, field: str
+) -> None:
     async with scene() as s:
         with pytest.raises(Invalid) as err:
-            await s.sandboxes.create(LOCAL_PERSON, wish)
+            await s.sandboxes.create(LOCAL_PERSON, wanted)
         assert err.value.field == field
         assert (await s.sandboxes.list(LOCAL_PERSON)).sandboxes == ()
 

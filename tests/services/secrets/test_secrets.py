@@ -21,7 +21,9 @@ CUSTOM = Use(Purpose.CUSTOM, places=(Place("api.example.com"),), variable="MY_KE
 ENV = Use(Purpose.ENV, variable="DB_URL", brokered=False)
 
 
-def wish(name: str = "K", value: str = KEY, use: Use = OPENAI, scope: str = "person") -> SetSecret:
+def request(
+    name: str = "K", value: str = KEY, use: Use = OPENAI, scope: str = "person"
+) -> SetSecret:
     return SetSecret(name, value, use, scope)
 
 
@@ -49,7 +51,7 @@ def _policy(call: RuntimeCall[object]) -> Policy:
 
 
 async def set_(s: Scene, **fields: object) -> Secret:
-    return await s.secrets.set(LOCAL_PERSON, wish(**fields))  # type: ignore[arg-type]
+    return await s.secrets.set(LOCAL_PERSON, request(**fields))  # type: ignore[arg-type]
 
 
 async def test_setting_twice_is_one_secret_and_one_event() -> None:
@@ -67,9 +69,9 @@ async def test_setting_twice_is_one_secret_and_one_event() -> None:
 
 async def test_fresh_secret_must_not_be_there() -> None:
     async with scene() as s:
-        await s.secrets.set(LOCAL_PERSON, wish(), fresh=True)
+        await s.secrets.set(LOCAL_PERSON, request(), fresh=True)
         with pytest.raises(Conflict) as caught:
-            await s.secrets.set(LOCAL_PERSON, wish(), fresh=True)
+            await s.secrets.set(LOCAL_PERSON, request(), fresh=True)
         assert caught.value.code == "name_taken"
 
 
@@ -100,15 +102,15 @@ async def test_other_people_see_and_change_nothing_of_mine() -> None:
         with pytest.raises(Forbidden):
             await s.secrets.remove(OTHER, shared.id)
         with pytest.raises(Forbidden):
-            await s.secrets.set(OTHER, wish(value=KEY + "z", scope="organization"))
-        assert await s.secrets.set(OTHER, wish()) != mine
+            await s.secrets.set(OTHER, request(value=KEY + "z", scope="organization"))
+        assert await s.secrets.set(OTHER, request()) != mine
 
 
 @pytest.mark.parametrize("kind", [ActorKind.AGENT, ActorKind.AUTOMATION])
 async def test_only_people_change_secrets(kind: ActorKind) -> None:
     async with scene() as s:
         with pytest.raises(Forbidden):
-            await s.secrets.set(replace(LOCAL_PERSON, kind=kind), wish())
+            await s.secrets.set(replace(LOCAL_PERSON, kind=kind), request())
 
 
 async def test_room_is_bounded() -> None:
@@ -130,7 +132,7 @@ async def test_scope_of_a_sandbox_that_is_not_mine_is_refused() -> None:
             with pytest.raises(Invalid):
                 await set_(s, scope=scope)
         with pytest.raises(Invalid):
-            await s.secrets.set(OTHER, wish(scope=f"sandbox:{box.id}"))
+            await s.secrets.set(OTHER, request(scope=f"sandbox:{box.id}"))
 
 
 async def test_secret_of_a_destroyed_sandbox_goes() -> None:

@@ -1,6 +1,6 @@
 """Which test shows each field of a request body at work; `test_bodies_act` judges them."""
 
-from tests.services.test_fields_act import CALLERS, OWED_WISHES, WISHED
+from tests.services.test_fields_act import CALLERS, OWED_REQUESTS, REQUESTED
 
 Acts = dict[str, str]
 CREATE_TEST = "tests/services/test_fields_act.py::test_field_of_a_create_changes_what_happens"
@@ -8,7 +8,7 @@ LAYOUT = "tests/surfaces/test_repositories.py::"
 TREES = "tests/services/library/test_workspaces.py::"
 MOUNTS = "tests/e2e/walls/test_places.py::test_mounts_through_the_api_need_an_allowed_folder"
 CREATE: Acts = {
-    **{field: f"{CREATE_TEST}[{field}]" for field in WISHED if field not in {"repos", "mounts"}},
+    **{field: f"{CREATE_TEST}[{field}]" for field in REQUESTED if field not in {"repos", "mounts"}},
     "repos.repo_url": TREES + "test_trees_of_two_repositories_lie_side_by_side",
     "repos.branch": LAYOUT
     + "test_repositories_lie_where_they_were_asked_to_and_know_where_they_began",
@@ -26,11 +26,11 @@ CREATE: Acts = {
     "test_access_of_a_mount_changes_what_the_wall_is_asked_for",
 }
 
-WISHES = "tests/runtime/agents/test_wishes.py::"
+REQUESTS = "tests/runtime/agents/test_agent_requests.py::"
 TERMINALS = "tests/runtime/terminals/test_terminals.py::"
 LOCK = "tests/runtime/terminals/test_softlock.py::"
 PROGRAM = TERMINALS + "test_open_without_argv_is_the_shell_and_with_agent_its_program"
-SIZED = WISHES + "test_terminal_opens_with_the_size_directory_and_name_of_its_order"
+SIZED = REQUESTS + "test_terminal_opens_with_the_size_directory_and_name_of_its_order"
 TERMINAL: Acts = {
     "agent": PROGRAM,
     "argv": PROGRAM,
@@ -46,7 +46,7 @@ TERMINAL: Acts = {
 REGISTER = "tests/runtime/agents/test_register.py::"
 CONVERSATION = REGISTER + "test_agent_goes_on_with_the_conversation_it_is_opened_with"
 MACHINE = "tests/runtime/agents/test_agents.py::test_machine_is_asked_answered_and_stopped"
-AGENT_SIZED = WISHES + "test_agent_opens_at_the_size_of_its_order_and_resumes_when_told_to"
+AGENT_SIZED = REQUESTS + "test_agent_opens_at_the_size_of_its_order_and_resumes_when_told_to"
 AGENT: Acts = {
     "agent": CONVERSATION,
     "conversation": CONVERSATION,
@@ -170,4 +170,4 @@ DESCRIBING = {
     "POST /v1/sandboxes": CALLERS,
 }
 #: Fields nothing acts on yet, and the issue that owes it.
-OWED = {"POST /sessions": OWED_WISHES, "POST /v1/sandboxes": OWED_WISHES}
+OWED = {"POST /sessions": OWED_REQUESTS, "POST /v1/sandboxes": OWED_REQUESTS}

@@ -26,8 +26,8 @@ from atoll.adapters.storage.columns import metadata, to_us
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.profile.profile import Scope
+from atoll.domain.sandbox.create import agent_key
 from atoll.domain.sandbox.sandbox import Sandbox, State
-from atoll.domain.sandbox.wish import agent_key
 from atoll.ports import Holding, SandboxQuery
 from atoll.ports.store.sandboxes import SandboxRows
 

@@ -54,33 +54,33 @@ MAX_FROM_IMAGE = 128
 
 
 def environment(
-    sandbox_id: str, *wishes: Iterable[tuple[str, str]], mounts: Iterable[Mount] = ()
+    sandbox_id: str, *overlays: Iterable[tuple[str, str]], mounts: Iterable[Mount] = ()
 ) -> tuple[tuple[str, str], ...]:
-    """Return the standard variables, overlaid by the wishes in order. The `bin` directories of
+    """Return the standard variables, overlaid by `overlays` in order. The `bin` directories of
     agents' layers among the mounts come first in `PATH`."""
     merged = dict(STANDARD)
     merged["ATOLL_SANDBOX_ID"] = sandbox_id
     layers = [f"{mount.target}/bin" for mount in mounts if mount.target.startswith(f"{LAYERS}/")]
     merged["PATH"] = ":".join([*layers, merged["PATH"]])
-    for wish in wishes:
-        merged.update(wish)
+    for overlay in overlays:
+        merged.update(overlay)
     return tuple(merged.items())
 
 
 def environment_with_image(
     sandbox_id: str,
     brought: Iterable[tuple[str, str]],
-    wished: Iterable[tuple[str, str]],
+    chosen: Iterable[tuple[str, str]],
     *,
     mounts: Iterable[Mount] = (),
 ) -> tuple[tuple[str, str], ...]:
     """Return the environment with the variables of an image. Where both name a variable, Atoll's
     takes precedence; in `PATH` the image's directories come after the home's and before the
     system's."""
-    image, wishes, mounts = dict(brought), dict(wished), tuple(mounts)
+    image, own, mounts = dict(brought), dict(chosen), tuple(mounts)
     theirs = [pair for pair in image.items() if not _is_ours(pair[0])][:MAX_FROM_IMAGE]
-    env = environment(sandbox_id, theirs, wishes.items(), mounts=mounts)
-    if "PATH" not in image or "PATH" in wishes:
+    env = environment(sandbox_id, theirs, own.items(), mounts=mounts)
+    if "PATH" not in image or "PATH" in own:
         return env
     merged = dict(env)
     usual = merged["PATH"].split(":")

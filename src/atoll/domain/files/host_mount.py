@@ -43,10 +43,10 @@ class HostMount:
         return f"{self.source}:{self.target}:{'rw' if self.writable else 'ro'}"
 
 
-def read_host_mounts(wished: Iterable[HostMount], roots: Iterable[str]) -> tuple[HostMount, ...]:
+def read_host_mounts(requested: Iterable[HostMount], roots: Iterable[str]) -> tuple[HostMount, ...]:
     """Return the allowed mounts. Raises `Invalid` for odd names, `Forbidden` for what is neither
     granted nor below one of `roots`."""
-    mounts, allowed = tuple(wished), tuple(roots)
+    mounts, allowed = tuple(requested), tuple(roots)
     if len(mounts) > MAX_MOUNTS:
         raise Invalid(f"at most {MAX_MOUNTS} folders can be mounted", field="mounts")
     for number, mount in enumerate(mounts):

@@ -50,7 +50,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class ShareWish:
+class ShareRequest:
     """A request for a link. Raises `Invalid` for the role of an owner, a name that cannot be shown,
     or a life beyond 30 days."""
 

@@ -43,7 +43,7 @@ KEPT = frozenset({State.EXPIRED, State.FAILED})
 
 
 @dataclass(frozen=True, slots=True)
-class RepoWish:
+class RepoRequest:
     """A requested repository: a remote URL, or `key` of one uploaded before (a local checkout).
     `branch` None makes a new one, `from_branch` None starts at the remote's head. `sparse` names
     the directories to lay out; none are all. `path` is its place in the workspace."""
@@ -125,7 +125,7 @@ class CreateSandbox:
     scope: Scope | None = None
     workspace_mode: WorkspaceMode | None = None
     access: Access | None = None
-    repos: tuple[RepoWish, ...] = ()
+    repos: tuple[RepoRequest, ...] = ()
     mounts: tuple[HostMount, ...] = ()
     copies: tuple[str, ...] = ()
     cwd: str | None = None

@@ -23,7 +23,7 @@ class SandboxQuery:
 @dataclass(frozen=True, slots=True)
 class Holding:
     """A sandbox as it counts against its owner's limit and names. `agent_key` is set when its
-    scope is `agent`: profile and consumer, as `domain.sandbox.wish.agent_key` spells them."""
+    scope is `agent`: profile and consumer, as `domain.sandbox.create.agent_key` spells them."""
 
     id: SandboxId
     name: str

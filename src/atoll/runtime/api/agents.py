@@ -62,8 +62,8 @@ async def _open(request: web.Request) -> web.Response:
             body.agent, order, cwd=cwd, env=check_env(body.env or {}), by=principal
         )
         return answer(session.shown(), 201)
-    wish = _wish(body, principal)
-    terminal = await parts_of(request).agents.open_at_terminal(body.agent, wish, order)
+    terminal_request = _terminal_request(body, principal)
+    terminal = await parts_of(request).agents.open_at_terminal(body.agent, terminal_request, order)
     return answer(parts_of(request).agents.get(terminal.spec.id).shown(), 201)
 
 
@@ -152,7 +152,7 @@ def _conversation(body: OpenAgentBody) -> str | None:
     )
 
 
-def _wish(body: OpenAgentBody, creator: str | None) -> TerminalRequest:
+def _terminal_request(body: OpenAgentBody, creator: str | None) -> TerminalRequest:
     return TerminalRequest(
         argv=None,
         cwd=None if body.cwd is None else check_cwd(body.cwd),

@@ -51,11 +51,11 @@ def routes() -> list[web.RouteDef]:
 
 
 async def _start(request: web.Request) -> web.StreamResponse:
-    wish = _wish(await read_json(request, ExecBody))
-    started = await parts_of(request).execs.start(wish)
+    exec_request = _exec_request(await read_json(request, ExecBody))
+    started = await parts_of(request).execs.start(exec_request)
     parts_of(request).activity.touch()
     place = {"Location": f"/execs/{started.spec.id}"}
-    if wish.background:
+    if exec_request.background:
         return answer(started.record_with_output(), 201, place)
     if NDJSON in request.headers.get("Accept", ""):
         return await _stream(request, started, 0, 0)
@@ -128,7 +128,7 @@ async def _stream(
     return response
 
 
-def _wish(body: ExecBody) -> ExecRequest:
+def _exec_request(body: ExecBody) -> ExecRequest:
     if body.timeout is not None and not 0 < body.timeout <= MAX_TIMEOUT_SECONDS:
         raise Invalid(
             f"timeout must be over 0 and up to {MAX_TIMEOUT_SECONDS:g} seconds", field="timeout"

@@ -48,16 +48,18 @@ async def _open(request: web.Request) -> web.Response:
     body = await read_json(request, OpenBody)
     _check_agents_own(body)
     creator = request.query.get("principal")
-    wish = _wish(body, creator)
+    terminal_request = _terminal_request(body, creator)
     if body.agent is not None:
         order = AgentOrder(
             softlock=Strictness(body.softlock or "owner"),
             instructions=body.instructions,
             instructions_id=body.instructions_id,
         )
-        terminal = await parts_of(request).agents.open_at_terminal(body.agent, wish, order)
+        terminal = await parts_of(request).agents.open_at_terminal(
+            body.agent, terminal_request, order
+        )
     else:
-        terminal = await parts_of(request).terminals.open(wish)
+        terminal = await parts_of(request).terminals.open(terminal_request)
     parts_of(request).activity.touch()
     return answer(terminal.shown(), 201)
 
@@ -119,7 +121,7 @@ def _check_agents_own(body: OpenBody) -> None:
         check_prompt(body.instructions)
 
 
-def _wish(body: OpenBody, creator: str | None) -> TerminalRequest:
+def _terminal_request(body: OpenBody, creator: str | None) -> TerminalRequest:
     low, high = RING_BOUNDS
     if not low <= body.ring_bytes <= high:
         raise Invalid(f"ring_bytes must be {low} to {high}", field="ring_bytes")

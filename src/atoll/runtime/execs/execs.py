@@ -98,11 +98,11 @@ class Execs:
             raise NotFound(f"there is no exec {exec_id} here; finished ones are kept for a while")
         return found
 
-    async def start(self, wish: ExecRequest) -> Exec:
+    async def start(self, request: ExecRequest) -> Exec:
         """Start a program. Raises `Invalid`, `LimitReached`, `Unavailable`."""
         if self.running + self._starting >= MAX_RUNNING:
             raise LimitReached(f"{MAX_RUNNING} execs run in this sandbox; wait for one to end")
-        spec = self._spec(wish)
+        spec = self._spec(request)
         self._starting += 1
         try:
             process, pipes = await self._spawn(spec)
@@ -188,18 +188,18 @@ class Execs:
             )
             return await self._spawner.spawn(wanted), pipes
 
-    def _spec(self, wish: ExecRequest) -> ExecSpec:
+    def _spec(self, request: ExecRequest) -> ExecSpec:
         return ExecSpec(
             id=ExecId(spell("x", os.urandom(ID_ENTROPY_BYTES))),
-            argv=wish.argv,
-            cwd=wish.cwd or self._cwd,
-            env=tuple({**self._env, **self._policy_env, **wish.env}.items()),
-            stdin=wish.stdin,
-            open_input=wish.background and wish.stdin is None,
-            timeout=wish.timeout,
-            max_output_bytes=wish.max_output_bytes,
+            argv=request.argv,
+            cwd=request.cwd or self._cwd,
+            env=tuple({**self._env, **self._policy_env, **request.env}.items()),
+            stdin=request.stdin,
+            open_input=request.background and request.stdin is None,
+            timeout=request.timeout,
+            max_output_bytes=request.max_output_bytes,
             started_at=timestamp(),
-            reap=wish.reap,
+            reap=request.reap,
         )
 
 

@@ -18,7 +18,7 @@ from atoll.domain.people.share import (
     MAX_SHARES,
     Guest,
     Share,
-    ShareWish,
+    ShareRequest,
     expiry,
     guest_name,
     principal_of,
@@ -49,7 +49,7 @@ class Shares:
         self._sandboxes = sandboxes
         self._wrong = wrong
 
-    async def create(self, caller: Principal, ref: str, wish: ShareWish) -> tuple[Share, str]:
+    async def create(self, caller: Principal, ref: str, request: ShareRequest) -> tuple[Share, str]:
         """Return a new link and its secret, which is never seen again. Raises `LimitReached`
         beyond 32 links of a sandbox, `Forbidden` for who only shares it."""
         sandbox = await self._own(caller, ref)
@@ -59,12 +59,12 @@ class Shares:
             org_id=sandbox.org_id,
             owner=sandbox.owner,
             sandbox_id=sandbox.id,
-            terminal_id=wish.terminal_id,
-            role=wish.role,
-            name=wish.name.strip(),
+            terminal_id=request.terminal_id,
+            role=request.role,
+            name=request.name.strip(),
             mark=fingerprint(secret),
             created_at=now,
-            expires_at=expiry(now, wish.seconds),
+            expires_at=expiry(now, request.seconds),
         )
         told: dict[str, Json] = {
             "role": share.role.value,

@@ -1,13 +1,13 @@
 """Instructions of a sandbox, read from its repository before any agent runs."""
 
 from atoll.domain.errors import Failed, Invalid
+from atoll.domain.sandbox.create import WORKSPACE
 from atoll.domain.sandbox.instructions import (
     MAX_INSTRUCTIONS,
     checked_instructions,
     instructions_path,
 )
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.sandbox.wish import WORKSPACE
 from atoll.ports import RuntimeClient, WorkspacePreparer
 from atoll.services.scripts import Script, run_inside
 

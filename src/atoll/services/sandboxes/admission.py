@@ -1,7 +1,7 @@
-"""Admission: whether a wish becomes a sandbox, decided in one transaction.
+"""Admission: the decision, in one transaction, of whether a request becomes a sandbox.
 
 Limit, name, idempotency key and the one sandbox of an agent are all judged on what the
-transaction itself reads, so two hundred wishes at once cannot slip past any of them.
+transaction itself reads, so two hundred requests at once cannot slip past any of them.
 """
 
 import hashlib
@@ -14,11 +14,7 @@ import msgspec
 from atoll.domain.errors import Conflict, Forbidden, Invalid, LimitReached
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Profile, Scope
-from atoll.domain.sandbox.instruction import Append
-from atoll.domain.sandbox.lifecycle import step
-from atoll.domain.sandbox.sandbox import KEPT, CreateSandbox, Sandbox
-from atoll.domain.sandbox.stimulus import Requested
-from atoll.domain.sandbox.wish import (
+from atoll.domain.sandbox.create import (
     Circumstances,
     agent_key,
     check_references,
@@ -26,6 +22,10 @@ from atoll.domain.sandbox.wish import (
     other_input,
     read_catalogue,
 )
+from atoll.domain.sandbox.instruction import Append
+from atoll.domain.sandbox.lifecycle import step
+from atoll.domain.sandbox.sandbox import KEPT, CreateSandbox, Sandbox
+from atoll.domain.sandbox.stimulus import Requested
 from atoll.domain.wall.isolation import reaches
 from atoll.ports import (
     AgentLayers,
@@ -57,7 +57,7 @@ class ProfileSource(Protocol):
 
 
 class Admission:
-    """Turns wishes into stored sandboxes."""
+    """Admission of requests, which become stored sandboxes."""
 
     def __init__(
         self,
@@ -78,18 +78,20 @@ class Admission:
         self._workspaces = workspaces
         self._settings = settings
 
-    async def admit(self, caller: Principal, wish: CreateSandbox, *, key: str | None) -> Admitted:
+    async def admit(
+        self, caller: Principal, request: CreateSandbox, *, key: str | None
+    ) -> Admitted:
         """Store the sandbox, or find the one that a repeated key or an agent already has.
         Raises `Invalid`, `Forbidden` (agent), `Conflict`, `LimitReached`."""
-        check_references(wish)
-        digest = None if key is None else _digest(key, wish)
-        profile = await self._profiles.get(caller, wish.profile, version=wish.profile_version)
+        check_references(request)
+        digest = None if key is None else _digest(key, request)
+        profile = await self._profiles.get(caller, request.profile, version=request.profile_version)
         self._check_extension(profile)
-        self._check_catalogue(wish, profile)
-        await self._check_agent(wish.agent or profile.agent)
-        if wish.setup_metadata.instructions_ref is not None:
+        self._check_catalogue(request, profile)
+        await self._check_agent(request.agent or profile.agent)
+        if request.setup_metadata.instructions_ref is not None:
             # Before the transaction: git is asked.
-            tentative = grant(wish, profile, self._circumstances(caller, frozenset()))
+            tentative = grant(request, profile, self._circumstances(caller, frozenset()))
             await check_instructions(tentative, self._workspaces, fetched=False)
         async with self._ground.store.begin() as rows:
             if key is not None and digest is not None:
@@ -97,11 +99,11 @@ class Admission:
                 if earlier is not None:
                     return earlier, ()
             held = await rows.sandboxes.held(caller.org_id, caller.id)
-            belonging = await _belonging(rows, profile, wish=wish, held=held)
+            belonging = await _belonging(rows, profile, request=request, held=held)
             if belonging is not None:
                 return belonging, ()
             self._check_limit(held)
-            sandbox, work = await self._add(rows, caller, wish, profile=profile, held=held)
+            sandbox, work = await self._add(rows, caller, request, profile=profile, held=held)
             if key is not None and digest is not None:
                 record = IdempotencyRecord(digest, sandbox.id, self._ground.clock.now())
                 await rows.idempotency.forget(record.at - KEY_LIFE)
@@ -126,14 +128,14 @@ class Admission:
         self,
         rows: Transaction,
         caller: Principal,
-        wish: CreateSandbox,
+        request: CreateSandbox,
         *,
         profile: Profile,
         held: Sequence[Holding],
     ) -> Admitted:
         """Insert the sandbox as requested and starting: both events in one transaction."""
         circumstances = self._circumstances(caller, frozenset(holding.name for holding in held))
-        sandbox = grant(wish, profile, circumstances)
+        sandbox = grant(request, profile, circumstances)
         if references(sandbox):
             check_secrets(sandbox, await rows.secrets.visible(caller.org_id, caller.id))
         told = Append(
@@ -165,9 +167,9 @@ class Admission:
                 code="limit_reached",
             )
 
-    def _check_catalogue(self, wish: CreateSandbox, profile: Profile) -> None:
+    def _check_catalogue(self, request: CreateSandbox, profile: Profile) -> None:
         """Raises `Invalid` for a name that no agent has, `Forbidden` for an agent left out."""
-        catalogue, agent = read_catalogue(wish, profile), wish.agent or profile.agent
+        catalogue, agent = read_catalogue(request, profile), request.agent or profile.agent
         if catalogue is None:
             return
         for name in catalogue:
@@ -212,23 +214,23 @@ class Admission:
 
 
 async def _belonging(
-    rows: Transaction, profile: Profile, *, wish: CreateSandbox, held: Sequence[Holding]
+    rows: Transaction, profile: Profile, *, request: CreateSandbox, held: Sequence[Holding]
 ) -> Sandbox | None:
     """Return the sandbox this agent already has, unless that expired or failed."""
-    if (wish.scope or profile.workspace.scope_default) is not Scope.AGENT:
+    if (request.scope or profile.workspace.scope_default) is not Scope.AGENT:
         return None
-    key = agent_key(profile.id, wish.consumer)
+    key = agent_key(profile.id, request.consumer)
     for holding in held:
         if holding.agent_key == key and holding.state not in KEPT:
             found = await rows.sandboxes.get(holding.id)
             if found is not None:
-                _check_inputs(wish, found)
+                _check_inputs(request, found)
             return found
     return None
 
 
-def _check_inputs(wish: CreateSandbox, found: Sandbox) -> None:
-    field = other_input(wish, found)
+def _check_inputs(request: CreateSandbox, found: Sandbox) -> None:
+    field = other_input(request, found)
     if field is not None:
         raise Conflict(
             f"This consumer has sandbox {found.name} ({found.id}) already, made with other "
@@ -238,9 +240,9 @@ def _check_inputs(wish: CreateSandbox, found: Sandbox) -> None:
         )
 
 
-def _digest(key: str, wish: CreateSandbox) -> str:
+def _digest(key: str, request: CreateSandbox) -> str:
     if not 1 <= len(key) <= MAX_KEY or not key.isprintable():
         raise Invalid(
             f"An Idempotency-Key is 1 to {MAX_KEY} printable characters.", field="Idempotency-Key"
         )
-    return hashlib.sha256(msgspec.json.encode(wish)).hexdigest()
+    return hashlib.sha256(msgspec.json.encode(request)).hexdigest()

@@ -84,11 +84,11 @@ class Sandboxes:
         self._policy_push = policy_push
 
     async def create(
-        self, caller: Principal, wish: CreateSandbox, *, idempotency_key: str | None = None
+        self, caller: Principal, request: CreateSandbox, *, idempotency_key: str | None = None
     ) -> Sandbox:
         """Ask for a sandbox; returns at once. Raises `Invalid` (with `field`), `Conflict` (name
         taken, key used for another request), `LimitReached`."""
-        sandbox, work = await self._admission.admit(caller, wish, key=idempotency_key)
+        sandbox, work = await self._admission.admit(caller, request, key=idempotency_key)
         if work:
             self._reconciler.begin(sandbox, work)
         return sandbox

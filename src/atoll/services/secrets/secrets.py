@@ -37,8 +37,8 @@ from atoll.services.sandboxes.sandboxes import Sandboxes
 
 @dataclass(frozen=True, slots=True)
 class SetSecret:
-    """A wish for a secret. `scope` as `domain.secrets.secret.read_scope` takes it, a sandbox by
-    name or id. `look_alike`: a person read both spellings of its hosts."""
+    """A request to set a secret. `scope` as `domain.secrets.secret.read_scope` takes it, a sandbox
+    by name or id. `look_alike`: a person read both spellings of its hosts."""
 
     name: str
     value: str = field(repr=False)
@@ -84,16 +84,16 @@ class Secrets:
         async with self._ground.store.read() as rows:
             return await self._find(rows, caller, ref, scope=await self._scope(caller, scope))
 
-    async def set(self, caller: Principal, wish: SetSecret, *, fresh: bool = False) -> Secret:
+    async def set(self, caller: Principal, request: SetSecret, *, fresh: bool = False) -> Secret:
         """Set it, whether it is there or not; the same again changes nothing. With `fresh` it
         must not be there. Raises `Invalid` with `field`, `Conflict`, `LimitReached`."""
         _check_person(caller)
-        name = read_secret_name(wish.name)
-        use = check_use(wish.use)
-        if not wish.look_alike:
+        name = read_secret_name(request.name)
+        use = check_use(request.use)
+        if not request.look_alike:
             check_look_alikes(use)
-        value = check_value(wish.value, use.purpose)
-        scope = await self._scope(caller, wish.scope) or PERSON_SCOPE
+        value = check_value(request.value, use.purpose)
+        scope = await self._scope(caller, request.scope) or PERSON_SCOPE
         async with self._ground.store.begin() as rows:
             await self._drop_orphans(rows, caller)
             kept = await rows.secrets.sealed(caller.org_id, caller.id)

@@ -72,10 +72,10 @@ async def make_session(
 
     Nobody can type to its agents while they work, unless the body sets `softlock: owner`.
     """
-    wish = body or CreateBody.model_validate({})
-    if wish.softlock is None:
-        wish = wish.model_copy(update={"softlock": Strictness.STRICT})
-    made, status = await create(atoll, caller, wish, wait=wait, key=idempotency_key)
+    session_request = body or CreateBody.model_validate({})
+    if session_request.softlock is None:
+        session_request = session_request.model_copy(update={"softlock": Strictness.STRICT})
+    made, status = await create(atoll, caller, session_request, wait=wait, key=idempotency_key)
     return Json(_view(made), status)
 
 

@@ -22,8 +22,8 @@ async def asked(atoll: World, *, command: bool = False, owner: str = "person") -
     services = atoll.services
     listed = await services.sandboxes.list(LOCAL_PERSON)
     box: Sandbox = listed.sandboxes[0] if listed.sandboxes else await _made(atoll)
-    wish = SetSecret("K", KEY, Use(Purpose.CUSTOM))
-    secret = await services.secrets.set(LOCAL_PERSON, wish)
+    request = SetSecret("K", KEY, Use(Purpose.CUSTOM))
+    secret = await services.secrets.set(LOCAL_PERSON, request)
     ground = atoll.ground
     now = ground.clock.now()
     approval = Approval(

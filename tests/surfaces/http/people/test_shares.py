@@ -407,14 +407,14 @@ async def test_only_the_owner_makes_sees_and_revokes_links(atoll: World) -> None
     from atoll.domain.errors import Forbidden
     from atoll.domain.ids import PrincipalId
     from atoll.domain.people.principal import LOCAL_PERSON
-    from atoll.domain.people.share import ShareWish
+    from atoll.domain.people.share import ShareRequest
 
     sandbox = await _sandbox(atoll, scope="shared")
     share, _ = await _share(atoll, sandbox)
     member = replace(LOCAL_PERSON, id=PrincipalId("member"))
     shares = atoll.services.shares
     with pytest.raises(Forbidden):
-        await shares.create(member, sandbox, ShareWish())
+        await shares.create(member, sandbox, ShareRequest())
     with pytest.raises(Forbidden):
         await shares.list(member, sandbox)
     with pytest.raises(Forbidden):

@@ -1,4 +1,4 @@
-"""Sandboxes over HTTP: wishes, waiting, pages, keys, and inputs that are refused."""
+"""Sandboxes over HTTP: requests, waiting, pages, keys, and inputs that are refused."""
 
 import asyncio
 from typing import Any
@@ -10,8 +10,8 @@ from atoll.surfaces.http.sandboxes.view import SandboxView
 from tests.surfaces.http.world import World, client_of, world
 
 
-async def _made(client: httpx.AsyncClient, **wish: Any) -> dict[str, Any]:
-    answer = await client.post("/v1/sandboxes?wait=ready", json={"profile": "shell", **wish})
+async def _made(client: httpx.AsyncClient, **request: Any) -> dict[str, Any]:
+    answer = await client.post("/v1/sandboxes?wait=ready", json={"profile": "shell", **request})
     assert answer.status_code == 201, answer.text
     made: dict[str, Any] = answer.json()
     return made

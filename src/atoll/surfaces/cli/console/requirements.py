@@ -28,8 +28,8 @@ def tell_requirements(api: Client, sandbox: Sandbox) -> None:
 
 def _ask(api: Client, sandbox: Sandbox, path: str) -> tuple[Requirement, ...]:
     argv = ["/bin/sh", "-c", SCRIPT, "atoll", *question(path)]
-    wish: ExecBody = {"argv": argv, "cwd": "/workspace", "stdin": "", "timeout": SECONDS}
-    ended = api.execs.run(sandbox.sandbox_id, wish)
+    request: ExecBody = {"argv": argv, "cwd": "/workspace", "stdin": "", "timeout": SECONDS}
+    ended = api.execs.run(sandbox.sandbox_id, request)
     try:
         said = base64.b64decode(ended.stdout, validate=True)
     except binascii.Error:

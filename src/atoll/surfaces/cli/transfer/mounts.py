@@ -32,17 +32,17 @@ class Spec:
     target: str
     writable: bool
 
-    def wish(self, grant: str, *, private: bool) -> MountBody:
+    def to_body(self, grant: str, *, private: bool) -> MountBody:
         """Return the mount as the API takes it."""
-        wish: MountBody = {
+        to_body: MountBody = {
             "source": self.source,
             "target": self.target,
             "access": "rw" if self.writable else "ro",
             "grant": grant,
         }
         if private:
-            wish["private"] = True
-        return wish
+            to_body["private"] = True
+        return to_body
 
     def private(self) -> bool:
         """Return whether it holds keys or logins, and show the person which."""
@@ -88,7 +88,7 @@ def granted(invocation: Invocation, mounts: tuple[str, ...], *, private: bool) -
     _own(folder)
     agreed = [_agreed(spec, private=private) for spec in specs]
     return [
-        spec.wish(_grant(folder, spec, private=yes), private=yes)
+        spec.to_body(_grant(folder, spec, private=yes), private=yes)
         for spec, yes in zip(specs, agreed, strict=True)
     ]
 

@@ -16,10 +16,10 @@ from atoll.surfaces.cli.console.progress import ProgressNote
 
 @dataclass(frozen=True, slots=True)
 class RepositoryOrigin:
-    """Origin of a repository: `wish` is an entry of `repos`, `folder` the checkout it was read
+    """Origin of a repository: `request` is an entry of `repos`, `folder` the checkout it was read
     from."""
 
-    wish: RepoBody
+    request: RepoBody
     folder: Path | None = None
 
 
@@ -30,7 +30,7 @@ def origins(api: Client, plan: SandboxPlan) -> list[RepositoryOrigin]:
     if plan.repo is not None:
         origin = _origin(api, plan.repo, branch=plan.branch, from_branch=plan.from_branch)
         if plan.sparse:
-            origin.wish["sparse"] = list(plan.sparse)
+            origin.request["sparse"] = list(plan.sparse)
         found.append(origin)
     for spec in plan.also:
         repo, branch, start = read_spec(spec)
@@ -48,11 +48,11 @@ def read_spec(spec: str) -> tuple[str, str | None, str | None]:
 def _origin(
     api: Client, repo: str, *, branch: str | None, from_branch: str | None
 ) -> RepositoryOrigin:
-    wish: RepoBody = {"branch": branch, "from_branch": from_branch}
+    request: RepoBody = {"branch": branch, "from_branch": from_branch}
     if not is_path(repo):
         # The server judges whether it may be dialled; here only what is no address ends.
-        wish["repo_url"] = read_remote(repo, allow_loopback=True).repo_url
-        return RepositoryOrigin(given(wish))
+        request["repo_url"] = read_remote(repo, allow_loopback=True).repo_url
+        return RepositoryOrigin(given(request))
     from atoll.surfaces.cli.transfer.local_repo import describe, upload
 
     checkout = describe(Path(repo).expanduser())
@@ -60,7 +60,7 @@ def _origin(
         note(f"{checkout.root}: what is not committed stays here")
     with ProgressNote(f"sending {checkout.name}") as progress:
         sent = upload(api, checkout, also=from_branch, say=lambda line: progress.tell([line]))
-    wish["repo_url"] = checkout.label
-    wish["key"] = sent.key or checkout.key
-    wish["from_branch"] = from_branch or checkout.branch
-    return RepositoryOrigin(given(wish), checkout.root)
+    request["repo_url"] = checkout.label
+    request["key"] = sent.key or checkout.key
+    request["from_branch"] = from_branch or checkout.branch
+    return RepositoryOrigin(given(request), checkout.root)

@@ -62,7 +62,7 @@ class SecretBody(Body):
     broker_protected: bool = True
     look_alike: bool = False
 
-    def wish(self, name: str) -> SetSecret:
+    def to_domain(self, name: str) -> SetSecret:
         """Return the domain's value. Raises `Invalid` for a host that is none."""
         target = {Purpose.PROVIDER: self.provider, Purpose.GIT: self.remote}.get(self.kind)
         use = Use(
@@ -141,7 +141,7 @@ async def list_secrets(atoll: Atoll, caller: Caller) -> Response:
 )
 async def create_secret(atoll: Atoll, caller: Caller, body: NewSecretBody) -> Response:
     """Set a new secret; one of this name must not exist."""
-    secret = await atoll.secrets.set(caller, body.wish(body.name), fresh=True)
+    secret = await atoll.secrets.set(caller, body.to_domain(body.name), fresh=True)
     return Json(_view(secret), 201)
 
 
@@ -160,7 +160,7 @@ async def set_secret(
     atoll: Atoll, caller: Caller, *, secret: SecretRef, body: SecretBody
 ) -> Response:
     """Set the secret of this name, new or not; repeating the request changes nothing."""
-    return Json(_view(await atoll.secrets.set(caller, body.wish(secret))))
+    return Json(_view(await atoll.secrets.set(caller, body.to_domain(secret))))
 
 
 @router.post(

@@ -11,7 +11,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from atoll.domain.ids import TerminalId
-from atoll.domain.people.share import DEFAULT_SECONDS, MAX_NAME, Share, ShareWish
+from atoll.domain.people.share import DEFAULT_SECONDS, MAX_NAME, Share, ShareRequest
 from atoll.domain.terminal.turn import Role
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, ItemId, Seconds, Shown
@@ -78,8 +78,8 @@ async def make_share(
     if body.terminal_id is not None:
         terminal_id = TerminalId(body.terminal_id)
         await atoll.terminals.get(*at, terminal_id)
-    wish = ShareWish(terminal_id, body.role, int(body.ttl), body.name or "")
-    share, secret = await atoll.shares.create(*at, wish)
+    share_request = ShareRequest(terminal_id, body.role, int(body.ttl), body.name or "")
+    share, secret = await atoll.shares.create(*at, share_request)
     public = request.app.state.public_url or f"http://{request.headers['host']}"
     return Json({**_view(share, 0), "link": f"{public.rstrip('/')}/#share={secret}"}, 201)
 

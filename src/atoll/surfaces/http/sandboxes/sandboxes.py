@@ -17,7 +17,7 @@ from atoll.domain.sandbox.sandbox import (
     Consumer,
     CreateSandbox,
     Inputs,
-    RepoWish,
+    RepoRequest,
     Sandbox,
     SetupMetadata,
     State,
@@ -66,11 +66,11 @@ class RepoBody(Body):
     sparse: Annotated[tuple[Address, ...], Field(max_length=MAX_SPARSE)] = ()
     path: Address | None = None
 
-    def wish(self) -> RepoWish:
+    def to_domain(self) -> RepoRequest:
         """Return the domain's value. Raises `Invalid` when it names nothing."""
         if self.repo_url is None and self.key is None:
             raise Invalid("a repository needs `repo_url` or `key`", field="repos")
-        return RepoWish(
+        return RepoRequest(
             self.repo_url or "", self.branch, self.from_branch, self.key, self.sparse, self.path
         )
 
@@ -99,7 +99,7 @@ class MountBody(Body):
     grant: Word | None = None
     private: bool = False
 
-    def wish(self) -> HostMount:
+    def to_domain(self) -> HostMount:
         """Return the domain's value."""
         writable = self.access == "rw"
         return HostMount(self.source, self.target, writable, self.grant or "", self.private)
@@ -156,7 +156,7 @@ class CreateBody(Body):
     setup_metadata: SetupBody = SetupBody()
     consumer: ConsumerBody = ConsumerBody()
 
-    def wish(self) -> CreateSandbox:
+    def to_domain(self) -> CreateSandbox:
         """Return the domain's value."""
         setup = self.setup_metadata
         return CreateSandbox(
@@ -168,8 +168,8 @@ class CreateBody(Body):
             scope=self.scope,
             workspace_mode=self.workspace.mode,
             access=self.workspace.access,
-            repos=tuple(repo.wish() for repo in self.repos),
-            mounts=tuple(mount.wish() for mount in self.mounts),
+            repos=tuple(repo.to_domain() for repo in self.repos),
+            mounts=tuple(mount.to_domain() for mount in self.mounts),
             copies=self.copies,
             cwd=self.cwd,
             inputs=Inputs(**self.inputs.model_dump()),
@@ -259,7 +259,7 @@ async def create(
     atoll: Application, caller: Principal, body: CreateBody, *, wait: Wait, key: str | None
 ) -> tuple[Sandbox, int]:
     """Return a new sandbox, after the requested wait, and the status to answer with."""
-    made = await atoll.sandboxes.create(caller, body.wish(), idempotency_key=key)
+    made = await atoll.sandboxes.create(caller, body.to_domain(), idempotency_key=key)
     if wait.seconds is None:
         return made, 202
     made = await atoll.sandboxes.wait(caller, made.id, timeout_seconds=wait.seconds)

@@ -17,18 +17,18 @@ from tests.surfaces.cli.scripted import Scripted
 
 
 def asked(server: Scripted) -> Any:
-    """The last wish, without what every one has."""
-    wish = dict(server.requests("POST", "/v1/sandboxes")[-1].json)
-    del wish["consumer"]
-    return wish
+    """The last request, without the fields that each has."""
+    request = dict(server.requests("POST", "/v1/sandboxes")[-1].json)
+    del request["consumer"]
+    return request
 
 
 def test_new_with_folders_asks_for_them(cli: Cli, server: Scripted) -> None:
     ran = cli("new", "o/r", "--wd", "a/b", "--sparse", "a", "--sparse", "docs", "--detach")
     assert ran.code == 0
-    wish = asked(server)
-    assert wish["cwd"] == "a/b"
-    assert wish["repos"] == [{"repo_url": "https://github.com/o/r", "sparse": ["a", "docs"]}]
+    request = asked(server)
+    assert request["cwd"] == "a/b"
+    assert request["repos"] == [{"repo_url": "https://github.com/o/r", "sparse": ["a", "docs"]}]
 
 
 def test_new_sparse_without_a_repository_is_a_usage_error(cli: Cli, server: Scripted) -> None:

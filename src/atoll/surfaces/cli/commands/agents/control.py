@@ -45,7 +45,7 @@ def agent_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
 @json_option()
 @pass_invocation
 def start(
-    invocation: Invocation, /, name: str, agent: str | None, *, as_json: bool, **wish: object
+    invocation: Invocation, /, name: str, agent: str | None, *, as_json: bool, **options: object
 ) -> None:
     """Start an agent in a sandbox; AGENT is the sandbox's own if left out."""
     api = invocation.api()
@@ -54,12 +54,12 @@ def start(
         raise Invalid(f"{name} has no agent of its own: name one", field="agent")
     body: AgentBody = {
         "agent": wanted,
-        "mode": "machine" if wish["machine"] else "tui",
-        "resume": wish["resume"] is True,
-        "permissions": "ask" if wish["ask_first"] else "allow",
+        "mode": "machine" if options["machine"] else "tui",
+        "resume": options["resume"] is True,
+        "permissions": "ask" if options["ask_first"] else "allow",
     }
-    if isinstance(wish["prompt"], str):
-        body["prompt"] = wish["prompt"]
+    if isinstance(options["prompt"], str):
+        body["prompt"] = options["prompt"]
     try:
         started = api.agents.start(name, body)
     except Invalid as problem:

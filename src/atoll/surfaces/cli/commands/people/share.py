@@ -47,8 +47,8 @@ def new(
     as_json: bool,
 ) -> None:
     """Make a link and print it, this once."""
-    wish: ShareBody = {"role": role, "ttl": ttl, "terminal_id": terminal, "name": label}
-    made = invocation.api().shares.create(name, wish)
+    request: ShareBody = {"role": role, "ttl": ttl, "terminal_id": terminal, "name": label}
+    made = invocation.api().shares.create(name, request)
     if as_json:
         show_json(made.value)
         return

@@ -154,11 +154,11 @@ def _terminal(
             # The one started last: what this person most likely left.
             latest = max(running, key=lambda row: row.started_at)
             return latest.terminal_id, False
-    wish: TerminalBody = {"cols": size[0], "rows": size[1]}
+    request: TerminalBody = {"cols": size[0], "rows": size[1]}
     agent = sandbox.agent
     if agent and not options.new:
-        wish["agent"] = agent
-    opened = api.terminals.open(sandbox_id, wish)
+        request["agent"] = agent
+    opened = api.terminals.open(sandbox_id, request)
     return opened.terminal_id, True
 
 

@@ -55,12 +55,12 @@ def command(
         started, feed = api.execs.get(name, follow), False
     else:
         feed = piped() and not background
-        wish = _wish(argv, line, cwd=cwd, env=env, timeout=timeout)
+        request = _request(argv, line, cwd=cwd, env=env, timeout=timeout)
         if reap:
-            wish["reap"] = True
+            request["reap"] = True
         if not feed:
-            wish["stdin"] = ""
-        started = api.execs.run(name, wish)
+            request["stdin"] = ""
+        started = api.execs.run(name, request)
     if background:
         show_json(started.value) if as_json else say(started.exec_id)
         return
@@ -81,7 +81,7 @@ def _only_reap(argv: tuple[str, ...], line: str | None, *, follow: str | None, r
     return not ways
 
 
-def _wish(
+def _request(
     argv: tuple[str, ...],
     line: str | None,
     *,
@@ -90,21 +90,21 @@ def _wish(
     timeout: str | None,
 ) -> ExecBody:
     # We keep no copy and forget it in the end: ask for all the runtime is willing to hold.
-    wish: ExecBody = {"background": True, "max_output_bytes": MAX_OUTPUT_BYTES}
+    request: ExecBody = {"background": True, "max_output_bytes": MAX_OUTPUT_BYTES}
     if line is not None:
-        wish["shell"] = line
+        request["shell"] = line
     else:
-        wish["argv"] = list(argv)
+        request["argv"] = list(argv)
     if cwd is not None:
-        wish["cwd"] = cwd
+        request["cwd"] = cwd
     if env:
-        wish["env"] = variables(env)
+        request["env"] = variables(env)
     if timeout is not None:
         try:
-            wish["timeout"] = parse_duration(timeout, bare=True)
+            request["timeout"] = parse_duration(timeout, bare=True)
         except ValueError as problem:
             raise click.BadParameter(str(problem), param_hint="--timeout") from problem
-    return wish
+    return request
 
 
 def variables(pairs: tuple[str, ...]) -> dict[str, str]:

@@ -208,14 +208,14 @@ def _made(
     save(invocation.environ, plan, name=save_as)
     api = invocation.api()
     found = origins(api, plan)
-    wish = _wish(plan, name, found)
+    request = _request(plan, name, found)
     if plan.mount:
-        wish["mounts"] = granted(invocation, plan.mount, private=private)
+        request["mounts"] = granted(invocation, plan.mount, private=private)
     folder = next((origin.folder for origin in found if origin.folder), None)
-    return _create(invocation, api, wish, folder=folder)
+    return _create(invocation, api, request, folder=folder)
 
 
-def _wish(plan: SandboxPlan, name: str | None, found: list[RepositoryOrigin]) -> CreateBody:
+def _request(plan: SandboxPlan, name: str | None, found: list[RepositoryOrigin]) -> CreateBody:
     consumer: ConsumerBody = {
         "actor": "adm",
         "harness": "atoll-cli",
@@ -226,7 +226,7 @@ def _wish(plan: SandboxPlan, name: str | None, found: list[RepositoryOrigin]) ->
         "mode": "mirror" if plan.mirror else None,
         "access": cast("WorkspaceAccess | None", plan.access),
     }
-    wish: CreateBody = {
+    request: CreateBody = {
         "profile": plan.profile or "shell",
         "consumer": given(consumer),
         "agent": plan.agent,
@@ -238,9 +238,9 @@ def _wish(plan: SandboxPlan, name: str | None, found: list[RepositoryOrigin]) ->
         "copies": list(plan.copy),
         "setup_metadata": _setup(plan.instructions) if plan.instructions else {},
         "env": variables(plan.env),
-        "repos": [origin.wish for origin in found],
+        "repos": [origin.request for origin in found],
     }
-    return given(wish)
+    return given(request)
 
 
 def _setup(instructions: str) -> SetupBody:
@@ -257,17 +257,17 @@ def _consumer_key(plan: SandboxPlan, found: list[RepositoryOrigin]) -> str | Non
     """Return the consumer, for profiles with one sandbox each: a repository and its branch."""
     if not found:
         return plan.mirror
-    first = found[0].wish
+    first = found[0].request
     return (
         f"{first.get('key') or first['repo_url']}@{plan.branch or first.get('from_branch') or ''}"
     )
 
 
 def _create(
-    invocation: Invocation, api: Client, wish: CreateBody, *, folder: Path | None
+    invocation: Invocation, api: Client, request: CreateBody, *, folder: Path | None
 ) -> Sandbox:
     # One key for this run: were the request repeated on its way, one sandbox comes of it.
-    made = api.sandboxes.create(wish, idempotency_key=uuid.uuid4().hex)
+    made = api.sandboxes.create(request, idempotency_key=uuid.uuid4().hex)
     remember(invocation.environ, made.sandbox_id, folder=folder)
     return made
 

@@ -9,15 +9,21 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
 from atoll.domain.profile.profile import Access, Profile, Repo, Scope, WorkspaceMode
+from atoll.domain.sandbox.create import (
+    Circumstances,
+    agent_key,
+    check_references,
+    grant,
+    other_input,
+)
 from atoll.domain.sandbox.sandbox import (
     Consumer,
     CreateSandbox,
     Inputs,
-    RepoWish,
+    RepoRequest,
     SetupMetadata,
     State,
 )
-from atoll.domain.sandbox.wish import Circumstances, agent_key, check_references, grant, other_input
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 PROFILE = Profile("profile.x", "1.0.0")
@@ -35,7 +41,7 @@ def test_bare_wish_takes_the_profiles_word() -> None:
 
 
 def test_wishes_are_laid_over_the_profile() -> None:
-    wish = CreateSandbox(
+    request = CreateSandbox(
         name="mine",
         agent="codex",
         scope=Scope.SHARED,
@@ -45,7 +51,7 @@ def test_wishes_are_laid_over_the_profile() -> None:
         network_mode=NetworkMode.NONE,
         env=(("B", "1"), ("A", "2")),
     )
-    sandbox = grant(wish, PROFILE, AROUND)
+    sandbox = grant(request, PROFILE, AROUND)
     assert (sandbox.name, sandbox.agent, sandbox.scope) == ("mine", "codex", Scope.SHARED)
     assert sandbox.profile.network.mode is NetworkMode.NONE
     assert sandbox.profile.workspace.access is Access.READ_ONLY
@@ -55,12 +61,12 @@ def test_wishes_are_laid_over_the_profile() -> None:
 
 
 def test_one_repository_is_the_workspace_and_several_lie_in_it() -> None:
-    one = grant(CreateSandbox(repos=(RepoWish("o/r"),)), PROFILE, AROUND)
+    one = grant(CreateSandbox(repos=(RepoRequest("o/r"),)), PROFILE, AROUND)
     assert [(r.repo_url, r.path) for r in one.repos] == [("https://github.com/o/r", "/workspace")]
     assert one.repos[0].branch == "sandbox-20260102-0304"
     assert one.name == "r-sandbox-20260102-0304"
-    wish = CreateSandbox(repos=(RepoWish("o/r", "b", "main"), RepoWish("p/r", "b")))
-    several = grant(wish, PROFILE, AROUND)
+    request = CreateSandbox(repos=(RepoRequest("o/r", "b", "main"), RepoRequest("p/r", "b")))
+    several = grant(request, PROFILE, AROUND)
     assert [r.path for r in several.repos] == ["/workspace/r", "/workspace/r-2"]
     assert several.repos[0].from_branch == "main"
 
@@ -79,35 +85,37 @@ def test_start_folder_elsewhere_is_refused(text: str) -> None:
 
 
 def test_sparse_folders_are_kept_once_each() -> None:
-    wish = CreateSandbox(repos=(RepoWish("o/r", sparse=("a/b/", "c", "a/b")),))
-    assert grant(wish, PROFILE, AROUND).repos[0].sparse == ("a/b", "c")
+    request = CreateSandbox(repos=(RepoRequest("o/r", sparse=("a/b/", "c", "a/b")),))
+    assert grant(request, PROFILE, AROUND).repos[0].sparse == ("a/b", "c")
 
 
 @pytest.mark.parametrize("folder", ["/a", "..", "a/*", "!a", "#a", 'a"b', "a\nb", "", "a\\b"])
 def test_sparse_folder_that_git_would_read_otherwise_is_refused(folder: str) -> None:
-    wish = CreateSandbox(repos=(RepoWish("o/r", sparse=(folder,)),))
+    request = CreateSandbox(repos=(RepoRequest("o/r", sparse=(folder,)),))
     with pytest.raises(Invalid) as caught:
-        grant(wish, PROFILE, AROUND)
+        grant(request, PROFILE, AROUND)
     assert caught.value.field == "repos[0].sparse"
 
 
 def test_sparse_folders_have_a_limit() -> None:
-    wish = CreateSandbox(repos=(RepoWish("o/r", sparse=tuple(f"d{n}" for n in range(101))),))
+    request = CreateSandbox(repos=(RepoRequest("o/r", sparse=tuple(f"d{n}" for n in range(101))),))
     with pytest.raises(Invalid):
-        grant(wish, PROFILE, AROUND)
+        grant(request, PROFILE, AROUND)
 
 
 def test_repository_lies_where_it_was_asked_to() -> None:
-    (one,) = grant(CreateSandbox(repos=(RepoWish("o/r", path="sub/dir/"),)), PROFILE, AROUND).repos
+    (one,) = grant(
+        CreateSandbox(repos=(RepoRequest("o/r", path="sub/dir/"),)), PROFILE, AROUND
+    ).repos
     assert one.path == "/workspace/sub/dir"
-    wish = CreateSandbox(repos=(RepoWish("o/r"), RepoWish("p/q", path="/workspace/r")))
-    assert [repo.path for repo in grant(wish, PROFILE, AROUND).repos] == [
+    request = CreateSandbox(repos=(RepoRequest("o/r"), RepoRequest("p/q", path="/workspace/r")))
+    assert [repo.path for repo in grant(request, PROFILE, AROUND).repos] == [
         "/workspace/r-2",
         "/workspace/r",
     ]
     profile = replace(PROFILE, repos=(Repo("o/r", path="there"),))
     assert grant(CreateSandbox(), profile, AROUND).repos[0].path == "/workspace/there"
-    whole = CreateSandbox(repos=(RepoWish("o/r", path="/workspace"),))
+    whole = CreateSandbox(repos=(RepoRequest("o/r", path="/workspace"),))
     assert grant(whole, PROFILE, AROUND).repos[0].path == "/workspace"
 
 
@@ -127,23 +135,23 @@ def test_repository_lies_where_it_was_asked_to() -> None:
 def test_repositories_that_would_lie_in_each_other_or_outside_are_refused(
     paths: tuple[str, ...], field: str
 ) -> None:
-    wish = CreateSandbox(repos=tuple(RepoWish("o/r", path=path) for path in paths))
+    request = CreateSandbox(repos=tuple(RepoRequest("o/r", path=path) for path in paths))
     with pytest.raises(Invalid) as caught:
-        grant(wish, PROFILE, AROUND)
+        grant(request, PROFILE, AROUND)
     assert caught.value.field == field
 
 
 def test_folders_whose_names_begin_alike_are_apart() -> None:
-    wish = CreateSandbox(repos=(RepoWish("o/r", path="ab"), RepoWish("o/r", path="a")))
-    assert len(grant(wish, PROFILE, AROUND).repos) == 2
+    request = CreateSandbox(repos=(RepoRequest("o/r", path="ab"), RepoRequest("o/r", path="a")))
+    assert len(grant(request, PROFILE, AROUND).repos) == 2
 
 
 def test_mirror_is_filled_by_its_caller_and_never_a_label() -> None:
     mirror = replace(PROFILE, workspace=replace(PROFILE.workspace, mode=WorkspaceMode.MIRROR))
-    with_repo = grant(CreateSandbox(repos=(RepoWish("o/r"),)), mirror, AROUND)
+    with_repo = grant(CreateSandbox(repos=(RepoRequest("o/r"),)), mirror, AROUND)
     assert with_repo.profile.workspace.mode is WorkspaceMode.REMOTE_CANONICAL
     assert grant(CreateSandbox(), mirror, AROUND).profile.workspace.mode is WorkspaceMode.MIRROR
-    both = CreateSandbox(repos=(RepoWish("o/r"),), workspace_mode=WorkspaceMode.MIRROR)
+    both = CreateSandbox(repos=(RepoRequest("o/r"),), workspace_mode=WorkspaceMode.MIRROR)
     with pytest.raises(Invalid) as caught:
         grant(both, PROFILE, AROUND)
     assert caught.value.field == "workspace.mode"
@@ -153,9 +161,9 @@ def test_repo_ref_is_the_repository_where_none_is_named() -> None:
     profile = replace(PROFILE, repos=(Repo("p/q"),))
     (one,) = grant(CreateSandbox(inputs=Inputs(repo_ref="o/r")), profile, AROUND).repos
     assert (one.repo_url, one.path) == ("https://github.com/o/r", "/workspace")
-    named = CreateSandbox(repos=(RepoWish("o/r"),), inputs=Inputs(repo_ref="o/r"))
+    named = CreateSandbox(repos=(RepoRequest("o/r"),), inputs=Inputs(repo_ref="o/r"))
     assert len(grant(named, PROFILE, AROUND).repos) == 1
-    other = CreateSandbox(repos=(RepoWish("o/r"),), inputs=Inputs(repo_ref="x/y"))
+    other = CreateSandbox(repos=(RepoRequest("o/r"),), inputs=Inputs(repo_ref="x/y"))
     with pytest.raises(Invalid) as caught:
         grant(other, PROFILE, AROUND)
     assert caught.value.field == "inputs.repo_ref"
@@ -171,42 +179,42 @@ def test_repositories_of_the_profile_count_when_none_are_asked_for() -> None:
 
 
 def test_uploaded_repository_is_known_by_its_key() -> None:
-    wish = CreateSandbox(repos=(RepoWish("https://h.example/x/Tool.git", "b", None, KEY),))
-    sandbox = grant(wish, PROFILE, AROUND)
+    request = CreateSandbox(repos=(RepoRequest("https://h.example/x/Tool.git", "b", None, KEY),))
+    sandbox = grant(request, PROFILE, AROUND)
     assert sandbox.repos[0].key == KEY
     assert sandbox.name == "tool-b"
-    assert grant(CreateSandbox(repos=(RepoWish("", "b", None, KEY),)), PROFILE, AROUND).name
+    assert grant(CreateSandbox(repos=(RepoRequest("", "b", None, KEY),)), PROFILE, AROUND).name
 
 
 def test_loopback_repository_needs_leave() -> None:
-    wish = CreateSandbox(repos=(RepoWish("http://127.0.0.1:8000/o/r"),))
+    request = CreateSandbox(repos=(RepoRequest("http://127.0.0.1:8000/o/r"),))
     with pytest.raises(Invalid):
-        grant(wish, PROFILE, AROUND)
-    assert grant(wish, PROFILE, replace(AROUND, allow_loopback=True)).repos
+        grant(request, PROFILE, AROUND)
+    assert grant(request, PROFILE, replace(AROUND, allow_loopback=True)).repos
 
 
 @pytest.mark.parametrize(
-    ("wish", "field"),
+    ("wanted", "field"),
     [
         (CreateSandbox(ttl_seconds=0), "ttl"),
         (CreateSandbox(ttl_seconds=86401), "ttl"),
         (CreateSandbox(name="A"), "name"),
-        (CreateSandbox(repos=(RepoWish("o/r"),) * 17), "repos"),
-        (CreateSandbox(repos=(RepoWish("file:///etc"),)), "repos[0].repo_url"),
-        (CreateSandbox(repos=(RepoWish("o/r", "a b"),)), "repos[0].branch"),
-        (CreateSandbox(repos=(RepoWish("o/r", "a", "-b"),)), "repos[0].branch"),
-        (CreateSandbox(repos=(RepoWish("o/r", key="other"),)), "repos[0].key"),
-        (CreateSandbox(repos=(RepoWish("x\n", key=KEY),)), "repos[0].repo_url"),
+        (CreateSandbox(repos=(RepoRequest("o/r"),) * 17), "repos"),
+        (CreateSandbox(repos=(RepoRequest("file:///etc"),)), "repos[0].repo_url"),
+        (CreateSandbox(repos=(RepoRequest("o/r", "a b"),)), "repos[0].branch"),
+        (CreateSandbox(repos=(RepoRequest("o/r", "a", "-b"),)), "repos[0].branch"),
+        (CreateSandbox(repos=(RepoRequest("o/r", key="other"),)), "repos[0].key"),
+        (CreateSandbox(repos=(RepoRequest("x\n", key=KEY),)), "repos[0].repo_url"),
     ],
 )
-def test_wrong_wish_is_refused_with_its_field(wish: CreateSandbox, field: str) -> None:
+def test_wrong_wish_is_refused_with_its_field(wanted: CreateSandbox, field: str) -> None:
     with pytest.raises(Invalid) as err:
-        grant(wish, PROFILE, AROUND)
+        grant(wanted, PROFILE, AROUND)
     assert err.value.field == field
 
 
 @pytest.mark.parametrize(
-    "wish",
+    "wanted",
     [
         CreateSandbox(agent=""),
         CreateSandbox(inputs=Inputs("x" * 501)),
@@ -215,9 +223,9 @@ def test_wrong_wish_is_refused_with_its_field(wish: CreateSandbox, field: str) -
         CreateSandbox(consumer=Consumer(job_id="\x1f")),
     ],
 )
-def test_wrong_reference_is_refused(wish: CreateSandbox) -> None:
+def test_wrong_reference_is_refused(wanted: CreateSandbox) -> None:
     with pytest.raises(Invalid):
-        check_references(wish)
+        check_references(wanted)
 
 
 def test_references_that_fit_pass() -> None:
@@ -243,12 +251,12 @@ def test_agent_key_tells_consumers_apart() -> None:
     ("more", "field"),
     [
         ({}, None),
-        ({"repos": (RepoWish("https://github.com/o/r.git", branch="fix"),)}, None),
-        ({"repos": (RepoWish("o/other", branch="fix"),)}, "repos"),
-        ({"repos": (RepoWish("o/r", branch="other"),)}, "repos"),
-        ({"repos": (RepoWish("o/r", from_branch="other"),)}, "repos"),
-        ({"repos": (RepoWish("o/r", sparse=("docs",)),)}, "repos"),
-        ({"repos": (RepoWish("local/r", key=KEY),)}, "repos"),
+        ({"repos": (RepoRequest("https://github.com/o/r.git", branch="fix"),)}, None),
+        ({"repos": (RepoRequest("o/other", branch="fix"),)}, "repos"),
+        ({"repos": (RepoRequest("o/r", branch="other"),)}, "repos"),
+        ({"repos": (RepoRequest("o/r", from_branch="other"),)}, "repos"),
+        ({"repos": (RepoRequest("o/r", sparse=("docs",)),)}, "repos"),
+        ({"repos": (RepoRequest("local/r", key=KEY),)}, "repos"),
         ({"repos": ()}, "repos"),
         ({"inputs": Inputs(compose_bundle_ref="other")}, "inputs"),
         ({"agent": "codex"}, "agent"),
@@ -256,17 +264,17 @@ def test_agent_key_tells_consumers_apart() -> None:
     ],
 )
 def test_other_inputs_are_told_from_the_same_ones(more: dict[str, Any], field: str | None) -> None:
-    wish = CreateSandbox(repos=(RepoWish("o/r", branch="fix"),))
-    made = grant(wish, PROFILE, AROUND)
-    assert other_input(replace(wish, **more), made) == field
-    local = CreateSandbox(repos=(RepoWish("local/r", key=KEY),))
+    request = CreateSandbox(repos=(RepoRequest("o/r", branch="fix"),))
+    made = grant(request, PROFILE, AROUND)
+    assert other_input(replace(request, **more), made) == field
+    local = CreateSandbox(repos=(RepoRequest("local/r", key=KEY),))
     assert other_input(local, grant(local, PROFILE, AROUND)) is None
 
 
 def test_workspace_that_may_not_be_touched_has_no_place_for_repositories() -> None:
-    wish = CreateSandbox(access=Access.NONE, repos=(RepoWish("o/r"),))
+    request = CreateSandbox(access=Access.NONE, repos=(RepoRequest("o/r"),))
     with pytest.raises(Invalid) as refused:
-        grant(wish, PROFILE, AROUND)
+        grant(request, PROFILE, AROUND)
     assert refused.value.field == "workspace.access"
     assert grant(CreateSandbox(access=Access.NONE), PROFILE, AROUND).repos == ()
 

@@ -19,7 +19,7 @@ from atoll.domain.repository.branch import default_branch, read_branch
 from atoll.domain.repository.repository import is_local_key, plain_name, read_remote
 from atoll.domain.sandbox.instructions import read_instructions
 from atoll.domain.sandbox.naming import default_name, free_name, read_name
-from atoll.domain.sandbox.sandbox import Consumer, CreateSandbox, RepoWish, Sandbox, SandboxRepo
+from atoll.domain.sandbox.sandbox import Consumer, CreateSandbox, RepoRequest, Sandbox, SandboxRepo
 from atoll.domain.wall.environment import read_env
 
 MAX_REPOS = 16
@@ -47,15 +47,15 @@ class Circumstances:
     mount_roots: tuple[str, ...] = ()
 
 
-def grant(wish: CreateSandbox, profile: Profile, circumstances: Circumstances) -> Sandbox:
-    """Return the sandbox that `wish` requests, in state `requested`.
+def grant(request: CreateSandbox, profile: Profile, circumstances: Circumstances) -> Sandbox:
+    """Return the sandbox that `request` requests, in state `requested`.
 
     Raises `Invalid` with `field`. A default name is made unique; a chosen one is taken as it is.
     """
     now = circumstances.now
-    repos = read_repos(wish, profile, circumstances)
-    effective = _truth(overlaid(wish, profile), wish, repos)
-    ttl = read_ttl(wish, profile)
+    repos = read_repos(request, profile, circumstances)
+    effective = _truth(overlaid(request, profile), request, repos)
+    ttl = read_ttl(request, profile)
     latest = now + timedelta(seconds=profile.ttl.max_seconds)
     if effective.workspace.access is Access.NONE and repos:
         raise Invalid(
@@ -66,9 +66,9 @@ def grant(wish: CreateSandbox, profile: Profile, circumstances: Circumstances) -
         id=circumstances.sandbox_id,
         org_id=circumstances.caller.org_id,
         owner=circumstances.caller.id,
-        name=_name(wish, profile, repos, circumstances),
+        name=_name(request, profile, repos, circumstances),
         profile=effective,
-        scope=wish.scope or profile.workspace.scope_default,
+        scope=request.scope or profile.workspace.scope_default,
         ttl_seconds=ttl,
         created_at=now,
         updated_at=now,
@@ -76,20 +76,20 @@ def grant(wish: CreateSandbox, profile: Profile, circumstances: Circumstances) -
         max_expires_at=latest,
         agent=effective.agent,
         repos=repos,
-        mounts=read_host_mounts(wish.mounts, circumstances.mount_roots),
-        copies=wish.copies,
-        cwd=read_cwd(wish.cwd),
-        inputs=wish.inputs,
-        env=read_env(wish.env),
-        setup_metadata=wish.setup_metadata,
-        instructions=read_instructions(wish.setup_metadata, profile, repos),
-        consumer=wish.consumer,
+        mounts=read_host_mounts(request.mounts, circumstances.mount_roots),
+        copies=request.copies,
+        cwd=read_cwd(request.cwd),
+        inputs=request.inputs,
+        env=read_env(request.env),
+        setup_metadata=request.setup_metadata,
+        instructions=read_instructions(request.setup_metadata, profile, repos),
+        consumer=request.consumer,
     )
 
 
-def check_references(wish: CreateSandbox) -> None:
+def check_references(request: CreateSandbox) -> None:
     """Check references. Raises `Invalid` for one that is empty, too long or not printable."""
-    for field, value in _references(wish):
+    for field, value in _references(request):
         if value is not None and not (0 < len(value) <= MAX_REFERENCE and value.isprintable()):
             raise Invalid(
                 f"{field} must be 1 to {MAX_REFERENCE} printable characters.", field=field
@@ -106,18 +106,18 @@ def agent_key(profile_id: str, consumer: Consumer) -> str:
     return "\x1f".join((profile_id, consumer.actor, *(part or "" for part in parts)))
 
 
-def other_input(wish: CreateSandbox, sandbox: Sandbox) -> str | None:
-    """Return the first input in which `wish` differs from what `sandbox` was made from; None when
-    nothing differs. Absent inputs of a wish match anything."""
-    repos = _asked_repos(wish, sandbox.profile)
+def other_input(request: CreateSandbox, sandbox: Sandbox) -> str | None:
+    """Return the first input in which `request` differs from what `sandbox` was made from; None
+    when nothing differs. Inputs that the request leaves out match anything."""
+    repos = _asked_repos(request, sandbox.profile)
     asked = (
         ("repos", tuple(map(_origin_of, repos)), tuple(map(_origin_of, sandbox.repos))),
-        ("inputs", wish.inputs, sandbox.inputs),
-        ("setup_metadata", wish.setup_metadata, sandbox.setup_metadata),
-        ("agent", wish.agent or sandbox.agent, sandbox.agent),
-        ("env", wish.env, sandbox.env),
-        ("mounts", wish.mounts, sandbox.mounts),
-        ("copies", wish.copies, sandbox.copies),
+        ("inputs", request.inputs, sandbox.inputs),
+        ("setup_metadata", request.setup_metadata, sandbox.setup_metadata),
+        ("agent", request.agent or sandbox.agent, sandbox.agent),
+        ("env", request.env, sandbox.env),
+        ("mounts", request.mounts, sandbox.mounts),
+        ("copies", request.copies, sandbox.copies),
     )
     for field, wanted, there in asked:
         if wanted != there:
@@ -129,30 +129,30 @@ def other_input(wish: CreateSandbox, sandbox: Sandbox) -> str | None:
     return None if branches else "repos"
 
 
-def _origin_of(repo: RepoWish | SandboxRepo) -> tuple[str, tuple[str, ...]]:
+def _origin_of(repo: RepoRequest | SandboxRepo) -> tuple[str, tuple[str, ...]]:
     """Return the identity of a repository, however its address is spelled."""
     if repo.key is not None and is_local_key(repo.key):
         return repo.key, repo.sparse
     return read_remote(repo.repo_url, allow_loopback=True).key, repo.sparse
 
 
-def overlaid(wish: CreateSandbox, profile: Profile) -> Profile:
+def overlaid(request: CreateSandbox, profile: Profile) -> Profile:
     """Return the profile with the request's own choices applied to it."""
     return replace(
         profile,
-        network=replace(profile.network, mode=wish.network_mode or profile.network.mode),
+        network=replace(profile.network, mode=request.network_mode or profile.network.mode),
         workspace=replace(
             profile.workspace,
-            mode=wish.workspace_mode or profile.workspace.mode,
-            access=wish.access or profile.workspace.access,
+            mode=request.workspace_mode or profile.workspace.mode,
+            access=request.access or profile.workspace.access,
         ),
-        agent=wish.agent or profile.agent,
-        softlock=wish.softlock or profile.softlock,
-        agent_catalogue=read_catalogue(wish, profile),
+        agent=request.agent or profile.agent,
+        softlock=request.softlock or profile.softlock,
+        agent_catalogue=read_catalogue(request, profile),
     )
 
 
-def _truth(profile: Profile, wish: CreateSandbox, repos: tuple[SandboxRepo, ...]) -> Profile:
+def _truth(profile: Profile, request: CreateSandbox, repos: tuple[SandboxRepo, ...]) -> Profile:
     """Return the recipe with its workspace mode.
 
     Commits leave a sandbox with repositories by `pull`, whatever the profile says; the caller fills
@@ -160,7 +160,7 @@ def _truth(profile: Profile, wish: CreateSandbox, repos: tuple[SandboxRepo, ...]
     """
     if not repos or profile.workspace.mode is not WorkspaceMode.MIRROR:
         return profile
-    if wish.workspace_mode is WorkspaceMode.MIRROR:
+    if request.workspace_mode is WorkspaceMode.MIRROR:
         raise Invalid(
             "A mirror is filled with the caller's own folder: name no repositories, or leave the "
             "mode out.",
@@ -170,9 +170,9 @@ def _truth(profile: Profile, wish: CreateSandbox, repos: tuple[SandboxRepo, ...]
     return replace(profile, workspace=canonical)
 
 
-def read_catalogue(wish: CreateSandbox, profile: Profile) -> tuple[str, ...] | None:
+def read_catalogue(request: CreateSandbox, profile: Profile) -> tuple[str, ...] | None:
     """Return the agents that may run: the profile's, or fewer. Raises `Invalid`."""
-    wanted, most = wish.agent_catalogue, profile.agent_catalogue
+    wanted, most = request.agent_catalogue, profile.agent_catalogue
     if wanted is None:
         return most
     beyond = [] if most is None else [name for name in wanted if name not in most]
@@ -185,9 +185,9 @@ def read_catalogue(wish: CreateSandbox, profile: Profile) -> tuple[str, ...] | N
     return tuple(dict.fromkeys(wanted))
 
 
-def read_ttl(wish: CreateSandbox, profile: Profile) -> int:
+def read_ttl(request: CreateSandbox, profile: Profile) -> int:
     """Return the seconds to live: at least one, at most the profile's max. Raises `Invalid`."""
-    seconds = profile.ttl.default_seconds if wish.ttl_seconds is None else wish.ttl_seconds
+    seconds = profile.ttl.default_seconds if request.ttl_seconds is None else request.ttl_seconds
     if not 1 <= seconds <= profile.ttl.max_seconds:
         raise Invalid(
             f"ttl must lie between 1 and {profile.ttl.max_seconds} seconds, the most that "
@@ -222,14 +222,14 @@ def read_sparse(folders: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def read_repos(
-    wish: CreateSandbox, profile: Profile, circumstances: Circumstances
+    request: CreateSandbox, profile: Profile, circumstances: Circumstances
 ) -> tuple[SandboxRepo, ...]:
     """Return the repositories with canonical addresses, branches and places.
 
     Without a requested place, a single one is `/workspace` itself and several are
     `/workspace/<repo>`. Raises `Invalid`.
     """
-    asked = _asked_repos(wish, profile)
+    asked = _asked_repos(request, profile)
     if len(asked) > MAX_REPOS:
         raise Invalid(f"At most {MAX_REPOS} repositories fit in a sandbox.", field="repos")
     places = [_place(one, number) for number, one in enumerate(asked)]
@@ -244,7 +244,7 @@ def read_repos(
             sparse = read_sparse(one.sparse)
         except Invalid as err:
             where = f"repos[{number}].{err.field or 'repo_url'}"
-            if asked is not wish.repos and wish.inputs.repo_ref is not None:
+            if asked is not request.repos and request.inputs.repo_ref is not None:
                 where = "inputs.repo_ref"
             raise Invalid(err.message, code=err.code, field=where) from err
         if place is None:
@@ -268,45 +268,46 @@ def check_apart(paths: list[str]) -> None:
                 )
 
 
-def _asked_repos(wish: CreateSandbox, profile: Profile) -> tuple[RepoWish, ...]:
+def _asked_repos(request: CreateSandbox, profile: Profile) -> tuple[RepoRequest, ...]:
     """Return the requested repositories, else `inputs.repo_ref`, else the profile's. Raises
     `Invalid`."""
-    ref = wish.inputs.repo_ref
-    if wish.repos:
-        if ref is not None and ref not in {repo.repo_url for repo in wish.repos}:
+    ref = request.inputs.repo_ref
+    if request.repos:
+        if ref is not None and ref not in {repo.repo_url for repo in request.repos}:
             raise Invalid(
                 "repo_ref names a repository that repos does not: give one of the two.",
                 field="inputs.repo_ref",
             )
-        return wish.repos
+        return request.repos
     if ref is not None:
-        return (RepoWish(ref),)
+        return (RepoRequest(ref),)
     return tuple(
-        RepoWish(repo.repo_url, from_branch=repo.branch, path=repo.path) for repo in profile.repos
+        RepoRequest(repo.repo_url, from_branch=repo.branch, path=repo.path)
+        for repo in profile.repos
     )
 
 
-def _place(wish: RepoWish, number: int) -> str | None:
+def _place(request: RepoRequest, number: int) -> str | None:
     """Return the requested place, absolute; None without one. Raises `Invalid`."""
-    if wish.path is None:
+    if request.path is None:
         return None
     field = f"repos[{number}].path"
-    below = workspace_path(wish.path, field=field)
+    below = workspace_path(request.path, field=field)
     if not below.isprintable() or any(part.casefold() == ".git" for part in below.split("/")):
         raise Invalid("a repository cannot lie there: name a plain folder.", field=field)
     return f"{WORKSPACE}/{below}" if below else WORKSPACE
 
 
-def _source(wish: RepoWish, *, allow_loopback: bool) -> tuple[str, str]:
+def _source(request: RepoRequest, *, allow_loopback: bool) -> tuple[str, str]:
     """Return the canonical address and short name of one repository."""
-    if wish.key is not None and is_local_key(wish.key):
+    if request.key is not None and is_local_key(request.key):
         # The origin of an uploaded checkout is only a label here: nothing dials it.
-        words = wish.repo_url.rstrip("/").removesuffix(".git").rsplit("/", 1)[-1]
-        if len(wish.repo_url) > MAX_REFERENCE or not wish.repo_url.isprintable():
+        words = request.repo_url.rstrip("/").removesuffix(".git").rsplit("/", 1)[-1]
+        if len(request.repo_url) > MAX_REFERENCE or not request.repo_url.isprintable():
             raise Invalid("The address of a local repository is not printable.", field="repo_url")
-        return wish.repo_url, plain_name(words)
-    remote = read_remote(wish.repo_url, allow_loopback=allow_loopback)
-    if wish.key not in (None, remote.key):
+        return request.repo_url, plain_name(words)
+    remote = read_remote(request.repo_url, allow_loopback=allow_loopback)
+    if request.key not in (None, remote.key):
         raise Invalid(
             "The key is neither a local repository's nor the one of this address.", field="key"
         )
@@ -314,13 +315,13 @@ def _source(wish: RepoWish, *, allow_loopback: bool) -> tuple[str, str]:
 
 
 def _name(
-    wish: CreateSandbox,
+    request: CreateSandbox,
     profile: Profile,
     repos: tuple[SandboxRepo, ...],
     circumstances: Circumstances,
 ) -> str:
-    if wish.name is not None:
-        return read_name(wish.name)
+    if request.name is not None:
+        return read_name(request.name)
     first = repos[0] if repos else None
     repo = None if first is None else plain_name(first.repo_url.rstrip("/").rsplit("/", 1)[-1])
     wanted = default_name(
@@ -332,14 +333,14 @@ def _name(
     return free_name(wanted, circumstances.taken)
 
 
-def _references(wish: CreateSandbox) -> list[tuple[str, str | None]]:
-    consumer, setup = wish.consumer, wish.setup_metadata
+def _references(request: CreateSandbox) -> list[tuple[str, str | None]]:
+    consumer, setup = request.consumer, request.setup_metadata
     return [
-        ("agent", wish.agent),
-        *(("agent_catalogue", name) for name in wish.agent_catalogue or ()),
-        *(("copies", each) for each in wish.copies),
-        ("inputs.repo_ref", wish.inputs.repo_ref),
-        ("inputs.compose_bundle_ref", wish.inputs.compose_bundle_ref),
+        ("agent", request.agent),
+        *(("agent_catalogue", name) for name in request.agent_catalogue or ()),
+        *(("copies", each) for each in request.copies),
+        ("inputs.repo_ref", request.inputs.repo_ref),
+        ("inputs.compose_bundle_ref", request.inputs.compose_bundle_ref),
         ("setup_metadata.instructions_ref", setup.instructions_ref),
         *(("setup_metadata.secret_refs", ref) for ref in setup.secret_refs),
         ("consumer.harness", consumer.harness),
