@@ -33,7 +33,7 @@ def promises() -> dict[str, str]:
         name = re.match(r"\*\*(.+?)\*\*", bullet)
         assert name, bullet[:60]
         named[name[1]] = plain(bullet)
-    return {**named, LIMITS: plain(section("Limits, honestly")), TRIED: plain(section(TRIED))}
+    return {**named, LIMITS: plain(section("Limits")), TRIED: plain(section(TRIED))}
 
 
 PROMISES = promises()
