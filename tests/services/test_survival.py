@@ -13,10 +13,21 @@ from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.profile.profile import Profile
 from atoll.domain.sandbox.sandbox import CreateSandbox, State
 from atoll.ports import Provision
-from tests.services.scene import opened, timers
+from atoll.services.sandboxes.backend_watch import SURVEY_SECONDS
+from tests.services.scene import Scene, opened, timers
 
+PATIENCE_SECONDS = 60.0
 SHORT_WAIT_SECONDS = 5.0
 """Timers below it are waits for time; those above end what hangs."""
+TURN_SECONDS = 0.02
+"""Real time for the disk between two turns of the clock. Until `PATIENCE_SECONDS` are over, less
+than the hour passes after which a sandbox expires."""
+
+
+async def second(scene: Scene) -> None:
+    """Let a second pass, and whoever waited for it act."""
+    scene.clock.turn(1)
+    await asyncio.sleep(TURN_SECONDS)
 
 
 @pytest.fixture
@@ -73,10 +84,9 @@ async def test_interrupted_destroying_is_gone_on_with(folder: Path) -> None:
         before.extension.fail(FailurePoint.TEARDOWN, Unavailable("busy"))
         await before.sandboxes.destroy(LOCAL_PERSON, made.id)
     async with opened(folder, before=before) as after:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while (await after.sandboxes.get(LOCAL_PERSON, made.id)).state is not State.DESTROYED:
-                after.clock.turn(5)
-                await asyncio.sleep(0)
+                await second(after)
     assert not before.extension.kept(made.id)
 
 
@@ -88,10 +98,9 @@ async def test_orphan_of_a_crash_is_ended_and_a_stranger_to_nobody_stays(folder:
     await before.extension.provision(Provision(orphan, 1, "orphan", profile))
     async with opened(folder, before=before) as after:
         kept = await after.ready()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while after.extension.kept(orphan):
-                after.clock.turn(1)
-                await asyncio.sleep(0)
+                await second(after)
         assert after.extension.lives(kept.id)
 
 
@@ -110,10 +119,9 @@ async def test_backend_that_does_not_answer_is_asked_again(folder: Path) -> None
     async with opened(folder, before=before) as after:
         await after.background.adopted()
         before.extension.die(made.id)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while (await after.sandboxes.get(LOCAL_PERSON, made.id)).state is not State.FAILED:
-                after.clock.turn(1)
-                await asyncio.sleep(0)
+                await second(after)
 
 
 async def test_backend_that_forgot_without_telling_is_found_out(folder: Path) -> None:
@@ -123,11 +131,10 @@ async def test_backend_that_forgot_without_telling_is_found_out(folder: Path) ->
         await here.sandboxes.wait(LOCAL_PERSON, stopped.id, settled=True)
         here.extension._places[made.id].live = False
         here.extension._places[stopped.id].live = True
-        async with asyncio.timeout(10):
+        here.clock.turn(SURVEY_SECONDS)
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while (await here.sandboxes.get(LOCAL_PERSON, made.id)).state is not State.FAILED:
-                here.clock.turn(10)
-                await asyncio.sleep(0)
+                await second(here)
             while here.extension.lives(stopped.id):
-                here.clock.turn(10)
-                await asyncio.sleep(0)
+                await second(here)
         assert (await here.sandboxes.get(LOCAL_PERSON, stopped.id)).state is State.STOPPED

@@ -155,7 +155,8 @@ async def test_phone_answers_what_an_agent_asks_by_the_buttons_of_its_card(
                 f"Again. [[tool {WRITE % ('denied', 'other.txt')}]]"
             )
             await phone.get_by_role("button", name="Ask", exact=True).tap()
-            await expect(phone.locator(".talk-asks")).to_have_count(2)
+            asked = phone.locator(".talk-asks")
+            await expect(asked).to_have_count(2, timeout=PATIENCE_MILLISECONDS)
             await expect(card).to_contain_text("waits", timeout=PATIENCE_MILLISECONDS)
             await card.get_by_role("button").last.tap()
             await expect(card).to_contain_text("declined", timeout=PATIENCE_MILLISECONDS)

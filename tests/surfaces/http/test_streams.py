@@ -11,6 +11,8 @@ import pytest
 
 from tests.surfaces.http.world import World, client_of
 
+PATIENCE_SECONDS = 60.0
+
 
 async def _sandbox(atoll: World) -> str:
     async with client_of(atoll.url, atoll.token) as client:
@@ -279,7 +281,9 @@ async def test_runtime_that_is_gone_is_unavailable_with_a_sentence(atoll: World)
 async def test_many_requests_at_once_are_all_answered(atoll: World) -> None:
     base = await _sandbox(atoll)
     limits = httpx.Limits(max_connections=50)
-    async with client_of(atoll.url, atoll.token, limits=limits) as client:
+    # Most of the requests wait for a connection, on a busy machine for long.
+    timeout = httpx.Timeout(PATIENCE_SECONDS, pool=None)
+    async with client_of(atoll.url, atoll.token, limits=limits, timeout=timeout) as client:
         answers = await asyncio.gather(
             *(client.post(f"{base}/exec", json={"argv": ["true"]}) for _ in range(200))
         )
