@@ -160,7 +160,9 @@ def test_extension_is_a_package_of_its_own(scratch: Scratch) -> None:
     assert len(names) == 6, "the page says six methods"
     # The page's class has no bodies: here each method does what the fake's does.
     bodies = "".join(f"Mine.{name} = InMemory.{name}\n" for name in [*names, "__init__"])
-    rest = "".join(f"Mine.{name} = InMemory.{name}\n" for name in ("_raise_injected", "lives", "die"))
+    rest = "".join(
+        f"Mine.{name} = InMemory.{name}\n" for name in ("_raise_injected", "lives", "die")
+    )
     (scratch.top / "mine").mkdir()
     (scratch.top / "mine" / "__init__.py").write_text("")
     (scratch.top / "mine" / "extension.py").write_text(
