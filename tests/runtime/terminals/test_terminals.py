@@ -426,7 +426,7 @@ async def test_journal_tells_of_a_terminal_without_arguments_or_output() -> None
 async def test_viewer_that_gives_no_sign_of_life_is_closed_4408(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("atoll.runtime.terminals.viewers.attach.PING_SECONDS", 0.5)
+    monkeypatch.setattr("atoll.runtime.terminals.attach.PING_SECONDS", 0.5)
     async with runtime() as rt:
         terminal = await rt.open("cat")
         url = f"http://runtime/sessions/{terminal}/attach"
@@ -446,7 +446,7 @@ async def test_viewer_that_gives_no_sign_of_life_is_closed_4408(
 async def test_client_that_asks_for_heartbeats_sees_them_at_a_silent_terminal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("atoll.runtime.terminals.viewers.attach.HEARTBEAT_SECONDS", 0.05)
+    monkeypatch.setattr("atoll.runtime.terminals.attach.HEARTBEAT_SECONDS", 0.05)
     async with runtime() as rt:
         terminal = await rt.open("sleep", "100")
         async with rt.attach(terminal, heartbeat="true") as viewer:

@@ -15,8 +15,8 @@ from atoll.domain.terminal.size import Size, clamp
 from atoll.domain.terminal.turn import Party, Role
 from atoll.runtime.api.requests import query_flag, query_integer
 from atoll.runtime.health import Activity
+from atoll.runtime.terminals.attach import MAX_VIEWERS, AttachRequest, AttachSession
 from atoll.runtime.terminals.terminals import Terminals
-from atoll.runtime.terminals.viewers.attach import MAX_VIEWERS, AttachRequest, AttachSession
 from atoll.runtime.terminals.viewers.connection import Connection
 from atoll.runtime.terminals.viewers.upgraded import UpgradedLink
 from atoll.runtime.terminals.viewers.viewer import CLOSE_UNKNOWN, Viewer

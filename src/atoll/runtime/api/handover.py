@@ -18,7 +18,7 @@ from atoll.domain.errors import Invalid, LimitReached
 from atoll.domain.terminal.turn import Party
 from atoll.runtime.api.attach import fresh_client, read_attach_request
 from atoll.runtime.api.parts import parts_of
-from atoll.runtime.terminals.viewers.attach import MAX_VIEWERS, AttachSession
+from atoll.runtime.terminals.attach import MAX_VIEWERS, AttachSession
 from atoll.runtime.terminals.viewers.socket_link import SocketLink
 from atoll.runtime.terminals.viewers.viewer import Viewer
 
