@@ -12,14 +12,15 @@ from aiohttp import web
 from atoll.domain.errors import Invalid, LimitReached, NotFound
 from atoll.domain.ids import ID_ENTROPY_BYTES, spell
 from atoll.domain.terminal.size import Size, clamp
-from atoll.domain.terminal.turn import Party, Role
+from atoll.domain.terminal.turn import Role
 from atoll.runtime.api.requests import query_flag, query_integer
 from atoll.runtime.health import Activity
 from atoll.runtime.terminals.attach import MAX_VIEWERS, AttachRequest, AttachSession
+from atoll.runtime.terminals.terminal import Terminal
 from atoll.runtime.terminals.terminals import Terminals
 from atoll.runtime.terminals.viewers.connection import Connection
 from atoll.runtime.terminals.viewers.upgraded import UpgradedLink
-from atoll.runtime.terminals.viewers.viewer import CLOSE_UNKNOWN, Viewer
+from atoll.runtime.terminals.viewers.viewer import CLOSE_UNKNOWN
 
 SOMEBODY = "person"
 MAX_NAME = 64
@@ -44,10 +45,9 @@ async def attach(
     if terminal.viewers >= MAX_VIEWERS:
         raise LimitReached(f"{MAX_VIEWERS} viewers watch this terminal; close one first")
     await connection.accept()
-    client = terminal.client_for(attach_request.principal, attach_request.client, fresh_client())
-    party = Party(attach_request.principal, attach_request.name, client, attach_request.role)
-    viewer = Viewer(party, UpgradedLink(connection), terminal)
-    await AttachSession(terminal, viewer, activity).serve(attach_request)
+    client = client_at(terminal, attach_request)
+    link = UpgradedLink(connection)
+    await AttachSession(terminal, client, link, attach_request, activity=activity).serve()
     return connection.response
 
 
@@ -56,7 +56,7 @@ def read_attach_request(request: web.Request) -> AttachRequest:
     principal = request.query.get("principal", SOMEBODY)
     if not _PRINCIPAL.fullmatch(principal):
         raise Invalid("principal must be 1 to 128 letters, digits or ._:@-", field="principal")
-    client = request.query.get("client") or fresh_client()
+    client = request.query.get("client") or _fresh_client()
     if not _CLIENT.fullmatch(client):
         raise Invalid("client must be 1 to 64 letters, digits, . _ : or -", field="client")
     since = query_integer(request, "since", -1)
@@ -75,8 +75,13 @@ def read_attach_request(request: web.Request) -> AttachRequest:
     )
 
 
-def fresh_client() -> str:
-    """Make a new client id."""
+def client_at(terminal: Terminal, attach_request: AttachRequest) -> str:
+    """Return the client id at a terminal: the requested one, or a new one when it is another's."""
+    principal, wanted = attach_request.principal, attach_request.client
+    return terminal.client_for(principal, wanted, _fresh_client())
+
+
+def _fresh_client() -> str:
     return spell("c", os.urandom(ID_ENTROPY_BYTES))
 
 

@@ -15,12 +15,10 @@ from collections.abc import Callable, Coroutine
 from aiohttp import web
 
 from atoll.domain.errors import Invalid, LimitReached
-from atoll.domain.terminal.turn import Party
-from atoll.runtime.api.attach import fresh_client, read_attach_request
+from atoll.runtime.api.attach import client_at, read_attach_request
 from atoll.runtime.api.parts import parts_of
 from atoll.runtime.terminals.attach import MAX_VIEWERS, AttachSession
 from atoll.runtime.terminals.viewers.socket_link import SocketLink
-from atoll.runtime.terminals.viewers.viewer import Viewer
 
 PROTOCOL = "atoll-seat"
 HAND_OVER_SECONDS = 10.0
@@ -49,12 +47,11 @@ async def hand_over(request: web.Request) -> web.StreamResponse:
     try:
         await response.prepare(request)
         connection = SocketLink(handover.announce)
-        client = terminal.client_for(
-            attach_request.principal, attach_request.client, fresh_client()
+        client = client_at(terminal, attach_request)
+        session = AttachSession(
+            terminal, client, connection, attach_request, activity=parts.activity
         )
-        party = Party(attach_request.principal, attach_request.name, client, attach_request.role)
-        session = AttachSession(terminal, Viewer(party, connection, terminal), parts.activity)
-        await _serve(session.serve(attach_request), connection, handover)
+        await _serve(session.serve(), connection, handover)
     finally:
         handover.close()
     return response

@@ -10,15 +10,17 @@ import time
 from dataclasses import dataclass
 
 from atoll.domain.terminal.size import Size, clamp
-from atoll.domain.terminal.turn import Role, TurnRefusal
+from atoll.domain.terminal.turn import Party, Role, TurnRefusal
 from atoll.runtime.health import Activity
 from atoll.runtime.terminals.terminal import Terminal
+from atoll.runtime.terminals.viewers.link import Link
 from atoll.runtime.terminals.viewers.viewer import (
     CLOSE_EXPIRED,
     CLOSE_FAILED,
     CLOSE_SILENT,
     INPUT_WINDOW_BYTES,
     Viewer,
+    ViewerOptions,
 )
 from atoll.wire.attach import (
     Ack,
@@ -36,6 +38,7 @@ from atoll.wire.attach import (
     pack,
 )
 from atoll.wire.http.ws_frames import Opcode
+from atoll.wire.terminal.scrollback import Scrollback
 
 log = logging.getLogger("atoll.runtime")
 
@@ -64,21 +67,51 @@ class AttachRequest:
     marks: bool
     heartbeat: bool
 
+    def party(self, client: str) -> Party:
+        """Return the party that this request makes of a client id it may have."""
+        return Party(self.principal, self.name, client, self.role)
+
+
+@dataclass(frozen=True, slots=True)
+class _Replay:
+    """First output for a client: its offset, what puts a terminal into the state there, and the
+    output that is `lost` before it."""
+
+    offset: int
+    preamble: bytes = b""
+    lost: Resync | None = None
+
 
 class AttachSession:
     """Session of one connection, from its start message to its close."""
 
-    def __init__(self, terminal: Terminal, viewer: Viewer, activity: Activity) -> None:
+    def __init__(
+        self,
+        terminal: Terminal,
+        client: str,
+        link: Link,
+        attach_request: AttachRequest,
+        *,
+        activity: Activity,
+    ) -> None:
         self._terminal = terminal
-        self._viewer = viewer
-        self._link = viewer.link
+        self._request = attach_request
+        self._replay = _replay_from(terminal.scrollback, attach_request.since)
+        options = ViewerOptions(
+            cursor=self._replay.offset,
+            marked=terminal.marks.seq if attach_request.marks else None,
+            guest=attach_request.expires is not None,
+        )
+        self._viewer = Viewer(attach_request.party(client), link, terminal, options)
+        self._link = link
         self._activity = activity
         self._turns_from, self._turns = asyncio.get_running_loop().time(), 0
 
-    async def serve(self, attach_request: AttachRequest) -> None:
+    async def serve(self) -> None:
         """Send and receive until either side ends it."""
+        attach_request = self._request
         try:
-            await self._begin(attach_request)
+            await self._begin()
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._ping())]
                 if attach_request.heartbeat:
@@ -101,31 +134,16 @@ class AttachSession:
             self._terminal.leave(self._viewer)
             self._viewer.leave()
 
-    async def _begin(self, attach_request: AttachRequest) -> None:
-        """Decide where this client's bytes begin, add it as a viewer, and say so."""
-        since = attach_request.since
-        viewer, scrollback = self._viewer, self._terminal.scrollback
-        preamble, lost = b"", None
-        if since is not None and scrollback.start <= since <= scrollback.end:
-            viewer.cursor = since
-        else:
-            cut = scrollback.first_cut()
-            viewer.cursor = cut.offset
-            # A terminal watched from its first byte needs nothing set.
-            preamble = cut.preamble() if cut.offset or since is not None else b""
-            if since is not None and since < cut.offset:
-                lost = Resync(since, cut.offset, pack(preamble))
-        exact = not preamble
-        viewer.guest = attach_request.expires is not None
-        viewer.marked = self._terminal.marks.seq if attach_request.marks else None
-        self._terminal.join(
-            viewer, viewer.cursor, wish=attach_request.wish, take=attach_request.take
-        )
+    async def _begin(self) -> None:
+        """Add this client as a viewer, and say where its bytes begin."""
+        viewer, wanted = self._viewer, self._request
+        preamble, lost = self._replay.preamble, self._replay.lost
+        self._terminal.join(viewer, viewer.cursor, wish=wanted.wish, take=wanted.take)
         await self._link.opened()
         self._link.start(self._receive, viewer.pump)
         start = self._start(b"" if lost else preamble, lost)
         viewer.begin(start, *(() if lost is None else (lost,)))
-        if not exact:
+        if preamble:
             self._terminal.pty.nudge()
 
     def _start(self, preamble: bytes, lost: Resync | None) -> Start:
@@ -232,3 +250,15 @@ class AttachSession:
                 return control.grant(client, to)
             case RevokeControl():
                 return control.revoke(client)
+
+
+def _replay_from(scrollback: Scrollback, since: int | None) -> _Replay:
+    """Return where the output begins for a client that has everything before `since`."""
+    if since is not None and scrollback.start <= since <= scrollback.end:
+        return _Replay(since)
+    cut = scrollback.first_cut()
+    # A terminal watched from its first byte needs nothing set.
+    preamble = cut.preamble() if cut.offset or since is not None else b""
+    if since is not None and since < cut.offset:
+        return _Replay(cut.offset, preamble, Resync(since, cut.offset, pack(preamble)))
+    return _Replay(cut.offset, preamble)

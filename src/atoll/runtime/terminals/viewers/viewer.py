@@ -8,6 +8,7 @@ it misses falls off the ring, and the viewer is notified.
 
 import asyncio
 import logging
+from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
@@ -72,6 +73,16 @@ class OutputSource(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class ViewerOptions:
+    """Options of a viewer. `cursor` is the offset of its first byte, `marked` the `seq` of the last
+    mark it has (None: marks are not wanted). `guest`: its client came by a link."""
+
+    cursor: int
+    marked: int | None
+    guest: bool
+
+
 class Viewer:
     """Viewer of a terminal; `guest` says that this client came by a link.
 
@@ -80,12 +91,14 @@ class Viewer:
     stuck connection costs no memory. Nothing is sent before `begin`.
     """
 
-    def __init__(self, party: Party, link: Link, source: OutputSource) -> None:
+    def __init__(
+        self, party: Party, link: Link, source: OutputSource, options: ViewerOptions
+    ) -> None:
         self.party = party
         self.client = party.client
-        self.guest = False
-        self.cursor = 0
-        self.marked: int | None = None
+        self.guest = options.guest
+        self.cursor = options.cursor
+        self.marked = options.marked
         self.live_from = source.scrollback.end
         self.link = link
         self._source = source
