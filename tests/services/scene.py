@@ -38,7 +38,7 @@ from atoll.services.settings import ServiceSettings
 from atoll.testing import FakeRuntimes
 from atoll.testing.fakes.clock import VirtualClock
 from atoll.wire.contract.call import RuntimeCall
-from atoll.wiring.control.graph import SandboxPorts, build_sandboxes
+from atoll.wiring.control.graph import Preparation, SandboxPorts, build_sandboxes
 
 T = TypeVar("T")
 
@@ -179,17 +179,11 @@ async def opened(
             for number, text in enumerate((BARE, IDLING, RESTING, BELONGING, FOREIGN, STRICT))
         }
         profiles = Profiles(store, bus, clock=clock, identifiers=ids, bundled=documents)
-        ports = SandboxPorts(
-            {extension.name: extension},
-            runtime,
-            workspaces,
-            HostAgents(),
-            vault,
-            workspaces,
-        )
+        ports = SandboxPorts({extension.name: extension}, runtime, HostAgents(), vault)
+        preparation = Preparation(profiles, workspaces, workspaces)
         ground = Ground(store, bus, clock, ids)
         sandboxes, background = build_sandboxes(
-            ground, ports, profiles, settings=ServiceSettings(AdmissionSettings(max_sandboxes))
+            ground, ports, preparation, settings=ServiceSettings(AdmissionSettings(max_sandboxes))
         )
         events = Events(store, bus, clock=clock, identifiers=ids)
         secrets = Secrets(ground, sandboxes, vault=vault, masters=vault)

@@ -30,9 +30,7 @@ from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
-from atoll.services.library.profiles import Profiles
 from atoll.services.library.settings import RepositorySettings
-from atoll.services.library.workspaces import Workspaces
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.settings import ServiceSettings
 from atoll.surfaces.http.app import create_app
@@ -40,7 +38,7 @@ from atoll.wiring.control.graph import (
     LibraryPorts,
     SandboxPorts,
     build_application,
-    build_saver,
+    build_library,
 )
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.surfaces.http.world import served, short_folder
@@ -126,9 +124,8 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
             DirectImporter(),
         )
         shelf.sweep()
-        boxes, workspaces = Boxes(home / "boxes"), Workspaces(shelf, clock)
+        boxes = Boxes(home / "boxes")
         (home / "kept").mkdir(exist_ok=True)
-        profiles = Profiles(store, bus, clock=clock, identifiers=identifiers, bundled=bundled())
         vault = InMemoryVault()
         ground = Ground(store, bus, clock, identifiers)
         settings = ServiceSettings(
@@ -136,15 +133,10 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
             repositories=RepositorySettings(allow_loopback_remotes=True),
         )
         kept = KeptFolder(home / "kept")
-        ports = SandboxPorts(
-            {boxes.name: boxes},
-            boxes,
-            workspaces,
-            HostAgents(),
-            vault,
-            build_saver(ground, workspaces, kept, settings=settings.kept),
-        )
+        ports = SandboxPorts({boxes.name: boxes}, boxes, HostAgents(), vault)
         token = load_or_make_token(home / "token")
+        logins = BookFile(home / "logins.json")
+        shelves = LibraryPorts(shelf, kept, logins, token, bundled=bundled())
 
         async def ready() -> str | None:
             return None
@@ -152,9 +144,7 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
         built = build_application(
             ground,
             ports,
-            LibraryPorts(shelf, kept, BookFile(home / "logins.json"), token),
-            profiles=profiles,
-            workspaces=workspaces,
+            build_library(ground, shelves, settings=settings),
             settings=settings,
         )
         services = replace(built, readiness=ready)

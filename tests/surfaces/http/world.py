@@ -35,8 +35,6 @@ from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, R
 from atoll.services.application import Application
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
-from atoll.services.library.profiles import Profiles
-from atoll.services.library.workspaces import Workspaces
 from atoll.services.people.logins import Logins
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.settings import ServiceSettings
@@ -47,6 +45,7 @@ from atoll.wiring.control.graph import (
     LibraryPorts,
     SandboxPorts,
     build_application,
+    build_library,
 )
 from tests.peers.contract import (
     AGENT,
@@ -383,30 +382,19 @@ async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
         clients = HttpRuntimeClients()
         stack.push_async_callback(clients.close)
         extension = OneRuntime(folder / "rt.sock")
-        profiles = Profiles(store, bus, clock=clock, identifiers=identifiers, bundled=bundled())
         vault = EnvelopeVault(lambda: [MasterKey(b"m" * 32)])
-        ports = SandboxPorts(
-            {extension.name: extension},
-            clients,
-            EmptyWorkspaces(),
-            HostAgents(),
-            vault,
-            EmptyWorkspaces(),
-        )
+        ports = SandboxPorts({extension.name: extension}, clients, HostAgents(), vault)
         ground = Ground(store, bus, clock, identifiers)
         shelf = Shelf(ShelfSettings(folder / "repos", folder / "imports"), DirectImporter())
         shelf.sweep()
         token = load_or_make_token(folder / "token")
-        library = LibraryPorts(
-            shelf, KeptFolder(folder / "kept"), BookFile(folder / "logins.json"), token
-        )
+        logins, kept = BookFile(folder / "logins.json"), KeptFolder(folder / "kept")
+        settings = ServiceSettings(AdmissionSettings(max_sandboxes=max_sandboxes))
+        shelves = LibraryPorts(shelf, kept, logins, token, bundled=bundled())
+        library = build_library(ground, shelves, settings=settings)
+        empty = replace(library.preparation, workspaces=EmptyWorkspaces(), saver=EmptyWorkspaces())
         built = build_application(
-            ground,
-            ports,
-            library,
-            profiles=profiles,
-            workspaces=Workspaces(shelf, clock),
-            settings=ServiceSettings(AdmissionSettings(max_sandboxes=max_sandboxes)),
+            ground, ports, replace(library, preparation=empty), settings=settings
         )
         services = replace(built, readiness=_ready)
         app = create_app(services)

@@ -64,6 +64,8 @@ class Reconciler:
         runtimes: SandboxRuntimes,
         journals: Journals,
         maintenance: Maintenance,
+        work_queues: WorkQueues,
+        deadlines: Deadlines,
         runner: TaskRunner,
     ) -> None:
         self._ground = ground
@@ -72,8 +74,8 @@ class Reconciler:
         self._runtimes = runtimes
         self._journals = journals
         self._maintenance = maintenance
-        self._work_queues = WorkQueues(runner, self._perform, self._ran_empty)
-        self._deadlines = Deadlines(ground.clock)
+        self._work_queues = work_queues
+        self._deadlines = deadlines
         self._runner = runner
         self._followed: set[SandboxId] = set()
         self._touching: set[SandboxId] = set()
@@ -103,7 +105,7 @@ class Reconciler:
         else:
             self._followed.add(sandbox.id)
         self._deadlines.set(sandbox.id, deadline(sandbox))
-        self._work_queues.submit(sandbox, work)
+        self._work_queues.submit(sandbox, work, self)
 
     def follows(self, sandbox_id: SandboxId) -> bool:
         """Return whether this process already follows a sandbox, which then needs no adoption."""
@@ -162,11 +164,13 @@ class Reconciler:
             return
         await self.apply(sandbox_id, idleness)
 
-    def _ran_empty(self, sandbox_id: SandboxId) -> None:
+    def ran_empty(self, sandbox_id: SandboxId) -> None:
+        """Drop the lines of a provisioning that is over, and announce it."""
         self._live_lines.pop(sandbox_id, None)
         self._ground.bus.announce((sandbox_stream(sandbox_id),))
 
-    async def _perform(self, sandbox: Sandbox, work: Work) -> None:
+    async def perform(self, sandbox: Sandbox, work: Work) -> None:
+        """Perform one piece of work, and apply its outcome."""
         try:
             # Who reads what it keeps goes first.
             await self._maintenance.end(sandbox.id)

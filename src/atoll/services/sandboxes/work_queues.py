@@ -6,8 +6,9 @@ never waits for a provision. A queue lives only while it has work.
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.instruction import Provision
@@ -15,7 +16,17 @@ from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.services.lifecycle.transitions import Work
 from atoll.services.task_runner import TaskRunner
 
-Perform = Callable[[Sandbox, Work], Awaitable[None]]
+
+class Performer(Protocol):
+    """Performer of what is queued."""
+
+    async def perform(self, sandbox: Sandbox, work: Work) -> None:
+        """Perform one piece of work. It must not raise."""
+        ...
+
+    def ran_empty(self, sandbox_id: SandboxId) -> None:
+        """Receive the end of a queue: nothing is left to do for this sandbox."""
+        ...
 
 
 @dataclass(slots=True)
@@ -27,19 +38,14 @@ class _WorkQueue:
 
 
 class WorkQueues:
-    """Bounded by the number of sandboxes: each has few instructions at a time. `perform` must
-    not raise; `done` is called when a queue has run empty."""
+    """Queues of all sandboxes. Bounded by their number: each has few instructions at a time."""
 
-    def __init__(
-        self, runner: TaskRunner, perform: Perform, done: Callable[[SandboxId], None]
-    ) -> None:
-        self._perform = perform
-        self._done = done
+    def __init__(self, runner: TaskRunner) -> None:
         self._queues: dict[SandboxId, _WorkQueue] = {}
         self._runner = runner
 
-    def submit(self, sandbox: Sandbox, work: Sequence[Work]) -> None:
-        """Queue `work`; a provision under way for this sandbox is cancelled."""
+    def submit(self, sandbox: Sandbox, work: Sequence[Work], performer: Performer) -> None:
+        """Queue `work` for `performer`; a provision under way for this sandbox is cancelled."""
         if not work:
             return
         queue = self._queues.setdefault(sandbox.id, _WorkQueue())
@@ -47,27 +53,28 @@ class WorkQueues:
         if isinstance(queue.work, Provision) and queue.current is not None:
             queue.current.cancel()
         queue.pending.extend((sandbox, item) for item in work)
-        self._begin(sandbox.id, queue)
+        self._begin(sandbox.id, queue, performer)
 
     def busy(self, sandbox_id: SandboxId) -> bool:
         """Return whether work for this sandbox is queued or under way."""
         return sandbox_id in self._queues
 
-    def _begin(self, sandbox_id: SandboxId, queue: _WorkQueue) -> None:
+    def _begin(self, sandbox_id: SandboxId, queue: _WorkQueue, performer: Performer) -> None:
         if not queue.draining:
             queue.draining = True
-            self._runner.start(lambda: self._drain(sandbox_id, queue))
+            self._runner.start(lambda: self._drain(sandbox_id, queue, performer))
 
-    async def _drain(self, sandbox_id: SandboxId, queue: _WorkQueue) -> None:
+    async def _drain(self, sandbox_id: SandboxId, queue: _WorkQueue, performer: Performer) -> None:
         async with asyncio.TaskGroup() as tasks:
             while queue.pending:
                 sandbox, queue.work = queue.pending.popleft()
-                queue.current = tasks.create_task(self._run(sandbox, queue.work))
+                queue.current = tasks.create_task(_run(performer, sandbox, queue.work))
                 await asyncio.wait({queue.current})
                 queue.current = queue.work = None
             # Without an await since the last look, so that nothing is submitted in between.
             del self._queues[sandbox_id]
-            self._done(sandbox_id)
+            performer.ran_empty(sandbox_id)
 
-    async def _run(self, sandbox: Sandbox, work: Work) -> None:
-        await self._perform(sandbox, work)
+
+async def _run(performer: Performer, sandbox: Sandbox, work: Work) -> None:
+    await performer.perform(sandbox, work)

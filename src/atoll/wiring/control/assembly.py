@@ -7,7 +7,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict
-from pathlib import Path
+from functools import partial
 
 import msgspec
 
@@ -34,16 +34,13 @@ from atoll.ports.extension import ExtensionSetup
 from atoll.services.application import Application
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
-from atoll.services.library.profiles import Profiles
-from atoll.services.library.saved_work import SavedWork
-from atoll.services.library.workspaces import Workspaces
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.control.extensions import load_extensions
 from atoll.wiring.control.graph import (
     LibraryPorts,
     SandboxPorts,
     build_application,
-    build_saver,
+    build_library,
 )
 from atoll.wiring.control.settings import ControlSettings
 from atoll.wiring.control.vaulting import held, open_vault
@@ -60,36 +57,23 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Application]:
         ground = Ground(store, InProcessBus(), SystemClock(), Identifiers())
         own = settings.services
         library = await _library(settings, stack)
-        workspaces = Workspaces(library.shelf, ground.clock)
         vault = await asyncio.to_thread(open_vault, settings, os.environ)
-        saver = build_saver(ground, workspaces, library.kept, settings=own.kept)
         application = build_application(
             ground,
-            _ports(settings, workspaces, saver, vault=vault, stack=stack),
-            library,
-            profiles=_profiles(ground, settings.home / "profiles"),
-            workspaces=workspaces,
+            _ports(settings, vault, stack),
+            build_library(ground, library, settings=own),
             settings=own,
         )
         await application.logins.load()
         yield application
 
 
-def _ports(
-    settings: ControlSettings,
-    workspaces: Workspaces,
-    saver: SavedWork,
-    *,
-    vault: EnvelopeVault,
-    stack: AsyncExitStack,
-) -> SandboxPorts:
+def _ports(settings: ControlSettings, vault: EnvelopeVault, stack: AsyncExitStack) -> SandboxPorts:
     clients = HttpRuntimeClients()
     stack.push_async_callback(clients.close)
     return SandboxPorts(
         extensions=load_extensions(_extension_setup(settings), settings.backends.extensions, stack),
         clients=clients,
-        workspaces=workspaces,
-        saver=saver,
         agents=InstalledLayers(settings.home / "agents", settings.agents.agent_catalogue),
         configs=ConfigFolder(settings.home / "agent-config"),
         safety=SafetyFolders(settings.home / "safety"),
@@ -104,17 +88,13 @@ async def _library(settings: ControlSettings, stack: AsyncExitStack) -> LibraryP
     await asyncio.to_thread(kept.sweep)
     token = await asyncio.to_thread(load_or_make_token, settings.home / "token")
     held(token)
-    return LibraryPorts(shelf, kept, BookFile(settings.home / "logins.json"), token)
-
-
-def _profiles(ground: Ground, folder: Path) -> Profiles:
-    return Profiles(
-        ground.store,
-        ground.bus,
-        clock=ground.clock,
-        identifiers=ground.ids,
+    return LibraryPorts(
+        shelf,
+        kept,
+        BookFile(settings.home / "logins.json"),
+        token,
         bundled=profile_files.bundled(),
-        personal=lambda: profile_files.personal(folder),
+        personal=partial(profile_files.personal, settings.home / "profiles"),
     )
 
 

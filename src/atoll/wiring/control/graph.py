@@ -4,7 +4,7 @@
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -33,10 +33,9 @@ from atoll.services.journals.journal_poll import JournalPoll
 from atoll.services.journals.journals import Journals
 from atoll.services.journals.pruning import EventPruning
 from atoll.services.library.kept import KeptWorktrees
-from atoll.services.library.profiles import Profiles
+from atoll.services.library.profiles import Documents, Profiles
 from atoll.services.library.repositories import Repositories, Shelf
 from atoll.services.library.saved_work import SavedWork
-from atoll.services.library.settings import KeptSettings
 from atoll.services.library.unpulled import Unpulled
 from atoll.services.library.workspaces import Workspaces
 from atoll.services.lifecycle.directory import Directory
@@ -52,11 +51,13 @@ from atoll.services.sandboxes.admission import Admission
 from atoll.services.sandboxes.backend_watch import BackendWatch
 from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.consumers import Consumers
+from atoll.services.sandboxes.deadlines import Deadlines
 from atoll.services.sandboxes.maintenance import Maintenance
 from atoll.services.sandboxes.metadata import Metadata
 from atoll.services.sandboxes.reconciler import Reconciler
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.sandboxes.settings import AdmissionSettings
+from atoll.services.sandboxes.work_queues import WorkQueues
 from atoll.services.secrets.secrets import Secrets
 from atoll.services.settings import ServiceSettings
 from atoll.services.task_runner import TaskRunner
@@ -74,10 +75,8 @@ class SandboxPorts:
 
     extensions: Mapping[str, Extension]
     clients: RuntimeClients
-    workspaces: WorkspacePreparer
     agents: AgentLayers
     vault: OwnVault
-    saver: WorkSaver
     safety: SafetyLayers | None = None
     configs: AgentConfigs | None = None
     metadata: MetadataFiles | None = None
@@ -85,47 +84,112 @@ class SandboxPorts:
 
 @dataclass(frozen=True, slots=True)
 class LibraryPorts:
-    """The ports of repositories, kept worktrees and logins; `token` is the person's."""
+    """The ports of repositories, kept worktrees, logins and profiles; `token` is the person's,
+    `personal` reads the profiles in their directory."""
 
     shelf: Shelf
     kept: KeptShelf
     logins: LoginBooks
     token: str = field(repr=False)
+    bundled: Documents
+    personal: Callable[[], Documents] = dict
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """Services a sandbox is made with: its profile, its trees, the work of the trees before."""
+
+    profiles: Profiles
+    workspaces: WorkspacePreparer
+    saver: WorkSaver
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Services of the library. `preparation` is what sandboxes use of it."""
+
+    ports: LibraryPorts
+    workspaces: Workspaces
+    preparation: Preparation
+
+
+@dataclass(frozen=True, slots=True)
+class Lifecycle:
+    """Services by which a sandbox changes its state, and those that learn of it."""
+
+    runner: TaskRunner
+    runtimes: SandboxRuntimes
+    directory: Directory
+    metadata: Metadata
+    transitions: Transitions
+    policies: Policies
+    journals: Journals
+
+
+def build_library(ground: Ground, ports: LibraryPorts, *, settings: ServiceSettings) -> Library:
+    """Return the services of the library. Raises `Invalid` for a broken bundled profile."""
+    store, bus, clock, ids = ground.store, ground.bus, ground.clock, ground.ids
+    workspaces = Workspaces(ports.shelf, clock)
+    return Library(
+        ports,
+        workspaces,
+        Preparation(
+            Profiles(
+                store,
+                bus,
+                clock=clock,
+                identifiers=ids,
+                bundled=ports.bundled,
+                personal=ports.personal,
+            ),
+            workspaces,
+            SavedWork(workspaces, ports.kept, clock=clock, identifiers=ids, settings=settings.kept),
+        ),
+    )
+
+
+def build_lifecycle(ground: Ground, ports: SandboxPorts, *, settings: ServiceSettings) -> Lifecycle:
+    """Return what changes the states of sandboxes."""
+    directory, metadata = Directory(ground.clock), Metadata(ground.store, ports.metadata)
+    transitions = Transitions(ground, directory, changed=metadata.note)
+    requests = ApprovalRequests(ground)
+    return Lifecycle(
+        runner=TaskRunner(),
+        runtimes=SandboxRuntimes(ports.clients),
+        directory=directory,
+        metadata=metadata,
+        transitions=transitions,
+        policies=Policies(ground, transitions, vault=ports.vault, settings=settings.policies),
+        journals=Journals(ground, transitions, requests.handlers, settings=settings.journals),
+    )
 
 
 def build_sandboxes(
-    ground: Ground, ports: SandboxPorts, profiles: Profiles, *, settings: ServiceSettings
+    ground: Ground, ports: SandboxPorts, preparation: Preparation, *, settings: ServiceSettings
 ) -> tuple[Sandboxes, Background]:
     """Return the use cases of sandboxes, and the tasks that `Background.run` runs for them."""
-    runner, runtimes = TaskRunner(), SandboxRuntimes(ports.clients)
-    extensions, directory = ports.extensions, Directory(ground.clock)
-    metadata = Metadata(ground.store, ports.metadata)
-    transitions = Transitions(ground, directory, changed=metadata.note)
-    policies = Policies(ground, transitions, vault=ports.vault, settings=settings.policies)
-    push = PolicyPush(directory, ground.clock, runtimes, policies=policies)
-    requests = ApprovalRequests(ground)
-    journals = Journals(ground, transitions, requests.handlers, settings=settings.journals)
-    provisioning = build_provisioning(ports, runtimes, policies, settings=settings.provisioning)
-    maintenance = Maintenance(provisioning, ground.clock, runner)
-    reconciler = Reconciler(
-        ground,
-        transitions,
-        provisioning,
-        runtimes=runtimes,
-        journals=journals,
-        maintenance=maintenance,
-        runner=runner,
-    )
+    cycle = build_lifecycle(ground, ports, settings=settings)
+    directory, runtimes, journals = cycle.directory, cycle.runtimes, cycle.journals
+    provisioning = build_provisioning(ports, cycle, preparation, settings=settings.provisioning)
+    maintenance = Maintenance(provisioning, ground.clock, cycle.runner)
+    reconciler = build_reconciler(ground, cycle, provisioning, maintenance)
     watch = BackendWatch(
-        ground, directory, extensions, runtimes=runtimes, reconciler=reconciler, journals=journals
+        ground,
+        directory,
+        ports.extensions,
+        runtimes=runtimes,
+        reconciler=reconciler,
+        journals=journals,
     )
-    poll = JournalPoll(directory, ground.clock, runtimes, policies=policies, journals=journals)
+    push = PolicyPush(directory, ground.clock, runtimes, policies=cycle.policies)
+    poll = JournalPoll(
+        directory, ground.clock, runtimes, policies=cycle.policies, journals=journals
+    )
     pruning = EventPruning(ground.store, ground.clock, settings.events.retention)
-    admission = build_admission(ground, transitions, profiles, ports, settings=settings.admission)
     sandboxes = Sandboxes(
         ground,
         directory,
-        admission=admission,
+        admission=build_admission(ground, ports, cycle, preparation, settings=settings.admission),
         reconciler=reconciler,
         runtimes=runtimes,
         maintenance=maintenance,
@@ -133,70 +197,80 @@ def build_sandboxes(
         journals=journals,
         policy_push=push,
     )
-    return sandboxes, Background(runner, metadata, reconciler, watch, push, poll, pruning)
+    return sandboxes, Background(
+        cycle.runner, cycle.metadata, reconciler, watch, push, poll, pruning
+    )
+
+
+def build_reconciler(
+    ground: Ground, cycle: Lifecycle, provisioning: Provisioning, maintenance: Maintenance
+) -> Reconciler:
+    """Return what performs the work that the lifecycle decided."""
+    return Reconciler(
+        ground,
+        cycle.transitions,
+        provisioning,
+        runtimes=cycle.runtimes,
+        journals=cycle.journals,
+        maintenance=maintenance,
+        work_queues=WorkQueues(cycle.runner),
+        deadlines=Deadlines(ground.clock),
+        runner=cycle.runner,
+    )
 
 
 def build_provisioning(
     ports: SandboxPorts,
-    runtimes: SandboxRuntimes,
-    policies: Policies,
+    cycle: Lifecycle,
+    preparation: Preparation,
     *,
     settings: ProvisioningSettings,
 ) -> Provisioning:
     """Return what brings sandboxes up."""
     return Provisioning(
         ports.extensions,
-        runtimes,
-        workspaces=ports.workspaces,
-        saver=ports.saver,
+        cycle.runtimes,
+        workspaces=preparation.workspaces,
+        saver=preparation.saver,
         layers=Layers(ports.agents, ports.safety, ports.configs),
-        policies=policies,
+        policies=cycle.policies,
         settings=settings,
     )
 
 
 def build_admission(
     ground: Ground,
-    transitions: Transitions,
-    profiles: Profiles,
     ports: SandboxPorts,
+    cycle: Lifecycle,
+    preparation: Preparation,
     *,
     settings: AdmissionSettings,
 ) -> Admission:
     """Return what admits new sandboxes."""
     return Admission(
         ground,
-        transitions,
-        profiles,
+        cycle.transitions,
+        preparation.profiles,
         extensions=ports.extensions,
         agents=ports.agents,
-        workspaces=ports.workspaces,
+        workspaces=preparation.workspaces,
         settings=settings,
     )
-
-
-def build_saver(
-    ground: Ground, workspaces: Workspaces, shelf: KeptShelf, *, settings: KeptSettings
-) -> SavedWork:
-    """Return what saves the work of a workspace that is about to go."""
-    clock, ids = ground.clock, ground.ids
-    return SavedWork(workspaces, shelf, clock=clock, identifiers=ids, settings=settings)
 
 
 def build_application(
     ground: Ground,
     ports: SandboxPorts,
-    library: LibraryPorts,
+    library: Library,
     *,
-    profiles: Profiles,
-    workspaces: Workspaces,
     settings: ServiceSettings,
 ) -> Application:
     """Return all use cases. The caller runs their background and loads their logins."""
     store, clock, ids = ground.store, ground.clock, ground.ids
-    sandboxes, background = build_sandboxes(ground, ports, profiles, settings=settings)
+    own, workspaces, preparation = library.ports, library.workspaces, library.preparation
+    sandboxes, background = build_sandboxes(ground, ports, preparation, settings=settings)
     events = Events(store, ground.bus, clock=clock, identifiers=ids)
-    logins = Logins(library.logins, clock, token=library.token, record=_login_recorder(events))
+    logins = Logins(own.logins, clock, token=own.token, record=_login_recorder(events))
     terminals, calls = Terminals(sandboxes), RuntimeCalls(sandboxes)
     loopback = settings.repositories.allow_loopback_remotes
     return Application(
@@ -212,12 +286,12 @@ def build_application(
             sandboxes,
             workspaces,
             calls,
-            library.kept,
+            own.kept,
             clock=clock,
             identifiers=ids,
             settings=settings.kept,
         ),
-        profiles=profiles,
+        profiles=preparation.profiles,
         events=events,
         logins=logins,
         extensions=ports.extensions,
@@ -225,7 +299,7 @@ def build_application(
         secrets=Secrets(ground, sandboxes, vault=ports.vault, masters=ports.vault),
         approvals=Approvals(ground, sandboxes),
         repositories=Repositories(
-            library.shelf, workspaces, sandboxes=sandboxes, events=events, allow_loopback=loopback
+            own.shelf, workspaces, sandboxes=sandboxes, events=events, allow_loopback=loopback
         ),
     )
 
