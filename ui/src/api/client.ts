@@ -1,9 +1,7 @@
-/**
- * Calls to the HTTP API. Paths are relative to the page, so that it also works behind a
- * prefix; errors become a `Problem` with the server's own words.
- */
+/** The calls that several views share. A view's own calls stand beside it, made with `call`. */
 
-import { keepKey, keyHeaders, type KeyOf } from './page-key';
+import { call, download, sandboxAt, socketAddress } from './call';
+import { keepKey, type KeyOf } from './page-key';
 import type * as Api from './types';
 import type {
   CreateSandbox,
@@ -16,100 +14,14 @@ import type {
   UnpulledPlace,
 } from './types';
 
-/** A refused or failed call. `status` 0: the server could not be reached. */
-export class Problem extends Error {
-  constructor(
-    message: string,
-    readonly status: number,
-    readonly code: string,
-    readonly field: string | null = null,
-  ) {
-    super(message);
-  }
-}
-
-type Listener = () => void;
-const loggedOut = new Set<Listener>();
-
-/** Calls `listener` whenever the server says nobody is logged in. */
-export function onLoggedOut(listener: Listener): () => void {
-  loggedOut.add(listener);
-  return () => loggedOut.delete(listener);
-}
-
-/** Says that an answer outside `call` (a stream's) was a 401. */
-export function reportLoggedOut(): void {
-  for (const listener of loggedOut) listener();
-}
-
-/** The absolute address of an API path such as `v1/sandboxes`. */
-export function address(path: string): URL {
-  return new URL(path, document.baseURI);
-}
-
-async function call(method: string, path: string, body?: unknown, headers = {}): Promise<unknown> {
-  const text = await exchange(method, path, body, headers);
-  return text === '' ? null : (JSON.parse(text) as unknown);
-}
-
-/** Fetches what is not JSON. */
-function download(path: string): Promise<string> {
-  return exchange('GET', path, undefined, {});
-}
-
-async function exchange(
-  method: string,
-  path: string,
-  body: unknown,
-  headers: Readonly<Record<string, string>>,
-): Promise<string> {
-  let response: Response;
-  try {
-    response = await fetch(address(path), {
-      method,
-      credentials: 'same-origin',
-      headers: {
-        ...keyHeaders(),
-        ...headers,
-        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-  } catch {
-    throw new Problem('The server cannot be reached. Is “atoll up” running?', 0, 'unreachable');
-  }
-  const text = await response.text();
-  if (!response.ok) {
-    if (response.status === 401 && !path.startsWith('auth/')) reportLoggedOut();
-    throw problemOf(response.status, text);
-  }
-  return text;
-}
-
-function problemOf(status: number, text: string): Problem {
-  try {
-    const { detail, title, code, field } = JSON.parse(text) as Record<string, unknown>;
-    const words = [detail, title].find((value) => typeof value === 'string' && value !== '');
-    return new Problem(
-      typeof words === 'string' ? words : `The server answered ${status}.`,
-      status,
-      typeof code === 'string' ? code : 'error',
-      typeof field === 'string' ? field : null,
-    );
-  } catch {
-    return new Problem(`The server answered ${status}.`, status, 'error');
-  }
-}
-
 /** The plain shell first, then the agents, then the rest. */
 function rank({ id, agent = null }: Profile): number {
   if (id === 'profile.shell') return 0;
   return agent === null ? 2 : 1;
 }
 
-const at = (id: string): string => `v1/sandboxes/${encodeURIComponent(id)}`;
 const terminalAt = (id: string, terminalId: string): string =>
-  `${at(id)}/terminals/${encodeURIComponent(terminalId)}`;
+  `${sandboxAt(id)}/terminals/${encodeURIComponent(terminalId)}`;
 const secretAt = ({ secret_id: id }: Api.Secret): string => `v1/secrets/${encodeURIComponent(id)}`;
 
 function meOf(value: unknown): Me {
@@ -127,14 +39,6 @@ function withKey(of: KeyOf, value: unknown): unknown {
   const key = (value as Record<string, unknown>)['page_key'];
   keepKey(of, typeof key === 'string' ? key : null);
   return value;
-}
-
-/** A WebSocket's address. */
-function socketAddress(path: string, query: URLSearchParams): string {
-  const url = address(path);
-  url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
-  url.search = query.toString();
-  return url.href;
 }
 
 export const api = {
@@ -170,33 +74,34 @@ export const api = {
     } while (cursor !== null);
     return all;
   },
-  sandbox: (id: string) => call('GET', at(id)) as Promise<Sandbox>,
+  sandbox: (id: string) => call('GET', sandboxAt(id)) as Promise<Sandbox>,
   create: (body: CreateSandbox, idempotencyKey: string) =>
     call('POST', 'v1/sandboxes', body, { 'Idempotency-Key': idempotencyKey }) as Promise<Sandbox>,
   act: (id: string, verb: 'stop' | 'start' | 'recreate') =>
-    call('POST', `${at(id)}/${verb}`) as Promise<Sandbox>,
+    call('POST', `${sandboxAt(id)}/${verb}`) as Promise<Sandbox>,
   destroy: (id: string, keepWorktree: boolean) =>
     call(
       'POST',
-      `${at(id)}/destroy${keepWorktree ? '?keep_worktree=true' : ''}`,
+      `${sandboxAt(id)}/destroy${keepWorktree ? '?keep_worktree=true' : ''}`,
     ) as Promise<Sandbox>,
   async unpulled(id: string): Promise<UnpulledPlace[]> {
-    return ((await call('GET', `${at(id)}/unpulled`)) as { places: UnpulledPlace[] }).places;
+    return ((await call('GET', `${sandboxAt(id)}/unpulled`)) as { places: UnpulledPlace[] }).places;
   },
   /** `ttl`: what is added to its time, such as `2h`. */
   extend: (id: string, ttl: string) =>
-    call('POST', `${at(id)}/extend_ttl`, { ttl }) as Promise<Sandbox>,
+    call('POST', `${sandboxAt(id)}/extend_ttl`, { ttl }) as Promise<Sandbox>,
   async logs(id: string): Promise<LogLine[]> {
-    return ((await call('GET', `${at(id)}/logs`)) as { lines: LogLine[] }).lines;
+    return ((await call('GET', `${sandboxAt(id)}/logs`)) as { lines: LogLine[] }).lines;
   },
 
   async terminals(id: string): Promise<Terminal[]> {
-    return ((await call('GET', `${at(id)}/terminals`)) as { terminals: Terminal[] }).terminals;
+    return ((await call('GET', `${sandboxAt(id)}/terminals`)) as { terminals: Terminal[] })
+      .terminals;
   },
   terminal: (id: string, terminalId: string) =>
     call('GET', terminalAt(id, terminalId)) as Promise<Terminal>,
   openTerminal: (id: string, body: { agent?: string; cols?: number; rows?: number }) =>
-    call('POST', `${at(id)}/terminals`, body) as Promise<Terminal>,
+    call('POST', `${sandboxAt(id)}/terminals`, body) as Promise<Terminal>,
   closeTerminal: (id: string, terminalId: string) => call('DELETE', terminalAt(id, terminalId)),
   /** The WebSocket address of a terminal's attach. */
   attachAddress: (id: string, terminalId: string, query: URLSearchParams): string =>
@@ -214,7 +119,7 @@ export const api = {
   ) => call('POST', `${terminalAt(id, terminalId)}/cards/${encodeURIComponent(card)}/answer`, body),
 
   async agents(id: string): Promise<Api.Agent[]> {
-    return ((await call('GET', `${at(id)}/agents`)) as { agents: Api.Agent[] }).agents;
+    return ((await call('GET', `${sandboxAt(id)}/agents`)) as { agents: Api.Agent[] }).agents;
   },
   actOnAgent: (id: string, terminalId: string, action: Api.AgentAction) =>
     call('POST', `${terminalAt(id, terminalId)}/agent`, { action }) as Promise<Api.Agent>,
@@ -226,33 +131,35 @@ export const api = {
     call(on ? 'POST' : 'DELETE', `${terminalAt(id, terminalId)}/recording`),
 
   async recordings(id: string): Promise<Api.RecordingInfo[]> {
-    const all = (await call('GET', `${at(id)}/recordings`)) as { recordings: Api.RecordingInfo[] };
+    const all = (await call('GET', `${sandboxAt(id)}/recordings`)) as {
+      recordings: Api.RecordingInfo[];
+    };
     return all.recordings.reverse();
   },
   /** A recording's file, as text. */
   recording: (id: string, recording: string) =>
-    download(`${at(id)}/recordings/${encodeURIComponent(recording)}`),
+    download(`${sandboxAt(id)}/recordings/${encodeURIComponent(recording)}`),
   removeRecording: (id: string, recording: string) =>
-    call('DELETE', `${at(id)}/recordings/${encodeURIComponent(recording)}`),
+    call('DELETE', `${sandboxAt(id)}/recordings/${encodeURIComponent(recording)}`),
   async search(id: string, words: string): Promise<Api.Found[]> {
-    const path = `${at(id)}/search?q=${encodeURIComponent(words)}`;
+    const path = `${sandboxAt(id)}/search?q=${encodeURIComponent(words)}`;
     return ((await call('GET', path)) as { matches: Api.Found[] }).matches;
   },
 
   async shares(id: string): Promise<Api.Share[]> {
-    return ((await call('GET', `${at(id)}/shares`)) as { shares: Api.Share[] }).shares;
+    return ((await call('GET', `${sandboxAt(id)}/shares`)) as { shares: Api.Share[] }).shares;
   },
   share: (
     id: string,
     body: { terminal_id?: string; role: Api.Share['role']; ttl: string; name?: string },
-  ) => call('POST', `${at(id)}/shares`, body) as Promise<Api.MadeShare>,
+  ) => call('POST', `${sandboxAt(id)}/shares`, body) as Promise<Api.MadeShare>,
   revokeShare: (id: string, share: string) =>
-    call('DELETE', `${at(id)}/shares/${encodeURIComponent(share)}`),
+    call('DELETE', `${sandboxAt(id)}/shares/${encodeURIComponent(share)}`),
 
-  network: (id: string) => call('GET', `${at(id)}/network`) as Promise<Api.Network>,
+  network: (id: string) => call('GET', `${sandboxAt(id)}/network`) as Promise<Api.Network>,
   switchNetwork: (id: string, change: Api.NetworkChange) =>
-    call('PUT', `${at(id)}/network`, change) as Promise<Api.Network>,
-  safety: (id: string) => call('GET', `${at(id)}/safety`) as Promise<Api.Safety>,
+    call('PUT', `${sandboxAt(id)}/network`, change) as Promise<Api.Network>,
+  safety: (id: string) => call('GET', `${sandboxAt(id)}/safety`) as Promise<Api.Safety>,
   /** One page of a sandbox's events after a position. */
   events: (id: string, after: number) =>
     call(

@@ -7,7 +7,7 @@
 
 import { BROWSER_TIMERS, Pulse } from '../pulse';
 import { retryDelay } from '../retry';
-import { address, reportLoggedOut } from './client';
+import { address, reportLoggedOut } from './call';
 import { keyHeaders } from './page-key';
 import { SseParser } from './sse';
 import type { Envelope } from './types';

@@ -2,7 +2,8 @@
 
 import type { components } from './schema';
 
-type Schemas = components['schemas'];
+/** The shapes under the API's own names; a view names what it alone uses by them. */
+export type Schemas = components['schemas'];
 
 export type SandboxState = Schemas['State'];
 export type Isolation = Schemas['IsolationView'];

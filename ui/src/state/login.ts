@@ -1,6 +1,7 @@
 /** Whether a person is logged in, and the exchange of a one-time link for a cookie. */
 
-import { api, onLoggedOut, Problem } from '../api/client';
+import { onLoggedOut, Problem } from '../api/call';
+import { api } from '../api/client';
 import type { Me, GuestAccess } from '../api/types';
 import { go, parse, route } from './route';
 import { Store } from './store';

@@ -1,7 +1,8 @@
 /** What somebody sees who came by a share link: the terminals of the link, and nothing else. */
 
 import { Suspense, use, useCallback, useEffect, useState } from 'react';
-import { api, Problem, reportLoggedOut } from '../../api/client';
+import { Problem, reportLoggedOut } from '../../api/call';
+import { api } from '../../api/client';
 import type { GuestAccess, Terminal } from '../../api/types';
 import { duration, secondsUntil, tick } from '../../state/clock';
 import { logOut } from '../../state/login';

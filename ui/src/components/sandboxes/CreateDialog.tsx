@@ -1,7 +1,8 @@
 /** Asks what a new sandbox should be, and shows what the server says at the right field. */
 
 import { useEffect, useState } from 'react';
-import { api, Problem } from '../../api/client';
+import { Problem } from '../../api/call';
+import { api } from '../../api/client';
 import type { CreateSandbox, Extension, NetworkMode, Profile, Repository } from '../../api/types';
 import { notify } from '../../state/announce';
 import { go } from '../../state/route';

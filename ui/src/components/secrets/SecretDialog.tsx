@@ -1,7 +1,8 @@
 /** Setting a secret, and giving one another value. The value is forgotten with the dialog. */
 
 import { useState, type ReactNode } from 'react';
-import { api, Problem } from '../../api/client';
+import { Problem } from '../../api/call';
+import { api } from '../../api/client';
 import type { Secret, SecretKind, SetSecret } from '../../api/types';
 import { notify } from '../../state/announce';
 import { sandboxes } from '../../state/sandboxes';

@@ -1,0 +1,108 @@
+/**
+ * A call to the HTTP API. Paths are relative to the page, so that it also works behind a
+ * prefix; errors become a `Problem` with the server's own words.
+ */
+
+import { keyHeaders } from './page-key';
+
+/** A refused or failed call. `status` 0: the server could not be reached. */
+export class Problem extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+    readonly code: string,
+    readonly field: string | null = null,
+  ) {
+    super(message);
+  }
+}
+
+type Listener = () => void;
+const loggedOut = new Set<Listener>();
+
+/** Calls `listener` whenever the server says nobody is logged in. */
+export function onLoggedOut(listener: Listener): () => void {
+  loggedOut.add(listener);
+  return () => loggedOut.delete(listener);
+}
+
+/** Says that an answer outside `call` (a stream's) was a 401. */
+export function reportLoggedOut(): void {
+  for (const listener of loggedOut) listener();
+}
+
+/** The absolute address of an API path such as `v1/sandboxes`. */
+export function address(path: string): URL {
+  return new URL(path, document.baseURI);
+}
+
+/** Calls a path and returns what its JSON says; null for an empty answer. */
+export async function call(
+  method: string,
+  path: string,
+  body?: unknown,
+  headers = {},
+): Promise<unknown> {
+  const text = await exchange(method, path, body, headers);
+  return text === '' ? null : (JSON.parse(text) as unknown);
+}
+
+/** Fetches what is not JSON. */
+export function download(path: string): Promise<string> {
+  return exchange('GET', path, undefined, {});
+}
+
+async function exchange(
+  method: string,
+  path: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>>,
+): Promise<string> {
+  let response: Response;
+  try {
+    response = await fetch(address(path), {
+      method,
+      credentials: 'same-origin',
+      headers: {
+        ...keyHeaders(),
+        ...headers,
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  } catch {
+    throw new Problem('The server cannot be reached. Is “atoll up” running?', 0, 'unreachable');
+  }
+  const text = await response.text();
+  if (!response.ok) {
+    if (response.status === 401 && !path.startsWith('auth/')) reportLoggedOut();
+    throw problemOf(response.status, text);
+  }
+  return text;
+}
+
+function problemOf(status: number, text: string): Problem {
+  try {
+    const { detail, title, code, field } = JSON.parse(text) as Record<string, unknown>;
+    const words = [detail, title].find((value) => typeof value === 'string' && value !== '');
+    return new Problem(
+      typeof words === 'string' ? words : `The server answered ${status}.`,
+      status,
+      typeof code === 'string' ? code : 'error',
+      typeof field === 'string' ? field : null,
+    );
+  } catch {
+    return new Problem(`The server answered ${status}.`, status, 'error');
+  }
+}
+
+/** The path of a sandbox; what belongs to it lies below. */
+export const sandboxAt = (id: string): string => `v1/sandboxes/${encodeURIComponent(id)}`;
+
+/** A WebSocket's address. */
+export function socketAddress(path: string, query: URLSearchParams): string {
+  const url = address(path);
+  url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
+  url.search = query.toString();
+  return url.href;
+}
