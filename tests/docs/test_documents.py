@@ -66,6 +66,13 @@ def _documented(method: str, path: str, routes: set[tuple[str, str]]) -> bool:
 def test_every_route_is_documented_as_a_route() -> None:
     document = json.loads((ROOT / "docs/openapi.json").read_text())
     routes = {page: _routes((ROOT / "docs" / page).read_text()) for _, page, _ in TOURS}
+    # A page about one noun may hold its routes, in full.
+    whole = {
+        (method, shape)
+        for page in (ROOT / "docs/use").glob("*.md")
+        for method, shape in _routes(page.read_text())
+        if shape.startswith("/v1/")
+    }
     missing = []
     for path, item in document["paths"].items():
         prefix, page, words = next(one for one in TOURS if _shape(path).startswith(one[0]))
@@ -74,6 +81,7 @@ def test_every_route_is_documented_as_a_route() -> None:
             f"{page}: {m.upper()} {told}"
             for m in item
             if not _documented(m.upper(), told, routes[page])
+            and (m.upper(), _shape(path)) not in whole
         ]
     assert not missing
 

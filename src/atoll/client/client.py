@@ -1,7 +1,7 @@
 """The client of the HTTP API, with a noun for each area.
 
-Blocking, and light to load: it needs the standard library only. What streams, and what has
-no noun here, goes through `transport`.
+Blocking, and light to load: it needs the standard library only. A noun that one command uses is
+made there, as `Bookmarks(client.transport)`. What streams goes through `transport`, too.
 """
 
 from collections.abc import Callable

@@ -1,5 +1,12 @@
-"""Which test shows each field of a request body at work; `test_bodies_act` judges them."""
+"""Which test shows each field of a request body at work; `test_bodies_act` judges them.
 
+The tests of a noun's routes name theirs themselves, in an `ACTS` of operation, field and test. Here
+stand those whose test lies elsewhere.
+"""
+
+import ast
+
+from tests.places import ROOT
 from tests.services.test_fields_act import CALLERS, OWED_REQUESTS, REQUESTED
 
 Acts = dict[str, str]
@@ -81,8 +88,6 @@ MADE = FILES + "test_mkdir_move_and_delete_do_as_they_say"
 SIGNALLED = TERMINALS + "test_signal_int_goes_to_the_foreground_and_term_to_the_tree"
 RECORDED = "tests/runtime/recordings/test_reading.py::"
 RECORDED += "test_recording_is_shown_to_all_and_holds_what_passed_from_then_on"
-SHARES = "tests/surfaces/http/people/test_shares.py::"
-GUEST = SHARES + "test_attach_of_a_guest_carries_who_it_is_and_nothing_it_says_of_itself"
 APPROVALS = "tests/security/secrets/test_secrets.py::test_only_a_present_person_approves"
 UNPULLED = LAYOUT + "test_unpulled_work_of_several_repositories_and_beside_them_is_told"
 BOX = "/v1/sandboxes/{sandbox}"
@@ -94,7 +99,21 @@ LOOK_ALIKE = {
     "::test_look_alike_host_is_refused_in_both_spellings_until_a_person_read_them",
 }
 
+
+def _named_by_tests() -> dict[str, Acts]:
+    """Return what the tests of routes name as `ACTS`, with the place of each test."""
+    found: dict[str, Acts] = {}
+    for path in sorted((ROOT / "tests/surfaces/http").glob("*/test_*.py")):
+        place = path.relative_to(ROOT)
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "ACTS":
+                for operation, acts in ast.literal_eval(node.value).items():
+                    found[operation] = {field: f"{place}::{test}" for field, test in acts.items()}
+    return found
+
+
 ACTS: dict[str, Acts] = {
+    **_named_by_tests(),
     "POST /v1/secrets": LOOK_ALIKE,
     "PUT /v1/secrets/{secret}": LOOK_ALIKE,
     "POST /sessions": CREATE,
@@ -134,19 +153,6 @@ ACTS: dict[str, Acts] = {
         "test_life_of_a_sandbox_by_name_through_every_act",
     },
     f"POST {BOX}/pulled": {"repo": UNPULLED, "commit": UNPULLED},
-    f"POST {BOX}/shares": {
-        "role": GUEST,
-        "terminal_id": SHARES + "test_guest_finds_its_sandbox_only_and_its_terminal_only",
-        "ttl": SHARES + "test_wrong_revoked_and_expired_links_answer_alike",
-    },
-    "POST /auth/guests": {
-        "name": GUEST,
-        "ticket": SHARES + "test_guest_of_a_foreign_page_is_refused",
-    },
-    "POST /auth/login": {
-        "ticket": "tests/surfaces/http/people/test_logins.py::"
-        "test_login_sent_by_a_foreign_page_is_refused_and_the_link_stays_good",
-    },
     "POST /v1/approvals/{approval}/approve": {
         "shown": APPROVALS,
         "for": "tests/security/secrets/test_secrets.py::test_rotation_takes_back_what_was_approved",

@@ -15,6 +15,12 @@ from atoll.services.people.logins import Logins
 from atoll.surfaces.http.server.guard import PAGE_KEY
 from tests.surfaces.http.world import TurnedClock, World, client_of, short_folder
 
+ACTS = {
+    "POST /auth/login": {
+        "ticket": "test_login_sent_by_a_foreign_page_is_refused_and_the_link_stays_good",
+    },
+}
+
 
 async def test_login_link_works_once_and_sets_a_guarded_cookie(atoll: World) -> None:
     async with client_of(atoll.url) as client:

@@ -14,6 +14,18 @@ from atoll.domain.people.share import MAX_GUESTS, MAX_SHARES
 from atoll.surfaces.http.server.guard import PAGE_KEY
 from tests.surfaces.http.world import World, client_of
 
+ACTS = {
+    "POST /v1/sandboxes/{sandbox}/shares": {
+        "role": "test_attach_of_a_guest_carries_who_it_is_and_nothing_it_says_of_itself",
+        "terminal_id": "test_guest_finds_its_sandbox_only_and_its_terminal_only",
+        "ttl": "test_wrong_revoked_and_expired_links_answer_alike",
+    },
+    "POST /auth/guests": {
+        "name": "test_attach_of_a_guest_carries_who_it_is_and_nothing_it_says_of_itself",
+        "ticket": "test_guest_of_a_foreign_page_is_refused",
+    },
+}
+
 ATTACH = "/v1/sandboxes/{}/terminals/t_1/attach"
 
 
