@@ -116,6 +116,15 @@ def test_links_lead_somewhere(document: Path) -> None:
         assert (document.parent / target).exists(), target
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_files_that_a_document_names_exist(document: Path) -> None:
+    source = ROOT / "src/atoll"
+    areas = "|".join(sorted(path.name for path in source.iterdir() if path.is_dir()))
+    tops = "bench|deploy|docs|native|scripts|src|tests|ui"
+    named = re.findall(rf"`((?:{areas}|{tops})/[\w./-]+\.\w+)`", document.read_text())
+    assert not [n for n in named if not ((ROOT / n).exists() or (source / n).exists())]
+
+
 def test_make_targets_of_the_readme_exist() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert set(re.findall(r"make ([a-z-]+)", (ROOT / "README.md").read_text())) <= targets
