@@ -95,14 +95,19 @@ class Graph:
                 yield used
                 if "iter_modules(" in text and used in self.packages:
                     yield from self.below(used)
+        if 'import_module(f"{__package__}.{' in text:
+            yield from self.below(package)
+        yield from self._told(package, text)
+
+    def _told(self, package: str, text: str) -> Iterator[str]:
+        """Yield what the texts of a module name: modules, folders beside it, programs."""
         # A docstring imports nothing, nor a comment or the name of a logger.
         bare = LOGGER.sub("", TRIPLE.sub(_without_docstring, IMPORT.sub("", text)))
         for dotted in set(DOTTED.findall(bare)):
             yield from self._named(dotted)
-        for words in WORD.finditer(bare):  # a folder beside the module, loaded by its path
+        for words in WORD.finditer(bare):
             if (folder := f"{package}.{words[1] or words[2]}") in self.packages:
                 yield from self.below(folder)
-
         for program in PROGRAM.findall(text):
             yield from {self.entries[""].get(program, "")} - {""}
 
