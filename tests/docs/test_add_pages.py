@@ -16,6 +16,7 @@ from tests.places import ROOT
 SOURCE = ROOT / "src" / "atoll"
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "static", "bin")
 SECONDS = 120
+ROW = "| `lamp.switched` | 1 | `lamp_id` `on` | `why` | A lamp was switched. |"
 
 
 def blocks(page: str, language: str = "python") -> list[str]:
@@ -26,13 +27,13 @@ def blocks(page: str, language: str = "python") -> list[str]:
 
 @dataclass(frozen=True)
 class Scratch:
-    """A copy of the package that may be changed."""
+    """A copy of the package and its docs that may be changed."""
 
     top: Path
 
     @property
     def package(self) -> Path:
-        return self.top / "atoll"
+        return self.top / "src" / "atoll"
 
     def add(self, path: str, text: str) -> None:
         place = self.package / path
@@ -41,34 +42,52 @@ class Scratch:
         place.write_text(text)
 
     def insert(self, path: str, after: str, text: str) -> None:
-        place = self.package / path
+        """Add lines behind the first place that holds `after`; `path` is below the package, or
+        `docs/...`."""
+        place = (self.top if path.startswith("docs/") else self.package) / path
         before, found, rest = place.read_text().partition(after)
         assert found, f"{path} holds no {after!r}"
         place.write_text(f"{before}{found}\n{text}{rest}")
 
     def touched(self) -> set[str]:
-        """What differs from the package."""
-        files = [path for path in self.package.rglob("*.py") if path.is_file()]
-        named = {str(path.relative_to(self.package)): path for path in files}
-        return {
-            name
-            for name, path in named.items()
-            if not (SOURCE / name).exists() or (SOURCE / name).read_bytes() != path.read_bytes()
+        """What differs from the repository, in files of every kind."""
+        files = {
+            path.relative_to(self.top)
+            for folder in (self.package, self.top / "docs")
+            for path in folder.rglob("*")
+            if path.is_file() and "__pycache__" not in path.parts
         }
+        return {
+            str(name).removeprefix("src/atoll/")
+            for name in files
+            if not (ROOT / name).exists()
+            or (ROOT / name).read_bytes() != (self.top / name).read_bytes()
+        }
+
+    def checked(self, *tests: str) -> str:
+        """What tests of the repository print about this copy, passed or failed."""
+        for name in ("tests/__init__.py", "tests/places.py", *tests):
+            place = self.top / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, place)
+        return self._python("-m", "pytest", "-q", "-p", "no:cacheprovider", *tests).stdout
 
     def run(self, *argv: str) -> str:
         """What Python prints in this copy."""
-        done = subprocess.run(
+        done = self._python(*argv)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def _python(self, *argv: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
             [sys.executable, "-B", *argv],
-            env={**os.environ, "PYTHONPATH": str(self.top)},
+            env={**os.environ, "PYTHONPATH": f"{self.top / 'src'}:{self.top}"},
             cwd=self.top,
             capture_output=True,
             text=True,
             timeout=SECONDS,
             check=False,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
 
     def passes(self, test: str) -> None:
         """Run one test module as its author would."""
@@ -79,7 +98,8 @@ class Scratch:
 
 @pytest.fixture
 def scratch(tmp_path: Path) -> Scratch:
-    shutil.copytree(SOURCE, tmp_path / "atoll", ignore=LEFT_OUT)
+    shutil.copytree(SOURCE, tmp_path / "src" / "atoll", ignore=LEFT_OUT)
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
     return Scratch(tmp_path)
 
 
@@ -127,11 +147,17 @@ def test_agent_with_readers_of_its_own_is_three_files(scratch: Scratch) -> None:
     assert said.strip() == "[]"
 
 
-def test_command_is_a_file(scratch: Scratch) -> None:
+def test_command_is_a_file_and_a_section(scratch: Scratch) -> None:
     (file,) = blocks("add-a-command.md")
     place = file.splitlines()[0].removeprefix("# ")
     scratch.add(place, file)
-    assert scratch.touched() == {place}
+    check = "tests/surfaces/cli/test_commands_page.py"
+    assert " failed" in scratch.checked(check)
+    section = "\n## `atoll hello`\n```console\n$ atoll hello Ada\n```\n"
+    page = (scratch.top / "docs" / "use" / "commands.md").read_text()
+    scratch.insert("docs/use/commands.md", page[-60:], section)
+    assert " failed" not in scratch.checked(check)
+    assert scratch.touched() == {place, "docs/use/commands.md"}
     call = (
         "import sys\nfrom atoll.surfaces.cli.command_table import run\n"
         "sys.exit(run({}, {{}}, None))"
@@ -140,13 +166,17 @@ def test_command_is_a_file(scratch: Scratch) -> None:
     assert "Greet somebody." in scratch.run("-c", call.format(["--help"]))
 
 
-def test_event_is_a_line(scratch: Scratch) -> None:
+def test_event_is_a_line_and_a_row(scratch: Scratch) -> None:
     (block,) = blocks("add-an-event.md")
     note, line = block.splitlines()
     scratch.insert(
         "domain/event.py", "KINDS: Mapping[str, EventKind] = dict(\n    (", f"        {line}"
     )
     assert scratch.touched() == {"domain/event.py"} == {note.split(":")[0].removeprefix("# ")}
+    assert " failed" in scratch.checked("tests/docs/test_events.py")
+    scratch.insert("docs/program/events.md", "\n|---|---|---|---|---|", ROW)
+    assert " failed" not in scratch.checked("tests/docs/test_events.py")
+    assert scratch.touched() == {"domain/event.py", "docs/program/events.md"}
     said = scratch.run(
         "-c", "from atoll.domain.event import KINDS; print(sorted(KINDS['lamp.switched'].fields))"
     )
@@ -159,9 +189,10 @@ def test_extension_is_a_package_of_its_own(scratch: Scratch) -> None:
     names = re.findall(r"def (\w+)\(self", page)
     assert len(names) == 6, "the page says six methods"
     # The page's class has no bodies: here each method does what the fake's does.
-    bodies = "".join(f"Mine.{name} = InMemory.{name}\n" for name in [*names, "__init__"])
-    rest = "".join(
-        f"Mine.{name} = InMemory.{name}\n" for name in ("_raise_injected", "lives", "die")
+    bodies = (
+        "for name, value in vars(InMemory).items():\n"
+        "    if callable(value) and (name == '__init__' or not name.startswith('__')):\n"
+        "        setattr(Mine, name, value)\n"
     )
     (scratch.top / "mine").mkdir()
     (scratch.top / "mine" / "__init__.py").write_text("")
@@ -171,7 +202,6 @@ def test_extension_is_a_package_of_its_own(scratch: Scratch) -> None:
             "from atoll.testing import ExtensionContract", ""
         )
         + bodies
-        + rest
         + "Mine._handle = lambda self, sandbox, generation: Handle(sandbox, generation, self.name)"
         + "\n\ndef make(setup):\n    return Mine()\n"
     )
@@ -200,29 +230,27 @@ def test_extension_is_a_package_of_its_own(scratch: Scratch) -> None:
     assert scratch.touched() == set()
 
 
-def test_port_is_a_file_a_suite_and_its_name(scratch: Scratch) -> None:
-    port, suite = blocks("add-a-port.md")
-    for text in (port, suite):
+def test_port_is_a_file_a_suite_a_fake_and_their_names(scratch: Scratch) -> None:
+    texts = blocks("add-a-port.md")
+    for text in texts:
         scratch.add(text.splitlines()[0].removeprefix("# "), text)
-    scratch.insert(
-        "testing/__init__.py",
-        "if TYPE_CHECKING:",
-        "    from atoll.testing.contracts.lamp import LampContract",
-    )
-    scratch.insert("testing/__init__.py", "__all__ = [", '    "LampContract",')
-    scratch.insert(
-        "testing/__init__.py", "_MODULES = {", '        "LampContract": "contracts.lamp",'
-    )
+    for folder, name in (("contracts", "LampContract"), ("fakes", "FakeLamp")):
+        module = f"{folder}.lamp"
+        lines = {
+            "if TYPE_CHECKING:": f"    from atoll.testing.{module} import {name}",
+            "__all__ = [": f'    "{name}",',
+            "_MODULES = {": f'        "{name}": "{module}",',
+        }
+        for after, line in lines.items():
+            scratch.insert("testing/__init__.py", after, line)
     assert scratch.touched() == {
         "ports/lamp.py",
         "testing/contracts/lamp.py",
+        "testing/fakes/lamp.py",
         "testing/__init__.py",
     }
     scratch.passes(
-        "import pytest\nfrom atoll.testing import LampContract\n\n\n"
-        "class Fake:\n    on = False\n\n"
-        "    async def switch(self, *, on):\n        self.on = on\n\n"
-        "    async def shines(self):\n        return self.on\n\n\n"
-        "class TestFake(LampContract):\n"
-        "    @pytest.fixture\n    def lamp(self):\n        return Fake()\n"
+        "import pytest\nfrom atoll.testing import FakeLamp, LampContract\n\n\n"
+        "class TestFakeLamp(LampContract):\n"
+        "    @pytest.fixture\n    def lamp(self):\n        return FakeLamp()\n"
     )
