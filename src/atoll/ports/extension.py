@@ -45,7 +45,7 @@ class Provision:
     """A request to bring an environment up. `(sandbox_id, generation)` is its identity:
     repeating it re-attaches to what is there. `fresh` first drops the kept workspace. `cwd` is
     where processes start unless they say otherwise; it may come to be only later. `host_mounts`
-    are folders of the host that were allowed: the backend judges them again. `agents` are the names
+    are folders of the host that were allowed: the backend checks them again. `agents` are the names
     its runtime starts agents by, None all that the backend knows. `report` receives
     what takes long (an image fetched, built), a line at a time. With `maintenance_seconds`
     the environment is brought up only to read what it keeps: its runtime gets no key and no agent,
@@ -163,7 +163,7 @@ closed unless the extension is `Closable`. It raises `Invalid` or `Failed` with 
 
 @runtime_checkable
 class Closable(Protocol):
-    """Optional ability: closing connections when the control plane ends. Sandboxes keep running."""
+    """Optional ability: close connections when the control plane ends. Sandboxes keep running."""
 
     async def close(self) -> None:
         """Close every connection of the extension's own; idempotent."""

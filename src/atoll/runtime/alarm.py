@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 
 class Alarm:
-    """Timer that calls `act` at the time last set, or before. A deadline that moves away costs one
-    call that changes nothing; setting the timer each time would cost more."""
+    """A timer that calls `act` at the deadline, or earlier. A deadline that was postponed costs one
+    call without effect, which is cheaper than a new timer for each change."""
 
     __slots__ = ("_act", "_due", "_loop", "_timer")
 

@@ -42,7 +42,7 @@ class Settling:
             self.begin()
 
     def close(self) -> None:
-        """Stop for good."""
+        """Stop permanently."""
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()

@@ -84,8 +84,8 @@ class Flow:
             self._timer = None
 
     def close(self) -> None:
-        """Stop for good and drop the listener. The listener mostly refers to this object, too, and
-        such a cycle waits for the garbage collector."""
+        """Stop permanently and drop the listener. The listener mostly refers to this object, too,
+        and such a cycle waits for the garbage collector."""
         self.stop()
         self._onward = _unheard
 

@@ -56,9 +56,9 @@ async def run_inside(
     *,
     heard: Callable[[bytes], None] | None = None,
 ) -> Outcome:
-    """Run it to its end. `heard` gets standard error as it comes (bytes an agent may have
-    written). Raises `LimitReached` past its time, `Failed` when it was killed or the answer
-    broke off, and what the runtime's problem documents stand for."""
+    """Run the script to its end. `heard` receives standard error as it arrives (bytes an agent may
+    have written). Raises `LimitReached` when it takes too long, `Failed` when it was killed or the
+    answer broke off, and what the runtime's problem documents stand for."""
     argv = ["/bin/sh", "-c", script.text, "atoll", *args]
     body = ExecBody(argv=argv, cwd="/workspace", timeout=script.seconds)
     async with client.stream(stream_exec(body)) as answer:

@@ -100,7 +100,7 @@ class ZygoteRig:
         return answer["status"], answer["output"]
 
     def eat(self, box: wire.Box, mib: int) -> bool:
-        """Make the (tiny) runtime of a sandbox allocate memory for good. Returns whether it
+        """Make the (tiny) runtime of a sandbox allocate memory permanently. Returns whether it
         survived."""
         try:
             return bool(self._asked(box, {"eat": mib})["eaten"] == mib)

@@ -125,7 +125,7 @@ class BundleIntake:
 
     async def _index(self, job: ImportJob, repo: Path, offset: int) -> None:
         # Up to version 2.45, git does not fsck what it fetches from a bundle. Hostile objects that
-        # took over the first importer could have made its index. So another importer judges and
+        # took over the first importer could have made its index. So another importer checks and
         # indexes the pack once more; all its links must resolve. No git of this process's uid reads
         # it.
         await self._importer.run(replace(job, repo_dir=repo, refspecs=(), pack_at=offset))

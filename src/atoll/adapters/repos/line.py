@@ -1,6 +1,6 @@
 """The connection to one remote: git's requests, and the meaning of its refusals.
 
-The address was judged and is fixed (`adapters.repos.netguard`); the shelf decides where the
+The address was checked and is fixed (`adapters.repos.netguard`); the shelf decides where the
 repository is kept.
 """
 

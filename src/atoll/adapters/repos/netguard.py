@@ -1,7 +1,7 @@
-"""Addresses that a fetch may dial: resolved once, judged, tested, and then fixed.
+"""Addresses that a fetch may dial: resolved once, checked, tested, and then fixed.
 
 A name may resolve to anything, and differently the second time; so git dials exactly the address
-that was judged here (threats, facts 8 and attempt 119).
+that was checked here (threats, facts 8 and attempt 119).
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""One execution of work that many callers request at once.
+"""A single execution of work that many callers request at once.
 
 The first caller does the work; the others wait for its result. No result is kept.
 """

@@ -1,7 +1,7 @@
 """Shell scripts that report to the terminal where commands begin and end. Text only.
 
 The marks are OSC 633 (VS Code's), each ended by the terminal's nonce, which the scripts remove from
-the environment. A person's own files are read as ever and never changed: bash comes here by
+the environment. A person's own files are read as usual and never changed: bash comes here by
 PROMPT_COMMAND before its first prompt, zsh by ZDOTDIR, fish by a vendor directory.
 """
 

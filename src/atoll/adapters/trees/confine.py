@@ -1,6 +1,6 @@
 """A child process that can reach one directory and the files it was given.
 
-It has no network, no other path and no privilege, since strangers wrote what it reads. It loads
+It has no network, no other path and no privilege, since third parties wrote what it reads. It loads
 nothing once it is confined: what it runs must be imported before.
 """
 

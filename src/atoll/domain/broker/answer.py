@@ -19,7 +19,7 @@ _WITHHELD = frozenset(
 _STRIPPED = HOP_BY_HOP | _WITHHELD
 DECIDING = frozenset({"connection", "content-encoding", "location"})
 """The headers whose values decide what passes: responses that differ in other values only are
-judged alike."""
+checked alike."""
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _LEADING = _REDIRECTS | {201, 202}
 """The statuses whose `Location` has a meaning."""

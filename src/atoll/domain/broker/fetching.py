@@ -22,7 +22,7 @@ _CALLS = frozenset(
 _TOOL_TYPES = re.compile(r"mcp|connector|web_search.*|web_fetch.*|browser_.*|visit_website")
 _ADDRESS = re.compile(r"\s*(?:https?|wss?|ftp|gs|s3):", re.IGNORECASE)
 _NOT_ASKED = frozenset({"input_schema", "json_schema", "schema", "args", "response"})
-"""Fields whose contents are not judged: they describe a tool, or are part of its calls."""
+"""Fields whose contents are not checked: they describe a tool, or are part of its calls."""
 
 _FORM_NAME = re.compile(rb"""name\s*=\s*(?:"([^"\r\n]*)"|([^;"\s]+))""", re.IGNORECASE)
 _OPAQUE = ("audio/", "video/", "image/", "application/octet-stream")
@@ -31,7 +31,7 @@ Pairs = tuple[tuple[str, object], ...]
 
 
 class Unreadable(ValueError):
-    """The body cannot be judged, since a provider may read it differently."""
+    """The body cannot be checked, since a provider may read it differently."""
 
 
 def fetching_parameter(query: str) -> str | None:

@@ -1,7 +1,7 @@
 """The filter of requests at the broker door: one request in, a passage or a refusal out.
 
 Pure: `runtime.doors` performs it. Every credential that a client sends is removed, wherever it
-stands, and the recorded one is added. Responses are judged by `domain.broker.answer`.
+stands, and the recorded one is added. Responses are checked by `domain.broker.answer`.
 """
 
 import base64
@@ -54,8 +54,8 @@ _HANDSHAKE = frozenset({"sec-websocket-key", "sec-websocket-version"})
 frames."""
 
 DECIDING = frozenset({"connection", "upgrade"})
-"""The headers whose values decide what passes: requests that differ in other values only are judged
-alike, except `WEBSOCKET` ones."""
+"""The headers whose values decide what passes: requests that differ in other values only are
+checked alike, except `WEBSOCKET` ones."""
 
 _SAFE_PATH = re.compile(r"/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]++|%[0-9A-Fa-f]{2})*")
 _TRICKY_ESCAPE = re.compile(r"%(?:2e|2f|5c|00|25)", re.IGNORECASE)

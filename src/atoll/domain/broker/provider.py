@@ -1,7 +1,7 @@
 """Model providers as the broker door knows them: one table, best read from `OPENAI` down.
 
 For each vendor it holds the address, the form of the credential, the allowed requests, and the
-variables its own SDK reads. Data only: `domain.broker.passage` judges by it,
+variables its own SDK reads. Data only: `domain.broker.passage` checks by it,
 `docs/program/providers.md` shows it.
 """
 

@@ -1,7 +1,7 @@
 """Host directories mounted in a sandbox: which are allowed, and where. Pure rules on names.
 
 Each is requested by the person at this machine, whose grant lies in the home, or lies below a
-directory that the settings allow. The zygote, which mounts, judges what the names lead to.
+directory that the settings allow. The zygote, which mounts, checks what the names lead to.
 """
 
 import re

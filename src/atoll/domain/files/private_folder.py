@@ -56,8 +56,7 @@ def private_path(path: str) -> bool:
 
 
 def private_inside(source: str, listing: Listing) -> tuple[str, ...]:
-    """Return the paths in the directory `source` that show that it is private, at most
-    `MAX_TOLD`."""
+    """Return the paths below `source` that mark the directory as private, at most `MAX_TOLD`."""
     found: list[str] = []
     for path, folder in _walked(listing):
         if _is_private(f"{source}/{path}", folder):

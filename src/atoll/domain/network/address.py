@@ -1,7 +1,7 @@
 """Addresses that the host may dial for somebody else: only public ones.
 
-Judges a resolved IP address, never a name: a name can resolve to anything, and differently each
-time (threats fact 8). The caller then dials exactly the judged address.
+Checks a resolved IP address, never a name: a name can resolve to anything, and differently each
+time (threats fact 8). The caller then dials exactly the checked address.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """Egress rules as people write them: `example.com`, `*.example.com:8443`, `preset:pypi`,
 `http://mirror.example/debian`, `GET,HEAD http://mirror.example/`.
 
-Reads and spells them; `domain.network.egress` judges by them. A pattern that would cover names of
+Reads and spells them; `domain.network.egress` checks by them. A pattern that would cover names of
 third parties (`*.com`, `*.co.uk`, `*.github.io`) is refused, by the Public Suffix List
 (publicsuffix.org).
 """

@@ -1,7 +1,7 @@
 """The canonical spelling of a host: one name or address for what a caller wrote.
 
 Approvals and rules compare hosts as text, so two spellings of one host must become one. A spelling
-that resolvers could read in two ways must not pass at all. Pure; `domain.network.address` judges
+that resolvers could read in two ways must not pass at all. Pure; `domain.network.address` checks
 the resolved address.
 """
 

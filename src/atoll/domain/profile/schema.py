@@ -1,7 +1,7 @@
 """The schema of profile documents, read strictly, and written back.
 
 Reads YAML or JSON into `domain.profile.profile`'s nouns; an error names line, column and field.
-Whether a backend can serve a profile is not judged here.
+Whether a backend can serve a profile is not checked here.
 """
 
 import re

@@ -2,7 +2,7 @@
 
 Reads what a person typed (`owner/repo`, an https or ssh address) into one canonical https address
 and one directory below `repos/`. It never touches the network or a disk; `domain.network.address`
-judges the resolved address before it is dialled.
+checks the resolved address before it is dialled.
 """
 
 import re

@@ -1,6 +1,6 @@
 """The making of a sandbox from a request and a profile.
 
-Every field of the request is judged here, once, and the whole effective recipe is kept: a later
+Every field of the request is checked here, once, and the whole effective recipe is kept: a later
 change of the profile never changes an existing sandbox.
 """
 

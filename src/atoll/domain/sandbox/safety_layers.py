@@ -83,7 +83,7 @@ def _walled(isolation: Isolation | None) -> bool:
 
 def _no_sudo(isolation: Isolation | None) -> str:
     """Return why commands of `sudo` are refused there, whatever the list allows; the zygote
-    judges."""
+    checks."""
     if isolation is None:
         return ""
     if isolation.mechanism != "bubblewrap":

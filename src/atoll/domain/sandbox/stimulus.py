@@ -89,8 +89,8 @@ class Recreate:
 
 @dataclass(frozen=True, slots=True)
 class Destroy:
-    """A request to remove it for good. `kept_at` names where its files were written first, if they
-    were."""
+    """A request to remove it permanently. `kept_at` names where its files were written first, if
+    they were."""
 
     kept_at: str | None = None
 

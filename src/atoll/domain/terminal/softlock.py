@@ -155,7 +155,7 @@ class SoftLock:
         return self._go(AgentState.RUNNING, unless=AgentState.STOPPED)
 
     def stopped(self) -> bool:
-        """Record that the agent is gone, for good."""
+        """Record that the agent has ended and does not come back."""
         self.work, self.deadline, self._prompted = Work.WAITING, None, False
         return self._go(AgentState.STOPPED)
 

@@ -84,8 +84,8 @@ class Lines:
 async def lines(
     spawner: Spawner, program: Program, *, with_input: bool = False
 ) -> AsyncIterator[Lines]:
-    """Run it for the length of the block; afterwards nothing of it is left. With `with_input` its
-    standard input is a pipe, otherwise empty. Raises what `Spawner.spawn` does."""
+    """Run the program for the length of the block, then end its whole process tree. With
+    `with_input` its standard input is a pipe, otherwise empty. Raises what `Spawner.spawn` does."""
     out, theirs_out = os.pipe()
     null = os.open(os.devnull, os.O_RDWR)
     their_in, into = os.pipe() if with_input else (os.dup(null), None)

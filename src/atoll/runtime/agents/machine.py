@@ -57,7 +57,7 @@ class MachineChannel:
         return end_of(await self._program.process.wait())
 
     async def ask(self, words: str) -> Step:
-        """Give it a prompt."""
+        """Send the agent a prompt."""
         return self._do(self._conversation.ask(words))
 
     async def interrupt(self) -> Step | None:

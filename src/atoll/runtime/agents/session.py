@@ -50,8 +50,8 @@ class AgentChannel(Protocol):
     now."""
 
     async def ask(self, words: str) -> Step:
-        """Give it a prompt. Returns the step its session is to apply, as the others do; messages
-        in it are sent already."""
+        """Send the agent a prompt. Returns the step for its session to apply, as the other methods
+        do; the messages in the step are already sent."""
         ...
 
     async def interrupt(self) -> Step | None:
@@ -140,7 +140,7 @@ class AgentSession:
         self.heard(said)
 
     def apply(self, step: Step) -> None:
-        """Apply one step of its conversation, whose messages are sent already."""
+        """Apply one step of the agent's conversation, whose messages are already sent."""
         self.heard(step.said)
         if step.conversation:
             self.converses(step.conversation)
@@ -218,7 +218,7 @@ class AgentSession:
             self._stopping = None
 
     async def ask(self, words: str) -> None:
-        """Give it a prompt, in its turn. Raises `Conflict` with the lock's reason."""
+        """Send the agent a prompt. Raises `Conflict` with the lock's reason."""
         self._alive()
         refusal = self.lock.refusal
         if refusal is not None:

@@ -23,7 +23,7 @@ class Gaps:
 
 
 async def stop(process: Process, gaps: Gaps) -> None:
-    """End it; returns when nothing of its tree is left."""
+    """End the agent. Returns when no process of its tree is left."""
     # A process that is stopped takes no signal but KILL and CONT.
     await process.signal(signal.SIGCONT, tree=True)
     steps = [(signal.SIGINT, seconds) for seconds in gaps.interrupts]

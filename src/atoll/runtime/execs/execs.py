@@ -123,8 +123,8 @@ class Execs:
         return started
 
     async def forget(self, exec_id: str) -> None:
-        """Forget it. One that runs is killed with all it started; what one that ended has left
-        running lives on. Raises `NotFound`."""
+        """Remove the exec. If it runs, it is killed with its process tree; processes that an ended
+        one left running live on. Raises `NotFound`."""
         found = self.get(exec_id)
         if found.outcome is None:
             await found.signal(signal.SIGKILL)

@@ -51,7 +51,7 @@ class HalfPipe:
             return b""
 
     async def write(self, data: bytes) -> None:
-        """Write it all, as fast as the other side reads. Raises BrokenPipeError."""
+        """Write all of `data`, as fast as the other side reads. Raises BrokenPipeError."""
         loop, view = asyncio.get_running_loop(), memoryview(data)
         while view:
             try:

@@ -33,7 +33,8 @@ class Tool:
         return await self._stdout.read()
 
     async def write(self, data: bytes) -> None:
-        """Give it input. Raises BrokenPipeError when it ended: `finish` says why."""
+        """Write to the tool's standard input. Raises BrokenPipeError when it ended: `finish` says
+        why."""
         await self._stdin.write(data)
 
     async def finish(self) -> None:

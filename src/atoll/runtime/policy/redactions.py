@@ -1,4 +1,4 @@
-"""The one choke point of redaction in a runtime: every exit gets its redactor from here.
+"""The single place of redaction in a runtime: every exit gets its redactor from here.
 
 Knows the secrets of the sandbox's policy and of the installation's keys; a new policy counts
 at once, in streams that already flow too.

@@ -121,7 +121,7 @@ class Recordings:
         return self._shelf.read(recording_id)
 
     def remove(self, recording_id: str) -> None:
-        """Delete one for good, stopping it first. Raises `NotFound`."""
+        """Delete a recording permanently, stopping it first. Raises `NotFound`."""
         self._shelf.get(recording_id)
         for running in list(self._running.values()):
             if running.note.recording_id == recording_id:

@@ -104,7 +104,7 @@ class RecordingStore:
             raise NotFound(f"the file of recording {recording_id} is gone") from None
 
     def remove(self, recording_id: str) -> None:
-        """Delete one for good. Raises `NotFound`."""
+        """Delete a recording permanently. Raises `NotFound`."""
         self.get(recording_id)
         self._cast(recording_id).unlink(missing_ok=True)
         (self._folder / f"{recording_id}.json").unlink(missing_ok=True)

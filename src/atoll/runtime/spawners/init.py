@@ -171,8 +171,8 @@ class InitSpawner:
         return Leftovers(tuple(found), left.more)
 
     async def end_left_running(self) -> None:
-        """Kill them, whole trees at a time; those beyond one list follow in the next round.
-        Raises `Unavailable` when one would not die."""
+        """Kill the processes left running, whole trees at a time; processes beyond one list follow
+        in the next round. Raises `Unavailable` when a process cannot be killed."""
         more = True
         while more:
             left = await self._left()

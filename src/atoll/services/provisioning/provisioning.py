@@ -223,7 +223,7 @@ class Provisioning:
             await self._workspaces.settle(sandbox, self._runtimes.client(sandbox))
 
     async def tear_down(self, sandbox: Sandbox, *, keep_state: bool) -> CleanupReport:
-        """End it. An extension that is gone has nothing left to end."""
+        """Tear the sandbox down. Does nothing when its extension is gone."""
         extension = self._extensions.get(sandbox.profile.extension)
         if extension is None:
             return CleanupReport(

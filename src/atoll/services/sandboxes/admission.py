@@ -1,6 +1,6 @@
 """Admission: the decision, in one transaction, of whether a request becomes a sandbox.
 
-Limit, name, idempotency key and the one sandbox of an agent are all judged on what the
+Limit, name, idempotency key and the one sandbox of an agent are all checked on what the
 transaction itself reads, so two hundred requests at once cannot slip past any of them.
 """
 

@@ -66,7 +66,7 @@ class SandboxClient:
 
 
 def _ended(before: Sandbox, now: Sandbox) -> bool:
-    """Return whether the processes that were called are gone for good. One that was not running
+    """Return whether the processes that were called have ended. One that was not running
     may be started meanwhile: then the same call soon works."""
     if now.state in _GONE or now.generation != before.generation:
         return True

@@ -144,12 +144,13 @@ class Sandboxes:
         return await self._act(caller, ref, Start(resume_agents))
 
     async def recreate(self, caller: Principal, ref: str) -> Sandbox:
-        """Provision it afresh under the same id, after saving unpulled and
-        uncommitted work."""
+        """Provision the sandbox anew under the same id, after saving unpulled and uncommitted
+        work."""
         return await self._act(caller, ref, Recreate())
 
     async def destroy(self, caller: Principal, ref: str, *, kept_at: str | None = None) -> Sandbox:
-        """Take it away for good; `kept_at` names where its files were written first. Idempotent."""
+        """Destroy the sandbox permanently; `kept_at` names where its files were written first.
+        Idempotent."""
         return await self._act(caller, ref, Destroy(kept_at))
 
     async def pulled(self, caller: Principal, ref: str, *, repo: int, commit: str) -> Sandbox:
@@ -164,7 +165,8 @@ class Sandboxes:
         return await self._act(caller, ref, ExtendTtl(seconds))
 
     async def end(self, caller: Principal, ref: str) -> Sandbox:
-        """Expire it with its consumer's session; it is kept for its retention. Idempotent."""
+        """Expire the sandbox at the end of its consumer's session; it is kept for its retention.
+        Idempotent."""
         return await self._act(caller, ref, ConsumerEnded())
 
     async def switch_network(self, caller: Principal, ref: str, change: NetworkChange) -> Sandbox:

@@ -85,8 +85,8 @@ class Secrets:
             return await self._find(rows, caller, ref, scope=await self._scope(caller, scope))
 
     async def set(self, caller: Principal, request: SetSecret, *, fresh: bool = False) -> Secret:
-        """Set it, whether it is there or not; the same again changes nothing. With `fresh` it
-        must not be there. Raises `Invalid` with `field`, `Conflict`, `LimitReached`."""
+        """Create or replace a secret; the same value again changes nothing. With `fresh` the secret
+        must not exist. Raises `Invalid` with `field`, `Conflict`, `LimitReached`."""
         _check_person(caller)
         name = read_secret_name(request.name)
         use = check_use(request.use)
@@ -118,7 +118,7 @@ class Secrets:
     async def rotate(
         self, caller: Principal, ref: str, value: str, *, scope: str | None = None
     ) -> Secret:
-        """Give it another value; what it is for stays. The same value changes nothing."""
+        """Replace the secret's value and keep its use. The same value changes nothing."""
         _check_person(caller)
         wanted = await self._scope(caller, scope)
         async with self._ground.store.begin() as rows:
@@ -137,7 +137,7 @@ class Secrets:
         return secret
 
     async def remove(self, caller: Principal, ref: str, *, scope: str | None = None) -> None:
-        """Remove it, everywhere at once. Raises `NotFound`."""
+        """Remove the secret from every running sandbox at once. Raises `NotFound`."""
         _check_person(caller)
         wanted = await self._scope(caller, scope)
         async with self._ground.store.begin() as rows:

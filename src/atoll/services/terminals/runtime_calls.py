@@ -1,7 +1,7 @@
 """Calls of a sandbox's runtime in a caller's name: commands, files, recordings and searches.
 
 `wire.contract` has the calls and the values they return; streams pass untouched. The events come
-from the runtime's journal. Paths of files are judged by the runtime, which opens them inside.
+from the runtime's journal. Paths of files are checked by the runtime, which opens them inside.
 """
 
 from collections.abc import AsyncIterator

@@ -65,8 +65,8 @@ class Terminals:
     async def open(
         self, caller: Principal, ref: str, body: terminals.OpenBody, *, strict: bool = False
     ) -> terminals.TerminalRecord:
-        """Open one. Counts as activity. `strict`: an agent's lock stops everybody, whatever its
-        sandbox says."""
+        """Open a terminal. Counts as activity. `strict`: an agent's lock stops everybody, whatever
+        the sandbox's setting."""
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
         order = completed(sandbox, body, strict=strict)
         opened = await client.call(terminals.open_terminal(order, principal=caller.id))
@@ -81,7 +81,7 @@ class Terminals:
     async def close(
         self, caller: Principal, ref: str, terminal_id: str, *, grace_seconds: float | None = None
     ) -> None:
-        """End it and its tree; idempotent."""
+        """End the terminal and its process tree; idempotent."""
         call = terminals.close_terminal(_id(terminal_id), grace_seconds=grace_seconds)
         await self._call(caller, ref, call)
 
@@ -94,7 +94,7 @@ class Terminals:
     async def signal(
         self, caller: Principal, ref: str, terminal_id: str, *, body: SignalBody
     ) -> None:
-        """Signal it."""
+        """Send a signal to the terminal's program."""
         await self._call(caller, ref, terminals.signal_terminal(_id(terminal_id), body))
 
     @asynccontextmanager

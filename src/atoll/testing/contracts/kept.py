@@ -30,7 +30,7 @@ def worktree(kept_id: str, *, minutes: int = 0) -> KeptWorktree:
 
 
 async def put(shelf: KeptShelf, kept: KeptWorktree, data: bytes = b"tree") -> KeptWorktree:
-    """Keep one."""
+    """Store one kept worktree."""
     async with shelf.draft(kept.id) as draft:
         await draft.write(TREE, pieces(data))
         return await draft.commit(kept)

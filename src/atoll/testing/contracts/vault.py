@@ -13,7 +13,7 @@ BINDING = ("org", "sec_1", "1")
 
 
 class KeyedVault(Vault, Masters, Protocol):
-    """A vault whose master keys can be turned over."""
+    """A vault whose master keys can be rotated."""
 
 
 class VaultContract:

@@ -17,8 +17,8 @@ class JournalEntry(msgspec.Struct, frozen=True):
 
 
 class JournalPage(msgspec.Struct, frozen=True):
-    """Entries after the one asked for; `last` is the newest number given out, `dropped` counts
-    entries that fell off unacknowledged."""
+    """A page of entries after the requested number. `last` is the newest number, `dropped` counts
+    the entries that were removed unacknowledged."""
 
     entries: list[JournalEntry]
     last: int

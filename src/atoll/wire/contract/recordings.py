@@ -113,7 +113,7 @@ def read_recording(recording_id: PathId) -> RuntimeCall[bytes]:
 
 
 def remove_recording(recording_id: PathId) -> RuntimeCall[None]:
-    """Delete a recording for good."""
+    """Delete a recording permanently."""
     return done_call("DELETE", f"/recordings/{recording_id}")
 
 

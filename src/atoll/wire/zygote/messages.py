@@ -1,7 +1,7 @@
 """Messages between the control plane and the zygote, typed.
 
 One message is one SEQPACKET datagram of JSON on `run/zygote.sock`. This module only translates; it
-opens no socket and judges no policy. A request carries a number that the sender chose, the answer
+opens no socket and checks no policy. A request carries a number that the sender chose, the answer
 repeats it; `Ended` is sent without a request, with number 0.
 """
 
@@ -192,7 +192,7 @@ class Import(
 ):
     """A request to import from a git bundle into the fresh bare repository `repo_dir`.
 
-    `refspecs` are fetched; with `pack_at` the pack at that offset of the bundle is judged and
+    `refspecs` are fetched; with `pack_at` the pack at that offset of the bundle is checked and
     indexed instead. `repo_dir` and `bundle` lie below `run/import/<id>/`, `alternates` below
     `repos/`. Runs without network as a foreign uid; `seconds` and `max_bytes` bound it.
     """

@@ -1,7 +1,7 @@
-"""Extensions found by their entry points, Atoll's own and strangers' alike.
+"""Extensions found by their entry points, Atoll's own and third parties' alike.
 
 Those that come with Atoll are made when the setting `extensions` names them, so that a backend
-nobody uses is never imported; a stranger's is made because somebody installed it.
+nobody uses is never imported; a third party's is made because somebody installed it.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -49,7 +49,7 @@ def _is_ours(point: EntryPoint) -> bool:
 
 
 def _made(point: EntryPoint, setup: ExtensionSetup) -> Extension | None:
-    """Make one. A stranger's that cannot be made is left out and logged; the others go on."""
+    """Make an extension. A third party's extension that cannot be made is logged and left out."""
     try:
         make: MakeExtension = point.load()
         return make(setup)

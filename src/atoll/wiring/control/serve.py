@@ -124,7 +124,7 @@ async def _serve(settings: ControlSettings, presence: Presence, welcome: _Welcom
     app_settings = AppSettings(names=names, public_url=own.public_url)
     async with assembled(settings) as services, asyncio.TaskGroup() as group:
         app = create_app(services, app_settings)
-        # What was loaded stays for good: no later collection has to walk through it.
+        # What was loaded stays: no later collection has to walk through it.
         gc.freeze()
         gc.enable()
         server = _server(app)

@@ -51,16 +51,16 @@ def running(home: Home) -> int | None:
 
 
 def ensure(home: Home) -> None:
-    """Start it unless it runs, for good; returns once it listens. Raises `Failed` with its
-    words."""
+    """Start the zygote permanently unless it runs. Returns once it listens. Raises `Failed` with
+    its message."""
     link = start(home)
     if link is not None:
         link.keep()
 
 
 def start(home: Home) -> StartLink | None:
-    """Start it unless it runs (then None); returns once it listens. It ends with the link unless
-    that says `keep`. Raises `Failed` with its words."""
+    """Start the zygote unless it runs (then None). Returns once it listens. The zygote ends with
+    the link unless `keep` was sent on it. Raises `Failed` with its message."""
     if running(home) is not None:
         return None
     read, write = os.pipe()

@@ -23,7 +23,7 @@ TERMINATIONS = (signal.SIGTERM, signal.SIGINT)
 MAX_PACKET_BYTES = 64 * 1024
 MAX_PACKET_FDS = 32
 MAX_PACKETS = 64
-"""Of one child in a turn: it must not keep the others waiting."""
+"""The most packets of one child in a turn, so that the others do not wait."""
 
 Packet = Callable[[bytes, list[int]], None]
 """Called with each packet of a child and its descriptors; with b"" at the end."""

@@ -225,7 +225,7 @@ def name_process(name: str) -> None:
 
 
 def drop_to(uid: int, groups: tuple[int, ...] = ()) -> None:
-    """Become `uid`, with the group of the same number and no other but `groups`, for good."""
+    """Become `uid`, with the group of the same number and no other but `groups`, permanently."""
     os.setgroups(groups)
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
@@ -311,8 +311,8 @@ def set_no_new_privileges() -> None:
 
 
 def filter_calls(number: int, instructions: bytes) -> None:
-    """Apply a seccomp filter to every later system call of this process, for good. `number` is the
-    number of seccomp(2) here. Needs no_new_privs."""
+    """Apply a seccomp filter to every later system call of this process, permanently. `number` is
+    the number of seccomp(2) here. Needs no_new_privs."""
     program = _Filter(len(instructions) // 8, instructions)
     reference = ctypes.byref(program)
     call("seccomp", number, _SECCOMP_SET_MODE_FILTER, _SECCOMP_ALL_THREADS, reference)

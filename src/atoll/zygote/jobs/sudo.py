@@ -28,7 +28,7 @@ from atoll.zygote.wall.cgroups import caps
 from atoll.zygote.wall.wall import OOM_SCORE, bound_files
 
 MAX_RUNS = 4
-"""Of one sandbox at a time."""
+"""Commands of one sandbox at a time."""
 
 MAX_ASKS = 6000
 """Requests of one sandbox in a minute, more than an honest runtime makes."""
@@ -184,8 +184,8 @@ def environment(start: Start) -> dict[str, str]:
 
 
 def _limit(start: Start, *, nproc: bool) -> None:
-    """Apply the limits of commands in the sandbox: killed first when memory runs out, no core
-    files."""
+    """Apply the limits of commands in the sandbox: the kernel kills them first when memory runs
+    out, and they write no core files."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(OOM_SCORE)
     bound_files(caps(start.limits).files)

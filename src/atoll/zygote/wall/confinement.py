@@ -72,7 +72,7 @@ class Confinement:
         kernel.filter_calls(seccomp_number(self.machine), self.preparing)
 
     def enter(self, journal: Path) -> None:
-        """Confine this process for good; `journal` is the one directory it keeps. Call `prepare`
+        """Confine this process permanently; `journal` is the one directory it keeps. Call `prepare`
         before. Raises `Failed`, `OSError`."""
         if _THREADS.stat().st_nlink != _ALONE:
             raise Failed("a runtime had a second thread when it was to be confined")

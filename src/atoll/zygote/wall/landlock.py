@@ -119,7 +119,7 @@ class Ruleset:
         return True
 
     def enforce(self) -> None:
-        """Apply the rules to this thread and its children, for good. Needs no_new_privs. Raises
+        """Apply the rules to this thread and its children, permanently. Needs no_new_privs. Raises
         `OSError`."""
         kernel.call("landlock_restrict_self", _RESTRICT_SELF, self._fd, 0)
 

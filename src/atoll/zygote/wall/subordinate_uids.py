@@ -77,7 +77,7 @@ class Subordinates:
         return number
 
     def enter(self) -> None:
-        """Become root of the namespace, for good. Call it in a process without threads."""
+        """Become root of the namespace, permanently. Call it in a process without threads."""
         kernel.setns(self.namespace, kernel.CLONE_NEWUSER)
 
     def act(self, work: Callable[[], None]) -> None:
@@ -122,7 +122,7 @@ class UidSwitch:
         enter_private_mounts()
 
     def drop(self) -> None:
-        """Make the needed paths reachable and drop to the uid, for good. Raises `Failed`,
+        """Make the needed paths reachable and drop to the uid, permanently. Raises `Failed`,
         `OSError`."""
         number = self.subordinates.inside(self.uid)
         for cover in covers(self.needed(), closed_to_others):

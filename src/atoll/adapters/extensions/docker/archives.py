@@ -1,7 +1,7 @@
 """A saved image (`docker save`) as it is sent to the daemon: without the names it would take there.
 
 An archive says which tags of the daemon its image shall have, and a load moves them. Every entry
-is written anew while it streams, so that the daemon reads the tar that was judged here.
+is written anew while it streams, so that the daemon reads the tar that was checked here.
 Format: the Docker image specification v1.2 (`manifest.json`, `repositories`), OCI image layout.
 """
 

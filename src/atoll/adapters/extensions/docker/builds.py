@@ -2,7 +2,7 @@
 
 `build:NAME` is the folder `$ATOLL_HOME/images/NAME` with a Dockerfile. What may not be asked of
 the daemon is refused before it hears of it (`dockerfile`, `context`); the images a recipe
-stands on are fetched one by one and looked at. The daemon reads what was judged, not the file.
+stands on are fetched one by one and looked at. The daemon reads what was checked, not the file.
 Commands of a build run in the daemon's own containers: without a network unless the owner
 allows one, bounded in memory, processor time and duration, and with nothing of the home's but
 the folder.
@@ -47,8 +47,8 @@ class Builds:
     async def image(self, name: str, report: Report, *, again: bool = False) -> Image:
         """Return the image of the folder `name`, and build it unless an image of the same content
         exists. With `again` it is built in any case. Raises `Invalid` (what may not be asked),
-        `Forbidden` (a base that is not allowed), `LimitReached`, `Failed` with the daemon's words,
-        `Unavailable`."""
+        `Forbidden` (a base that is not allowed), `LimitReached`, `Failed` with the daemon's
+        message, `Unavailable`."""
         place = self.folder / checked_name(name)
         async with self._turn:
             with tempfile.TemporaryFile() as packed, tempfile.TemporaryFile() as context:

@@ -1,6 +1,6 @@
 """The folder of a Dockerfile, packed for the daemon: bounded, and the same every time.
 
-Its Dockerfile is packed as it was judged, not as it lies there. Nothing outside the folder gets
+Its Dockerfile is packed as it was checked, not as it lies there. Nothing outside the folder gets
 in: links are packed as links and may not lead out, sockets, pipes and devices are refused.
 Times and owners are left out, so the digest changes only with what the build can see.
 `.dockerignore` is heard as Docker does (moby's patternmatcher).
@@ -160,7 +160,7 @@ def _walk(folder: Path, below: str, ignored: Ignored) -> Iterator[str]:
     for entry in entries:
         path = f"{below}/{entry.name}" if below else entry.name
         if path == RECIPE:
-            continue  # sent as it was judged, whatever lies there by now
+            continue  # sent as it was checked, whatever lies there by now
         is_folder = entry.is_dir(follow_symlinks=False)
         out = ignored(path)
         if not out:

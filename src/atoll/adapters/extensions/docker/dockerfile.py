@@ -2,7 +2,7 @@
 
 A build's commands run in containers without a network, but the daemon itself fetches what
 `FROM`, `COPY --from` and `ADD` name, from wherever it can reach. So images are listed, to be
-judged and fetched one by one, and everything else that is fetched, mounted or let out is
+checked and fetched one by one, and everything else that is fetched, mounted or let out is
 refused. What this reader and the daemon's might read differently is refused, too, and the
 daemon is sent what was read here, an instruction a line, never the file.
 Grammar: Docker's Dockerfile reference, of the classic builder.
@@ -48,7 +48,7 @@ _FREE = frozenset(
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """The bases of a Dockerfile: the images its stages begin with or copy from. `marked` is what
-    was judged, with the number of a base between two NULs in place of its name."""
+    was checked, with the number of a base between two NULs in place of its name."""
 
     bases: tuple[str, ...]
     marked: str

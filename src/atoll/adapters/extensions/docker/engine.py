@@ -317,7 +317,7 @@ class Engine:
         *,
         seconds: float | None = STREAM_SECONDS,
     ) -> AsyncIterator[ProgressLine]:
-        """Yield the lines of a long operation. Raises `Failed` with the daemon's words."""
+        """Yield the lines of a long operation. Raises `Failed` with the daemon's message."""
         async with self._answer("POST", path, query, archive, seconds=seconds) as answer:
             try:
                 async for line in answer.content:

@@ -112,7 +112,7 @@ class Docker:
 
     async def provision(self, request: Provision) -> Handle:
         """Start a container, or attach to it again. Raises `Invalid` for an image that cannot be
-        used, `Failed` with the daemon's words, `Unavailable` without it or the zygote."""
+        used, `Failed` with the daemon's message, `Unavailable` without it or the zygote."""
         key = (request.sandbox_id, request.generation)
         under_way = self._under_way.get(key)
         if under_way is not None:

@@ -81,7 +81,7 @@ def all_but(values: Iterable[int], *, bits: int = BITS) -> list[Cube]:
 
 
 def _judged() -> Iterator[tuple[str, list[_Argument]]]:
-    """Yield calls that are judged, each with arguments that must all hold for it to be allowed."""
+    """Yield calls that are checked, each with arguments that must all hold for it to be allowed."""
     for family, types in SOCKETS.items():
         for kind, protocols in types.items():
             for protocol in protocols:

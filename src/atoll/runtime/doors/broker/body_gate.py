@@ -1,4 +1,4 @@
-"""A gate that holds a request's body until all of it was judged.
+"""A gate that holds a request's body until all of it was checked.
 
 The body goes out only when it makes the provider fetch no address.
 """
@@ -27,7 +27,7 @@ class BodyGate:
         self._held = bytearray()
 
     def feed(self, data: bytes) -> bytes | Refusal:
-        """Hold a piece of the body. Returns a refusal when it is too long to be judged."""
+        """Hold a piece of the body. Returns a refusal when it is too long to be checked."""
         self._held += data
         if len(self._held) > MAX_JUDGED_BYTES:
             message = f"a body that has to be judged may have {MAX_JUDGED_BYTES} bytes"

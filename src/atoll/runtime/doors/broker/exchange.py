@@ -1,6 +1,6 @@
 """A request on its way out and its response on the way in, byte by byte.
 
-An exchange decides nothing: its route was judged, `domain.broker.answer` judges the response, and
+An exchange decides nothing: its route was checked, `domain.broker.answer` checks the response, and
 `machine.phases.step` says how the exchange ends. Only heads are gathered, so streams pass as they
 come. Each side is paused while the other is slow, and the end of one side ends the other.
 """

@@ -22,7 +22,7 @@ _ONCE = (b"host", b"transfer-encoding", _LENGTH)
 _DECIDING = frozenset(
     {*(name.encode() for name in DECIDING), b"transfer-encoding", b"expect"}
 )  # fmt: skip
-"""Headers whose values decide, here or when a request is judged."""
+"""Headers whose values decide, here or when a request is checked."""
 
 
 class ParsedHead(Protocol):

@@ -1,4 +1,4 @@
-"""Response heads at the broker door: judged once per kind, and made ready to be sent.
+"""Response heads at the broker door: checked once per kind, and made ready to be sent.
 
 Responses of one kind differ in header values and not in names. A decision is cached by the status,
 the names and the few values that decide, for as long as its route lives.
@@ -28,7 +28,7 @@ class ResponseHead(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class ResponsePlan:
-    """The common part of responses that are judged alike: the head without the values of each
+    """The common part of responses that are checked alike: the head without the values of each
     response, and whether the body is chunked or ends with the connection (`close`)."""
 
     opening: bytes

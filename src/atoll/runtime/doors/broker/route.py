@@ -1,4 +1,4 @@
-"""The route of broker requests of one shape: a judged passage with everything prepared.
+"""The route of broker requests of one shape: a checked passage with everything prepared.
 
 The request head without the values of each request and the search for keys in responses are made
 once. A route decides nothing.
@@ -22,7 +22,7 @@ class BrokerRoute:
     """A passage with the credential it uses. `opening` is our part of the head, `passed` are the
     client's header lines up to the value, with the value's index. `keys` are texts that may not
     come back. A request that `costs` is metered. A push to `pushed` passes the push gate. The body
-    goes out only after it was judged when `judged` is set."""
+    goes out only after it was checked when `judged` is set."""
 
     passage: Passage = field(repr=False)
     credential: CredentialRef

@@ -1,7 +1,7 @@
 """The route table of the broker door: from a request to a provider, a custom secret or a remote.
 
 A lookup runs without an await over one set of credentials, so what is checked is what is used. The
-domain judges. A provider's route depends on the request shape and the credentials alone, so it is
+domain checks. A provider's route depends on the request shape and the credentials alone, so it is
 cached.
 """
 

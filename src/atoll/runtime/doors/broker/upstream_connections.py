@@ -1,4 +1,4 @@
-"""A pool of connections to upstreams: each name is resolved once, judged and dialled as judged.
+"""A pool of connections to upstreams: each name is resolved once, checked and dialled as checked.
 
 An origin that a program inside named gets a new connection every time. Other connections stay in
 the pool for a few seconds, because a new one costs a TLS handshake.

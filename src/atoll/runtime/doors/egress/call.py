@@ -1,4 +1,4 @@
-"""Call at the egress door: the request is read, judged, and forwarded or refused.
+"""Call at the egress door: the request is read, checked, and forwarded or refused.
 
 Only heads, TLS hellos and body lengths are parsed. `Egress` decides. The outgoing head is written
 anew from the parsed values and is never the caller's own.
@@ -217,7 +217,7 @@ def _parse_hello(data: bytes, *, strict: bool) -> Hello | None:
 
 
 def _check_hello(egress: Egress, to: Destination, hello: Hello, *, strict: bool) -> None:
-    """Raise `Blocked` for a hello that names another host than the judged one."""
+    """Raise `Blocked` for a hello that names another host than the checked one."""
     name = None if hello.server_name is None else hello.server_name.removesuffix(".")
     if strict and hello.encrypted:
         detail = "Encrypted ClientHello hides the host that is meant: turn it off in the client"

@@ -2,7 +2,7 @@
 
 The listeners were bound inside by init and sent out (127.0.0.1 and ::1, port 3128), so the listener
 identifies the calling sandbox. `domain.network.egress` decides. This module holds the policy, dials
-judged addresses, tracks open calls and writes the audit. `call` serves one caller.
+checked addresses, tracks open calls and writes the audit. `call` serves one caller.
 """
 
 import asyncio
@@ -112,7 +112,7 @@ class Egress:
         return verdict
 
     async def dial(self, to: Destination) -> tuple[str, Side]:
-        """Open a connection to an address that was judged. Raises `Blocked` when any of the
+        """Open a connection to an address that was checked. Raises `Blocked` when any of the
         name's addresses is refused, `Unreachable`."""
         try:
             async with asyncio.timeout(CONNECT_SECONDS):

@@ -54,7 +54,7 @@ class UpgradedLink:
         self._on_message, self._on_room = on_message, on_room
 
     def send(self, opcode: Opcode, data: bytes) -> None:
-        """Put one frame down; the task in `run` sends it."""
+        """Queue one frame; the task in `run` sends it."""
         if not self.closed:
             self._unsent.append((opcode, data))
             self._news.set()

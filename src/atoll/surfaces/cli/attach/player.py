@@ -53,7 +53,7 @@ class Pace:
 
 
 def play(events: Iterable[Event], tty: RawTty, pace: Pace) -> None:
-    """Show it to its end, or until the person has seen enough."""
+    """Play the recording to its end, or until the person quits."""
     first = True
     try:
         for event in events:

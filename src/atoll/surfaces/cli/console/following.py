@@ -41,7 +41,7 @@ def piped() -> bool:
 
 
 class Following:
-    """Exec followed to its end."""
+    """A background command whose output is followed until it ends."""
 
     def __init__(self, api: Client, sandbox: str, exec_id: str, *, quiet: bool) -> None:
         """Follow an exec. `quiet` keeps the output for `captured` instead of writing it."""

@@ -1,4 +1,4 @@
-"""A tree that came from a sandbox into a fresh folder here, judged before it takes its place."""
+"""A tree that came from a sandbox into a fresh folder here, checked before it takes its place."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ class Notices:
     flagged: list[str] = field(default_factory=list)
 
     def tell(self) -> None:
-        """Print them, each list cut at ten names."""
+        """Print the findings, each list cut at ten names."""
         for what, names in (
             ("left out links that lead out of the tree, and special files", self.left_out),
             ("left inside what git would take for a repository", self.stayed),

@@ -12,7 +12,7 @@ from atoll.domain.errors import LimitReached
 from atoll.surfaces.cli.transfer.sandbox_files import SandboxPath, send
 
 MAX_BYTES = 4 * 2**30
-"""Of one copy; more is better mounted."""
+"""The largest copy; mount anything larger."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Commits of a sandbox, judged in the person's object store before a branch names them."""
+"""Commits of a sandbox, checked in the person's object store before a branch names them."""
 
 from dataclasses import dataclass
 

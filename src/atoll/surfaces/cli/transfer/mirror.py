@@ -240,7 +240,7 @@ def _parent(top: int, path: str, *, make: bool) -> Iterator[int | None]:
 
 
 def _put(source: Path, kind: str, place: tuple[int, str], room: FreeSpace) -> None:
-    """Write it beside its place (a folder and a name in it), then rename it: a link there is
+    """Write the file beside its place (a folder and a name in it), then rename it: a link there is
     replaced, not followed."""
     folder, name = place
     part = f".atoll-{secrets.token_hex(8)}"

@@ -50,7 +50,7 @@ def _origin(
 ) -> RepositoryOrigin:
     request: RepoBody = {"branch": branch, "from_branch": from_branch}
     if not is_path(repo):
-        # The server judges whether it may be dialled; here only what is no address ends.
+        # The server checks whether it may be dialled; here only what is no address ends.
         request["repo_url"] = read_remote(repo, allow_loopback=True).repo_url
         return RepositoryOrigin(given(request))
     from atoll.surfaces.cli.transfer.local_repo import describe, upload

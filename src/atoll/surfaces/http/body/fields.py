@@ -1,6 +1,6 @@
 """Inputs that many routes share: texts with bounds, durations, and how long to wait.
 
-Only their shape is judged here; the domain judges the content of names and requests.
+Only their shape is checked here; the domain checks the content of names and requests.
 """
 
 import re

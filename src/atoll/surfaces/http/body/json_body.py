@@ -20,7 +20,7 @@ _SHOWN = 80
 
 
 class JsonRequest(Request):
-    """A request whose JSON is read and judged before the framework sees it."""
+    """A request whose JSON is read and checked before the framework sees it."""
 
     async def admit(self) -> None:
         """Read and parse the body.

@@ -56,7 +56,7 @@ class Forwarded(Response):
         self._opened = opened
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it; ASGI."""
+        """Send the response; ASGI."""
         del scope
         async with self._opened as stream:
             passed = [
@@ -84,7 +84,7 @@ class Live(Response):
         self._source = source
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it; ASGI."""
+        """Send the response; ASGI."""
         del scope
         head = {"status": self.status_code, "headers": self.raw_headers}
         await send({"type": "http.response.start", **head})

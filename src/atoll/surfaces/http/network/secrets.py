@@ -169,7 +169,7 @@ async def set_secret(
 async def rotate_secret(
     atoll: Atoll, caller: Caller, *, secret: SecretRef, body: ValueBody, scope: ScopeQuery = None
 ) -> Response:
-    """Give it another value, in every running sandbox at once."""
+    """Replace the secret's value, in every running sandbox at once."""
     return Json(_view(await atoll.secrets.rotate(caller, secret, body.value, scope=scope)))
 
 
@@ -177,7 +177,7 @@ async def rotate_secret(
 async def remove_secret(
     atoll: Atoll, caller: Caller, *, secret: SecretRef, scope: ScopeQuery = None
 ) -> Response:
-    """Remove it, from every running sandbox at once."""
+    """Remove the secret, from every running sandbox at once."""
     await atoll.secrets.remove(caller, secret, scope=scope)
     return no_content()
 

@@ -85,7 +85,7 @@ async def kept_bundle(
 
 @router.delete("/{kept}", status_code=204, responses=problems(404))
 async def delete_kept(atoll: Atoll, caller: Caller, *, kept: ItemId) -> Response:
-    """Delete it for good."""
+    """Delete the kept worktree permanently."""
     await atoll.kept.remove(caller, kept)
     return no_content()
 

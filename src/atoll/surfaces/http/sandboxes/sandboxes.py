@@ -318,7 +318,7 @@ async def start_sandbox(
 async def recreate_sandbox(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, wait: Waiting
 ) -> Response:
-    """Provision it afresh under the same id, after saving commits nobody pulled."""
+    """Provision the sandbox anew under the same id, after saving commits nobody pulled."""
     changed = await atoll.sandboxes.recreate(caller, sandbox)
     return await _settled(atoll, caller, changed, wait=wait)
 
@@ -339,7 +339,7 @@ async def destroy_sandbox(
         Query(description="Whether files that hold a secret of the owner's may be kept."),
     ] = None,
 ) -> Response:
-    """Remove it for good; destroying twice is not an error.
+    """Destroy the sandbox permanently; repeating it is not an error.
 
     With `keep_worktree`, `kept_at` names where its files are. Nothing is destroyed when they cannot
     be kept.

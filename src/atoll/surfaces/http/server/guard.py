@@ -121,7 +121,7 @@ class Guard:
         self._names = names
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Judge one connection, then let it through or answer with a problem document."""
+        """Check one connection, then let it through or answer with a problem document."""
         if scope["type"] not in {"http", "websocket"}:
             await self._app(scope, receive, send)
             return

@@ -22,7 +22,7 @@ class PendingConnection(Protocol):
     """A connection that can be closed."""
 
     def give_up(self) -> None:
-        """Close it at once."""
+        """Close the connection at once."""
 
 
 class PendingConnections:

@@ -96,7 +96,7 @@ async def read_recording(atoll: Atoll, at: CallerSandbox, *, recording: Recordin
 
 @router.delete("/recordings/{recording}", status_code=204, responses=_FAILURES)
 async def delete_recording(atoll: Atoll, at: CallerSandbox, *, recording: RecordingId) -> Response:
-    """Delete a recording for good."""
+    """Delete a recording permanently."""
     await atoll.runtime_calls.look(*at, recordings.remove_recording(recording))
     return no_content()
 

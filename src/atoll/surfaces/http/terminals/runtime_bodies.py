@@ -1,6 +1,6 @@
 """Bodies that clients send on to a runtime, and its answers: terminals, commands, files.
 
-The runtime judges these again. Here a wrong one is refused before it is forwarded, and the OpenAPI
+The runtime checks these again. Here a wrong one is refused before it is forwarded, and the OpenAPI
 document gets their shape.
 """
 

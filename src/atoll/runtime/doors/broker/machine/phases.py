@@ -40,9 +40,9 @@ class ExchangeStimulus(IntEnum):
     REQUEST_ENDED = 0
     """The client sent the whole request."""
     HEAD_ACCEPTED = 1
-    """The upstream's response head was judged and accepted."""
+    """The upstream's response head was checked and accepted."""
     SWITCH_ACCEPTED = 2
-    """A response head of status 101 was judged and accepted."""
+    """A response head of status 101 was checked and accepted."""
     RESPONSE_ENDED = 3
     """The upstream sent the whole response, or ended a switched connection."""
     UPSTREAM_LOST = 4

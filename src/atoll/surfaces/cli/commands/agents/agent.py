@@ -1,6 +1,6 @@
 """`atoll agent`: the agents installed on this machine, once per version, for every sandbox.
 
-These work on the home directly, as the person who owns it: no server is needed or asked.
+These work on the home directly, as the person who owns it: no server is needed.
 Driving the agents in sandboxes is `agent_control`.
 """
 

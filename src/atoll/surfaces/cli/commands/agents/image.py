@@ -1,6 +1,6 @@
 """`atoll image`: the roots on this machine, unpacked once for every sandbox.
 
-Works on the home directly, as the person who owns it: no server is needed or asked.
+Works on the home directly, as the person who owns it: no server is needed.
 """
 
 from collections.abc import Sequence

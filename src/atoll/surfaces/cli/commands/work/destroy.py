@@ -39,7 +39,7 @@ def command(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Destroy sandboxes for good.
+    """Destroy sandboxes permanently.
 
     Work that nobody has outside is told first. Its files can be kept: they are written to
     ~/atoll-kept/NAME, with a bundle of the new commits beside them, before anything is destroyed.

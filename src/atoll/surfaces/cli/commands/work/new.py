@@ -221,7 +221,7 @@ def _request(plan: SandboxPlan, name: str | None, found: list[RepositoryOrigin])
         "harness": "atoll-cli",
         "session_id": _consumer_key(plan, found),
     }
-    # A kept plan may hold a word of another version: the server judges it.
+    # A kept plan may hold a word of another version: the server checks it.
     workspace: WorkspaceBody = {
         "mode": "mirror" if plan.mirror else None,
         "access": cast("WorkspaceAccess | None", plan.access),
