@@ -24,9 +24,10 @@ SMALL_KINDS = (
     "domain/agent/catalogue/",
     "ports/",
     "surfaces/cli/commands/",
+    "testing/contracts/",
     "testing/fakes/",
 )
-"""Folders of adapters, rows of the catalogue, ports, commands and fakes: a file each."""
+"""Folders of adapters, rows of the catalogue, commands, and ports with their suites and fakes."""
 SMALL_NAMES = {"__init__.py", "__main__.py", "settings.py"}
 VALUE = "the one value or rule of its noun: a neighbour would get a second noun"
 SHARED = "used by several modules, none of which is nearer than the others"
