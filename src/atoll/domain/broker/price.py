@@ -10,6 +10,7 @@ had them in November 2026. The others are one high figure each, not checked.
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 LONG_READ = 200_000
 """The number of tokens read above which some vendors charge more: twice for reading, half more for
@@ -130,17 +131,21 @@ Providers that do not count in tokens (speech, pictures, machine seconds) are no
 
 def cost_micros(provider: str, usage: Usage) -> int | None:
     """Return the cost of a response in millionths of a dollar, rounded up; None when unknown."""
-    prices = PRICES.get(provider)
-    if prices is None:
+    if provider not in PRICES:
         return None
-    model = usage.model.rpartition("/")[2]
-    price = next(one for name, one in prices if _is(model, name))
+    price = _find_price(provider, usage.model)
     cached = min(usage.cached, usage.read)
     read = (usage.read - cached + usage.surcharge) * price.read + cached * price.cached
     written = usage.written * price.written
     if usage.read > LONG_READ:
         read, written = read * 2, written * 1.5
     return -int(-(read + written) // 1)
+
+
+@lru_cache(maxsize=64)
+def _find_price(provider: str, model: str) -> Price:
+    model = model.rpartition("/")[2]
+    return next(one for name, one in PRICES[provider] if _is(model, name))
 
 
 def _is(model: str, name: str) -> bool:

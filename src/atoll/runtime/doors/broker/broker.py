@@ -65,6 +65,7 @@ class Broker:
         self._connections = UpstreamConnections(parts.trust)
         self._spending = Spending(parts.spent)
         self._allowance = Allowance(monotonic(), self._spending.kept)
+        self.take = self._allowance.took
         self._shapes = RequestShapes()
         self._routes = RouteTable(Credentials(upstreams=parts.floor))
         self._used: set[str] = set()
@@ -116,10 +117,6 @@ class Broker:
         self._connections.close()
         self._spending.keep(self._allowance.spent)
         self._call_audit.settle(last=True)
-
-    def take(self, count: int) -> bool:
-        """Count bytes that pass. Returns False when no more may pass."""
-        return self._allowance.took(count)
 
     def finish(self, exchange: Exchange) -> None:
         """Meter and record an ended exchange, and keep its connection."""

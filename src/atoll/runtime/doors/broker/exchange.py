@@ -17,7 +17,6 @@ from atoll.runtime.doors.broker.machine.phases import (
     ClientEnding,
     Ending,
     ExchangeStimulus,
-    Flush,
     ResponsePhase,
     step,
 )
@@ -36,8 +35,6 @@ _ENDED: Final = ResponsePhase.ENDED
 _REQUEST_ENDED: Final = ExchangeStimulus.REQUEST_ENDED
 _HEAD_ACCEPTED: Final = ExchangeStimulus.HEAD_ACCEPTED
 _RESPONSE_ENDED: Final = ExchangeStimulus.RESPONSE_ENDED
-_COMPLETE: Final = Flush.COMPLETE
-_BUFFERED: Final = Flush.BUFFERED
 _END: Final = ClientEnding.END
 _DROP: Final = ClientEnding.DROP
 _REPLY: Final = ClientEnding.REPLY
@@ -69,7 +66,7 @@ class Requester(Protocol):
 class ExchangeOwner(Protocol):
     """The broker, as its exchanges see it."""
 
-    def take(self, count: int) -> bool:
+    def take(self, count: int, /) -> bool:
         """Count bytes. Returns False when no more may pass."""
 
     def finish(self, exchange: "Exchange") -> None:
@@ -260,7 +257,7 @@ class Exchange:
     def _end(self, ending: Ending, outcome: str, reply: Refusal | bytes) -> None:
         call, body, client_ending = self.call, self._body, ending.client
         if body is not None:
-            self._end_body(body, ending.flush)
+            body.end(ending.flush)
         call.outcome = ending.outcome or outcome
         if client_ending is _REPLY:
             call.status = reply.status if isinstance(reply, Refusal) else 200
@@ -273,14 +270,6 @@ class Exchange:
             self._reply(reply)
         elif client_ending is _DROP:
             self._client.drop()
-
-    @staticmethod
-    def _end_body(body: ResponseBody, flush: Flush) -> None:
-        if flush is _COMPLETE:
-            body.finish()
-        elif flush is _BUFFERED:
-            body.flush()
-        body.close()
 
     def _reply(self, reply: Refusal | bytes) -> None:
         """Send a refusal, or git's own report of a refused push."""

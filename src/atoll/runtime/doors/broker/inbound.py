@@ -24,7 +24,11 @@ from atoll.runtime.doors.broker.machine.client_phases import (
     step,
 )
 from atoll.runtime.doors.broker.machine.phases import RequestPhase
-from atoll.runtime.doors.broker.machine.request_reader import RequestMark, RequestReader
+from atoll.runtime.doors.broker.machine.request_reader import (
+    SLICE_BYTES,
+    RequestMark,
+    RequestReader,
+)
 from atoll.runtime.doors.broker.request import BrokerRequest, RequestShapes
 
 MAX_EARLY_BYTES = 256 * 1024
@@ -124,7 +128,7 @@ class Inbound(asyncio.Protocol):
         fields = {"error": refusal.error, **dict(refusal.fields), "message": refusal.message}
         body = json.dumps(fields, separators=(",", ":")).encode()
         close = b"" if self._keeps_alive else b"Connection: close\r\n"
-        self._write(
+        self.reply_data(
             b"HTTP/1.1 %d %b\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%b%b\r\n%b"
             % (refusal.status, refusal.error.encode(), len(body), _SECURED, close, body)
         )
@@ -140,7 +144,8 @@ class Inbound(asyncio.Protocol):
 
     def reply_data(self, data: bytes) -> None:
         """Send framed or raw bytes."""
-        self._write(data)
+        if self._transport is not None:
+            self._transport.write(data)
 
     def reply_end(self, *, close: bool) -> None:
         """End the response and its exchange."""
@@ -193,7 +198,7 @@ class Inbound(asyncio.Protocol):
             if self._queue:
                 self._start_waiting()
             while self._unparsed and not self._full:
-                size = self._reader.slice_bytes
+                size = max(self._reader.body_left, SLICE_BYTES)
                 data, self._unparsed = self._unparsed[:size], self._unparsed[size:]
                 self._read(data)
         finally:
@@ -209,11 +214,11 @@ class Inbound(asyncio.Protocol):
         for event in self._reader.feed(data):
             if isinstance(event, bytes):
                 self._take_piece(event)
+            elif event is _COMPLETE:
+                self._complete_newest()
             elif isinstance(event, BrokerRequest):
                 self._newest = event
                 self._queue.append(event)
-            elif event is _COMPLETE:
-                self._complete_newest()
             else:
                 self._stop_parsing(event)
             if self._queue:
@@ -265,7 +270,7 @@ class Inbound(asyncio.Protocol):
         complete = request.complete
         self._step(ClientStimulus.COMPLETE_REQUEST_STARTED if complete else _REQUEST_STARTED)
         if request.shape.expects and not complete:
-            self._write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            self.reply_data(b"HTTP/1.1 100 Continue\r\n\r\n")
         begun = self._begin(request, self)
         if isinstance(begun, Refusal):
             self.reply(begun)
@@ -273,8 +278,8 @@ class Inbound(asyncio.Protocol):
             self._exchange = begun
         if request.early:
             self._pass_early(request)
-        if complete:
-            self._end_body()
+        if complete and self._exchange is not None:
+            self._exchange.body_end()
 
     def _pass_early(self, request: BrokerRequest) -> None:
         pieces, request.early = request.early, []
@@ -286,16 +291,19 @@ class Inbound(asyncio.Protocol):
     def _step(self, stimulus: ClientStimulus) -> None:
         self._phases, instructions = step(self._phases, stimulus)
         for instruction in instructions:
-            self._perform(instruction)
+            if instruction is _END_BODY:
+                if self._exchange is not None:
+                    self._exchange.body_end()
+            elif instruction is _ADVANCE:
+                self._current, self._drained_bytes = None, 0
+                self.idle_since = monotonic()
+                self._advance()
+            else:
+                self._perform_rare(instruction)
 
-    def _perform(self, instruction: ClientInstruction) -> None:
-        if instruction is _END_BODY:
-            self._end_body()
-        elif instruction is _ADVANCE:
-            self._current, self._drained_bytes = None, 0
-            self.idle_since = monotonic()
-            self._advance()
-        elif instruction is ClientInstruction.READ_ON:
+    def _perform_rare(self, instruction: ClientInstruction) -> None:
+        """Perform an instruction that an ordinary request does not need."""
+        if instruction is ClientInstruction.READ_ON:
             self._balance()
         elif instruction is ClientInstruction.CLOSE:
             self._close()
@@ -304,11 +312,7 @@ class Inbound(asyncio.Protocol):
         elif instruction is ClientInstruction.ABANDON:
             self._abandon()
         else:
-            self._write(_UNREADABLE)
-
-    def _end_body(self) -> None:
-        if self._exchange is not None:
-            self._exchange.body_end()
+            self.reply_data(_UNREADABLE)
 
     def _abandon(self) -> None:
         exchange, self._exchange, self._current = self._exchange, None, None
@@ -328,7 +332,3 @@ class Inbound(asyncio.Protocol):
         self._paused = paused
         if not self._transport.is_closing():
             (self._transport.pause_reading if paused else self._transport.resume_reading)()
-
-    def _write(self, data: bytes) -> None:
-        if self._transport is not None:
-            self._transport.write(data)

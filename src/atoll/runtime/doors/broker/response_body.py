@@ -1,11 +1,18 @@
 """A response on its way to the client: keys masked, pieces of one read joined, chunks framed."""
 
 from collections.abc import Callable
+from typing import Final
 
 from atoll.domain.redaction.literals import Literals
 from atoll.domain.redaction.redactor import Redactor
+from atoll.runtime.doors.broker.machine.phases import Flush
 from atoll.runtime.doors.broker.response import ResponsePlan
 from atoll.runtime.stage import Flow
+
+_LAST_CHUNK = b"0\r\n\r\n"
+# Python 3.11 finds a member of an enum many times slower than a global.
+_COMPLETE: Final = Flush.COMPLETE
+_BUFFERED: Final = Flush.BUFFERED
 
 
 class ResponseBody:
@@ -51,17 +58,18 @@ class ResponseBody:
         if data:
             self._send(data)
 
-    def finish(self) -> None:
-        """Send the rest of a complete response."""
-        self._joining = True
-        if self._flow is not None:
-            self._flow.end()
-        self.flush(b"0\r\n\r\n" if self._chunked else b"")
-
-    def close(self) -> None:
-        """Discard the rest."""
-        if self._flow is not None:
-            self._flow.close()
+    def end(self, flush: Flush) -> None:
+        """Send the bytes that the end of the exchange asks for, and discard the rest."""
+        flow = self._flow
+        if flush is _COMPLETE:
+            self._joining = True
+            if flow is not None:
+                flow.end()
+            self.flush(_LAST_CHUNK if self._chunked else b"")
+        elif flush is _BUFFERED:
+            self.flush()
+        if flow is not None:
+            flow.close()
 
     def _show(self, data: bytes) -> None:
         """Take masked bytes. Bytes that the redactor held until a timer are sent at once."""

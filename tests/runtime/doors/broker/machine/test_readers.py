@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from atoll.runtime.doors.broker.machine.phases import ResponsePhase
 from atoll.runtime.doors.broker.machine.request_reader import RequestMark, RequestReader
 from atoll.runtime.doors.broker.machine.response_reader import (
     MAX_HEAD_BYTES,
@@ -68,7 +69,7 @@ def read_response(pieces: list[bytes], *, bodiless: bool = False) -> list[object
     reader, found = ResponseReader(), list[object]()
     reader.begin(bodiless=bodiless)
     for piece in pieces:
-        if reader.switched:
+        if reader.phase is ResponsePhase.SWITCHED:
             add(found, piece)
             continue
         for event in reader.feed(piece):

@@ -12,8 +12,9 @@ import httptools
 from atoll.runtime.doors.broker.request import MAX_HEAD_BYTES, BrokerRequest, RequestShapes
 
 SLICE_BYTES = 4 * 1024
-"""Bytes to feed at once outside of a body. The parser cannot be stopped within a slice, so up to
-this many bytes of requests are parsed beyond the limits on waiting requests."""
+"""Bytes to feed at once, or the rest of a body when that is longer. The parser cannot be stopped
+within a slice, so up to this many bytes of requests are parsed beyond the limits on waiting
+requests."""
 
 
 class RequestMark(Enum):
@@ -45,10 +46,10 @@ _COMPLETE: Final = RequestMark.COMPLETE
 
 
 class RequestReader:
-    """The parser of one connection's requests."""
+    """The parser of one connection's requests. `body_left` bytes of a sized body are to come."""
 
     __slots__ = (
-        "_body_left", "_events", "_fields", "_head_bytes", "_parser", "_part", "_shapes", "_url",
+        "_events", "_fields", "_head_bytes", "_parser", "_part", "_shapes", "_url", "body_left",
     )  # fmt: skip
 
     def __init__(self, shapes: RequestShapes) -> None:
@@ -58,12 +59,7 @@ class RequestReader:
         self._events: list[RequestEvent] = []
         self._fields: list[bytes] = []
         self._url = b""
-        self._head_bytes = self._body_left = 0
-
-    @property
-    def slice_bytes(self) -> int:
-        """The number of bytes to feed at once."""
-        return self._body_left if self._body_left > SLICE_BYTES else SLICE_BYTES
+        self._head_bytes = self.body_left = 0
 
     def feed(self, data: bytes) -> list[RequestEvent]:
         """Return the events of these bytes, in order."""
@@ -105,13 +101,13 @@ class RequestReader:
             self._close()
             return
         self._part, self._head_bytes = _BODY, 0
-        self._body_left = request.length or 0
+        self.body_left = request.length or 0
         self._events.append(request)
 
     def on_body(self, data: bytes) -> None:
         """Take a piece of a body."""
         if self._part is _BODY:
-            self._body_left -= len(data)
+            self.body_left -= len(data)
             self._events.append(data)
 
     def on_message_complete(self) -> None:

@@ -48,15 +48,16 @@ _COMPLETE: Final = ResponseMark.COMPLETE
 
 
 class ResponseReader:
-    """The parser of one connection's responses, one for each `begin`."""
+    """The parser of one connection's responses, one for each `begin`. In the `phase` `SWITCHED`
+    further bytes belong to another protocol and are not to be fed."""
 
     __slots__ = (
-        "_events", "_fields", "_framing", "_head_bytes", "_parser", "_phase", "_reason",
-        "_reusable",
+        "_events", "_fields", "_framing", "_head_bytes", "_parser", "_reason", "_reusable",
+        "phase",
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self._phase = _ENDED
+        self.phase = _ENDED
         self._reusable = True
         self._parser = httptools.HttpResponseParser(self)
         self._framing = _SIZED
@@ -68,49 +69,44 @@ class ResponseReader:
     @property
     def idle(self) -> bool:
         """True when both sides agree that the last response ended and another may follow."""
-        return self._phase is _ENDED and self._reusable
-
-    @property
-    def switched(self) -> bool:
-        """True when further bytes belong to another protocol. They are not to be fed."""
-        return self._phase is _SWITCHED
+        return self.phase is _ENDED and self._reusable
 
     @property
     def ends_with_connection(self) -> bool:
         """True when an orderly end of the connection completes the response."""
-        by_end = self._phase is _STREAMING and self._framing is _Framing.CONNECTION
-        return by_end or self._phase is _SWITCHED
+        by_end = self.phase is _STREAMING and self._framing is _Framing.CONNECTION
+        return by_end or self.phase is _SWITCHED
 
     def begin(self, *, bodiless: bool) -> None:
         """Expect a response; `bodiless` for a HEAD request."""
-        self._phase = _AWAITED
+        self.phase = _AWAITED
         self._framing = _NO_BODY if bodiless else _SIZED
         self._fields, self._reason, self._head_bytes = [], b"", 0
 
     def feed(self, data: bytes) -> list[ResponseEvent]:
         """Return the events of these bytes, in order. Only for an expected response."""
         events = self._events = []
-        if self._phase is _AWAITED:
+        if self.phase is _AWAITED:
             self._head_bytes += len(data)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
-            if self._phase is _SWITCHED and len(data) > upgrade.args[0]:
+            if self.phase is _SWITCHED and len(data) > upgrade.args[0]:
                 events.append(data[upgrade.args[0] :])
         except httptools.HttpParserError:
             self._reusable = False
-            if self._phase is not _ENDED:
+            if self.phase is not _ENDED:
                 self._break(ResponseMark.UNREADABLE)
                 return events
-        if self._phase is _ENDED:
+        if self.phase is _ENDED:
             events.append(_COMPLETE)
-        elif self._phase is _AWAITED and self._head_bytes > MAX_HEAD_BYTES:
+        elif self.phase is _AWAITED and self._head_bytes > MAX_HEAD_BYTES:
             self._break(ResponseMark.TOO_LONG)
         return events
 
     def on_message_begin(self) -> None:
         """Begin a response. After an unrequested one the connection is not used again."""
-        if self._phase is _ENDED:
+        if self.phase is _ENDED:
             self._reusable = False
 
     def on_status(self, status: bytes) -> None:
@@ -119,12 +115,12 @@ class ResponseReader:
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header; trailers are not kept."""
-        if self._phase is _AWAITED:
+        if self.phase is _AWAITED:
             self._fields += (name, value)
 
     def on_headers_complete(self) -> None:
         """Take a complete head. Interim responses (RFC 9110 §15.2) are discarded."""
-        if self._phase is not _AWAITED:
+        if self.phase is not _AWAITED:
             return
         status = self._parser.get_status_code()
         if status < 200 and status != _SWITCHING:
@@ -137,25 +133,25 @@ class ResponseReader:
         sized = b"content-length" in lowered or b"transfer-encoding" in lowered
         self._reusable = self._parser.should_keep_alive() and sized
         if status == _SWITCHING:
-            self._phase = _SWITCHED
+            self.phase = _SWITCHED
         elif self._framing is _NO_BODY:
-            self._phase, self._reusable = _ENDED, False
+            self.phase, self._reusable = _ENDED, False
         else:
-            self._phase = _STREAMING
+            self.phase = _STREAMING
             if not sized:
                 self._framing = _Framing.CONNECTION
 
     def on_body(self, data: bytes) -> None:
         """Take a piece of the body."""
-        if self._phase is _STREAMING:
+        if self.phase is _STREAMING:
             self._events.append(data)
 
     def on_message_complete(self) -> None:
         """End the response."""
-        if self._phase is _STREAMING:
-            self._phase = _ENDED
+        if self.phase is _STREAMING:
+            self.phase = _ENDED
             self._reusable = self._reusable or self._parser.get_status_code() in _BODILESS
 
     def _break(self, mark: ResponseMark) -> None:
-        self._phase, self._reusable = _ENDED, False
+        self.phase, self._reusable = _ENDED, False
         self._events.append(mark)
