@@ -81,7 +81,9 @@ class Shelf:
             folders = (self._settings.repos / LOCAL_FOLDER).glob(f"*-{key}.git")
             return next(filter(None, map(record.load, folders)), None)
         # The key must equal the record's, so a crafted key leads nowhere else.
-        stored = record.load(self._settings.repos / f"{key}.git") if ".." not in key else None
+        if ".." in key or "\0" in key:
+            return None
+        stored = record.load(self._settings.repos / f"{key}.git")
         return stored if stored is not None and stored.key == key else None
 
     async def fetch(self, remote: Remote, report: Report) -> Stored:

@@ -3,17 +3,27 @@
 Subclass one in a test module and give it the fixtures its docstring names.
 """
 
+import asyncio
 import subprocess
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
-from atoll.domain.errors import Forbidden, Invalid, NotFound
+from atoll.domain.errors import AtollError, Forbidden, Invalid, NotFound
 from atoll.domain.ids import OrgId
 from atoll.domain.repository.repository import LocalSource, Remote
-from atoll.ports.repositories import Importer, ImportJob, LocalShelf, RepositoryShelf
+from atoll.ports.repositories import (
+    Importer,
+    ImportJob,
+    LocalShelf,
+    Ref,
+    RepositoryShelf,
+)
 
 ABSENT = "0" * 40
+ALL_BRANCHES = ("refs/heads/*:refs/heads/*",)
+HOSTILE_KEYS = ("github.com/nobody/absent", "../x", "", "/etc", "a\0b", "x" * 5000)
 _GIT = (
     "git", "-c", "user.name=A Person", "-c", "user.email=person@example.org",
     "-c", "init.defaultBranch=main",
@@ -43,7 +53,7 @@ class ImporterContract:
         commit, bundle = _bundle(scratch)
         bare = _bare(scratch)
         self.hand_over(scratch)
-        await importer.run(ImportJob(bare, bundle, ("refs/heads/*:refs/heads/*",)))
+        await importer.run(ImportJob(bare, bundle, ALL_BRANCHES))
         assert git(bare, "-c", "safe.directory=*", "rev-parse", "refs/heads/main") == commit
 
     async def test_broken_bundle_is_refused(self, importer: Importer, scratch: Path) -> None:
@@ -52,7 +62,55 @@ class ImporterContract:
         bare = _bare(scratch)
         self.hand_over(scratch)
         with pytest.raises(Invalid):
-            await importer.run(ImportJob(bare, bundle, ("refs/heads/*:refs/heads/*",)))
+            await importer.run(ImportJob(bare, bundle, ALL_BRANCHES))
+
+    @pytest.mark.parametrize("content", [b"", b"no bundle", b"\0" * 4096])
+    async def test_what_is_no_bundle_is_refused(
+        self, importer: Importer, scratch: Path, content: bytes
+    ) -> None:
+        bundle, bare = scratch / "in.bundle", _bare(scratch)
+        bundle.write_bytes(content)
+        self.hand_over(scratch)
+        with pytest.raises(Invalid) as refused:
+            await importer.run(ImportJob(bare, bundle, ALL_BRANCHES))
+        assert refused.value.message
+
+    async def test_bundle_without_its_base_is_refused(
+        self, importer: Importer, scratch: Path
+    ) -> None:
+        _bundle(scratch)
+        bundle, bare = _thin_bundle(scratch), _bare(scratch)
+        self.hand_over(scratch)
+        with pytest.raises(Invalid):
+            await importer.run(ImportJob(bare, bundle, ALL_BRANCHES))
+        assert _refs(bare) == []
+
+    async def test_pack_of_a_bundle_is_indexed_and_sets_no_ref(
+        self, importer: Importer, scratch: Path
+    ) -> None:
+        bundle = _bundle(scratch)[1]
+        bare = _bare(scratch)
+        self.hand_over(scratch)
+        at = bundle.read_bytes().index(b"\n\nPACK") + 2
+        await importer.run(ImportJob(bare, bundle, pack_at=at))
+        assert len([*(bare / "objects" / "pack").glob("*.idx")]) == 1
+        assert _refs(bare) == []
+
+    async def test_cancelled_import_harms_no_later_one(
+        self, importer: Importer, scratch: Path
+    ) -> None:
+        commit, bundle = _bundle(scratch)
+        left, bare = _bare(scratch, "left"), _bare(scratch)
+        # A cancelled import may still read its own bundle.
+        other = scratch / "other.bundle"
+        other.write_bytes(bundle.read_bytes())
+        self.hand_over(scratch)
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(importer.run(ImportJob(left, other, ALL_BRANCHES)))
+            await asyncio.sleep(0)
+            running.cancel()
+        await importer.run(ImportJob(bare, bundle, ALL_BRANCHES))
+        assert _refs(bare) == [f"{commit} refs/heads/main"]
 
 
 def _bundle(scratch: Path) -> tuple[str, Path]:
@@ -67,9 +125,29 @@ def _bundle(scratch: Path) -> tuple[str, Path]:
     return git(work, "rev-parse", "HEAD"), scratch / "in.bundle"
 
 
-def _bare(scratch: Path) -> Path:
-    git(scratch, "init", "-q", "--bare", "repo")
-    return scratch / "repo"
+def _thin_bundle(scratch: Path) -> Path:
+    """Make a bundle of a second commit alone."""
+    work = scratch / "work"
+    (work / "more").write_text("more\n")
+    git(work, "add", ".")
+    git(work, "commit", "-qm", "go on")
+    git(work, "bundle", "create", "-q", str(scratch / "thin.bundle"), "main~1..main")
+    return scratch / "thin.bundle"
+
+
+def _bare(scratch: Path, name: str = "repo") -> Path:
+    git(scratch, "init", "-q", "--bare", name)
+    return scratch / name
+
+
+def _refs(bare: Path) -> list[str]:
+    """Return `commit name` of each ref."""
+    listed = git(bare, "-c", "safe.directory=*", "show-ref", "--heads") if _has_refs(bare) else ""
+    return listed.splitlines()
+
+
+def _has_refs(bare: Path) -> bool:
+    return any(path.is_file() for path in (bare / "refs" / "heads").rglob("*"))
 
 
 class RepositoryShelfContract:
@@ -95,7 +173,24 @@ class RepositoryShelfContract:
         assert (await shelf.fetch(remote, silent)).key == stored.key
         assert len(await shelf.list()) == 1
 
-    @pytest.mark.parametrize("key", ["github.com/nobody/absent", "../x", ""])
+    async def test_fetches_at_once_are_one_repository(
+        self, shelf: RepositoryShelf, remote: Remote
+    ) -> None:
+        several = await asyncio.gather(*(shelf.fetch(remote, silent) for _ in range(3)))
+        assert {stored.key for stored in several} == {several[0].key}
+        assert len(await shelf.list()) == 1
+
+    async def test_cancelled_fetch_harms_no_later_one(
+        self, shelf: RepositoryShelf, remote: Remote
+    ) -> None:
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(shelf.fetch(remote, silent))
+            await asyncio.sleep(0)
+            running.cancel()
+        stored = await shelf.fetch(remote, silent)
+        assert await shelf.list() == (stored,)
+
+    @pytest.mark.parametrize("key", HOSTILE_KEYS)
     async def test_unknown_key_is_not_found(self, shelf: RepositoryShelf, key: str) -> None:
         with pytest.raises(NotFound):
             await shelf.find(key)
@@ -113,8 +208,12 @@ class RepositoryShelfContract:
         assert not intake.bundle.exists()
 
 
+class WholeShelf(RepositoryShelf, LocalShelf, Protocol):
+    """A shelf of both kinds of repositories, as the services are given one."""
+
+
 class LocalShelfContract:
-    """Fixture `shelf`, and `source`, a checkout that nobody uploaded yet."""
+    """Fixtures `shelf`, and `source`, a checkout that nobody uploaded yet."""
 
     async def test_place_of_a_checkout_is_one_for_its_organization(
         self, shelf: LocalShelf, source: LocalSource
@@ -125,3 +224,50 @@ class LocalShelfContract:
         with pytest.raises(Forbidden):
             await shelf.place(source, OrgId("theirs"))
         assert (await shelf.settle(stored, None)).key == stored.key
+
+    async def test_upload_is_taken_once_it_was_verified_and_may_be_repeated(
+        self, shelf: WholeShelf, source: LocalSource, tmp_path: Path
+    ) -> None:
+        commit, bundle = _bundle(_scratch(tmp_path))
+        stored = await shelf.place(source, OrgId("ours"))
+        async with shelf.intake() as intake:
+            intake.write(bundle.read_bytes())
+            refs = await intake.verify(stored)
+            assert refs == (Ref("refs/heads/main", commit),)
+            assert await shelf.have(stored, (commit,)) == ()
+            await shelf.take(intake, stored, refs)
+        await shelf.take(None, stored, refs)
+        settled = await shelf.settle(stored, "main")
+        assert settled.bytes > 0
+        assert (await shelf.refs(settled))[0] == refs[0]
+        assert await shelf.have(settled, (commit, ABSENT)) == (commit,)
+
+    async def test_refs_are_set_all_or_none(
+        self, shelf: WholeShelf, source: LocalSource, tmp_path: Path
+    ) -> None:
+        bundle = _bundle(_scratch(tmp_path))[1]
+        stored = await shelf.place(source, OrgId("ours"))
+        async with shelf.intake() as intake:
+            intake.write(bundle.read_bytes())
+            refs = await intake.verify(stored)
+            wrong = Ref("refs/heads/wrong", "1" * 40)
+            with pytest.raises(AtollError):
+                await shelf.take(intake, stored, (*refs, wrong))
+        assert await shelf.refs(stored) == ()
+
+    @pytest.mark.parametrize("content", [b"", b"no bundle", b"# v2 git bundle\n\nPACK"])
+    async def test_upload_that_is_no_bundle_changes_nothing(
+        self, shelf: WholeShelf, source: LocalSource, content: bytes
+    ) -> None:
+        stored = await shelf.place(source, OrgId("ours"))
+        async with shelf.intake() as intake:
+            intake.write(content)
+            with pytest.raises(Invalid):
+                await intake.verify(stored)
+        assert await shelf.refs(stored) == ()
+
+
+def _scratch(folder: Path) -> Path:
+    made = folder / "scratch"
+    made.mkdir()
+    return made
