@@ -58,7 +58,7 @@ class Secrets:
         return self._transport.read(Secret, put("secrets", name, value=body))
 
     def rotate(self, name: str, value: str, *, scope: str | None) -> Secret:
-        """Give a secret a new value; `scope` says which, where several have the name."""
+        """Give a secret a new value; `scope` selects one where several secrets have the name."""
         call = post("secrets", name, "rotate", value={"value": value}, query=_scope(scope))
         return self._transport.read(Secret, call)
 

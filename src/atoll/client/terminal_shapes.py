@@ -95,7 +95,7 @@ class Matches(Shape):
 
 
 class Exec(Shape):
-    """A command that was run, with its output if asked for."""
+    """A command that was run, with its output if requested."""
 
     exec_id = fields.text()
     signal = fields.text()

@@ -12,9 +12,9 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A root file system. `name` is what a profile says; `env` what the image wants set;
-    `digest` that of its manifest, where it came from an image. Sizes are 0 where a person put
-    the folder there."""
+    """A root file system. `name` is the name in a profile, `env` the variables that the image sets;
+    `digest` that of its manifest, where it came from an image. Sizes are 0 where a person put the
+    folder there."""
 
     name: str
     path: str

@@ -78,8 +78,8 @@ class RuntimeClient(Protocol):
     error that a problem document stands for."""
 
     async def call(self, call: RuntimeCall[T]) -> T:
-        """Send a small request and read the whole answer. Raises `Failed` for an answer that is
-        not what the contract says."""
+        """Send a small request and read the whole answer. Raises `Failed` for an answer that breaks
+        the contract."""
         ...
 
     def stream(self, call: RuntimeCall[bytes]) -> AbstractAsyncContextManager[RuntimeStream]:

@@ -32,8 +32,8 @@ class WorkspacePreparer(Protocol):
         self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
     ) -> tuple[SandboxRepo, ...]:
         """Lay out `/workspace` before `ready`. Idempotent: after a stop and start the tree is
-        already there and is left alone. `report` says one step in words. Returns the repositories
-        as they were checked out."""
+        already there and is left alone. `report` receives a line of text for each step. Returns the
+        repositories as they were checked out."""
         ...
 
     async def settle(self, sandbox: Sandbox, client: RuntimeClient) -> None:

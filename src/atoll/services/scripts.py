@@ -30,7 +30,7 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Result of a script. `said` is the printable end of its standard error."""
+    """Result of a script. `said` is the end of its standard error, in printable characters."""
 
     code: int
     out: bytes

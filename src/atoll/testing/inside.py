@@ -73,7 +73,7 @@ async def captured(
 async def terminal(
     spawner: Spawner, *argv: str, cols: int = 80, rows: int = 24, lead: bool = False
 ) -> AsyncIterator[tuple[Process, Output]]:
-    """Start argv on a terminal of its own, below a leader if asked; the output is the
+    """Start argv on a terminal of its own, below a leader if requested; the output is the
     terminal's."""
     pty = await spawner.open_pty(cols=cols, rows=rows)
     try:

@@ -51,7 +51,7 @@ class TestServer:
         return self.home.parent / "up.log"
 
     def start(self, port: int = 0) -> None:
-        """Start the control plane; returns once it says that it serves."""
+        """Start the control plane. Returns once it reports that it serves."""
         (self.home / "run" / "control.json").unlink(missing_ok=True)
         argv = [*self.before, atoll_command(), "up", "--home", str(self.home), "--no-browser"]
         with self.log.open("ab") as log:

@@ -32,8 +32,8 @@ def install(
     *,
     headway: Headway | None = None,
 ) -> Layer:
-    """Return the layer of `version` (None: the pinned one), made now if it is not there. Raises
-    what `ports.agents.AgentShelf.install` says."""
+    """Return the layer of `version` (None: the pinned one), made now if it is missing. Raises as
+    `ports.agents.AgentShelf.install` does."""
     package = agent.package
     if package is None:
         raise Invalid(f"Atoll cannot install {agent.name}: {agent.hint}", field="agent")

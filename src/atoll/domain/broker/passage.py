@@ -137,7 +137,7 @@ class BrokerSecret:
 
 
 def judge(upstream: Upstream, incoming: IncomingRequest) -> Passage | Refusal:
-    """Decide a request for `/broker/{provider}{asked.path}`."""
+    """Decide a request for `/broker/{provider}{path}`."""
     provider = upstream.provider
     refusal = plain_path(incoming.path)
     if refusal is not None:

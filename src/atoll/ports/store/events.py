@@ -38,7 +38,7 @@ class EventRows(Protocol):
         ...
 
     async def gap(self, query: EventQuery) -> Gap | None:
-        """Return the removed part of the events that the query asks for, whatever its `limit`; None
+        """Return the removed part of the events that the query selects, whatever its `limit`; None
         when all are there. Asked after `page`, it covers removals in between."""
         ...
 

@@ -311,7 +311,7 @@ def _watched_env(agent: Agent, request: TerminalRequest) -> Mapping[str, str]:
 
 
 def _begun(agent: Agent, order: AgentOrder) -> tuple[str, ...]:
-    """Return the argv for the conversation the order asks for."""
+    """Return the argv for the conversation that the order names."""
     if order.conversation is not None:
         if not agent.conversation_argv:
             raise _no_such_return(agent.name)

@@ -65,7 +65,7 @@ class MachineChannel:
         return self._do(self._conversation.interrupt())
 
     async def answer(self, card: Card, option: str | None, words: str | None) -> Step:
-        """Answer what it asked."""
+        """Answer the agent's question."""
         return self._do(self._conversation.answer(card, option, words))
 
     def _read(self, message: Message) -> Step:
@@ -83,7 +83,7 @@ class MachineChannel:
 
 
 async def run_machine(session: AgentSession, channel: MachineChannel) -> None:
-    """Apply what an agent says to its session, until it ends."""
+    """Apply an agent's messages to its session, until it ends."""
     async for step in channel.read():
         session.apply(step)
     end = await channel.ended()

@@ -100,7 +100,8 @@ class Screen:
             self.cards.put(draft, timestamp())
 
     def _say(self, words: str) -> str:
-        """Put text behind what was said, in cards of a bounded size; what is left of it."""
+        """Append text to the last message, in cards of a bounded size. Returns the rest of the
+        text."""
         if self._room <= 0:
             self._cards, self._room = self._cards + 1, CARD_CHARACTERS
         piece, rest = words[: self._room], words[self._room :]

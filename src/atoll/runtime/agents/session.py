@@ -59,7 +59,7 @@ class AgentChannel(Protocol):
         ...
 
     async def answer(self, card: Card, option: str | None, words: str | None) -> Step:
-        """Answer what it asked."""
+        """Answer the agent's question."""
         ...
 
 
@@ -150,8 +150,8 @@ class AgentSession:
         self._context.on_conversation(self.identity, conversation)
 
     def heard(self, said: Sequence[Said], *, turns: bool = True, at: str | None = None) -> None:
-        """Apply what a translator made. Without `turns`, its turns are ignored: a better source
-        reports them. `at` is when the agent wrote it, if it says so."""
+        """Apply the output of a translator. Without `turns`, its turns are ignored, because a
+        better source reports them. `at` is the time that the agent recorded, if any."""
         now = timestamp()
         changed = [self._take(one, now, turns=turns, at=at) for one in said]
         if any(changed):

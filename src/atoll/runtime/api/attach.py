@@ -92,7 +92,7 @@ def _name(request: web.Request, principal: str) -> str:
 
 
 def _role(request: web.Request) -> Role:
-    """Return the client's role; a client that asks to watch only may do no more."""
+    """Return the client's role; a client that requests to watch gets no other."""
     text = request.query.get("role", Role.OWNER)
     try:
         role = Role(text)

@@ -50,7 +50,8 @@ class Transfer:
             )
 
     def pass_on(self, data: bytes) -> None:
-        """Look at bytes while they go. Raises `ConnectionResetError`: a cut says it best."""
+        """Check bytes as they pass. Raises `ConnectionResetError`, because a cut connection is the
+        clearest signal."""
         if self._finds(data) and not self._allowed:
             raise ConnectionResetError("a secret was in what was being sent")
 

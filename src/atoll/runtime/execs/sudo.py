@@ -93,8 +93,8 @@ class Sudo:
         return run
 
     async def ended(self, run: Run) -> int:
-        """Return its exit code, as a shell says it, once it is over; cancelling ends it. Raises
-        `Forbidden` with the reason when it was not begun."""
+        """Wait for the command and return its exit code as a shell reports it; cancelling ends the
+        command. Raises `Forbidden` with the reason when it was not started."""
         try:
             over = await run.over
         except asyncio.CancelledError:

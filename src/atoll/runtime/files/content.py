@@ -52,7 +52,8 @@ async def open_content(spawner: Spawner, path: str) -> Content:
 
 
 async def write_content(fd: int, chunks: AsyncIterator[bytes], *, what: str) -> int:
-    """Write all chunks; how many bytes. Raises what a full disk says, named by `what`."""
+    """Write all chunks and return the number of bytes. Raises the error of a full disk, with `what`
+    in its message."""
     total = 0
     async for chunk in chunks:
         try:

@@ -11,7 +11,7 @@ from atoll.domain.terminal.contact import Contact
 
 
 class ControlPlane:
-    """The control plane's presence. Calls its listeners when the control plane asks for the journal
+    """The control plane's presence. Calls its listeners when the control plane reads the journal
     after an absence."""
 
     def __init__(self) -> None:

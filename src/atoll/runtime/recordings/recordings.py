@@ -63,8 +63,8 @@ class Recordings:
         self._always = policy.record
 
     def opened(self, terminal: Terminal) -> None:
-        """Record a new terminal where the profile asks for it. A terminal that cannot be recorded
-        runs all the same, and the journal says so."""
+        """Record a new terminal where the profile requires it. A terminal that cannot be recorded
+        still runs, and the journal reports it."""
         if not self._always:
             return
         try:

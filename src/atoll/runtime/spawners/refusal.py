@@ -58,7 +58,7 @@ _KINDS: dict[int, tuple[type[AtollError], str, str]] = {
 
 
 def refusal(number: int, *, what: str, field: str | None = None) -> AtollError:
-    """Return the error for `errno`, where `what` says what was tried: `"open 'a/b'"`."""
+    """Return the error for `errno`, where `what` describes the operation: `"open 'a/b'"`."""
     kind, code, why = _KINDS.get(number, (Failed, "failed", os.strerror(number)))
     return kind(f"cannot {what}: {why}", code=code, field=field)
 

@@ -37,7 +37,7 @@ class Marks:
         """Ignore input: it carries no marks."""
 
     def resized(self, size: Size) -> None:
-        """Ignore the size: it says nothing about commands."""
+        """Ignore the size, which does not affect commands."""
 
     def ended(self, ending: Exited) -> None:
         """End what still ran with its terminal, with no known result."""

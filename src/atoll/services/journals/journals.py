@@ -198,8 +198,8 @@ def _instant(entry: JournalEntry) -> datetime:
 def _attached_person(
     sandbox: Sandbox, kind: EventKind, payload: Mapping[str, Json]
 ) -> Principal | None:
-    """Return the person attached to the entry's terminal, as this control plane told the runtime.
-    Entries of other kinds contain data from inside, which is not trusted."""
+    """Return the person attached to the entry's terminal, as this control plane informed the
+    runtime. Entries of other kinds contain data from inside, which is not trusted."""
     principal = payload.get("principal")
     if kind.name not in _BY_PERSON or not isinstance(principal, str):
         return None

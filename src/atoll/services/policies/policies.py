@@ -138,8 +138,8 @@ class Policies:
     async def put(
         self, client: RuntimeClient, sandbox: Sandbox, composed: Composed | None = None
     ) -> None:
-        """Set the policy of a runtime, composed now unless it is given. One that says nothing
-        new to a runtime that was told nothing is not sent. Raises what `compose` and the
+        """Set the policy of a runtime, composed now unless it is given. A policy that allows
+        nothing is not sent to a runtime that has received none. Raises what `compose` and the
         runtime raise."""
         composed = composed or await self.compose(sandbox)
         if composed.plain and sandbox.id not in self._told:

@@ -41,7 +41,7 @@ async def resume_agents(
 
 
 async def _resume(running: RunningAgent, client: RuntimeClient) -> None:
-    """Raises what the runtime says against it."""
+    """Resume one agent. Raises the runtime's refusal."""
     body = OpenAgentBody(
         agent=running.agent,
         mode="machine" if running.mode == "machine" else "tui",

@@ -33,7 +33,7 @@ done
 
 
 async def write_seeds(client: RuntimeClient, seeds: tuple[Seed, ...]) -> None:
-    """Write each seed whose file is absent. Raises `Failed` with what the shell said."""
+    """Write each seed whose file is absent. Raises `Failed` with the shell's message."""
     await _write(client, seeds, "keep")
 
 

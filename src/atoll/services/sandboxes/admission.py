@@ -184,7 +184,8 @@ class Admission:
             )
 
     async def _check_agent(self, agent: str | None) -> None:
-        """Said now, not by a sandbox that fails; what is mounted is asked again then."""
+        """Check the agent now, so that the create is refused instead of a sandbox failing. The
+        mounts are checked again at the start."""
         if agent is not None:
             await self._agents.mounts_for(agent)
 

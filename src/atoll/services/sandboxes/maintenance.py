@@ -74,7 +74,7 @@ class Maintenance:
             start.stirred.set()
 
     async def end(self, sandbox_id: SandboxId) -> None:
-        """End the maintenance start of a sandbox, whoever reads. Return once it is over."""
+        """End the maintenance start of a sandbox, even while it is read. Return once it is over."""
         start = self._starts.get(sandbox_id)
         if start is not None:
             start.ending = True

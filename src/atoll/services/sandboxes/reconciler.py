@@ -250,7 +250,8 @@ class Reconciler:
             return f"It could not be taken away yet ({type(err).__name__}); the log says more."
 
     async def _say_farewell(self, sandbox: Sandbox) -> None:
-        """Tell whoever is at a terminal why it ends now; a runtime already gone tells nobody."""
+        """Send the viewers of terminals the reason of the end. Does nothing when the runtime is
+        gone."""
         if sandbox.attachment.address is None:
             return
         words = farewell(sandbox)
@@ -263,7 +264,8 @@ class Reconciler:
             _log.info("farewell_not_said", sandbox=sandbox.id, reason=str(err))
 
     async def _last_words(self, sandbox: Sandbox) -> None:
-        """Take in the journal before its runtime goes; a runtime already gone says nothing."""
+        """Read the rest of the journal before its runtime ends. Does nothing when the runtime is
+        gone."""
         if sandbox.attachment.address is None:
             return
         try:

@@ -106,7 +106,8 @@ class Sandboxes:
         cursor: str | None = None,
         limit: int = 50,
     ) -> Page:
-        """Return a page, newest first, 1-200 long; destroyed ones only when asked for by state."""
+        """Return a page, newest first, 1-200 long; destroyed ones only when the state filter names
+        them."""
         if not 1 <= limit <= MAX_PAGE:
             raise Invalid(f"limit must lie between 1 and {MAX_PAGE}.", field="limit")
         before = None if cursor is None else read_cursor(cursor)
@@ -139,8 +140,8 @@ class Sandboxes:
     async def start(
         self, caller: Principal, ref: str, *, resume_agents: bool | None = None
     ) -> Sandbox:
-        """Bring up one that is stopped, expired or failed, with its files. Agents that ran go on
-        as the profile says, unless `resume_agents` says otherwise."""
+        """Start a stopped, expired or failed sandbox with its files. Its agents resume as the
+        profile sets, unless `resume_agents` overrides it."""
         return await self._act(caller, ref, Start(resume_agents))
 
     async def recreate(self, caller: Principal, ref: str) -> Sandbox:
@@ -170,8 +171,8 @@ class Sandboxes:
         return await self._act(caller, ref, ConsumerEnded())
 
     async def switch_network(self, caller: Principal, ref: str, change: NetworkChange) -> Sandbox:
-        """Change what it may reach; its runtime knows when this returns, or is told again until
-        it does. Raises `Invalid` for a rule that opens too much."""
+        """Change the sandbox's network rules. The runtime has them when this returns; otherwise
+        they are sent until it does. Raises `Invalid` for a rule that opens too much."""
         sandbox = await self._act(caller, ref, SwitchNetwork(change))
         await self.push_policies(sandbox.org_id, sandbox.owner)
         return sandbox
@@ -225,7 +226,8 @@ class Sandboxes:
         await self._policy_push.push_changes(org_id, owner)
 
     def runtime_of(self, sandbox: Sandbox) -> RuntimeClient:
-        """Return the way to a runtime, whoever asks. Raises `Failed` when it has no address."""
+        """Return the client of a sandbox's runtime, without a permission check. Raises `Failed`
+        when it has no address."""
         return self._runtimes.client(sandbox)
 
     def remember_actor(self, sandbox: Sandbox, thing_id: str, actor: Principal) -> None:

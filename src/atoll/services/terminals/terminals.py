@@ -156,7 +156,7 @@ class Terminals:
         return await client.call(call(_id(terminal_id)))
 
     async def record(self, caller: Principal, ref: str, terminal_id: str) -> Recording:
-        """Record a terminal from now on; all who watch it are told by whom."""
+        """Record a terminal from now on; every viewer is shown who started it."""
         name = caller.name or caller.id
         call = start_recording(_id(terminal_id), principal=caller.id, name=name)
         return await self._call(caller, ref, call)

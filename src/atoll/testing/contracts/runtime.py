@@ -23,8 +23,8 @@ HOSTILE_PATHS = ("health", "", "http://elsewhere/health", "/files/../health", "/
 
 
 class RuntimeClientsContract:
-    """Contract of runtime clients: answers are read as the call says; a refusal is the error it
-    stands for; nothing that a caller leaves early harms the next call."""
+    """Contract of runtime clients: answers have the type of the call; a refusal raises the error
+    that its code names; a call that a caller abandons does not affect the next one."""
 
     async def test_call_gives_the_whole_answer(
         self, clients: RuntimeClients, living: Reachability

@@ -74,8 +74,8 @@ class AgentList(msgspec.Struct, frozen=True):
 
 
 class CardsPage(msgspec.Struct, Generic[C], frozen=True, tag_field="type", tag="cards"):
-    """Cards in their order. `reset` says that they are all there are: drop what you had. `more`
-    says that another page follows at once. `seq` is what to ask `since` for next."""
+    """A page of cards in order. With `reset` the page is complete: drop earlier cards. With `more`
+    another page follows at once. `seq` is the `since` of the next request."""
 
     cards: list[C]
     seq: int
@@ -121,6 +121,6 @@ def list_cards(agent_id: str, *, since: int) -> RuntimeCall[CardsPage[msgspec.Ra
 def answer_card(
     agent_id: str, card_id: str, body: AnswerBody, who: Query
 ) -> RuntimeCall[msgspec.Raw]:
-    """Answer what a card asks; the answer is the card as it is then."""
+    """Answer the question on a card. Returns the card with the answer."""
     path = f"/sessions/{agent_id}/cards/{card_id}/answer"
     return json_call("POST", path, msgspec.Raw, query=who, body=body)

@@ -138,8 +138,8 @@ def _judged(host: str, version: "Version", info: "Info") -> Iterator[Finding]:
 
 
 def _sees_our_mounts(host: str) -> bool:
-    """Return whether the daemon is in this mount namespace; true where nobody can say.
-    Behind a socket that systemd opened it is systemd that is asked."""
+    """Return whether the daemon is in this mount namespace; True where that is unknown. Behind a
+    socket that systemd opened, systemd's own namespace is compared."""
     try:
         with socket.socket(socket.AF_UNIX) as link:
             link.connect(str(_socket_path(host)))

@@ -67,9 +67,9 @@ another part, or past the end nothing."""
 
 
 class SharedMemory:
-    """The shared file and its state: made once in the zygote, inherited by every child. `lacking`
-    says why no memory is shared; it is empty once memory is shared. Does nothing unless
-    `wanted`."""
+    """The shared file and its state: made once in the zygote and inherited by every child.
+    `lacking` is the reason why no memory is shared; it is empty once memory is shared. Does nothing
+    unless `wanted`."""
 
     def __init__(self, *, wanted: bool = False) -> None:
         self._library, self.lacking = _library() if wanted else (None, SHARING_OFF)

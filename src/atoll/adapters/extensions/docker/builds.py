@@ -46,9 +46,9 @@ class Builds:
 
     async def image(self, name: str, report: Report, *, again: bool = False) -> Image:
         """Return the image of the folder `name`, and build it unless an image of the same content
-        exists. With `again` it is built in any case. Raises `Invalid` (what may not be asked),
-        `Forbidden` (a base that is not allowed), `LimitReached`, `Failed` with the daemon's
-        message, `Unavailable`."""
+        exists. With `again` it is built in any case. Raises `Invalid` (a request that is not
+        allowed), `Forbidden` (a base that is not allowed), `LimitReached`, `Failed` with the
+        daemon's message, `Unavailable`."""
         place = self.folder / checked_name(name)
         async with self._turn:
             with tempfile.TemporaryFile() as packed, tempfile.TemporaryFile() as context:

@@ -101,7 +101,7 @@ class Inbound(asyncio.Protocol):
             self._exchange.gone()
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes as the phase of the input says."""
+        """Process bytes according to the phase of the input."""
         if self._phases.input is _PARSED:
             self._unparsed += data
             self._advance()
@@ -135,7 +135,7 @@ class Inbound(asyncio.Protocol):
         self.reply_end(close=False)
 
     def reply_head(self, head: bytes, *, raw: bool) -> bytes:
-        """Return a response head that says so when this connection ends with the response."""
+        """Return a response head that announces when this connection ends with the response."""
         if raw:
             self._step(ClientStimulus.REPLY_SWITCHED)
         elif not self._keeps_alive and b"\r\nConnection: close\r\n" not in head:

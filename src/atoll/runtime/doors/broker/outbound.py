@@ -94,7 +94,7 @@ class Outbound(asyncio.Protocol):
             handler.answer_lost(type(exc).__name__ if exc else "it hung up")
 
     def data_received(self, data: bytes) -> None:
-        """Parse a response. Bytes that no request asked for end the connection."""
+        """Parse a response. Bytes without a request end the connection."""
         handler, reader = self.handler, self._reader
         if handler is None or reader is None:
             self.close()

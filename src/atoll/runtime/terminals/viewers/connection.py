@@ -26,7 +26,7 @@ class Connection:
 
     @property
     def possible(self) -> bool:
-        """True when the request asks for a WebSocket."""
+        """True when the request is an upgrade to WebSocket."""
         return self._socket.can_prepare(self._request).ok
 
     @property

@@ -208,7 +208,7 @@ class SocketLink:
     # The end.
 
     def _let_go(self, code: int, reason: str) -> None:
-        """Answer a client that said goodbye or sent nonsense once, and close."""
+        """Answer a client's close frame or invalid frame once, and close."""
         self._over.set()
         self._loop.remove_reader(self._fd)
         if self._open.is_set() and not self._closing:

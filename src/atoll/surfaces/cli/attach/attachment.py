@@ -46,7 +46,8 @@ class Retitle:
 
 @dataclass(frozen=True, slots=True)
 class Turned:
-    """Change of control: somebody came, went, asks or drives; `turn` is the present state."""
+    """A change of control: a client attached, left, requests control or drives; `turn` is the
+    present state."""
 
     turn: TurnView
 

@@ -38,7 +38,7 @@ class Pace:
         return (seconds if self.idle is None else min(seconds, self.idle)) / self.speed
 
     def press(self, key: int) -> bool:
-        """Do what a key says; False when it says that it is enough."""
+        """Handle a key. Returns False when the key ends the player."""
         if key in QUIT:
             return False
         if key == PAUSE:

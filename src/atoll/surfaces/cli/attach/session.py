@@ -209,7 +209,7 @@ class AttachClient:
             await asyncio.sleep(pause * random.uniform(0.7, 1.3))  # noqa: S311 (spreads clients)
 
     async def _converse(self, locate: Callable[[], Server]) -> tuple[Closed, bool]:
-        """Serve one connection. Returns how it ended, and whether the server said anything on
+        """Serve one connection. Returns how it ended, and whether the server sent anything on
         it."""
         spoke = False
         query = self._attachment.query(*self._tty.size)

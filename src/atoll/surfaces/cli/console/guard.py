@@ -15,7 +15,7 @@ class ScreenGuard:
 
     def __init__(self, *, clipboard: bool = False, questions: bool = True) -> None:
         """Filter a stream. With `clipboard` programs may set the clipboard, never read it. Without
-        `questions` the terminal is asked nothing, since nobody waits for its answers."""
+        `questions` no query reaches the terminal, because nothing reads its answers."""
         self._clipboard = clipboard
         self._questions = questions
         self._parser = Parser(harmless.PASSED)

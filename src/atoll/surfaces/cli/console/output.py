@@ -82,8 +82,8 @@ def coloured() -> bool:
 
 
 def confirmed(question: str, *, yes: bool) -> bool:
-    """Ask the person; `yes` answers for them. Without a terminal the answer is no, with
-    the way out said."""
+    """Ask the person; `yes` answers for them. Without a terminal the answer is no, and a message
+    names the option to use."""
     if yes:
         return True
     if not sys.stdin.isatty():

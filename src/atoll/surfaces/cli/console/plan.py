@@ -47,7 +47,7 @@ class SandboxPlan:
     instructions: str | None = None
 
     def over(self, other: "SandboxPlan") -> "SandboxPlan":
-        """Return this plan, completed by what only `other` says."""
+        """Return this plan, completed by the options that only `other` sets."""
         said = {one.name: getattr(self, one.name) for one in fields(self)}
         return replace(other, **{name: value for name, value in said.items() if value})
 
@@ -94,8 +94,8 @@ def last_plan(environ: Mapping[str, str]) -> SandboxPlan:
 
 
 def save(environ: Mapping[str, str], plan: SandboxPlan, *, name: str | None) -> None:
-    """Keep `plan` as the last one, and under `name`. Raises `Invalid` for an odd name or one
-    too many, `Failed` when a name was asked for and nothing can be written."""
+    """Keep `plan` as the last one, and under `name`. Raises `Invalid` for an odd name or one too
+    many, `Failed` when a name is given and the file cannot be written."""
     kept = _read(environ)
     presets = dict(kept.presets)
     if name is not None:

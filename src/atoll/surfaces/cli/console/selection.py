@@ -21,7 +21,7 @@ ENDED = ("expired", "failed", "destroying", "destroyed")
 
 
 def select(invocation: Invocation, api: Client, name: str | None, *, last: bool = False) -> Sandbox:
-    """Return the sandbox. Raises `NotFound`, and a usage error when nothing says which is meant."""
+    """Return the sandbox. Raises `NotFound`, and a usage error when the sandbox is ambiguous."""
     if name and last:
         raise click.UsageError("Give a NAME or --last, not both.")
     if name:
@@ -41,7 +41,7 @@ def select(invocation: Invocation, api: Client, name: str | None, *, last: bool 
 
 def _only(api: Client, ended: Sandbox | None = None) -> Sandbox:
     """Return the single sandbox that has not ended, else `ended`, else the single one there is;
-    with several, the person is asked, or has to say."""
+    with several, ask the person, or raise a usage error."""
     found = list(api.sandboxes.list())
     living = [sandbox for sandbox in found if sandbox.state not in ENDED]
     if not living and ended is not None:

@@ -14,9 +14,9 @@ MAX_WAIT_SECONDS = 900.0
 
 
 def wait_ready(api: Client, sandbox: Sandbox, *, title: str, again: bool = False) -> Sandbox:
-    """Wait until the sandbox is ready or active. Of one that comes up `again`, what its log says of
-    earlier times is not told. Raises `Failed` with its reason when it ends otherwise,
-    `Unavailable` (code `timeout`) after a quarter of an hour."""
+    """Wait until the sandbox is ready or active. With `again`, log lines of earlier starts are not
+    printed. Raises `Failed` with its reason when it ends otherwise, `Unavailable` (code `timeout`)
+    after a quarter of an hour."""
     reference = sandbox.sandbox_id
     since = sandbox.updated_at if again else ""
     deadline = time.monotonic() + MAX_WAIT_SECONDS

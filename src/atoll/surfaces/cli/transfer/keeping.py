@@ -208,7 +208,8 @@ def _bundle(api: Client, call: Call, file: Path, number: int) -> tuple[int, Path
 def _place(
     target: Path, tree: Path, written: list[tuple[int, Path]], *, several: bool
 ) -> tuple[str, ...]:
-    """Rename all of it to where it belongs; the tree last, for it says that all is there."""
+    """Rename all files into place; the tree comes last, because its presence means that all is
+    complete."""
     placed = []
     for number, file in written:
         kind = f".{number}.bundle" if several else ".bundle"

@@ -50,7 +50,7 @@ class LocalRepo:
 
 def describe(path: Path) -> LocalRepo:
     """Return the checkout `path` lies in. Raises `Invalid` for what is no repository, has no
-    commit, is shallow, or is on no branch; each says what to do."""
+    commit, is shallow, or is on no branch; each message names the remedy."""
     git = LocalGit(path)
     if not path.is_dir():
         raise Invalid(f"{path} is not a folder: name a checkout, owner/repo or an address.")

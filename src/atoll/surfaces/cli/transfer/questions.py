@@ -12,7 +12,7 @@ from atoll.surfaces.cli.console.selection import can_ask, pick
 
 
 def asked_plan(invocation: Invocation) -> SandboxPlan:
-    """Return what the person chose; an empty plan when nobody can be asked."""
+    """Return the plan that the person chose; an empty plan without a terminal."""
     if not can_ask():
         return SandboxPlan()
     return SandboxPlan(repo=_repository(), agent=_agent(invocation))

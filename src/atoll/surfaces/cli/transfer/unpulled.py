@@ -82,7 +82,7 @@ def tell(work: SandboxWork) -> None:
 def choose(
     question: str, works: list[SandboxWork], *, yes: bool, keep: bool, saved: bool = False
 ) -> Choice:
-    """Return what the person wants. Without a terminal only `yes` and `keep` let unpulled work go.
+    """Return the person's choice. Without a terminal only `yes` and `keep` let unpulled work go.
 
     `saved` says that the server saves the work first, so that `atoll pull --saved` finds it.
     """

@@ -18,7 +18,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 def request_body(body: Body | None, kind: type[S]) -> S:
-    """Return what a client's body says as the contract's; null says nothing."""
+    """Return a client's body as the contract's type; a null field counts as absent."""
     said = {} if body is None else body.model_dump(mode="json", by_alias=True, exclude_none=True)
     return msgspec.convert(said, kind)
 

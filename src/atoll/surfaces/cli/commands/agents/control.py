@@ -176,7 +176,7 @@ def answer(
     as_json: bool,
     **said: Unpack[AnswerBody],
 ) -> None:
-    """Answer what an agent asks on a card."""
+    """Answer an agent's question on a card."""
     api = invocation.api()
     which = _which(api, name, agent_id).id
     done = api.agents.answer(name, which, card, given(said))

@@ -70,7 +70,7 @@ def command(
 
 
 def _chosen(api: Client) -> list[Sandbox]:
-    """Return those a person chooses. Raises a usage error when nobody can be asked."""
+    """Return the sandboxes that a person chooses. Raises a usage error without a terminal."""
     if not can_ask():
         raise click.UsageError("Missing argument 'NAME...'.")
     there = list(api.sandboxes.list())
