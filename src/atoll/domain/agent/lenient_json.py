@@ -1,15 +1,21 @@
 """Lenient reading of JSON that an agent wrote: an unexpected value counts as absent.
 
-Translators are total: no message of an agent may break the sandbox that watches it.
+Translators are total: no message of an agent may break the sandbox that watches it. `remember`
+bounds what they keep of one.
 """
 
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from atoll.domain.agent.card import Value
 
 Message: TypeAlias = Mapping[str, Value]
 """A JSON object that an agent wrote."""
+
+T = TypeVar("T")
+
+MAX_REMEMBERED = 256
+"""The bound, far above what an honest agent has open at a time."""
 
 
 def text(message: Message, *names: str) -> str:
@@ -67,3 +73,10 @@ def changed(old: str, new: str) -> str:
     """Return a replacement as the lines of a diff: removed lines, then added ones."""
     gone = [f"-{line}" for line in old.splitlines()]
     return "\n".join((*gone, *(f"+{line}" for line in new.splitlines())))
+
+
+def remember(known: dict[str, T], name: str, what: T) -> None:
+    """Keep `what` under its name; beyond `MAX_REMEMBERED` drop the oldest."""
+    known[name] = what
+    while len(known) > MAX_REMEMBERED:
+        del known[next(iter(known))]

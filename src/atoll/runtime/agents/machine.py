@@ -15,7 +15,7 @@ from atoll.domain.agent.readers import CONVERSATIONS
 from atoll.domain.errors import Conflict, Invalid
 from atoll.runtime.agents.lines import Lines
 from atoll.runtime.agents.session import AgentSession
-from atoll.runtime.execs.ends import end_of
+from atoll.runtime.execs.record import end_of
 from atoll.wire.contract.terminals import End
 from atoll.wire.http.unreadable import UNREADABLE
 

@@ -30,8 +30,7 @@ from atoll.domain.terminal.softlock import REASONS, AgentState, Locked
 from atoll.ports.spawner import Process
 from atoll.runtime.agents.status import AgentStatus, Identity
 from atoll.runtime.agents.stopping import Gaps, stop
-from atoll.runtime.alarm import Alarm
-from atoll.runtime.clock import timestamp
+from atoll.runtime.clock import Alarm, timestamp
 from atoll.wire.attach import AgentStateChanged
 from atoll.wire.contract.agents import AgentRecord
 

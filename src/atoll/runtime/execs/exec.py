@@ -14,9 +14,8 @@ from atoll.ports.spawner import Process
 from atoll.runtime.clock import timestamp
 from atoll.runtime.execs.capture import Capture
 from atoll.runtime.execs.discards import Discards
-from atoll.runtime.execs.ends import end_of
 from atoll.runtime.execs.feed import Feed
-from atoll.runtime.execs.record import ExecEnd, ExecSpec, pack
+from atoll.runtime.execs.record import ExecEnd, ExecSpec, end_of, pack
 from atoll.runtime.stage import MakeStage
 from atoll.wire.contract.execs import Chunk, ExecRecord, ExecWithOutput
 from atoll.wire.contract.terminals import End

@@ -1,9 +1,11 @@
-"""An exec as it was asked for, and how it ended."""
+"""An exec as it was requested, and the end of a program in the contract's words."""
 
 import base64
+import signal
 from dataclasses import dataclass
 
 from atoll.domain.ids import ExecId
+from atoll.ports.spawner import Exit
 from atoll.wire.contract.terminals import End
 
 
@@ -36,3 +38,18 @@ class ExecEnd:
 def pack(data: bytes | bytearray) -> str:
     """Return bytes as the contract carries them."""
     return base64.b64encode(data).decode("ascii")
+
+
+def end_of(left: Exit) -> End:
+    """Return an exit in the contract's words."""
+    if left.signal is None:
+        return End(code=left.code if left.code is not None else 0)
+    return End(signal=signal_name(left.signal))
+
+
+def signal_name(number: int) -> str:
+    """Return `"KILL"` for 9; a number for a signal without a name."""
+    try:
+        return signal.Signals(number).name.removeprefix("SIG")
+    except ValueError:
+        return str(number)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from atoll.domain.terminal.turn import Act, Change, Party, Turn, TurnRefusal
-from atoll.runtime.alarm import Alarm
+from atoll.runtime.clock import Alarm
 from atoll.runtime.terminals.control_audit import ControlAudit
 from atoll.wire.attach import ControlExpired, ControlState, Member, ServerMessage
 

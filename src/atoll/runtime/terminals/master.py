@@ -2,7 +2,7 @@
 
 Reads at most 32 KiB a loop turn, so that a flooding terminal does not starve its neighbours, and
 half of that while it is throttled. The kernel gives small pieces and needs time for each, so each
-is passed on as it comes, and the next is read ahead (`read_ahead`).
+is passed on as it comes, and the next is polled for (`poll_for`).
 """
 
 import asyncio
@@ -11,10 +11,11 @@ import fcntl
 import os
 import signal
 import termios
+from array import array
 from collections.abc import Callable
+from time import monotonic
 
 from atoll.domain.terminal.size import Size
-from atoll.runtime.terminals.read_ahead import poll_for
 from atoll.runtime.terminals.waiting import Taken, WaitingInput
 
 READ_BYTES = 32 * 1024
@@ -23,6 +24,8 @@ FULL_PIECE = 4095
 """All a terminal holds (Linux's N_TTY_BUF_SIZE, less one): after so much there may be more."""
 PACE_SECONDS = 0.001
 """A throttled terminal rests so long after each `PACED_BYTES`."""
+POLL_SECONDS = 0.0002
+"""The longest poll: where others take the core for longer, sleeping is as good."""
 HUNG_RETRY_SECONDS = 0.2
 TIOCSIG = 0x40045436
 """Signals the foreground process group, from outside its pid namespace too (tty_ioctl(2),
@@ -204,3 +207,20 @@ class Master:
         if self._retry is not None:
             self._retry.cancel()
             self._retry = None
+
+
+def poll_for(count: int, fd: int) -> None:
+    """Return when `count` bytes can be read, or the time is over. Raises `OSError`.
+
+    read(2) of a PTY sleeps until the kernel's worker has filled it, even on a non-blocking
+    descriptor (Linux: n_tty_read waits in tty_buffer_flush_work), and waking up takes longer than
+    the worker does. Between two polls the core is free for others: the worker may be among them,
+    and so may a viewer.
+    """
+    held = array("i", [0])
+    until = monotonic() + POLL_SECONDS
+    while monotonic() < until:
+        fcntl.ioctl(fd, termios.FIONREAD, held)
+        if held[0] >= count:
+            return
+        os.sched_yield()

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from atoll.domain.terminal.size import Size, nudged
 from atoll.ports.spawner import Process
-from atoll.runtime.execs.ends import end_of
+from atoll.runtime.execs.record import end_of
 from atoll.runtime.stage import Flow, Stage
 from atoll.runtime.terminals.marks import Marks
 from atoll.runtime.terminals.master import Master

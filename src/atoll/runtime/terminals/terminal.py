@@ -13,7 +13,7 @@ from atoll.domain.terminal.driver import Driving, watermarks
 from atoll.domain.terminal.size import Size
 from atoll.domain.terminal.turn import Turn
 from atoll.ports.spawner import Process
-from atoll.runtime.alarm import Alarm
+from atoll.runtime.clock import Alarm
 from atoll.runtime.stage import Stage
 from atoll.runtime.terminals.audience import Audience
 from atoll.runtime.terminals.control import Control, HeldUntil

@@ -4,8 +4,7 @@ from typing import Any
 
 from atoll.domain.agent.acp.cards import AcpCards
 from atoll.domain.agent.card import Began, CardKind, CardState, Draft, Value, Yielded
-from atoll.domain.agent.lenient_json import Message
-from atoll.domain.agent.remembered import MAX_REMEMBERED
+from atoll.domain.agent.lenient_json import MAX_REMEMBERED, Message
 
 
 def update(cards: AcpCards, name: str, **fields: Any) -> list[Any]:

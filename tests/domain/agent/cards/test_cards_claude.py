@@ -6,8 +6,7 @@ import pytest
 
 from atoll.domain.agent.card import Began, CardKind, CardState, Draft, Interrupted, Value, Yielded
 from atoll.domain.agent.claude_code.cards import ClaudeCards
-from atoll.domain.agent.lenient_json import Message
-from atoll.domain.agent.remembered import MAX_REMEMBERED
+from atoll.domain.agent.lenient_json import MAX_REMEMBERED, Message
 
 
 def says(*blocks: dict[str, Any]) -> dict[str, Any]:

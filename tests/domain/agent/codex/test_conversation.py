@@ -8,7 +8,7 @@ from atoll.domain.agent.card import Began, Card, CardKind, CardState, Draft, Yie
 from atoll.domain.agent.card_log import CardLog
 from atoll.domain.agent.codex.conversation import CodexConversation
 from atoll.domain.agent.conversation import Step, Terms
-from atoll.domain.agent.remembered import MAX_REMEMBERED
+from atoll.domain.agent.lenient_json import MAX_REMEMBERED
 from atoll.domain.errors import Conflict, Invalid, NotFound
 from tests.domain.agent.cards.replay import AT, fields
 

@@ -15,8 +15,16 @@ from atoll.domain.agent.card import (
     Value,
     Yielded,
 )
-from atoll.domain.agent.lenient_json import Message, changed, name_of, part, parts, short, text
-from atoll.domain.agent.remembered import remember
+from atoll.domain.agent.lenient_json import (
+    Message,
+    changed,
+    name_of,
+    part,
+    parts,
+    remember,
+    short,
+    text,
+)
 
 _KINDS = {
     "execute": CardKind.BASH,

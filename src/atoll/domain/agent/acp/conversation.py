@@ -6,8 +6,7 @@ The agent reads and writes files itself inside the sandbox, so no file methods a
 from atoll.domain.agent.acp.cards import AcpCards
 from atoll.domain.agent.card import Began, Card, CardKind, CardState, Draft, Said, Value, Yielded
 from atoll.domain.agent.conversation import Outgoing, Step, Terms, busy, chosen, not_pending
-from atoll.domain.agent.lenient_json import Message, name_of, part, text
-from atoll.domain.agent.remembered import remember
+from atoll.domain.agent.lenient_json import Message, name_of, part, remember, text
 from atoll.domain.errors import Invalid
 
 _UNSUPPORTED = -32601

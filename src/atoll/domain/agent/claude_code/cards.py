@@ -15,8 +15,7 @@ from atoll.domain.agent.card import (
     Yielded,
 )
 from atoll.domain.agent.claude_code.tools import question_options, questions, tool_card, tool_result
-from atoll.domain.agent.lenient_json import Message, part, parts, short, text, whole
-from atoll.domain.agent.remembered import remember
+from atoll.domain.agent.lenient_json import Message, part, parts, remember, short, text, whole
 
 ALLOW, DENY = "allow", "deny"
 INTERRUPTED = "[Request interrupted"

@@ -3,8 +3,7 @@
 from atoll.domain.agent.card import Card, CardKind, Value
 from atoll.domain.agent.claude_code.cards import ALLOW, ClaudeCards
 from atoll.domain.agent.conversation import Outgoing, Step, busy, chosen, not_pending
-from atoll.domain.agent.lenient_json import Message, part, parts, text
-from atoll.domain.agent.remembered import remember
+from atoll.domain.agent.lenient_json import Message, part, parts, remember, text
 
 
 class ClaudeConversation:

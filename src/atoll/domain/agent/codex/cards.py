@@ -6,8 +6,16 @@ An instance translates one conversation. `codex exec --json` and rollout files a
 
 from atoll.domain.agent.card import Began, CardKind, CardState, Draft, Option, Said, Value, Yielded
 from atoll.domain.agent.codex.items import command_text, item_card, plain, plan_text
-from atoll.domain.agent.lenient_json import Message, name_of, part, parts, short, text, whole
-from atoll.domain.agent.remembered import remember
+from atoll.domain.agent.lenient_json import (
+    Message,
+    name_of,
+    part,
+    parts,
+    remember,
+    short,
+    text,
+    whole,
+)
 
 DECISIONS = {
     "accept": ("Allow", "allow"),

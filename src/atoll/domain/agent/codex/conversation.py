@@ -3,8 +3,7 @@
 from atoll.domain.agent.card import Began, Card, CardKind, CardState, Draft, Said, Value, Yielded
 from atoll.domain.agent.codex.cards import CodexCards
 from atoll.domain.agent.conversation import Outgoing, Step, Terms, busy, chosen, not_pending
-from atoll.domain.agent.lenient_json import Message, name_of, part, parts, text
-from atoll.domain.agent.remembered import remember
+from atoll.domain.agent.lenient_json import Message, name_of, part, parts, remember, text
 
 _UNSUPPORTED = -32601
 _DENIALS = frozenset({"decline", "cancel"})

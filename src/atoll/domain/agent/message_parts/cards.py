@@ -8,8 +8,16 @@ an answer that calls no tool ends it.
 import msgspec
 
 from atoll.domain.agent.card import CardKind, CardState, Draft, Said, Value
-from atoll.domain.agent.lenient_json import Message, changed, name_of, part, parts, short, text
-from atoll.domain.agent.remembered import remember
+from atoll.domain.agent.lenient_json import (
+    Message,
+    changed,
+    name_of,
+    part,
+    parts,
+    remember,
+    short,
+    text,
+)
 
 _KINDS = {
     "run_shell_command": CardKind.BASH,

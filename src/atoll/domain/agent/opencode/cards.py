@@ -7,8 +7,7 @@ tool card shows that it works.
 import msgspec
 
 from atoll.domain.agent.card import CardKind, CardState, Draft, Said, Value
-from atoll.domain.agent.lenient_json import Message, changed, part, parts, short, text
-from atoll.domain.agent.remembered import remember
+from atoll.domain.agent.lenient_json import Message, changed, part, parts, remember, short, text
 
 _KINDS = {
     "bash": CardKind.BASH,

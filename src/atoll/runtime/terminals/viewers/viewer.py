@@ -15,7 +15,7 @@ import msgspec
 
 from atoll.domain.terminal.mark import MarkLog
 from atoll.domain.terminal.turn import Party
-from atoll.runtime.alarm import Alarm
+from atoll.runtime.clock import Alarm
 from atoll.runtime.terminals.viewers.link import Link
 from atoll.wire.attach import Exited, InputTaken, Resync, ServerMessage, encode, pack
 from atoll.wire.http.ws_frames import Opcode

@@ -4,7 +4,7 @@ import asyncio
 
 import uvloop
 
-from atoll.runtime.alarm import Alarm
+from atoll.runtime.clock import Alarm
 
 
 def test_deadline_that_is_past_may_be_set_again_before_it_rings() -> None:
