@@ -3,7 +3,7 @@ from atoll.domain.broker.allowance import LEAST_RESERVE_MICROS, Allowance, Bound
 
 def test_allowance_requests_a_minute_flow_back() -> None:
     count = Allowance(0.0)
-    count.bounds = Bounds(requests_per_minute=60)
+    count.apply(Bounds(requests_per_minute=60))
     assert [count.enter("x", 0.0) for _ in range(60)] == [None] * 60
     said = count.enter("x", 0.0)
     assert said is not None and "60 requests a minute" in said
@@ -12,7 +12,7 @@ def test_allowance_requests_a_minute_flow_back() -> None:
 
 def test_allowance_at_once_is_bounded_until_one_leaves() -> None:
     count = Allowance(0.0)
-    count.bounds = Bounds(concurrent=1)
+    count.apply(Bounds(concurrent=1))
     assert count.enter("x", 0.0) is None
     assert "under way" in str(count.enter("y", 0.0))
     count.leave("x", 0)
@@ -21,7 +21,7 @@ def test_allowance_at_once_is_bounded_until_one_leaves() -> None:
 
 def test_allowance_bytes_of_an_hour_drain() -> None:
     count = Allowance(0.0)
-    count.bounds = Bounds(bytes_per_hour=3600)
+    count.apply(Bounds(bytes_per_hour=3600))
     assert count.took(3599)
     assert not count.took(1)
     assert "bytes an hour" in str(count.enter("x", 0.0))
@@ -30,7 +30,7 @@ def test_allowance_bytes_of_an_hour_drain() -> None:
 
 def test_allowance_money_is_reserved_for_what_is_under_way() -> None:
     count = Allowance(0.0)
-    count.bounds = Bounds(spend_micros={"openai": 2 * LEAST_RESERVE_MICROS})
+    count.apply(Bounds(spend_micros={"openai": 2 * LEAST_RESERVE_MICROS}))
     assert count.enter("openai", 0.0) is None
     assert count.enter("openai", 0.0) is None
     assert "has cost" in str(count.enter("openai", 0.0))
@@ -44,7 +44,7 @@ def test_allowance_money_is_reserved_for_what_is_under_way() -> None:
 
 def test_allowance_goes_on_with_what_earlier_lives_cost() -> None:
     count = Allowance(0.0, {"openai": 15_000})
-    count.bounds = Bounds(spend_micros={"openai": 2 * LEAST_RESERVE_MICROS})
+    count.apply(Bounds(spend_micros={"openai": 2 * LEAST_RESERVE_MICROS}))
     assert count.enter("openai", 0.0) is None
     count.leave("openai", 5_000)
     assert "$0.0200" in str(count.enter("openai", 0.0))

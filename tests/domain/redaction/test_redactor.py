@@ -149,9 +149,9 @@ def test_redactor_wide_letters_are_masked_by_their_columns() -> None:
 def test_redactor_new_lexicon_counts_at_once() -> None:
     redactor = Redactor(Lexicon())
     assert redactor.feed(KEY.encode()) == KEY.encode()
-    redactor.lexicon = LEXICON
+    redactor.use(LEXICON)
     assert redactor.feed(KEY.encode()) + redactor.flush() == b"*" * len(KEY)
-    redactor.lexicon = Lexicon()
+    redactor.use(Lexicon())
     assert redactor.feed(KEY.encode()) == KEY.encode()
 
 

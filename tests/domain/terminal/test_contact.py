@@ -51,8 +51,8 @@ def test_cut_client_means_that_the_control_plane_is_away_until_it_asks() -> None
 
 
 def test_first_question_after_an_absence_is_a_return_and_the_second_is_none() -> None:
-    contact = Contact(away_seconds=30.0)
-    contact.asked(1)
+    contact = Contact()
+    contact.asked(1, 30.0)
     contact.closed(1)
     assert contact.held_until(1.0) == 31.0
     assert contact.asked(2)

@@ -97,7 +97,7 @@ ODD = b'{"name": "\x1b[31mred"}'
 """A list as it would be if names came out as they are."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Yielding(AttackTarget):
     """A server that grants everything to everybody, and tells all it knows."""
 

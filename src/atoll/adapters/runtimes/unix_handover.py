@@ -20,16 +20,16 @@ MAX_REASON_BYTES = 120
 class UnixHandoverLink:
     """The `ports.runtime.HandoverLink` on a connected unix socket."""
 
-    def __init__(self, own: socket.socket) -> None:
+    def __init__(self, own: socket.socket, early: bytes) -> None:
         self._own = own
         self._loop = asyncio.get_running_loop()
         self.kept = False
-        self.early = b""
+        self._early = early
 
     async def is_admitted(self) -> bool:
         """Wait for the runtime's answer; report whether the client has its session."""
-        if self.early:
-            return self.early == b"\1"
+        if self._early:
+            return self._early == b"\1"
         with contextlib.suppress(OSError, TimeoutError):
             async with asyncio.timeout(ASK_SECONDS):
                 return await self._loop.sock_recv(self._own, 1) == b"\1"
@@ -63,14 +63,16 @@ async def unix_handover_link(
     """Request an attach session at `target` from the runtime at `path`; None when it is refused."""
     own = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     own.setblocking(False)
-    link = UnixHandoverLink(own)
+    link: UnixHandoverLink | None = None
     try:
         asked = await _asked(own, path, _head(target, query, token))
         # A runtime that attaches at once says so behind its answer.
-        answer, blank, link.early = asked.partition(b"\r\n\r\n")
-        yield link if blank and answer.startswith(b"HTTP/1.1 101 ") else None
+        answer, blank, early = asked.partition(b"\r\n\r\n")
+        if blank and answer.startswith(b"HTTP/1.1 101 "):
+            link = UnixHandoverLink(own, early)
+        yield link
     finally:
-        if not link.kept:
+        if link is None or not link.kept:
             own.close()
 
 

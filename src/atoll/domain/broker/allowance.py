@@ -34,7 +34,7 @@ class _Spending:
 
 
 class Allowance:
-    """The counts of one sandbox. `bounds` may be exchanged at any time; the counts stay."""
+    """The counts of one sandbox, and its bounds."""
 
     __slots__ = ("_at", "_bytes", "_bytes_at", "_left", "_open", "_spending", "bounds")
 
@@ -47,6 +47,10 @@ class Allowance:
         self._bytes = 0.0
         self._open = 0
         self._spending = {name: _Spending(micros) for name, micros in (spent or {}).items()}
+
+    def apply(self, bounds: Bounds) -> None:
+        """Use other bounds from now on; the counts stay."""
+        self.bounds = bounds
 
     @property
     def spent(self) -> dict[str, int]:

@@ -37,7 +37,7 @@ class Finder(Protocol):
 
 
 class Redactor:
-    """A redactor of one stream, over a lexicon that may be replaced while it flows (`lexicon`)."""
+    """A redactor of one stream, over a lexicon that may be replaced while it flows."""
 
     __slots__ = ("__weakref__", "_held", "_shown", "_spans", "_stays", "lexicon")
 
@@ -49,6 +49,10 @@ class Redactor:
         self._shown = 0
         self._spans: tuple[Span, ...] = ()
         self._stays = False
+
+    def use(self, lexicon: Finder) -> None:
+        """Look for this lexicon's secrets from now on."""
+        self.lexicon = lexicon
 
     @property
     def waiting(self) -> bool:

@@ -15,7 +15,7 @@ class Contact:
     """The control plane's connections, each by a number of its own. A runtime that never received a
     request has no control plane that could be away."""
 
-    away_seconds: float = AWAY_SECONDS
+    _away_seconds: float = AWAY_SECONDS
     _open: set[int] = field(default_factory=set)
     _met: bool = False
 
@@ -24,10 +24,11 @@ class Contact:
         """True if there was a control plane and its last connection is closed."""
         return self._met and not self._open
 
-    def asked(self, connection: int) -> bool:
-        """Record a request of the control plane on this connection. Returns whether it had been
-        away."""
+    def asked(self, connection: int, away_seconds: float = AWAY_SECONDS) -> bool:
+        """Record a request of the control plane on this connection. Drivers are waited for
+        `away_seconds` once it is away. Returns whether it had been away."""
         returned = self.away
+        self._away_seconds = away_seconds
         self._open.add(connection)
         self._met = True
         return returned
@@ -45,4 +46,4 @@ class Contact:
     def held_until(self, left_at: float) -> float | None:
         """Return the earliest end of the grace of a driver who left at `left_at`, on the same
         scale; None while the control plane is there."""
-        return left_at + self.away_seconds if self.away else None
+        return left_at + self._away_seconds if self.away else None

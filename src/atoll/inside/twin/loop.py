@@ -299,7 +299,7 @@ def be_init(options: dict[str, list[str]]) -> NoReturn:
     os.umask(0)
     control = socket.socket(fileno=control_fd)
     nproc, files = (int(options.get(name, ["-1"])[0]) for name in ("--nproc", "--files"))
-    init, step = Init(control, -1, nproc, files), OTHER
+    step = OTHER
     if files > 0:
         # Commands of this uid may have that many descriptors in transit: those of init must still
         # pass.
@@ -308,12 +308,15 @@ def be_init(options: dict[str, list[str]]) -> NoReturn:
     try:
         if supervision:
             supervision.begin()
-        init.root = os.open(options["--root"][0], os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        root = os.open(options["--root"][0], os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         step = DOOR
         doors = [door for port in options.get("--door", ()) for door in open_door(int(port))]
     except OSError as error:
-        init.reply(FAILED, 0, error.errno or errno.EIO, step)
+        with suppress(OSError):
+            failed = HEADER.pack(FAILED, 0, error.errno or errno.EIO, step)
+            control.send(failed, socket.MSG_NOSIGNAL)
         os._exit(1)
+    init = Init(control, root, nproc, files)
     init.reply_fds(HEADER.pack(READY, 0, len(doors), VERSION), [each.fileno() for each in doors])
     for door in doors:
         door.close()

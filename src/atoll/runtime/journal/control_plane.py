@@ -28,13 +28,10 @@ class ControlPlane:
         """Record that the control plane reads the journal on this connection. `away_seconds` is how
         long drivers are waited for once it is gone."""
         self._look()
-        self._contact.away_seconds = away_seconds
-        if transport not in self._transports.values():
-            self._count += 1
-            self._transports[self._count] = transport
-            if self._contact.asked(self._count):
-                for listener in self._listeners:
-                    listener()
+        number = self._number(transport)
+        if self._contact.asked(number, away_seconds):
+            for listener in self._listeners:
+                listener()
 
     def cut(self) -> None:
         """Record that the control plane's end of a client's attach session closed without a
@@ -46,6 +43,14 @@ class ControlPlane:
         """Return as `Contact.held_until` does."""
         self._look()
         return self._contact.held_until(left_at)
+
+    def _number(self, transport: asyncio.BaseTransport) -> int:
+        for number, known in self._transports.items():
+            if known is transport:
+                return number
+        self._count += 1
+        self._transports[self._count] = transport
+        return self._count
 
     def _look(self) -> None:
         over = [number for number, one in self._transports.items() if one.is_closing()]

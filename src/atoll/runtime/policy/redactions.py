@@ -66,4 +66,4 @@ class Redactions:
         self._values = values
         self.lexicon = Lexicon(values)
         for stream in self._streams:
-            stream.lexicon = self.lexicon
+            stream.use(self.lexicon)

@@ -46,8 +46,8 @@ def main(url: str | None, profile: str, *, abuse: bool, keep: bool, as_json: boo
     counted = {"held": 0, "succeeded": 0, "skipped": 0, "broken": 0}
     try:
         server = find_server({**os.environ, **({"ATOLL_URL": url} if url else {})})
-        target = AttackTarget(server.url, server.token)
-        for outcome in attempts(target, profile, abuse=abuse, keep=keep):
+        attacked = AttackTarget(server.url, server.token)
+        for outcome in attempts(attacked, profile, abuse=abuse, keep=keep):
             counted[outcome.outcome] += 1
             click.echo(json.dumps(asdict(outcome)) if as_json else _line(outcome))
     except AtollError as error:
@@ -62,10 +62,13 @@ def _line(outcome: Outcome) -> str:
 
 
 def attempts(
-    target: AttackTarget, profile: str, *, abuse: bool = False, keep: bool = False
+    server: AttackTarget, profile: str, *, abuse: bool = False, keep: bool = False
 ) -> Iterator[Outcome]:
     """Yield every outcome, as it comes. Raises `AtollError` when there is no sandbox to attack."""
-    with sandbox_of(target, profile, keep=keep) as told, _canaries(target) as canaries:
+    with (
+        sandbox_of(server, profile, keep=keep) as (target, told),
+        _canaries(target) as canaries,
+    ):
         yield from _inside(target, _facts(target, told, canaries, abuse=abuse))
         for number, name, act in ATTEMPTS:
             try:

@@ -6,7 +6,7 @@ import http.client
 import json
 import socket
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -32,9 +32,10 @@ class AttackResponse:
         return None
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class AttackTarget:
-    """A server under attack. Every response is kept, to be searched at the end."""
+    """A server under attack, and the sandbox there once it is made. Every response is kept, to be
+    searched at the end."""
 
     url: str
     token: str
@@ -119,17 +120,17 @@ class AttackTarget:
 
 @contextlib.contextmanager
 def sandbox_of(
-    target: AttackTarget, profile: str, *, keep: bool = False
-) -> Iterator[dict[str, Any]]:
-    """Make a sandbox for the attempts, and remove it afterwards. Raises `Failed` when it does not
-    start."""
+    server: AttackTarget, profile: str, *, keep: bool = False
+) -> Iterator[tuple[AttackTarget, dict[str, Any]]]:
+    """Make a sandbox for the attempts, and remove it afterwards; yield it as a target, and its
+    record. Raises `Failed` when it does not start."""
     body = {"profile": profile, "ttl": "1h"}
-    told = target.must("POST", "/v1/sandboxes?wait=ready", body)
-    target.sandbox = told["sandbox_id"]
+    told = server.must("POST", "/v1/sandboxes?wait=ready", body)
+    target = replace(server, sandbox=told["sandbox_id"])
     try:
         if told["state"] not in ("ready", "active"):
             raise Failed(f"sandbox {target.sandbox} is {told['state']}: {told.get('reason')}")
-        yield told
+        yield target, told
     finally:
         if not keep:
             target.ask("DELETE", target.here("?wait=true"), seconds=LONGEST_SECONDS)

@@ -81,7 +81,7 @@ class Broker:
     def apply(self, policy: Policy) -> None:
         """Apply a new policy. Exchanges whose credential it no longer grants are ended."""
         self._routes = RouteTable(read_credentials(self._parts.floor, policy, self._parts.places))
-        self._allowance.bounds = _read_bounds(policy.limits)
+        self._allowance.apply(_read_bounds(policy.limits))
         self._connections.close()
         self._cut_ungranted()
 

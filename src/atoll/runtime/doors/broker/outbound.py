@@ -59,6 +59,10 @@ class Outbound(asyncio.Protocol):
         if self._paused:
             self.pause(False)
 
+    def rest(self) -> None:
+        """Begin to count how long this connection is idle."""
+        self.received_at = monotonic()
+
     def send(self, data: bytes) -> None:
         """Send framed bytes of the request."""
         if self._transport is not None:

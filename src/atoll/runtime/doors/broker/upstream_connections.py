@@ -8,7 +8,6 @@ import asyncio
 import ipaddress
 import socket
 import ssl
-from time import monotonic
 
 from atoll.domain.broker.passage import Origin
 from atoll.domain.network.address import first_forbidden, is_loopback
@@ -52,7 +51,7 @@ class UpstreamConnections:
         if one.origin.judged or not one.usable or len(kept) >= MAX_IDLE:
             one.close()
             return
-        one.received_at = monotonic()
+        one.rest()
         kept.append(one)
 
     async def dial(self, origin: Origin) -> Outbound:

@@ -40,6 +40,10 @@ class Outgoing:
         self.stuck = False
         self._news.set()
 
+    def dropped(self, count: int) -> None:
+        """Count bytes that reach no program."""
+        self.lost += count
+
     async def room(self, count: int) -> bool:
         """Wait until `count` bytes may be sent, and count them as sent. False when the connection
         ends or the program takes nothing."""

@@ -37,6 +37,10 @@ class Pace:
             return 0.0
         return (seconds if self.idle is None else min(seconds, self.idle)) / self.speed
 
+    def reach_marker(self) -> None:
+        """Play on at this speed: the next marker is here."""
+        self.skipping = False
+
     def press(self, key: int) -> bool:
         """Handle a key. Returns False when the key ends the player."""
         if key in QUIT:
@@ -60,7 +64,7 @@ def play(events: Iterable[Event], tty: RawTty, pace: Pace) -> None:
             if not _pass(event.seconds, tty, pace):
                 return
             if event.code == asciicast.MARKER:
-                pace.skipping = False
+                pace.reach_marker()
             elif event.code == asciicast.OUTPUT:
                 data = event.text.encode("utf-8", "replace")
                 tty.show(data.removeprefix(_HARD_RESET) if first else data)

@@ -159,7 +159,7 @@ class AttachClient:
 
     async def _drop(self, count: int) -> None:
         """Report dropped bytes: a bell, and why."""
-        self._outgoing.lost += count
+        self._outgoing.dropped(count)
         await asyncio.to_thread(self._tty.write, b"\a")
         if self._outgoing.stuck:
             await self._show_notice(_STUCK)
