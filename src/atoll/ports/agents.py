@@ -36,7 +36,7 @@ class AgentConfigs(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Shelved:
+class InstalledAgent:
     """An agent and its installed versions, the one used by default first. `on_host` when the
     host's own programs have it."""
 
@@ -61,7 +61,7 @@ class Layer:
 class AgentShelf(Protocol):
     """The layers of a home. Blocking; never used by a process that serves sandboxes."""
 
-    def list(self) -> Sequence[Shelved]:
+    def list(self) -> Sequence[InstalledAgent]:
         """Return every agent Atoll knows."""
         ...
 

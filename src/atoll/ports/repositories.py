@@ -19,7 +19,7 @@ Report = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredRepository:
     """A shared bare repository. `path` is its folder on the host, `bytes` what its objects take,
     `org_id` set for uploaded checkouts only: what came from a remote belongs to nobody."""
 
@@ -87,7 +87,7 @@ class Intake(Protocol):
         """Return the bytes of the bundle from the start."""
         ...
 
-    async def verify(self, into: Stored | None) -> tuple[Ref, ...]:
+    async def verify(self, into: StoredRepository | None) -> tuple[Ref, ...]:
         """Return the bundle's branches, after an `Importer` checked every object against what
         `into` already has. Raises as `Importer.run`; `Invalid` when it holds no branch."""
         ...
@@ -99,29 +99,29 @@ class RepositoryShelf(Protocol):
     Raises `Invalid`, `NotFound`, `LimitReached` (size or time), `Unavailable` (the remote does not
     answer), `Failed`."""
 
-    async def list(self) -> tuple[Stored, ...]:
+    async def list(self) -> tuple[StoredRepository, ...]:
         """Return all repositories, by key."""
         ...
 
-    async def find(self, key: str) -> Stored:
+    async def find(self, key: str) -> StoredRepository:
         """Return a repository by its key (`github.com/owner/repo`, or a local key). Raises
         `NotFound`."""
         ...
 
-    async def fetch(self, remote: Remote, report: Report) -> Stored:
+    async def fetch(self, remote: Remote, report: Report) -> StoredRepository:
         """Fetch new objects; the first fetch makes the repository. Concurrent calls share one
         fetch."""
         ...
 
-    async def refs(self, stored: Stored) -> tuple[Ref, ...]:
+    async def refs(self, stored: StoredRepository) -> tuple[Ref, ...]:
         """Return branches and tags; the branch HEAD names comes first."""
         ...
 
-    async def have(self, stored: Stored, commits: tuple[str, ...]) -> tuple[str, ...]:
+    async def have(self, stored: StoredRepository, commits: tuple[str, ...]) -> tuple[str, ...]:
         """Return the subset of `commits` that the server has with all their ancestors."""
         ...
 
-    async def has_file(self, stored: Stored, commit: str, path: str) -> bool:
+    async def has_file(self, stored: StoredRepository, commit: str, path: str) -> bool:
         """Report whether the tree of a commit has a file at `path`; links within the tree are
         followed. A link that leads out of it counts as a file."""
         ...
@@ -135,7 +135,9 @@ class RepositoryShelf(Protocol):
         """Open an intake for one bundle."""
         ...
 
-    async def take(self, intake: Intake | None, into: Stored, refs: tuple[Ref, ...]) -> None:
+    async def take(
+        self, intake: Intake | None, into: StoredRepository, refs: tuple[Ref, ...]
+    ) -> None:
         """Add a verified bundle's objects to `into` (None: they are all there already), then
         set `refs`, all or none."""
         ...
@@ -144,12 +146,12 @@ class RepositoryShelf(Protocol):
 class LocalShelf(Protocol):
     """The part of a shelf that keeps uploaded checkouts."""
 
-    async def place(self, source: LocalSource, org_id: OrgId) -> Stored:
+    async def place(self, source: LocalSource, org_id: OrgId) -> StoredRepository:
         """Return the repository of a checkout, made empty at first. Raises `Forbidden` when its key
         belongs to another organization."""
         ...
 
-    async def settle(self, stored: Stored, head: str | None) -> Stored:
+    async def settle(self, stored: StoredRepository, head: str | None) -> StoredRepository:
         """Update the repository after an upload: HEAD becomes branch `head` (None keeps it); size
         and time are read again."""
         ...

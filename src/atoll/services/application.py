@@ -13,7 +13,7 @@ from atoll.services.journals.events import Events
 from atoll.services.library.kept import KeptWorktrees
 from atoll.services.library.profiles import Profiles
 from atoll.services.library.repositories import Repositories
-from atoll.services.library.unpulled import Unpulled
+from atoll.services.library.unpulled import UnpulledWork
 from atoll.services.people.logins import Logins
 from atoll.services.people.shares import Shares
 from atoll.services.sandboxes.background import Background
@@ -38,7 +38,7 @@ class Application:
     consumers: Consumers
     shares: Shares
     runtime_calls: RuntimeCalls
-    unpulled: Unpulled
+    unpulled: UnpulledWork
     kept: KeptWorktrees
     profiles: Profiles
     events: Events

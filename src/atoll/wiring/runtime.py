@@ -46,16 +46,16 @@ INIT_GONE = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Laid:
+class PreparedRoutes:
     """The routes of a runtime that is still to come, and the certificates it will trust."""
 
     app: web.Application
     trust: ssl.SSLContext
 
 
-def lay(token: str | None = None) -> Laid:
+def lay(token: str | None = None) -> PreparedRoutes:
     """Build what is the same for every runtime. Built before the fork, its pages stay shared."""
-    return Laid(build(token=token), ssl.create_default_context())
+    return PreparedRoutes(build(token=token), ssl.create_default_context())
 
 
 def serve(boot: RuntimeBoot, *, ready: Callable[[], None] = lambda: None) -> None:
@@ -70,14 +70,14 @@ def serve(boot: RuntimeBoot, *, ready: Callable[[], None] = lambda: None) -> Non
     become(stand, lay(boot.token))
 
 
-def become(stand: Stand, laid: Laid) -> None:
+def become(stand: Stand, laid: PreparedRoutes) -> None:
     """Serve a sandbox that may not be ready yet. `stand` waits for it, once all that does not
     depend on it is prepared. `laid` serves one runtime in its process."""
     if uvloop.run(run(stand, laid)):
         raise SystemExit(INIT_GONE)
 
 
-async def run(stand: Stand, laid: Laid) -> int:
+async def run(stand: Stand, laid: PreparedRoutes) -> int:
     """Serve until SIGTERM (0) or the end of the init (`INIT_GONE`)."""
     async with AsyncExitStack() as stack:
         expected = expect_parts(laid.app)

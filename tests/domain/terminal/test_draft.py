@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.domain.terminal.draft import MAX_COUNTED, HalfTyped
+from atoll.domain.terminal.draft import MAX_COUNTED, DraftLength
 
 PIECES = st.sampled_from([
     b"a", "ä".encode(), b" ", b"\r", b"\n", b"\x03", b"\x15", b"\x17", b"\x7f", b"\x1b", b"\x1b\r",
@@ -12,7 +12,7 @@ PIECES = st.sampled_from([
 
 
 def count(*typed: bytes) -> int:
-    line = HalfTyped()
+    line = DraftLength()
     for keys in typed:
         line.typed(keys)
     return line.characters

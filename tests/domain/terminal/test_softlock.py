@@ -6,7 +6,7 @@ from atoll.domain.terminal.softlock import (
     REASONS,
     UNPROMPTED_SECONDS,
     AgentState,
-    Locked,
+    LockReason,
     SoftLock,
     Strictness,
     Work,
@@ -28,12 +28,12 @@ def do(lock: SoftLock, act: str, now: float) -> bool:
     return changed
 
 
-def expected_refusal(lock: SoftLock) -> Locked | None:
+def expected_refusal(lock: SoftLock) -> LockReason | None:
     match lock.state:
         case AgentState.RUNNING:
-            return Locked.RUNNING if lock.work is Work.WORKING else None
+            return LockReason.RUNNING if lock.work is Work.WORKING else None
         case AgentState.PAUSED:
-            return Locked.PAUSED
+            return LockReason.PAUSED
         case AgentState.STOPPED:
             return None
 
@@ -134,22 +134,22 @@ def test_answer_that_is_supposed_is_confirmed_by_work() -> None:
     ("strictness", "owner", "keys", "expected"),
     [
         (Strictness.OWNER, True, b"and then", None),
-        (Strictness.OWNER, False, b"and then", Locked.RUNNING),
-        (Strictness.STRICT, True, b"and then", Locked.RUNNING),
+        (Strictness.OWNER, False, b"and then", LockReason.RUNNING),
+        (Strictness.STRICT, True, b"and then", LockReason.RUNNING),
         (Strictness.OWNER, False, b"\x1b", None),
         (Strictness.STRICT, True, b"\x03", None),
-        (Strictness.STRICT, False, b"\x03rm -rf .\r", Locked.RUNNING),
-        (Strictness.STRICT, False, b"\x1bx", Locked.RUNNING),
+        (Strictness.STRICT, False, b"\x03rm -rf .\r", LockReason.RUNNING),
+        (Strictness.STRICT, False, b"\x1bx", LockReason.RUNNING),
     ],
 )
 def test_keys_at_a_working_agent_pass_the_owner_and_interrupts_pass_any_driver(
-    strictness: Strictness, owner: bool, keys: bytes, expected: Locked | None
+    strictness: Strictness, owner: bool, keys: bytes, expected: LockReason | None
 ) -> None:
     lock = SoftLock(strictness)
     lock.began()
     assert lock.refusal_of(keys, owner=owner) is expected
     lock.paused()
-    assert lock.refusal_of(keys, owner=owner) is Locked.PAUSED
+    assert lock.refusal_of(keys, owner=owner) is LockReason.PAUSED
     lock.stopped()
     assert lock.refusal_of(keys, owner=owner) is None
 
@@ -170,4 +170,4 @@ def test_interrupts_are_esc_and_ctrl_c_in_a_frame_of_their_own() -> None:
 
 
 def test_every_refusal_has_its_reason() -> None:
-    assert set(REASONS) == set(Locked)
+    assert set(REASONS) == set(LockReason)

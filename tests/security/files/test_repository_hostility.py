@@ -13,7 +13,7 @@ from atoll.adapters.repos.shelf import Settings, Shelf
 from atoll.domain.errors import AtollError, Invalid, LimitReached
 from atoll.domain.ids import PERSONAL_ORG
 from atoll.domain.repository.repository import read_local
-from atoll.ports.repositories import ImportJob, Stored
+from atoll.ports.repositories import ImportJob, StoredRepository
 from atoll.surfaces.cli.transfer.pulled_branch import take_in
 from tests.peers.git_tree import Tree, new_tree
 
@@ -23,7 +23,7 @@ KEY = "ab" * 12
 @dataclass
 class Gate:
     shelf: Shelf
-    stored: Stored
+    stored: StoredRepository
     tree: Tree
 
     async def let_in(self, bundle: bytes) -> None:

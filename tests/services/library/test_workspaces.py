@@ -15,7 +15,7 @@ from atoll.domain.errors import Conflict, Invalid, NotFound, Unavailable
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SandboxId
 from atoll.domain.profile.profile import Profile, Scope
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
-from atoll.ports.repositories import Stored
+from atoll.ports.repositories import StoredRepository
 from atoll.services.library.workspaces import Workspaces
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.peers.git_server import GitServer, git_server
@@ -69,7 +69,7 @@ class World:
         await self.workspaces.prepare(sandbox, box, lambda _: None)
         return sandbox, box
 
-    async def stored(self) -> Stored:
+    async def stored(self) -> StoredRepository:
         return (await self.shelf.list())[0]
 
 

@@ -9,7 +9,7 @@ from atoll.wire.contract.policy import (
     Network,
     Policy,
     ProviderKey,
-    Redacted,
+    RedactedValue,
     decode_policy,
     encode_policy,
 )
@@ -57,5 +57,5 @@ def test_policy_malformed_is_refused_without_its_values(body: bytes) -> None:
 
 
 def test_policy_shown_holds_no_value() -> None:
-    policy = Policy(redacted=(Redacted(name="key", value=CANARY),))
+    policy = Policy(redacted=(RedactedValue(name="key", value=CANARY),))
     assert CANARY not in repr(policy) + str(policy) + f"{policy.redacted!r}"

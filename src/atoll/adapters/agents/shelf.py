@@ -10,7 +10,7 @@ from atoll.adapters.agents.installed import SYSTEM_PATH, layer, versions
 from atoll.domain.agent.agent import Agent, layer_path, split_reference
 from atoll.domain.agent.registry import AGENTS, find
 from atoll.domain.errors import Conflict, NotFound
-from atoll.ports.agents import Layer, Shelved
+from atoll.ports.agents import InstalledAgent, Layer
 
 
 class LayerShelf:
@@ -19,10 +19,10 @@ class LayerShelf:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def list(self) -> Sequence[Shelved]:
+    def list(self) -> Sequence[InstalledAgent]:
         """See the port."""
         return [
-            Shelved(
+            InstalledAgent(
                 agent,
                 versions(self._folder, agent),
                 shutil.which(agent.command, path=SYSTEM_PATH) is not None,

@@ -17,7 +17,7 @@ from atoll.adapters.repos.pack_files import PackFiles, fitting_pack
 from atoll.domain.errors import Invalid, LimitReached
 from atoll.domain.repository.branch import branch_of_ref
 from atoll.domain.repository.repository import HARMLESS_FLAWS
-from atoll.ports.repositories import Importer, ImportJob, Ref, Stored
+from atoll.ports.repositories import Importer, ImportJob, Ref, StoredRepository
 from atoll.wire.git.bundle import MAX_HEADER_BYTES, BundleHeader, MalformedBundle, read_header
 
 MAX_BRANCHES = 256
@@ -103,7 +103,7 @@ class BundleIntake:
         finally:
             os.close(source)
 
-    async def verify(self, into: Stored | None) -> tuple[Ref, ...]:
+    async def verify(self, into: StoredRepository | None) -> tuple[Ref, ...]:
         """Return the bundle's branches, after an `Importer` checked every object against `into`."""
         header = self._read_header()
         refs = tuple(
@@ -145,7 +145,7 @@ class BundleIntake:
             file.replace(objects / "pack" / file.name)
         self._pack = None
 
-    async def _fresh_repository(self, name: str, into: Stored | None) -> Path:
+    async def _fresh_repository(self, name: str, into: StoredRepository | None) -> Path:
         repo = self._scratch / name
         await self._git.ask(GitCall(("init", "--bare", "--quiet", "--template=", str(repo))))
         with (repo / "config").open("a") as config:

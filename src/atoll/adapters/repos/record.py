@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from atoll.domain.ids import OrgId
-from atoll.ports.repositories import Stored
+from atoll.ports.repositories import StoredRepository
 from atoll.wire.http.unreadable import UNREADABLE
 
 RECORD = "atoll.json"
@@ -28,13 +28,13 @@ class _Record(msgspec.Struct):
     org_id: str | None = None
 
 
-def load(folder: Path) -> Stored | None:
+def load(folder: Path) -> StoredRepository | None:
     """Return the repository in `folder`; None when there is none, or none that is whole."""
     try:
         record = msgspec.json.decode((folder / RECORD).read_bytes(), type=_Record)
     except (OSError, *UNREADABLE):
         return None
-    return Stored(
+    return StoredRepository(
         key=record.key,
         name=record.name,
         repo_url=record.repo_url,
@@ -45,7 +45,7 @@ def load(folder: Path) -> Stored | None:
     )
 
 
-def save(stored: Stored) -> None:
+def save(stored: StoredRepository) -> None:
     """Write the record, whole or not at all."""
     record = _Record(
         key=stored.key,
@@ -71,7 +71,7 @@ def object_bytes(folder: Path) -> int:
     return total
 
 
-def all_below(root: Path) -> Iterator[Stored]:
+def all_below(root: Path) -> Iterator[StoredRepository]:
     """Yield every whole repository below `root`, by directory."""
     for top, folders, _ in os.walk(root):
         for name in sorted(folders):

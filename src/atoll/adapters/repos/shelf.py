@@ -23,7 +23,7 @@ from atoll.adapters.repos.single_flight import SingleFlight
 from atoll.domain.errors import Forbidden, NotFound
 from atoll.domain.ids import OrgId
 from atoll.domain.repository.repository import LOCAL_FOLDER, LocalSource, Remote, is_local_key
-from atoll.ports.repositories import Importer, Intake, Ref, Report, Stored
+from atoll.ports.repositories import Importer, Intake, Ref, Report, StoredRepository
 
 UNFINISHED = ".unfinished-"
 
@@ -52,7 +52,7 @@ class Shelf:
         self._importer = importer
         self._git = Git()
         self._caps = FetchLimits(settings.fetch_seconds, settings.max_bytes)
-        self._fetches: SingleFlight[Stored] = SingleFlight()
+        self._fetches: SingleFlight[StoredRepository] = SingleFlight()
 
     def sweep(self) -> None:
         """Make the directories, and remove the remains of a crash. Call once, before use."""
@@ -64,19 +64,19 @@ class Shelf:
         for left in self._settings.imports.iterdir():
             shutil.rmtree(left, ignore_errors=True)
 
-    async def list(self) -> tuple[Stored, ...]:
+    async def list(self) -> tuple[StoredRepository, ...]:
         """Return all repositories, by key."""
         found = await asyncio.to_thread(lambda: list(record.all_below(self._settings.repos)))
         return tuple(sorted(found, key=lambda stored: stored.key))
 
-    async def find(self, key: str) -> Stored:
+    async def find(self, key: str) -> StoredRepository:
         """Return a repository by its key. Raises `NotFound`."""
         stored = await asyncio.to_thread(self._load, key)
         if stored is None:
             raise NotFound(f"No repository {key[:120]!r} is kept here: fetch or upload it first.")
         return stored
 
-    def _load(self, key: str) -> Stored | None:
+    def _load(self, key: str) -> StoredRepository | None:
         if is_local_key(key):
             folders = (self._settings.repos / LOCAL_FOLDER).glob(f"*-{key}.git")
             return next(filter(None, map(record.load, folders)), None)
@@ -86,12 +86,12 @@ class Shelf:
         stored = record.load(self._settings.repos / f"{key}.git")
         return stored if stored is not None and stored.key == key else None
 
-    async def fetch(self, remote: Remote, report: Report) -> Stored:
+    async def fetch(self, remote: Remote, report: Report) -> StoredRepository:
         """Fetch new objects; the first fetch makes the repository. Concurrent calls share one
         fetch."""
         return await self._fetches.join(remote.key, lambda: self._fetch(remote, report))
 
-    async def _fetch(self, remote: Remote, report: Report) -> Stored:
+    async def _fetch(self, remote: Remote, report: Report) -> StoredRepository:
         where = await dial(remote, allow_loopback=self._settings.allow_loopback)
         line = DialledRemote(self._git, remote, where)
         there = await asyncio.to_thread(self._load, remote.key)
@@ -99,13 +99,15 @@ class Shelf:
             await line.bring(there.path, self._caps, report)
             return await self._freshened(there)
         target = self._settings.repos / remote.folder
-        stored = Stored(remote.key, remote.name, remote.repo_url, target, 0, datetime.now(UTC))
+        stored = StoredRepository(
+            remote.key, remote.name, remote.repo_url, target, 0, datetime.now(UTC)
+        )
         async with self._made(stored) as unfinished:
             await line.bring(unfinished, self._caps, report)
         return await self._freshened(stored)
 
     @contextlib.asynccontextmanager
-    async def _made(self, stored: Stored) -> AsyncIterator[Path]:
+    async def _made(self, stored: StoredRepository) -> AsyncIterator[Path]:
         """Make a bare repository, which is moved to its place only when the body succeeds."""
         scratch = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=self._settings.repos))
         try:
@@ -119,13 +121,13 @@ class Shelf:
         finally:
             await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
 
-    async def _freshened(self, stored: Stored) -> Stored:
+    async def _freshened(self, stored: StoredRepository) -> StoredRepository:
         size = await asyncio.to_thread(record.object_bytes, stored.path)
         fresh = replace(stored, bytes=size, fetched_at=datetime.now(UTC))
         await asyncio.to_thread(record.save, fresh)
         return fresh
 
-    async def refs(self, stored: Stored) -> tuple[Ref, ...]:
+    async def refs(self, stored: StoredRepository) -> tuple[Ref, ...]:
         """Return its branches and tags; the branch HEAD names comes first."""
         listing = await self._git.ask(
             GitCall(
@@ -139,7 +141,7 @@ class Shelf:
         first = head.decode("utf-8", "replace").strip()
         return tuple(sorted(found, key=lambda ref: ref.name != first))
 
-    async def have(self, stored: Stored, commits: tuple[str, ...]) -> tuple[str, ...]:
+    async def have(self, stored: StoredRepository, commits: tuple[str, ...]) -> tuple[str, ...]:
         """Return the commits that the repository has with everything they depend on."""
         asked = "".join(f"{commit}\n" for commit in commits).encode()
         answer = await self._git.ask(
@@ -152,7 +154,7 @@ class Shelf:
         lines = (line.split() for line in answer.decode().splitlines())
         return tuple(words[0] for words in lines if words[1:] == ["commit"])
 
-    async def has_file(self, stored: Stored, commit: str, path: str) -> bool:
+    async def has_file(self, stored: StoredRepository, commit: str, path: str) -> bool:
         """Report whether the tree of a commit has a file at `path`; links within it are
         followed."""
         answer = await self._git.ask(
@@ -182,7 +184,9 @@ class Shelf:
         finally:
             await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
 
-    async def take(self, intake: Intake | None, into: Stored, refs: tuple[Ref, ...]) -> None:
+    async def take(
+        self, intake: Intake | None, into: StoredRepository, refs: tuple[Ref, ...]
+    ) -> None:
         """Add a verified bundle's objects to `into`, then set `refs`, all or none."""
         if isinstance(intake, BundleIntake):
             await asyncio.to_thread(intake.hand_over, into.path / "objects")
@@ -190,20 +194,22 @@ class Shelf:
             orders = "".join(f"update {ref.name} {ref.commit}\n" for ref in refs).encode()
             await self._git.ask(GitCall(("update-ref", "--stdin"), into.path, stdin=orders))
 
-    async def place(self, source: LocalSource, org_id: OrgId) -> Stored:
+    async def place(self, source: LocalSource, org_id: OrgId) -> StoredRepository:
         """Return the repository of a checkout, made empty at first. Raises `Forbidden`."""
         there = await asyncio.to_thread(self._load, source.key)
         if there is None:
             target = self._settings.repos / source.folder
             now = datetime.now(UTC)
-            fresh = Stored(source.key, source.name, source.repo_url, target, 0, now, org_id)
+            fresh = StoredRepository(
+                source.key, source.name, source.repo_url, target, 0, now, org_id
+            )
             async with self._made(fresh):
                 return fresh
         if there.org_id != org_id:
             raise Forbidden(f"Repository {source.key} is not yours: upload under another key.")
         return replace(there, repo_url=source.repo_url or there.repo_url)
 
-    async def settle(self, stored: Stored, head: str | None) -> Stored:
+    async def settle(self, stored: StoredRepository, head: str | None) -> StoredRepository:
         """End an upload: HEAD becomes branch `head`; size and time are updated."""
         if head is not None:
             target = f"refs/heads/{head}"
@@ -211,7 +217,7 @@ class Shelf:
         return await self._freshened(stored)
 
 
-def _put_in_place(bare: Path, stored: Stored, root: Path) -> None:
+def _put_in_place(bare: Path, stored: StoredRepository, root: Path) -> None:
     record.save(replace(stored, path=bare))
     for folder in reversed(stored.path.relative_to(root).parents):
         _folder(root / folder)

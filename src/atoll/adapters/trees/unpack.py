@@ -64,7 +64,7 @@ class _Readable(Protocol):
         ...
 
 
-class _Counted(io.RawIOBase):
+class _HashedStretch(io.RawIOBase):
     """A stretch of a file, read once from its beginning while its digest is computed."""
 
     def __init__(self, layer: LayerFile) -> None:
@@ -87,7 +87,7 @@ class _Counted(io.RawIOBase):
         return len(data)
 
 
-class _Hashed(io.RawIOBase):
+class _HashedStream(io.RawIOBase):
     """A stream whose digest is computed, and whose length is bounded."""
 
     def __init__(self, source: "_Readable", most: int) -> None:
@@ -125,8 +125,8 @@ class _Work:
     def lay(self, layer: LayerFile, number: int) -> None:
         """Unpack one layer over those before."""
         self._of_layer = set()
-        raw = _Counted(layer)
-        plain = _Hashed(_plain(raw), 2 * self.caps.bytes + 1024 * self.caps.files)
+        raw = _HashedStretch(layer)
+        plain = _HashedStream(_plain(raw), 2 * self.caps.bytes + 1024 * self.caps.files)
         try:
             with tarfile.open(fileobj=io.BufferedReader(plain, CHUNK_BYTES), mode="r|") as archive:
                 for entry in archive:

@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote_plus, urlsplit
 import msgspec
 
 from atoll.domain.broker.provider import PROVIDERS, WEBSOCKET, Provider, Rule, Upstream
-from atoll.domain.broker.request_headers import Known, of_provider, of_secret
+from atoll.domain.broker.request_headers import AllowedNames, of_provider, of_secret
 from atoll.domain.network.host import Target, canonical_host
 
 Headers = tuple[tuple[str, str], ...]
@@ -226,7 +226,7 @@ def dressed(
     incoming: IncomingRequest,
     authority: str,
     credentials: Headers,
-    known: Known,
+    known: AllowedNames,
     *,
     websocket: str | None = None,
 ) -> tuple[Headers, tuple[int, ...]]:
@@ -251,7 +251,7 @@ def dressed(
     return (*ours, *kept), passed
 
 
-def _goes_out(low: str, known: Known, *, opening: bool) -> bool:
+def _goes_out(low: str, known: AllowedNames, *, opening: bool) -> bool:
     if low in _HANDSHAKE:
         return opening
     return low not in _STRIPPED and known.passes(low)

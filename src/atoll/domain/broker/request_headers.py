@@ -36,7 +36,7 @@ MAX_DECLARED = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class AllowedNames:
     """The names that pass, in lower case, and the allowed prefixes of names."""
 
     names: frozenset[str] = _COMMON
@@ -47,8 +47,8 @@ class Known:
         return low in self.names or ("_" not in low and low.startswith(self.prefixes))
 
 
-def _known(*names: str, prefixes: tuple[str, ...] = ()) -> Known:
-    return Known(_COMMON | frozenset(names), (*_SDKS, *prefixes))
+def _known(*names: str, prefixes: tuple[str, ...] = ()) -> AllowedNames:
+    return AllowedNames(_COMMON | frozenset(names), (*_SDKS, *prefixes))
 
 
 _VENDORS = {
@@ -70,19 +70,19 @@ _VENDORS = {
 }  # fmt: skip
 _VENDOR = _known()
 
-OF_GIT = Known(_COMMON | _GIT)
+OF_GIT = AllowedNames(_COMMON | _GIT)
 """The headers that git sends over smart HTTP."""
 
 
-def of_provider(name: str) -> Known:
+def of_provider(name: str) -> AllowedNames:
     """Return the headers that a provider's SDKs, and the agents that use it, send."""
     return _VENDORS.get(name, _VENDOR)
 
 
-def of_secret(declared: tuple[str, ...]) -> Known:
+def of_secret(declared: tuple[str, ...]) -> AllowedNames:
     """Return the headers that pass with a custom secret: common ones, and those its owner
     `declared`."""
-    return Known(_COMMON | _CUSTOM | frozenset(name.lower() for name in declared))
+    return AllowedNames(_COMMON | _CUSTOM | frozenset(name.lower() for name in declared))
 
 
 def may_be_declared(name: str) -> bool:

@@ -35,7 +35,7 @@ _ENTER_CODE, _BACKSPACE_CODE = 13, 127
 
 
 @dataclass(slots=True)
-class HalfTyped:
+class DraftLength:
     """The length of the draft in one agent's input line, in characters."""
 
     characters: int = 0

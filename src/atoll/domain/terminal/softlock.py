@@ -46,7 +46,7 @@ class Strictness(StrEnum):
     STRICT = "strict"
 
 
-class Locked(StrEnum):
+class LockReason(StrEnum):
     """The reason why typing is refused; stable codes."""
 
     RUNNING = "agent_running"
@@ -54,8 +54,9 @@ class Locked(StrEnum):
 
 
 REASONS = {
-    Locked.RUNNING: "the agent is working: wait until it is done, or interrupt, pause or stop it",
-    Locked.PAUSED: "the agent is paused, and what is typed now must not reach it later: resume "
+    LockReason.RUNNING: "the agent is working: wait until it is done, or interrupt, "
+    "pause or stop it",
+    LockReason.PAUSED: "the agent is paused, and what is typed now must not reach it later: resume "
     "it first, or type in another terminal",
 }
 
@@ -81,28 +82,28 @@ class SoftLock:
     _reports_prompts: bool = False
 
     @property
-    def refusal(self) -> Locked | None:
+    def refusal(self) -> LockReason | None:
         """The reason why the agent takes no prompt now; None while it does. A stopped agent refuses
         nothing: its terminal has ended, and reports that itself."""
         match self.state:
             case AgentState.STOPPED:
                 return None
             case AgentState.PAUSED:
-                return Locked.PAUSED
+                return LockReason.PAUSED
             case AgentState.RUNNING:  # pragma: no branch - the cases are all
-                return Locked.RUNNING if self.work is Work.WORKING else None
+                return LockReason.RUNNING if self.work is Work.WORKING else None
 
     @property
     def asking(self) -> bool:
         """True if the agent waits for an answer within its turn."""
         return self._prompted and self.work is Work.WAITING
 
-    def refusal_of(self, keys: bytes, *, owner: bool) -> Locked | None:
+    def refusal_of(self, keys: bytes, *, owner: bool) -> LockReason | None:
         """Return why these keys are refused now; None when they may pass. Nothing passes to a
         paused agent, which would receive it when it is resumed."""
         refusal = self.refusal
-        if refusal is not Locked.RUNNING or is_interrupt(keys):
-            return refusal if refusal is Locked.PAUSED else None
+        if refusal is not LockReason.RUNNING or is_interrupt(keys):
+            return refusal if refusal is LockReason.PAUSED else None
         return None if owner and self.strictness is Strictness.OWNER else refusal
 
     def began(self) -> bool:

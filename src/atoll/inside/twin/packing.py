@@ -14,7 +14,7 @@ from .places import DIRECTORY, PARTIAL, enter, leave, names_of, open_parent
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
-class Padded:
+class PaddedFile:
     """A file that gives exactly its announced size, whatever happens to it meanwhile."""
 
     def __init__(self, fd: int) -> None:
@@ -93,7 +93,7 @@ class Packer:
                 if not stat.S_ISREG(seen.st_mode):
                     self.left_out(path)
                     return
-                padded, info = Padded(fd), _info(path, tarfile.REGTYPE, seen)
+                padded, info = PaddedFile(fd), _info(path, tarfile.REGTYPE, seen)
                 info.size = seen.st_size
                 self.out.addfile(info, padded)  # type: ignore[arg-type]  # it only reads
                 self.partial |= padded.short

@@ -26,7 +26,7 @@ from atoll.domain.agent.conversation import Step
 from atoll.domain.agent.previews import previews
 from atoll.domain.broker.audit_budget import AuditBudget
 from atoll.domain.errors import Conflict, Forbidden, NotFound
-from atoll.domain.terminal.softlock import REASONS, AgentState, Locked
+from atoll.domain.terminal.softlock import REASONS, AgentState, LockReason
 from atoll.ports.spawner import Process
 from atoll.runtime.agents.status import AgentStatus, Identity
 from atoll.runtime.agents.stopping import Gaps, stop
@@ -230,7 +230,7 @@ class AgentSession:
         """Interrupt its turn; the lock opens, whatever reports of the turn come later."""
         self._alive()
         if self.lock.state is AgentState.PAUSED:
-            raise Conflict(REASONS[Locked.PAUSED], code=Locked.PAUSED)
+            raise Conflict(REASONS[LockReason.PAUSED], code=LockReason.PAUSED)
         step = await self._channel.interrupt()
         if step is None:
             raise Conflict("this agent has no way to be interrupted: pause or stop it")

@@ -19,7 +19,7 @@ from atoll.domain.agent.conversation import Step
 from atoll.domain.agent.hooks import HookReport, Hooks
 from atoll.domain.agent.readers import TRANSCRIPTS
 from atoll.domain.errors import AtollError, Conflict
-from atoll.domain.terminal.draft import HalfTyped
+from atoll.domain.terminal.draft import DraftLength
 from atoll.ports.runtime_boot import WatchFile
 from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.lines import Program, lines
@@ -78,7 +78,7 @@ class TuiChannel:
         self._status = status
         self._drawn = asyncio.Event()
         self._working = asyncio.Event()
-        self._line = HalfTyped()
+        self._line = DraftLength()
 
     def drew(self) -> None:
         """Note that the agent has drawn something."""

@@ -55,7 +55,7 @@ class Confirmation:
 
 
 @dataclass(slots=True)
-class _Issued:
+class _IssuedConfirmation:
     """A confirmation that was issued, and its recipient."""
 
     confirmation: Confirmation
@@ -69,7 +69,7 @@ class Approvals:
     def __init__(self, ground: Ground, sandboxes: Sandboxes) -> None:
         self._ground = ground
         self._sandboxes = sandboxes
-        self._issued: OrderedDict[ApprovalId, _Issued] = OrderedDict()
+        self._issued: OrderedDict[ApprovalId, _IssuedConfirmation] = OrderedDict()
 
     async def list(
         self, caller: Principal, *, verdicts: tuple[ApprovalState, ...] = (), limit: int = 100
@@ -102,7 +102,7 @@ class Approvals:
             raise Conflict(f"{approval.id} is not open any more.", code="already_decided")
         words = "-".join("".join(secrets.choice(_SYLLABLES) for _ in range(2)) for _ in range(2))
         made = Confirmation(words, digest(approval), now + CONFIRMATION_LIFE)
-        self._issued[approval.id] = _Issued(made, caller)
+        self._issued[approval.id] = _IssuedConfirmation(made, caller)
         self._issued.move_to_end(approval.id)
         while len(self._issued) > MAX_CONFIRMATIONS:
             self._issued.popitem(last=False)

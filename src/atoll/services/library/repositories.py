@@ -13,7 +13,7 @@ from atoll.domain.event import Json
 from atoll.domain.people.principal import Principal
 from atoll.domain.repository.branch import branch_of_ref, read_branch
 from atoll.domain.repository.repository import LocalSource, read_commit, read_local, read_remote
-from atoll.ports.repositories import LocalShelf, Ref, RepositoryShelf, Stored
+from atoll.ports.repositories import LocalShelf, Ref, RepositoryShelf, StoredRepository
 from atoll.ports.runtime import RuntimeStream
 from atoll.services.journals.events import Events, Note
 from atoll.services.library.workspaces import ALL_BRANCHES, Workspaces
@@ -46,11 +46,13 @@ class Repositories:
         self._events = events
         self._allow_loopback = allow_loopback
 
-    async def list(self, caller: Principal) -> tuple[Stored, ...]:
+    async def list(self, caller: Principal) -> tuple[StoredRepository, ...]:
         """Return the repositories of remotes and those uploaded by the caller's organization."""
         return tuple(one for one in await self._shelf.list() if _visible(one, caller))
 
-    async def fetch(self, caller: Principal, repo_url: str) -> tuple[Stored, tuple[Ref, ...]]:
+    async def fetch(
+        self, caller: Principal, repo_url: str
+    ) -> tuple[StoredRepository, tuple[Ref, ...]]:
         """Make or update the shared repository of a remote. Returns it with its branches and tags,
         the branch of HEAD first."""
         remote = read_remote(repo_url, allow_loopback=self._allow_loopback)
@@ -72,7 +74,7 @@ class Repositories:
 
     async def receive(
         self, caller: Principal, source: LocalSource, *, head: Ref, body: AsyncIterator[bytes]
-    ) -> tuple[Stored, tuple[Ref, ...]]:
+    ) -> tuple[StoredRepository, tuple[Ref, ...]]:
         """Store an uploaded checkout: `body` is a git bundle, or empty when the server has `head`
         already. `head.name` is the branch HEAD is on, `head.commit` empty or its commit. Raises
         `Invalid` for a broken bundle, `LimitReached`, `Forbidden`."""
@@ -93,7 +95,7 @@ class Repositories:
         await self._tell(caller, stored)
         return stored, await self._shelf.refs(stored)
 
-    async def _owned(self, caller: Principal, key: str) -> Stored | None:
+    async def _owned(self, caller: Principal, key: str) -> StoredRepository | None:
         try:
             there = await self._shelf.find(key)
         except NotFound:
@@ -102,7 +104,9 @@ class Repositories:
             raise Forbidden(f"Repository {key} is not yours: upload under another key.")
         return there
 
-    async def _move(self, there: Stored | None, branch: str, commit: str) -> Stored:
+    async def _move(
+        self, there: StoredRepository | None, branch: str, commit: str
+    ) -> StoredRepository:
         if there is None or not await self._shelf.have(there, (commit,)):
             raise Invalid(f"Commit {commit} is not here: send a bundle that brings it.")
         await self._shelf.take(None, there, (Ref(f"refs/heads/{branch}", commit),))
@@ -133,7 +137,7 @@ class Repositories:
             length = (("content-length", str(intake.size)),)
             yield RuntimeStream(200, length, intake.read())
 
-    async def _tell(self, caller: Principal, stored: Stored) -> None:
+    async def _tell(self, caller: Principal, stored: StoredRepository) -> None:
         payload: dict[str, Json] = {
             "key": stored.key,
             "repo_url": stored.repo_url,
@@ -148,7 +152,7 @@ def branches(refs: tuple[Ref, ...]) -> tuple[str, ...]:
     return tuple(name for ref in refs if (name := branch_of_ref(ref.name)) is not None)
 
 
-def _visible(stored: Stored, caller: Principal) -> bool:
+def _visible(stored: StoredRepository, caller: Principal) -> bool:
     return stored.org_id in (None, caller.org_id)
 
 

@@ -46,7 +46,7 @@ class UnpulledPlace:
         return bool(self.commits or self.stashes or self.changed or self.untracked)
 
 
-class Unpulled:
+class UnpulledWork:
     """Use cases on unpulled work. Methods raise the errors of reading a sandbox, and `Failed`."""
 
     def __init__(self, sandboxes: Sandboxes) -> None:

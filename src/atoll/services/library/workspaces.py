@@ -19,7 +19,7 @@ from atoll.domain.repository.repository import Remote, is_local_key, read_remote
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.ports.clock import Clock
 from atoll.ports.extension import Mount
-from atoll.ports.repositories import Intake, Ref, Report, RepositoryShelf, Stored
+from atoll.ports.repositories import Intake, Ref, Report, RepositoryShelf, StoredRepository
 from atoll.ports.runtime import RuntimeClient
 from atoll.services.library.checkout_scripts import (
     BUNDLE,
@@ -179,7 +179,7 @@ class Workspaces:
         if outcome.code != 0:
             raise Failed(f"The commits of {repo.path} could not be bundled: {outcome.said}")
 
-    async def stored(self, sandbox: Sandbox, repo: SandboxRepo) -> Stored:
+    async def stored(self, sandbox: Sandbox, repo: SandboxRepo) -> StoredRepository:
         """Return the shared repository behind one of a sandbox's. Raises `NotFound`, also when
         it belongs to another organization."""
         stored = await self._shelf.find(_key(repo))
@@ -187,16 +187,16 @@ class Workspaces:
             raise NotFound(f"No repository {stored.key!r} is kept here: upload it first.")
         return stored
 
-    def _fetched_enough(self, stored: Stored) -> bool:
+    def _fetched_enough(self, stored: StoredRepository) -> bool:
         """Return whether a start uses a repository as it is, without a fetch."""
         recent = self._clock.now() - stored.fetched_at < FRESH_FOR
         return recent or is_local_key(stored.key)
 
-    async def _fresh(self, repo: SandboxRepo) -> Stored:
+    async def _fresh(self, repo: SandboxRepo) -> StoredRepository:
         """Return a freshly fetched repository, or the stored one when its remote does not
         answer."""
         key = _key(repo)
-        there: Stored | None = None
+        there: StoredRepository | None = None
         with contextlib.suppress(NotFound):
             there = await self._shelf.find(key)
         if there is not None and self._fetched_enough(there):

@@ -30,7 +30,7 @@ from atoll.wire.contract.policy import (
     GitRemote,
     Policy,
     ProviderKey,
-    Redacted,
+    RedactedValue,
     get_policy,
     put_policy,
 )
@@ -43,7 +43,7 @@ _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Composed:
+class ComposedPolicy:
     """A policy, and the names of the secrets whose values it puts inside."""
 
     policy: Policy = field(repr=False)
@@ -56,7 +56,7 @@ class Composed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened:
+class _OpenSecret:
     """A secret with its value in the clear, for as long as one policy is composed."""
 
     secret: Secret
@@ -96,7 +96,7 @@ class Policies:
         """Forget that a sandbox can request approvals: it no longer runs."""
         self._requesters.discard(sandbox_id)
 
-    async def compose(self, sandbox: Sandbox) -> Composed:
+    async def compose(self, sandbox: Sandbox) -> ComposedPolicy:
         """Return the policy of this sandbox as of now. Raises `Invalid` when a secret it refers
         to is not there, `Failed` when that one does not open."""
         # The number is taken before the store is read: what is newer by number is newer by
@@ -124,7 +124,7 @@ class Policies:
             customs=tuple(_custom(one) for one in mine if _is(one, Purpose.CUSTOM)),
             approvals=self._approved(sandbox, mine, approvals),
             network=network_of(sandbox),
-            redacted=tuple(Redacted(name=one.secret.name, value=one.value) for one in opened),
+            redacted=tuple(RedactedValue(name=one.secret.name, value=one.value) for one in opened),
             limits=settings.limits,
             commands=commands_of(sandbox),
             remotes=tuple(_remote(one) for one in mine if _is(one, Purpose.GIT)),
@@ -133,10 +133,10 @@ class Policies:
             dev=settings.allow_loopback_remotes,
         )
         exposed = tuple(sorted({one.secret.name for one in mine if one.secret.exposed}))
-        return Composed(policy, exposed)
+        return ComposedPolicy(policy, exposed)
 
     async def put(
-        self, client: RuntimeClient, sandbox: Sandbox, composed: Composed | None = None
+        self, client: RuntimeClient, sandbox: Sandbox, composed: ComposedPolicy | None = None
     ) -> None:
         """Set the policy of a runtime, composed now unless it is given. A policy that allows
         nothing is not sent to a runtime that has received none. Raises what `compose` and the
@@ -163,9 +163,9 @@ class Policies:
         async with self._ground.store.read() as rows:
             kept = await rows.secrets.sealed(sandbox.org_id, sandbox.owner)
         opened = self._open(sandbox, kept)
-        masked = tuple(Redacted(name=one.secret.name, value=one.value) for one in opened)
+        masked = tuple(RedactedValue(name=one.secret.name, value=one.value) for one in opened)
         if masked:
-            await _send(client, Composed(Policy(revision=revision, redacted=masked), ()))
+            await _send(client, ComposedPolicy(Policy(revision=revision, redacted=masked), ()))
 
     def adopt(self, sandbox: Sandbox) -> None:
         """Have the policy sent in any case: an earlier process may have sent another."""
@@ -175,18 +175,18 @@ class Policies:
         """Forget what the runtime was sent: it is gone, and the next one begins with nothing."""
         self._told.discard(sandbox.id)
 
-    async def _mark_exposed(self, sandbox: Sandbox, composed: Composed) -> None:
+    async def _mark_exposed(self, sandbox: Sandbox, composed: ComposedPolicy) -> None:
         """Said on the sandbox before the value is inside, and for as long as that life lasts."""
         if not set(composed.exposed) <= set(sandbox.exposed_secrets):
             await self._transitions.apply(sandbox.id, Exposed(composed.exposed))
 
-    def _open(self, sandbox: Sandbox, kept: Sequence[Kept]) -> list[_Opened]:
+    def _open(self, sandbox: Sandbox, kept: Sequence[Kept]) -> list[_OpenSecret]:
         wanted = set(references(sandbox))
         found = []
         for one in kept:
             secret = one.secret
             try:
-                found.append(_Opened(secret, self._vault.open(one.sealed, bound_to(secret))))
+                found.append(_OpenSecret(secret, self._vault.open(one.sealed, bound_to(secret))))
             except AtollError as err:
                 _log.error("value_unopened", id=secret.id, name=secret.name, reason=err.message)
                 if wanted & {secret.name, secret.id}:
@@ -197,7 +197,7 @@ class Policies:
         return found
 
     def _approved(
-        self, sandbox: Sandbox, mine: Sequence[_Opened], approvals: Sequence[Approval]
+        self, sandbox: Sandbox, mine: Sequence[_OpenSecret], approvals: Sequence[Approval]
     ) -> tuple[Approved, ...]:
         now = self._ground.clock.now()
         secrets = {one.secret.id: one.secret for one in mine}
@@ -244,11 +244,11 @@ def scope_subject(sandbox: Sandbox) -> ScopeSubject:
     return ScopeSubject(sandbox.org_id, sandbox.owner, sandbox.id, sandbox.profile.id)
 
 
-def _is(one: _Opened, purpose: Purpose) -> bool:
+def _is(one: _OpenSecret, purpose: Purpose) -> bool:
     return one.secret.use.purpose is purpose
 
 
-def _provider(one: _Opened) -> ProviderKey:
+def _provider(one: _OpenSecret) -> ProviderKey:
     secret = one.secret
     return ProviderKey(
         provider=secret.use.target,
@@ -259,7 +259,7 @@ def _provider(one: _Opened) -> ProviderKey:
     )
 
 
-def _custom(one: _Opened) -> CustomSecret:
+def _custom(one: _OpenSecret) -> CustomSecret:
     secret = one.secret
     return CustomSecret(
         secret_id=secret.id,
@@ -272,7 +272,7 @@ def _custom(one: _Opened) -> CustomSecret:
     )
 
 
-def _remote(one: _Opened) -> GitRemote:
+def _remote(one: _OpenSecret) -> GitRemote:
     secret = one.secret
     return GitRemote(
         url=secret.use.target,
@@ -318,7 +318,7 @@ def _current(secret: Secret | None, ask: SecretAsk) -> bool:
     return secret is not None and (secret.name, secret.version) == (ask.secret, ask.version)
 
 
-def _environment(sandbox: Sandbox, mine: Sequence[_Opened]) -> tuple[tuple[str, str], ...]:
+def _environment(sandbox: Sandbox, mine: Sequence[_OpenSecret]) -> tuple[tuple[str, str], ...]:
     """Variables for new processes inside. What the caller or the profile set themselves stays."""
     remotes = tuple(one.secret.use.target for one in mine if _is(one, Purpose.GIT))
     found: dict[str, str] = dict(git_environment(remotes, GIT_DOOR))
@@ -329,7 +329,7 @@ def _environment(sandbox: Sandbox, mine: Sequence[_Opened]) -> tuple[tuple[str, 
     return tuple(sorted(found.items()))
 
 
-def _variables(one: _Opened) -> dict[str, str]:
+def _variables(one: _OpenSecret) -> dict[str, str]:
     secret, use = one.secret, one.secret.use
     found: dict[str, str] = {}
     if use.purpose is Purpose.PROVIDER:
@@ -348,7 +348,7 @@ def _placeholder(secret: Secret) -> str:
     return f"{PLACEHOLDER_PREFIX}{secret.name}-no-value-inside"
 
 
-async def _send(client: RuntimeClient, composed: Composed) -> None:
+async def _send(client: RuntimeClient, composed: ComposedPolicy) -> None:
     await client.call(put_policy(composed.policy))
 
 

@@ -13,7 +13,7 @@ from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.domain.terminal.softlock import Strictness
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.contract import Words, request_body, shown
-from atoll.surfaces.http.body.fields import ItemId, Shown, Waiting
+from atoll.surfaces.http.body.fields import ItemId, ResponseModel, Waiting
 from atoll.surfaces.http.body.form_files import form_boundary
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.body.streams import BYTES, stream_of
@@ -45,7 +45,7 @@ _ANY_UPLOAD_IN = {
 }
 
 
-class SessionView(Shown):
+class SessionView(ResponseModel):
     """A session: a sandbox, which `/v1/sandboxes/{session_id}` shows whole."""
 
     session_id: str

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from atoll.domain.agent.agent import Agent, Seed, split_reference
 from atoll.domain.agent.registry import AGENTS, find
 from atoll.domain.errors import AtollError, NotFound
-from atoll.ports.agents import Layer, Shelved
+from atoll.ports.agents import InstalledAgent, Layer
 
 
 @dataclass(slots=True)
@@ -35,9 +35,12 @@ class FakeAgentShelf:
     on_host: frozenset[str] = frozenset()
     asked: list[tuple[str, str | None]] = field(default_factory=list)
 
-    def list(self) -> Sequence[Shelved]:
+    def list(self) -> Sequence[InstalledAgent]:
         """See the port."""
-        return [Shelved(one, self._versions(one), one.name in self.on_host) for one in self.agents]
+        return [
+            InstalledAgent(one, self._versions(one), one.name in self.on_host)
+            for one in self.agents
+        ]
 
     def install(
         self,

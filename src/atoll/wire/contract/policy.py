@@ -95,7 +95,7 @@ class Network(_Message, frozen=True, kw_only=True):
     bytes_in_per_hour: int | None = None
 
 
-class Redacted(_Message, frozen=True, kw_only=True):
+class RedactedValue(_Message, frozen=True, kw_only=True):
     """A value that may not be shown: `name` is what a note about it may say."""
 
     name: Word
@@ -141,7 +141,7 @@ class Policy(_Message, frozen=True, kw_only=True):
     customs: tuple[CustomSecret, ...] = ()
     approvals: tuple[Approved, ...] = ()
     network: Network = Network()
-    redacted: tuple[Redacted, ...] = ()
+    redacted: tuple[RedactedValue, ...] = ()
     limits: DoorLimits = DoorLimits()
     commands: Commands = Commands()
     remotes: tuple[GitRemote, ...] = ()

@@ -26,7 +26,7 @@ ANSI_MODES = frozenset({4, 20})
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SavedModes:
     """The settings that DECSC keeps besides the cursor's place."""
 
     pen: sgr.Pen = sgr.PLAIN
@@ -51,7 +51,7 @@ class Modes:
     keyboard_main: tuple[int, ...] = ()
     keyboard_alternate: tuple[int, ...] = ()
     title: str = ""
-    saved: Saved = field(default_factory=Saved)
+    saved: SavedModes = field(default_factory=SavedModes)
 
     @property
     def alternate(self) -> bool:
@@ -92,7 +92,7 @@ def set_ansi(modes: Modes, number: int, on: bool) -> Modes:
 
 def save_cursor(modes: Modes) -> Modes:
     """Apply DECSC: save the cursor's settings."""
-    return replace(modes, saved=Saved(modes.pen, modes.charsets, modes.shifted))
+    return replace(modes, saved=SavedModes(modes.pen, modes.charsets, modes.shifted))
 
 
 def restore_cursor(modes: Modes) -> Modes:
@@ -143,7 +143,7 @@ def soft_reset(modes: Modes) -> Modes:
         charsets=(),
         shifted=False,
         keypad=False,
-        saved=Saved(),
+        saved=SavedModes(),
     )
 
 

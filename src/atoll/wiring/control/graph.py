@@ -36,7 +36,7 @@ from atoll.services.library.kept import KeptWorktrees
 from atoll.services.library.profiles import Documents, Profiles
 from atoll.services.library.repositories import Repositories, Shelf
 from atoll.services.library.saved_work import SavedWork
-from atoll.services.library.unpulled import Unpulled
+from atoll.services.library.unpulled import UnpulledWork
 from atoll.services.library.workspaces import Workspaces
 from atoll.services.lifecycle.directory import Directory
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
@@ -281,7 +281,7 @@ def build_application(
         consumers=Consumers(store, sandboxes),
         shares=Shares(ground, sandboxes, wrong=logins.wrong),
         runtime_calls=calls,
-        unpulled=Unpulled(sandboxes),
+        unpulled=UnpulledWork(sandboxes),
         kept=KeptWorktrees(
             sandboxes,
             workspaces,

@@ -50,7 +50,7 @@ class _Index(msgspec.Struct, rename="camel"):
 
 
 @dataclass(slots=True)
-class Untagged:
+class UntaggedArchive:
     """An archive to be loaded once. `refused` is the reason for a refusal, because the sender sees
     only a broken stream."""
 

@@ -77,21 +77,21 @@ class ContainerPlan:
     bare: bool = False
 
 
-class _Words(msgspec.Struct, rename="pascal", frozen=True):
+class _EngineNames(msgspec.Struct, rename="pascal", frozen=True):
     """The Engine's spelling of names."""
 
 
-class _Spreading(_Words, frozen=True):
+class _Spreading(_EngineNames, frozen=True):
     propagation: str = "rprivate"
 
 
-class _NoHealthcheck(_Words, frozen=True):
+class _NoHealthcheck(_EngineNames, frozen=True):
     """An image's own health check would run programs in the sandbox from outside."""
 
     test: tuple[str, ...] = ("NONE",)
 
 
-class _Bind(_Words, frozen=True):
+class _Bind(_EngineNames, frozen=True):
     source: str
     target: str
     read_only: bool
@@ -99,13 +99,13 @@ class _Bind(_Words, frozen=True):
     bind_options: _Spreading = _Spreading()
 
 
-class _Limit(_Words, frozen=True):
+class _Limit(_EngineNames, frozen=True):
     name: str
     soft: int
     hard: int
 
 
-class _Host(_Words, frozen=True, omit_defaults=True):
+class _Host(_EngineNames, frozen=True, omit_defaults=True):
     memory: int
     memory_swap: int
     pids_limit: int
@@ -127,7 +127,7 @@ class _Host(_Words, frozen=True, omit_defaults=True):
     restart_policy: dict[str, str] = {}
 
 
-class _Container(_Words, frozen=True):
+class _Container(_EngineNames, frozen=True):
     image: str
     hostname: str
     user: str

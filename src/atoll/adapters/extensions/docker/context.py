@@ -39,7 +39,7 @@ class _Pattern:
 
 
 @dataclass(frozen=True, slots=True)
-class Ignored:
+class IgnoreRules:
     """The paths that `.dockerignore` leaves out."""
 
     patterns: tuple[_Pattern, ...] = ()
@@ -60,7 +60,7 @@ class Ignored:
         return any(pattern.keeps for pattern in self.patterns)
 
 
-def read_ignored(text: str) -> Ignored:
+def read_ignored(text: str) -> IgnoreRules:
     """Return the patterns of a `.dockerignore`. Raises `Invalid` for a malformed pattern."""
     found = []
     for line in text.removeprefix("\ufeff").splitlines():
@@ -71,7 +71,7 @@ def read_ignored(text: str) -> Ignored:
         plain = posixpath.normpath(word.removeprefix("!").strip()).lstrip("/")
         if plain and plain != ".":
             found.append(_Pattern(_compiled(plain), keeps))
-    return Ignored(tuple(found))
+    return IgnoreRules(tuple(found))
 
 
 _PARTS = re.compile(r"\*\*/|\*\*|\*|\?|\[\^?[^\]]+\]|\\.|.", re.DOTALL)
@@ -111,7 +111,7 @@ def recipe_of(folder: Path) -> str:
 def pack(folder: Path, into: IO[bytes], *, recipe: str, max_bytes: int) -> str:
     """Write the tar of `folder` into `into`, with `recipe` in place of its Dockerfile. Returns the
     digest. Raises `Invalid` naming the file that may not be in it, `LimitReached`, `OSError`."""
-    hashed = _Hashed(into, max_bytes)
+    hashed = _HashedFile(into, max_bytes)
     ignored = _ignored(folder)
     with tarfile.open(fileobj=hashed, mode="w|", format=tarfile.PAX_FORMAT) as tar:
         info = tarfile.TarInfo(RECIPE)
@@ -138,12 +138,12 @@ def _padded(recipe: str) -> bytes:
     return data.ljust(-(-len(data) // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE, b"\0")
 
 
-def _ignored(folder: Path) -> Ignored:
+def _ignored(folder: Path) -> IgnoreRules:
     try:
         with _opened(folder / IGNORE) as file:
             data = file.read(MAX_IGNORE_BYTES + 1)
     except FileNotFoundError:
-        return Ignored()
+        return IgnoreRules()
     try:
         text = data.decode()
     except UnicodeDecodeError as err:
@@ -153,7 +153,7 @@ def _ignored(folder: Path) -> Ignored:
     return read_ignored(text)
 
 
-def _walk(folder: Path, below: str, ignored: Ignored) -> Iterator[str]:
+def _walk(folder: Path, below: str, ignored: IgnoreRules) -> Iterator[str]:
     """Yield everything to be packed, in a fixed order."""
     with os.scandir(folder / below) as found:
         entries = sorted(found, key=lambda entry: entry.name)
@@ -204,7 +204,7 @@ def _opened(path: Path) -> IO[bytes]:
     return os.fdopen(fd, "rb")
 
 
-class _Hashed(io.RawIOBase):
+class _HashedFile(io.RawIOBase):
     """A file written once from the beginning, whose size and digest are computed."""
 
     def __init__(self, into: IO[bytes], max_bytes: int) -> None:

@@ -45,18 +45,18 @@ _CLASSES: dict[int, type[AtollError]] = {
 T = TypeVar("T")
 
 
-class _Words(msgspec.Struct, rename="pascal"):
+class _EngineNames(msgspec.Struct, rename="pascal"):
     """A part of the Engine's answers: names in its own spelling, unknown ones skipped."""
 
 
-class Version(_Words):
+class Version(_EngineNames):
     """Answer of `/version`."""
 
     version: str
     api_version: str
 
 
-class Info(_Words):
+class Info(_EngineNames):
     """Answer of `/info`: what the daemon can bound."""
 
     security_options: list[str] | None = None
@@ -72,7 +72,7 @@ class Info(_Words):
         return f"name={option}" in named
 
 
-class ImageConfig(_Words):
+class ImageConfig(_EngineNames):
     """The settings that an image brings for its containers."""
 
     env: list[str] | None = None
@@ -80,14 +80,14 @@ class ImageConfig(_Words):
     on_build: list[str] | None = None
 
 
-class Image(_Words):
+class Image(_EngineNames):
     """An image the daemon has."""
 
     id: str
     config: ImageConfig | None = None
 
 
-class ListedImage(_Words):
+class ListedImage(_EngineNames):
     """An image in a list. `created` is in seconds since 1970."""
 
     id: str
@@ -96,14 +96,14 @@ class ListedImage(_Words):
     repo_tags: list[str] | None = None
 
 
-class Created(_Words):
+class Created(_EngineNames):
     """A container that was made and not started."""
 
     id: str
     warnings: list[str] | None = None
 
 
-class ContainerState(_Words):
+class ContainerState(_EngineNames):
     """State of a container, or how it ended."""
 
     status: str = ""
@@ -113,13 +113,13 @@ class ContainerState(_Words):
     error: str = ""
 
 
-class ContainerLabels(_Words):
+class ContainerLabels(_EngineNames):
     """The part of a container's own settings that we put there."""
 
     labels: dict[str, str] | None = None
 
 
-class Inspected(_Words):
+class Inspected(_EngineNames):
     """A container as the Engine inspects it."""
 
     id: str
@@ -127,7 +127,7 @@ class Inspected(_Words):
     config: ContainerLabels
 
 
-class ListedContainer(_Words):
+class ListedContainer(_EngineNames):
     """A container in a list."""
 
     id: str
@@ -136,7 +136,7 @@ class ListedContainer(_Words):
     state: str = ""
 
 
-class _Waited(_Words):
+class _Waited(_EngineNames):
     status_code: int
 
 

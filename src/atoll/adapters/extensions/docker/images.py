@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from atoll.adapters.extensions.docker.archives import Untagged
+from atoll.adapters.extensions.docker.archives import UntaggedArchive
 from atoll.adapters.extensions.docker.builds import BUILD, Builds, Report
 from atoll.adapters.extensions.docker.engine import Engine, Image
 from atoll.adapters.extensions.docker.pulls import is_reference, pulled
@@ -97,7 +97,7 @@ async def _archived(engine: Engine, name: str, archives: Path) -> Image:
 
 async def _loaded(engine: Engine, name: str, archive: BinaryIO) -> str:
     """Load a saved image without a name. Returns its id."""
-    sent = Untagged(archive)
+    sent = UntaggedArchive(archive)
     try:
         lines = await engine.load(sent.blocks())
     except AtollError as err:

@@ -16,7 +16,7 @@ MAX_BYTES = 4 * 2**30
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
+class FileCopy:
     """Copy of `source` here to `target` in the workspace."""
 
     source: Path
@@ -26,7 +26,7 @@ class Copied:
         return f"{self.source}:{self.target}"
 
 
-def read_copy(text: str) -> Copied:
+def read_copy(text: str) -> FileCopy:
     """Read `HOST:PATH`, PATH in the workspace. Raises a usage error, `LimitReached`."""
     here, colon, there = text.rpartition(":")
     source = Path(here).expanduser()
@@ -39,10 +39,10 @@ def read_copy(text: str) -> Copied:
         raise LimitReached(
             f"{here} is {size >> 20} MiB large, more than {MAX_BYTES >> 20}: mount it"
         )
-    return Copied(source.absolute(), there)
+    return FileCopy(source.absolute(), there)
 
 
-def send_copies(api: Client, sandbox: str, copies: list[Copied]) -> None:
+def send_copies(api: Client, sandbox: str, copies: list[FileCopy]) -> None:
     """Send each, in order."""
     for one in copies:
         send(api, str(one.source), SandboxPath(sandbox, one.target))

@@ -115,7 +115,7 @@ def unpack(source: IO[bytes], folder: Path, left_out: list[str]) -> int:
                     links.append(member)
                     continue
                 room.admit(member.size, member.name)
-                files += _place(archive, member, _Filled(folder, room, modes))
+                files += _place(archive, member, _TargetFolder(folder, room, modes))
     except tarfile.TarError as problem:
         raise Failed(f"the archive cannot be read: {problem}") from problem
     for link in links:
@@ -129,7 +129,7 @@ def unpack(source: IO[bytes], folder: Path, left_out: list[str]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Filled:
+class _TargetFolder:
     """A folder while it is filled: what it has room for, and the modes its folders get at the
     end."""
 
@@ -138,7 +138,7 @@ class _Filled:
     modes: list[tuple[Path, int]]
 
 
-def _place(archive: tarfile.TarFile, member: tarfile.TarInfo, into: _Filled) -> int:
+def _place(archive: tarfile.TarFile, member: tarfile.TarInfo, into: _TargetFolder) -> int:
     target = _inside(into.folder, member.name)
     if member.isdir():
         target.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, StrictBool
 
 from atoll.domain.terminal.softlock import Strictness
-from atoll.surfaces.http.body.fields import Body, Shown, Word
+from atoll.surfaces.http.body.fields import Body, ResponseModel, Word
 from atoll.surfaces.http.terminals.runtime_bodies import Cell, Env, Path
 
 MAX_PROMPT = 256 * 1024
@@ -56,7 +56,7 @@ class AnswerBody(Body):
     text: Prompt | None = None
 
 
-class AgentView(Shown):
+class AgentView(ResponseModel):
     """An agent. `id` is its terminal's, where it has one. `turn` tells whether it works or waits
     for its person, `watched` whether anything reports that."""
 
@@ -73,13 +73,13 @@ class AgentView(Shown):
     started_at: str
 
 
-class AgentList(Shown):
+class AgentList(ResponseModel):
     """The sandbox's agents."""
 
     agents: list[AgentView]
 
 
-class OptionView(Shown):
+class OptionView(ResponseModel):
     """A possible answer."""
 
     id: str
@@ -87,7 +87,7 @@ class OptionView(Shown):
     effect: str
 
 
-class CardView(Shown):
+class CardView(ResponseModel):
     """A card; see docs/program/cards.md. A kind a reader does not know is shown as text."""
 
     model_config = ConfigDict(extra="allow")
@@ -107,7 +107,7 @@ class CardView(Shown):
     cut: bool
 
 
-class CardsView(Shown):
+class CardsView(ResponseModel):
     """Cards in their order. With `reset` they are all cards; `seq` is the next `since`."""
 
     model_config = ConfigDict(extra="allow")

@@ -12,7 +12,7 @@ import msgspec
 from pydantic import create_model
 
 from atoll.surfaces.http.body.answers import Json
-from atoll.surfaces.http.body.fields import Body, Partial, Shown
+from atoll.surfaces.http.body.fields import Body, Partial, ResponseModel
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -36,7 +36,7 @@ class Words:
         view = _view(self, type(value))
         return Json(msgspec.convert(value, view, from_attributes=True), status)
 
-    def shown(self, struct: type[msgspec.Struct]) -> type[Shown]:
+    def shown(self, struct: type[msgspec.Struct]) -> type[ResponseModel]:
         """Return the schema of an answer in these words."""
         return shown(_view(self, struct))
 
@@ -63,7 +63,7 @@ def _view(words: Words, struct: type[msgspec.Struct]) -> type[msgspec.Struct]:
 
 
 @functools.cache
-def shown(struct: type[msgspec.Struct]) -> type[Shown]:
+def shown(struct: type[msgspec.Struct]) -> type[ResponseModel]:
     """Return the schema of an answer with this struct's fields, names and docstring."""
     # A parametrized generic struct hides its configuration.
     plain: type[msgspec.Struct] = get_origin(struct) or struct
@@ -79,7 +79,10 @@ def shown(struct: type[msgspec.Struct]) -> type[Shown]:
         fields = {str(config.tag_field): (Literal[config.tag], ...), **fields}
     name = re.sub("Record$", "View", plain.__name__)
     return create_model(
-        name, __base__=Partial if config.omit_defaults else Shown, __doc__=plain.__doc__, **fields
+        name,
+        __base__=Partial if config.omit_defaults else ResponseModel,
+        __doc__=plain.__doc__,
+        **fields,
     )
 
 

@@ -39,7 +39,7 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Shown(BaseModel):
+class ResponseModel(BaseModel):
     """A JSON object of a response: every field is documented, and always sent. Values of the domain
     stand in it as they are, where their members are those of the API."""
 
@@ -55,13 +55,13 @@ class Shown(BaseModel):
         }
 
 
-class Partial(Shown):
+class Partial(ResponseModel):
     """A JSON object of a response that leaves members out where they say nothing."""
 
     model_config = ConfigDict(json_schema_serialization_defaults_required=False)
 
 
-def _member(value: Any, view: type[Shown] | None) -> Any:
+def _member(value: Any, view: type[ResponseModel] | None) -> Any:
     if isinstance(value, datetime):
         return instant(value)
     if view is None or value is None:
@@ -70,7 +70,7 @@ def _member(value: Any, view: type[Shown] | None) -> Any:
 
 
 @cache
-def _members(shown: type[Shown]) -> list[tuple[str, str, type[Shown] | None]]:
+def _members(shown: type[ResponseModel]) -> list[tuple[str, str, type[ResponseModel] | None]]:
     """Return each field's name, its name in JSON, and the view of its objects."""
     return [
         (name, field.alias or name, next(_views(field.annotation), None))
@@ -78,8 +78,8 @@ def _members(shown: type[Shown]) -> list[tuple[str, str, type[Shown] | None]]:
     ]
 
 
-def _views(kind: Any) -> Iterator[type[Shown]]:
-    if isinstance(kind, type) and issubclass(kind, Shown):
+def _views(kind: Any) -> Iterator[type[ResponseModel]]:
+    if isinstance(kind, type) and issubclass(kind, ResponseModel):
         yield kind
     for one in get_args(kind):
         yield from _views(one)

@@ -38,7 +38,7 @@ def stream_of(media_type: str, text: str) -> dict[int | str, dict[str, Any]]:
     return {200: {"description": text, "content": {media_type: {"schema": schema}}}}
 
 
-class Forwarded(Response):
+class ForwardedStream(Response):
     """A runtime's stream as the response.
 
     It is opened when the response is sent, so an error of opening it is still a problem document.

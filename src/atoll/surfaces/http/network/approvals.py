@@ -25,7 +25,7 @@ from atoll.domain.approvals.approval import (
     spelled_out,
 )
 from atoll.surfaces.http.body.answers import Json
-from atoll.surfaces.http.body.fields import Body, Partial, Seconds, Shown, Word
+from atoll.surfaces.http.body.fields import Body, Partial, ResponseModel, Seconds, Word
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.problems import problems
@@ -61,7 +61,7 @@ class SubjectView(Partial):
     cwd: str | None = None
 
 
-class ApprovalView(Shown):
+class ApprovalView(ResponseModel):
     """A request and its decision. `until`: when a pending one expires, a grant ends, or a denied
     one may be requested again."""
 
@@ -82,13 +82,13 @@ class ApprovalView(Shown):
     reason: str | None
 
 
-class ApprovalList(Shown):
+class ApprovalList(ResponseModel):
     """The approvals, newest first."""
 
     approvals: list[ApprovalView]
 
 
-class ConfirmationView(Shown):
+class ConfirmationView(ResponseModel):
     """The words that a person at a terminal repeats, valid once until `expires_at`."""
 
     words: str

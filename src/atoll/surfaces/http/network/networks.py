@@ -12,7 +12,7 @@ from atoll.domain.network.switch import NetworkChange, rules_of
 from atoll.domain.sandbox.safety_layers import Layer, Part, layers_of, wall_of
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.surfaces.http.body.answers import Json
-from atoll.surfaces.http.body.fields import Body, Shown, Word
+from atoll.surfaces.http.body.fields import Body, ResponseModel, Word
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
 from atoll.surfaces.http.server.problems import problems
@@ -23,7 +23,7 @@ Rules = Annotated[list[Word], Field(max_length=200)]
 Port = Annotated[StrictInt, Field(ge=1, le=65535)]
 
 
-class NetworkView(Shown):
+class NetworkView(ResponseModel):
     """The destinations that a sandbox may reach.
 
     `egress` is the profile's, `allowed` and `denied` the owner's; `rules` is their result, presets
@@ -57,7 +57,7 @@ class NetworkBody(Body):
     ranges: Annotated[list[Word], Field(max_length=64)] | None = None
 
 
-class SafetyView(Shown):
+class SafetyView(ResponseModel):
     """The six layers, the wall in front of them (once it ran), and its missing parts."""
 
     layers: list[Layer]

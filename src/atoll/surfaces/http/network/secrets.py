@@ -13,7 +13,7 @@ from starlette.responses import Response
 from atoll.domain.secrets.secret import Purpose, Secret, Slot, Use, read_place
 from atoll.services.secrets.secrets import SetSecret
 from atoll.surfaces.http.body.answers import Json, no_content
-from atoll.surfaces.http.body.fields import Address, Body, Shown, Word
+from atoll.surfaces.http.body.fields import Address, Body, ResponseModel, Word
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.problems import problems
@@ -86,7 +86,7 @@ class NewSecretBody(SecretBody):
     name: Word
 
 
-class SecretView(Shown):
+class SecretView(ResponseModel):
     """A secret, without its value. `last4` is empty for a short one."""
 
     secret_id: str
@@ -112,13 +112,13 @@ class SecretView(Shown):
     updated_at: str
 
 
-class SecretList(Shown):
+class SecretList(ResponseModel):
     """The secrets, by name."""
 
     secrets: list[SecretView]
 
 
-class RotatedView(Shown):
+class RotatedView(ResponseModel):
     """The new master key's id, the number of values under it now, and of removed old keys."""
 
     key_id: str

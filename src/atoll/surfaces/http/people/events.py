@@ -16,7 +16,7 @@ from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.event import Event, Gap
 from atoll.domain.people.principal import ActorKind
 from atoll.surfaces.http.body.answers import Json
-from atoll.surfaces.http.body.fields import Shown
+from atoll.surfaces.http.body.fields import ResponseModel
 from atoll.surfaces.http.body.streams import SSE, Live, Write, stream_of
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.problems import problems
@@ -37,14 +37,14 @@ StreamName = Annotated[
 ]
 
 
-class ActorView(Shown):
+class ActorView(ResponseModel):
     """The actor of an event."""
 
     kind: ActorKind
     id: str
 
 
-class EventView(Shown):
+class EventView(ResponseModel):
     """An event in its envelope."""
 
     id: str
@@ -60,7 +60,7 @@ class EventView(Shown):
     payload: dict[str, Any]
 
 
-class EventPage(Shown):
+class EventPage(ResponseModel):
     """A page, oldest first; `next` is the following `after`. `gap` is the requested part that is no
     longer kept, null when nothing is missing."""
 

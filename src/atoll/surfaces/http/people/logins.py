@@ -15,7 +15,7 @@ from atoll.domain.errors import Forbidden
 from atoll.domain.people.login import SESSION_LIFE, TICKET_LIFE
 from atoll.domain.people.principal import ActorKind, Principal
 from atoll.surfaces.http.body.answers import Json, no_content
-from atoll.surfaces.http.body.fields import Body, Shown
+from atoll.surfaces.http.body.fields import Body, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.guard import COOKIE, GUEST_COOKIE
@@ -30,7 +30,7 @@ class TicketBody(Body):
     ticket: Annotated[str, Field(min_length=1, max_length=200, strict=True)]
 
 
-class GuestAccessView(Shown):
+class GuestAccessView(ResponseModel):
     """The role of a guest at the terminals (or one) of a sandbox, until it ends."""
 
     share_id: str
@@ -42,7 +42,7 @@ class GuestAccessView(Shown):
     expires_at: str
 
 
-class MeView(Shown):
+class MeView(ResponseModel):
     """The caller. `interactive`: a person in a browser, who may approve. `guest` describes a caller
     who came by a share link."""
 
@@ -64,7 +64,7 @@ class EnteredView(MeView):
     page_key: str
 
 
-class TicketView(Shown):
+class TicketView(ResponseModel):
     """A new login link, valid once within `expires_in` seconds."""
 
     ticket: str

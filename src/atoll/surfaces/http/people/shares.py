@@ -14,7 +14,7 @@ from atoll.domain.ids import TerminalId
 from atoll.domain.people.share import DEFAULT_SECONDS, MAX_NAME, Share, ShareRequest
 from atoll.domain.terminal.turn import Role
 from atoll.surfaces.http.body.answers import Json, no_content
-from atoll.surfaces.http.body.fields import Body, ItemId, Seconds, Shown
+from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel, Seconds
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.people.logins import EnteredView, me, set_cookie
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
@@ -34,7 +34,7 @@ class ShareBody(Body):
     name: Annotated[str, Field(max_length=MAX_NAME, strict=True)] | None = None
 
 
-class ShareView(Shown):
+class ShareView(ResponseModel):
     """A link. `guests` came by it and may still be present."""
 
     share_id: str
@@ -53,7 +53,7 @@ class MadeView(ShareView):
     link: str
 
 
-class ShareList(Shown):
+class ShareList(ResponseModel):
     """The valid links of a sandbox."""
 
     shares: list[ShareView]

@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from atoll.domain.sandbox.consumer import ConsumerEnd
 from atoll.surfaces.http.body.answers import Json
-from atoll.surfaces.http.body.fields import Body, Shown, Word
+from atoll.surfaces.http.body.fields import Body, ResponseModel, Word
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.sandboxes.view import SandboxView, sandbox_view
 from atoll.surfaces.http.server.context import Atoll, Caller
@@ -23,7 +23,7 @@ class ConsumerEndBody(Body):
     job_id: Word | None = None
 
 
-class EndedView(Shown):
+class EndedView(ResponseModel):
     """The sandboxes that ended with it now."""
 
     sandboxes: list[SandboxView]

@@ -9,14 +9,14 @@ from atoll.domain.errors import AtollError
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.extension import Extension
 from atoll.surfaces.http.body.answers import Json
-from atoll.surfaces.http.body.fields import Shown
+from atoll.surfaces.http.body.fields import ResponseModel
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1/extensions", tags=["extensions"])
 
 
-class CapabilitiesView(Shown):
+class CapabilitiesView(ResponseModel):
     """The capabilities of a backend; `abilities` are optional protocols such as `snapshot`."""
 
     isolation: IsolationLevel
@@ -27,7 +27,7 @@ class CapabilitiesView(Shown):
     abilities: list[str]
 
 
-class ExtensionView(Shown):
+class ExtensionView(ResponseModel):
     """A backend; `reason` tells why it is not available."""
 
     name: str
@@ -36,7 +36,7 @@ class ExtensionView(Shown):
     capabilities: CapabilitiesView | None
 
 
-class ExtensionList(Shown):
+class ExtensionList(ResponseModel):
     """Every backend, by name."""
 
     extensions: list[ExtensionView]

@@ -7,9 +7,9 @@ from starlette.responses import Response
 
 from atoll.ports.kept import KeptWorktree
 from atoll.surfaces.http.body.answers import Json, no_content
-from atoll.surfaces.http.body.fields import ItemId, Shown
+from atoll.surfaces.http.body.fields import ItemId, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.body.streams import Forwarded, stream_of
+from atoll.surfaces.http.body.streams import ForwardedStream, stream_of
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.problems import problems
 
@@ -21,7 +21,7 @@ BUNDLE = "application/x-git-bundle"
 _SAVED = {"Content-Disposition": "attachment"}
 
 
-class KeptView(Shown):
+class KeptView(ResponseModel):
     """A worktree that outlived its sandbox. `path` is its directory on the server; `bundles` are
     the numbers of the repositories whose new commits are there. `generation` is set for work that a
     recreate saved; without `tree` there is no archive."""
@@ -38,7 +38,7 @@ class KeptView(Shown):
     tree: bool
 
 
-class KeptList(Shown):
+class KeptList(ResponseModel):
     """The caller's kept worktrees, newest first."""
 
     kept: list[KeptView]
@@ -63,7 +63,7 @@ async def get_kept(atoll: Atoll, caller: Caller, *, kept: ItemId) -> Response:
 )
 async def kept_archive(atoll: Atoll, caller: Caller, *, kept: ItemId) -> Response:
     """Return its files as tar."""
-    return Forwarded(atoll.kept.archive(caller, kept), media_type=TAR, headers=_SAVED)
+    return ForwardedStream(atoll.kept.archive(caller, kept), media_type=TAR, headers=_SAVED)
 
 
 @router.get(
@@ -80,7 +80,7 @@ async def kept_bundle(
 ) -> Response:
     """Return the new commits of one of its repositories."""
     opened = atoll.kept.bundle(caller, kept, repo=repo)
-    return Forwarded(opened, media_type=BUNDLE, headers=_SAVED)
+    return ForwardedStream(opened, media_type=BUNDLE, headers=_SAVED)
 
 
 @router.delete("/{kept}", status_code=204, responses=problems(404))

@@ -10,7 +10,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.profile.profile import Profile
 from atoll.domain.profile.schema import profile_document
 from atoll.surfaces.http.body.answers import Json, no_content
-from atoll.surfaces.http.body.fields import ItemId, Shown
+from atoll.surfaces.http.body.fields import ItemId, ResponseModel
 from atoll.surfaces.http.body.json_body import read_body
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.problems import problems
@@ -34,7 +34,7 @@ _EITHER = {
 }
 
 
-class ProfileView(Shown):
+class ProfileView(ResponseModel):
     """A profile as its document has it, and whether it came with Atoll."""
 
     model_config = ConfigDict(extra="allow")
@@ -50,7 +50,7 @@ class ProfileWithVersions(ProfileView):
     versions: list[str]
 
 
-class ProfileList(Shown):
+class ProfileList(ResponseModel):
     """The newest version of each profile."""
 
     profiles: list[ProfileView]

@@ -7,12 +7,12 @@ from pydantic import Field
 from starlette.responses import Response
 
 from atoll.domain.repository.repository import read_local
-from atoll.ports.repositories import Ref, Stored
+from atoll.ports.repositories import Ref, StoredRepository
 from atoll.services.library.workspaces import ALL_BRANCHES
 from atoll.surfaces.http.body.answers import Json
-from atoll.surfaces.http.body.fields import Address, Body, Shown
+from atoll.surfaces.http.body.fields import Address, Body, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute, bounded
-from atoll.surfaces.http.body.streams import Forwarded
+from atoll.surfaces.http.body.streams import ForwardedStream
 from atoll.surfaces.http.server.context import Atoll, Caller, CallerSandbox
 from atoll.surfaces.http.server.problems import problems
 
@@ -32,7 +32,7 @@ LocalKey = Annotated[
 Commit = Annotated[str, Field(pattern="^[0-9a-f]{40}$", strict=True)]
 
 
-class RepositoryView(Shown):
+class RepositoryView(ResponseModel):
     """A shared repository. `repo_url` is empty for an uploaded checkout without an origin."""
 
     key: str
@@ -48,7 +48,7 @@ class RepositoryWithRefs(RepositoryView):
     refs: list[Ref]
 
 
-class RepositoryList(Shown):
+class RepositoryList(ResponseModel):
     """The shared repositories, by key."""
 
     repositories: list[RepositoryView]
@@ -66,7 +66,7 @@ class HaveBody(Body):
     tips: Annotated[list[Commit], Field(max_length=512)]
 
 
-class HaveView(Shown):
+class HaveView(ResponseModel):
     """The commits among them that the server already has."""
 
     have: list[str]
@@ -149,8 +149,8 @@ async def bundle_commits(
     named = ALL_BRANCHES if every else branch
     opened = atoll.repositories.bundle(*at, number=repo, branch=named)
     saved = {"Content-Disposition": 'attachment; filename="commits.bundle"'}
-    return Forwarded(opened, media_type=BUNDLE, headers=saved)
+    return ForwardedStream(opened, media_type=BUNDLE, headers=saved)
 
 
-def _with_refs(stored: Stored, refs: tuple[Ref, ...]) -> dict[str, Any]:
+def _with_refs(stored: StoredRepository, refs: tuple[Ref, ...]) -> dict[str, Any]:
     return RepositoryWithRefs.of(stored, refs=refs)

@@ -28,9 +28,9 @@ from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import (
     Address,
     Body,
+    ResponseModel,
     SandboxRef,
     Seconds,
-    Shown,
     Wait,
     Waiting,
     Word,
@@ -190,21 +190,21 @@ class ExtendBody(Body):
     ttl: Seconds
 
 
-class SandboxPage(Shown):
+class SandboxPage(ResponseModel):
     """A page, newest first; `next` is the following `cursor`."""
 
     sandboxes: list[SandboxView]
     next: str | None
 
 
-class LogLineView(Shown):
+class LogLineView(ResponseModel):
     """A step of provisioning."""
 
     at: str
     text: str
 
 
-class LogView(Shown):
+class LogView(ResponseModel):
     """The log of provisioning."""
 
     lines: list[LogLineView]

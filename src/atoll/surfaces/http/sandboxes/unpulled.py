@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from atoll.services.library.unpulled import UnpulledPlace
 from atoll.surfaces.http.body.answers import Json
-from atoll.surfaces.http.body.fields import Body, Shown
+from atoll.surfaces.http.body.fields import Body, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
 from atoll.surfaces.http.server.problems import problems
@@ -20,7 +20,7 @@ router = APIRouter(prefix="/v1/sandboxes/{sandbox}", tags=["sandboxes"], route_c
 Commit = Annotated[str, Field(pattern="^[0-9a-f]{40}$", strict=True)]
 
 
-class UnpulledView(Shown):
+class UnpulledView(ResponseModel):
     """Every place with such work; none when nothing would be lost."""
 
     places: list[UnpulledPlace]

@@ -9,26 +9,26 @@ from atoll.domain.sandbox.metadata import metadata_of
 from atoll.domain.sandbox.sandbox import Consumer, Inputs, Sandbox, SandboxRepo, State
 from atoll.domain.terminal.softlock import Strictness
 from atoll.domain.wall.isolation import IsolationLevel
-from atoll.surfaces.http.body.fields import Shown
+from atoll.surfaces.http.body.fields import ResponseModel
 
 Instant = str
 
 
-class ProfileName(Shown):
+class ProfileName(ResponseModel):
     """The name and version of a profile."""
 
     id: str
     version: str
 
 
-class WorkspaceView(Shown):
+class WorkspaceView(ResponseModel):
     """The workspace's mode, and the sandbox's access to it."""
 
     mode: WorkspaceMode
     access: Access
 
 
-class IsolationView(Shown):
+class IsolationView(ResponseModel):
     """The isolation that the wall truly gives."""
 
     level: IsolationLevel
@@ -39,7 +39,7 @@ class IsolationView(Shown):
     init: str
 
 
-class ReachabilityView(Shown):
+class ReachabilityView(ResponseModel):
     """The address at which its runtime answers."""
 
     runtime: str
@@ -47,7 +47,7 @@ class ReachabilityView(Shown):
     tunnel: str | None
 
 
-class RepoView(Shown):
+class RepoView(ResponseModel):
     """A repository inside."""
 
     repo_url: str
@@ -58,7 +58,7 @@ class RepoView(Shown):
     sparse: list[str]
 
 
-class MetadataView(Shown):
+class MetadataView(ResponseModel):
     """The first repository and the network, in the terms of other tools."""
 
     repo_url: str | None
@@ -71,7 +71,7 @@ class MetadataView(Shown):
     copies: list[str]
 
 
-class SetupView(Shown):
+class SetupView(ResponseModel):
     """The agent's instructions, once they are known, their source and whether an agent has them;
     and names of secrets."""
 
@@ -81,7 +81,7 @@ class SetupView(Shown):
     secret_refs: list[str]
 
 
-class SandboxView(Shown):
+class SandboxView(ResponseModel):
     """A sandbox."""
 
     sandbox_id: str

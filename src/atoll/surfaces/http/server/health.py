@@ -7,14 +7,14 @@ from starlette.responses import Response
 
 from atoll.domain.errors import Unavailable
 from atoll.surfaces.http.body.answers import Json
-from atoll.surfaces.http.body.fields import Shown
+from atoll.surfaces.http.body.fields import ResponseModel
 from atoll.surfaces.http.server.context import Atoll
 from atoll.surfaces.http.server.problems import PROBLEM_TYPE
 
 router = APIRouter(tags=["health"])
 
 
-class HealthView(Shown):
+class HealthView(ResponseModel):
     """The health of the server."""
 
     status: Literal["ok"]

@@ -9,7 +9,7 @@ from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.contract import request_body, shown
 from atoll.surfaces.http.body.fields import CommandId
 from atoll.surfaces.http.body.json_body import JsonRoute, bounded
-from atoll.surfaces.http.body.streams import NDJSON, Forwarded, stream_of
+from atoll.surfaces.http.body.streams import NDJSON, ForwardedStream, stream_of
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.terminals.runtime_bodies import (
@@ -62,7 +62,7 @@ async def run_command(
     """
     command = request_body(body, execs.ExecBody)
     if NDJSON in accept.lower() and not body.background:
-        return Forwarded(
+        return ForwardedStream(
             atoll.runtime_calls.stream(*at, execs.stream_exec(command), activity=True),
             media_type=NDJSON,
         )
@@ -110,7 +110,7 @@ async def follow_output(
     offsets = (("stdout", stdout), ("stderr", stderr))
     query = tuple((name, str(at)) for name, at in offsets if at is not None)
     opened = atoll.runtime_calls.stream(*at, execs.follow_exec(command, query))
-    return Forwarded(opened, media_type=NDJSON)
+    return ForwardedStream(opened, media_type=NDJSON)
 
 
 @router.post("/{command}/stdin", **_DONE, openapi_extra=_RAW_BODY)

@@ -15,7 +15,7 @@ from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.contract import request_body, shown
 from atoll.surfaces.http.body.form_files import store_files
 from atoll.surfaces.http.body.json_body import JsonRoute, bounded
-from atoll.surfaces.http.body.streams import BYTES, SSE, Forwarded, stream_of
+from atoll.surfaces.http.body.streams import BYTES, SSE, ForwardedStream, stream_of
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.terminals.runtime_bodies import (
@@ -140,7 +140,7 @@ async def read_file(
     """Return a regular file's bytes, or a range of them."""
     call = files.read_file((*place, *_query(secrets=secrets)), byte_range=byte_range)
     opened = atoll.runtime_calls.take(*at, call)
-    return Forwarded(opened, media_type=BYTES, headers=_SAVED)
+    return ForwardedStream(opened, media_type=BYTES, headers=_SAVED)
 
 
 @router.put(
@@ -225,7 +225,7 @@ async def pack_files(
     """Return a whole tree as tar."""
     call = files.pack_files((*place, *_query(secrets=secrets)))
     opened = atoll.runtime_calls.take(*at, call)
-    return Forwarded(opened, media_type=TAR, headers=_SAVED)
+    return ForwardedStream(opened, media_type=TAR, headers=_SAVED)
 
 
 @router.put(
@@ -257,4 +257,4 @@ async def watch_files(
     """Follow changes as they happen, as server-sent events."""
     call = files.watch_files((*place, *_query(recursive=recursive)))
     opened = atoll.runtime_calls.stream(*at, call)
-    return Forwarded(opened, media_type=SSE)
+    return ForwardedStream(opened, media_type=SSE)

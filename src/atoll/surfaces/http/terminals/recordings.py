@@ -14,7 +14,7 @@ from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.contract import WORDS, shown
 from atoll.surfaces.http.body.fields import ItemId, RecordingId
 from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.body.streams import Forwarded, stream_of
+from atoll.surfaces.http.body.streams import ForwardedStream, stream_of
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
 from atoll.surfaces.http.server.problems import problems
 from atoll.wire.contract import recordings
@@ -91,7 +91,7 @@ async def list_recordings(atoll: Atoll, at: CallerSandbox) -> Response:
 async def read_recording(atoll: Atoll, at: CallerSandbox, *, recording: RecordingId) -> Response:
     """Return a recording's file; for a running one, the part so far."""
     opened = atoll.runtime_calls.take(*at, recordings.read_recording(recording))
-    return Forwarded(opened, media_type=CAST, headers=_SAVED)
+    return ForwardedStream(opened, media_type=CAST, headers=_SAVED)
 
 
 @router.delete("/recordings/{recording}", status_code=204, responses=_FAILURES)

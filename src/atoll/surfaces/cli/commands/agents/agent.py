@@ -20,7 +20,7 @@ from atoll.surfaces.cli.console.options import json_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
 
 if TYPE_CHECKING:
-    from atoll.ports.agents import AgentShelf, Layer, Shelved
+    from atoll.ports.agents import AgentShelf, InstalledAgent, Layer
 
 
 @click.group("agent")
@@ -120,7 +120,7 @@ def _shelf(invocation: Invocation) -> "AgentShelf":
     return invocation.host().agents(invocation.home.absolute())
 
 
-def _value(one: "Shelved") -> dict[str, Json]:
+def _value(one: "InstalledAgent") -> dict[str, Json]:
     agent, package = one.agent, one.agent.package
     return {
         "name": agent.name,
@@ -139,7 +139,7 @@ def _value(one: "Shelved") -> dict[str, Json]:
     }
 
 
-def _row(one: "Shelved") -> tuple[str, ...]:
+def _row(one: "InstalledAgent") -> tuple[str, ...]:
     package = one.agent.package
     here = ", ".join(one.versions) or ("on this host" if one.on_host else "-")
     return (
