@@ -3,12 +3,15 @@
 import json
 import types
 from collections.abc import Iterator
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import msgspec
 import pytest
 
-from atoll.client import bodies, shapes, terminal_shapes
+from atoll import client
+from atoll.client import shapes, terminal_shapes
 from atoll.client.fields import Field, Shape
 from atoll.wire.contract.execs import Chunk, Last
 from tests.places import ROOT
@@ -30,12 +33,14 @@ NAMED_OTHERWISE = {
 }
 # Their members are not in the document: the contract leaves them open, or has them in a stream.
 ELSEWHERE = {Shape, terminal_shapes.Payload, terminal_shapes.OutputLine, shapes.ProfileMetadata}
+MODULES = [import_module(one.name) for one in iter_modules(client.__path__, f"{client.__name__}.")]
+FOUND = {id(found): found for module in MODULES for found in vars(module).values()}.values()
 SHAPES = [
     found
-    for found in {**vars(shapes), **vars(terminal_shapes)}.values()
+    for found in FOUND
     if isinstance(found, type) and issubclass(found, Shape) and found not in ELSEWHERE
 ]
-BODIES = [found for found in vars(bodies).values() if is_typeddict(found)]
+BODIES = [found for found in FOUND if is_typeddict(found)]
 SCALARS = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
