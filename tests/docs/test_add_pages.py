@@ -254,3 +254,69 @@ def test_port_is_a_file_a_suite_a_fake_and_their_names(scratch: Scratch) -> None
         "class TestFakeLamp(LampContract):\n"
         "    @pytest.fixture\n    def lamp(self):\n        return FakeLamp()\n"
     )
+
+
+def test_noun_lies_where_the_page_says() -> None:
+    text = (ROOT / "docs" / "change" / "add-a-noun.md").read_text()
+    files = re.findall(r"`((?:src/atoll|ui|docs|scripts)/[\w./-]+\.\w+)`", text)
+    assert len(files) == 16
+    assert [file for file in files if not (ROOT / file).is_file()] == []
+    for file, part in (
+        ("src/atoll/ports/store/shares.py", "class ShareRows(Protocol)"),
+        ("src/atoll/adapters/storage/shares.py", "class SqlShareRows(ShareRows)"),
+        ("src/atoll/ports/store/store.py", "    shares: ShareRows\n"),
+        ("src/atoll/services/application.py", "    shares: Shares\n"),
+        ("src/atoll/wiring/control/graph.py", "        shares=Shares("),
+    ):
+        assert part in (ROOT / file).read_text(), file
+    for file in ("shares.py", "logs.py"):
+        assert "async def check_" in (SOURCE / "testing/contracts/rows" / file).read_text()
+
+
+def test_noun_is_found_in_its_folders(scratch: Scratch) -> None:
+    scratch.add(
+        "ports/store/lamps.py",
+        '"""Lamps."""\n\nfrom typing import Protocol\n\n\nclass LampRows(Protocol):\n'
+        '    """Lamps."""\n\n    async def count(self) -> int:\n'
+        '        """Count."""\n        ...\n',
+    )
+    scratch.add(
+        "adapters/storage/lamps.py",
+        "from sqlalchemy import Column, Table, Text, func, select\n"
+        "from atoll.adapters.storage.columns import metadata\n"
+        "from atoll.ports.store.lamps import LampRows\n\n"
+        "lamps = Table('lamps', metadata, Column('id', Text, primary_key=True))\n\n\n"
+        "class SqlLampRows(LampRows):\n"
+        "    def __init__(self, connection):\n        self._connection = connection\n\n"
+        "    async def count(self):\n"
+        "        found = select(func.count()).select_from(lamps)\n"
+        "        return (await self._connection.execute(found)).scalar()\n",
+    )
+    scratch.add("adapters/storage/migrations/versions/r9999_lamps.py", "revision = '9999'\n")
+    scratch.add(
+        "surfaces/http/people/lamps.py",
+        "from fastapi import APIRouter\n\nrouter = APIRouter(prefix='/v1/lamps')\n",
+    )
+    scratch.insert(
+        "ports/store/store.py",
+        "from typing import Protocol\n",
+        "from atoll.ports.store.lamps import LampRows\n",
+    )
+    scratch.insert(
+        "ports/store/store.py", '"""Share links and guests."""\n', "    lamps: LampRows\n"
+    )
+    assert len(scratch.touched()) == 5
+    said = scratch.run(
+        "-c",
+        "import asyncio\n"
+        "from atoll.adapters.storage.schema import HEAD\n"
+        "from atoll.adapters.storage.store import Settings, open_store\n"
+        "from atoll.surfaces.http.app import routers\n\n"
+        "async def main():\n"
+        "    async with open_store(Settings('sqlite+aiosqlite:///a.db')) as store:\n"
+        "        async with store.read() as rows:\n"
+        "            print(HEAD, await rows.lamps.count())\n\n"
+        "asyncio.run(main())\n"
+        "print(any(one.prefix == '/v1/lamps' for one in routers()))\n",
+    )
+    assert said.split() == ["9999", "0", "True"]
