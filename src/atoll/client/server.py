@@ -94,7 +94,7 @@ def _home_token(home: Path, *, ours: bool) -> str:
         text, found = _read_note(path)
         token = text.decode("ascii").strip()
     except (OSError, UnicodeDecodeError) as problem:
-        why = problem.strerror if isinstance(problem, OSError) else "it is no token"
+        why = problem.strerror if isinstance(problem, OSError) else "it is not a token"
         raise Unauthenticated(
             f"the token {path} cannot be read ({why}): "
             "run this as the person who started Atoll, or set ATOLL_TOKEN"

@@ -182,7 +182,7 @@ def problem_of(status: int, body: bytes) -> AtollError:
         detail = document.text("detail") or document.text("title")
         code, where = document.text("code"), document.text("field")
     except (ValueError, AtollError):
-        return kind(f"the server answered {status} without saying why")
+        return kind(f"the server answered {status} without a reason: see the server's log")
     said = detail or f"the server answered {status}"
     if where and where not in said:
         said = f"{where}: {said}"

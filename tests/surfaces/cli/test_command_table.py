@@ -314,7 +314,7 @@ def test_profile_commands_speak_of_profiles(cli: Cli, server: Scripted, tmp_path
     assert "deleted every version of mine" in cli("profile", "delete", "mine", "--yes").out
     file = tmp_path / "mine.yaml"
     file.write_text("id: profile.mine\nversion: 1.0.0\n")
-    assert "is good" in cli("profile", "validate", str(file)).out
+    assert "is valid" in cli("profile", "validate", str(file)).out
     assert "saved profile.mine 1.0.0" in cli("profile", "save", str(file)).out
     assert server.requests("PUT", "/v1/profiles/profile.mine")[0].body == file.read_bytes()
 

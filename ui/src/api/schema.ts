@@ -756,7 +756,7 @@ export interface components {
         /** @description An RFC 9457 problem document. */
         readonly Problem: {
             /**
-             * @description A stable word to switch on.
+             * @description A stable code to decide by.
              * @example not_found
              */
             readonly code: string;

@@ -149,7 +149,7 @@ async def list_session_files(
     response_model=None,
     responses={
         **stream_of(BYTES, "The file's bytes."),
-        206: {"description": "The range asked for.", "content": {BYTES: _BINARY}},
+        206: {"description": "The requested range.", "content": {BYTES: _BINARY}},
         **_FAILURES,
     },
 )

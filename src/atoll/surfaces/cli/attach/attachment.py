@@ -100,7 +100,10 @@ class AttachState:
     def on_bytes(self, data: bytes) -> list[Instruction]:
         """Handle a binary frame: output, counted from the current offset."""
         if self._next is None:
-            raise Failed("the server sent output before saying where it starts")
+            raise Failed(
+                "the server sent output before its start frame; "
+                "the command line and the server may be of different versions"
+            )
         self._next += len(data)
         return [Write(data, counted=True)]
 

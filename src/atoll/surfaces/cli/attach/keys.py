@@ -101,7 +101,7 @@ def key_pattern(spelled: str) -> re.Pattern[bytes]:
     letter = name.removeprefix("ctrl-").removeprefix("^") if control else spelled.strip()
     if len(letter) != 1 or not "!" <= letter <= "~" or (control and letter not in _CONTROL):
         raise Invalid(
-            f"{spelled!r} is no key: write ctrl-\\, ctrl-p,ctrl-q or none",
+            f"{spelled!r} is not a key: write ctrl-\\, ctrl-p,ctrl-q or none",
             field="detach-keys",
         )
     if not control:

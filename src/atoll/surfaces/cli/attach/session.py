@@ -310,7 +310,9 @@ class AttachClient:
         elif closed.code == _SUPERSEDED:
             self._end(Lost(f"another attach took over this session at {name}", CONFLICT))
         elif closed.code == _REVOKED:
-            self._end(Lost(f"the attach session at {name} was revoked or is over", NOT_AUTHORISED))
+            self._end(
+                Lost(f"the attach session at {name} was revoked or has expired", NOT_AUTHORISED)
+            )
         elif closed.code in _ENDED and closed.reason:
             self._end(Lost(closed.reason, CONFLICT))
         elif closed.code == _NO_TERMINAL:

@@ -90,7 +90,8 @@ class Following:
                 deadline = time.monotonic() + PATIENCE_SECONDS
             elif time.monotonic() > deadline:
                 raise Unavailable(
-                    "the command's output stopped without its end: is it still there?"
+                    "the command's output broke off: "
+                    "see whether it still runs with `atoll info NAME`"
                 )
             time.sleep(PAUSE_SECONDS)
 

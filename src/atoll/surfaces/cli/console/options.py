@@ -52,7 +52,7 @@ def profile_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
         "--profile",
         default=None,
         shell_complete=profiles(),
-        help="The recipe to make it from  [default: shell]",
+        help="The profile to create it from  [default: shell]",
     )
 
 
@@ -90,7 +90,7 @@ def keep_options() -> Callable[[Callable[P, R]], Callable[P, R]]:
             help="Keep them in this new folder instead.",
         ),
         click.option(
-            "--with-secrets", is_flag=True, help="Keep what holds a secret of yours, too."
+            "--with-secrets", is_flag=True, help="Keep files that contain a secret of yours, too."
         ),
     )
 

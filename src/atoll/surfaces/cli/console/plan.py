@@ -89,7 +89,9 @@ def last_plan(environ: Mapping[str, str]) -> SandboxPlan:
     """Return what the last `new` was given. Raises `NotFound` when there was none."""
     plan = _read(environ).last
     if plan is None:
-        raise NotFound("no sandbox was made from here yet: say what you want once")
+        raise NotFound(
+            "no sandbox was created from this folder yet: run `atoll new` without --last first"
+        )
     return plan
 
 
@@ -103,7 +105,10 @@ def save(environ: Mapping[str, str], plan: SandboxPlan, *, name: str | None) -> 
             raise Invalid(f"{name[:80]!r} cannot name a preset: use a-z, 0-9, - and _")
         presets[name] = plan
         if len(presets) > MAX_PRESETS:
-            raise Invalid(f"{MAX_PRESETS} presets are the most: edit {_path(environ)}")
+            raise Invalid(
+                f"{MAX_PRESETS} presets exist already, which is the most: "
+                f"remove one from {_path(environ)}"
+            )
     try:
         _write(_path(environ), _Kept(plan, presets))
     except OSError as error:

@@ -23,7 +23,7 @@ def tell_requirements(api: Client, sandbox: Sandbox) -> None:
             return
         if found:
             words = ", ".join(_spelled(one) for one in found)
-            note(f"{path} seems to want {words}")
+            note(f"{path} seems to need {words}")
 
 
 def _ask(api: Client, sandbox: Sandbox, path: str) -> tuple[Requirement, ...]:

@@ -27,8 +27,8 @@ class Notices:
         """Print the findings, each list cut at ten names."""
         for what, names in (
             ("left out links that lead out of the tree, and special files", self.left_out),
-            ("left inside what git would take for a repository", self.stayed),
-            (f"gave another name to what git would use, ending in {ASIDE}", self.renamed),
+            ("left inside, because git would take it for a repository", self.stayed),
+            (f"renamed what git would use, with the ending {ASIDE}", self.renamed),
             ("look at these before you use them; they can run something here", self.flagged),
         ):
             if names:

@@ -32,7 +32,8 @@ def read_copy(text: str) -> FileCopy:
     source = Path(here).expanduser()
     if not colon or not here or not there or not source.exists():
         raise click.BadParameter(
-            f"{text!r} is not HOST:PATH of something here", param_hint="--copy"
+            f"{text!r} is not HOST:PATH: HOST must be a file or folder of this machine",
+            param_hint="--copy",
         )
     size = _size(source)
     if size > MAX_BYTES:

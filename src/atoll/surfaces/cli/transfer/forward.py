@@ -76,7 +76,7 @@ def host_beside(page: str) -> str:
 
 
 def _refusal(host: str, port: int, err: OSError) -> str:
-    said = f"{host}:{port} cannot be listened at: {err.strerror}"
+    said = f"{host}:{port} cannot be opened for listening: {err.strerror}"
     if err.errno != errno.EADDRNOTAVAIL:
         return said
     # macOS configures 127.0.0.1 alone. Listening there would hand out the page's session.

@@ -82,8 +82,8 @@ def _check(
         more = f" and {len(inside) - SHOWN} more" if len(inside) > SHOWN else ""
         raise Conflict(
             "these commits hold a git repository among their files, whose settings would run here: "
-            f"{', '.join(inside[:SHOWN])}{more}. Nothing was taken in; have it removed inside, or "
-            "add --with-repositories",
+            f"{', '.join(inside[:SHOWN])}{more}. Nothing was fetched: remove it inside, or add "
+            "--with-repositories",
             code="holds_repository",
         )
 

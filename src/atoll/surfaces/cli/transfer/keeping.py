@@ -157,7 +157,7 @@ def _target(environ: Mapping[str, str], name: str, to: Path | None) -> Path:
     if to is not None:
         target = to.expanduser().absolute()
         if target.exists() or target.is_symlink():
-            raise Invalid(f"{target} is there already: name a folder that is not, or move it away")
+            raise Invalid(f"{target} exists already: name a new folder, or move it away")
         return target
     home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
     number = 1
@@ -215,7 +215,7 @@ def _place(
         kind = f".{number}.bundle" if several else ".bundle"
         beside = target.with_name(target.name + kind)
         if beside.exists():
-            raise Invalid(f"{beside} is there already: move it away first")
+            raise Invalid(f"{beside} exists already: move it away first")
         file.rename(beside)
         placed.append(str(beside))
     tree.chmod(0o755)

@@ -108,7 +108,7 @@ def bring_back(
             more = f" and {len(both) - SHOWN} more" if len(both) > SHOWN else ""
             raise Conflict(
                 f"changed here as well as inside: {', '.join(both[:SHOWN])}{more}; nothing was "
-                "written. Put yours aside, or let theirs win with --force",
+                "written. Move your changes away, or overwrite them with --force",
                 code="both_changed",
             )
         brought = _apply(fresh, Path(kept.root), theirs, changed)

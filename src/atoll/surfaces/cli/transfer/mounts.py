@@ -68,7 +68,7 @@ def read_mount(text: str) -> Spec:
         raise click.BadParameter(f"{text!r} is not HOST:PATH[:ro|rw]", param_hint="--mount")
     folder = Path(words[0]).expanduser()
     if not folder.is_dir():
-        raise click.BadParameter(f"{words[0]} is no folder", param_hint="--mount")
+        raise click.BadParameter(f"{words[0]} is not a folder", param_hint="--mount")
     spec = Spec(str(folder.resolve()), words[1], access == "rw")
     check_source(spec.source)
     check_target(spec.target)

@@ -124,7 +124,7 @@ def judged(
         "--no-recurse-submodules", "--", str(bundle.absolute()), *(ref for ref, _ in header.refs),
     )  # fmt: skip
     if said.code != 0:
-        raise Failed(f"The commits could not be taken in: {said.why}")
+        raise Failed(f"The commits could not be fetched: {said.why}")
     return {
         commit: judge_commit(git, header.prerequisites, commit, repositories_allowed=allowed)
         for _, commit in header.refs
@@ -138,7 +138,7 @@ def header_of(bundle: Path) -> BundleHeader:
     try:
         return read_header(start)
     except MalformedBundle as error:
-        raise Failed(f"The server sent something that is no bundle: {error}.") from error
+        raise Failed(f"The server sent something that is not a git bundle: {error}.") from error
 
 
 def check_base(git: LocalGit, header: BundleHeader) -> None:
@@ -168,4 +168,4 @@ def _refusal(why: str, target: str) -> Conflict | Failed:
             "or use --force to drop them.",
             code="not_fast_forward",
         )
-    return Failed(f"The commits could not be taken in: {why}")
+    return Failed(f"The commits could not be fetched: {why}")

@@ -94,7 +94,7 @@ def _take_in(git: LocalGit, bundle: Path, place: str, *, allowed: bool) -> list[
     )  # fmt: skip
     if said.code != 0:
         raise Failed(
-            f"The saved work could not be taken in: {said.why}. Where a branch {place}/... of "
+            f"The saved work could not be fetched: {said.why}. Where a branch {place}/... of "
             "another sandbox is in the way, rename or delete it."
         )
     return [PulledBranch(targets[ref], commit, 0, flagged[commit]) for ref, commit in header.refs]

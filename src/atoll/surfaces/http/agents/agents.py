@@ -81,7 +81,9 @@ async def list_cards(
     at: CallerSandbox,
     *,
     terminal: ItemId,
-    since: Annotated[int, Query(ge=0, le=2**53, description="A `seq` read before.")] = 0,
+    since: Annotated[
+        int, Query(ge=0, le=2**53, description="Only cards that changed after this `seq`.")
+    ] = 0,
 ) -> Response:
     """Return the cards that changed after `since`, in their order."""
     return Json(await atoll.agents.cards(*at, terminal, since=since))

@@ -132,7 +132,7 @@ class Wait:
 
 async def _wait_of(
     wait: Annotated[
-        str | None, Query(description="`ready` or `true` waits.", max_length=10)
+        str | None, Query(description="`ready` or `true`: wait before the answer.", max_length=10)
     ] = None,
     timeout: Annotated[
         float, Query(description="The longest wait in seconds.", gt=0, le=MAX_WAIT_SECONDS)
@@ -147,7 +147,7 @@ async def _wait_of(
     if wait in {"false", "0"}:
         return Wait(None)
     if wait not in {"ready", "true", "1"}:
-        raise Invalid("wait is `ready` or `true`", field="wait")
+        raise Invalid("`wait` must be `ready` or `true`", field="wait")
     return Wait(timeout)
 
 

@@ -37,7 +37,7 @@ async def store_files(pieces: AsyncIterator[bytes], boundary: bytes, store: Stor
             raise form.failure or error from error
         stored += 1
     if not stored:
-        raise Invalid("the form holds no file", field="body")
+        raise Invalid("the form has no file: send at least one part with a file name", field="body")
 
 
 class _Form:
@@ -70,7 +70,7 @@ class _Form:
             piece = await anext(self._pieces, None)
             if piece is None:
                 if not self._form.done:
-                    raise Invalid("the form ends early", field="body")
+                    raise Invalid("the form broke off before its end: send it again", field="body")
                 return None
             try:
                 self._events = self._form.feed(piece)

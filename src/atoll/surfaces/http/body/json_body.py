@@ -74,7 +74,7 @@ def parse(data: bytes) -> Any:
         raise Invalid(sentence, field="body") from error
     except (RecursionError, ValueError) as error:
         # ValueError: a number of thousands of digits, which Python refuses to read.
-        sentence = "the body is nested too deeply or holds a number too long"
+        sentence = "the body is nested too deeply or has a number too long"
         raise Invalid(sentence, field="body") from error
     _check(value, 0)
     return value
@@ -103,7 +103,9 @@ async def bounded(request: Request, max_bytes: int) -> AsyncIterator[bytes]:
             if part:
                 yield part
     except ClientDisconnect as error:
-        raise Invalid("the body ended early", field="body") from error
+        raise Invalid(
+            "the connection broke before the whole body had arrived: send it again", field="body"
+        ) from error
 
 
 def check_declared(request: Request, max_bytes: int) -> None:
@@ -122,12 +124,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(values) != len(pairs):
         names = [name for name, _ in pairs]
         again = next(name for name in names if names.count(name) > 1)
-        raise Invalid(f"{again[:_SHOWN]!r} is given twice", field="body")
+        raise Invalid(f"{again[:_SHOWN]!r} is given twice: give it once", field="body")
     return values
 
 
 def _finite(name: str) -> Any:
-    raise Invalid(f"{name} is not a JSON number", field="body")
+    raise Invalid(f"{name} is not a JSON number: give a finite one", field="body")
 
 
 def _check(value: Any, depth: int) -> None:
@@ -146,6 +148,8 @@ def _check(value: Any, depth: int) -> None:
 
 def _check_text(text: str) -> None:
     if "\x00" in text:
-        raise Invalid("a text holds a NUL character", field="body")
+        raise Invalid("a text contains a NUL character: remove it", field="body")
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-        raise Invalid("a text holds half of a surrogate pair", field="body")
+        raise Invalid(
+            "a text contains half of a surrogate pair, which is not valid Unicode", field="body"
+        )

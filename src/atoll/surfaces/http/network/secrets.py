@@ -28,7 +28,7 @@ SecretRef = Annotated[
 ]
 ScopeQuery = Annotated[
     str | None,
-    Query(description="Which one, when several scopes have the name.", max_length=200),
+    Query(description="Its scope, when several scopes have a secret of this name.", max_length=200),
 ]
 Value = Annotated[str, Field(min_length=1, max_length=MAX_VALUE, strict=True, repr=False)]
 

@@ -98,7 +98,7 @@ async def list_events(
 @router.get(
     "/stream",
     response_model=None,
-    responses={**stream_of(SSE, "One server-sent event an envelope."), **problems()},
+    responses={**stream_of(SSE, "One server-sent event for each event."), **problems()},
 )
 async def follow_events(
     atoll: Atoll,
@@ -165,5 +165,8 @@ def _message(event: Event | Gap) -> bytes:
 
 def _position(text: str) -> int:
     if not (text.isascii() and text.isdigit()) or int(text) > MAX_POSITION:
-        raise Invalid("Last-Event-ID is a position: a whole number", field="last-event-id")
+        raise Invalid(
+            "Last-Event-ID must be a whole number: the id of the last event received",
+            field="last-event-id",
+        )
     return int(text)

@@ -234,7 +234,7 @@ _ACT: dict[str, Any] = {**_ONE, "status_code": 202}
     status_code=202,
     response_model=SandboxView,
     responses={
-        201: {"model": SandboxView, "description": "Created, and waited for."},
+        201: {"model": SandboxView, "description": "Created, and ready or failed."},
         **problems(404, 409, 413, 502),
     },
 )
@@ -336,7 +336,7 @@ async def destroy_sandbox(
     ] = False,
     secrets: Annotated[
         Literal["refuse", "allow"] | None,
-        Query(description="Whether files that hold a secret of the owner's may be kept."),
+        Query(description="Whether files that contain a secret of the owner may be kept."),
     ] = None,
 ) -> Response:
     """Destroy the sandbox permanently; repeating it is not an error.

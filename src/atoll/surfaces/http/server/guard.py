@@ -205,18 +205,19 @@ class Guard:
         self._check_page(scope, headers, by_cookie=credential.token is None)
         if credential.token is None and not credential.from_page:
             raise Unauthenticated(
-                "a cookie alone is no login: open the link `atoll login` prints in this browser",
+                "the cookie alone is not a login: "
+                "open the link that `atoll login` prints in this browser",
                 code="page_key_missing",
             )
         if caller.guest_access is not None and not guest_may(scope):
-            raise NotFound(f"there is nothing for a guest at {scope['path'][:200]}")
+            raise NotFound(f"a guest has no access to {scope['path'][:200]}")
         return credential
 
     def _credential(self, headers: Mapping[str, str], keys: tuple[str, ...]) -> _Credential:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme:
             if scheme.lower() != "bearer" or not token.strip():
-                raise Unauthenticated("the only scheme is `Authorization: Bearer <token>`")
+                raise Unauthenticated("the Authorization header must be `Bearer <token>`")
             return _Credential(token=token.strip())
         try:
             cookies = SimpleCookie(headers.get("cookie", ""))
@@ -276,10 +277,12 @@ class Guard:
         if origin is not None and (is_socket or by_cookie):
             self._check_origin(origin, headers.get("host", "").lower())
         elif origin is None and by_cookie and unsafe:
-            raise Forbidden("a browser's request must carry its Origin")
+            raise Forbidden("a browser's request must have an Origin header")
         # Another port of this machine counts as the same site, and its pages get the cookie.
         if by_cookie and headers.get("sec-fetch-site", "none") not in {"same-origin", "none"}:
-            raise Forbidden("a page of another origin may not use this server")
+            raise Forbidden(
+                "a page of another origin may not use this server: open the server's own page"
+            )
 
 
 class _Answer:
@@ -337,9 +340,11 @@ def _is_private(scope: Scope) -> bool:
 def _check_target(scope: Scope) -> None:
     path = scope["path"]
     if not path.isprintable():
-        raise Invalid("the path holds a character that cannot be printed", field="path")
+        raise Invalid("the path contains a character that cannot be printed", field="path")
     if any(part in {".", ".."} for part in path.split("/")):
-        raise Invalid("the path holds a dot segment", field="path")
+        raise Invalid(
+            "the path contains `.` or `..` as a segment: name the resource itself", field="path"
+        )
     query = scope["query_string"].decode("latin-1")
     # An address ends up in logs, histories and Referer lines.
     if query and any(name.lower() in CREDENTIAL_NAMES for name, _ in parse_qsl(query, True)):

@@ -79,7 +79,7 @@ class HandoverProtocol(WebSocketsSansIOProtocol):
                 await asyncio.sleep(pause)
                 pause = FLUSH_PAUSE_SECONDS
         if self.transport.is_closing():
-            raise ConnectionResetError("the client is gone")
+            raise ConnectionResetError("the client disconnected")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Handle a lost connection. The handover loses it, too; then the server goes on counting
@@ -100,7 +100,7 @@ class HandoverProtocol(WebSocketsSansIOProtocol):
         if self._link is None:
             super().shutdown()
         else:
-            self._link.close_client(GOING_AWAY, "the server ends")
+            self._link.close_client(GOING_AWAY, "the server is shutting down")
 
     def on_task_complete(self, task: "asyncio.Task[None]") -> None:
         """Handle the end of the route: a client that was handed over is released."""

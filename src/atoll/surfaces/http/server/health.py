@@ -31,7 +31,7 @@ async def alive() -> Response:
     response_model=HealthView,
     responses={
         503: {
-            "description": "Not yet, and why.",
+            "description": "Not ready, with the reason.",
             "content": {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
         }
     },

@@ -40,7 +40,7 @@ class Problem(BaseModel):
     type: str = Field(examples=["about:blank"])
     title: str = Field(examples=["Not Found"])
     status: int = Field(ge=400, le=599)
-    code: str = Field(description="A stable word to switch on.", examples=["not_found"])
+    code: str = Field(description="A stable code to decide by.", examples=["not_found"])
     detail: str = Field(description="What failed, which id, why, and what to do.")
     field: str | None = Field(default=None, description="Which input is wrong (`invalid` only).")
 
@@ -72,7 +72,7 @@ def problem(error: AtollError) -> Json:
 
 def internal_problem(incident: str) -> Json:
     """Return the response for an unexpected error: an id to look for in the log, nothing else."""
-    detail = f"something broke inside Atoll; the log has the reason under incident {incident}"
+    detail = f"an internal error occurred: its reason is in the server's log, incident {incident}"
     return _document(INTERNAL, "internal", detail)
 
 

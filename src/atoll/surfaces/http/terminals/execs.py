@@ -26,7 +26,7 @@ MAX_STDIN_BYTES = 4 * 1024 * 1024 * 1024
 
 _FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 413, 502)
 _DONE: dict[str, Any] = {"status_code": 204, "responses": _FAILURES}
-_LINES = "One JSON object a line: output in base64 by offset, at last `exit`."
+_LINES = "One JSON object per line: output in base64 with its offset; the last line is `exit`."
 _RAW_BODY = {
     "requestBody": {
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
@@ -41,7 +41,7 @@ Offset = Annotated[int | None, Query(ge=0, le=2**53)]
     response_model=shown(execs.ExecWithOutput),
     responses={
         200: {
-            "description": "The command has ended; or its stream, when that was accepted.",
+            "description": "The command's result; or a stream of its output, when accepted.",
             "content": {NDJSON: {"schema": {"type": "string", "format": "binary"}}},
         },
         201: {"model": shown(execs.ExecWithOutput), "description": "Started in the background."},

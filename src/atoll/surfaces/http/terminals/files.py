@@ -49,9 +49,7 @@ ExactPath = Annotated[
 ]
 Secrets = Annotated[
     Literal["refuse", "allow"] | None,
-    Query(
-        description="Whether bytes that hold a secret of the owner's may go; only the owner may."
-    ),
+    Query(description="Whether bytes with a secret of the owner may go; only the owner allows it."),
 ]
 
 
@@ -81,7 +79,7 @@ async def _read_place(path: FilePath = "", path_b64: ExactPath = None) -> Runtim
 async def named(path: FilePath = "", path_b64: ExactPath = None) -> RuntimeQuery:
     """Return a place in the runtime's terms. Raises `Invalid` when no parameter names one."""
     if not path and not path_b64:
-        raise Invalid("say which: path, or path_b64", field="path")
+        raise Invalid("no file is named: give `path` or `path_b64`", field="path")
     return _query(path=path, path_b64=path_b64)
 
 
@@ -123,7 +121,7 @@ async def total_files(atoll: Atoll, at: CallerSandbox, *, place: Place) -> Respo
     response_model=None,
     responses={
         **stream_of(BYTES, "The file's bytes."),
-        206: {"description": "The range asked for.", "content": {BYTES: _BINARY}},
+        206: {"description": "The requested range.", "content": {BYTES: _BINARY}},
         **_FAILURES,
     },
 )
@@ -192,7 +190,7 @@ async def remove_file(
     at: CallerSandbox,
     *,
     place: Named,
-    recursive: Annotated[bool | None, Query(description="Whole trees too.")] = None,
+    recursive: Annotated[bool | None, Query(description="Delete whole trees, too.")] = None,
 ) -> Response:
     """Delete a file, a link or a directory."""
     call = files.remove_file((*place, *_query(recursive=recursive)))
@@ -245,14 +243,14 @@ async def unpack_files(
 @router.get(
     "/watch",
     response_model=None,
-    responses={**stream_of(SSE, "One event a change."), **_FAILURES},
+    responses={**stream_of(SSE, "One event for each change."), **_FAILURES},
 )
 async def watch_files(
     atoll: Atoll,
     at: CallerSandbox,
     *,
     place: Place,
-    recursive: Annotated[bool | None, Query(description="Everything beneath too.")] = None,
+    recursive: Annotated[bool | None, Query(description="Watch the whole tree.")] = None,
 ) -> Response:
     """Follow changes as they happen, as server-sent events."""
     call = files.watch_files((*place, *_query(recursive=recursive)))

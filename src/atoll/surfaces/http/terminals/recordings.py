@@ -26,7 +26,7 @@ _FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 413, 502)
 _SAVED = {"Content-Disposition": "attachment"}
 
 
-Since = Annotated[int, Query(description="What came after it.", ge=0, le=2**62)]
+Since = Annotated[int, Query(description="Only what came after this position.", ge=0, le=2**62)]
 
 
 @router.get(
@@ -108,9 +108,9 @@ async def search_output(
     *,
     q: Annotated[str, Query(description="What to look for.", min_length=1, max_length=200)],
     syntax: Annotated[
-        Literal["literal", "glob"], Query(description="`glob` knows `*` and `?`.")
+        Literal["literal", "glob"], Query(description="`glob` understands `*` and `?`.")
     ] = "literal",
-    match_case: Annotated[bool, Query(description="Whether case counts.")] = False,
+    match_case: Annotated[bool, Query(description="Whether upper and lower case differ.")] = False,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     terminal: Annotated[
         str | None, Query(description="This terminal and its recordings only.", max_length=64)

@@ -361,7 +361,7 @@ def test_new_ends_attached_and_tells_the_detach_key(
 ) -> None:
     with person_tty(environ, "new", "--name", "box") as tty:
         server.tape.attached.get(timeout=PATIENCE)
-        tty.expect(b"leave it with ctrl-\\")
+        tty.expect(b"detach with ctrl-\\")
         tty.type(b"\x1c")
         assert tty.ends() == 0
     remembered = json.loads((Path(environ["ATOLL_HOME"]) / "cli.json").read_text())

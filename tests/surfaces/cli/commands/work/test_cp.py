@@ -39,7 +39,7 @@ def test_cp_of_a_tree_out_makes_the_folder(cli: Cli, server: Scripted, tmp_path:
     assert (tmp_path / "src" / "deep" / "b").read_bytes() == b"2"
     ran = cli("cp", "box:src", str(tmp_path))
     assert ran.code == 2
-    assert "is there already" in ran.err
+    assert "exists already" in ran.err
 
 
 def test_cp_says_how_large_a_tree_is_before_it_begins(

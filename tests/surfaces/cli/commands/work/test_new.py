@@ -124,7 +124,7 @@ def test_new_says_which_tools_the_repository_wants(cli: Cli, server: Scripted) -
     ran = cli("new", "o/r", "--detach")
     assert (ran.code, ran.out) == (0, "box\n")
     assert (
-        "/workspace seems to want node (package.json), cargo (Cargo.toml: not in this sandbox)"
+        "/workspace seems to need node (package.json), cargo (Cargo.toml: not in this sandbox)"
         in (ran.err)
     )
 

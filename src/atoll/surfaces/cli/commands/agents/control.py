@@ -39,9 +39,9 @@ def agent_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
 @sandbox_argument()
 @click.argument("agent", required=False, shell_complete=candidates.agents())
 @click.option("--machine", is_flag=True, help="Without a terminal, driven by its own protocol.")
-@click.option("--prompt", default=None, help="What to ask it first.")
-@click.option("--resume", is_flag=True, help="Go on with its last conversation.")
-@click.option("--ask-first", is_flag=True, help="A machine asks before it acts.")
+@click.option("--prompt", default=None, help="Its first prompt.")
+@click.option("--resume", is_flag=True, help="Resume its last conversation.")
+@click.option("--ask-first", is_flag=True, help="With --machine: ask before it acts.")
 @json_option()
 @pass_invocation
 def start(
@@ -141,7 +141,7 @@ def ask(
 @click.command("cards")
 @sandbox_argument()
 @agent_option()
-@click.option("--since", type=click.IntRange(0), default=0, help="Only what changed after.")
+@click.option("--since", type=click.IntRange(0), default=0, help="Only cards changed after this.")
 @json_option()
 @pass_invocation
 def cards(

@@ -21,17 +21,19 @@ SILENCE_SECONDS = 20.0
 
 
 @click.command("events")
-@click.option("-f", "--follow", is_flag=True, help="Go on with what happens from now on.")
+@click.option("-f", "--follow", is_flag=True, help="Follow new events, too.")
 @click.option(
     "--stream", default=None, help="One stream (sandbox:ID, auth …), or the name of a sandbox."
 )
-@click.option("--after", type=click.IntRange(min=0), default=None, help="Only past this position.")
+@click.option(
+    "--after", type=click.IntRange(min=0), default=None, help="Events after this position."
+)
 @click.option(
     "--limit",
     type=click.IntRange(1, 1000),
     default=100,
     show_default=True,
-    help="At most so many: the newest, or with --after the next.",
+    help="At most this many: the newest, or with --after the next.",
 )
 @json_option()
 @pass_invocation
@@ -86,7 +88,7 @@ def _follow(api: Client, query: tuple[tuple[str, str], ...], last: str, *, as_js
                 last = _read(stream, last, as_json=as_json)
         except Unavailable as error:
             if not told:
-                note(f"atoll: {error.message}; waiting for it to come back")
+                note(f"atoll: {error.message}; waiting for the server to come back")
                 told = True
         time.sleep(PAUSE_SECONDS)
 

@@ -64,7 +64,7 @@ def pull(invocation: Invocation, references: tuple[str, ...], *, as_json: bool) 
 
 @command.command("build")
 @click.argument("name")
-@click.option("--again", is_flag=True, help="Do every step anew, though nothing changed.")
+@click.option("--again", is_flag=True, help="Run every step again, even if nothing changed.")
 @json_option()
 @pass_invocation
 def build(invocation: Invocation, name: str, *, again: bool, as_json: bool) -> None:

@@ -14,7 +14,7 @@ POLL_SECONDS = 0.5
 
 @click.command("logs")
 @sandbox_argument()
-@click.option("-f", "--follow", is_flag=True, help="Go on until it is made or has failed.")
+@click.option("-f", "--follow", is_flag=True, help="Follow until it is ready or has failed.")
 @json_option()
 @pass_invocation
 def command(invocation: Invocation, name: str, *, follow: bool, as_json: bool) -> None:

@@ -41,7 +41,7 @@ from atoll.wire.terminal.asciicast import (
     type=click.FloatRange(0.0, 3600.0),
     default=2.0,
     show_default=True,
-    help="No silence lasts longer than so many seconds.",
+    help="Shorten pauses to at most this many seconds.",
 )
 @pass_invocation
 def command(invocation: Invocation, recording: str, *, speed: float, idle_limit: float) -> None:
@@ -66,7 +66,7 @@ def _opened(invocation: Invocation, recording: str) -> BinaryIO:
         try:
             return path.open("rb")
         except FileNotFoundError:
-            raise NotFound(f"there is no file {recording}; in a sandbox it is NAME:REC") from None
+            raise NotFound(f"there is no file {recording}: in a sandbox, name NAME:REC") from None
         except OSError as error:
             raise Failed(f"{recording} cannot be read: {error.strerror}") from error
     file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it

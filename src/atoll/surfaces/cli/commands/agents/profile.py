@@ -105,7 +105,7 @@ def validate(file: Path) -> None:
     from atoll.domain.profile.schema import read_profile
 
     profile = read_profile(_read(file))
-    say(f"{file}: {profile.id} {profile.version} is good")
+    say(f"{file}: {profile.id} {profile.version} is valid")
 
 
 def _read(file: Path) -> str:
@@ -116,7 +116,7 @@ def _read(file: Path) -> str:
             with file.open("rb") as opened:
                 data = opened.read(MAX_PROFILE_BYTES + 1)
         if len(data) > MAX_PROFILE_BYTES:
-            raise Invalid(f"{file} is over {MAX_PROFILE_BYTES} bytes: that is no profile")
+            raise Invalid(f"{file} is over {MAX_PROFILE_BYTES} bytes: too large for a profile")
         return data.decode()
     except OSError as problem:
         raise Invalid(f"{file} cannot be read: {problem.strerror}") from problem

@@ -25,11 +25,13 @@ _OWNER_ONLY = 0o600
     epilog="Everybody at the terminal sees that it is recorded. `atoll play` plays a recording.",
 )
 @sandbox_argument()
-@click.option("--terminal", metavar="ID", default=None, help="This terminal and no other.")
+@click.option("--terminal", metavar="ID", default=None, help="Only this terminal.")
 @click.option("--stop", is_flag=True, help="Stop recording; what was recorded stays.")
 @click.option("--list", "listed", is_flag=True, help="List the sandbox's recordings.")
-@click.option("--export", metavar="REC", default=None, help="Write a recording out as asciicast.")
-@click.option("-o", "--output", metavar="FILE", default=None, help="Where to; else to stdout.")
+@click.option("--export", metavar="REC", default=None, help="Write a recording as asciicast.")
+@click.option(
+    "-o", "--output", metavar="FILE", default=None, help="The file to write, else stdout."
+)
 @click.option("--delete", metavar="REC", default=None, help="Delete a recording for good.")
 @json_option()
 @pass_invocation
@@ -117,7 +119,7 @@ def _export(api: Client, name: str, recording: str, output: str | None) -> None:
             while data := stream.read():
                 file.write(data)
     except FileExistsError as error:
-        raise Conflict(f"{output} is there already: choose another name") from error
+        raise Conflict(f"{output} exists already: choose another name") from error
     except OSError as error:
         raise Failed(f"{output} cannot be written: {error.strerror}") from error
 

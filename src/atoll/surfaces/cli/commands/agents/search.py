@@ -9,7 +9,7 @@ from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, say, show_json
 
 
-@click.command("search", epilog="Ends with 1 when nothing was found, as grep does.")
+@click.command("search", epilog="The exit code is 1 when nothing was found, as with grep.")
 @sandbox_argument()
 @click.argument("pattern")
 @click.option("--glob", is_flag=True, help="`*` stands for anything, `?` for one character.")

@@ -26,7 +26,7 @@ def command(invocation: Invocation, *, home: str | None, yes: bool) -> None:
     Workspaces stay: stopped sandboxes can be started after the next `atoll up`.
     """
     place = (Path(home) if home else invocation.home).absolute()
-    if not confirmed(f"End Atoll and everything that runs in its sandboxes ({place})?", yes=yes):
+    if not confirmed(f"Stop Atoll and everything that runs in its sandboxes ({place})?", yes=yes):
         raise click.exceptions.Exit(FAILED)
     with suppress(Unavailable, Unauthenticated, Forbidden):
         # No control plane, or not ours to ask: then the machine alone ends what runs.

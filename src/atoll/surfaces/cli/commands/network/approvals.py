@@ -10,7 +10,7 @@ from atoll.surfaces.cli.console.output import note, say, show_json
 
 
 @click.command("approvals")
-@click.option("--all", "everything", is_flag=True, help="Decided ones, too.")
+@click.option("--all", "everything", is_flag=True, help="Show decided requests, too.")
 @json_option()
 @pass_invocation
 def command(invocation: Invocation, *, everything: bool, as_json: bool) -> None:

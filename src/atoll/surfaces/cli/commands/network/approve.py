@@ -26,7 +26,7 @@ from atoll.surfaces.cli.console.output import note, say, show_json
     help="One request, this sandbox, or every sandbox that has the secret  [default: once]",
 )
 @click.option(
-    "--ttl", default=None, callback=duration, help="For so long at most: 90s, 15m, 4h, 2d."
+    "--ttl", default=None, callback=duration, help="At most for this time: 90s, 15m, 4h, 2d."
 )
 @json_option()
 @pass_invocation

@@ -58,7 +58,7 @@ def allow(invocation: Invocation, name: str, *, hosts: tuple[str, ...], as_json:
     """
     found = _switch(invocation, name, {"allow": list(hosts)}, as_json=as_json)
     if found.mode != "limited" and not as_json:
-        say(f"note: its mode is {found.mode}; rules of hosts count in limited")
+        say(f"note: the mode is {found.mode}; rules for hosts apply only in mode limited")
 
 
 @command.command("deny")

@@ -18,7 +18,7 @@ from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, s
 
 MAX_BYTES = 64 * 1024
 
-_scope = click.option("--scope", default=None, help="Which one, when several scopes have the name.")
+_scope = click.option("--scope", default=None, help="The scope, when several have this name.")
 
 
 @click.group("secret")
@@ -36,7 +36,7 @@ def command() -> None:
 )
 @click.option("--base-url", default=None, help="With --provider: a gateway of your own.")
 @click.option("--custom", is_flag=True, help="For requests to hosts you approve  [default]")
-@click.option("--host", "hosts", multiple=True, help="It may go to this host without asking.")
+@click.option("--host", "hosts", multiple=True, help="A host it may go to without approval.")
 @click.option(
     "--slot",
     type=click.Choice(("bearer", "header", "query", "basic")),
@@ -44,13 +44,11 @@ def command() -> None:
     help="Where it goes in a request  [default: bearer]",
 )
 @click.option("--slot-name", default=None, help="The header, parameter, or user of --slot.")
-@click.option(
-    "--header", "headers", multiple=True, help="A further header of requests that passes."
-)
+@click.option("--header", "headers", multiple=True, help="Another header that requests may have.")
 @click.option("--git", "remote", default=None, help="The token of this https:// remote.")
 @click.option("--push", multiple=True, help="With --git: refs that may be pushed.")
 @click.option("--env", default=None, help="A variable inside: a placeholder for it.")
-@click.option("--expose", is_flag=True, help="The value itself goes into --env, readable inside.")
+@click.option("--expose", is_flag=True, help="Put the value itself into --env, readable inside.")
 @click.option(
     "--scope",
     default="person",
@@ -135,7 +133,7 @@ def _kind(body: SecretBody, *, custom: bool, expose: bool) -> SecretKind:
     """Return the one use that was named. Raises `Invalid`."""
     provider, remote = bool(body.get("provider")), bool(body.get("remote"))
     if custom + provider + remote > 1:
-        raise Invalid("a secret is for one thing: --provider, --custom or --git")
+        raise Invalid("a secret has one purpose: give only one of --provider, --custom and --git")
     if provider or remote:
         return "provider" if provider else "git"
     return "env" if expose and not custom and "hosts" not in body else "custom"
@@ -151,7 +149,7 @@ def _with_look_alikes(body: SecretBody) -> bool:
     )
     found = look_alikes(use)
     for read, asked in found:
-        note(f"the host reads {read} and is {asked}: it has letters that can look like others")
+        note(f"the host {read} is spelled {asked}: some of its letters look like others")
     return bool(found)
 
 
@@ -162,7 +160,7 @@ def _value(name: str) -> str:
         return prompted
     data = sys.stdin.buffer.read(MAX_BYTES + 3)
     if len(data) > MAX_BYTES + 2:
-        raise Invalid(f"a value may have {MAX_BYTES} bytes")
+        raise Invalid(f"the value is too long: it may have at most {MAX_BYTES} bytes")
     try:
         text = data.decode()
     except UnicodeDecodeError:

@@ -24,7 +24,7 @@ def command(invocation: Invocation, *, browse: bool, as_json: bool) -> None:
         show_json(answered.value)
     else:
         say(link)
-        note("good once, and for ten minutes")
+        note("valid once, within ten minutes")
     if browse:
         import webbrowser
 

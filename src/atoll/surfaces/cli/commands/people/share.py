@@ -30,10 +30,10 @@ def command() -> None:
     help="Watch only, or ask for control and type, too.",
 )
 @click.option(
-    "--ttl", default="1h", show_default=True, callback=duration, help="How long the link lives."
+    "--ttl", default="1h", show_default=True, callback=duration, help="How long the link is valid."
 )
-@click.option("--terminal", metavar="ID", default=None, help="This terminal and no other.")
-@click.option("--label", default=None, help="What the link is called in lists.")
+@click.option("--terminal", metavar="ID", default=None, help="Only this terminal.")
+@click.option("--label", default=None, help="The name of the link in lists.")
 @json_option()
 @pass_invocation
 def new(

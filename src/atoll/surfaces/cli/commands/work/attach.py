@@ -42,23 +42,23 @@ class AttachOptions:
 )
 @sandbox_argument(required=False)
 @click.option("--last", is_flag=True, help="The sandbox used last.")
-@click.option("--terminal", metavar="ID", default=None, help="This terminal and no other.")
+@click.option("--terminal", metavar="ID", default=None, help="Only this terminal.")
 @click.option("--new", "new", is_flag=True, help="Open a new terminal.")
 @click.option(
     "--detach-keys",
     default=DETACH_KEYS,
     show_default=True,
     envvar="ATOLL_DETACH_KEYS",
-    help="Leave with these keys (ctrl-p,ctrl-q is a sequence; none has no such keys).",
+    help="Detach with these keys (ctrl-p,ctrl-q is a sequence; none: no such keys).",
 )
-@click.option("--read-only", is_flag=True, help="Watch; nothing typed goes anywhere.")
+@click.option("--read-only", is_flag=True, help="Watch only; what you type is dropped.")
 @click.option("--take", is_flag=True, help="Take control from the driver.")
 @click.option(
     "--control-key",
     default=CONTROL_KEY,
     show_default=True,
     envvar="ATOLL_CONTROL_KEY",
-    help="Ask for control with this key, give it and let go of it (none has no such key).",
+    help="Ask for control, give it or release it with this key (none: no such key).",
 )
 @click.option("--clipboard", is_flag=True, help="Let programs inside set your clipboard.")
 @pass_invocation
@@ -98,10 +98,10 @@ def awake(api: Client, sandbox: Sandbox) -> Sandbox:
         reason = sandbox.reason
         name = name_of(sandbox)
         kept = state in ("failed", "expired")
-        start = f"`atoll start {name}` brings it up with its files, " if kept else ""
+        start = f"`atoll start {name}` starts it with its files, " if kept else ""
         raise Conflict(
             f"{name} is {state}{': ' + reason if reason else ''}; "
-            f"{start}`atoll recreate {name}` makes it afresh"
+            f"{start}`atoll recreate {name}` creates it anew"
         )
     return wait_ready(api, sandbox, title=f"waiting for {name_of(sandbox)}", again=True)
 
@@ -135,7 +135,9 @@ def attach_terminal(
         session = AttachClient(target, tty, attachment, key=options.control)
         ending = asyncio.run(session.run(lambda: api.server, options.keys, still_there=still_there))
     if session.lost_bytes:
-        note(f"atoll: {session.lost_bytes} bytes that you typed or pasted went nowhere")
+        note(
+            f"atoll: {session.lost_bytes} bytes that you typed or pasted did not reach the program"
+        )
     return _farewell(ending, target.name)
 
 

@@ -36,7 +36,9 @@ _REMOTE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*):(.*)", re.DOTALL)
 @click.command("cp", epilog="Sandbox paths are relative to /workspace. `./a:b` is a local name.")
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="DST")
-@click.option("--with-secrets", is_flag=True, help="Also what holds a secret of yours.")
+@click.option(
+    "--with-secrets", is_flag=True, help="Copy files that contain a secret of yours, too."
+)
 @json_option()
 @pass_invocation
 def command(
@@ -76,7 +78,7 @@ def _fetch(
 ) -> int:
     entry = entry_at(api, place)
     if entry is None:
-        raise NotFound(f"{place.sandbox} holds no {place.path!r}")
+        raise NotFound(f"{place.sandbox} has no file or folder {place.path!r}")
     kind = entry.type
     landing = None if target == PIPE else _landing(target, place)
     if landing is not None:
@@ -128,7 +130,7 @@ def _keep(stream: Stream, target: Path, *, folder: bool) -> int:
     """Write into a fresh place beside the target, then rename: a broken line leaves nothing half
     done."""
     if folder and target.exists():
-        raise Invalid(f"{target} is there already: move it away first")
+        raise Invalid(f"{target} exists already: move it away first")
     fresh = Path(tempfile.mkdtemp(prefix=".atoll-", dir=target.parent))
     try:
         if folder:

@@ -23,13 +23,21 @@ MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 )
 @sandbox_argument()
 @click.argument("argv", nargs=-1, type=click.UNPROCESSED)
-@click.option("--shell", "line", metavar="LINE", default=None, help="A line for the shell inside.")
+@click.option(
+    "--shell", "line", metavar="LINE", default=None, help="A command line for the shell inside."
+)
 @click.option("--cwd", default=None, help="Where to run it  [default: /workspace]")
 @click.option("--env", "env", multiple=True, metavar="K=V", help="A variable; may be repeated.")
-@click.option("--timeout", default=None, help="End it after so long (30s, 5m): exit code 124.")
+@click.option(
+    "--timeout", default=None, help="End it after this time (30s, 5m), with exit code 124."
+)
 @click.option("--background", is_flag=True, help="Print its id and leave it running.")
-@click.option("--follow", metavar="EXEC_ID", default=None, help="Follow one left running.")
-@click.option("--reap", is_flag=True, help="End what it leaves; alone, what others left running.")
+@click.option(
+    "--follow", metavar="EXEC_ID", default=None, help="Follow a command that was left running."
+)
+@click.option(
+    "--reap", is_flag=True, help="End the processes it leaves; alone, those that others left."
+)
 @json_option()
 @pass_invocation
 def command(

@@ -48,7 +48,7 @@ ACCESSES = ("none", "ro", "rw")
     "also",
     multiple=True,
     metavar="REPO[#BRANCH[:FROM]]",
-    help="One more repository; may be repeated. Each lies in a folder of its own.",
+    help="Another repository, in a folder of its own; may be repeated.",
 )
 @profile_option()
 @click.option(
@@ -57,25 +57,25 @@ ACCESSES = ("none", "ro", "rw")
     shell_complete=candidates.agents(),
     help="The agent that runs in it: codex, claude-code …",
 )
-@click.option("--network", type=click.Choice(NETWORKS), default=None, help="What it may reach.")
+@click.option("--network", type=click.Choice(NETWORKS), default=None, help="Its network mode.")
 @click.option(
     "--instructions",
     metavar="FILE|repo:PATH",
     default=None,
-    help="Words for its agent's first prompt: a file here, or one of the repository.",
+    help="Its agent's first prompt: a file here, or one of the repository.",
 )
 @click.option("--name", default=None, help="Its name  [default: <repo>-<branch>]")
 @click.option("--ttl", default=None, callback=duration, help="How long it lives: 15m, 4h, 2d.")
 @click.option("--env", multiple=True, metavar="K=V", help="A variable inside; may be repeated.")
 @click.option("--wd", metavar="DIR", default=None, help="Start in this folder of the workspace.")
 @click.option(
-    "--sparse", multiple=True, metavar="DIR", help="Lay out only this folder; may be repeated."
+    "--sparse", multiple=True, metavar="DIR", help="Check out only this folder; may be repeated."
 )
 @click.option(
     "--mount",
     multiple=True,
     metavar="HOST:PATH[:rw]",
-    help="Show a folder of this machine at /mnt, /srv or /data; may be repeated.",
+    help="Mount a folder of this machine at /mnt, /srv or /data; may be repeated.",
 )
 @click.option(
     "--mount-private", is_flag=True, help="Mount folders with keys or logins without a question."
@@ -86,21 +86,21 @@ ACCESSES = ("none", "ro", "rw")
 @click.option(
     "--mirror", metavar="DIR", default=None, help="Send DIR; `atoll pull` brings changes."
 )
-@click.option("--access", type=click.Choice(ACCESSES), default=None, help="To the workspace.")
+@click.option(
+    "--access", type=click.Choice(ACCESSES), default=None, help="Access to the workspace."
+)
 @click.option(
     "--preset",
     "chosen",
     metavar="NAME",
     default=None,
     shell_complete=candidates.presets(),
-    help="As kept under this name.",
+    help="Use the preset of this name.",
 )
-@click.option("--last", is_flag=True, help="As the last one was asked for.")
-@click.option("--save-as", metavar="NAME", default=None, help="Keep what is asked as a preset.")
-@click.option("-d", "--detach", is_flag=True, help="Make it ready and do not attach.")
-@click.option(
-    "--no-wait", is_flag=True, help="Only ask for it: do not even wait until it is ready."
-)
+@click.option("--last", is_flag=True, help="Use the options of the last sandbox.")
+@click.option("--save-as", metavar="NAME", default=None, help="Save these options as a preset.")
+@click.option("-d", "--detach", is_flag=True, help="Wait until it is ready; do not attach.")
+@click.option("--no-wait", is_flag=True, help="Return at once: do not wait until it is ready.")
 @json_option()
 @pass_invocation
 def command(
@@ -162,7 +162,7 @@ def _needs_terminal() -> None:
     try:
         RawTty()
     except Invalid as error:
-        raise click.UsageError("new ends at a terminal: add --detach or --json here") from error
+        raise click.UsageError("attaching needs a terminal: add --detach or --json") from error
 
 
 def _check_places(plan: SandboxPlan, *, no_wait: bool) -> None:
@@ -175,7 +175,7 @@ def _check_places(plan: SandboxPlan, *, no_wait: bool) -> None:
     if plan.mirror is not None and (plan.repo is not None or plan.also):
         raise click.UsageError("--mirror sends a folder in place of repositories: give one.")
     if plan.mirror is not None and not Path(plan.mirror).is_dir():
-        raise click.BadParameter(f"{plan.mirror} is no folder", param_hint="--mirror")
+        raise click.BadParameter(f"{plan.mirror} is not a folder", param_hint="--mirror")
     for text in plan.mount:
         read_mount(text)
     for text in plan.copy:
@@ -203,7 +203,7 @@ def _made(
     private: bool,
 ) -> Sandbox:
     if plan.sparse and plan.repo is None:
-        raise click.UsageError("--sparse needs a REPO of which to lay out less.")
+        raise click.UsageError("--sparse needs a REPO: it checks out a part of one.")
     # Kept first: an odd name is reported before anything is sent, and `--last` may try again.
     save(invocation.environ, plan, name=save_as)
     api = invocation.api()
@@ -282,7 +282,7 @@ def _ready(api: Client, made: Sandbox) -> Sandbox:
         note(f"\n{name} is still being made: `atoll attach {name}` or `atoll destroy {name}`")
         raise
     except AtollError:
-        note(f"{name} is kept for a look: `atoll logs {name}`, `atoll destroy {name}`")
+        note(f"{name} was kept to be looked at: `atoll logs {name}`, `atoll destroy {name}`")
         raise
 
 
@@ -291,7 +291,7 @@ def _sit(invocation: Invocation, made: Sandbox) -> None:
     from atoll.surfaces.cli.attach.rawtty import RawTty
     from atoll.surfaces.cli.commands.work.attach import AttachOptions, attach_terminal
 
-    say(f"{name_of(made)} is ready; leave it with {DetachKeys().spelled}")
+    say(f"{name_of(made)} is ready; detach with {DetachKeys().spelled}")
     raise click.exceptions.Exit(
         attach_terminal(invocation, made, AttachOptions(DetachKeys()), tty=RawTty())
     )

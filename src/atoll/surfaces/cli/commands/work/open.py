@@ -123,7 +123,10 @@ def _edit(invocation: Invocation, api: Client, place: SandboxPath) -> None:
         if _content(api, place) != before:
             kept = Path(f"{os.fspath(folder)}-kept")
             folder.rename(kept)
-            raise Conflict(f"{place.path} changed inside meanwhile; yours is {kept / copy.name}")
+            raise Conflict(
+                f"{place.path} was changed inside meanwhile, so nothing was written back; "
+                f"your version is {kept / copy.name}"
+            )
         send(api, str(copy), place)
         say(f"wrote {place.path}")
     finally:

@@ -19,10 +19,10 @@ OVER = ("failed", "expired")
 
 
 @click.command("prune")
-@click.option("--older-than", default="0s", help="Only those unchanged for so long: 30m, 4h, 2d.")
-@click.option("--stopped", is_flag=True, help="Stopped ones as well.")
-@click.option("--kept", is_flag=True, help="Instead, files that destroyed sandboxes left.")
-@click.option("--dry-run", is_flag=True, help="Only say which.")
+@click.option("--older-than", default="0s", help="Only those unchanged for this long: 30m, 4h, 2d.")
+@click.option("--stopped", is_flag=True, help="Stopped sandboxes, too.")
+@click.option("--kept", is_flag=True, help="Delete files that destroyed sandboxes left instead.")
+@click.option("--dry-run", is_flag=True, help="Only list them.")
 @yes_option()
 @json_option()
 @pass_invocation

@@ -26,9 +26,11 @@ from atoll.surfaces.cli.transfer.saved_work import bring_saved, saved_of, tell_s
     default=None,
     help="Your checkout  [default: the current folder]",
 )
-@click.option("--force", is_flag=True, help="Let BRANCH lose commits, or a mirror its own changes.")
-@click.option("--with-repositories", is_flag=True, help="Also commits that hold a git repository.")
-@click.option("--saved", is_flag=True, help="Instead, the work that `recreate` saved.")
+@click.option("--force", is_flag=True, help="Overwrite commits of BRANCH, or changes in a mirror.")
+@click.option(
+    "--with-repositories", is_flag=True, help="Accept commits that contain a git repository."
+)
+@click.option("--saved", is_flag=True, help="Fetch the work that `recreate` saved instead.")
 @json_option()
 @pass_invocation
 def command(
@@ -54,7 +56,9 @@ def command(
     api = invocation.api()
     if saved:
         if branch or source or force:
-            raise click.UsageError("--saved names its branches itself: leave out the others.")
+            raise click.UsageError(
+                "--saved chooses its own branches: leave out BRANCH and the other options."
+            )
         wanted = BranchRequest(repo, repositories=with_repositories)
         _bring_saved(api, name, checkout or Path(), wanted=wanted, as_json=as_json)
         return
@@ -69,7 +73,7 @@ def command(
     except Conflict as error:
         if error.code != "nothing_new":
             raise
-        note(f"{name} has no commit that you lack")
+        note(f"{name} has no commits that your checkout lacks")
         pulled = PulledBranch(branch or "", "", 0, ())
     if as_json:
         show_json(_value(pulled))

@@ -19,7 +19,7 @@ from atoll.surfaces.cli.console.waiting import name_of, wait_ready
 @click.option(
     "--resume-agent/--no-resume-agent",
     default=None,
-    help="Whether agents that ran go on, whatever the profile says; with none, its own is opened.",
+    help="Resume the agents that ran, or do not, whatever the profile says.",
 )
 @json_option()
 @pass_invocation
