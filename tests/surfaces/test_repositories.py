@@ -3,6 +3,7 @@ import os
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -70,7 +71,8 @@ async def test_remote_fetched_then_worked_on_then_pulled(
     async with git_server(tmp_path / "srv") as server:
         asked = post("repositories", "fetch", value={"repo_url": f"{server.url}/o/r"})
         stored = await asyncio.to_thread(atoll.api.transport.call, asked)
-        assert [ref.text("name") for ref in stored.children("refs")] == ["refs/heads/main"]
+        refs: Any = stored.value["refs"]
+        assert [ref["name"] for ref in refs] == ["refs/heads/main"]
         sandbox = await made(atoll, repo_url=f"{server.url}/o/r", branch="fix")
     assert sandbox["name"] == "r-fix"
     assert sandbox["metadata"]["branch"] == "fix"  # type: ignore[index]

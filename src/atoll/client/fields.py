@@ -1,17 +1,21 @@
 """Typed fields of the JSON objects the API sends.
 
 A `Shape` names the fields that are read, each with its type. It is not a validator: fields that
-are not named pass through in `value`, and a field of the wrong type fails when it is read. So a
-client and a server of different versions work together as far as they can.
+are not named pass through in `value`, and a field of the wrong type fails when it is read, which
+is the server's fault and says so. So a client and a server of different versions work together as
+far as they can.
 """
 
 import types
-from collections.abc import Callable, Mapping
-from typing import Generic, TypeVar, cast, overload
+from collections.abc import Callable, Mapping, Sequence
+from typing import Generic, TypeAlias, TypeVar, cast, overload
 
-from atoll.client.answer import Answer, Json
+from atoll.domain.errors import Failed
+
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 
 T = TypeVar("T")
+S = TypeVar("S", bound="Shape")
 
 
 class Shape:
@@ -22,6 +26,13 @@ class Shape:
     def __init__(self, value: Mapping[str, Json]) -> None:
         self.value = value
 
+    @classmethod
+    def read(cls: type[S], value: Json, name: str = "the answer") -> S:
+        """Return `value` as an object. Raises `Failed` when it is something else."""
+        if not isinstance(value, Mapping):
+            raise _odd(name, "an object", value)
+        return cls(value)
+
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and other.value == self.value
 
@@ -29,16 +40,17 @@ class Shape:
         return hash(repr(self.value))
 
 
-S = TypeVar("S", bound=Shape)
-
-
 class Field(Generic[T]):
     """Field of a shape, under its own name. Reading it raises `Failed` for a wrong type. `kind` is
-    its type: a scalar, a shape, a list of one, or None for a word of the annotation's choice."""
+    its type: a scalar, a shape, a list of one, or None for a word of the annotation's choice.
+    `empty` makes what it is when it is absent or null."""
 
-    def __init__(self, kind: object, read: Callable[[Answer, str], T]) -> None:
+    def __init__(
+        self, kind: object, read: Callable[[Json, str], T], empty: Callable[[], T]
+    ) -> None:
         self.kind = kind
         self._read = read
+        self._empty = empty
         self.name = ""
 
     def __set_name__(self, owner: type[Shape], name: str) -> None:
@@ -49,46 +61,84 @@ class Field(Generic[T]):
     @overload
     def __get__(self, shape: Shape, owner: type[Shape]) -> T: ...
     def __get__(self, shape: Shape | None, owner: type[Shape]) -> "Field[T] | T":
-        return self if shape is None else self._read(Answer(shape.value), self.name)
+        if shape is None:
+            return self
+        found = shape.value.get(self.name)
+        return self._empty() if found is None else self._read(found, self.name)
 
 
 def text() -> Field[str]:
     """Return a string field; empty when it is absent or null."""
-    return Field(str, Answer.text)
+    return Field(str, _text, str)
 
 
 def word() -> Field[T]:
     """Return a string field whose annotation lists the words of the contract. A newer server may
     send others; they pass, and so does the empty string when it is absent or null."""
-    return Field(None, lambda answer, name: cast("T", answer.text(name)))
+    return Field(None, lambda found, name: cast("T", _text(found, name)), lambda: cast("T", ""))
 
 
 def number(default: int = 0) -> Field[int]:
     """Return a field of whole numbers; `default` when it is absent or null."""
-    return Field(int, lambda answer, name: answer.number(name, default))
+    return Field(int, _number, lambda: default)
 
 
 def flag() -> Field[bool]:
     """Return a field that is true only for a literal true."""
-    return Field(bool, Answer.flag)
+    return Field(bool, lambda found, _: found is True, bool)
 
 
 def texts() -> Field[list[str]]:
     """Return a field of strings; empty when it is absent or null."""
-    return Field(list[str], Answer.texts)
+    return Field(list[str], lambda found, name: list(map(str, _list(found, name))), list)
 
 
 def numbers() -> Field[list[int]]:
     """Return a field of whole numbers; empty when it is absent or null."""
-    return Field(list[int], Answer.numbers)
+    return Field(list[int], _numbers, list)
 
 
 def one(shape: type[S]) -> Field[S]:
     """Return an object field; an empty object when it is absent or null."""
-    return Field(shape, lambda answer, name: shape(answer.child(name).value))
+    return Field(shape, shape.read, lambda: shape({}))
 
 
 def many(shape: type[S]) -> Field[list[S]]:
     """Return a field of objects; empty when it is absent or null."""
     kind = types.GenericAlias(list, (shape,))
-    return Field(kind, lambda answer, name: [shape(item.value) for item in answer.children(name)])
+    return Field(
+        kind, lambda found, name: [shape.read(item, name) for item in _list(found, name)], list
+    )
+
+
+def _text(found: Json, name: str) -> str:
+    if not isinstance(found, str):
+        raise _odd(name, "a string", found)
+    return found
+
+
+def _number(found: Json, name: str) -> int:
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        raise _odd(name, "a number", found)
+    return int(found)
+
+
+def _numbers(found: Json, name: str) -> list[int]:
+    items = _list(found, name)
+    numbers = [item for item in items if isinstance(item, int)]
+    if len(numbers) < len(items):
+        raise _odd(name, "a list of numbers", found)
+    return numbers
+
+
+def _list(found: Json, name: str) -> Sequence[Json]:
+    if isinstance(found, str) or not isinstance(found, Sequence):
+        raise _odd(name, "a list", found)
+    return found
+
+
+def _odd(name: str, wanted: str, found: Json) -> Failed:
+    return Failed(
+        f"the server answered `{name}` with {type(found).__name__} where {wanted} belongs; "
+        "the command line and the server may be of different versions"
+    )

@@ -12,6 +12,7 @@ from atoll.client.shapes import (
     Processes,
     Safety,
     Sandbox,
+    SandboxList,
     ShareList,
     Unpulled,
 )
@@ -35,8 +36,12 @@ class Sandboxes:
     def list(self, *, states: tuple[str, ...] = ()) -> Iterator[Sandbox]:
         """Yield the sandboxes, those in one of `states` when any is given."""
         query = tuple(("state", state) for state in states)
-        for found in self._transport.pages(get("sandboxes", query=query), "sandboxes"):
-            yield Sandbox(found.value)
+        page = self._transport.read(SandboxList, get("sandboxes", query=query))
+        yield from page.sandboxes
+        while page.next:
+            following = get("sandboxes", query=(*query, ("cursor", page.next)))
+            page = self._transport.read(SandboxList, following)
+            yield from page.sandboxes
 
     def create(self, body: CreateBody, *, idempotency_key: str) -> Sandbox:
         """Create a sandbox. Repeated with the same key within a day, it is the same one."""

@@ -104,6 +104,7 @@ class SandboxList(Shape):
     """A page of sandboxes."""
 
     sandboxes = fields.many(Sandbox)
+    next = fields.text()
 
 
 class LogLine(Shape):

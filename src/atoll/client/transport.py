@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import quote, urlencode
 
-from atoll.client.answer import Answer, answer
-from atoll.client.fields import Shape
+from atoll.client.fields import Shape, text
 from atoll.client.server import NOT_RUNNING, Server
 from atoll.domain.error_status import kind_of
 from atoll.domain.errors import (
@@ -123,14 +122,14 @@ class Transport:
         """The server as of now. Raises what `find_server` raises."""
         return self._locate()
 
-    def call(self, call: Call) -> Answer:
-        """Send and read the whole JSON answer; an empty one is `Answer({})`."""
+    def call(self, call: Call) -> Shape:
+        """Send and read the whole JSON answer; an empty one is `Shape({})`."""
         with self.open(call) as stream, _translated():
             body = b"".join(iter(stream.read, b""))
         if not body:
-            return Answer({})
+            return Shape({})
         try:
-            return answer(json.loads(body))
+            return Shape.read(json.loads(body))
         except ValueError as problem:
             raise Failed(
                 f"{call.method} {call.path} was not answered with JSON: is this an Atoll server?"
@@ -162,25 +161,23 @@ class Transport:
         finally:
             connection.close()
 
-    def pages(self, call: Call, name: str) -> Iterator[Answer]:
-        """Yield every item of a list that comes in pages, in order."""
-        cursor = ""
-        while True:
-            query = call.query + ((("cursor", cursor),) if cursor else ())
-            page = self.call(Call(call.method, call.path, query))
-            yield from page.children(name)
-            cursor = page.text("next")
-            if not cursor:
-                return
+
+class _Problem(Shape):
+    """A problem document."""
+
+    code = text()
+    title = text()
+    detail = text()
+    field = text()
 
 
 def problem_of(status: int, body: bytes) -> AtollError:
     """Return the error a problem document (RFC 9457) stands for; works without one, too."""
     kind = kind_of(status)
     try:
-        document = answer(json.loads(body))
-        detail = document.text("detail") or document.text("title")
-        code, where = document.text("code"), document.text("field")
+        document = _Problem.read(json.loads(body))
+        detail = document.detail or document.title
+        code, where = document.code, document.field
     except (ValueError, AtollError):
         return kind(f"the server answered {status} without a reason: see the server's log")
     said = detail or f"the server answered {status}"

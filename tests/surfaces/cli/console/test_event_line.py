@@ -1,4 +1,4 @@
-from atoll.client.answer import Json
+from atoll.client.fields import Json
 from atoll.client.terminal_shapes import Event
 from atoll.surfaces.cli.console.event_line import event_line
 

@@ -5,7 +5,7 @@ Programs read `--json`. A line leaves out what every line would repeat, and what
 
 import json
 
-from atoll.client.answer import Json
+from atoll.client.fields import Json
 from atoll.client.terminal_shapes import Event, Payload
 
 MAX_DETAIL = 240

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-from atoll.client.answer import Json, answer
 from atoll.client.client import Client
+from atoll.client.fields import Json
 from atoll.client.terminal_shapes import Exec, OutputLine
 from atoll.client.transport import Call, at, post
 from atoll.domain.errors import AtollError, Failed, Unavailable
@@ -110,7 +110,7 @@ class Following:
         if not line:
             return None
         try:
-            record = OutputLine(answer(json.loads(line)).value)
+            record = OutputLine.read(json.loads(line))
             if "exit" in record.value:
                 return record.exit
             name = record.stream

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from atoll.client.answer import Json
+from atoll.client.fields import Json
 from atoll.client.server import home_of
 
 MAX_FOLDERS = 200

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 import click
 
-from atoll.client.answer import Json
+from atoll.client.fields import Json
 from atoll.domain.approvals.unseen import code_of, is_unseen
 
 _STATE_COLOURS = {

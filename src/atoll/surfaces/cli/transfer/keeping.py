@@ -17,8 +17,8 @@ from pathlib import Path
 
 import msgspec
 
-from atoll.client.answer import Json
 from atoll.client.client import Client
+from atoll.client.fields import Json
 from atoll.client.shapes import Sandbox
 from atoll.client.transport import Call, at
 from atoll.domain.errors import AtollError, Conflict, Invalid, LimitReached

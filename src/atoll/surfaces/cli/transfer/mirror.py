@@ -20,8 +20,8 @@ from pathlib import Path
 
 import msgspec
 
-from atoll.client.answer import Json
 from atoll.client.client import Client
+from atoll.client.fields import Json
 from atoll.client.transport import Call, at
 from atoll.domain.errors import Conflict, Invalid, NotFound
 from atoll.domain.files.outgoing_file import FileDecision, judge, repositories

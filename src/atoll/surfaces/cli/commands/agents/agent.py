@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from atoll.client.answer import Json
+from atoll.client.fields import Json
 from atoll.surfaces.cli.commands.agents.control import CONTROLS
 from atoll.surfaces.cli.console import candidates
 from atoll.surfaces.cli.console.bar import Bar

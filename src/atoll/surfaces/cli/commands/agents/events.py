@@ -5,8 +5,8 @@ import time
 
 import click
 
-from atoll.client.answer import answer
 from atoll.client.client import Client
+from atoll.client.fields import Shape
 from atoll.client.terminal_shapes import Event, EventPage, Gap
 from atoll.client.transport import Call, Stream, at, get
 from atoll.domain.errors import Unavailable
@@ -54,7 +54,7 @@ def command(
         return
     place = ("latest", "true") if after is None else ("after", str(after))
     asked = (*query, place, ("limit", str(limit)))
-    answered = EventPage(api.transport.call(get("events", query=asked)).value)
+    answered = api.transport.read(EventPage, get("events", query=asked))
     if after is not None and answered.value.get("gap") is not None:
         _note_gap(answered.gap)
     if as_json:
@@ -117,7 +117,7 @@ def _read(stream: Stream, last: str, *, as_json: bool) -> str:
 
 
 def _show(kind: str, data: bytes, *, as_json: bool) -> None:
-    event = answer(json.loads(data))
+    event = Shape.read(json.loads(data))
     if kind == "gap":
         _note_gap(Gap(event.value))
     elif as_json:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from atoll.client.answer import Json
+from atoll.client.fields import Json
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, yes_option

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from atoll.client.answer import Json
+from atoll.client.fields import Json
 from atoll.ports.host import Finding
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation

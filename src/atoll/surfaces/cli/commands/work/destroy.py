@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from atoll.client.answer import Json
 from atoll.client.client import Client
+from atoll.client.fields import Json
 from atoll.client.shapes import Sandbox
 from atoll.domain.errors import NotFound
 from atoll.surfaces.cli.console.exits import FAILED

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from atoll.client.answer import Json
+from atoll.client.fields import Json
 from atoll.client.shapes import Kept
 from atoll.client.transport import Call, at
 from atoll.domain.errors import Invalid

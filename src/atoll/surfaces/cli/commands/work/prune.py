@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import click
 
-from atoll.client.answer import Json
+from atoll.client.fields import Json
 from atoll.client.shapes import Sandbox
 from atoll.domain.duration import parse_duration
 from atoll.surfaces.cli.commands.work.list import age, seconds_since

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from atoll.client.answer import Json
 from atoll.client.client import Client
+from atoll.client.fields import Json
 from atoll.domain.errors import Conflict
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument

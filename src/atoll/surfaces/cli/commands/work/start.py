@@ -3,8 +3,8 @@ their agents with the conversations."""
 
 import click
 
-from atoll.client.answer import Json
 from atoll.client.client import Client
+from atoll.client.fields import Json
 from atoll.client.shapes import Sandbox
 from atoll.domain.errors import AtollError
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation

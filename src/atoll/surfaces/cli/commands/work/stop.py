@@ -2,7 +2,7 @@
 
 import click
 
-from atoll.client.answer import Json
+from atoll.client.fields import Json
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandboxes_argument
 from atoll.surfaces.cli.console.output import say, show_json
