@@ -257,7 +257,7 @@ async def test_recreate_saves_commits_first(atoll: RepositoryWorld, tmp_path: Pa
 @pytest.mark.parametrize(
     ("break_it", "words"),
     [
-        ("rm -rf .git", "no git checkout"),
+        ("rm -rf .git", "not a usable git checkout"),
         ("git checkout -q --detach", "no branch"),
         ("git checkout -q --orphan empty", "no commit"),
     ],

@@ -89,7 +89,7 @@ def test_environment_sets_none_of_what_only_the_file_may_say(tmp_path: Path) -> 
         ("nope = 1", "there is no setting 'nope'; there are agent_catalogue, .*upstreams$"),
         ("home = '/x'", "there is no setting 'home'"),
         ("services = 1", "there is no setting 'services'"),
-        ("port = 70000", "port 70000 lies outside 0 to 65535"),
+        ("port = 70000", "port 70000 must lie between 0 and 65535"),
         ("port = 'x'", r"a setting is wrong: Expected `int`, got `str` - at `\$.port`"),
         ("public_url = 'ftp://x'", "public_url must be an http or https URL without credentials"),
         ("log_level = 'loud'", "log_level is one of debug, info, warning, error"),

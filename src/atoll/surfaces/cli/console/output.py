@@ -87,6 +87,6 @@ def confirmed(question: str, *, yes: bool) -> bool:
     if yes:
         return True
     if not sys.stdin.isatty():
-        note(f"atoll: {question} Nobody is at the terminal to ask: add --yes")
+        note(f"atoll: {question} There is no terminal to ask at: add --yes")
         return False
     return click.confirm(clean(question), default=False, err=True)

@@ -41,8 +41,8 @@ def take_repositories_out(tree: Path, notices: Notices) -> None:
     found = repositories(path for path, _ in entries(tree))
     if "" in found:
         raise Invalid(
-            "this folder is a git repository, which never leaves as one: `atoll pull` brings its "
-            "commits, and `atoll cp NAME:PATH -` its files as tar"
+            "this folder is a git repository, which is never copied out as one: `atoll pull` "
+            "fetches its commits, and `atoll cp NAME:PATH -` its files as tar"
         )
     for path, mode in entries(tree):
         if judge(path, found) is FileDecision.STAYS:

@@ -226,7 +226,7 @@ def _place(
 def _explained(error: Conflict) -> AtollError:
     if error.code != "holds_secret":
         return error
-    said = "its files hold a secret of yours: add --with-secrets to write them here all the same"
+    said = "its files contain a secret of yours: add --with-secrets to write them here anyway"
     return Conflict(said, code=error.code)
 
 

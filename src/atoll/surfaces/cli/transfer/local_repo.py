@@ -56,7 +56,7 @@ def describe(path: Path) -> LocalRepo:
         raise Invalid(f"{path} is not a folder: name a checkout, owner/repo or an address.")
     top = git.try_("rev-parse", "--show-toplevel")
     if top.code != 0:
-        raise Invalid(f"{path} is no git checkout that can be used ({top.why}).")
+        raise Invalid(f"{path} is not a usable git checkout ({top.why}).")
     folder = Path(top.text)
     git = LocalGit(folder)
     if git.ask("rev-parse", "--is-shallow-repository") == "true":

@@ -101,7 +101,7 @@ def _agreed(spec: Spec, *, private: bool) -> bool:
         return True
     if not can_ask():
         raise refuse_private(spec.source)
-    if not confirmed(f"Show {spec.source} in the sandbox all the same?", yes=False):
+    if not confirmed(f"Mount {spec.source} in the sandbox anyway?", yes=False):
         raise click.exceptions.Exit(FAILED)
     return True
 

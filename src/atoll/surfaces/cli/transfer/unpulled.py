@@ -43,7 +43,7 @@ class SandboxWork:
 
     def __str__(self) -> str:
         if self.unknown:
-            return f"the work that lies only in {self.name} cannot be listed ({self.unknown})"
+            return f"the unpulled work in {self.name} cannot be listed ({self.unknown})"
         return (
             f"{self.name} holds work that was not pulled: {'; '.join(map(_summary, self.places))}"
         )

@@ -24,7 +24,7 @@ class ServerSettings:
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= MAX_PORT:
-            raise Invalid(f"port {self.port} lies outside 0 to {MAX_PORT}", field="port")
+            raise Invalid(f"port {self.port} must lie between 0 and {MAX_PORT}", field="port")
         if self.public_url is not None:
             _check_url("public_url", self.public_url)
 

@@ -51,7 +51,7 @@ def start(
     api = invocation.api()
     wanted = agent or api.sandboxes.get(name).agent
     if not wanted:
-        raise Invalid(f"{name} has no agent of its own: name one", field="agent")
+        raise Invalid(f"{name} was created without an agent: name the one to start", field="agent")
     body: AgentBody = {
         "agent": wanted,
         "mode": "machine" if options["machine"] else "tui",

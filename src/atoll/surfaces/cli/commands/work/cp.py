@@ -104,8 +104,8 @@ def _check(place: SandboxPath, landing: Path, *, size: int) -> None:
     a repository's own folder: git here would run what its settings name."""
     if judge(place.path, frozenset()) is FileDecision.STAYS:
         raise Invalid(
-            f"{place.path} belongs to a git repository, which never leaves as one: `atoll pull` "
-            "brings its commits, and `-` in place of a path prints its bytes"
+            f"{place.path} is part of a git repository, which is never copied out as one: "
+            "`atoll pull` fetches its commits, and `-` in place of a path prints its bytes"
         )
     what = f"{place.sandbox}:{place.path}"
     FreeSpace(landing.parent).admit(size, what)
