@@ -75,8 +75,8 @@ class Process(Protocol):
         ...
 
     async def signal(self, number: int, *, tree: bool = False) -> None:
-        """Signal its process group, or with `tree` every descendant, daemons too. A process
-        already gone is not an error."""
+        """Signal the process group, or with `tree` every descendant, daemons too. A process already
+        gone is not an error."""
         ...
 
 

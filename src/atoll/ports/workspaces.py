@@ -50,5 +50,5 @@ class WorkSaver(Protocol):
         self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
     ) -> None:
         """Keep unpulled commits and uncommitted work outside, durably, before the workspace goes.
-        `report` receives where they are. Nothing to save is fine."""
+        `report` receives their places. Without anything to save it does nothing."""
         ...

@@ -47,7 +47,7 @@ INIT_GONE = 3
 
 @dataclass(frozen=True, slots=True)
 class PreparedRoutes:
-    """The routes of a runtime that is still to come, and the certificates it will trust."""
+    """The routes that a future runtime will serve, and the certificates that it will trust."""
 
     app: web.Application
     trust: ssl.SSLContext

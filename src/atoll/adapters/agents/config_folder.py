@@ -1,4 +1,4 @@
-"""A person's configuration for the agents of one sandbox: a folder of the home, by its name.
+"""A person's configuration for the agents of one sandbox, in a folder named like the sandbox.
 
 `$ATOLL_HOME/agent-config/NAME/` holds texts whose paths are those below the home inside
 (`.claude/settings.json`). No link is followed, nothing but plain texts is taken.

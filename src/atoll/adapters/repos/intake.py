@@ -95,7 +95,7 @@ class BundleIntake:
             rest = rest[os.write(self._file, rest) :]
 
     async def read(self) -> AsyncIterator[bytes]:
-        """Yield its bytes from the start."""
+        """Yield the bundle's bytes from the start."""
         source = os.open(self.bundle, os.O_RDONLY | os.O_CLOEXEC)
         try:
             while piece := await asyncio.to_thread(os.read, source, READ_BYTES):

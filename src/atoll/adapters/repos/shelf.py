@@ -128,7 +128,7 @@ class Shelf:
         return fresh
 
     async def refs(self, stored: StoredRepository) -> tuple[Ref, ...]:
-        """Return its branches and tags; the branch HEAD names comes first."""
+        """Return the repository's branches and tags; the branch that HEAD names comes first."""
         listing = await self._git.ask(
             GitCall(
                 ("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags"),

@@ -92,7 +92,7 @@ class Began(msgspec.Struct, frozen=True):
 
 
 class Worked(msgspec.Struct, frozen=True):
-    """The agent did something, in its turn or in work it left in the background."""
+    """An event: the agent acted, in its turn or in background work."""
 
 
 class Yielded(msgspec.Struct, frozen=True):

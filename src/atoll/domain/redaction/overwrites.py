@@ -298,7 +298,7 @@ def _shown(rows: Iterable[_Columns]) -> bytes:
 
 
 def _begin_of_last(rows: list[_Columns], size: int) -> int:
-    """Return the first position of the last bytes that are shown."""
+    """Return where the last bytes that are still shown begin."""
     last: list[int] = []
     for row in reversed(rows):
         if len(last) < size:

@@ -37,7 +37,7 @@ class Reference:
     digest: str | None = None
 
     def __str__(self) -> str:
-        """Return its one spelling."""
+        """Return the canonical spelling."""
         end = f"@{self.digest}" if self.digest else f":{self.tag}"
         return f"{self.registry}/{self.repository}{end}"
 

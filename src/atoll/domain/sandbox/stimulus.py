@@ -31,7 +31,7 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class Renewed:
-    """A report that a recreate's old workspace was saved and dropped."""
+    """A report that the old workspace of a recreated sandbox was saved and removed."""
 
     generation: int
 

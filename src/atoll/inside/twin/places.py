@@ -13,7 +13,7 @@ OVER_LIMIT, UNSAFE, PARTIAL = 66, 67, 68
 
 
 class Denied(Exception):
-    """A refusal for a reason of this program: an exit code and a sentence."""
+    """A refusal by this program, not by the kernel: an exit code and a sentence."""
 
     def __init__(self, code: int, why: str) -> None:
         super().__init__(why)

@@ -61,7 +61,7 @@ class Lines:
         return True
 
     def close_input(self) -> None:
-        """Close its standard input."""
+        """Close the program's standard input."""
         if self._into is not None:
             self._loop.remove_writer(self._into)
             os.close(self._into)

@@ -54,7 +54,7 @@ class AgentChannel(Protocol):
         ...
 
     async def interrupt(self) -> Step | None:
-        """Interrupt its turn; None when the agent cannot be interrupted."""
+        """Interrupt the agent's turn; None when the agent cannot be interrupted."""
         ...
 
     async def answer(self, card: Card, option: str | None, words: str | None) -> Step:
@@ -113,7 +113,7 @@ class AgentSession:
         self._overrun = Alarm(self._tick)
 
     def shown(self) -> AgentRecord:
-        """Return the record the contract shows."""
+        """Return the agent's record as the contract defines it."""
         return AgentRecord(
             id=self.identity.id,
             agent=self.identity.name,
@@ -173,7 +173,7 @@ class AgentSession:
     # What people do.
 
     async def pause(self) -> None:
-        """Stop its processes where they are. Typing is refused before the first of them is."""
+        """Stop the agent's processes (SIGSTOP). Typing is refused before the first one stops."""
         self._alive()
         if not self.lock.paused():
             return
@@ -181,7 +181,7 @@ class AgentSession:
         await self._process.signal(signal.SIGSTOP, tree=True)
 
     async def resume(self) -> None:
-        """Let its processes go on."""
+        """Continue the agent's processes (SIGCONT)."""
         self._alive()
         await self._process.signal(signal.SIGCONT, tree=True)
         if self.lock.resumed():
@@ -203,8 +203,8 @@ class AgentSession:
             self._announce("yielded")
 
     async def stop(self, gaps: Gaps) -> None:
-        """End its whole tree, gently first; returns when none of it is left. A second call
-        waits for the first."""
+        """End the agent's whole process tree, with gentle signals first. Returns when no process is
+        left. A second call waits for the first."""
         if self._stopping is not None:
             await asyncio.shield(self._stopping)
             return
@@ -227,7 +227,8 @@ class AgentSession:
             self._supposed("asked")
 
     async def interrupt(self) -> None:
-        """Interrupt its turn; the lock opens, whatever reports of the turn come later."""
+        """Interrupt the agent's turn. The lock opens, and later reports of that turn do not close
+        it."""
         self._alive()
         if self.lock.state is AgentState.PAUSED:
             raise Conflict(REASONS[LockReason.PAUSED], code=LockReason.PAUSED)

@@ -171,7 +171,7 @@ class TuiChannel:
 
 
 async def _within(seconds: float, event: asyncio.Event) -> bool:
-    """Wait for the event; whether it was set within this time."""
+    """Wait for the event. Returns whether it was set within this time."""
     loop = asyncio.get_running_loop()
     timer = loop.call_later(seconds, event.set)
     due = timer.when()

@@ -91,7 +91,7 @@ class Exec:
 
     @property
     def kept_bytes(self) -> int:
-        """Memory its output takes, in bytes."""
+        """The memory of the kept output, in bytes."""
         return len(self.stdout.kept) + len(self.stderr.kept)
 
     def record(self) -> ExecRecord:

@@ -148,7 +148,7 @@ class Execs:
         self._discards.close()
 
     async def _follow(self, started: Exec) -> None:
-        """See an exec to its end, then keep it for a while."""
+        """Wait for the end of an exec, then keep it for a while."""
         end = await started.run()
         spec = started.spec
         self._journal.append("exec.exited", {**_payload(spec), "exit": end.words()})

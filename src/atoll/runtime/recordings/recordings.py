@@ -36,7 +36,7 @@ class _Running:
     recorder: Recorder
 
     def now(self) -> Recording:
-        """Return its record as of now."""
+        """Return the recording's current record."""
         recorder = self.recorder
         return msgspec.structs.replace(
             self.note,

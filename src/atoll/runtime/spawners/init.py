@@ -54,7 +54,7 @@ class InitProcess:
         return await asyncio.shield(self._exit)
 
     async def signal(self, number: int, *, tree: bool = False) -> None:
-        """Signal its group (on a terminal: the group in the foreground), or with `tree` all
+        """Signal the process group (on a terminal: the group in the foreground), or with `tree` all
         its descendants, also after it ended itself. A process that is gone is no error."""
         if tree or not self._exit.done():
             await self._spawner.signal(self._tag, number, tree=tree)

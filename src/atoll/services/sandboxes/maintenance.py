@@ -58,8 +58,9 @@ class Maintenance:
 
     @asynccontextmanager
     async def opened(self, sandbox: Sandbox) -> AsyncIterator[RuntimeClient]:
-        """Yield the way into a sandbox that does not run, for as long as the context lasts.
-        Raises what the ports raise; `Unavailable` when the sandbox is started meanwhile."""
+        """Start a sandbox for maintenance and yield its runtime's client for the length of the
+        context. Raises the errors of the ports; `Unavailable` when the sandbox is started
+        meanwhile."""
         start = await self._joined(sandbox)
         start.readers += 1
         start.stirred.set()

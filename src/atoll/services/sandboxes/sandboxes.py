@@ -134,7 +134,7 @@ class Sandboxes:
         return sandbox
 
     async def stop(self, caller: Principal, ref: str) -> Sandbox:
-        """End its processes, keep its workspace."""
+        """End the sandbox's processes and keep its workspace."""
         return await self._act(caller, ref, Stop())
 
     async def start(
@@ -204,9 +204,9 @@ class Sandboxes:
     async def reading(
         self, caller: Principal, ref: str
     ) -> AsyncIterator[tuple[Sandbox, RuntimeClient]]:
-        """Yield the way to the files of a sandbox, also of one that is stopped, expired or
-        failed: it is brought up for maintenance then, and its state does not change. Raises as
-        `runtime`; `Conflict` for one that keeps nothing."""
+        """Yield access to the files of a sandbox. A stopped, expired or failed one is started for
+        maintenance; its state does not change. Raises as `runtime`; `Conflict` for one that keeps
+        nothing."""
         sandbox = await self._known(caller, ref)
         if sandbox.state not in RUNNING and keeps_files(sandbox):
             # What began it may not be done yet: its processes may still be ending.

@@ -88,7 +88,7 @@ class Terminals:
     async def resize(
         self, caller: Principal, ref: str, terminal_id: str, *, body: terminals.ResizeBody
     ) -> None:
-        """Set its size."""
+        """Set the terminal's size."""
         await self._call(caller, ref, terminals.resize_terminal(_id(terminal_id), body))
 
     async def signal(

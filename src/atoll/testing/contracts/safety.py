@@ -24,7 +24,8 @@ WORKSPACE = "/workspace"
 
 
 class SafetyLayersContract:
-    """Read-only mounts whose source is there, the same ones each time."""
+    """A contract of safety layers: mounts are read-only, their sources exist, and repeated calls
+    return the same ones."""
 
     def reopened(self, layers: SafetyLayers) -> SafetyLayers:
         """Return the layers as a restarted control plane opens them."""

@@ -28,7 +28,7 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """The whole list, and the client's capabilities."""
+    """The complete list of ref updates of a push, and the client's capabilities."""
 
     updates: tuple[Update, ...]
     capabilities: frozenset[str]

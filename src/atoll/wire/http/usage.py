@@ -68,8 +68,8 @@ class UsageReader:
 
 
 def _object(text: bytes, start: int) -> bytes:
-    """Return the text from after an opening brace to its closing one; nothing when that is not
-    there."""
+    """Return the text between an opening brace and its closing one; nothing without a closing
+    one."""
     depth = 1
     for brace in _BRACE.finditer(text, start, start + MAX_TOLD_BYTES):
         depth += 1 if brace[0] == b"{" else -1

@@ -376,7 +376,7 @@ def _encoded(message: Any) -> bytes:
 
 
 def encode_request(number: int, request: Request) -> bytes:
-    """Return one datagram. Raises `Malformed` past `MAX_MESSAGE_BYTES`."""
+    """Encode a message as one datagram. Raises `Malformed` past `MAX_MESSAGE_BYTES`."""
     return _encoded(NumberedRequest(number, request))
 
 
@@ -400,7 +400,7 @@ def number_of(wire: bytes) -> int:
 
 
 def encode_answer(number: int, answer: Answer) -> bytes:
-    """Return one datagram. Raises `Malformed` past `MAX_MESSAGE_BYTES`."""
+    """Encode a message as one datagram. Raises `Malformed` past `MAX_MESSAGE_BYTES`."""
     return _encoded(NumberedAnswer(number, answer))
 
 

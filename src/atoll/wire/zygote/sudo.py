@@ -54,7 +54,7 @@ _OVER = msgspec.json.Decoder(CommandEnded)
 
 
 def encode(message: RunCommand | PassSignal | CommandEnded) -> bytes:
-    """Return one datagram. Raises `Malformed` when it is too long or is no text."""
+    """Encode a message as one datagram. Raises `Malformed` when it is too long or is no text."""
     try:
         packet = msgspec.json.encode(message)
     except UnicodeEncodeError as err:

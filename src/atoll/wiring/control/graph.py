@@ -97,7 +97,8 @@ class LibraryPorts:
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """Services a sandbox is made with: its profile, its trees, the work of the trees before."""
+    """The services that prepare a sandbox: profiles, workspaces, and the work saved from earlier
+    workspaces."""
 
     profiles: Profiles
     workspaces: WorkspacePreparer

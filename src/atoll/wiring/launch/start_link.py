@@ -34,7 +34,7 @@ class StartLink:
         return StartLink(socket.socket(fileno=fd))
 
     def fileno(self) -> int:
-        """Return its descriptor, to be handed on by exec."""
+        """Return the link's descriptor, which exec passes on."""
         return self._link.fileno()
 
     def keep(self) -> None:

@@ -14,7 +14,7 @@ from atoll.zygote.host.own_settings import OwnSettings
 from atoll.zygote.wall.cgroups import GroupLimits, Groups, join
 
 SUFFIX = ".runtime"
-"""Of its groups' names, after the sandbox's: no id of a sandbox holds a dot."""
+"""The end of the group's name, after the sandbox's id, which never contains a dot."""
 
 WEIGHT = 100
 """The share of the processor that any other group gets, in the terms of cgroup v2."""

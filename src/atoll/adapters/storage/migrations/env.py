@@ -1,4 +1,5 @@
-"""Alembic's entry: runs the revisions on the connection it is handed, never opens one."""
+"""The entry point of Alembic: runs the revisions on the connection that it receives, never opens
+one."""
 
 from alembic import context
 

@@ -47,7 +47,7 @@ CLOSE_SANDBOX_ENDED = 4410
 
 
 class OutputSource(Protocol):
-    """Source of a viewer's output: what it needs to know of its terminal."""
+    """Source of a viewer's output: the properties of the terminal that a viewer uses."""
 
     @property
     def scrollback(self) -> Scrollback:

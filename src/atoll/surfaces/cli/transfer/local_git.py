@@ -62,8 +62,8 @@ class LocalGit:
 
     @contextmanager
     def reading(self, *args: str, stdin: bytes = b"") -> Iterator[IO[bytes]]:
-        """Yield its output while it comes (`stdin` must fit a pipe, 64 KiB). Raises `Failed` at the
-        end when git did not finish well."""
+        """Run git and yield its output as it arrives (`stdin` must fit a pipe, 64 KiB). Raises
+        `Failed` at the end when git did not finish well."""
         with subprocess.Popen(
             self._argv(args),
             env=_environment(),

@@ -69,7 +69,7 @@ class TransferResult:
 
 
 def send_mirror(api: Client, environ: Mapping[str, str], sandbox_id: str, root: Path) -> list[str]:
-    """Send the folder, and remember it. Returns what was left out."""
+    """Send the folder and record its state. Returns the paths that were left out."""
     kept = Mirror(str(root), scan(root))
     left_out: list[str] = []
     headers = (("Content-Type", "application/x-tar"),)

@@ -75,7 +75,8 @@ class StreamFile(io.RawIOBase):
 
 
 def send(api: Client, source: str, place: SandboxPath) -> int:
-    """Copy a file or folder of this machine (or `-`, stdin) to a place; how many files."""
+    """Copy a file or folder of this machine (or `-`, stdin) to a place in a sandbox. Returns the
+    number of files."""
     if source == PIPE:
         _put(api, place, iter(lambda: os.read(0, CHUNK_BYTES), b""), mode=0o644)
         return 1

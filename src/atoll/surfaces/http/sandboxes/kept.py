@@ -62,7 +62,7 @@ async def get_kept(atoll: Atoll, caller: Caller, *, kept: ItemId) -> Response:
     responses={**stream_of(TAR, "The files as tar."), **problems(404)},
 )
 async def kept_archive(atoll: Atoll, caller: Caller, *, kept: ItemId) -> Response:
-    """Return its files as tar."""
+    """Return the kept files as a tar archive."""
     return ForwardedStream(atoll.kept.archive(caller, kept), media_type=TAR, headers=_SAVED)
 
 

@@ -293,7 +293,7 @@ async def get_sandbox(atoll: Atoll, at: CallerSandbox, *, wait: Waiting) -> Resp
 async def stop_sandbox(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, wait: Waiting
 ) -> Response:
-    """End its processes and keep its workspace; `?wait=true` waits for it."""
+    """End the sandbox's processes and keep its workspace; `?wait=true` waits for the end."""
     return await _settled(atoll, caller, await atoll.sandboxes.stop(caller, sandbox), wait=wait)
 
 
@@ -354,7 +354,8 @@ async def destroy_sandbox(
 
 @router.post("/{sandbox}/extend_ttl", response_model=SandboxView, responses=problems(404, 409, 413))
 async def extend_ttl(atoll: Atoll, at: CallerSandbox, *, body: ExtendBody) -> Response:
-    """Extend its time, never past `max_expires_at`; keep an ended one longer."""
+    """Extend the sandbox's time to live, never past `max_expires_at`. An ended sandbox is kept
+    longer."""
     changed = await atoll.sandboxes.extend_ttl(*at, int(body.ttl))
     return Json(sandbox_view(changed))
 
