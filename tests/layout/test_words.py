@@ -70,6 +70,12 @@ def test_docstring_opens_with_the_thing_it_describes(path: Path) -> None:
     assert not vague, "open with a verb phrase (function) or a noun phrase (anything else)"
 
 
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_docstrings_cite_nothing_a_reader_cannot_open(path: Path) -> None:
+    private = re.compile(r"\bdesign (R\d|§)|\(R\d+\)")
+    assert not [line for line, text in _docstrings(_tree(path)) if private.search(text)]
+
+
 def _identifiers(tree: ast.Module) -> set[str]:
     """Return the single words of the names a module defines, in lower case."""
     words: set[str] = set()

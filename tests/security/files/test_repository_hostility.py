@@ -1,4 +1,4 @@
-"""What an agent, or whoever uploads, may try with git; see design §5.8."""
+"""What an agent, or whoever uploads, may try with git."""
 
 import asyncio
 import hashlib

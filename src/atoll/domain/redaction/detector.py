@@ -1,6 +1,4 @@
-"""Detection of secrets in bytes that may not be rewritten: files, archives, bundles
-(design R14).
-"""
+"""Detection of secrets in bytes that may not be rewritten: files, archives, bundles."""
 
 from atoll.domain.redaction.lexicon import Lexicon
 from atoll.domain.redaction.redactor import ROOM_BYTES

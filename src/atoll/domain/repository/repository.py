@@ -77,7 +77,7 @@ def read_remote(text: str, *, allow_loopback: bool = False) -> Remote:
     """Return the remote a person means.
 
     Accepts `owner/repo` (GitHub), `https://host/path`, and the ssh forms `ssh://git@host/path` and
-    `git@host:path`, which become https (R12). `allow_loopback` also accepts http and a port on
+    `git@host:path`, which become https. `allow_loopback` also accepts http and a port on
     127.0.0.1 or localhost, for development. Raises `Invalid` with field `repo_url` for everything
     else: other schemes and transport helpers (`ext::`, `file:`), credentials, options, queries,
     `..`, control characters.

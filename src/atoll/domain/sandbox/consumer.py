@@ -1,4 +1,4 @@
-"""The end of a consumer: of the session, run or job on whose behalf sandboxes exist (R5)."""
+"""The end of a consumer: of a session, run or job for which sandboxes were created."""
 
 from dataclasses import dataclass
 

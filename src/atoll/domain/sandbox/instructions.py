@@ -1,4 +1,4 @@
-"""A sandbox's instructions: words for its agent, given once as the agent's first prompt (R11).
+"""A sandbox's instructions: text for its agent, given once before the agent's first prompt.
 
 They stand in the profile or the create request, or are named there and read from the sandbox's
 repository before any agent runs. Atoll itself never runs them.

@@ -1,4 +1,4 @@
-"""Presence of the control plane, as far as one runtime can know it (design R4). Pure.
+"""Presence of the control plane, as far as one runtime can know it. Pure.
 
 A driver can only come back through the control plane. While it is away, the grace of a driver who
 left does not end; once it answers again, the grace begins anew.

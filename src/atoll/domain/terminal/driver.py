@@ -1,4 +1,4 @@
-"""Flow control of output by the driver (design R4). `turn` decides who drives.
+"""Flow control of output by the driver. `turn` decides who drives.
 
 A state machine without a clock: every stimulus brings the time, in seconds on any steady scale, and
 `deadline` tells when `tick` is due. It moves no bytes and opens no connection; the runtime reads

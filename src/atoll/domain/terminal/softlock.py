@@ -1,4 +1,4 @@
-"""The soft lock: who may type to an agent now (design R1).
+"""The soft lock: the rule that decides who may type to an agent now.
 
 The lock follows the agent's turn: closed from its prompt until it ends or asks its person. Pure:
 what happened comes in as calls, times are seconds on any steady scale, and `deadline` tells when

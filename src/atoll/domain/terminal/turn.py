@@ -1,6 +1,6 @@
 """Control of a terminal as a lease: requested, granted, taken and lost.
 
-A state machine without a clock (design R1, R2): every stimulus brings the time, in seconds on any
+A state machine without a clock: every stimulus brings the time, in seconds on any
 steady scale, and `deadline` tells when `tick` is due. At most one client drives. `epoch` counts the
 leases, so an older one can never be mistaken for the present one. It moves no bytes; `drain`
 returns the changes since its last call.

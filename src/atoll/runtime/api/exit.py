@@ -1,4 +1,4 @@
-"""A byte-exact way out of the sandbox (design R14): never rewritten, but looked at.
+"""A byte-exact way out of the sandbox: content is searched for secrets, never rewritten.
 
 What holds a secret is refused, unless whoever asks says that it may go; the control plane
 lets only the owner say so.

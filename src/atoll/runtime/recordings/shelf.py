@@ -1,6 +1,6 @@
 """The folder a sandbox's recordings lie in: one file each, 0600, and a note beside it.
 
-Nothing else of a terminal is ever on disk (design R13). The folder is the runtime's own,
+Nothing else of a terminal is ever on disk. The folder is the runtime's own,
 outlives a stop of the sandbox, and goes with it. Only this file touches it.
 """
 

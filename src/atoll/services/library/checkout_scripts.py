@@ -1,7 +1,7 @@
 """The shell scripts that lay out a working tree inside a sandbox and bundle its commits.
 
 They run inside, over files the agent may have written: git must never touch those on the
-host (design §5.8). Each says what its positional arguments are and how it ends.
+host. Each says what its positional arguments are and how it ends.
 """
 
 from atoll.services.scripts import Script

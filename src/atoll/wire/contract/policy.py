@@ -81,7 +81,7 @@ class EgressRule(_Message, frozen=True, kw_only=True):
 
 
 class Network(_Message, frozen=True, kw_only=True):
-    """The egress door's policy (design R3). `denied` hosts (or `*.host`) win over the rules;
+    """The egress door's policy. `denied` hosts (or `*.host`) win over the rules;
     `host_ports` and `ranges` count in `host-only`, `ports` in `full`; the bytes are those that
     leave the sandbox and those that come in, None without bound."""
 
