@@ -4,9 +4,9 @@ import asyncio
 import json
 import shutil
 import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 from unittest.mock import patch
@@ -17,14 +17,9 @@ from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import SqlStore, open_store, sqlite_url
 from atoll.adapters.vaults.in_memory import InMemoryVault
 from atoll.adapters.workspaces.empty import HostAgents
-from atoll.domain.errors import AtollError
 from atoll.domain.event import Event, Gap
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, SandboxRepo
-from atoll.ports import (
-    Mount,
-    RuntimeClient,
-)
+from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
@@ -35,7 +30,7 @@ from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.secrets.secrets import Secrets
 from atoll.services.settings import ServiceSettings
-from atoll.testing import FakeRuntimes
+from atoll.testing import FakeRuntimes, FakeWorkspaces
 from atoll.testing.fakes.clock import VirtualClock
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wiring.control.graph import Preparation, SandboxPorts, build_sandboxes
@@ -79,44 +74,6 @@ def body_of(call: RuntimeCall[Any]) -> Any:
 
 
 @dataclass
-class NotedWorkspaces:
-    """Notes what it is asked, and fails on demand."""
-
-    acts: list[str] = field(default_factory=list)
-    failing: dict[str, AtollError] = field(default_factory=dict)
-    lacking: dict[bool, str] = field(default_factory=dict)
-
-    async def lacks_file(self, sandbox: Sandbox, path: str, *, fetched: bool) -> str | None:
-        return self.lacking.get(fetched)
-
-    async def mounts_for(
-        self, repos: tuple[SandboxRepo, ...], *, fetch: bool = True
-    ) -> tuple[Mount, ...]:
-        self._act("mounts")
-        return ()
-
-    async def prepare(
-        self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
-    ) -> tuple[SandboxRepo, ...]:
-        self._act("prepare")
-        report("Checked out.")
-        return sandbox.repos
-
-    async def settle(self, sandbox: Sandbox, client: RuntimeClient) -> None:
-        self._act("settle")
-
-    async def save_work(
-        self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
-    ) -> None:
-        self._act("save")
-
-    def _act(self, name: str) -> None:
-        if name in self.failing:
-            raise self.failing[name]
-        self.acts.append(name)
-
-
-@dataclass
 class Scene:
     """One control plane and what it stands on."""
 
@@ -125,7 +82,7 @@ class Scene:
     clock: VirtualClock
     extension: InMemory
     runtime: FakeRuntimes
-    workspaces: NotedWorkspaces
+    workspaces: FakeWorkspaces
     profiles: Profiles
     events: Events
     sandboxes: Sandboxes
@@ -170,7 +127,7 @@ async def opened(
     clock = before.clock if before else VirtualClock()
     extension = before.extension if before else InMemory()
     runtime = before.runtime if before else FakeRuntimes()
-    workspaces = before.workspaces if before else NotedWorkspaces()
+    workspaces = before.workspaces if before else FakeWorkspaces()
     bus, ids = InProcessBus(), Identifiers()
     vault = before.vault if before else InMemoryVault()
     async with open_store(StoreSettings(sqlite_url(folder / "atoll.db"))) as store:

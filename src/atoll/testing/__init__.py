@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from atoll.testing.fakes.metadata import FakeMetadataFiles
     from atoll.testing.fakes.runtime import FakeRuntimes
     from atoll.testing.fakes.safety import FakeSafetyLayers
+    from atoll.testing.fakes.workspaces import FakeWorkspaces
 
 __all__ = [
     "AgentConfigsContract",
@@ -69,6 +70,7 @@ __all__ = [
     "FakeRuntimes",
     "FakeSafetyLayers",
     "FakeTrees",
+    "FakeWorkspaces",
     "HostContract",
     "ImageBuilderContract",
     "ImageShelfContract",
@@ -111,6 +113,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "FakeRuntimes": "fakes.runtime",
         "FakeSafetyLayers": "fakes.safety",
         "FakeTrees": "fakes.images",
+        "FakeWorkspaces": "fakes.workspaces",
         "HostContract": "contracts.host",
         "ImageBuilderContract": "contracts.images",
         "ImageShelfContract": "contracts.images",

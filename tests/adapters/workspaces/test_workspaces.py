@@ -3,28 +3,24 @@ from pathlib import Path
 
 import pytest
 
-from atoll.adapters.repos.direct_importer import DirectImporter
-from atoll.adapters.repos.shelf import Settings, Shelf
 from atoll.adapters.workspaces.empty import EmptyWorkspaces, HostAgents
 from atoll.adapters.workspaces.metadata_files import FILE, HomeMetadata
-from atoll.domain.errors import Failed, Invalid
+from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandbox.sandbox import SandboxRepo
-from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.ports import MetadataFiles, RuntimeClient
-from atoll.services.library.workspaces import Workspaces
 from atoll.testing import (
     AgentLayersContract,
     FakeMetadataFiles,
     FakeRuntimes,
+    FakeWorkspaces,
     MetadataFilesContract,
     WorkSaverContract,
     WorkspacePreparerContract,
 )
-from atoll.testing.fakes.clock import VirtualClock
-from tests.services.scene import NotedWorkspaces
+from atoll.testing.contracts.workspaces import EMPTY
 
-NO_WALL = Isolation(IsolationLevel.NONE, "none")
+ABSENT = SandboxRepo("https://x.org/o/r", "main", None, "/w")
 
 
 @pytest.fixture
@@ -32,9 +28,9 @@ def client() -> RuntimeClient:
     return FakeRuntimes()
 
 
-def workspaces(tmp_path: Path) -> Workspaces:
-    settings = Settings(tmp_path / "repos", tmp_path / "imports", allow_loopback=True)
-    return Workspaces(Shelf(settings, DirectImporter()), VirtualClock())
+@pytest.fixture
+def laid_out() -> Sandbox:
+    return EMPTY
 
 
 class TestEmptyWorkspaces(WorkspacePreparerContract, WorkSaverContract):
@@ -46,25 +42,28 @@ class TestEmptyWorkspaces(WorkspacePreparerContract, WorkSaverContract):
     def saver(self) -> EmptyWorkspaces:
         return EmptyWorkspaces()
 
-    async def test_repository_cannot_be_had(self, preparer: EmptyWorkspaces) -> None:
+    @pytest.fixture
+    def absent(self) -> SandboxRepo:
+        return ABSENT
+
+    async def test_repository_is_refused_as_wrong(self, preparer: EmptyWorkspaces) -> None:
         with pytest.raises(Invalid, match="repositories"):
-            await preparer.mounts_for((SandboxRepo("https://x.org/o/r", "main", None, "/w"),))
+            await preparer.mounts_for((ABSENT,))
 
 
-class TestNotedWorkspaces(WorkspacePreparerContract, WorkSaverContract):
+class TestFakeWorkspaces(WorkspacePreparerContract, WorkSaverContract):
     @pytest.fixture
-    def preparer(self) -> NotedWorkspaces:
-        return NotedWorkspaces()
+    def preparer(self) -> FakeWorkspaces:
+        return FakeWorkspaces()
 
     @pytest.fixture
-    def saver(self) -> NotedWorkspaces:
-        return NotedWorkspaces()
+    def saver(self) -> FakeWorkspaces:
+        return FakeWorkspaces()
 
-
-class TestWorkspaces(WorkspacePreparerContract):
     @pytest.fixture
-    def preparer(self, tmp_path: Path) -> Workspaces:
-        return workspaces(tmp_path)
+    def absent(self, preparer: FakeWorkspaces) -> SandboxRepo:
+        preparer.failing["mounts"] = Unavailable("The remote does not answer.")
+        return ABSENT
 
 
 class TestHostAgents(AgentLayersContract):

@@ -199,5 +199,25 @@ class TestSavedWork(WorkSaverContract):
         return saving.work
 
     @pytest.fixture
+    def laid_out(self, saving: Saving) -> Sandbox:
+        return saving.world.sandbox()
+
+    @pytest.fixture
     async def client(self, saving: Saving) -> BoxedRuntime:
         return (await saving.world.laid_out())[1]
+
+
+class TestSavedWorkOfARepository(WorkSaverContract):
+    @pytest.fixture
+    def saver(self, saving: Saving) -> SavedWork:
+        return saving.work
+
+    @pytest.fixture
+    def laid_out(self, saving: Saving) -> Sandbox:
+        return saving.world.sandbox(saving.world.repo())
+
+    @pytest.fixture
+    async def client(self, saving: Saving, laid_out: Sandbox) -> BoxedRuntime:
+        box = (await saving.world.laid_out(*laid_out.repos))[1]
+        box.run("echo new > new")
+        return box

@@ -17,6 +17,7 @@ from atoll.domain.profile.profile import Profile, Scope
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.ports.repositories import StoredRepository
 from atoll.services.library.workspaces import Workspaces
+from atoll.testing import WorkspacePreparerContract
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.peers.git_server import GitServer, git_server
 from tests.peers.git_tree import Tree, bare_copy, new_tree
@@ -297,3 +298,21 @@ async def test_commits_nothing_new_is_a_conflict(world: World) -> None:
     with pytest.raises(NotFound, match="no branch"):
         async with world.workspaces.taken_out(sandbox, box, 0, ref="refs/heads/absent"):
             pass
+
+
+class TestWorkspaces(WorkspacePreparerContract):
+    @pytest.fixture
+    def preparer(self, world: World) -> Workspaces:
+        return world.workspaces
+
+    @pytest.fixture
+    def laid_out(self, world: World) -> Sandbox:
+        return world.sandbox(world.repo())
+
+    @pytest.fixture
+    def absent(self, world: World) -> SandboxRepo:
+        return world.repo(repo_url=f"{world.server.url}/o/absent")
+
+    @pytest.fixture
+    async def client(self, world: World, laid_out: Sandbox) -> BoxedRuntime:
+        return await world.box(laid_out)

@@ -1,0 +1,56 @@
+"""Workspaces in which nothing is laid out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from atoll.domain.errors import AtollError
+from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
+from atoll.ports.extension import Mount
+from atoll.ports.runtime import RuntimeClient
+
+
+@dataclass(slots=True)
+class FakeWorkspaces:
+    """A `ports.workspaces.WorkspacePreparer` and `WorkSaver` that mounts and saves nothing.
+
+    `acts` lists what was done: `mounts`, `prepare`, `settle`, `save`. `failing` holds the error
+    that an act raises. `lacking` is the answer of `lacks_file`, by `fetched`.
+    """
+
+    acts: list[str] = field(default_factory=list)
+    failing: dict[str, AtollError] = field(default_factory=dict)
+    lacking: dict[bool, str] = field(default_factory=dict)
+
+    async def mounts_for(
+        self, repos: tuple[SandboxRepo, ...], *, fetch: bool = True
+    ) -> tuple[Mount, ...]:
+        """See the port."""
+        self._act("mounts")
+        return ()
+
+    async def lacks_file(self, sandbox: Sandbox, path: str, *, fetched: bool) -> str | None:
+        """See the port."""
+        return self.lacking.get(fetched)
+
+    async def prepare(
+        self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
+    ) -> tuple[SandboxRepo, ...]:
+        """See the port."""
+        self._act("prepare")
+        report("Checked out.")
+        return sandbox.repos
+
+    async def settle(self, sandbox: Sandbox, client: RuntimeClient) -> None:
+        """See the port."""
+        self._act("settle")
+
+    async def save_work(
+        self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
+    ) -> None:
+        """See the port."""
+        self._act("save")
+
+    def _act(self, name: str) -> None:
+        if name in self.failing:
+            raise self.failing[name]
+        self.acts.append(name)
