@@ -46,7 +46,7 @@ def main(archive: str) -> None:
 
 def _attempt() -> None:
     from inside import abuse, files, kernel, network  # type: ignore[import-not-found]
-    from inside.ledger import Facts, report  # type: ignore[import-not-found]
+    from inside.attempts import Facts, report  # type: ignore[import-not-found]
 
     abuse.MANY_PROCESSES, abuse.MANY_TERMINALS, abuse.MANY_FILES, abuse.MANY_NAMES = 9, 9, 9, 9
     abuse.HUGE, abuse.PLACE = 1 << 20, Path("/tmp/fill")
