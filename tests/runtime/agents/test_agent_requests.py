@@ -19,8 +19,8 @@ async def _printed(rt: Runtime, terminal_id: str) -> list[bytes]:
 
 async def test_terminal_opens_with_the_size_directory_and_name_of_its_order() -> None:
     async with runtime() as rt:
-        wish = {"cols": 91, "rows": 17, "cwd": "/tmp", "name": "mine"}
-        terminal = await rt.open("sh", "-c", "stty size; pwd", **wish)
+        options = {"cols": 91, "rows": 17, "cwd": "/tmp", "name": "mine"}
+        terminal = await rt.open("sh", "-c", "stty size; pwd", **options)
         assert await _printed(rt, terminal) == [b"17", b"91", b"/tmp"]
         assert (await rt.call("GET", f"/sessions/{terminal}"))[1]["name"] == "mine"
 
@@ -28,7 +28,7 @@ async def test_terminal_opens_with_the_size_directory_and_name_of_its_order() ->
 async def test_agent_opens_at_the_size_of_its_order_and_resumes_when_told_to() -> None:
     async with runtime(agents=(SIZED,)) as rt:
         for resume, expected in ((True, b"again"), (False, b"afresh")):
-            wish = {"agent": "sized", "cols": 91, "rows": 17, "resume": resume}
-            status, shown = await rt.call("POST", "/agents", wish)
+            options = {"agent": "sized", "cols": 91, "rows": 17, "resume": resume}
+            status, shown = await rt.call("POST", "/agents", options)
             assert status == 201, shown
             assert await _printed(rt, shown["id"]) == [b"17", b"91", expected]

@@ -94,8 +94,8 @@ class Person:
 
 
 @asynccontextmanager
-async def at(rt: Runtime, agent: str, **wish: object) -> AsyncIterator[tuple[str, Person]]:
-    status, shown = await rt.call("POST", "/agents", {"agent": agent, **wish})
+async def at(rt: Runtime, agent: str, **options: object) -> AsyncIterator[tuple[str, Person]]:
+    status, shown = await rt.call("POST", "/agents", {"agent": agent, **options})
     assert status == 201, shown
     url = f"http://runtime/sessions/{shown['id']}/attach?client=me"
     async with rt.client.ws_connect(url) as socket:

@@ -93,8 +93,8 @@ async def test_agent_that_somebody_stopped_is_told_of_at_once() -> None:
 
 async def test_agent_goes_on_with_the_conversation_it_is_opened_with() -> None:
     async with runtime(agents=AGENTS) as rt:
-        wish = {"agent": "namer", "conversation": "c-7", "name": "mine", "cwd": "/tmp"}
-        status, shown = await rt.call("POST", "/agents?principal=me", wish)
+        options = {"agent": "namer", "conversation": "c-7", "name": "mine", "cwd": "/tmp"}
+        status, shown = await rt.call("POST", "/agents?principal=me", options)
         assert status == 201, shown
         async with rt.attach(shown["id"]) as watcher:
             await watcher.until_bytes(b"started with --session c-7 --watched")

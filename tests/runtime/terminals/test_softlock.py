@@ -40,8 +40,8 @@ class Hooks:
 
 
 @asynccontextmanager
-async def keyed(rt: Runtime, **wish: object) -> AsyncIterator[tuple[str, Person, Hooks]]:
-    status, shown = await rt.call("POST", "/agents", {"agent": "keyed", **wish})
+async def keyed(rt: Runtime, **options: object) -> AsyncIterator[tuple[str, Person, Hooks]]:
+    status, shown = await rt.call("POST", "/agents", {"agent": "keyed", **options})
     assert status == 201, shown
     async with attach_as(rt, shown["id"], "client=me") as person:
         await person.sees(b"ready")

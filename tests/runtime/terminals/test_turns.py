@@ -49,8 +49,8 @@ class Switch:
 async def guarded(rt: Runtime, *argv: str) -> tuple[Terminal, Switch]:
     """A terminal with a guard, running `argv`."""
     guard = Switch()
-    wish = TerminalRequest(argv, None, {}, Size(80, 24), None, 64 * 1024, guard=guard)
-    return await rt.terminals.open(wish), guard
+    options = TerminalRequest(argv, None, {}, Size(80, 24), None, 64 * 1024, guard=guard)
+    return await rt.terminals.open(options), guard
 
 
 async def state(viewer: Watcher, driver: str | None, waiting: tuple[str, ...] = ()) -> ControlState:

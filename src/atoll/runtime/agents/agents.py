@@ -112,17 +112,17 @@ class Agents:
         return screen
 
     async def open_at_terminal(
-        self, name: str, wish: TerminalRequest, order: AgentOrder | None = None
+        self, name: str, wanted: TerminalRequest, order: AgentOrder | None = None
     ) -> Terminal:
         """Start an agent on a new terminal, below a leader that is no shell. Raises `Invalid`,
         `LimitReached`, `Unavailable`."""
-        if wish.argv is not None:
+        if wanted.argv is not None:
             raise Invalid("name an agent or an argv, not both", field="agent")
         with self._instructions.once(order or AgentOrder()) as given:
-            return await self._open_at_terminal(self._find(name), wish, given)
+            return await self._open_at_terminal(self._find(name), wanted, given)
 
     async def _open_at_terminal(
-        self, agent: Agent, wish: TerminalRequest, order: AgentOrder
+        self, agent: Agent, wanted: TerminalRequest, order: AgentOrder
     ) -> Terminal:
         argv = _at_terminal(agent, order)
         identity = Identity(fresh_id(), agent.name, TUI, timestamp(), order.softlock)
@@ -130,10 +130,10 @@ class Agents:
         session, terminal = await self._start_at_terminal(
             agent,
             replace(
-                wish,
+                wanted,
                 argv=argv,
-                env={**dict(agent.env), **wish.env},
-                name=wish.name or agent.name,
+                env={**dict(agent.env), **wanted.env},
+                name=wanted.name or agent.name,
                 id=TerminalId(identity.id),
                 lead=True,
                 guard=AgentLock(status),
@@ -143,9 +143,9 @@ class Agents:
         self._register.arrived(
             session,
             AgentStart(
-                wish.name,
-                wish.cwd,
-                wish.creator,
+                wanted.name,
+                wanted.cwd,
+                wanted.creator,
                 otherwise=_otherwise(agent, order),
                 conversation=order.conversation,
             ),

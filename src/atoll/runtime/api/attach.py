@@ -67,7 +67,7 @@ def read_attach_request(request: web.Request) -> AttachRequest:
         client=client,
         role=_role(request),
         since=None if since < 0 else since,
-        wish=_wish(request),
+        wanted_size=_wanted_size(request),
         take=query_flag(request, "take"),
         expires=float(expires) if expires else None,
         marks=query_flag(request, "marks"),
@@ -101,7 +101,7 @@ def _role(request: web.Request) -> Role:
     return Role.VIEWER if query_flag(request, "read_only") else role
 
 
-def _wish(request: web.Request) -> Size | None:
+def _wanted_size(request: web.Request) -> Size | None:
     """Return the requested size; none with `keep_size`, as a phone asks that only looks."""
     cols, rows = query_integer(request, "cols", 0), query_integer(request, "rows", 0)
     if query_flag(request, "keep_size") or not (cols and rows):

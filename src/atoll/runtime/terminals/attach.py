@@ -52,7 +52,7 @@ TURNS_PER_SECOND = 10
 
 @dataclass(frozen=True, slots=True)
 class AttachRequest:
-    """Request to attach. `since` is the first byte wanted, `wish` the size (None: any), and
+    """Request to attach. `since` is the first byte wanted, `wanted_size` the size (None: any), and
     `expires` when this client must leave, in seconds since 1970. `marks` asks for pushed marks, and
     `heartbeat` for signs that the connection is alive."""
 
@@ -61,7 +61,7 @@ class AttachRequest:
     client: str
     role: Role
     since: int | None
-    wish: Size | None
+    wanted_size: Size | None
     take: bool
     expires: float | None
     marks: bool
@@ -138,7 +138,7 @@ class AttachSession:
         """Add this client as a viewer, and say where its bytes begin."""
         viewer, wanted = self._viewer, self._request
         preamble, lost = self._replay.preamble, self._replay.lost
-        self._terminal.join(viewer, viewer.cursor, wish=wanted.wish, take=wanted.take)
+        self._terminal.join(viewer, viewer.cursor, wanted_size=wanted.wanted_size, take=wanted.take)
         await self._link.opened()
         self._link.start(self._receive, viewer.pump)
         start = self._start(b"" if lost else preamble, lost)
@@ -226,7 +226,7 @@ class AttachSession:
                     return TurnRefusal("bad_ack", f"offset {offset} cannot be right")
                 return None
             case Resize(cols, rows):
-                if not self._terminal.wish(viewer, clamp(cols, rows)):
+                if not self._terminal.want_size(viewer, clamp(cols, rows)):
                     return TurnRefusal("not_driver", "only the driver sets the size")
                 return None
             case RequestControl() | GrantControl() | RevokeControl():

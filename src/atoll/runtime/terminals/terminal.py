@@ -111,18 +111,18 @@ class Terminal:
     # Viewers.
 
     def join(
-        self, viewer: Viewer, offset: int, *, wish: Size | None = None, take: bool = False
+        self, viewer: Viewer, offset: int, *, wanted_size: Size | None = None, take: bool = False
     ) -> None:
         """Add a viewer whose first byte will be `offset`; the same client's older connection
-        is closed as superseded. `wish` is the size it would like, `take` that it wants control
-        now. Raises `ValueError` for a client id that is somebody else's (`client_for`)."""
+        is closed as superseded. `wanted_size` is the size of its screen, `take` that it wants
+        control now. Raises `ValueError` for a client id that is somebody else's (`client_for`)."""
         older = self.audience.remove(viewer.client)
-        if wish is not None:
-            self.audience.want_size(viewer.client, wish)
+        if wanted_size is not None:
+            self.audience.want_size(viewer.client, wanted_size)
         self._driving.joined(viewer.client, offset, self._loop.time())
         self.control.join(viewer.party, take=take)
         if self.drives(viewer):
-            self._apply_wish()
+            self._apply_wanted_size()
         self._settle()
         # It joins the audience only now: its start message will say all this.
         self.audience.add(viewer)
@@ -212,7 +212,7 @@ class Terminal:
             return InputRefused(turn.code, turn.message)
         return None if reason is None else InputRefused(reason, f"typing is locked: {reason}")
 
-    def wish(self, viewer: Viewer, size: Size) -> bool:
+    def want_size(self, viewer: Viewer, size: Size) -> bool:
         """Record the size a viewer requests. Only the driver's applies now, others' when they
         drive."""
         self.audience.want_size(viewer.client, size)
@@ -274,7 +274,7 @@ class Terminal:
         """Apply another driver: its backlog counts, its size is taken."""
         self._driving.set_driver(client, self._loop.time())
         self.tell(DriverChanged(client))
-        self._apply_wish()
+        self._apply_wanted_size()
         self._settle()
 
     def tell(self, message: ServerMessage) -> None:
@@ -294,7 +294,7 @@ class Terminal:
         self._driving.tick(self._loop.time())
         self._settle()
 
-    def _apply_wish(self) -> None:
-        wish = self.audience.wanted_size(self._driving.driver)
-        if wish is not None:
-            self.pty.resize(wish)
+    def _apply_wanted_size(self) -> None:
+        wanted_size = self.audience.wanted_size(self._driving.driver)
+        if wanted_size is not None:
+            self.pty.resize(wanted_size)

@@ -121,11 +121,11 @@ class Terminals:
             raise NotFound(f"there is no terminal {terminal_id} here; list them, or open one")
         return terminal
 
-    async def open(self, wish: TerminalRequest) -> Terminal:
+    async def open(self, wanted: TerminalRequest) -> Terminal:
         """Start a program on a new terminal. Raises `Invalid`, `LimitReached`, `Unavailable`."""
         if self.running + self._opening >= MAX_TERMINALS:
             raise LimitReached(f"{MAX_TERMINALS} terminals run in this sandbox; close one first")
-        spec = self._spec(wish)
+        spec = self._spec(wanted)
         self._opening += 1
         try:
             pty = await self._spawner.open_pty(cols=spec.size.cols, rows=spec.size.rows)
@@ -189,22 +189,22 @@ class Terminals:
         finally:
             os.close(pty.slave)
 
-    def _spec(self, wish: TerminalRequest) -> TerminalSpec:
-        argv = wish.argv or self._defaults.shell
+    def _spec(self, wanted: TerminalRequest) -> TerminalSpec:
+        argv = wanted.argv or self._defaults.shell
         nonce = secrets.token_hex(NONCE_BYTES)
         return TerminalSpec(
-            id=wish.id or fresh_id(),
-            name=wish.name or argv[0].rsplit("/", 1)[-1],
+            id=wanted.id or fresh_id(),
+            name=wanted.name or argv[0].rsplit("/", 1)[-1],
             argv=argv,
-            cwd=wish.cwd or self._defaults.cwd,
-            env=tuple({**dict(self.environment), **wish.env, NONCE_VARIABLE: nonce}.items()),
-            size=wish.size,
-            ring_bytes=wish.ring_bytes,
+            cwd=wanted.cwd or self._defaults.cwd,
+            env=tuple({**dict(self.environment), **wanted.env, NONCE_VARIABLE: nonce}.items()),
+            size=wanted.size,
+            ring_bytes=wanted.ring_bytes,
             started_at=timestamp(),
-            creator=wish.creator,
-            lead=wish.lead,
+            creator=wanted.creator,
+            lead=wanted.lead,
             nonce=nonce,
-            guard=wish.guard,
+            guard=wanted.guard,
         )
 
     @property

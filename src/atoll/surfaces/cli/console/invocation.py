@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # `atoll --help` must not pay for loading what it never uses
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """One run of the command line. `host` is called only by commands that touch this machine."""
+    """A run of the command line. `host` is called only by commands that touch this machine."""
 
     host: "Callable[[], Host]"
     environ: Mapping[str, str]
