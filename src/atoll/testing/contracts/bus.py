@@ -48,3 +48,30 @@ class BusContract:
                 await woken(one, QUIET_SECONDS)
             bus.announce(iter(("a",)))
             await woken(one)
+
+    async def test_each_listener_of_a_stream_is_woken(self, bus: Bus) -> None:
+        with bus.listen("a") as one, bus.listen("a") as two:
+            bus.announce(("a",))
+            await woken(one)
+            await woken(two)
+
+    async def test_cancelled_wait_loses_no_announcement(self, bus: Bus) -> None:
+        with bus.listen("a") as one:
+            async with asyncio.TaskGroup() as group:
+                waiting = group.create_task(one.wait())
+                await asyncio.sleep(0)
+                waiting.cancel()
+            bus.announce(("a",))
+            await woken(one)
+
+    @pytest.mark.parametrize("name", ["", "*", "a:b", "a\0", "x" * 5000])
+    async def test_name_is_only_itself(self, bus: Bus, name: str) -> None:
+        with bus.listen(name) as odd, bus.listen("a") as plain:
+            bus.announce(("a",))
+            await woken(plain)
+            with pytest.raises(TimeoutError):
+                await woken(odd, QUIET_SECONDS)
+            bus.announce((name,))
+            await woken(odd)
+            with pytest.raises(TimeoutError):
+                await woken(plain, QUIET_SECONDS)

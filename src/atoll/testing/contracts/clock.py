@@ -40,3 +40,30 @@ class ClockContract:
         with pytest.raises(TimeoutError):
             async with waiting:
                 await clock.sleep_until(clock.now() + timedelta(days=1))
+
+    async def test_no_wait_of_several_ends_before_its_deadline(self, clock: Clock) -> None:
+        start, ended = clock.now(), list[int]()
+
+        async def wait(number: int) -> None:
+            await clock.sleep_until(start + number * STEP)
+            assert clock.now() >= start + number * STEP
+            ended.append(number)
+
+        async with asyncio.TaskGroup() as tasks:
+            for number in (3, 1, 2, 1):
+                tasks.create_task(wait(number))
+            for _ in range(3):
+                await asyncio.sleep(0)
+                self.turn(clock, STEP)
+        assert sorted(ended) == [1, 1, 2, 3]
+
+    async def test_cancelled_wait_harms_no_other(self, clock: Clock) -> None:
+        deadline = clock.now() + STEP
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(clock.sleep_until(deadline))
+            cancelled = tasks.create_task(clock.sleep_until(deadline))
+            await asyncio.sleep(0)
+            cancelled.cancel()
+            await asyncio.sleep(0)
+            self.turn(clock, STEP)
+        assert clock.now() >= deadline
