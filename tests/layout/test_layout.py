@@ -3,6 +3,7 @@
 import ast
 import subprocess
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -81,13 +82,18 @@ def _name(path: Path) -> str:
     return str(path.relative_to(SOURCE))
 
 
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def _lines(path: Path) -> int:
     return len(path.read_text().splitlines())
 
 
 @pytest.mark.parametrize("path", MODULES, ids=_name)
 def test_module_has_docstring_and_bounded_length(path: Path) -> None:
-    tree = ast.parse(path.read_text())
+    tree = _tree(path)
     assert ast.get_docstring(tree), f"{path} opens without saying what it is"
     assert _lines(path) <= MAX_LINES, f"{path} is over {MAX_LINES} lines: split it by noun"
     assert path.stem not in FORBIDDEN_NAMES, f"{path}: name it by its noun"
@@ -121,12 +127,13 @@ def test_folder_holds_few_files() -> None:
 def test_package_init_holds_only_its_docstring(path: Path) -> None:
     if path.parent.name in REEXPORTING:
         return
-    body = ast.parse(path.read_text()).body
+    body = _tree(path).body
     assert len(body) == 1, f"{path} holds code; only ports and testing re-export"
 
 
+@cache
 def _functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    nodes = ast.walk(ast.parse(path.read_text()))
+    nodes = ast.walk(_tree(path))
     return [n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
 
 
