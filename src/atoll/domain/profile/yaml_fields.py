@@ -34,7 +34,7 @@ class Fields:
         return None if node is None or node.value is None else node
 
     def need(self, name: str) -> Node:
-        """Return the field's node. Raises `Invalid` when absent."""
+        """Return the field's YAML node. Raises `Invalid` when the field is absent."""
         node = self.take(name)
         if node is None:
             inner = f"{self._node.path}.{name}" if self._node.path else name

@@ -181,7 +181,7 @@ def _runs(data: bytes) -> list[tuple[int, int, int]]:
 
 
 def _raw(kept: list[tuple[int, int, int]], begin: int, end: int) -> list[Span]:
-    """Return an interval of the shown text as intervals of the bytes themselves."""
+    """Translate an interval of the shown text to intervals of the bytes."""
     spans: list[Span] = []
     at = bisect_right(kept, begin, key=_place) - 1
     while at < len(kept) and kept[at][0] < end:

@@ -8,7 +8,7 @@ CHUNK_BYTES = 64 * 1024
 
 
 class HalfPipe:
-    """A pipe of which one end is given away; closes what is still open at the end."""
+    """A pipe of which one end is passed on; closes the ends that are still open when it exits."""
 
     def __init__(self, *, reads: bool) -> None:
         out, into = os.pipe2(os.O_CLOEXEC)

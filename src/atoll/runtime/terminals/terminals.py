@@ -34,9 +34,9 @@ TERMINAL_ENV = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
 
 @dataclass(frozen=True, slots=True)
 class TerminalRequest:
-    """A terminal somebody wants. None takes the sandbox's own, the shell or an id nobody has.
-    `creator` is the principal who asks. With `lead` the program is the foreground job of a
-    leader that is no shell. `guard` may refuse keys."""
+    """A request for a terminal. None takes the sandbox's default, the shell, or a new id. `creator`
+    is the principal who asks. With `lead` the program is the foreground job of a leader that is no
+    shell. `guard` may refuse keys."""
 
     argv: tuple[str, ...] | None
     cwd: str | None
@@ -255,5 +255,5 @@ def fresh_id() -> TerminalId:
 
 
 def _payload(spec: TerminalSpec) -> dict[str, object]:
-    """Return what the journal may know: never arguments, output or environment."""
+    """Return the fields that the journal may contain: never arguments, output or environment."""
     return {"id": spec.id, "name": spec.name, "argv0": spec.argv[0][:256]}

@@ -17,7 +17,8 @@ WRONG_VERSIONS = ("", "../1", "1 2", "-rf", "1/2", "1\0", "1" * 5000)
 
 
 class AgentLayersContract:
-    """Fixtures `layers` and `offered`, the name of an agent that this host offers."""
+    """A contract of agent layers. Fixtures: `layers`, and `offered`, the name of an agent that this
+    host offers."""
 
     async def test_offered_agent_is_known_and_mounted_where_it_is_read_only(
         self, layers: AgentLayers, offered: str
@@ -61,7 +62,8 @@ class AgentLayersContract:
 
 
 class AgentConfigsContract:
-    """Fixtures `configs` and `configured`, the name of a sandbox that has some."""
+    """A contract of agent configurations. Fixtures: `configs`, and `configured`, the name of a
+    sandbox that has some."""
 
     async def test_files_are_texts_below_the_home(
         self, configs: AgentConfigs, configured: str
@@ -95,8 +97,8 @@ class AgentConfigsContract:
 
 
 class AgentShelfContract:
-    """Fixtures `shelf`, with nothing installed, and `installable`, the name of an agent that can be
-    installed here, at any version, without a registry."""
+    """A contract of agent shelves. Fixtures: `shelf`, with nothing installed, and `installable`,
+    the name of an agent that can be installed here, at any version, without a registry."""
 
     def versions(self, shelf: AgentShelf, name: str) -> tuple[str, ...]:
         """Return the installed versions of an agent."""

@@ -29,11 +29,12 @@ def root_tar(path: Path, member: str = "bin/sh") -> Path:
 
 
 def silent(_line: str) -> None:
-    """Drop a line of progress."""
+    """Discard a line of progress."""
 
 
 class TreesContract:
-    """Fixtures `trees` and `present`, the name of an image that is here."""
+    """A contract of image trees. Fixtures: `trees`, and `present`, the name of an installed
+    image."""
 
     async def test_image_that_is_here_is_a_folder(self, trees: Trees, present: str) -> None:
         tree = await trees.find(present)
@@ -60,7 +61,7 @@ class TreesContract:
 
 
 class ImageShelfContract:
-    """Fixture `shelf`, an empty one; override `occupied`."""
+    """A contract of image shelves. Fixture: `shelf`, an empty one. Override `occupied`."""
 
     def occupied(self, shelf: ImageShelf, tree: Tree) -> AbstractContextManager[None]:
         """Have a sandbox built on the tree, as long as the context lasts."""
@@ -157,7 +158,8 @@ class ImageShelfContract:
 
 
 class ImageBuilderContract:
-    """Fixtures `builder` and `recipe`, a folder with a Dockerfile that was not built yet."""
+    """A contract of image builders. Fixtures: `builder`, and `recipe`, a folder with a Dockerfile
+    that was not built yet."""
 
     def test_unchanged_recipe_is_built_once(self, builder: ImageBuilder, recipe: str) -> None:
         built = builder.build(recipe, silent, again=False)

@@ -41,8 +41,8 @@ def silent(_line: str) -> None:
 
 
 class ImporterContract:
-    """Fixtures `importer` and `scratch`, a folder where it may read and write; override
-    `hand_over` where it does so as another uid."""
+    """A contract of importers. Fixtures: `importer`, and `scratch`, a folder where it may read and
+    write; override `hand_over` where it does so as another uid."""
 
     def hand_over(self, scratch: Path) -> None:
         """Let the importer write what lies below `scratch`."""
@@ -151,7 +151,8 @@ def _has_refs(bare: Path) -> bool:
 
 
 class RepositoryShelfContract:
-    """Fixtures `shelf`, an empty one, and `remote`, a repository with a file `README.md`."""
+    """A contract of repository shelves. Fixtures: `shelf`, an empty one, and `remote`, a repository
+    with a file `README.md`."""
 
     async def test_fetched_repository_is_found_with_its_branches(
         self, shelf: RepositoryShelf, remote: Remote
@@ -213,7 +214,8 @@ class WholeShelf(RepositoryShelf, LocalShelf, Protocol):
 
 
 class LocalShelfContract:
-    """Fixtures `shelf`, and `source`, a checkout that nobody uploaded yet."""
+    """A contract of shelves for uploaded checkouts. Fixtures: `shelf`, and `source`, a checkout
+    that was not uploaded yet."""
 
     async def test_place_of_a_checkout_is_one_for_its_organization(
         self, shelf: LocalShelf, source: LocalSource

@@ -14,7 +14,7 @@ from atoll.domain.errors import Failed
 from atoll.domain.profile.profile import Safety
 from atoll.ports.safety import SafetyLayers
 
-WISHES = (
+PROFILE_SETTINGS = (
     Safety(),
     Safety(shell=True),
     Safety(shell=True, operator=(("git", "push"),)),
@@ -35,7 +35,7 @@ class SafetyLayersContract:
         """Make layers that do not exist yet impossible to write, as a full disk would."""
         raise NotImplementedError("override hinder() in your subclass of SafetyLayersContract")
 
-    @pytest.mark.parametrize("safety", WISHES)
+    @pytest.mark.parametrize("safety", PROFILE_SETTINGS)
     async def test_mounts_name_folders_that_are_there(
         self, layers: SafetyLayers, safety: Safety
     ) -> None:
@@ -46,7 +46,7 @@ class SafetyLayersContract:
             assert not mount.target.startswith(WORKSPACE)
         assert len({mount.target for mount in mounts}) == len(mounts)
 
-    @pytest.mark.parametrize("safety", WISHES)
+    @pytest.mark.parametrize("safety", PROFILE_SETTINGS)
     async def test_every_sandbox_may_read_and_no_stranger_write(
         self, layers: SafetyLayers, safety: Safety
     ) -> None:
@@ -58,7 +58,7 @@ class SafetyLayersContract:
                 mode = path.stat().st_mode
                 assert mode & stat.S_IROTH and not mode & stat.S_IWOTH
 
-    @pytest.mark.parametrize("safety", WISHES)
+    @pytest.mark.parametrize("safety", PROFILE_SETTINGS)
     async def test_mounts_are_the_same_each_time_and_after_a_restart(
         self, layers: SafetyLayers, safety: Safety
     ) -> None:
@@ -67,15 +67,15 @@ class SafetyLayersContract:
         assert await self.reopened(layers).mounts_for(safety) == mounts
 
     async def test_starts_at_once_share_their_mounts(self, layers: SafetyLayers) -> None:
-        found = await asyncio.gather(*(layers.mounts_for(WISHES[-1]) for _ in range(10)))
+        found = await asyncio.gather(*(layers.mounts_for(PROFILE_SETTINGS[-1]) for _ in range(10)))
         assert len(set(found)) == 1
 
     async def test_layer_of_one_profile_stays_when_another_asks(self, layers: SafetyLayers) -> None:
         """Running sandboxes have it mounted."""
-        (before, *_) = [await layers.mounts_for(safety) for safety in WISHES]
+        (before, *_) = [await layers.mounts_for(safety) for safety in PROFILE_SETTINGS]
         assert all(Path(mount.source).is_dir() for mount in before)
 
-    @pytest.mark.parametrize("safety", WISHES)
+    @pytest.mark.parametrize("safety", PROFILE_SETTINGS)
     async def test_variables_lead_below_the_mounts(
         self, layers: SafetyLayers, safety: Safety
     ) -> None:
@@ -90,4 +90,4 @@ class SafetyLayersContract:
     async def test_layer_that_cannot_be_written_is_a_failure(self, layers: SafetyLayers) -> None:
         self.hinder(layers)
         with pytest.raises(Failed):
-            await layers.mounts_for(WISHES[1])
+            await layers.mounts_for(PROFILE_SETTINGS[1])

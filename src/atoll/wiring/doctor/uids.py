@@ -1,6 +1,8 @@
-"""The report of `doctor` on uids: whose they are, and which of a uid's pools are shared with you.
+"""The report of `doctor` on uids: their owners, and the kernel pools that a sandbox's uid shares
+with you.
 
-The zygote that runs knows what it began with; what it would begin with now is tried.
+The running zygote knows the uids it started with. The report also tries which ones a zygote would
+get now.
 """
 
 import os

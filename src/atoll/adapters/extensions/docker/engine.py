@@ -185,7 +185,7 @@ def socket_path(host: str) -> Path:
 @dataclass(slots=True)
 class Engine:
     """The client of one daemon. Every call raises `Unavailable` when the daemon does not answer,
-    else the error that its refusal stands for (`NotFound`, `Conflict`, `Invalid`, `Failed`)."""
+    else the error that its status code maps to (`NotFound`, `Conflict`, `Invalid`, `Failed`)."""
 
     host: str = DEFAULT_HOST
     _session: aiohttp.ClientSession | None = None

@@ -86,7 +86,7 @@ class CodexConversation:
         return Step(said=said)
 
     def _replied(self, message: Message) -> Step:
-        """Handle the response to a request of ours."""
+        """Handle the response to one of our requests."""
         call = self._waits_for.pop(name_of(message, "id"), "")
         result, error = part(message, "result"), text(part(message, "error"), "message")
         if error and call:

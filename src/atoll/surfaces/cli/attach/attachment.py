@@ -54,7 +54,8 @@ class Turned:
 
 @dataclass(frozen=True, slots=True)
 class InputWindow:
-    """A connection begins: so many bytes may be on their way to the program; 0 sets no bound."""
+    """The start of a connection: the number of bytes that may be in transit to the program; 0 sets
+    no bound."""
 
     bytes: int
 

@@ -35,7 +35,7 @@ class Memory:
 
 
 def recall(environ: Mapping[str, str]) -> Memory:
-    """Return what was remembered; nothing when the file is absent or unreadable."""
+    """Return the remembered values; nothing when the file is absent or unreadable."""
     try:
         found = json.loads(_path(environ).read_text())
     except (OSError, ValueError):

@@ -78,7 +78,8 @@ def read_mount(text: str) -> Spec:
 def granted(invocation: Invocation, mounts: tuple[str, ...], *, private: bool) -> list[MountBody]:
     """Return each mount with a grant of its own, as the API takes them. The person confirms each
     folder that holds keys or logins, unless `private` agrees to all of them. Raises as
-    `read_mount`, and `Forbidden` when the home is somebody else's or nobody can be asked."""
+    `read_mount`, and `Forbidden` when the home is somebody else's or there is no terminal to ask
+    at."""
     specs = [read_mount(text) for text in mounts]
     if not specs:
         return []

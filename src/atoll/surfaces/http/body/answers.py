@@ -26,7 +26,7 @@ class Json(Response):
         super().__init__(content, status_code, dict(headers or {}), media_type)
 
     def render(self, content: Any) -> bytes:
-        """Return the bytes; bytes given are JSON already."""
+        """Return the value as JSON; bytes are JSON already."""
         return content if isinstance(content, bytes) else _encoder.encode(content)
 
 

@@ -1,6 +1,6 @@
 """Routes of past terminal output: marks, plain text, recordings, and a search over all.
 
-The sandbox's runtime holds it; these routes forward requests.
+The sandbox's runtime keeps the output; these routes forward requests to it.
 """
 
 from functools import partial

@@ -17,7 +17,7 @@ from atoll.testing.contracts.event_log import NOW, OTHER, OWNER
 
 
 def approval(number: int, *, owner: PrincipalId = OWNER) -> Approval:
-    """Return a pending question about a secret."""
+    """Return a pending approval for a secret."""
     return Approval(
         id=ApprovalId(f"ap_{number}"),
         org_id=PERSONAL_ORG,
