@@ -13,7 +13,7 @@ _USES = ("agent.", "door.", "approval.")
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Numbers of what is alive now."""
+    """The numbers of live objects in a runtime."""
 
     sessions: int
     execs: int

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 
 
 class IdleEnd:
-    """Timer that calls `end` after `seconds` without a request, from `begin` on; with None never.
-    The requests of one runtime are counted by `request`."""
+    """Timer that calls `end` after `seconds` without a request, from `begin` on. With None it never
+    calls. The requests of one runtime are counted by `request`."""
 
     def __init__(self, seconds: int | None, end: Callable[[], None]) -> None:
         self._seconds = seconds

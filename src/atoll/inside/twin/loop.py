@@ -52,7 +52,8 @@ MAX_LISTED = 200
 
 
 class Init:
-    """The loop, and its wardens: tag and slot by pid; leaders in shared memory."""
+    """The event loop of the twin, with its wardens (tag and slot by pid) and its leaders in shared
+    memory."""
 
     def __init__(self, control: socket.socket, root: int, nproc: int, files: int) -> None:
         self.control, self.root, self.nproc, self.files = control, root, nproc, files

@@ -21,7 +21,7 @@ class ApprovalRows(Protocol):
     """Approval requests and their decisions."""
 
     async def put(self, approval: Approval) -> None:
-        """Add or replace."""
+        """Add or replace an approval."""
         ...
 
     async def get(self, org_id: OrgId, approval_id: ApprovalId) -> Approval | None:

@@ -184,8 +184,8 @@ async def _within(seconds: float, event: asyncio.Event) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class WatchSources:
-    """Sources an agent is watched by: its report pipe, the reader of its transcript, and the files
-    of its hooks."""
+    """The sources of reports on an agent: its report pipe, the reader of its transcript, and the
+    files of its hooks."""
 
     pipe: str
     reader: str = ""

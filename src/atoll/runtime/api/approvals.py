@@ -20,7 +20,7 @@ class AskView(msgspec.Struct):
 
 
 class AskList(msgspec.Struct):
-    """The answer of `GET /asks`."""
+    """The response of `GET /asks`."""
 
     asks: list[AskView]
 

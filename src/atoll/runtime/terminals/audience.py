@@ -1,7 +1,7 @@
-"""The audience of one terminal: who watches, and the size each would like.
+"""The audience of one terminal: its viewers, and the sizes they request.
 
-Holds connections only. Who drives is `control`'s, the backlog of each is
-`domain.terminal.driver`'s.
+Holds connections only. `control` decides who drives, and `domain.terminal.driver` counts each
+viewer's backlog.
 """
 
 from atoll.domain.terminal.size import Size

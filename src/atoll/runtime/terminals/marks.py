@@ -15,7 +15,7 @@ NONCE_VARIABLE = "ATOLL_NONCE"
 
 
 class Marks:
-    """Reader of marks into `log`."""
+    """A reader that adds a terminal's marks to `log`."""
 
     def __init__(self, nonce: str) -> None:
         self.log = MarkLog()

@@ -41,7 +41,7 @@ Cube = tuple[int, int]
 
 
 class _Argument(msgspec.Struct, rename="camel"):
-    """Condition on an argument: `value` is the mask, `value_two` what must be left under it."""
+    """Condition on an argument: `value` is the mask, `value_two` the required result under it."""
 
     index: int
     value: int

@@ -48,7 +48,7 @@ class TerminalConnection:
         self._socket = socket
 
     async def receive(self) -> Frame:
-        """Return the next frame, or how it ended."""
+        """Return the next frame, or the end of the connection."""
         try:
             message = await self._socket.receive(timeout=SILENCE_SECONDS)
         except (TimeoutError, aiohttp.ClientError, OSError):

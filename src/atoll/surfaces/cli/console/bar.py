@@ -1,6 +1,6 @@
 """A bar on stderr for something long, redrawn in place; only ever on a terminal.
 
-Whoever is no terminal gets lines instead, from whoever does the work.
+Without a terminal the caller prints lines instead.
 """
 
 import shutil

@@ -22,7 +22,7 @@ NOTHING_THERE = ("requested", "provisioning", "destroying", "destroyed")
 
 
 class Choice(Enum):
-    """The decision about a sandbox with work nobody pulled."""
+    """The decision about a sandbox with unpulled work."""
 
     LEAVE = "leave"
     LOSE = "lose"

@@ -60,7 +60,7 @@ class ShareList(ResponseModel):
 
 
 class GuestBody(Body):
-    """The secret of a link, and the name that its visitor wants."""
+    """The secret of a link, and the name that its visitor chose."""
 
     ticket: Annotated[str, Field(min_length=1, max_length=200, strict=True)]
     name: Annotated[str, Field(max_length=MAX_NAME, strict=True)] | None = None

@@ -132,7 +132,7 @@ class ConsumerBody(Body):
 
 
 class CreateBody(Body):
-    """A request for a sandbox; everything may be left out."""
+    """A request for a sandbox; every field may be left out."""
 
     profile: Word = "shell"
     profile_version: Word | None = None
