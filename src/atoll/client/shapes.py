@@ -52,7 +52,7 @@ class Repo(Shape):
 
 
 class Setup(Shape):
-    """The words for a sandbox's first agent."""
+    """The instructions for a sandbox's first agent."""
 
     instructions = fields.text()
     instructions_ref = fields.text()

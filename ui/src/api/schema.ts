@@ -209,7 +209,7 @@ export interface components {
             readonly run_id?: string | null;
             readonly session_id?: string | null;
         };
-        /** @description A request for a sandbox; everything may be left out. */
+        /** @description A request for a sandbox; every field may be left out. */
         readonly CreateBody: {
             readonly agent?: string | null;
             readonly agent_catalogue?: readonly string[] | null;
@@ -447,7 +447,7 @@ export interface components {
             readonly share_id: string;
             readonly terminal_id: string | null;
         };
-        /** @description The secret of a link, and the name that its visitor wants. */
+        /** @description The secret of a link, and the name that its visitor chose. */
         readonly GuestBody: {
             readonly name?: string | null;
             readonly ticket: string;

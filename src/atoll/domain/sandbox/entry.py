@@ -18,7 +18,7 @@ MECHANISMS = frozenset({"bubblewrap", "docker"})
 
 def entry_steps(env: Mapping[str, str], configured: Iterable[str] = ()) -> tuple[str, ...]:
     """Return the preparations: home, installers' prefixes, git's identity, and the person's config
-    files. `env` is what the sandbox's processes get beside the usual variables."""
+    files. `env` holds the variables that the sandbox's processes get beside the usual ones."""
     sizes = {place: size for place, _mode, size in SCRATCH}
     kept = ", ".join(f"~/{inside}" for _name, inside in AGENT_STATE)
     prefixes = ", ".join(

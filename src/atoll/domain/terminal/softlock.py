@@ -24,7 +24,7 @@ _INTERRUPT = re.compile(
 
 
 class AgentState(StrEnum):
-    """The state of an agent's processes, by the multiplayer protocol's three words."""
+    """The state of an agent's processes: the three values of the multiplayer protocol."""
 
     RUNNING = "running"
     PAUSED = "paused"

@@ -23,7 +23,7 @@ class EventQuery:
 
 
 class EventRows(Protocol):
-    """The log."""
+    """The rows of the event log."""
 
     async def append(self, drafts: Sequence[EventDraft]) -> list[Event]:
         """Number and append, in order. Raises `ValueError` for an unknown kind or payload."""

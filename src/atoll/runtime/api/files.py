@@ -95,7 +95,7 @@ async def _move(request: web.Request) -> web.Response:
 
 
 async def _archive(request: web.Request) -> web.StreamResponse:
-    """Send a tree as a tar. An incomplete tar is cut off, never ended well."""
+    """Send a tree as a tar. An incomplete tar breaks off without an end mark."""
     exit_ = Transfer(request)
     async with parts_of(request).files.archive(_path(request)) as tool:
         first = await _beginning(tool, exit_)

@@ -49,7 +49,7 @@ class RuntimeCalls:
             yield answer
 
     async def look(self, caller: Principal, ref: str, call: RuntimeCall[T]) -> T:
-        """Return what the runtime keeps."""
+        """Return a value that the runtime keeps."""
         async with self._sandboxes.reading(caller, ref) as (_, client):
             return await client.call(call)
 

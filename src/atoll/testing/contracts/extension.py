@@ -226,7 +226,8 @@ class ExtensionContract:
     async def test_reason_of_an_end_is_known_afterwards_where_it_can_be(
         self, extension: Extension
     ) -> None:
-        """Find no reason for what runs or is unknown, and one for what ended by itself."""
+        """Return no reason for a sandbox that runs or is unknown, and a reason for one that ended
+        by itself."""
         if not isinstance(extension, EndReasons):
             pytest.skip("reports no reasons afterwards")
         handle = await extension.provision(self.request())

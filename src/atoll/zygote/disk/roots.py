@@ -60,7 +60,7 @@ def plan_root(home: Home, start: Start, *, privileged: bool) -> tuple[Root | Non
 
 
 def overlay_path(places: BoxPlaces) -> Path:
-    """Return where a sandbox keeps what it wrote above its root: `up`, and the kernel's `work`."""
+    """Return the directory of a sandbox's writes above its root: `up`, and the kernel's `work`."""
     return places.mounted / "overlay_path"
 
 

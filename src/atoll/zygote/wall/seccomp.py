@@ -60,7 +60,7 @@ def filter_for(
     """Return the filter for `uname -m`, ready for `bwrap --seccomp`. With `debug` debuggers work;
     with `set_ids` package managers may set S_ISUID and S_ISGID. `counted` passes the calls that an
     init bounds (native/init/supervise.c); a process without init gets none of them. Raises `Failed`
-    elsewhere."""
+    on other architectures."""
     architecture = ARCHITECTURES.get(machine)
     if architecture is None:
         raise Failed(
