@@ -116,7 +116,7 @@ def test_reply_packet_of_any_bytes_is_a_message_or_garbled(packet: bytes) -> Non
 def test_list_of_what_was_left_running_is_read_whole() -> None:
     records = init.KIN.pack(3, 31) + b"sleep 9\0" + init.KIN.pack(4, 40) + b"\xff\0"
     left = init.decode_reply(init.HEADER.pack(70, 9, 2, 1) + records)
-    kin = (init.Kin(3, 31, b"sleep 9"), init.Kin(4, 40, b"\xff"))
+    kin = (init.LeftProcess(3, 31, b"sleep 9"), init.LeftProcess(4, 40, b"\xff"))
     assert left == init.Left(9, kin, more=True)
     assert init.decode_reply(init.HEADER.pack(70, 9, 0, 0)) == init.Left(9, (), more=False)
 

@@ -126,8 +126,8 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Kin:
-    """A process whose program has ended.
+class LeftProcess:
+    """A process that its ended program left running.
 
     Its `tag` is that of the EXEC that started it; it has its pid inside, and the start of its
     command line (bytes that an agent chose).
@@ -143,7 +143,7 @@ class Left:
     """The answer to LEFT. `more` when some did not fit."""
 
     tag: int
-    processes: tuple[Kin, ...]
+    processes: tuple[LeftProcess, ...]
     more: bool
 
 
@@ -243,12 +243,12 @@ def _reply(op: Op, tag: int, a: int, b: int, packet: bytes) -> Reply:
             raise ValueError("a request where an answer belongs")
 
 
-def _kin(payload: bytes, count: int) -> tuple[Kin, ...]:
+def _kin(payload: bytes, count: int) -> tuple[LeftProcess, ...]:
     found = []
     at = 0
     for _ in range(count):
         tag, pid = KIN.unpack_from(payload, at)
         end = payload.index(b"\0", at + KIN.size)
-        found.append(Kin(tag, pid, payload[at + KIN.size : end]))
+        found.append(LeftProcess(tag, pid, payload[at + KIN.size : end]))
         at = end + 1
     return tuple(found)
