@@ -127,7 +127,7 @@ def test_form_that_breaks_off_leaves_no_file(api: Api, box: str) -> None:
         headers={"Content-Type": "multipart/form-data; boundary=b"},
     )
     assert told.status_code in (400, 422), told.text
-    assert "ends early" in told.json()["detail"]
+    assert "broke off before its end" in told.json()["detail"]
     assert api.run(box, "find /workspace -name '*cut*'") == ""
 
 
