@@ -35,10 +35,15 @@ NAMED_OTHERWISE = {
 ELSEWHERE = {Shape, terminal_shapes.Payload, terminal_shapes.OutputLine, shapes.ProfileMetadata}
 MODULES = [import_module(one.name) for one in iter_modules(client.__path__, f"{client.__name__}.")]
 FOUND = {id(found): found for module in MODULES for found in vars(module).values()}.values()
+# A problem document may also come from a proxy, so its reader expects no field.
+PROXIES = {"_Problem"}
 SHAPES = [
     found
     for found in FOUND
-    if isinstance(found, type) and issubclass(found, Shape) and found not in ELSEWHERE
+    if isinstance(found, type)
+    and issubclass(found, Shape)
+    and found not in ELSEWHERE
+    and found.__name__ not in PROXIES
 ]
 BODIES = [found for found in FOUND if is_typeddict(found)]
 SCALARS = {str: "string", int: "integer", float: "number", bool: "boolean"}
