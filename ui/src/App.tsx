@@ -14,11 +14,12 @@ import { Palette } from './components/frame/Palette';
 import { Rail } from './components/frame/Rail';
 import { SecretsPage } from './components/secrets/SecretsPage';
 import { SandboxView } from './components/sandboxes/SandboxView';
+import { Wall } from './components/wall/Wall';
 import { commandsOf } from './commands';
 import { useShortcuts } from './shortcuts';
 import { perform, type Act } from './state/acts';
 import { login, logOut } from './state/login';
-import { route } from './state/route';
+import { goTo, route } from './state/route';
 import { followSandboxes, sandboxes } from './state/sandboxes';
 import { useStore } from './state/store';
 
@@ -57,7 +58,11 @@ function Shell() {
   const onPalette = useCallback(() => setOver({ is: 'palette' }), []);
   const onNew = useCallback((profile: string | null) => setOver({ is: 'create', profile }), []);
   const onMenu = (): void => setMenu(true);
-  useShortcuts(over === null, { onPalette, onNew: () => onNew(null) });
+  useShortcuts(over === null, {
+    onPalette,
+    onNew: () => onNew(null),
+    onWall: () => goTo('wall'),
+  });
 
   function onAct(act: Act): void {
     if (sandbox === null) return;
@@ -84,6 +89,11 @@ function Shell() {
           </Suspense>
         )}
         {page === 'secrets' && <SecretsPage onMenu={onMenu} />}
+        {page === 'wall' && (
+          <Suspense>
+            <Wall list={list ?? []} onMenu={onMenu} onPalette={onPalette} />
+          </Suspense>
+        )}
         {page === 'sandboxes' && sandbox === null && list !== null && (
           <Home list={list} missing={wanted !== null} {...{ onNew, onMenu }} />
         )}

@@ -5,7 +5,8 @@ import type { Command } from './components/frame/Palette';
 import { stateWords } from './components/sandboxes/StateMark';
 import { repoWords } from './components/parts/words';
 import { actsOf, actWords, isLive, openTerminal, type Act } from './state/acts';
-import { go, goToSecrets } from './state/route';
+import { go, goTo } from './state/route';
+import { resizeText } from './state/layouts';
 import { setTheme, shade, toggleTheme } from './state/theme';
 
 interface Place {
@@ -21,7 +22,14 @@ export function commandsOf(place: Place): readonly Command[] {
   return [
     ...ofSandbox(place),
     { id: 'new', words: 'New sandbox', note: 'N', icon: 'plus', run: onNew },
-    { id: 'secrets', words: 'Secrets and approvals', icon: 'key', run: goToSecrets },
+    { id: 'secrets', words: 'Secrets and approvals', icon: 'key', run: () => goTo('secrets') },
+    {
+      id: 'wall',
+      words: 'All terminals on a wall',
+      note: 'W',
+      icon: 'grid',
+      run: () => goTo('wall'),
+    },
     ...list.map((one): Command => ({
       id: `go ${one.sandbox_id}`,
       words: `Go to ${one.name}`,
@@ -29,6 +37,24 @@ export function commandsOf(place: Place): readonly Command[] {
       icon: one.agent === null ? 'terminal' : 'agent',
       run: () => go(one.sandbox_id),
     })),
+    {
+      id: 'text larger',
+      words: 'Larger text in terminals',
+      icon: 'text',
+      run: () => resizeText(1),
+    },
+    {
+      id: 'text smaller',
+      words: 'Smaller text in terminals',
+      icon: 'text',
+      run: () => resizeText(-1),
+    },
+    {
+      id: 'text normal',
+      words: 'Text of terminals as at first',
+      icon: 'text',
+      run: () => resizeText(0),
+    },
     {
       id: 'theme',
       words: `Switch to ${shade.get() === 'dark' ? 'light' : 'dark'} colours`,

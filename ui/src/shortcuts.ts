@@ -5,10 +5,12 @@ import { useEffect } from 'react';
 interface Shortcuts {
   readonly onPalette: () => void;
   readonly onNew: () => void;
+  readonly onWall: () => void;
 }
 
-/** Ctrl or Cmd with K opens the palette, N makes a sandbox. Off while `enabled` is false. */
-export function useShortcuts(enabled: boolean, { onPalette, onNew }: Shortcuts): void {
+/** Ctrl or Cmd with K opens the palette, N makes a sandbox, W shows the wall. Off while `enabled`
+ *  is false. */
+export function useShortcuts(enabled: boolean, { onPalette, onNew, onWall }: Shortcuts): void {
   useEffect(() => {
     if (!enabled) return;
     const onKey = (event: KeyboardEvent): void => {
@@ -17,11 +19,13 @@ export function useShortcuts(enabled: boolean, { onPalette, onNew }: Shortcuts):
       if (withCommand && event.code === 'KeyK') {
         event.preventDefault();
         onPalette();
-      } else if (event.key === 'n' && !withCommand && !event.altKey) {
-        if (inside(event.target, 'input, textarea, select')) return;
-        event.preventDefault();
-        onNew();
+        return;
       }
+      const act = { n: onNew, w: onWall }[event.key];
+      if (act === undefined || withCommand || event.altKey) return;
+      if (inside(event.target, 'input, textarea, select')) return;
+      event.preventDefault();
+      act();
     };
     window.addEventListener('keydown', onKey);
     return () => window.removeEventListener('keydown', onKey);

@@ -56,15 +56,18 @@ export async function perform(sandbox: Sandbox, act: Act, keepWorktree = false):
   }
 }
 
-/** Opens a terminal, of an agent or else the profile's shell, and shows it. */
-export async function openTerminal(id: string, agent?: string): Promise<void> {
+/** Opens a terminal, of an agent or else the profile's shell, and shows it. Returns its id, or
+ *  null when it could not be opened. */
+export async function openTerminal(id: string, agent?: string): Promise<string | null> {
   try {
     const made = await api.openTerminal(id, agent === undefined ? {} : { agent });
     const now = terminals.get()[id] ?? [];
     keepTerminals(id, [...now.filter((one) => one.terminal_id !== made.terminal_id), made]);
     go(id, made.terminal_id);
+    return made.terminal_id;
   } catch (reason) {
     notifyFailure('No terminal could be opened')(reason);
+    return null;
   }
 }
 

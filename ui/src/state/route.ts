@@ -1,9 +1,13 @@
-/** Where the page is: `#/sandboxes/<id>/<tab>` or `#/secrets`; the hash, so any path works. */
+/** Where the page is: `#/sandboxes/<id>/<tab>`, `#/wall` …; the hash, so any path works. */
 
 import { Store } from './store';
 
+/** Pages of their own, each at `#/<name>`. */
+const PAGES = ['secrets', 'wall'] as const;
+export type PlainPage = (typeof PAGES)[number];
+
 export interface Route {
-  readonly page: 'sandboxes' | 'secrets';
+  readonly page: 'sandboxes' | PlainPage;
   readonly sandbox: string | null;
   /** A terminal's or machine's id, `log`, `recordings`, or null for whatever fits. */
   readonly tab: string | null;
@@ -13,7 +17,8 @@ export const route = new Store<Route>(parse(location.hash));
 
 export function parse(hash: string): Route {
   const [, kind, sandbox, tab] = hash.replace(/^#/, '').split('/');
-  if (kind === 'secrets') return { page: 'secrets', sandbox: null, tab: null };
+  const page = PAGES.find((one) => one === kind);
+  if (page !== undefined) return { page, sandbox: null, tab: null };
   if (kind !== 'sandboxes' || sandbox === undefined || sandbox === '') {
     return { page: 'sandboxes', sandbox: null, tab: null };
   }
@@ -42,10 +47,10 @@ export function go(sandbox: string | null, tab: string | null = null): void {
   route.set({ page: 'sandboxes', sandbox, tab: sandbox === null ? null : tab });
 }
 
-/** Goes to the page of secrets and approvals. */
-export function goToSecrets(): void {
-  history.pushState(null, '', '#/secrets');
-  route.set(parse('#/secrets'));
+/** Goes to a page of its own. */
+export function goTo(page: PlainPage): void {
+  history.pushState(null, '', `#/${page}`);
+  route.set(parse(`#/${page}`));
 }
 
 window.addEventListener('popstate', () => route.set(parse(location.hash)));

@@ -4,7 +4,7 @@ import { useMemo, useState } from 'react';
 import type { Sandbox } from '../../api/types';
 import { age, tick } from '../../state/clock';
 import { approvals } from '../../state/approvals';
-import { go, goToSecrets, route } from '../../state/route';
+import { go, goTo, route } from '../../state/route';
 import { connected, sandboxes } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
 import { shade, toggleTheme } from '../../state/theme';
@@ -192,7 +192,7 @@ function RailPlaces({ onPick }: { readonly onPick: () => void }) {
         className="rail-place"
         aria-current={here === 'secrets' ? 'page' : undefined}
         onClick={() => {
-          goToSecrets();
+          goTo('secrets');
           onPick();
         }}
       >

@@ -16,6 +16,9 @@ const paths = {
   menu: 'M2.5 4.5h11M2.5 8h11M2.5 11.5h11',
   copy: 'M6 6h7v7H6ZM10 6V3H3v7h3',
   text: 'M3 4h10M8 4v9',
+  splitRight: 'M2.5 3h11v10h-11ZM8 3v10',
+  splitDown: 'M2.5 3h11v10h-11ZM2.5 8h11',
+  grid: 'M2.5 3h11v10h-11ZM8 3v10M2.5 8h11',
   fit: 'M3 6V3h3M13 6V3h-3M3 10v3h3M13 10v3h-3',
   command:
     'M6 6h4v4H6ZM6 6H4.5A1.5 1.5 0 1 1 6 4.5ZM10 6V4.5A1.5 1.5 0 1 1 11.5 6ZM10 10h1.5a1.5 1.5 0 1 1-1.5 1.5ZM6 10v1.5A1.5 1.5 0 1 1 4.5 10Z',

@@ -123,8 +123,7 @@ function GuestTerminal({ sandboxId, terminal, over }: GuestTerminalProps) {
       visible
       over={over}
       onStatus={onStatus}
-      onEscape={nothing}
-      onPalette={nothing}
+      onPageKey={nothing}
     />
   );
 }

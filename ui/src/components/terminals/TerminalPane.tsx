@@ -13,17 +13,25 @@ import { SearchBar } from './SearchBar';
 import { ShareDialog } from '../people/ShareDialog';
 import type { panelOf } from '../parts/TabList';
 import { TextView } from './TextView';
+import type { Place } from '../../terminal/layout/layout';
+import type { PageKey } from '../../terminal/screen/page-keys';
 import { isOver } from '../../terminal/attach/status';
 import { ComposeBar, TouchKeys } from './TouchKeys';
 import { useTerminalView, type Calls, type Viewed } from './useTerminalView';
 
-interface TerminalPaneProps extends Omit<Calls, 'onSearch'> {
+interface TerminalPaneProps extends Calls {
   readonly sandboxId: string;
   readonly terminal: Terminal;
   readonly client: string;
   readonly visible: boolean;
+  /** Whether the keyboard is to be here, of all panes in view; where there is one, it is. */
+  readonly active?: boolean;
+  /** Where it lies among others; null: it has the whole view. */
+  readonly place?: Place | null;
   /** The person's way in has ended, as heard elsewhere. */
   readonly over?: boolean;
+  /** The keyboard has come in. */
+  readonly onEnter?: () => void;
   /** Attributes that tie it to its tab, where it has one. */
   readonly panel?: ReturnType<typeof panelOf>;
 }
@@ -33,12 +41,17 @@ type Over = { readonly is: 'share' } | { readonly is: 'text'; readonly text: str
 
 export function TerminalPane(props: TerminalPaneProps) {
   const { sandboxId, terminal, client, visible, over: ended, panel, ...calls } = props;
+  const active = props.active !== false;
   const terminalId = terminal.terminal_id;
   const [searching, setSearching] = useState(false);
   const [over, setOver] = useState<Over | null>(null);
   const owner = useStore(login).is === 'in';
   const onSearch = (): void => setSearching(true);
-  const viewed = useTerminalView({ sandboxId, terminalId, client }, { ...calls, onSearch });
+  const onPageKey = (key: PageKey): void => {
+    if (key === 'search') onSearch();
+    else calls.onPageKey(key);
+  };
+  const viewed = useTerminalView({ sandboxId, terminalId, client }, { ...calls, onPageKey });
   const { view, status, refused } = viewed;
   const agent = status?.agent ?? null;
   const [cards, setCards] = useCards(agent !== null);
@@ -48,15 +61,20 @@ export function TerminalPane(props: TerminalPaneProps) {
   useEffect(() => {
     if (view === null) return;
     view.show(visible && !cards);
-    if (visible && !cards && !phone.matches && idle) view.focus();
-  }, [view, visible, cards, idle]);
+    if (visible && active && !cards && !phone.matches && idle) view.focus();
+  }, [view, visible, active, cards, idle]);
 
   useEffect(() => {
     if (ended === true) view?.revoke();
   }, [view, ended]);
 
   return (
-    <div className={refused !== null ? 'pane pane-refused' : 'pane'} hidden={!visible} {...panel}>
+    <div
+      {...frameOf(props, refused !== null)}
+      hidden={!visible}
+      onFocusCapture={props.onEnter}
+      {...panel}
+    >
       <PaneBar
         {...{ sandboxId, terminal, status, view, cards }}
         onCards={() => setCards(!cards)}
@@ -80,6 +98,23 @@ export function TerminalPane(props: TerminalPaneProps) {
       {over?.is === 'text' && <TextView text={over.text} onClose={() => setOver(null)} />}
     </div>
   );
+}
+
+/** How the pane's box looks and where it lies. */
+function frameOf({ active, place = null }: TerminalPaneProps, refused: boolean) {
+  const names = ['pane'];
+  if (refused) names.push('pane-refused');
+  if (place === null) return { className: names.join(' ') };
+  names.push('pane-placed');
+  if (active !== false) names.push('pane-active');
+  const { left, top, width, height } = place;
+  const style = {
+    left: `${left * 100}%`,
+    top: `${top * 100}%`,
+    width: `${width * 100}%`,
+    height: `${height * 100}%`,
+  };
+  return { className: names.join(' '), style };
 }
 
 /** A narrow screen shows an agent as cards by default; any other screen, its terminal. */

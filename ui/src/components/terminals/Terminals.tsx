@@ -1,6 +1,6 @@
 /** The tabs of one sandbox: its terminals and its log, and the pane of the chosen one. */
 
-import { use, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { api } from '../../api/client';
 import type { Agent, Sandbox, Terminal } from '../../api/types';
 import { closeTerminal, isLive, openTerminal } from '../../state/acts';
@@ -9,7 +9,6 @@ import { go, route } from '../../state/route';
 import { agentsMoved, loadTerminals, terminals } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
 import type { AttachStatus } from '../../terminal/attach/status';
-import { clientId } from '../../terminal/attach/client-id';
 import { Confirm } from '../parts/Dialog';
 import { CardsView } from '../agents/CardsView';
 import { Icon } from '../parts/icons';
@@ -17,7 +16,8 @@ import { LogPane } from '../sandboxes/LogPane';
 import { RecordingsPane } from '../recordings/RecordingsPane';
 import { Tab } from '../parts/Tab';
 import { panelOf, PlainTab, TabList } from '../parts/TabList';
-import { TerminalPane } from './TerminalPane';
+import { ArrangeButtons, Panes } from './Panes';
+import { useArrangement, type Arrangement } from './useArrangement';
 
 interface TerminalsProps {
   readonly sandbox: Sandbox;
@@ -59,6 +59,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
     tabs.current?.querySelector<HTMLElement>('[aria-selected="true"]')?.focus();
     announce('Left the terminal. Arrow keys choose a tab, Enter goes back in.');
   }, []);
+  const arrangement = useArrangement(id, list, chosen);
 
   function onClose(terminal: Terminal): void {
     const { terminal_id: terminalId, state } = terminal;
@@ -106,12 +107,10 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
             </PlainTab>
           )}
         </TabList>
-        {live && <OpenButtons sandbox={sandbox} />}
+        {live && <OpenButtons sandbox={sandbox} arrangement={arrangement} />}
       </div>
       <div className="panes">
-        {live && (
-          <Panes id={id} list={list} chosen={chosen} {...{ onStatus, onEscape, onPalette }} />
-        )}
+        {live && <Panes {...{ id, list, chosen, arrangement, onStatus, onEscape, onPalette }} />}
         {machines
           .filter((machine) => machine.id === chosen)
           .map((machine) => (
@@ -181,40 +180,16 @@ function choose(tabs: HTMLElement | null, id: string, terminalId: string): void 
   shown?.querySelector<HTMLElement>('.xterm-helper-textarea')?.focus();
 }
 
-interface PanesProps {
-  readonly id: string;
-  readonly list: readonly Terminal[];
-  readonly chosen: string;
-  readonly onStatus: (terminalId: string, status: AttachStatus) => void;
-  readonly onEscape: () => void;
-  readonly onPalette: () => void;
+interface OpenButtonsProps {
+  readonly sandbox: Sandbox;
+  readonly arrangement: Arrangement;
 }
 
-/** A pane for every terminal that was looked at; the others are not attached at all. */
-function Panes({ id, list, chosen, ...calls }: PanesProps) {
-  const client = use(clientId());
-  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
-  const isTerminal = list.some((terminal) => terminal.terminal_id === chosen);
-  if (isTerminal && !opened.has(chosen)) setOpened(new Set([...opened, chosen]));
-  return list
-    .filter((terminal) => opened.has(terminal.terminal_id))
-    .map((terminal) => (
-      <TerminalPane
-        key={terminal.terminal_id}
-        sandboxId={id}
-        terminal={terminal}
-        client={client}
-        panel={panelOf(terminal.terminal_id)}
-        visible={terminal.terminal_id === chosen}
-        {...calls}
-      />
-    ));
-}
-
-function OpenButtons({ sandbox }: { readonly sandbox: Sandbox }) {
+function OpenButtons({ sandbox, arrangement }: OpenButtonsProps) {
   const { sandbox_id: id, agent } = sandbox;
   return (
     <div className="tab-tools">
+      <ArrangeButtons arrangement={arrangement} />
       <button
         type="button"
         className="button button-small"

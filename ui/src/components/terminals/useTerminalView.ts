@@ -2,24 +2,27 @@
 
 import { useEffect, useRef, useState, type RefObject } from 'react';
 import { announce, notify } from '../../state/announce';
+import { textSize } from '../../state/layouts';
 import { phone } from '../../state/screen';
 import { useStore } from '../../state/store';
 import { shade } from '../../state/theme';
 import type { AttachStatus } from '../../terminal/attach/status';
 import { refusalWords } from '../../terminal/attach/turns';
+import type { PageKey } from '../../terminal/screen/page-keys';
 import { TerminalView } from '../../terminal/screen/view';
 
 export interface Place {
   readonly sandboxId: string;
   readonly terminalId: string;
   readonly client: string;
+  /** True for a picture of it that nothing can be typed at. */
+  readonly watches?: boolean;
 }
 
 export interface Calls {
   readonly onStatus: (terminalId: string, status: AttachStatus) => void;
-  readonly onEscape: () => void;
-  readonly onPalette: () => void;
-  readonly onSearch: () => void;
+  /** A key that is the page's was pressed at the terminal. */
+  readonly onPageKey: (key: PageKey) => void;
 }
 
 export interface Viewed {
@@ -35,7 +38,9 @@ export interface Viewed {
 
 const FLASH_MS = 2600;
 
-export function useTerminalView({ sandboxId, terminalId, client }: Place, now: Calls): Viewed {
+export function useTerminalView(place: Place, now: Calls): Viewed {
+  const { sandboxId, terminalId, client, watches = false } = place;
+  const px = useStore(textSize);
   const host = useRef<HTMLDivElement>(null);
   const [view, setView] = useState<TerminalView | null>(null);
   const [status, setStatus] = useState<AttachStatus | null>(null);
@@ -56,7 +61,9 @@ export function useTerminalView({ sandboxId, terminalId, client }: Place, now: C
       terminalId,
       clientId: client,
       shade: shade.get(),
-      autoFit: !phone.matches,
+      autoFit: !phone.matches && !watches,
+      watches,
+      textPx: textSize.get(),
       onStatus: (next) => {
         setStatus(next);
         calls.current.onStatus(terminalId, next);
@@ -67,9 +74,7 @@ export function useTerminalView({ sandboxId, terminalId, client }: Place, now: C
       },
       onExpired: (name, mine, reason) => notify(expiryWords(name, mine, reason)),
       onLost: (message) => notify(message, 'bad'),
-      onEscape: () => calls.current.onEscape(),
-      onPalette: () => calls.current.onPalette(),
-      onSearch: () => calls.current.onSearch(),
+      onPageKey: (key) => calls.current.onPageKey(key),
       onMatches: (index, count) => setMatches({ index, count }),
       onHover: setHover,
     });
@@ -78,8 +83,9 @@ export function useTerminalView({ sandboxId, terminalId, client }: Place, now: C
       made.dispose();
       setView(null);
     };
-  }, [sandboxId, terminalId, client]);
+  }, [sandboxId, terminalId, client, watches]);
   useEffect(() => view?.setShade(colour), [view, colour]);
+  useEffect(() => view?.setText(px), [view, px]);
   useEffect(() => {
     if (refused === null) return;
     const timer = window.setTimeout(() => setRefused(null), FLASH_MS);

@@ -35,6 +35,13 @@ function besides(driver: Party, { waiting }: Control, me: Party | null): readonl
   return [waits ? 'withdraw' : 'ask'];
 }
 
+/** Whether another client of the same person drives, so that typing may move control over here. */
+export function drivesElsewhere({ control, me, drives }: Seen): boolean {
+  const driver = control?.driver ?? null;
+  if (drives || driver === null || me === null || me.role === 'viewer') return false;
+  return driver.principal === me.principal && driver.client !== me.client;
+}
+
 /** Who drives, for the bar. */
 export function roleWords({ phase, control, me, drives, driver }: Seen): string {
   if (phase !== 'live') return '\u00a0';

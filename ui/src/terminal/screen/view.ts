@@ -17,12 +17,14 @@ import { keyProtocols } from '../../api/page-key';
 import { BROWSER_TIMERS } from '../../pulse';
 import { expose, unexpose } from '../../testing/hooks';
 import { guardAnswers } from '../cards/answers';
+import { drivesElsewhere } from '../attach/turns';
 import { Attachment, type AttachSocket } from '../attach/attach';
 import type { AttachStatus } from '../attach/status';
 import { colours } from './colours';
 import { follow, followable } from './links';
 import { interruptOf, lockOf } from '../attach/party';
 import { cleanPaste, lossWords } from './paste';
+import { pageKeyOf, type PageKey } from './page-keys';
 import { listenForWake } from '../attach/wake';
 import { GpuRenderer } from './webgl';
 
@@ -34,22 +36,23 @@ export interface TerminalViewOptions {
   readonly shade: 'light' | 'dark';
   /** True when the page requests a driver's size by itself (not on a phone). */
   readonly autoFit: boolean;
+  /** True for a picture of it: nothing can be typed, and the GPU is left to others. */
+  readonly watches: boolean;
+  /** Pixels of its letters where they need not shrink. */
+  readonly textPx: number;
   readonly onStatus: (status: AttachStatus) => void;
   /** Keys were pressed that went nowhere; `code` is the server's reason, null: disconnected. */
   readonly onRefused: (code: string | null, message: string) => void;
   readonly onExpired: (name: string, mine: boolean, reason: string) => void;
   /** Something that was typed or pasted is lost. */
   readonly onLost: (message: string) => void;
-  /** The person wants the keyboard back, or the search. */
-  readonly onEscape: () => void;
-  readonly onSearch: () => void;
-  readonly onPalette: () => void;
+  /** A key that is the page's was pressed; never `copy`. */
+  readonly onPageKey: (key: PageKey) => void;
   readonly onMatches: (index: number, count: number) => void;
   /** The link under the pointer, or null. */
   readonly onHover: (href: string | null) => void;
 }
 
-const FONT_PX = 13.5;
 /** Smaller is no longer read; a wider grid is panned instead. */
 const FONT_MIN_PX = 6;
 const FONT_MIN_PHONE_PX = 9;
@@ -78,17 +81,20 @@ export class TerminalView {
   readonly #gpu: GpuRenderer;
   readonly #attachment: Attachment;
   readonly #cleanups: (() => void)[] = [];
+  #textPx: number;
   #settle: number | undefined;
   #visible = false;
   #fitOnce = false;
 
   constructor(options: TerminalViewOptions) {
     this.#options = options;
+    this.#textPx = options.textPx;
     this.#term = new Terminal({
       allowProposedApi: true,
       cursorBlink: !window.matchMedia('(prefers-reduced-motion: reduce)').matches,
       fontFamily: FONT,
-      fontSize: FONT_PX,
+      fontSize: options.textPx,
+      disableStdin: options.watches,
       lineHeight: 1.2,
       macOptionIsMeta: true,
       minimumContrastRatio: 4.5,
@@ -124,7 +130,8 @@ export class TerminalView {
     }
     this.#layout();
     // A phone shows one small terminal: the DOM renderer is enough, and kinder to it.
-    if (this.#options.autoFit) void this.#gpu.acquire().then(() => this.#layoutSoon());
+    if (this.#options.autoFit && !this.#options.watches)
+      void this.#gpu.acquire().then(() => this.#layoutSoon());
   }
 
   focus(): void {
@@ -133,6 +140,12 @@ export class TerminalView {
 
   setShade(shade: 'light' | 'dark'): void {
     this.#term.options.theme = colours[shade];
+  }
+
+  /** Sets the pixels of its letters where they need not shrink. */
+  setText(px: number): void {
+    this.#textPx = px;
+    this.#layout();
   }
 
   /** Makes the terminal as large as this screen, as its driver, once. */
@@ -201,6 +214,8 @@ export class TerminalView {
   }
 
   #send(data: string | Uint8Array): boolean {
+    // Another window of the same person drives: typing here moves control over, silently.
+    if (drivesElsewhere(this.#attachment.status)) this.#attachment.requestControl();
     const sent = this.#attachment.send(data);
     if (!sent) this.#options.onRefused(null, CUT_OFF);
     return sent;
@@ -345,20 +360,14 @@ export class TerminalView {
 
   /** False takes a key away from the program: only combinations no program can see. */
   #onKey(event: KeyboardEvent): boolean {
-    if (event.metaKey && event.code === 'KeyK') return this.#taken(event, this.#options.onPalette);
-    if (!event.ctrlKey || !event.shiftKey || event.altKey) return this.#passes(event);
-    switch (event.code) {
-      case 'Period':
-        return this.#taken(event, this.#options.onEscape);
-      case 'KeyF':
-        return this.#taken(event, this.#options.onSearch);
-      case 'KeyK':
-        return this.#taken(event, this.#options.onPalette);
-      case 'KeyC':
-        return this.#taken(event, () => void this.copySelection());
-      default:
-        return this.#passes(event);
-    }
+    const key = pageKeyOf(event);
+    if (key === null) return this.#passes(event);
+    event.preventDefault();
+    event.stopPropagation();
+    if (event.type !== 'keydown') return false;
+    if (key === 'copy') void this.copySelection();
+    else this.#options.onPageKey(key);
+    return false;
   }
 
   /** Whether a key goes to the program; where it cannot, the person is told at once. */
@@ -371,16 +380,9 @@ export class TerminalView {
     return false;
   }
 
-  #taken(event: KeyboardEvent, act: () => void): boolean {
-    event.preventDefault();
-    event.stopPropagation();
-    if (event.type === 'keydown') act();
-    return false;
-  }
-
   /** What was first drawn out of view was found to be nothing wide, and drawn so since. */
   #measureAgain(): void {
-    const px = this.#term.options.fontSize ?? FONT_PX;
+    const px = this.#term.options.fontSize ?? this.#textPx;
     this.#setFont(px + 1);
     this.#setFont(px);
   }
@@ -396,7 +398,7 @@ export class TerminalView {
     const fits = drives && phase === 'live' && (this.#options.autoFit || this.#fitOnce);
     if (fits) {
       this.#options.host.classList.remove('pane-pans');
-      this.#setFont(FONT_PX);
+      this.#setFont(this.#textPx);
       const room = this.#room();
       if (room !== null) this.#attachment.resize(room.cols, room.rows);
       this.#fitOnce = false;
@@ -407,7 +409,7 @@ export class TerminalView {
 
   /** Cells that fit here at the normal font size. */
   #room(): { cols: number; rows: number } | null {
-    if (this.#term.options.fontSize !== FONT_PX) return null;
+    if (this.#term.options.fontSize !== this.#textPx) return null;
     const room = this.#fit.proposeDimensions();
     if (room === undefined || !Number.isFinite(room.cols) || !Number.isFinite(room.rows))
       return null;
@@ -419,7 +421,7 @@ export class TerminalView {
     const { host } = this.#options;
     const screen = host.querySelector<HTMLElement>('.xterm-screen');
     if (screen === null || screen.offsetWidth === 0) return;
-    const now = this.#term.options.fontSize ?? FONT_PX;
+    const now = this.#term.options.fontSize ?? this.#textPx;
     const ratio = Math.min(
       host.clientWidth / screen.offsetWidth,
       host.clientHeight / screen.offsetHeight,
@@ -427,7 +429,7 @@ export class TerminalView {
     const ideal = Math.floor(now * ratio * 2) / 2;
     const least = this.#options.autoFit ? FONT_MIN_PX : FONT_MIN_PHONE_PX;
     host.classList.toggle('pane-pans', ideal < least);
-    this.#setFont(Math.min(FONT_PX, Math.max(least, ideal)));
+    this.#setFont(Math.min(this.#textPx, Math.max(least, ideal)));
   }
 
   #setFont(px: number): void {

@@ -1,0 +1,193 @@
+/** The panes of a sandbox's terminals: one in view, or several that share it, with dividers. */
+
+import { use, useRef, useState, type KeyboardEvent, type PointerEvent } from 'react';
+import type { Terminal } from '../../api/types';
+import { go, goTo } from '../../state/route';
+import { clientId } from '../../terminal/attach/client-id';
+import type { AttachStatus } from '../../terminal/attach/status';
+import { dividersOf, placesOf, type Divider } from '../../terminal/layout/layout';
+import type { PageKey } from '../../terminal/screen/page-keys';
+import { Icon, type IconName } from '../parts/icons';
+import { panelOf } from '../parts/TabList';
+import { TerminalPane } from './TerminalPane';
+import type { Arrangement } from './useArrangement';
+
+interface PanesProps {
+  readonly id: string;
+  readonly list: readonly Terminal[];
+  readonly chosen: string;
+  readonly arrangement: Arrangement;
+  readonly onStatus: (terminalId: string, status: AttachStatus) => void;
+  readonly onEscape: () => void;
+  readonly onPalette: () => void;
+}
+
+/** How far an arrow key moves a divider. */
+const STEP = 0.05;
+
+/** A pane for every terminal that was looked at; the others are not attached at all. */
+export function Panes(props: PanesProps) {
+  const { id, list, chosen, arrangement, onStatus } = props;
+  const client = use(clientId());
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
+  const { shown } = arrangement;
+  const places = shown === null ? null : placesOf(shown);
+  const visible = new Set(places?.keys() ?? [chosen]);
+  const there = list.map((terminal) => terminal.terminal_id);
+  const fresh = there.filter((one) => visible.has(one) && !opened.has(one));
+  if (fresh.length > 0) setOpened(new Set([...opened, ...fresh]));
+  const onPageKey = (key: PageKey): void => press(key, props);
+  return (
+    <>
+      {list
+        .filter((terminal) => opened.has(terminal.terminal_id))
+        .map((terminal) => (
+          <TerminalPane
+            key={terminal.terminal_id}
+            sandboxId={id}
+            terminal={terminal}
+            client={client}
+            panel={panelOf(terminal.terminal_id)}
+            visible={visible.has(terminal.terminal_id)}
+            active={terminal.terminal_id === chosen}
+            place={places?.get(terminal.terminal_id) ?? null}
+            onEnter={() => {
+              if (terminal.terminal_id !== chosen) go(id, terminal.terminal_id);
+            }}
+            onStatus={onStatus}
+            onPageKey={onPageKey}
+          />
+        ))}
+      {shown !== null &&
+        dividersOf(shown).map((divider) => (
+          <DividerLine
+            key={divider.path.join('')}
+            divider={divider}
+            onMove={(share) => arrangement.divide(divider.path, share)}
+          />
+        ))}
+    </>
+  );
+}
+
+/** What a key of the page does here. The search is the pane's own. */
+function press(key: PageKey, { arrangement, onEscape, onPalette }: PanesProps): void {
+  const { split, grid, zoom, move } = arrangement;
+  const acts: Partial<Record<PageKey, () => void>> = {
+    escape: onEscape,
+    palette: onPalette,
+    wall: () => goTo('wall'),
+    'split right': () => split('row'),
+    'split down': () => split('column'),
+    grid,
+    zoom,
+    left: () => move('left'),
+    right: () => move('right'),
+    up: () => move('up'),
+    down: () => move('down'),
+  };
+  acts[key]?.();
+}
+
+interface DividerLineProps {
+  readonly divider: Divider;
+  readonly onMove: (share: number) => void;
+}
+
+/** The line between two parts: dragged, or moved by the arrow keys. */
+function DividerLine({ divider, onMove }: DividerLineProps) {
+  const line = useRef<HTMLDivElement>(null);
+  const { direction, share, room } = divider;
+  const row = direction === 'row';
+  const style = row
+    ? {
+        left: `${(room.left + room.width * share) * 100}%`,
+        top: `${room.top * 100}%`,
+        height: `${room.height * 100}%`,
+      }
+    : {
+        left: `${room.left * 100}%`,
+        top: `${(room.top + room.height * share) * 100}%`,
+        width: `${room.width * 100}%`,
+      };
+
+  function onPointerMove(event: PointerEvent): void {
+    const box = line.current?.parentElement?.getBoundingClientRect();
+    if (box === undefined || !line.current?.hasPointerCapture(event.pointerId)) return;
+    const at = row
+      ? (event.clientX - box.left) / box.width
+      : (event.clientY - box.top) / box.height;
+    onMove(row ? (at - room.left) / room.width : (at - room.top) / room.height);
+  }
+
+  function onKeyDown(event: KeyboardEvent): void {
+    const back = row ? 'ArrowLeft' : 'ArrowUp';
+    const on = row ? 'ArrowRight' : 'ArrowDown';
+    if (event.key !== back && event.key !== on) return;
+    event.preventDefault();
+    onMove(share + (event.key === on ? STEP : -STEP));
+  }
+
+  return (
+    <div
+      ref={line}
+      className={`divider divider-${direction}`}
+      style={style}
+      role="separator"
+      tabIndex={0}
+      aria-label="Room of the panes beside this line"
+      aria-orientation={row ? 'vertical' : 'horizontal'}
+      aria-valuenow={Math.round(share * 100)}
+      aria-valuemin={10}
+      aria-valuemax={90}
+      onPointerDown={(event) => event.currentTarget.setPointerCapture(event.pointerId)}
+      onPointerMove={onPointerMove}
+      onKeyDown={onKeyDown}
+    />
+  );
+}
+
+/** Splitting, the grid and zoom, for those who do not know the keys yet. */
+export function ArrangeButtons({ arrangement }: { readonly arrangement: Arrangement }) {
+  const { possible, shown, zoomed, split, grid, zoom } = arrangement;
+  if (!possible) return null;
+  return (
+    <span className="arrange wide-only" role="toolbar" aria-label="Panes">
+      <Arrange icon="splitRight" label="Split right (Ctrl Shift D)" onClick={() => split('row')} />
+      <Arrange icon="splitDown" label="Split down (Ctrl Shift E)" onClick={() => split('column')} />
+      <Arrange
+        icon="grid"
+        label={shown === null ? 'All in a grid (Ctrl Shift G)' : 'One at a time (Ctrl Shift G)'}
+        onClick={grid}
+      />
+      {(shown !== null || zoomed) && (
+        <Arrange
+          icon="fit"
+          label={zoomed ? 'All panes again (Ctrl Shift Enter)' : 'Zoom (Ctrl Shift Enter)'}
+          onClick={zoom}
+        />
+      )}
+    </span>
+  );
+}
+
+interface ArrangeProps {
+  readonly icon: IconName;
+  readonly label: string;
+  readonly onClick: () => void;
+}
+
+function Arrange({ icon, label, onClick }: ArrangeProps) {
+  return (
+    <button
+      type="button"
+      className="button-icon"
+      aria-label={label}
+      title={label}
+      onMouseDown={(event) => event.preventDefault()}
+      onClick={onClick}
+    >
+      <Icon name={icon} />
+    </button>
+  );
+}

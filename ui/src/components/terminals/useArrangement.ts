@@ -1,0 +1,97 @@
+/** Which terminals of a sandbox are in view at once, where, and the acts that change it. */
+
+import { useMemo, useState } from 'react';
+import type { Terminal } from '../../api/types';
+import { openTerminal } from '../../state/acts';
+import { announce } from '../../state/announce';
+import { arrange, layouts } from '../../state/layouts';
+import { go } from '../../state/route';
+import { phone } from '../../state/screen';
+import { useStore } from '../../state/store';
+import {
+  gridOf,
+  neighbour,
+  only,
+  panesOf,
+  splitAt,
+  withShare,
+  type Direction,
+  type Layout,
+  type Side,
+} from '../../terminal/layout/layout';
+
+/** More at once are too small to read. */
+const GRID_MAX = 9;
+
+export interface Arrangement {
+  /** What is in view; null when one terminal has the whole view. */
+  readonly shown: Layout | null;
+  readonly zoomed: boolean;
+  /** Whether there is anything to arrange: a terminal is chosen, on a screen with room. */
+  readonly possible: boolean;
+  readonly split: (direction: Direction) => void;
+  readonly grid: () => void;
+  readonly zoom: () => void;
+  readonly move: (side: Side) => void;
+  readonly divide: (path: readonly number[], share: number) => void;
+}
+
+/** The arrangement of sandbox `id`. A chosen terminal that is not part of it is shown alone; the
+ *  arrangement is there again when one of its own is chosen. */
+export function useArrangement(id: string, list: readonly Terminal[], chosen: string): Arrangement {
+  const stored = useStore(layouts)[id] ?? null;
+  const [zoomed, setZoomed] = useState(false);
+  const layout = useMemo(() => {
+    const there = new Set(list.map((terminal) => terminal.terminal_id));
+    return stored === null ? null : only(stored, (pane) => there.has(pane));
+  }, [stored, list]);
+  const isTerminal = list.some((terminal) => terminal.terminal_id === chosen);
+  const possible = isTerminal && !phone.matches;
+  const inside = layout !== null && typeof layout !== 'string' && panesOf(layout).includes(chosen);
+  const shown = possible && inside && !zoomed ? layout : null;
+
+  async function split(direction: Direction): Promise<void> {
+    const added = await openTerminal(id);
+    if (added === null) return;
+    arrange(id, splitAt(layout !== null && inside ? layout : chosen, chosen, direction, added));
+    setZoomed(false);
+  }
+
+  function grid(): void {
+    if (shown !== null) {
+      arrange(id, null);
+      announce('One terminal at a time.');
+      return;
+    }
+    const first = list.map((terminal) => terminal.terminal_id).filter((one) => one !== chosen);
+    arrange(id, gridOf([chosen, ...first].slice(0, GRID_MAX)));
+    setZoomed(false);
+    announce('All terminals in a grid.');
+  }
+
+  function zoom(): void {
+    if (!inside) return;
+    setZoomed(!zoomed);
+    announce(zoomed ? 'All panes again.' : 'This terminal alone.');
+  }
+
+  function move(side: Side): void {
+    const next = shown === null ? null : neighbour(shown, chosen, side);
+    if (next !== null) go(id, next);
+  }
+
+  function divide(path: readonly number[], share: number): void {
+    if (layout !== null) arrange(id, withShare(layout, path, share));
+  }
+
+  return {
+    shown,
+    zoomed: inside && zoomed,
+    possible,
+    split: (direction) => void split(direction),
+    grid,
+    zoom,
+    move,
+    divide,
+  };
+}

@@ -1,0 +1,75 @@
+/** One terminal on the wall: attached while it is in view, never typed at. */
+
+import { useEffect, useRef, useState } from 'react';
+import type { Sandbox, Terminal } from '../../api/types';
+import type { AttachStatus } from '../../terminal/attach/status';
+import { Icon } from '../parts/icons';
+import { terminalWords } from '../parts/words';
+import { useTerminalView } from '../terminals/useTerminalView';
+
+interface TileProps {
+  readonly sandbox: Sandbox;
+  readonly terminal: Terminal;
+  readonly client: string;
+  readonly onOpen: () => void;
+}
+
+export function Tile({ sandbox, terminal, client, onOpen }: TileProps) {
+  const tile = useRef<HTMLLIElement>(null);
+  const [seen, setSeen] = useState(false);
+  const [status, setStatus] = useState<AttachStatus | null>(null);
+  useEffect(() => {
+    if (tile.current === null) return;
+    const observer = new IntersectionObserver(
+      (entries) => setSeen(entries.some(({ isIntersecting }) => isIntersecting)),
+      { rootMargin: '80px' },
+    );
+    observer.observe(tile.current);
+    return () => observer.disconnect();
+  }, []);
+  const words = terminalWords(terminal, status?.title ?? '');
+  const agent = (status?.agent ?? null) !== null;
+  return (
+    <li ref={tile} className="tile">
+      <button
+        type="button"
+        className="tile-face"
+        aria-label={`Open ${words} of ${sandbox.name}`}
+        onClick={onOpen}
+      >
+        <Icon name={agent ? 'agent' : 'terminal'} />
+        <span className="tile-name" title={sandbox.name}>
+          {sandbox.name}
+        </span>
+        <span className="tile-words">{words}</span>
+      </button>
+      <div className="tile-screen" inert onClick={onOpen}>
+        {seen && <Picture {...{ sandbox, terminal, client }} onStatus={setStatus} />}
+      </div>
+    </li>
+  );
+}
+
+interface PictureProps {
+  readonly sandbox: Sandbox;
+  readonly terminal: Terminal;
+  readonly client: string;
+  readonly onStatus: (status: AttachStatus) => void;
+}
+
+const nothing = (): void => undefined;
+
+/** The terminal's screen, scaled to the tile. Attached as a watcher: it asks for no size. */
+function Picture({ sandbox, terminal, client, onStatus }: PictureProps) {
+  const { host, view } = useTerminalView(
+    {
+      sandboxId: sandbox.sandbox_id,
+      terminalId: terminal.terminal_id,
+      client,
+      watches: true,
+    },
+    { onStatus: (_, status) => onStatus(status), onPageKey: nothing },
+  );
+  useEffect(() => view?.show(true), [view]);
+  return <div ref={host} className="pane-screen" aria-hidden="true" />;
+}

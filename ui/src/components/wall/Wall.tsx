@@ -1,0 +1,88 @@
+/** Every terminal of every running sandbox at once, small and live; one key leads into one. */
+
+import { use, useEffect, useMemo, useRef, type KeyboardEvent } from 'react';
+import type { Sandbox, Terminal } from '../../api/types';
+import { isLive } from '../../state/acts';
+import { go } from '../../state/route';
+import { loadTerminals, terminals } from '../../state/sandboxes';
+import { useStore } from '../../state/store';
+import { clientId } from '../../terminal/attach/client-id';
+import { MenuButton } from '../parts/MenuButton';
+import { Tile } from './Tile';
+
+interface WallProps {
+  readonly list: readonly Sandbox[];
+  readonly onMenu: () => void;
+  readonly onPalette: () => void;
+}
+
+interface Shown {
+  readonly sandbox: Sandbox;
+  readonly terminal: Terminal;
+}
+
+export function Wall({ list, onMenu, onPalette }: WallProps) {
+  const loaded = useStore(terminals);
+  const client = use(clientId());
+  const grid = useRef<HTMLUListElement>(null);
+  const live = useMemo(() => list.filter(isLive), [list]);
+  const ids = live.map((sandbox) => sandbox.sandbox_id).join(' ');
+  useEffect(() => {
+    // One that ends meanwhile is no news: it leaves the wall with its sandbox.
+    for (const id of ids.split(' ').filter(Boolean)) loadTerminals(id).catch(() => undefined);
+  }, [ids]);
+  useEffect(() => {
+    grid.current?.querySelector<HTMLElement>('.tile-face')?.focus();
+  }, [ids]);
+  const shown = live.flatMap((sandbox): Shown[] =>
+    (loaded[sandbox.sandbox_id] ?? [])
+      .filter(({ state }) => state !== 'exited')
+      .map((terminal) => ({ sandbox, terminal })),
+  );
+
+  return (
+    <main className="wall" aria-label="Wall of terminals">
+      <header className="wall-head">
+        <MenuButton onMenu={onMenu} />
+        <h1>Wall</h1>
+        <span className="quiet">
+          {shown.length === 1 ? '1 terminal' : `${shown.length} terminals`} · Enter opens one
+        </span>
+      </header>
+      {shown.length === 0 ? (
+        <p className="log quiet">No terminal is open in a running sandbox.</p>
+      ) : (
+        <ul
+          ref={grid}
+          className="wall-grid"
+          onKeyDown={(event) => {
+            if (event.key.toLowerCase() === 'k' && event.ctrlKey) onPalette();
+            else rove(event);
+          }}
+        >
+          {shown.map(({ sandbox, terminal }) => (
+            <Tile
+              key={`${sandbox.sandbox_id} ${terminal.terminal_id}`}
+              {...{ sandbox, terminal, client }}
+              onOpen={() => go(sandbox.sandbox_id, terminal.terminal_id)}
+            />
+          ))}
+        </ul>
+      )}
+    </main>
+  );
+}
+
+/** Arrow keys move between tiles: across by one, up and down by a row as it is drawn. */
+function rove(event: KeyboardEvent<HTMLElement>): void {
+  const faces = [...event.currentTarget.querySelectorAll<HTMLElement>('.tile-face')];
+  const at = faces.findIndex((face) => face === document.activeElement);
+  const here = faces[at];
+  if (here === undefined) return;
+  const top = here.getBoundingClientRect().top;
+  const columns = faces.filter((face) => face.getBoundingClientRect().top === top).length;
+  const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns }[event.key];
+  if (step === undefined) return;
+  event.preventDefault();
+  faces[Math.min(faces.length - 1, Math.max(0, at + step))]?.focus();
+}
