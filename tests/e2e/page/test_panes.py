@@ -1,0 +1,68 @@
+"""Several terminals in view at a real Atoll's page: split, zoomed, on the wall, all by keyboard."""
+
+import re
+
+import pytest
+from playwright.async_api import Locator, Page, expect
+
+from atoll.testing.server import TestServer
+from tests.e2e.page.test_people import owner, role
+from tests.e2e.page.test_real_page import CHROMIUM, Terminal, chromium
+from tests.peers.api import Api
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium: install the package `chromium`"),
+]
+
+
+def panes(page: Page) -> Locator:
+    return page.locator(".pane:not([hidden])")
+
+
+async def test_terminals_are_split_zoomed_and_opened_from_the_wall_by_keyboard(
+    server: TestServer, api: Api
+) -> None:
+    sandbox = api.create(name="split")["sandbox_id"]
+    terminal = api.terminal(sandbox, "cat")
+    async with chromium() as browser, owner(browser, server, sandbox, terminal) as ann:
+        await role(ann, "You drive")
+        await Terminal(ann, terminal).type("first\r")
+        await ann.keyboard.press("Control+Shift+D")
+        await expect(panes(ann)).to_have_count(2)
+        await expect(ann.locator(".pane-active .pane-role")).to_have_text("You drive")
+        await ann.keyboard.press("Control+Shift+ArrowLeft")
+        await expect(ann).to_have_url(re.compile(f"{terminal}$"))
+        await ann.keyboard.type("typed left\r")
+        await Terminal(ann, terminal).sees("typed left")
+        await ann.keyboard.press("Control+Shift+Enter")
+        await expect(panes(ann)).to_have_count(1)
+        await ann.keyboard.press("Control+Shift+Enter")
+        await expect(panes(ann)).to_have_count(2)
+        await ann.keyboard.press("Control+Shift+L")
+        tiles = ann.locator(".tile-face")
+        await expect(tiles).to_have_count(2)
+        await Terminal(ann, terminal).sees("typed left")
+        await ann.keyboard.press("ArrowRight")
+        await ann.keyboard.press("ArrowLeft")
+        await ann.keyboard.press("Enter")
+        await expect(panes(ann)).to_have_count(2)
+
+
+async def test_another_window_of_the_same_person_drives_by_typing(
+    server: TestServer, api: Api
+) -> None:
+    sandbox = api.create(name="windows")["sandbox_id"]
+    terminal = api.terminal(sandbox, "cat")
+    async with (
+        chromium() as browser,
+        owner(browser, server, sandbox, terminal) as one,
+        owner(browser, server, sandbox, terminal) as other,
+    ):
+        await role(one, "You drive")
+        await role(other, "you drive elsewhere")
+        await Terminal(other, terminal).type("from the other\r")
+        await Terminal(one, terminal).sees("from the other")
+        await role(other, "You drive")
+        await role(one, "you drive elsewhere")
