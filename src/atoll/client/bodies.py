@@ -130,6 +130,9 @@ class TerminalBody(TypedDict, total=False):
     """A terminal to open."""
 
     agent: str | None
+    argv: list[str] | None
+    cwd: str | None
+    env: dict[str, str] | None
     cols: int | None
     rows: int | None
 

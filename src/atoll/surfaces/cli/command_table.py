@@ -16,7 +16,9 @@ import click
 from atoll.domain.errors import AtollError
 from atoll.surfaces.cli.console.exits import INTERRUPTED, OK, exit_code
 from atoll.surfaces.cli.console.invocation import Invocation
+from atoll.surfaces.cli.console.moments import own_zone, use_utc
 from atoll.surfaces.cli.console.output import note
+from atoll.surfaces.cli.dispatch.aliases import meant, unknown
 
 if TYPE_CHECKING:
     from atoll.ports.host import Host
@@ -106,8 +108,28 @@ def _group_of(name: str) -> str | None:
     return next((one for one in ORDER if (_FOLDER / one / f"{stem}.py").is_file()), None)
 
 
+def _help_of(words: list[str]) -> tuple[str, list[str]]:
+    """Return `help net add` as `net add --help`."""
+    return (words[0], [*words[1:], "--help"]) if words else ("", [])
+
+
 class Commands(click.Group):
     """A group that loads a command when it is called."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command of the first word: by its name, or by another one people know."""
+        word, following = args[0], args[1:]
+        if word == "help" and not ctx.resilient_parsing:
+            word, following = _help_of(following)
+            if not word:
+                click.echo(ctx.get_help())
+                ctx.exit()
+        command = self.get_command(ctx, word) or self.get_command(ctx, meant(word, following))
+        if command is None and not ctx.resilient_parsing:
+            raise click.UsageError(unknown(word, command_names()), ctx)
+        return (command.name if command else None), command, following
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order a person meets them."""
@@ -147,25 +169,42 @@ class Commands(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(package_name="atoll", prog_name="atoll")
-def atoll() -> None:
+@click.option("--utc", is_flag=True, help="Show times in UTC instead of the zone of this machine.")
+def atoll(*, utc: bool) -> None:
     """Give every coding agent its own sandbox, and every person access to its terminal."""
+    if utc:
+        use_utc()
 
 
 def run(arguments: list[str], environ: Mapping[str, str], host: "Callable[[], Host]") -> int:
     """Run one command; returns its exit code (`exits`). `host` is called when this machine
     is touched (`up`, `down`, `doctor`, `agent`)."""
+    invocation = Invocation(host, environ)
     try:
-        # In this mode click hands an `Exit` back as its code.
-        left: object = atoll.main(
-            arguments, prog_name="atoll", obj=Invocation(host, environ), standalone_mode=False
-        )
+        with own_zone():
+            return _run(arguments, invocation)
     except click.Abort:
         note("atoll: interrupted")
         return INTERRUPTED
     except click.ClickException as wrong:
-        wrong.show()
-        return wrong.exit_code
+        return _report(wrong, invocation)
     except AtollError as error:
-        note(f"atoll: {error.message}")
-        return exit_code(error)
+        return _report(error, invocation)
+
+
+def _report(error: click.ClickException | AtollError, invocation: Invocation) -> int:
+    """Say what failed, in one line; returns the exit code."""
+    from atoll.surfaces.cli.dispatch import usage  # loaded late: most runs have no error
+
+    if isinstance(error, click.ClickException):
+        note(f"atoll: {usage.of_click(error)}")
+        return error.exit_code
+    near = usage.near_sandbox(error, invocation.api(), invocation.named)
+    note(f"atoll: {usage.of_error(error)}{near}")
+    return exit_code(error)
+
+
+def _run(arguments: list[str], invocation: Invocation) -> int:
+    # In this mode click hands an `Exit` back as its code.
+    left: object = atoll.main(arguments, prog_name="atoll", obj=invocation, standalone_mode=False)
     return left if isinstance(left, int) else OK

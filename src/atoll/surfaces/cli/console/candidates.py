@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 import click
 from click.shell_completion import CompletionItem
 
+from atoll.client.client import Client
 from atoll.client.shapes import KeptList, ProfileList, SandboxList, SecretList
 from atoll.client.transport import Call, S, at
 from atoll.domain.errors import AtollError
@@ -33,11 +34,14 @@ def listed(
 
 def sandboxes() -> Candidates:
     """Return the sandboxes, by name."""
-    return listed(
-        "sandboxes",
-        SandboxList,
-        lambda found: (one.name or one.sandbox_id for one in found.sandboxes),
-    )
+    return _quietly(lambda found: sandbox_names(found.api(), seconds=COMPLETION_SECONDS))
+
+
+def sandbox_names(api: Client, *, seconds: float) -> list[str]:
+    """Return the names of the sandboxes on the first page. Raises what the API raises."""
+    call = Call("GET", at("sandboxes"), timeout=seconds)
+    found = api.transport.read(SandboxList, call).sandboxes
+    return [one.name or one.sandbox_id for one in found]
 
 
 def secrets() -> Candidates:

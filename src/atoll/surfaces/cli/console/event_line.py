@@ -7,6 +7,7 @@ import json
 
 from atoll.client.fields import Json
 from atoll.client.terminal_shapes import Event, Payload
+from atoll.surfaces.cli.console.moments import moment
 
 MAX_DETAIL = 240
 _REPEATED = frozenset({"sandbox_id", "generation", "n", "state"})
@@ -17,7 +18,7 @@ def event_line(event: Event) -> str:
     """Return `at  stream  kind  actor  [N times]  [reason]  [key=value …]`."""
     actor, times = event.actor, event.payload.value.get("times")
     who = f"{actor.kind}:{actor.id}"
-    words = [event.at, event.stream, event.event_type, who]
+    words = [moment(event.at), event.stream, event.event_type, who]
     # First, since what is long is cut at its end.
     words += [f"{times} times"] if isinstance(times, int) else []
     words += [more for more in (event.reason, _details(event.payload)) if more]

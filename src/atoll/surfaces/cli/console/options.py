@@ -9,14 +9,17 @@ import click
 from atoll.client.shapes import ApprovalList
 from atoll.domain.duration import parse_duration
 from atoll.surfaces.cli.console.candidates import listed, profiles, sandboxes
+from atoll.surfaces.cli.console.invocation import Invocation
+from atoll.surfaces.cli.console.moments import use_utc
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T", str, tuple[str, ...], None)
 
 
 def sandbox_argument(*, required: bool = True) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return the argument NAME: a sandbox by name or id; it completes."""
-    return click.argument("name", required=required, shell_complete=sandboxes())
+    return click.argument("name", required=required, shell_complete=sandboxes(), callback=_named)
 
 
 def sandboxes_argument(*, required: bool = True) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -27,7 +30,16 @@ def sandboxes_argument(*, required: bool = True) -> Callable[[Callable[P, R]], C
         nargs=-1,
         required=required,
         shell_complete=sandboxes(),
+        callback=_named,
     )
+
+
+def _named(context: click.Context, _parameter: click.Parameter, value: T) -> T:
+    """Remember which sandboxes are meant, for the message about one that does not exist."""
+    invocation = context.find_object(Invocation)
+    if invocation is not None and value:
+        invocation.named.extend([value] if isinstance(value, str) else value)
+    return value
 
 
 def approval_argument(state: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -59,6 +71,22 @@ def profile_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
 def json_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return the option --json."""
     return click.option("--json", "as_json", is_flag=True, help="Print the API's answer as JSON.")
+
+
+def utc_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return the option --utc."""
+    return click.option(
+        "--utc",
+        is_flag=True,
+        expose_value=False,
+        callback=_utc,
+        help="Show times in UTC instead of the zone of this machine (TZ).",
+    )
+
+
+def _utc(_context: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    if value:
+        use_utc()
 
 
 def duration(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:

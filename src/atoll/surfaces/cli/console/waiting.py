@@ -5,6 +5,7 @@ import time
 from atoll.client.client import Client
 from atoll.client.shapes import Sandbox
 from atoll.domain.errors import Failed, Unavailable
+from atoll.surfaces.cli.console.moments import until
 from atoll.surfaces.cli.console.progress import ProgressNote
 
 LIVE = ("ready", "active")
@@ -51,8 +52,8 @@ def end_notice(sandbox: Sandbox) -> str:
     if not sandbox.ends_soon:
         return ""
     name = name_of(sandbox)
-    until = sandbox.expires_at
-    return f"{name} ends at {until}: `atoll extend-ttl {name} 4h` gives it more time"
+    end = until(sandbox.expires_at)
+    return f"{name} ends at {end}: `atoll extend-ttl {name} 4h` gives it more time"
 
 
 def name_of(sandbox: Sandbox) -> str:

@@ -68,7 +68,6 @@ def start(
         raise Invalid(
             f"{wanted} is not inside {name}: a sandbox holds the agent it was made with "
             f"(`atoll new --agent {wanted}`), or one its image brings",
-            code=problem.code,
             field="agent",
         ) from problem
     _show(started, as_json=as_json)

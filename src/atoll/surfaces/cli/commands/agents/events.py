@@ -12,7 +12,7 @@ from atoll.client.transport import Call, Stream, at, get
 from atoll.domain.errors import Unavailable
 from atoll.surfaces.cli.console.event_line import event_line
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
-from atoll.surfaces.cli.console.options import json_option
+from atoll.surfaces.cli.console.options import json_option, utc_option
 from atoll.surfaces.cli.console.output import note, say, show_json
 
 PAUSE_SECONDS = 0.5
@@ -35,6 +35,7 @@ SILENCE_SECONDS = 20.0
     show_default=True,
     help="At most this many: the newest, or with --after the next.",
 )
+@utc_option()
 @json_option()
 @pass_invocation
 def command(

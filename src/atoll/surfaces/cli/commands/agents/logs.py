@@ -5,7 +5,8 @@ import time
 import click
 
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
-from atoll.surfaces.cli.console.options import json_option, sandbox_argument
+from atoll.surfaces.cli.console.moments import moment
+from atoll.surfaces.cli.console.options import json_option, sandbox_argument, utc_option
 from atoll.surfaces.cli.console.output import say, show_json
 from atoll.surfaces.cli.console.waiting import COMING
 
@@ -15,6 +16,7 @@ POLL_SECONDS = 0.5
 @click.command("logs")
 @sandbox_argument()
 @click.option("-f", "--follow", is_flag=True, help="Follow until it is ready or has failed.")
+@utc_option()
 @json_option()
 @pass_invocation
 def command(invocation: Invocation, name: str, *, follow: bool, as_json: bool) -> None:
@@ -34,7 +36,7 @@ def command(invocation: Invocation, name: str, *, follow: bool, as_json: bool) -
             if as_json:
                 show_json(line.value)
             else:
-                say(f"{line.at}  {line.text}")
+                say(f"{moment(line.at)}  {line.text}")
         told = len(lines)
         if state not in COMING:
             return

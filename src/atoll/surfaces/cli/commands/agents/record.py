@@ -14,7 +14,8 @@ from atoll.client.transport import get
 from atoll.domain.errors import Conflict, Failed, NotFound
 from atoll.surfaces.cli.console.guard import GuardedStream
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
-from atoll.surfaces.cli.console.options import json_option, sandbox_argument
+from atoll.surfaces.cli.console.moments import moment
+from atoll.surfaces.cli.console.options import json_option, sandbox_argument, utc_option
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
 
 _OWNER_ONLY = 0o600
@@ -33,6 +34,7 @@ _OWNER_ONLY = 0o600
     "-o", "--output", metavar="FILE", default=None, help="The file to write, else stdout."
 )
 @click.option("--delete", metavar="REC", default=None, help="Delete a recording for good.")
+@utc_option()
 @json_option()
 @pass_invocation
 def command(
@@ -109,7 +111,7 @@ def _row(each: Recording) -> tuple[str, ...]:
     shown = f"{seconds:.0f}" if isinstance(seconds, int | float) else ""
     size = str(each.bytes // 1024 + 1)
     place = (each.recording_id, each.terminal_id, each.name)
-    return (*place, each.state, each.by, each.started_at, shown, size)
+    return (*place, each.state, each.by, moment(each.started_at), shown, size)
 
 
 def _export(api: Client, name: str, recording: str, output: str | None) -> None:

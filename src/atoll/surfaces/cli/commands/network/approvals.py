@@ -3,8 +3,8 @@
 import click
 
 from atoll.client.shapes import Approval
-from atoll.surfaces.cli.commands.work.list import age
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.moments import age
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, say, show_json
 

@@ -5,7 +5,14 @@ import click
 from atoll.client.bodies import Role, ShareBody
 from atoll.client.shapes import Share
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
-from atoll.surfaces.cli.console.options import UsualVerb, duration, json_option, sandbox_argument
+from atoll.surfaces.cli.console.moments import until
+from atoll.surfaces.cli.console.options import (
+    UsualVerb,
+    duration,
+    json_option,
+    sandbox_argument,
+    utc_option,
+)
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
 
 
@@ -34,6 +41,7 @@ def command() -> None:
 )
 @click.option("--terminal", metavar="ID", default=None, help="Only this terminal.")
 @click.option("--label", default=None, help="The name of the link in lists.")
+@utc_option()
 @json_option()
 @pass_invocation
 def new(
@@ -54,11 +62,12 @@ def new(
         return
     say(made.link)
     may = "watch and type" if role == "controller" else "watch"
-    note(f"anyone who has it may {may} until {made.expires_at}; it is not shown again")
+    note(f"anyone who has it may {may} until {until(made.expires_at)}; it is not shown again")
 
 
 @command.command("list")
 @sandbox_argument()
+@utc_option()
 @json_option()
 @pass_invocation
 def list_(invocation: Invocation, name: str, *, as_json: bool) -> None:
@@ -89,6 +98,6 @@ def _row(share: Share) -> tuple[str, ...]:
         share.role,
         share.terminal_id or "all",
         str(share.guests),
-        share.expires_at,
+        until(share.expires_at),
         share.name or "-",
     )

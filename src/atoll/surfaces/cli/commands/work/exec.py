@@ -2,36 +2,62 @@
 
 import click
 
-from atoll.client.bodies import ExecBody
+from atoll.client.bodies import ExecBody, TerminalBody
+from atoll.client.client import Client
 from atoll.client.terminal_shapes import Exec
 from atoll.domain.duration import parse_duration
-from atoll.surfaces.cli.commands.work.attach import signal_number
+from atoll.surfaces.cli.attach.keys import DETACH_KEYS, DetachKeys
+from atoll.surfaces.cli.attach.rawtty import RawTty
+from atoll.surfaces.cli.commands.work.attach import (
+    AttachOptions,
+    attach_terminal,
+    awake,
+    signal_number,
+)
 from atoll.surfaces.cli.console.exits import SIGNALLED, TIMEOUT
 from atoll.surfaces.cli.console.following import Following, piped
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, say, show_json
+from atoll.surfaces.cli.dispatch.docker_order import DockerOrder
 
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 """The contract's hard cap for each stream."""
 
 
+def _no_user(_context: click.Context, _parameter: click.Parameter, user: str | None) -> None:
+    if user is not None:
+        raise click.UsageError(
+            "a sandbox has one user, who runs every command: leave `--user` out "
+            "(a profile may allow `sudo` inside)"
+        )
+
+
 @click.command(
     "exec",
-    context_settings={"ignore_unknown_options": False, "allow_interspersed_args": True},
-    epilog="Put the command after `--`: atoll exec NAME -- ls -l",
+    cls=DockerOrder,
+    epilog="The command begins after NAME; a `--` before it is optional: atoll exec NAME -- ls -l",
 )
 @sandbox_argument()
 @click.argument("argv", nargs=-1, type=click.UNPROCESSED)
 @click.option(
     "--shell", "line", metavar="LINE", default=None, help="A command line for the shell inside."
 )
-@click.option("--cwd", default=None, help="Where to run it  [default: /workspace]")
-@click.option("--env", "env", multiple=True, metavar="K=V", help="A variable; may be repeated.")
+@click.option("-w", "--cwd", default=None, help="Where to run it  [default: /workspace]")
+@click.option(
+    "-e", "--env", "env", multiple=True, metavar="K=V", help="A variable; may be repeated."
+)
+@click.option(
+    "-i", "interactive", is_flag=True, help="Pass on what is typed, too, not only a pipe."
+)
+@click.option("-t", "tty", is_flag=True, help="Run it at a terminal of its own, and attach to it.")
+@click.option(
+    "-u", "--user", hidden=True, expose_value=False, callback=_no_user, help="There is no choice."
+)
 @click.option(
     "--timeout", default=None, help="End it after this time (30s, 5m), with exit code 124."
 )
-@click.option("--background", is_flag=True, help="Print its id and leave it running.")
+@click.option("-d", "--background", is_flag=True, help="Print its id and leave it running.")
 @click.option(
     "--follow", metavar="EXEC_ID", default=None, help="Follow a command that was left running."
 )
@@ -49,6 +75,8 @@ def command(
     cwd: str | None,
     env: tuple[str, ...],
     timeout: str | None,
+    interactive: bool,
+    tty: bool,
     background: bool,
     follow: str | None,
     reap: bool,
@@ -59,10 +87,15 @@ def command(
         invocation.api().sandboxes.end_processes(name)
         return
     api = invocation.api()
+    if tty:
+        if any((background, reap, as_json, follow, timeout)):
+            raise click.UsageError("-t goes with --cwd, --env and --shell only.")
+        request = _request(argv, line, cwd=cwd, env=env, timeout=None)
+        raise click.exceptions.Exit(_at_terminal(invocation, name, request))
     if follow is not None:
         started, feed = api.execs.get(name, follow), False
     else:
-        feed = piped() and not background
+        feed = (piped() or interactive) and not background
         request = _request(argv, line, cwd=cwd, env=env, timeout=timeout)
         if reap:
             request["reap"] = True
@@ -72,11 +105,37 @@ def command(
     if background:
         show_json(started.value) if as_json else say(started.exec_id)
         return
+    _follow(api, name, started, feed=feed, forget=follow is None, as_json=as_json)
+
+
+def _follow(
+    api: Client, name: str, started: Exec, *, feed: bool, forget: bool, as_json: bool
+) -> None:
+    """Follow the command to its end, and leave with its exit code."""
     following = Following(api, name, started.exec_id, quiet=as_json)
-    ended = following.run(feed=feed, forget=follow is None)
+    ended = following.run(feed=feed, forget=forget)
     if as_json:
         show_json({**ended.value, **following.captured()})
     raise click.exceptions.Exit(_code(ended))
+
+
+def _at_terminal(invocation: Invocation, name: str, request: ExecBody) -> int:
+    """Run the command at a terminal of its own and attach to it; returns its exit code."""
+    tty = RawTty()
+    api = invocation.api()
+    sandbox = awake(api, api.sandboxes.get(name))
+    cols, rows = tty.size
+    line = request.get("shell")
+    argv = ["sh", "-c", line] if line is not None else request.get("argv")
+    body: TerminalBody = {"argv": argv, "cols": cols, "rows": rows}
+    if cwd := request.get("cwd"):
+        body["cwd"] = cwd
+    if env := request.get("env"):
+        body["env"] = env
+    opened = api.terminals.open(sandbox.sandbox_id, body)
+    keys = DetachKeys(invocation.environ.get("ATOLL_DETACH_KEYS", DETACH_KEYS))
+    options = AttachOptions(keys, opened.terminal_id)
+    return attach_terminal(invocation, sandbox, options, tty=tty)
 
 
 def _only_reap(argv: tuple[str, ...], line: str | None, *, follow: str | None, reap: bool) -> bool:

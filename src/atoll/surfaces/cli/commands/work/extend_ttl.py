@@ -3,7 +3,8 @@
 import click
 
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
-from atoll.surfaces.cli.console.options import duration, json_option, sandbox_argument
+from atoll.surfaces.cli.console.moments import until
+from atoll.surfaces.cli.console.options import duration, json_option, sandbox_argument, utc_option
 from atoll.surfaces.cli.console.output import say, show_json
 from atoll.surfaces.cli.console.waiting import name_of
 
@@ -11,6 +12,7 @@ from atoll.surfaces.cli.console.waiting import name_of
 @click.command("extend-ttl")
 @sandbox_argument()
 @click.argument("ttl", callback=duration)
+@utc_option()
 @json_option()
 @pass_invocation
 def command(invocation: Invocation, name: str, ttl: str, *, as_json: bool) -> None:
@@ -23,5 +25,6 @@ def command(invocation: Invocation, name: str, ttl: str, *, as_json: bool) -> No
         show_json(sandbox.value)
     else:
         kept = sandbox.retained_until
-        until = f"is kept until {kept}" if kept else f"lives until {sandbox.expires_at}"
-        say(f"{name_of(sandbox)} {until}")
+        lives = f"lives until {until(sandbox.expires_at)}"
+        end = f"is kept until {until(kept)}" if kept else lives
+        say(f"{name_of(sandbox)} {end}")

@@ -8,9 +8,9 @@ from atoll.client.client import Client
 from atoll.client.shapes import Isolation, Processes, Repo, Sandbox, Setup
 from atoll.domain.errors import AtollError
 from atoll.domain.wall.interior import MIB
-from atoll.surfaces.cli.commands.work.list import age
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
-from atoll.surfaces.cli.console.options import json_option, sandbox_argument
+from atoll.surfaces.cli.console.moments import since, until
+from atoll.surfaces.cli.console.options import json_option, sandbox_argument, utc_option
 from atoll.surfaces.cli.console.output import clean, painted, show_json
 from atoll.surfaces.cli.console.selection import select
 from atoll.surfaces.cli.console.waiting import end_notice, name_of
@@ -22,6 +22,7 @@ _SHOWN = 100
 
 @click.command("info")
 @sandbox_argument(required=False)
+@utc_option()
 @json_option()
 @pass_invocation
 def command(invocation: Invocation, name: str | None, *, as_json: bool) -> None:
@@ -85,11 +86,11 @@ def _lines(sandbox: Sandbox) -> list[tuple[str, str]]:
         ("backend", sandbox.extension),
         ("wall", _wall(sandbox.isolation)),
         ("network", sandbox.network_mode),
-        ("created", _moment(sandbox.created_at)),
-        ("last active", _moment(sandbox.last_active_at)),
-        ("expires", sandbox.expires_at),
+        ("created", since(sandbox.created_at)),
+        ("last active", since(sandbox.last_active_at)),
+        ("expires", until(sandbox.expires_at)),
         ("ends soon", end_notice(sandbox)),
-        ("kept until", sandbox.retained_until),
+        ("kept until", until(sandbox.retained_until)),
     ]
     lines += [("missing", note) for note in sandbox.isolation.degraded]
     lines += [("exposed", f"{name}: its value is inside") for name in sandbox.exposed_secrets]
@@ -131,7 +132,3 @@ def _repository(repo: Repo) -> str:
     where = repo.repo_url or repo.key
     source = f" from {repo.from_branch}" if repo.from_branch else ""
     return f"{where} branch {repo.branch}{source} at {repo.path}"
-
-
-def _moment(at: str) -> str:
-    return f"{at} ({age(at)} ago)" if at else ""

@@ -8,9 +8,9 @@ from atoll.client.fields import Json
 from atoll.client.shapes import Kept
 from atoll.client.transport import Call, at
 from atoll.domain.errors import Invalid
-from atoll.surfaces.cli.commands.work.list import age
 from atoll.surfaces.cli.console import candidates
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.moments import age
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
 from atoll.surfaces.cli.transfer.keeping import Record, WorkSource, records, write_down

@@ -1,18 +1,18 @@
 """`atoll list`: the sandboxes there are, newest first."""
 
-from datetime import UTC, datetime
-
 import click
 
 from atoll.client.shapes import Sandbox
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
-from atoll.surfaces.cli.console.options import json_option
+from atoll.surfaces.cli.console.moments import age
+from atoll.surfaces.cli.console.options import json_option, utc_option
 from atoll.surfaces.cli.console.output import note, show_json, show_table
 from atoll.surfaces.cli.console.waiting import end_notice, name_of
 
 
 @click.command("list")
 @click.option("--state", "states", multiple=True, help="Only these states; may be repeated.")
+@utc_option()
 @json_option()
 @pass_invocation
 def command(invocation: Invocation, *, states: tuple[str, ...], as_json: bool) -> None:
@@ -47,25 +47,3 @@ def _state(sandbox: Sandbox) -> str:
     if sandbox.ends_soon:
         marks.append("ends soon")
     return sandbox.state + (f" ({', '.join(marks)})" if marks else "")
-
-
-def age(at: str) -> str:
-    """Return how long ago an RFC 3339 time was, in its largest unit: `3h`; `-` when unknown."""
-    since = seconds_since(at)
-    if since is None:
-        return "-"
-    for seconds, letter in ((86400, "d"), (3600, "h"), (60, "m")):
-        if since >= seconds:
-            return f"{since // seconds}{letter}"
-    return f"{since}s"
-
-
-def seconds_since(at: str) -> int | None:
-    """Return whole seconds since an RFC 3339 time, at least 0; None when it cannot be read."""
-    try:
-        moment = datetime.fromisoformat(at)
-    except ValueError:
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max(0, int((datetime.now(UTC) - moment).total_seconds()))

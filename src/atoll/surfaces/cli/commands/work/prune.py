@@ -7,9 +7,9 @@ import click
 from atoll.client.fields import Json
 from atoll.client.shapes import Sandbox
 from atoll.domain.duration import parse_duration
-from atoll.surfaces.cli.commands.work.list import age, seconds_since
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.moments import age, seconds_since
 from atoll.surfaces.cli.console.options import json_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
 from atoll.surfaces.cli.console.waiting import name_of

@@ -1,0 +1,67 @@
+"""Other names for commands, as people know them from other tools, and the nearest name to a typo.
+
+An alias runs a command under its own name. A hint answers a word whose meaning differs here. A
+command of the same name takes precedence over both.
+"""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+MAX_SHOWN = 80
+_ALIASES = {
+    "ls": "list",
+    "ps": "list",
+    "rm": "destroy",
+    "remove": "destroy",
+    "delete": "destroy",
+    "ssh": "attach",
+    "shell": "attach",
+    "connect": "attach",
+    "inspect": "info",
+    "show": "info",
+    "create": "new",
+    "log": "logs",
+    "kill": "stop",
+    "resume": "start",
+    "copy": "cp",
+}
+_HINTS = {
+    "run": "`atoll new` makes a sandbox, `atoll exec NAME -- COMMAND` runs a command in one",
+    "restart": "`atoll stop NAME` and `atoll start NAME` do that",
+    "push": "`atoll pull NAME` brings its commits home",
+    "clone": "`atoll new REPO BRANCH` makes a sandbox on a branch of its own",
+    "images": "`atoll image list` lists them",
+    "logout": "a login ends on the page; `atoll login` prints a new one",
+    "server": "`atoll up` starts it",
+    "serve": "`atoll up` starts it",
+}
+
+
+def meant(word: str, following: Sequence[str]) -> str:
+    """Return the command that `word` stands for; empty when it is no alias. `status` of a sandbox
+    is `info`, and of everything `list`."""
+    if word == "status":
+        return "info" if any(not one.startswith("-") for one in following) else "list"
+    return _ALIASES.get(word, "")
+
+
+def aliases_of(command: str) -> list[str]:
+    """Return the other names of a command."""
+    names = [alias for alias, name in _ALIASES.items() if name == command]
+    return [*names, "status"] if command in ("info", "list") else names
+
+
+def unknown(word: str, commands: Iterable[str]) -> str:
+    """Return the message about a word that is no command."""
+    said = f"there is no command `{word[:MAX_SHOWN]}`"
+    if word in _HINTS:
+        return f"{said}: {_HINTS[word]}"
+    return said + (did_you_mean(word, commands) or "; `atoll --help` lists them")
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return `: did you mean …?` with at most three names near `word`; empty without one."""
+    near = get_close_matches(word[:MAX_SHOWN], list(dict.fromkeys(known)), n=3, cutoff=0.6)
+    if not near:
+        return ""
+    return ": did you mean " + " or ".join(f"`{name}`" for name in near) + "?"

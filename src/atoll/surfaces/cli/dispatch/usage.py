@@ -1,0 +1,82 @@
+"""The one voice of errors: `atoll: what failed: why; what to do`, in one line.
+
+click's own messages are reworded here. Those of the server begin and end as ours do.
+"""
+
+from contextlib import suppress
+
+import click
+
+from atoll.client.client import Client
+from atoll.domain.errors import AtollError, NotFound
+from atoll.surfaces.cli.console.candidates import COMPLETION_SECONDS, sandbox_names
+from atoll.surfaces.cli.dispatch.aliases import MAX_SHOWN, did_you_mean
+
+_SENTENCE_WORDS = frozenset({"A", "An", "The", "There", "This", "It", "No", "Give", "Only", "Name"})
+"""First words of sentences, written small after a colon; any other may be a name."""
+
+
+def of_click(wrong: click.ClickException) -> str:
+    """Return the line about wrong usage."""
+    context = getattr(wrong, "ctx", None)
+    command = context.command_path if isinstance(context, click.Context) else "atoll"
+    match wrong:
+        case click.NoSuchOption():
+            name = wrong.option_name[:MAX_SHOWN]
+            near = did_you_mean(name, _options(context))
+            return f"`{command}` has no option `{name}`{near or _help(command)}"
+        case click.MissingParameter():
+            said = wrong.param.human_readable_name if wrong.param is not None else "more"
+            return f"`{command}` needs {said.upper()}{_help(command)}"
+        case click.BadParameter():
+            return f"`{_parameter(wrong)}` cannot be this: {_sentence(wrong.message)}"
+        case click.UsageError():
+            said = _sentence(wrong.format_message())
+            return said if "`" in said else f"{said}{_help(command)}"
+        case _:  # a file that cannot be opened, and the like
+            return _sentence(wrong.format_message())
+
+
+def of_error(error: AtollError) -> str:
+    """Return the line about an error, of ours or of the server."""
+    return _sentence(error.message)
+
+
+def near_sandbox(error: AtollError, api: Client, names: list[str]) -> str:
+    """Return `: did you mean …?` where an error is about a sandbox that does not exist."""
+    if not isinstance(error, NotFound) or not names:
+        return ""
+    with suppress(AtollError, OSError):
+        known = sandbox_names(api, seconds=COMPLETION_SECONDS)
+        missing = next((name for name in names if name not in known), None)
+        return did_you_mean(missing, known) if missing else ""
+    return ""
+
+
+def _sentence(text: str) -> str:
+    first, space, rest = text.strip().partition(" ")
+    said = (first.lower() if first in _SENTENCE_WORDS else first) + space + rest
+    said = " ".join(said.splitlines())
+    return said.removesuffix(".") if ". " not in said else said
+
+
+def _help(command: str) -> str:
+    return f": see `{command} --help`"
+
+
+def _options(context: click.Context | None) -> list[str]:
+    if context is None:
+        return []
+    options = [one for one in context.command.params if isinstance(one, click.Option)]
+    return [name for one in options for name in (*one.opts, *one.secondary_opts)] + ["--help"]
+
+
+def _parameter(wrong: click.BadParameter) -> str:
+    hint = wrong.param_hint
+    if isinstance(hint, str):
+        return hint.strip("'")
+    if wrong.param is None:
+        return "value"
+    if isinstance(wrong.param, click.Option):
+        return wrong.param.opts[0]
+    return wrong.param.human_readable_name.upper()
