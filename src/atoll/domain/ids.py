@@ -11,6 +11,7 @@ SecretId = NewType("SecretId", str)
 ApprovalId = NewType("ApprovalId", str)
 ShareId = NewType("ShareId", str)
 GuestId = NewType("GuestId", str)
+PushSubscriptionId = NewType("PushSubscriptionId", str)
 OrgId = NewType("OrgId", str)
 PrincipalId = NewType("PrincipalId", str)
 

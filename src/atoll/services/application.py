@@ -15,6 +15,8 @@ from atoll.services.library.profiles import Profiles
 from atoll.services.library.repositories import Repositories
 from atoll.services.library.unpulled import UnpulledWork
 from atoll.services.people.logins import Logins
+from atoll.services.people.push import PushSubscriptions
+from atoll.services.people.push_delivery import PushDelivery
 from atoll.services.people.shares import Shares
 from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.consumers import Consumers
@@ -37,6 +39,8 @@ class Application:
     agents: Agents
     consumers: Consumers
     shares: Shares
+    push: PushSubscriptions
+    push_delivery: PushDelivery
     runtime_calls: RuntimeCalls
     unpulled: UnpulledWork
     kept: KeptWorktrees

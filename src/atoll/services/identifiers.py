@@ -10,6 +10,7 @@ from atoll.domain.ids import (
     ApprovalId,
     EventId,
     GuestId,
+    PushSubscriptionId,
     SandboxId,
     SecretId,
     ShareId,
@@ -60,3 +61,7 @@ class Identifiers:
     def guest(self) -> GuestId:
         """Return a new guest's principal id."""
         return GuestId(spell("guest", self._entropy(ID_ENTROPY_BYTES)))
+
+    def push_subscription(self) -> PushSubscriptionId:
+        """Return a new id of a browser's push subscription."""
+        return PushSubscriptionId(spell("push", self._entropy(ID_ENTROPY_BYTES)))

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.kept import KeptShelfContract
     from atoll.testing.contracts.logins import LoginBooksContract
     from atoll.testing.contracts.metadata import MetadataFilesContract
+    from atoll.testing.contracts.push import PushSenderContract
     from atoll.testing.contracts.readers import ConversationContract, TranscriptContract
     from atoll.testing.contracts.repositories import (
         ImporterContract,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from atoll.testing.fakes.kept import FakeKeptShelf
     from atoll.testing.fakes.logins import FakeLoginBooks
     from atoll.testing.fakes.metadata import FakeMetadataFiles
+    from atoll.testing.fakes.push import FakePushSender
     from atoll.testing.fakes.runtime import FakeRuntimes
     from atoll.testing.fakes.safety import FakeSafetyLayers
     from atoll.testing.fakes.workspaces import FakeWorkspaces
@@ -67,6 +69,7 @@ __all__ = [
     "FakeKeptShelf",
     "FakeLoginBooks",
     "FakeMetadataFiles",
+    "FakePushSender",
     "FakeRuntimes",
     "FakeSafetyLayers",
     "FakeTrees",
@@ -79,6 +82,7 @@ __all__ = [
     "LocalShelfContract",
     "LoginBooksContract",
     "MetadataFilesContract",
+    "PushSenderContract",
     "RepositoryShelfContract",
     "RuntimeClientsContract",
     "SafetyLayersContract",
@@ -110,6 +114,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "FakeKeptShelf": "fakes.kept",
         "FakeLoginBooks": "fakes.logins",
         "FakeMetadataFiles": "fakes.metadata",
+        "FakePushSender": "fakes.push",
         "FakeRuntimes": "fakes.runtime",
         "FakeSafetyLayers": "fakes.safety",
         "FakeTrees": "fakes.images",
@@ -122,6 +127,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "LocalShelfContract": "contracts.repositories",
         "LoginBooksContract": "contracts.logins",
         "MetadataFilesContract": "contracts.metadata",
+        "PushSenderContract": "contracts.push",
         "RepositoryShelfContract": "contracts.repositories",
         "RuntimeClientsContract": "contracts.runtime",
         "SafetyLayersContract": "contracts.safety",

@@ -842,6 +842,27 @@ export interface components {
          * @enum {string}
          */
         readonly Purpose: "provider" | "custom" | "env" | "git";
+        /** @description The keys of a browser, as the Push API gives them, in base64url. */
+        readonly PushKeysBody: {
+            readonly auth: string;
+            readonly p256dh: string;
+        };
+        /** @description A browser's subscription, in the names of the Push API. */
+        readonly PushSubscriptionBody: {
+            readonly endpoint: string;
+            readonly keys: components["schemas"]["PushKeysBody"];
+        };
+        /** @description The caller's browsers, and the key (base64url) that another one subscribes with. */
+        readonly PushSubscriptionList: {
+            readonly public_key: string;
+            readonly subscriptions: readonly components["schemas"]["PushSubscriptionView"][];
+        };
+        /** @description A browser. `service` is the host of its push service; its endpoint stays here. */
+        readonly PushSubscriptionView: {
+            readonly created_at: string;
+            readonly service: string;
+            readonly subscription_id: string;
+        };
         /** @description The address at which its runtime answers. */
         readonly ReachabilityView: {
             readonly runtime: string;

@@ -13,6 +13,7 @@ from atoll.ports.store.events import EventRows
 from atoll.ports.store.idempotency import IdempotencyRows
 from atoll.ports.store.logs import LogRows
 from atoll.ports.store.profiles import ProfileRows
+from atoll.ports.store.push import PushRows
 from atoll.ports.store.sandboxes import SandboxRows
 from atoll.ports.store.secrets import SecretRows
 from atoll.ports.store.shares import ShareRows
@@ -45,6 +46,9 @@ class Transaction:
 
     shares: ShareRows
     """Share links and guests."""
+
+    push: PushRows
+    """Browsers that receive push notifications."""
 
 
 class Store(Protocol):

@@ -19,6 +19,7 @@ from atoll.adapters.bus.in_process import InProcessBus
 from atoll.adapters.clocks.system import SystemClock
 from atoll.adapters.kept.folder import KeptFolder
 from atoll.adapters.profiles import folder as profile_files
+from atoll.adapters.push.sender import HttpPushSender
 from atoll.adapters.repos.shelf import Settings as ShelfSettings
 from atoll.adapters.repos.shelf import Shelf
 from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
@@ -88,11 +89,14 @@ async def _library(settings: ControlSettings, stack: AsyncExitStack) -> LibraryP
     await asyncio.to_thread(kept.sweep)
     token = await asyncio.to_thread(load_or_make_token, settings.home / "token")
     held(token)
+    push = HttpPushSender(settings.home / "push.key", SystemClock(), settings.push)
+    stack.push_async_callback(push.close)
     return LibraryPorts(
         shelf,
         kept,
         BookFile(settings.home / "logins.json"),
         token,
+        push,
         bundled=profile_files.bundled(),
         personal=partial(profile_files.personal, settings.home / "profiles"),
     )

@@ -23,6 +23,7 @@ from atoll.ports import (
 )
 from atoll.ports.kept import KeptShelf
 from atoll.ports.logins import LoginBooks
+from atoll.ports.push import PushSender
 from atoll.services.agents.agents import Agents
 from atoll.services.application import Application, Readiness
 from atoll.services.approvals.approvals import Approvals
@@ -42,6 +43,8 @@ from atoll.services.lifecycle.directory import Directory
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.lifecycle.transitions import Transitions
 from atoll.services.people.logins import Logins, Recorder
+from atoll.services.people.push import PushSubscriptions
+from atoll.services.people.push_delivery import PushDelivery
 from atoll.services.people.shares import Shares
 from atoll.services.policies.policies import Policies
 from atoll.services.policies.policy_push import PolicyPush
@@ -84,13 +87,14 @@ class SandboxPorts:
 
 @dataclass(frozen=True, slots=True)
 class LibraryPorts:
-    """The ports of repositories, kept worktrees, logins and profiles; `token` is the person's,
-    `personal` reads the profiles in their directory."""
+    """The ports of repositories, kept worktrees, logins, notifications and profiles; `token` is the
+    person's, `personal` reads the profiles in their directory."""
 
     shelf: Shelf
     kept: KeptShelf
     logins: LoginBooks
     token: str = field(repr=False)
+    push: PushSender
     bundled: Documents
     personal: Callable[[], Documents] = dict
 
@@ -281,6 +285,8 @@ def build_application(
         agents=Agents(sandboxes, terminals),
         consumers=Consumers(store, sandboxes),
         shares=Shares(ground, sandboxes, wrong=logins.wrong),
+        push=PushSubscriptions(ground, own.push),
+        push_delivery=PushDelivery(ground, own.push),
         runtime_calls=calls,
         unpulled=UnpulledWork(sandboxes),
         kept=KeptWorktrees(

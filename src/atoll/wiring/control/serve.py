@@ -130,6 +130,7 @@ async def _serve(settings: ControlSettings, presence: Presence, welcome: _Welcom
         server = _server(app)
         background = group.create_task(services.background.run())
         keeping = group.create_task(services.kept.run())
+        pushing = group.create_task(services.push_delivery.run())
         with _ended_by_signals(server):
             if welcome.printed or welcome.opened:
                 ticket = await services.logins.new_ticket()
@@ -139,6 +140,7 @@ async def _serve(settings: ControlSettings, presence: Presence, welcome: _Welcom
             await server.serve(sockets=[presence.listener])
         background.cancel()
         keeping.cancel()
+        pushing.cancel()
 
 
 def _server(app: object) -> "uvicorn.Server":

@@ -14,6 +14,7 @@ import msgspec
 
 from atoll.adapters.agents.settings import AgentSettings
 from atoll.adapters.extensions.docker.settings import DockerSettings
+from atoll.adapters.push.settings import PushSettings
 from atoll.adapters.storage.settings import StorageSettings
 from atoll.adapters.vaults.settings import VaultSettings
 from atoll.domain.broker.provider import safe_base_url
@@ -26,7 +27,10 @@ MAX_CONFIG_BYTES = 64 * 1024
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 # Settings that the environment may set, too.
-_TEXTS = {"host", "public_url", "log_level", "database_url", "docker_host", "require_isolation"}
+_TEXTS = {
+    *("host", "public_url", "log_level", "database_url", "docker_host", "require_isolation"),
+    "push_contact",
+}
 _NUMBERS = {
     *("port", "max_sandboxes", "kept_days", "event_days", "events_per_sandbox", "away_seconds"),
 }
@@ -80,6 +84,7 @@ class ControlSettings:
     vault: VaultSettings = field(default_factory=VaultSettings)
     agents: AgentSettings = field(default_factory=AgentSettings)
     backends: ExtensionSettings = field(default_factory=ExtensionSettings)
+    push: PushSettings = field(default_factory=PushSettings)
     docker: DockerSettings = field(default_factory=DockerSettings)
     zygote: OwnSettings = field(default_factory=OwnSettings)
     services: ServiceSettings = field(default_factory=ServiceSettings)

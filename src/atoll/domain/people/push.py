@@ -1,0 +1,162 @@
+"""Push notifications: a browser's subscription, what a push may say, and how often.
+
+Pure. A push leaves this machine for a push service that others run (RFC 8030). It carries the name
+of a sandbox and one of two fixed sentences, never text from inside a sandbox.
+"""
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from atoll.domain.errors import Invalid
+from atoll.domain.ids import OrgId, PrincipalId, PushSubscriptionId
+
+MAX_SUBSCRIPTIONS = 20
+"""The number of browsers of one person."""
+
+MAX_ENDPOINT = 1024
+MAX_NAME = 80
+
+PER_WINDOW = 10
+WINDOW = timedelta(minutes=1)
+"""A sandbox causes at most `PER_WINDOW` pushes in a `WINDOW`."""
+
+_PUBLIC_KEY_BYTES = 65
+_AUTH_BYTES = 16
+
+
+class PushReason(StrEnum):
+    """Why a person is notified."""
+
+    NEEDS_YOU = "needs_you"
+    DONE = "done"
+
+
+_SENTENCES: Mapping[PushReason, str] = {
+    PushReason.NEEDS_YOU: "An agent needs you.",
+    PushReason.DONE: "An agent is done.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PushTarget:
+    """A browser as a push service knows it: `endpoint` is the URL to post to, `p256dh` the
+    browser's public key (65 bytes), `auth` its secret (16 bytes)."""
+
+    endpoint: str
+    p256dh: bytes = field(repr=False)
+    auth: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PushSubscription:
+    """A browser that a person subscribed."""
+
+    id: PushSubscriptionId
+    org_id: OrgId
+    owner: PrincipalId
+    target: PushTarget
+    created_at: datetime
+
+
+def read_target(endpoint: str, p256dh: str, auth: str) -> PushTarget:
+    """Return a browser's subscription as the Push API spells it. Raises `Invalid` for an endpoint
+    that is not https or has no host's name, and for broken keys."""
+    return PushTarget(
+        checked_endpoint(endpoint),
+        _key(p256dh, "p256dh", _PUBLIC_KEY_BYTES),
+        _key(auth, "auth", _AUTH_BYTES),
+    )
+
+
+def checked_endpoint(endpoint: str) -> str:
+    """Return the endpoint. Raises `Invalid`. Where its host leads is checked when it is dialled."""
+    try:
+        parts = urlsplit(endpoint)
+        host, _port = parts.hostname or "", parts.port
+    except ValueError:
+        raise _refused("is not a URL") from None
+    if len(endpoint) > MAX_ENDPOINT or not endpoint.isascii() or not endpoint.isprintable():
+        raise _refused(f"has more than {MAX_ENDPOINT} characters, or odd ones")
+    if parts.scheme != "https" or not host or " " in endpoint:
+        raise _refused("must begin with https:// and a host")
+    if parts.username is not None or parts.password is not None or parts.fragment:
+        raise _refused("must have neither user nor fragment")
+    if _is_address(host):
+        raise _refused("must name its host, not an address")
+    return endpoint
+
+
+def origin_of(endpoint: str) -> str:
+    """Return the origin of an endpoint (RFC 6454), which a VAPID token is bound to."""
+    parts = urlsplit(endpoint)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def host_of(endpoint: str) -> str:
+    """Return the host of an endpoint: the push service."""
+    return urlsplit(endpoint).hostname or ""
+
+
+def push_reason(event_type: str, status: object = None) -> PushReason | None:
+    """Return why an event of a sandbox is pushed; None for most. `status` is an agent's."""
+    match event_type, status:
+        case ("approval.asked", _) | ("agent.status", "needs_you"):
+            return PushReason.NEEDS_YOU
+        case "agent.status", "done":
+            return PushReason.DONE
+        case _:
+            return None
+
+
+def push_message(name: str, reason: PushReason) -> bytes:
+    """Return the content of a push about the sandbox `name`, as the service worker reads it."""
+    shown = "".join(one for one in name if one.isprintable())[:MAX_NAME]
+    return json.dumps({"sandbox": shown, "reason": reason, "text": _SENTENCES[reason]}).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class PushRate:
+    """The times of each sandbox's last pushes. Sandboxes without any in the last window are
+    forgotten."""
+
+    times: Mapping[str, tuple[datetime, ...]] = field(default_factory=dict)
+
+    def admit(self, sandbox_id: str, now: datetime) -> "PushRate | None":
+        """Return the rate after one more push, or None when the sandbox has had its share."""
+        since = now - WINDOW
+        recent = {
+            one: kept
+            for one, times in self.times.items()
+            if (kept := tuple(at for at in times if at > since))
+        }
+        own = recent.get(sandbox_id, ())
+        return None if len(own) >= PER_WINDOW else PushRate({**recent, sandbox_id: (*own, now)})
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _key(text: str, name: str, size: int) -> bytes:
+    try:
+        key = base64.urlsafe_b64decode(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4))
+    except (binascii.Error, ValueError):
+        key = b""
+    if len(key) != size:
+        raise Invalid(f"{name} must be {size} bytes in base64url", field=f"keys.{name}")
+    return key
+
+
+def _refused(why: str) -> Invalid:
+    return Invalid(f"The push endpoint {why}: subscribe again in the browser.", field="endpoint")
