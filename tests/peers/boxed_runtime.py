@@ -112,8 +112,10 @@ class BoxedRuntime:
             subprocess.run, self.argv(*argv), capture_output=True, check=False
         )
         for name, data in (("stdout", process.stdout), ("stderr", process.stderr)):
-            line = {"stream": name, "offset": 0, "data": base64.b64encode(data).decode()}
-            yield json.dumps(line).encode() + b"\n"
+            for start in range(0, len(data), 65536):
+                piece = base64.b64encode(data[start : start + 65536]).decode()
+                line = {"stream": name, "offset": start, "data": piece}
+                yield json.dumps(line).encode() + b"\n"
         yield json.dumps({"exit": {"exit_code": process.returncode}}).encode() + b"\n"
 
     def attach(

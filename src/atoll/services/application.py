@@ -10,6 +10,7 @@ from atoll.ports.extension import Extension
 from atoll.services.agents.agents import Agents
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.journals.events import Events
+from atoll.services.library.changes import WorkingTrees
 from atoll.services.library.kept import KeptWorktrees
 from atoll.services.library.profiles import Profiles
 from atoll.services.library.repositories import Repositories
@@ -43,6 +44,7 @@ class Application:
     push_delivery: PushDelivery
     runtime_calls: RuntimeCalls
     unpulled: UnpulledWork
+    changes: WorkingTrees
     kept: KeptWorktrees
     profiles: Profiles
     events: Events

@@ -30,14 +30,17 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Result of a script. `said` is the end of its standard error, in printable characters."""
+    """Result of a script. `said` is the end of its standard error, in printable characters; the
+    runtime keeps the output for a while under `exec_id`."""
 
     code: int
     out: bytes
     said: str
+    exec_id: str = ""
 
 
 class _Exit(msgspec.Struct):
+    exec_id: str = ""
     exit_code: int | None = None
     signal: str | None = None
     timed_out: bool = False
@@ -55,20 +58,26 @@ async def run_inside(
     args: tuple[str, ...],
     *,
     heard: Callable[[bytes], None] | None = None,
+    kept_bytes: int = MAX_KEPT_BYTES,
 ) -> Outcome:
-    """Run the script to its end. `heard` receives standard error as it arrives (bytes an agent may
-    have written). Raises `LimitReached` when it takes too long, `Failed` when it was killed or the
-    answer broke off, and what the runtime's problem documents stand for."""
+    """Run the script to its end; the last `kept_bytes` of its output are kept. `heard` receives
+    standard error as it arrives (bytes an agent may have written). Raises `LimitReached` when it
+    takes too long, `Failed` when it was killed or the answer broke off, and what the runtime's
+    problem documents stand for."""
     argv = ["/bin/sh", "-c", script.text, "atoll", *args]
     body = ExecBody(argv=argv, cwd="/workspace", timeout=script.seconds)
     async with client.stream(stream_exec(body)) as answer:
-        return await _followed(answer, script, heard)
+        return await _followed(answer, script, heard, kept_bytes=kept_bytes)
 
 
 async def _followed(
-    answer: RuntimeStream, script: Script, heard: Callable[[bytes], None] | None
+    answer: RuntimeStream,
+    script: Script,
+    heard: Callable[[bytes], None] | None,
+    *,
+    kept_bytes: int,
 ) -> Outcome:
-    kept = {"stdout": b"", "stderr": b""}
+    kept = {"stdout": bytearray(), "stderr": bytearray()}
     pending = b""
     async for piece in answer.body:
         *whole, pending = (pending + piece).split(b"\n")
@@ -80,7 +89,8 @@ async def _followed(
                 return _outcome(told.exit, script, kept)
             data = base64.b64decode(told.data)
             if told.stream in kept:
-                kept[told.stream] = (kept[told.stream] + data)[-MAX_KEPT_BYTES:]
+                kept[told.stream] += data
+                del kept[told.stream][:-kept_bytes]
             if told.stream == "stderr" and heard is not None:
                 heard(data)
     raise Failed(f"The sandbox's runtime broke off while it had to {script.purpose}: try again.")
@@ -93,7 +103,7 @@ def _read(line: bytes) -> _Line:
         raise Failed("The sandbox's runtime answered with something that is not JSON.") from error
 
 
-def _outcome(end: _Exit, script: Script, kept: dict[str, bytes]) -> Outcome:
+def _outcome(end: _Exit, script: Script, kept: dict[str, bytearray]) -> Outcome:
     if end.timed_out:
         raise LimitReached(
             f"It took longer than {script.seconds:.0f} seconds to {script.purpose}: "
@@ -106,6 +116,5 @@ def _outcome(end: _Exit, script: Script, kept: dict[str, bytes]) -> Outcome:
         )
     said = kept["stderr"].decode("utf-8", "replace").strip().splitlines()[-3:]
     plain = "; ".join(line for line in said if line)
-    return Outcome(
-        end.exit_code, kept["stdout"], "".join(c if c.isprintable() else "?" for c in plain)[:500]
-    )
+    shown = "".join(c if c.isprintable() else "?" for c in plain)[:500]
+    return Outcome(end.exit_code, bytes(kept["stdout"]), shown, end.exec_id)

@@ -29,6 +29,11 @@ export interface components {
             readonly kind: components["schemas"]["ActorKind"];
         };
         /**
+         * @description The side that the working tree is compared with.
+         * @enum {string}
+         */
+        readonly Against: "base" | "turn" | "uncommitted";
+        /**
          * @description An agent to start. `resume` resumes its last conversation, `conversation` with the one of
          *     that id, as `agent.conversation` events name it. `permissions: ask` makes a machine request
          *     approval before it acts; at a terminal the agent's own settings count. `softlock: strict` also
@@ -179,6 +184,43 @@ export interface components {
         } & {
             readonly [key: string]: unknown;
         };
+        /**
+         * @description The way in which a file differs.
+         * @enum {string}
+         */
+        readonly ChangeKind: "added" | "modified" | "deleted" | "renamed" | "copied" | "retyped" | "unmerged";
+        /**
+         * @description A file that differs. `uncommitted` and `untracked` tell how much of it git has; `digest`
+         *     changes whenever the file does. A binary file has no counts.
+         */
+        readonly ChangedFile: {
+            readonly additions: number;
+            readonly binary: boolean;
+            readonly deletions: number;
+            readonly digest: string;
+            readonly kind: components["schemas"]["ChangeKind"];
+            readonly new_mode: string;
+            readonly old_mode: string;
+            readonly old_path: string | null;
+            readonly path: string;
+            readonly uncommitted: boolean;
+            readonly untracked: boolean;
+        };
+        /**
+         * @description Changes of a repository: the first files of `total`. `commits` counts what HEAD has beyond
+         *     `base`.
+         */
+        readonly ChangesView: {
+            readonly additions: number;
+            readonly base: string | null;
+            readonly branch: string | null;
+            readonly commits: number;
+            readonly deletions: number;
+            readonly digest: string;
+            readonly files: readonly components["schemas"]["ChangedFile"][];
+            readonly head: string | null;
+            readonly total: number;
+        };
         /** @description The words that a person at a terminal repeats, valid once until `expires_at`. */
         readonly ConfirmationView: {
             readonly digest: string;
@@ -247,6 +289,11 @@ export interface components {
             readonly ttl?: (number | string) | null;
             /** @default {} */
             readonly workspace?: components["schemas"]["WorkspaceBody"];
+        };
+        /** @description Changes line by line; `truncated` when some are missing. */
+        readonly DiffView: {
+            readonly files: readonly components["schemas"]["FileDiff"][];
+            readonly truncated: boolean;
         };
         /**
          * @description An allowed destination. `host` is canonical, or `*.name` for exactly one more label.
@@ -400,6 +447,16 @@ export interface components {
         readonly FetchBody: {
             readonly repo_url: string;
         };
+        /** @description The diff of one file; `truncated` when lines are missing. */
+        readonly FileDiff: {
+            readonly binary: boolean;
+            readonly hunks: readonly components["schemas"]["Hunk"][];
+            readonly new_mode: string | null;
+            readonly old_mode: string | null;
+            readonly old_path: string | null;
+            readonly path: string;
+            readonly truncated: boolean;
+        };
         /**
          * @description A directory entry. `size` in bytes, `mode` in octal digits, `mtime` RFC 3339; `target` of
          *     a link. A name that is not UTF-8 is shown with U+FFFD and given exactly in `name_b64`.
@@ -464,6 +521,15 @@ export interface components {
         readonly HealthView: {
             /** @constant */
             readonly status: "ok";
+        };
+        /** @description Consecutive lines; each begins with a space, `+`, `-` or a backslash, as in the diff. */
+        readonly Hunk: {
+            readonly heading: string;
+            readonly lines: readonly string[];
+            readonly new_lines: number;
+            readonly new_start: number;
+            readonly old_lines: number;
+            readonly old_start: number;
         };
         /**
          * @description The references of the consumer: `repo_ref` is the sandbox's repository where `repos` names

@@ -34,6 +34,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "exec",
         "cp",
         "open",
+        "diff",
         "pull",
         "start",
         "stop",

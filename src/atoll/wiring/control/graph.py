@@ -33,6 +33,7 @@ from atoll.services.journals.events import Events, Note
 from atoll.services.journals.journal_poll import JournalPoll
 from atoll.services.journals.journals import Journals
 from atoll.services.journals.pruning import EventPruning
+from atoll.services.library.changes import WorkingTrees
 from atoll.services.library.kept import KeptWorktrees
 from atoll.services.library.profiles import Documents, Profiles
 from atoll.services.library.repositories import Repositories, Shelf
@@ -289,6 +290,7 @@ def build_application(
         push_delivery=PushDelivery(ground, own.push),
         runtime_calls=calls,
         unpulled=UnpulledWork(sandboxes),
+        changes=WorkingTrees(sandboxes),
         kept=KeptWorktrees(
             sandboxes,
             workspaces,

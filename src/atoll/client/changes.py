@@ -1,0 +1,77 @@
+"""Changes of a sandbox's files over the API, and their diff."""
+
+from typing import Literal
+
+from atoll.client import fields
+from atoll.client.fields import Field, Shape
+from atoll.client.transport import Pairs, Transport, get
+
+
+class ChangedFile(Shape):
+    """A file that differs."""
+
+    path = fields.text()
+    old_path = fields.text()
+    kind: Field[
+        Literal["added", "modified", "deleted", "renamed", "copied", "retyped", "unmerged"]
+    ] = fields.word()
+    additions = fields.number()
+    deletions = fields.number()
+    binary = fields.flag()
+    untracked = fields.flag()
+
+
+class Changes(Shape):
+    """Changes of a repository."""
+
+    branch = fields.text()
+    commits = fields.number()
+    additions = fields.number()
+    deletions = fields.number()
+    total = fields.number()
+    files = fields.many(ChangedFile)
+
+
+class Hunk(Shape):
+    """Consecutive lines of a diff."""
+
+    old_start = fields.number()
+    old_lines = fields.number()
+    new_start = fields.number()
+    new_lines = fields.number()
+    heading = fields.text()
+    lines = fields.texts()
+
+
+class FileDiff(Shape):
+    """The diff of one file."""
+
+    path = fields.text()
+    old_path = fields.text()
+    old_mode = fields.text()
+    new_mode = fields.text()
+    binary = fields.flag()
+    truncated = fields.flag()
+    hunks = fields.many(Hunk)
+
+
+class Diff(Shape):
+    """Changes line by line."""
+
+    truncated = fields.flag()
+    files = fields.many(FileDiff)
+
+
+class WorkingTrees:
+    """The working trees of a sandbox. Methods raise the classes of `atoll.domain.errors`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def changes(self, name: str, query: Pairs) -> Changes:
+        """Return the files that differ."""
+        return self._transport.read(Changes, get("sandboxes", name, "changes", query=query))
+
+    def diff(self, name: str, query: Pairs) -> Diff:
+        """Return the changes line by line."""
+        return self._transport.read(Diff, get("sandboxes", name, "diff", query=query))

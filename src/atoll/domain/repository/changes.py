@@ -1,0 +1,195 @@
+"""Changes of a working tree against a commit, as git inside a sandbox reports them.
+
+Reads `git status --porcelain=v1 -z --no-renames` and `git diff --raw --numstat -z`. All of it may
+have been written by an agent: what cannot be read is skipped, and names are data.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+MAX_FILES = 5000
+"""Files listed of one repository; the others are counted."""
+
+_UNMERGED = frozenset({"DD", "AU", "UD", "UA", "DU", "AA", "UU"})
+_UNTRACKED = "??"
+
+
+class Against(StrEnum):
+    """The side that the working tree is compared with."""
+
+    BASE = "base"
+    TURN = "turn"
+    UNCOMMITTED = "uncommitted"
+
+
+class ChangeKind(StrEnum):
+    """The way in which a file differs."""
+
+    ADDED = "added"
+    MODIFIED = "modified"
+    DELETED = "deleted"
+    RENAMED = "renamed"
+    COPIED = "copied"
+    RETYPED = "retyped"
+    UNMERGED = "unmerged"
+
+
+_KINDS = {
+    "A": ChangeKind.ADDED,
+    "M": ChangeKind.MODIFIED,
+    "D": ChangeKind.DELETED,
+    "R": ChangeKind.RENAMED,
+    "C": ChangeKind.COPIED,
+    "T": ChangeKind.RETYPED,
+    "U": ChangeKind.UNMERGED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """A file that differs. `uncommitted` and `untracked` tell how much of it git has; `digest`
+    changes whenever the file does. A binary file has no counts."""
+
+    path: str
+    kind: ChangeKind
+    old_path: str | None = None
+    old_mode: str = "000000"
+    new_mode: str = "000000"
+    additions: int = 0
+    deletions: int = 0
+    binary: bool = False
+    uncommitted: bool = False
+    untracked: bool = False
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Changes of one repository: `files` are the first of `total`, and `commits` counts what HEAD
+    has beyond `base`. `digest` changes whenever one of them does."""
+
+    branch: str | None
+    head: str | None
+    base: str | None
+    commits: int
+    files: tuple[ChangedFile, ...]
+    total: int
+    digest: str
+
+    @property
+    def additions(self) -> int:
+        """Lines added in the listed files."""
+        return sum(file.additions for file in self.files)
+
+    @property
+    def deletions(self) -> int:
+        """Lines removed in the listed files."""
+        return sum(file.deletions for file in self.files)
+
+
+def read_changes(out: bytes, mark: str) -> Changes | None:
+    """Return the changes in the output of the script, whose sections end with `mark`; None when
+    it is not such an output."""
+    sections = out.split(b"\0" + mark.encode() + b"\0")
+    if len(sections) < 4:
+        return None
+    head = [one.decode("utf-8", "replace") for one in sections[0].split(b"\0")]
+    if len(head) < 6:
+        return None
+    states = _states(_texts(sections[1]))
+    stamps = _stamps(sections[3])
+    files = _files(_texts(sections[2]))
+    # A repository inside the repository is one untracked name that ends with a slash.
+    for path, state in states.items():
+        if state == _UNTRACKED and path.endswith("/"):
+            files[path] = ChangedFile(path, ChangeKind.ADDED)
+    read = (_told(file, states, stamps) for file in files.values())
+    branch, commit, base, commits, total, digest = head[:6]
+    return Changes(
+        branch=branch or None,
+        head=commit or None,
+        base=base or None,
+        commits=_number(commits),
+        files=tuple(sorted(read, key=lambda file: file.path))[:MAX_FILES],
+        total=max(_number(total), min(len(files), MAX_FILES)),
+        digest=digest,
+    )
+
+
+def _texts(section: bytes) -> list[str]:
+    """Return the texts that end with NUL, without a truncated last one."""
+    return [one.decode("utf-8", "replace") for one in section.split(b"\0")[:-1]]
+
+
+def _states(entries: Iterable[str]) -> dict[str, str]:
+    return {entry[3:]: entry[:2] for entry in entries if len(entry) > 3}
+
+
+def _stamps(section: bytes) -> dict[str, str]:
+    """Return size, inode and time of change by path; a name with a line break has none."""
+    found = {}
+    for line in section.decode("utf-8", "replace").split("\n"):
+        *stamp, path = line.split("|", 3)
+        if len(stamp) == 3:
+            found[path] = "|".join(stamp)
+    return found
+
+
+def _files(texts: list[str]) -> dict[str, ChangedFile]:
+    found: dict[str, ChangedFile] = {}
+    rest = iter(texts)
+    for text in rest:
+        if text.startswith(":"):
+            file = _raw(text, rest)
+            if file is not None:
+                found[file.path] = file
+        else:
+            _count(text, rest, found)
+    return found
+
+
+def _raw(text: str, rest: Iterator[str]) -> ChangedFile | None:
+    """Return the file of `:100644 100755 OLD NEW M`, whose names are the texts that follow."""
+    words = text[1:].split(" ")
+    kind = _KINDS.get(words[4][:1]) if len(words) == 5 else None
+    if kind is None:
+        return None
+    old = next(rest, None) if kind in {ChangeKind.RENAMED, ChangeKind.COPIED} else None
+    path = next(rest, None)
+    if path is None:
+        return None
+    seed = " ".join((words[0], words[1], words[2], words[3], kind))
+    return ChangedFile(path, kind, old, words[0], words[1], digest=seed)
+
+
+def _count(text: str, rest: Iterator[str], found: dict[str, ChangedFile]) -> None:
+    """Add the counts of `3\\t1\\tpath`; a renamed file's names are the texts that follow."""
+    added, removed, path = [*text.split("\t", 2), "", ""][:3]
+    if not path:
+        next(rest, None)
+        path = next(rest, "")
+    file = found.get(path)
+    if file is None:
+        return
+    if (added, removed) == ("-", "-"):
+        found[path] = replace(file, binary=True)
+    else:
+        found[path] = replace(file, additions=_number(added), deletions=_number(removed))
+
+
+def _told(file: ChangedFile, states: dict[str, str], stamps: dict[str, str]) -> ChangedFile:
+    state = states.get(file.path)
+    seed = f"{file.digest}\n{stamps.get(file.path, '')}\n{file.additions} {file.deletions}"
+    return replace(
+        file,
+        kind=ChangeKind.UNMERGED if state in _UNMERGED else file.kind,
+        uncommitted=state is not None,
+        untracked=state == _UNTRACKED,
+        digest=hashlib.sha256(seed.encode()).hexdigest()[:16],
+    )
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else 0

@@ -1,0 +1,145 @@
+"""Changes of a sandbox's working trees, and their diff, computed by git inside.
+
+The answers are what a sandbox says of itself: an agent can falsify its own git. What counts are
+the commits that `pull` brings and checks.
+"""
+
+import secrets
+from dataclasses import dataclass
+
+from atoll.domain.errors import AtollError, Failed, Invalid, NotFound
+from atoll.domain.people.principal import Principal
+from atoll.domain.repository.changes import Against, Changes, read_changes
+from atoll.domain.repository.diff import FileDiff, read_diff
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.ports.runtime import RuntimeClient
+from atoll.services.library.changes_script import CHANGES
+from atoll.services.library.checkout_scripts import NOT_A_REPOSITORY
+from atoll.services.library.workspaces import WORKSPACE, inside_path
+from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.scripts import Outcome, run_inside
+from atoll.wire.contract.call import PathId
+from atoll.wire.contract.execs import forget_exec
+
+MAX_WAIT_SECONDS = 50
+MAX_PATHS = 200
+MAX_DIFF_BYTES = 4 * 1024 * 1024
+NO_SUCH_COMMIT = 16
+_KEPT_BYTES = MAX_DIFF_BYTES + 1_100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A comparison of repository number `repo`; with `paths` only of these files or folders."""
+
+    repo: int = 0
+    against: Against = Against.BASE
+    paths: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for path in self.paths:
+            if path.startswith("/") or ".." in path.split("/") or "\0" in path or not path:
+                raise Invalid("A path is relative to the repository and stays in it.", field="path")
+
+
+@dataclass(frozen=True, slots=True)
+class DiffStyle:
+    """The form of a diff: lines of context, and whether a change of blanks alone is one."""
+
+    context: int = 3
+    whitespace: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """A diff; `truncated` when it is longer than is sent."""
+
+    files: tuple[FileDiff, ...]
+    truncated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A working tree of a sandbox: where it lies, the shared repository it borrows from, and the
+    branch it began from."""
+
+    path: str
+    store: str = ""
+    began: str = ""
+
+
+class WorkingTrees:
+    """Use cases on changes. Methods raise the errors of reading a sandbox; `NotFound` without a
+    repository, `Failed` when git inside does not answer."""
+
+    def __init__(self, sandboxes: Sandboxes) -> None:
+        self._sandboxes = sandboxes
+
+    async def changes(
+        self,
+        caller: Principal,
+        ref: str,
+        wanted: Comparison,
+        *,
+        since: str = "",
+        wait_seconds: int = 0,
+    ) -> Changes:
+        """Return the changes; those with the digest `since` only after `wait_seconds`."""
+        asked = ("list", since, str(min(wait_seconds, MAX_WAIT_SECONDS)), "3", "yes")
+        async with self._sandboxes.reading(caller, ref) as (sandbox, client):
+            mark, outcome = await _run(client, tree_of(sandbox, wanted.repo), wanted, asked)
+        found = read_changes(outcome.out, mark)
+        if found is None:
+            raise Failed("The sandbox did not list its changes: its git or shell is broken.")
+        return found
+
+    async def diff(self, caller: Principal, ref: str, wanted: Comparison, style: DiffStyle) -> Diff:
+        """Return the changes line by line."""
+        blanks = "yes" if style.whitespace else "no"
+        asked = ("patch", "", "0", str(style.context), blanks)
+        async with self._sandboxes.reading(caller, ref) as (sandbox, client):
+            mark, outcome = await _run(client, tree_of(sandbox, wanted.repo), wanted, asked)
+        sections = outcome.out.split(b"\0" + mark.encode() + b"\0")
+        if len(sections) < 4:
+            raise Failed("The sandbox did not send its diff: its git or shell is broken.")
+        files = read_diff(sections[2])
+        cut = len(sections[2]) >= MAX_DIFF_BYTES or any(file.truncated for file in files)
+        return Diff(files, cut)
+
+
+def tree_of(sandbox: Sandbox, number: int) -> Tree:
+    """Return repository `number` of a sandbox. Raises `Invalid`. A sandbox without one may hold a
+    repository that was made inside."""
+    if not sandbox.repos and number == 0:
+        return Tree(WORKSPACE)
+    if not 0 <= number < len(sandbox.repos):
+        raise Invalid(f"{sandbox.name} has no repository number {number}.", field="repo")
+    repo = sandbox.repos[number]
+    began = repo.from_branch or repo.began_from or repo.branch
+    return Tree(repo.path, inside_path(number), began)
+
+
+async def _run(
+    client: RuntimeClient, tree: Tree, wanted: Comparison, asked: tuple[str, ...]
+) -> tuple[str, Outcome]:
+    mark = secrets.token_hex(16)
+    against = wanted.against.value
+    args = (tree.path, tree.store, tree.began, against, mark, *asked, *wanted.paths)
+    outcome = await run_inside(client, CHANGES, args, kept_bytes=_KEPT_BYTES)
+    if outcome.exec_id:
+        await _forget(client, outcome.exec_id)
+    if outcome.code == NOT_A_REPOSITORY:
+        raise NotFound(f"{tree.path} in the sandbox is no git repository.")
+    if outcome.code == NO_SUCH_COMMIT:
+        raise NotFound(f"No turn of an agent in {tree.path} was recorded yet.", code="no_turn")
+    if outcome.code != 0:
+        raise Failed(f"The changes in {tree.path} cannot be read: {outcome.said}")
+    return mark, outcome
+
+
+async def _forget(client: RuntimeClient, exec_id: str) -> None:
+    """Free the memory of the output, which the runtime would keep for a while."""
+    try:
+        await client.call(forget_exec(PathId(exec_id)))
+    except AtollError:
+        return

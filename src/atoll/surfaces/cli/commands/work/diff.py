@@ -1,0 +1,60 @@
+"""`atoll diff`: the changes in a sandbox, line by line."""
+
+import click
+
+from atoll.client.changes import WorkingTrees
+from atoll.surfaces.cli.console.diff_lines import diff_lines, page, stat_lines
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import json_option, sandbox_argument
+from atoll.surfaces.cli.console.output import note, show_json
+
+
+@click.command("diff")
+@sandbox_argument()
+@click.argument("paths", metavar="[PATH]...", nargs=-1)
+@click.option("--stat", is_flag=True, help="Only list the files, with their counts of lines.")
+@click.option("--turn", is_flag=True, help="Compare with the files before the agent's last turn.")
+@click.option("--uncommitted", is_flag=True, help="Compare with the last commit.")
+@click.option("--repo", type=click.IntRange(0, 15), default=0, help="Which repository, from 0.")
+@click.option("--ignore-whitespace", "-w", is_flag=True, help="Leave out changes of blanks.")
+@json_option()
+@pass_invocation
+def command(
+    invocation: Invocation,
+    name: str,
+    paths: tuple[str, ...],
+    *,
+    stat: bool,
+    turn: bool,
+    uncommitted: bool,
+    repo: int,
+    ignore_whitespace: bool,
+    as_json: bool,
+) -> None:
+    """Show what changed in a sandbox.
+
+    Its files are compared with the commit its branch began from: commits, uncommitted changes and
+    new files together. PATH limits it to files or folders of the repository.
+    """
+    if turn and uncommitted:
+        raise click.UsageError("give --turn or --uncommitted, not both")
+    against = "turn" if turn else "uncommitted" if uncommitted else "base"
+    query = (("repo", str(repo)), ("against", against), *(("path", path) for path in paths))
+    trees = WorkingTrees(invocation.api().transport)
+    if stat:
+        changes = trees.changes(name, query)
+        if as_json:
+            show_json(changes.value)
+        else:
+            page(stat_lines(changes), invocation.environ)
+        return
+    blanks = (("whitespace", "false"),) if ignore_whitespace else ()
+    diff = trees.diff(name, (*query, *blanks))
+    if as_json:
+        show_json(diff.value)
+        return
+    if not diff.files:
+        note("nothing changed")
+    page((line for file in diff.files for line in diff_lines(file)), invocation.environ)
+    if diff.truncated:
+        note("the diff is too long to be shown whole: name files to see more of it")

@@ -1,0 +1,111 @@
+"""Diffs in the usual unified form, coloured on a terminal and shown by the person's pager.
+
+Names and lines come from a sandbox: each is cleaned before a colour is added, and tabs are written
+as blanks.
+"""
+
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+
+import click
+
+from atoll.client.changes import ChangedFile, Changes, FileDiff, Hunk
+from atoll.surfaces.cli.console.output import clean, coloured
+
+_COLOURS = {"+": "green", "-": "red"}
+_LETTERS = {
+    "added": "A",
+    "modified": "M",
+    "deleted": "D",
+    "renamed": "R",
+    "copied": "C",
+    "retyped": "T",
+    "unmerged": "U",
+}
+
+
+def page(lines: Iterable[str], environ: Mapping[str, str]) -> None:
+    """Show lines, at a terminal through the pager. `less` leaves at once where they fit on the
+    screen, and runs no command."""
+    pager = shlex.split(environ.get("PAGER") or "less")
+    if not sys.stdout.isatty() or not pager or shutil.which(pager[0]) is None:
+        for line in lines:
+            click.echo(line)
+        return
+    env = {**environ, "LESS": "FRX", "LESSSECURE": "1"}
+    text = "".join(f"{line}\n" for line in lines)
+    subprocess.run(pager, input=text.encode(), check=False, env=env)
+
+
+def diff_lines(file: FileDiff) -> Iterator[str]:
+    """Yield the lines of one file."""
+    for line in _head(file):
+        yield _painted(line, bold=True)
+    if file.binary:
+        yield "Binary files differ"
+    for hunk in file.hunks:
+        yield from _hunk_lines(hunk)
+    if file.truncated:
+        yield _painted("… the rest of this file is not shown", bold=True)
+
+
+def stat_lines(changes: Changes) -> Iterator[str]:
+    """Yield a line for each file, and their sum."""
+    width = max((len(_shown(file)) for file in changes.files), default=0)
+    for file in changes.files:
+        letter = "?" if file.untracked else _LETTERS.get(file.kind, " ")
+        count = "binary" if file.binary else _counts(file.additions, file.deletions)
+        yield f"{letter} {_shown(file):<{width}}  {count}"
+    hidden = changes.total - len(changes.files)
+    if hidden > 0:
+        yield f"and {hidden} more"
+    plural = "" if changes.total == 1 else "s"
+    commits = f", {changes.commits} commit{'' if changes.commits == 1 else 's'}"
+    sums = _counts(changes.additions, changes.deletions)
+    yield f"{changes.total} file{plural} changed, {sums}{commits if changes.commits else ''}"
+
+
+def _hunk_lines(hunk: Hunk) -> Iterator[str]:
+    place = f"-{hunk.old_start},{hunk.old_lines} +{hunk.new_start},{hunk.new_lines}"
+    yield f"{_painted(f'@@ {place} @@', 'cyan')} {_plain(hunk.heading)}".rstrip()
+    for line in hunk.lines:
+        yield _painted(line[:1] + _plain(line[1:]), _COLOURS.get(line[:1]))
+
+
+def _head(file: FileDiff) -> Iterator[str]:
+    """Yield the lines before the first hunk."""
+    old = clean(file.old_path or file.path)
+    new = clean(file.path)
+    before, after = clean(file.old_mode), clean(file.new_mode)
+    yield f"diff --git a/{old} b/{new}"
+    if before and after:
+        yield from (f"old mode {before}", f"new mode {after}")
+    elif before or after:
+        yield f"new file mode {after}" if after else f"deleted file mode {before}"
+    if old != new:
+        yield from (f"rename from {old}", f"rename to {new}")
+    if file.hunks:
+        yield "--- /dev/null" if after and not before else f"--- a/{old}"
+        yield "+++ /dev/null" if before and not after else f"+++ b/{new}"
+
+
+def _shown(file: ChangedFile) -> str:
+    name = clean(file.path)
+    return f"{clean(file.old_path)} => {name}" if file.old_path else name
+
+
+def _counts(additions: int, deletions: int) -> str:
+    return f"{_painted(f'+{additions}', 'green')} {_painted(f'-{deletions}', 'red')}"
+
+
+def _plain(text: str) -> str:
+    return clean(text.expandtabs(8))
+
+
+def _painted(text: str, colour: str | None = None, *, bold: bool = False) -> str:
+    if not coloured() or not (colour or bold):
+        return text
+    return click.style(text, fg=colour, bold=bold or None)

@@ -1,0 +1,111 @@
+"""Routes of changes: list the files that differ in a sandbox, and return their diff."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+from starlette.responses import Response
+
+from atoll.domain.repository.changes import Against, ChangedFile, Changes
+from atoll.domain.repository.diff import FileDiff
+from atoll.services.library.changes import MAX_PATHS, MAX_WAIT_SECONDS, Comparison, DiffStyle
+from atoll.surfaces.http.body.answers import Json
+from atoll.surfaces.http.body.fields import ResponseModel
+from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.server.context import Atoll, CallerSandbox
+from atoll.surfaces.http.server.problems import problems
+
+router = APIRouter(prefix="/v1/sandboxes/{sandbox}", tags=["review"], route_class=JsonRoute)
+
+_FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 429, 502)
+
+RepoNumber = Annotated[int, Query(description="Which of its repositories.", ge=0, le=15)]
+Compared = Annotated[
+    Against,
+    Query(
+        description="`base` is the commit its branch began from, `turn` the files before the last "
+        "turn of an agent, `uncommitted` HEAD."
+    ),
+]
+Paths = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=4096)]] | None,
+    Query(
+        alias="path",
+        description="Only this file or folder, relative to the repository; may be repeated.",
+        max_length=MAX_PATHS,
+    ),
+]
+
+
+class ChangesView(ResponseModel):
+    """Changes of a repository: the first files of `total`. `commits` counts what HEAD has beyond
+    `base`."""
+
+    branch: str | None
+    head: str | None
+    base: str | None
+    commits: int
+    additions: int
+    deletions: int
+    total: int
+    digest: str
+    files: list[ChangedFile]
+
+
+class DiffView(ResponseModel):
+    """Changes line by line; `truncated` when some are missing."""
+
+    truncated: bool
+    files: list[FileDiff]
+
+
+@router.get("/changes", response_model=ChangesView, responses=_FAILURES)
+async def list_changes(
+    atoll: Atoll,
+    at: CallerSandbox,
+    *,
+    repo: RepoNumber = 0,
+    against: Compared = Against.BASE,
+    path: Paths = None,
+    since: Annotated[
+        str, Query(description="The digest that is known.", pattern="^[0-9a-f]{0,64}$")
+    ] = "",
+    wait: Annotated[
+        int,
+        Query(
+            description="Seconds to wait while the digest is `since`.", ge=0, le=MAX_WAIT_SECONDS
+        ),
+    ] = 0,
+) -> Response:
+    """Return the files that differ, at most 5,000 of them, as git inside the sandbox reports them.
+
+    With `since` and `wait` the response comes once something changed, or after the wait.
+    """
+    wanted = Comparison(repo, against, tuple(path or ()))
+    found = await atoll.changes.changes(*at, wanted, since=since, wait_seconds=wait)
+    return Json(changes_view(found))
+
+
+@router.get("/diff", response_model=DiffView, responses=_FAILURES)
+async def get_diff(
+    atoll: Atoll,
+    at: CallerSandbox,
+    *,
+    repo: RepoNumber = 0,
+    against: Compared = Against.BASE,
+    path: Paths = None,
+    context: Annotated[int, Query(description="Unchanged lines around.", ge=0, le=100_000)] = 3,
+    whitespace: Annotated[
+        bool, Query(description="False leaves out changes of blanks alone.")
+    ] = True,
+) -> Response:
+    """Return the changes line by line, at most 4 MiB of them, as git inside the sandbox computes
+    them."""
+    wanted = Comparison(repo, against, tuple(path or ()))
+    found = await atoll.changes.diff(*at, wanted, DiffStyle(context, whitespace))
+    return Json({"truncated": found.truncated, "files": found.files})
+
+
+def changes_view(found: Changes) -> dict[str, Any]:
+    """Return changes as the API shows them."""
+    return ChangesView.of(found)

@@ -1,0 +1,197 @@
+"""Changes and diffs of real repositories in real boxes, also of hostile ones."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from atoll.domain.errors import Invalid, NotFound
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.repository.changes import Against, ChangedFile, ChangeKind, Changes
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.services.library.changes import Comparison, DiffStyle, WorkingTrees
+from tests.peers.boxed_runtime import BoxedRuntime
+from tests.services.library.test_workspaces import World, world
+
+__all__ = ["world"]
+
+
+class Reading:
+    """The one method of `Sandboxes` that changes use."""
+
+    def __init__(self, sandbox: Sandbox, box: BoxedRuntime) -> None:
+        self._found = sandbox, box
+
+    @asynccontextmanager
+    async def reading(self, *_: object) -> AsyncIterator[tuple[Sandbox, BoxedRuntime]]:
+        yield self._found
+
+
+class Review:
+    """The changes of one laid out sandbox."""
+
+    def __init__(self, sandbox: Sandbox, box: BoxedRuntime) -> None:
+        reading: Any = Reading(sandbox, box)
+        self.trees = WorkingTrees(reading)
+        self.box = box
+
+    async def changes(self, against: str = "base", **more: Any) -> Changes:
+        wanted = Comparison(against=Against(against), paths=tuple(more.pop("paths", ())))
+        return await self.trees.changes(LOCAL_PERSON, "x", wanted, **more)
+
+    async def files(self, against: str = "base") -> dict[str, ChangedFile]:
+        return {file.path: file for file in (await self.changes(against)).files}
+
+    async def diff(self, *paths: str, against: str = "base", **style: Any) -> dict[str, list[str]]:
+        wanted = Comparison(against=Against(against), paths=paths)
+        found = await self.trees.diff(LOCAL_PERSON, "x", wanted, DiffStyle(**style))
+        return {
+            file.path: [line for hunk in file.hunks for line in hunk.lines] for file in found.files
+        }
+
+
+@pytest.fixture
+async def review(world: World) -> Review:
+    """A tree with a commit of the agent's, a change of a file, and a file git does not know."""
+    review = Review(*await world.laid_out(world.repo()))
+    review.box.run("echo two > two.txt; git add two.txt; git commit -qm two")
+    review.box.run("sed -i 1s/one/changed/ src/a.txt; printf 'new\\n' > 'a new'")
+    return review
+
+
+async def test_changes_tell_what_is_committed_changed_and_untracked(review: Review) -> None:
+    found = await review.changes()
+    assert (found.branch, found.commits, found.total) == ("fix", 1, 3)
+    assert (found.additions, found.deletions) == (3, 1)
+    new, changed, two = found.files
+    assert (new.path, new.kind, new.untracked) == ("a new", ChangeKind.ADDED, True)
+    assert (changed.path, changed.kind, changed.uncommitted) == ("src/a.txt", "modified", True)
+    assert (changed.additions, changed.deletions, changed.untracked) == (1, 1, False)
+    assert (two.path, two.uncommitted) == ("two.txt", False)
+    uncommitted = await review.changes("uncommitted")
+    assert [file.path for file in uncommitted.files] == ["a new", "src/a.txt"]
+    assert uncommitted.commits == 0
+    assert review.box.run("git status --porcelain") == 'M src/a.txt\n?? "a new"'
+
+
+async def test_digest_changes_with_each_edit_and_only_then(review: Review) -> None:
+    before = await review.changes()
+    again = await review.changes(since="another", wait_seconds=50)
+    assert (again.digest, again.files) == (before.digest, before.files)
+    review.box.run("sed -i 1s/changed/altered/ src/a.txt")
+    after = await review.changes(since=before.digest, wait_seconds=50)
+    assert after.digest != before.digest
+    assert [a.path for a, b in zip(after.files, before.files, strict=True) if a != b] == [
+        "src/a.txt"
+    ]
+
+
+async def test_diff_shows_lines_of_the_files_that_are_named(review: Review) -> None:
+    assert await review.diff("src", "two.txt", context=1) == {
+        "src/a.txt": ["-one", "+changed", " one"],
+        "two.txt": ["+two"],
+    }
+    assert (await review.diff())["a new"] == ["+new"]
+    assert list(await review.diff(against="uncommitted")) == ["a new", "src/a.txt"]
+
+
+async def test_change_of_blanks_alone_is_left_out_when_asked(review: Review) -> None:
+    review.box.run("git checkout -q src/a.txt; sed -i '1s/one/  one/' src/a.txt")
+    assert (await review.diff("src"))["src/a.txt"][1] == "+  one"
+    assert not (await review.diff("src", whitespace=False)).get("src/a.txt")
+
+
+async def test_kinds_of_change_are_told(review: Review) -> None:
+    review.box.run(
+        "git mv two.txt three.txt; printf 'a\\0b' > binary; ln -s /etc/passwd link;"
+        "chmod +x src/a.txt; mkdir sub; git init -q sub; echo x > sub/x; touch empty"
+    )
+    found = await review.files("uncommitted")
+    assert (found["three.txt"].kind, found["three.txt"].old_path) == ("renamed", "two.txt")
+    assert found["binary"].binary and not found["binary"].additions
+    assert found["link"].new_mode == "120000"
+    assert (found["src/a.txt"].old_mode, found["src/a.txt"].new_mode) == ("100644", "100755")
+    assert found["sub/"].untracked and "sub/x" not in found
+    assert found["empty"].kind == "added"
+    assert (await review.diff("link"))["link"][0] == "+/etc/passwd"
+    review.box.run("rm src/a.txt; ln -s x src/a.txt")
+    assert (await review.files())["src/a.txt"].kind == "retyped"
+
+
+async def test_tree_without_a_commit_or_a_repository_is_told(world: World) -> None:
+    sandbox = world.sandbox()
+    box = await world.box(sandbox)
+    review = Review(sandbox, box)
+    with pytest.raises(NotFound, match="no git repository"):
+        await review.changes()
+    box.run("git init -q; echo x > x")
+    found = await review.changes()
+    assert (found.head, found.commits, [file.path for file in found.files]) == (None, 0, ["x"])
+    with pytest.raises(Invalid, match="no repository number 1"):
+        await review.trees.changes(LOCAL_PERSON, "x", Comparison(repo=1))
+
+
+HOSTILE = {
+    "fsmonitor": "git config core.fsmonitor {payload}",
+    "filter": "git config filter.x.clean {payload}; git config filter.x.process {payload};"
+    "git config filter.x.required true; echo '* filter=x' > .gitattributes",
+    "attributes": "git config filter.x.clean {payload}; mkdir -p .git/info;"
+    "echo '* filter=x diff=x' > .git/info/attributes",
+    "textconv": "git config diff.x.textconv {payload}; git config diff.external {payload};"
+    "git config diff.x.command {payload}; echo '* diff=x' > .gitattributes",
+    "hooks": "mkdir -p .git/hooks; for h in post-index-change pre-commit fsmonitor-watchman;"
+    "do cp {payload} .git/hooks/$h; done",
+    "include": "echo '[core] fsmonitor = {payload}' > evil; git config include.path ../evil",
+    "alias": "git config alias.status '!{payload}'; git config alias.diff '!{payload}'",
+    "submodule": "git init -q sub; git -C sub config core.fsmonitor {payload};"
+    "git -C sub -c user.name=a -c user.email=a@b commit -q --allow-empty -m x; git add sub;"
+    "echo x > sub/x",
+}
+
+
+@pytest.mark.parametrize("line", HOSTILE.values(), ids=HOSTILE.keys())
+async def test_nothing_the_repository_configures_runs(review: Review, line: str) -> None:
+    payload = "/workspace/.git/payload"
+    review.box.run(f"printf '#!/bin/sh\\ntouch /workspace/.git/ran\\n' > {payload}")
+    review.box.run(f"chmod +x {payload}; {line.format(payload=payload)}; rm -f .git/ran")
+    found = await review.files()
+    assert found["src/a.txt"].additions == 1
+    assert "+changed" in (await review.diff())["src/a.txt"]
+    assert review.box.run("ls .git").count("ran") == 0
+
+
+async def test_hidden_files_are_shown(review: Review) -> None:
+    review.box.run(
+        "git update-index --assume-unchanged src/a.txt; git update-index --skip-worktree two.txt;"
+        "echo more >> two.txt; mkdir -p .git/info; echo '*' > .git/info/exclude"
+    )
+    found = await review.files("uncommitted")
+    assert list(found) == ["a new", "src/a.txt", "two.txt"]
+
+
+async def test_hostile_names_are_data(review: Review) -> None:
+    names = ["-rf", "a\nb", "tab\there", "\x1b[2Jred", 'quo"te', "b/x b/x", ":(top)y", "é"]
+    for name in names:
+        (review.box.workspace / name).parent.mkdir(parents=True, exist_ok=True)
+        (review.box.workspace / name).write_text("line\n")
+    (review.box.workspace / "forged").write_text("x\ndiff --git a/ok b/ok\n--- a/ok\n+++ b/ok\n")
+    found = await review.files("uncommitted")
+    assert {*names, "forged"} <= set(found)
+    assert all(found[name].additions == 1 for name in names)
+    diff = await review.diff(against="uncommitted")
+    assert {name: diff[name] for name in names} == {name: ["+line"] for name in names}
+    assert "ok" not in diff and diff["forged"][1] == "+diff --git a/ok b/ok"
+    assert await review.diff(":(top)y") == {":(top)y": ["+line"]}
+
+
+async def test_very_many_files_are_counted_and_bounded(review: Review) -> None:
+    review.box.run("mkdir many; cd many; seq 1 100000 | xargs touch")
+    found = await review.changes("uncommitted")
+    assert (found.total, len(found.files)) == (100_002, 5000)
+
+
+async def test_tree_whose_git_folder_was_replaced_is_not_followed(review: Review) -> None:
+    review.box.run("mv .git elsewhere; ln -s elsewhere .git")
+    with pytest.raises(NotFound):
+        await review.changes()

@@ -1,0 +1,86 @@
+import json
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from tests.surfaces.cli.conftest import Cli
+from tests.surfaces.cli.scripted import Scripted, Seen
+
+HOSTILE = "ev\x1b[2Jil"
+FILE = {
+    "path": HOSTILE,
+    "old_path": None,
+    "old_mode": None,
+    "new_mode": "100644",
+    "binary": False,
+    "truncated": False,
+    "hunks": [
+        {
+            "old_start": 1,
+            "old_lines": 1,
+            "new_start": 1,
+            "new_lines": 2,
+            "heading": "def \x1b]0;x\x07",
+            "lines": ["-a", "+b\x1b[31m\tc\r", "+\u202ed"],
+        }
+    ],
+}
+CHANGED = {"path": HOSTILE, "kind": "added", "additions": 2, "deletions": 1, "untracked": True}
+
+
+@pytest.fixture
+def asked(server: Scripted) -> list[Seen]:
+    """The requests for changes and diffs of `box`."""
+    server.add("box")
+    seen: list[Seen] = []
+    diff: dict[str, Any] = {"truncated": True, "files": [FILE]}
+    renamed = {"path": "b", "old_path": "a", "kind": "renamed", "binary": True}
+    changes = {"commits": 1, "total": 3, "additions": 2, "deletions": 1}
+    listed = {**changes, "files": [CHANGED, renamed]}
+
+    def answered(value: dict[str, Any]) -> Any:
+        def answer(request: Seen) -> web.StreamResponse:
+            seen.append(request)
+            return web.json_response(value)
+
+        return answer
+
+    server.answers["GET /v1/sandboxes/box/diff"] = answered(diff)
+    server.answers["GET /v1/sandboxes/box/changes"] = answered(listed)
+    return seen
+
+
+def test_diff_spells_control_characters_out(cli: Cli, asked: list[Seen]) -> None:
+    ran = cli("diff", "box", "--uncommitted", "-w", "--repo", "1", "src")
+    assert ran.code == 0 and "too long" in ran.err
+    assert ran.out.splitlines() == [
+        "diff --git a/ev\\x1b[2Jil b/ev\\x1b[2Jil",
+        "new file mode 100644",
+        "--- /dev/null",
+        "+++ b/ev\\x1b[2Jil",
+        "@@ -1,1 +1,2 @@ def \\x1b]0;x\\x07",
+        "-a",
+        "+b\\x1b[31m  c\\x0d",
+        "+\\u202ed",
+    ]
+    assert asked[0].query == {
+        "repo": "1", "against": "uncommitted", "path": "src", "whitespace": "false",
+    }  # fmt: skip
+
+
+def test_stat_lists_files_and_sums(cli: Cli, asked: list[Seen]) -> None:
+    ran = cli("diff", "box", "--stat", "--turn")
+    assert ran.out.splitlines() == [
+        "? ev\\x1b[2Jil  +2 -1",
+        "R a => b       binary",
+        "and 1 more",
+        "3 files changed, +2 -1, 1 commit",
+    ]
+    assert asked[0].query["against"] == "turn"
+
+
+def test_json_is_the_answer(cli: Cli, asked: list[Seen]) -> None:
+    assert json.loads(cli("diff", "box", "--json").out)["files"][0]["path"] == HOSTILE
+    assert json.loads(cli("diff", "box", "--stat", "--json").out)["total"] == 3
+    assert cli("diff", "box", "--turn", "--uncommitted").code == 2

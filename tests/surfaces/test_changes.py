@@ -1,0 +1,45 @@
+"""Changes over the API and the command line, of a repository in a real box."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from atoll.client.changes import WorkingTrees
+from atoll.domain.errors import Invalid, NotFound
+from tests.peers.git_tree import new_tree
+from tests.surfaces.repository_world import RepositoryWorld, repository_world
+from tests.surfaces.test_repositories import made, sent
+
+
+@pytest.fixture
+async def atoll() -> AsyncIterator[RepositoryWorld]:
+    async with repository_world() as world:
+        yield world
+
+
+async def test_changes_and_diff_over_the_api(atoll: RepositoryWorld, tmp_path: Path) -> None:
+    key = await sent(atoll, new_tree(tmp_path / "demo"))
+    sandbox = await made(atoll, key=key, branch="fix")
+    name, trees = str(sandbox["name"]), WorkingTrees(atoll.api.transport)
+    atoll.box(str(sandbox["sandbox_id"])).run("echo x > x; git add x; git commit -qm x; echo y > y")
+    found = await asyncio.to_thread(trees.changes, name, ())
+    assert [(file.path, file.kind, file.untracked) for file in found.files] == [
+        ("x", "added", False),
+        ("y", "added", True),
+    ]
+    assert (found.commits, found.additions, found.total) == (1, 2, 2)
+    diff = await asyncio.to_thread(trees.diff, name, (("path", "y"), ("against", "uncommitted")))
+    assert [file.path for file in diff.files] == ["y"] and diff.files[0].hunks[0].lines == ["+y"]
+    waited = (("since", str(found.value["digest"])), ("wait", "1"))
+    again = await asyncio.to_thread(trees.changes, name, waited)
+    assert again.value["digest"] == found.value["digest"]
+    for query, kind in (
+        (("repo", "3"), Invalid),
+        (("path", "../x"), Invalid),
+        (("against", "last"), Invalid),
+        (("against", "turn"), NotFound),
+    ):
+        with pytest.raises(kind):
+            await asyncio.to_thread(trees.diff, name, (query,))
