@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import ssl
 import stat
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from typing import IO
 
 import httpx
 import pytest
+
+from tests.peers.certificate import own_certificate
 
 LINK = re.compile(r"Log in within 10 minutes: (http\S+)/#login=(\S+)")
 
@@ -32,6 +35,11 @@ def home() -> Iterator[Path]:
 def _line(stream: IO[str] | None) -> str:
     assert stream is not None
     return stream.readline()
+
+
+def _note(home: Path) -> dict[str, str]:
+    found: dict[str, str] = json.loads((home / "run" / "control.json").read_text())
+    return found
 
 
 @contextmanager
@@ -140,6 +148,70 @@ def test_wrong_setting_stops_the_start_with_a_sentence(
         text=True,
         timeout=20,
         check=False,
+    )
+    assert done.returncode == 1
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_address_with_a_certificate_serves_others_and_loopback_this_machine(home: Path) -> None:
+    cert, key = own_certificate(home, "127.0.0.2")
+    flags = ("--host", "127.0.0.2", "--tls-cert", str(cert), "--tls-key", str(key))
+    with _control(home, *flags) as (process, url, ticket):
+        assert url.startswith("http://127.0.0.1:")
+        assert _note(home)["url"] == url
+        outside = _line(process.stdout).removeprefix("From another machine: ").partition("/#")[0]
+        assert outside == f"https://127.0.0.2:{_note(home)['port']}"
+        trusted = ssl.create_default_context(cafile=str(cert))
+        with httpx.Client(base_url=outside, verify=trusted) as client:
+            _log_in(client, ticket)
+            cookies = [cookie for cookie in client.cookies.jar if cookie.secure]
+            assert len(cookies) == 1
+        with httpx.Client(base_url=url, headers=_bearer(home)) as near:
+            made = near.post("/auth/tickets").json()
+            assert made["url"].startswith(url)
+            assert made["outside_url"].startswith(outside)
+    with _control(home, *flags):
+        assert _note(home)["url"] == url
+
+
+def test_address_of_a_network_without_tls_warns_and_answers_to_its_name_only(home: Path) -> None:
+    with _control(home, "--host", "127.0.0.2") as (process, url, _):
+        outside = _line(process.stdout).removeprefix("From another machine: ").partition("/#")[0]
+        assert "plain HTTP" in _line(process.stderr)
+        assert httpx.get(f"{outside}/healthz").status_code == 200
+        foreign = httpx.get(f"{outside}/healthz", headers={"Host": "evil.example"})
+        assert foreign.status_code == 421
+        assert httpx.get(f"{url}/healthz").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("cert", "key", "sentence"),
+    [
+        ("absent.pem", "key.pem", "absent.pem cannot be read: No such file"),
+        ("cert.pem", "other.pem", "not the key of this certificate"),
+        ("token.txt", "key.pem", "in PEM form"),
+        ("cert.pem", "locked.pem", "without a password"),
+    ],
+)
+def test_wrong_tls_files_stop_the_start_with_a_sentence(
+    home: Path, cert: str, key: str, sentence: str
+) -> None:
+    own_certificate(home, "127.0.0.1")
+    other = home / "else"
+    other.mkdir()
+    (home / "other.pem").write_bytes(own_certificate(other, "127.0.0.1")[1].read_bytes())
+    own_certificate(other, "127.0.0.1", password=b"x")
+    (home / "locked.pem").write_bytes((other / "key.pem").read_bytes())
+    (home / "token.txt").write_text("no certificate")
+    named = ("--tls-cert", str(home / cert), "--tls-key", str(home / key))
+    done = subprocess.run(
+        [sys.executable, "-m", "atoll.wiring.control.serve", "--home", str(home), *named],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+        stdin=subprocess.DEVNULL,
     )
     assert done.returncode == 1
     assert sentence in done.stderr

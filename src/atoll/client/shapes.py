@@ -242,9 +242,11 @@ class Share(Shape):
 
 
 class MadeShare(Share):
-    """A share link just made; no other answer has `link`."""
+    """A share link just made; no other answer has `link`. `local_only`: only this machine can open
+    it."""
 
     link = fields.text()
+    local_only = fields.flag()
 
 
 class ShareList(Shape):
@@ -327,9 +329,10 @@ class ProfileList(Shape):
 
 
 class Ticket(Shape):
-    """A login link, valid once."""
+    """A login link, valid once; `outside_url` is the same one for another machine."""
 
     url = fields.text()
+    outside_url = fields.text()
 
 
 class Repository(Shape):

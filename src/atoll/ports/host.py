@@ -17,11 +17,19 @@ Level = Literal["ok", "warn", "fail"]
 
 @dataclass(frozen=True, slots=True)
 class UpOptions:
-    """Options of `atoll up`. `home` is absolute; `port` 0 takes any free one."""
+    """Options of `atoll up`. `home` is absolute; `port` 0 takes any free one.
+
+    `host`, `public_url` and `tls` (the files of a certificate and its key) take precedence over the
+    settings. `lan` listens on this machine's address in its local network.
+    """
 
     home: Path
     port: int = 0
     browser: bool = True
+    host: str | None = None
+    public_url: str | None = None
+    tls: tuple[Path, Path] | None = None
+    lan: bool = False
 
 
 @dataclass(frozen=True, slots=True)

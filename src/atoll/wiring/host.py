@@ -17,6 +17,7 @@ import atoll
 from atoll.domain.errors import Conflict, Failed
 from atoll.wiring.doctor import docker_host
 from atoll.wiring.launch import mount_view, zygote_process
+from atoll.wiring.launch.handed_file import handed_over
 from atoll.wiring.launch.home_setup import prepare_home
 from atoll.wiring.launch.start_link import StartLink
 from atoll.zygote.disk.safe_open import read_plain
@@ -96,8 +97,7 @@ def _become_control(home: Home, options: "UpOptions", uid: int, link: StartLink 
     argv = zygote_process.python(
         CONTROL_MODULE, "--home", str(home.root), "--port", str(options.port), "--print-login"
     )
-    if options.browser:
-        argv.append("--browser")
+    argv += _reach_flags(options)
     if link is not None:
         argv += ["--starter-fd", str(link.fileno())]
         os.set_inheritable(link.fileno(), True)
@@ -116,6 +116,17 @@ def _become_control(home: Home, options: "UpOptions", uid: int, link: StartLink 
         os.execve(argv[0], argv, environment)  # noqa: S606  an argv list of ours
     except OSError as err:
         raise Failed(f"the control plane cannot be started: {err}") from err
+
+
+def _reach_flags(options: "UpOptions") -> list[str]:
+    flags = ["--browser"] if options.browser else []
+    flags += ["--lan"] if options.lan else []
+    flags += ["--host", options.host] if options.host is not None else []
+    flags += ["--public-url", options.public_url] if options.public_url is not None else []
+    if options.tls is not None:
+        certificate, key = map(handed_over, options.tls)
+        flags += ["--tls-cert", certificate, "--tls-key", key]
+    return flags
 
 
 def _control_pid(home: Home) -> int | None:

@@ -13,6 +13,8 @@ EVERYTHING = {
     "port": 7,
     "public_url": "https://example.com",
     "hosts": ["a"],
+    "tls_cert": "/c.pem",
+    "tls_key": "/k.pem",
     "log_level": "debug",
     "database_url": "sqlite:///x",
     "extensions": ["docker"],

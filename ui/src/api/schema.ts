@@ -610,12 +610,16 @@ export interface components {
         readonly LogView: {
             readonly lines: readonly components["schemas"]["LogLineView"][];
         };
-        /** @description A link just made: `link` is returned only once, and stored nowhere. */
+        /**
+         * @description A link just made: `link` is returned only once, and stored nowhere. `local_only`: no other
+         *     machine can open it.
+         */
         readonly MadeView: {
             readonly created_at: string;
             readonly expires_at: string;
             readonly guests: number;
             readonly link: string;
+            readonly local_only: boolean;
             readonly name: string;
             readonly role: components["schemas"]["Role"];
             readonly sandbox_id: string;
@@ -1287,9 +1291,13 @@ export interface components {
         readonly TicketBody: {
             readonly ticket: string;
         };
-        /** @description A new login link, valid once within `expires_in` seconds. */
+        /**
+         * @description A new login link, valid once within `expires_in` seconds. `outside_url` is the same link for
+         *     another machine, None where none reaches the server.
+         */
         readonly TicketView: {
             readonly expires_in: number;
+            readonly outside_url: string | null;
             readonly ticket: string;
             readonly url: string;
         };

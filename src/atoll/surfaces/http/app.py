@@ -25,10 +25,14 @@ Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 @dataclass(frozen=True, slots=True)
 class AppSettings:
-    """The public face of the app: its host names, its URL, and the place of the built page."""
+    """The public face of the app: its host names, its URL, and the place of the built page.
+
+    `outside_url` is the base of links for other machines, None where none reaches the server.
+    """
 
     names: Names = LOOPBACK_NAMES
     public_url: str | None = None
+    outside_url: str | None = None
     bundle: Path = page.BUNDLE
 
 
@@ -57,6 +61,7 @@ def create_app(
     app = FastAPI(title="Atoll", openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan)
     app.state.services = services
     app.state.public_url = settings.public_url
+    app.state.outside_url = settings.outside_url or settings.public_url
     app.state.bundle = settings.bundle
     app.add_middleware(Guard, logins=services.logins, shares=services.shares, names=settings.names)
     problems.register(app)

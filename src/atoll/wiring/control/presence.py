@@ -1,15 +1,15 @@
-"""Lock, listening socket and published address of the one control plane of a home.
+"""Lock, listening sockets and published address of the one control plane of a home.
 
-The socket is bound before anything slow is loaded, so that clients of a restarted control
-plane wait in its queue instead of being refused.
+The sockets are bound before anything slow is loaded, so that clients of a restarted control
+plane wait in their queue instead of being refused.
 """
 
 import fcntl
 import json
 import os
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,22 +18,41 @@ from atoll.zygote.host.home import traversal_mode
 
 BACKLOG = 1024
 
+_LOCAL_HOST = "127.0.0.1"
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _REACHABLE = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104 - compared, not bound
 
 
 @dataclass(frozen=True, slots=True)
+class Bind:
+    """An address to listen on; port 0 takes the last one, else any. `secure`: it speaks TLS."""
+
+    host: str
+    port: int = 0
+    secure: bool = False
+
+    @property
+    def apart(self) -> bool:
+        """True when this machine's own clients need a listener beside it, on loopback and plain:
+        they find no loopback here, or a certificate that does not name it."""
+        wildcard = _spelled(self.host) in _REACHABLE
+        return self.secure or not (wildcard or self.host in _LOOPBACK)
+
+
+@dataclass(frozen=True, slots=True)
 class Presence:
-    """A bound, listening socket and the URL it answers at."""
+    """Bound, listening sockets. `listener` serves this machine at `url`; `outer`, where it is set,
+    serves the address that was asked for, whose port is `port`."""
 
     listener: socket.socket
     url: str
+    port: int
+    outer: socket.socket | None = None
 
 
 @contextmanager
-def present(
-    home: Path, *, host: str, port: int, prepare: Callable[[], object]
-) -> Iterator[Presence]:
-    """Hold the home's lock and a listening socket, and say so in `run/control.json`.
+def present(home: Path, bind: Bind, *, prepare: Callable[[], object]) -> Iterator[Presence]:
+    """Hold the home's lock and its listening sockets, and say so in `run/control.json`.
 
     Port 0 takes the port of last time when it is free: pages that are open come back by
     themselves. `prepare` runs under the lock, before anybody can find us. Raises `Conflict`
@@ -42,23 +61,39 @@ def present(
     run = home / "run"
     run.mkdir(mode=traversal_mode(), parents=True, exist_ok=True)
     note = run / "control.json"
-    with (
-        _lock(run / "control.lock"),
-        _listen(host, port or _last_port(note), fall_back=port == 0) as listener,
-    ):
+    with _lock(run / "control.lock"), ExitStack() as stack:
+        last = _last_port(note, "port")
+        asked = stack.enter_context(_listen(bind.host, bind.port or last, fall_back=bind.port == 0))
+        port = asked.getsockname()[1]
         prepare()
-        presence = Presence(listener, _url(host, listener.getsockname()[1]))
-        _write(note, presence.url)
+        presence = Presence(asked, _url(bind.host, port), port)
+        if bind.apart:
+            local = stack.enter_context(_listen_here(bind, port, _last_port(note, "local_port")))
+            url = _url(_LOCAL_HOST, local.getsockname()[1])
+            presence = Presence(local, url, port, outer=asked)
+        _write(note, presence)
         try:
             yield presence
         finally:
             _withdraw(note)
 
 
+@contextmanager
+def _listen_here(bind: Bind, port: int, last: int) -> Iterator[socket.socket]:
+    """Listen on loopback beside `bind`: at the same port where it is free there."""
+    free = bind.host not in _LOOPBACK and _spelled(bind.host) not in _REACHABLE
+    with _listen(_LOCAL_HOST, port if free else last, fall_back=True) as listener:
+        yield listener
+
+
 def _url(host: str, port: int) -> str:
-    name = f"[{host}]" if ":" in host else host
+    name = _spelled(host)
     # An address that means "any" is none to connect to.
     return f"http://{_REACHABLE.get(name, name)}:{port}"
+
+
+def _spelled(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 @contextmanager
@@ -94,25 +129,31 @@ def _listen(host: str, port: int, *, fall_back: bool) -> Iterator[socket.socket]
         yield listener
 
 
-def _last_port(note: Path) -> int:
+def _last_port(note: Path, name: str) -> int:
     try:
-        port = json.loads(note.read_text())["port"]
+        port = json.loads(note.read_text())[name]
     except (OSError, ValueError, KeyError, TypeError):
         return 0
     return port if isinstance(port, int) and 0 < port < 65536 else 0
 
 
-def _write(note: Path, url: str) -> None:
-    draft = note.with_suffix(f".{os.getpid()}")
-    port = int(url.rpartition(":")[2])
-    draft.write_text(json.dumps({"url": url, "pid": os.getpid(), "port": port}))
-    draft.chmod(0o644)
-    draft.replace(note)
+def _write(note: Path, presence: Presence) -> None:
+    told: dict[str, str | int] = {"url": presence.url, "pid": os.getpid(), **_ports(presence)}
+    _replace(note, told, mode=0o644)
+
+
+def _ports(presence: Presence) -> dict[str, int]:
+    return {"port": presence.port, "local_port": presence.listener.getsockname()[1]}
 
 
 def _withdraw(note: Path) -> None:
-    # The port stays for the next start; without `pid` and `url` nobody looks for us here.
-    port = _last_port(note)
+    # The ports stay for the next start; without `pid` and `url` nobody looks for us here.
+    _replace(note, {name: _last_port(note, name) for name in ("port", "local_port")})
+
+
+def _replace(note: Path, told: Mapping[str, str | int], mode: int | None = None) -> None:
     draft = note.with_suffix(f".{os.getpid()}")
-    draft.write_text(json.dumps({"port": port}))
+    draft.write_text(json.dumps(told))
+    if mode is not None:
+        draft.chmod(mode)
     draft.replace(note)

@@ -9,26 +9,34 @@ import asyncio
 import gc
 import os
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atoll.adapters.auth.token_file import load_or_make_token
 from atoll.domain.errors import AtollError
 from atoll.wiring.control.logs import configure
-from atoll.wiring.control.presence import Presence, present
+from atoll.wiring.control.presence import Bind, Presence, present
 from atoll.wiring.control.settings import ControlSettings, read_settings
 from atoll.wiring.launch.start_link import StartLink
 from atoll.zygote.host import kernel
 from atoll.zygote.host.title import set_title
 
 if TYPE_CHECKING:
+    import ssl
+
     import uvicorn
+
+    from atoll.surfaces.http.server.pending_connections import PendingConnections
+    from atoll.surfaces.http.server.settings import ServerSettings
+    from atoll.wiring.control.reach import Reach
 
 GRACEFUL_SECONDS = 2
 MAX_FRAME_BYTES = 1024 * 1024
@@ -48,7 +56,7 @@ class _Welcome:
 
     def say(self, url: str, ticket: str) -> None:
         address = url.rstrip("/")
-        link = f"{address}/#login={ticket}"
+        link = _login_link(url, ticket)
         if self.printed:
             print(f"Atoll is ready: {address}\nLog in within 10 minutes: {link}", flush=True)
         if self.opened and any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY"))):
@@ -56,6 +64,36 @@ class _Welcome:
 
             # A program of its own: nobody waits for it.
             threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
+
+    def say_outside(self, reach: "Reach", ticket: str) -> None:
+        """Print a login link for another machine, as a QR code, too, where a library for it is
+        installed. Warns where the connection could be read on the way."""
+        if reach.url is None or not self.printed:
+            return
+        link = _login_link(reach.url, ticket)
+        print(f"From another machine: {link}", flush=True)
+        _print_code(link)
+        if reach.plain:
+            print(
+                f"atoll: {reach.url} is plain HTTP: whoever is on that network can read and change "
+                "what passes, logins too. Use --tls or a tunnel: docs/use/outside.md",
+                file=sys.stderr,
+                flush=True,
+            )
+
+
+def _login_link(url: str, ticket: str) -> str:
+    return f"{url.rstrip('/')}/#login={ticket}"
+
+
+def _print_code(link: str) -> None:
+    if not sys.stdout.isatty():
+        return
+    try:
+        segno = import_module("segno")
+    except ImportError:
+        return
+    segno.make(link, error="l").terminal(compact=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -70,27 +108,53 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _main(said: argparse.Namespace, link: StartLink | None) -> int:
     try:
-        settings = read_settings(said.home, os.environ, {"host": said.host, "port": said.port})
+        settings = read_settings(said.home, os.environ, _flags(said))
         configure(settings.log.log_level)
+        own = settings.server
+        context = _tls_of(own)
         with present(
             settings.home,
-            host=settings.server.host,
-            port=settings.server.port,
+            Bind(own.host, own.port, secure=context is not None),
             # Who finds us must find the token too.
             prepare=lambda: load_or_make_token(settings.home / "token"),
         ) as presence:
-            _run(settings, presence, _Welcome(said.print_login, said.browser, link))
+            welcome = _Welcome(said.print_login, said.browser, link)
+            _run(settings, _Open(presence, context), welcome)
     except AtollError as error:
         print(f"atoll: {error.message}", file=sys.stderr)
         return EXIT_REFUSED
     return 0
 
 
+def _flags(said: argparse.Namespace) -> dict[str, object]:
+    """Return the settings that the command line names."""
+    host = said.host
+    if said.lan:
+        from atoll.wiring.control.reach import lan_address
+
+        host = lan_address()
+    named = ("port", "public_url", "tls_cert", "tls_key")
+    return {"host": host, **{name: getattr(said, name) for name in named}}
+
+
+def _tls_of(own: "ServerSettings") -> "ssl.SSLContext | None":
+    # Loaded only where it is asked for: TLS takes longer to load than the socket to bind.
+    if not own.secure:
+        return None
+    from atoll.wiring.control.reach import tls_context
+
+    return tls_context(own)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="atoll-control", description=__doc__)
     parser.add_argument("--home", type=Path, required=True, help="Atoll's state folder")
     parser.add_argument("--host", default=None, help="address to listen on")
+    parser.add_argument("--lan", action="store_true", help="listen on the local network's address")
     parser.add_argument("--port", type=int, default=None, help="0 takes the last one, else any")
+    parser.add_argument("--public-url", default=None, help="the address people use from elsewhere")
+    parser.add_argument("--tls-cert", default=None, help="PEM file of the certificate")
+    parser.add_argument("--tls-key", default=None, help="PEM file of its key")
     parser.add_argument(
         "--print-login",
         action=argparse.BooleanOptionalAction,
@@ -104,51 +168,74 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(settings: ControlSettings, presence: Presence, welcome: _Welcome) -> None:
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """The bound sockets, and the context of the outer one where it speaks TLS."""
+
+    presence: Presence
+    context: "ssl.SSLContext | None"
+
+    def servers(self, app: object) -> "list[tuple[uvicorn.Server, socket.socket]]":
+        """Return a server for each socket. They count their unknown connections together."""
+        from atoll.surfaces.http.server.pending_connections import PendingConnections
+
+        pending = PendingConnections()
+        found = [(_server(app, pending, None), self.presence.listener)]
+        if self.presence.outer is not None:
+            found.append((_server(app, pending, self.context), self.presence.outer))
+        return found
+
+
+def _run(settings: ControlSettings, opened: _Open, welcome: _Welcome) -> None:
     # While programs load nothing becomes garbage, yet the collector would look again and again.
     gc.disable()
     # Loaded only now: clients of a restarted control plane already wait in the socket's queue.
     import uvloop
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(settings, presence, welcome))
+        runner.run(_serve(settings, opened, welcome))
 
 
-async def _serve(settings: ControlSettings, presence: Presence, welcome: _Welcome) -> None:
+async def _serve(settings: ControlSettings, opened: _Open, welcome: _Welcome) -> None:
     from atoll.surfaces.http.app import AppSettings, create_app
     from atoll.surfaces.http.server.guard import names_for
     from atoll.wiring.control.assembly import assembled
+    from atoll.wiring.control.reach import reach_of
 
     own = settings.server
-    names = names_for(own.host, own.public_url, own.hosts)
-    app_settings = AppSettings(names=names, public_url=own.public_url)
+    reach = reach_of(own, opened.presence.port)
+    names = names_for(own.host, own.public_url, (*own.hosts, *reach.hosts))
+    app_settings = AppSettings(names=names, public_url=own.public_url, outside_url=reach.url)
     async with assembled(settings) as services, asyncio.TaskGroup() as group:
         app = create_app(services, app_settings)
         # What was loaded stays: no later collection has to walk through it.
         gc.freeze()
         gc.enable()
-        server = _server(app)
+        servers = opened.servers(app)
         background = group.create_task(services.background.run())
         keeping = group.create_task(services.kept.run())
         pushing = group.create_task(services.push_delivery.run())
-        with _ended_by_signals(server):
+        with _ended_by_signals([server for server, _ in servers]):
             if welcome.printed or welcome.opened:
-                ticket = await services.logins.new_ticket()
-                welcome.say(own.public_url or presence.url, ticket)
+                here = own.public_url or opened.presence.url
+                welcome.say(here, await services.logins.new_ticket())
+                if here != reach.url:
+                    welcome.say_outside(reach, await services.logins.new_ticket())
             if welcome.link is not None:
                 welcome.link.keep()
-            await server.serve(sockets=[presence.listener])
+            await asyncio.gather(*(server.serve(sockets=[bound]) for server, bound in servers))
         background.cancel()
         keeping.cancel()
         pushing.cancel()
 
 
-def _server(app: object) -> "uvicorn.Server":
+def _server(
+    app: object, pending: "PendingConnections", context: "ssl.SSLContext | None"
+) -> "uvicorn.Server":
     import uvicorn
 
     from atoll.surfaces.http.server.bounded_head import BoundedHead
     from atoll.surfaces.http.server.handover import HandoverProtocol
-    from atoll.surfaces.http.server.pending_connections import PendingConnections
 
     class Server(uvicorn.Server):
         """The server without handlers of its own: it would raise the signal again at its end
@@ -162,7 +249,7 @@ def _server(app: object) -> "uvicorn.Server":
         uvicorn.Config(
             app,  # type: ignore[arg-type]
             loop="none",
-            http=partial(BoundedHead, pending=PendingConnections()),  # type: ignore[arg-type]
+            http=partial(BoundedHead, pending=pending),  # type: ignore[arg-type]
             ws=HandoverProtocol,
             ws_max_size=MAX_FRAME_BYTES,
             ws_per_message_deflate=False,
@@ -176,16 +263,18 @@ def _server(app: object) -> "uvicorn.Server":
             proxy_headers=False,
             timeout_keep_alive=KEEPALIVE_SECONDS,
             timeout_graceful_shutdown=GRACEFUL_SECONDS,
+            ssl_context_factory=None if context is None else lambda *_: context,
         )
     )
 
 
 @contextmanager
-def _ended_by_signals(server: "uvicorn.Server") -> Iterator[None]:
+def _ended_by_signals(servers: "Sequence[uvicorn.Server]") -> Iterator[None]:
     loop = asyncio.get_running_loop()
 
     def end() -> None:
-        server.should_exit = True
+        for server in servers:
+            server.should_exit = True
 
     numbers = (signal.SIGTERM, signal.SIGINT)
     for number in numbers:

@@ -28,7 +28,8 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 
 # Settings that the environment may set, too.
 _TEXTS = {
-    *("host", "public_url", "log_level", "database_url", "docker_host", "require_isolation"),
+    *("host", "public_url", "tls_cert", "tls_key", "log_level"),
+    *("database_url", "docker_host", "require_isolation"),
     "push_contact",
 }
 _NUMBERS = {

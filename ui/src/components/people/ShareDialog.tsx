@@ -104,7 +104,7 @@ export function ShareDialog({ sandboxId, terminal, onClose }: ShareDialogProps) 
             Make a link
           </button>
         </div>
-        {made !== null && <Made link={made.link} />}
+        {made !== null && <Made link={made.link} localOnly={made.local_only} />}
         {list.length > 0 && (
           <section>
             <h3 className="form-title">Links alive</h3>
@@ -125,10 +125,21 @@ export function ShareDialog({ sandboxId, terminal, onClose }: ShareDialogProps) 
   );
 }
 
-function Made({ link }: { readonly link: string }) {
+interface MadeProps {
+  readonly link: string;
+  readonly localOnly: boolean;
+}
+
+function Made({ link, localOnly }: MadeProps) {
   return (
     <div className="share-made" role="status">
       <p>This link is shown once. Send it only to people you trust with this terminal.</p>
+      {localOnly && (
+        <p className="share-local">
+          It works on this machine only. For people elsewhere start Atoll with{' '}
+          <code>atoll up --lan</code>, or with <code>--public-url</code> behind a tunnel.
+        </p>
+      )}
       <div className="share-link">
         <input
           readOnly

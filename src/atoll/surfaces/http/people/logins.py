@@ -17,6 +17,7 @@ from atoll.domain.people.principal import ActorKind, Principal
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.people.links import near_link, outside_link
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.guard import COOKIE, GUEST_COOKIE
 from atoll.surfaces.http.server.problems import problems
@@ -65,10 +66,12 @@ class EnteredView(MeView):
 
 
 class TicketView(ResponseModel):
-    """A new login link, valid once within `expires_in` seconds."""
+    """A new login link, valid once within `expires_in` seconds. `outside_url` is the same link for
+    another machine, None where none reaches the server."""
 
     ticket: str
     url: str
+    outside_url: str | None
     expires_in: int
 
 
@@ -111,10 +114,14 @@ async def new_ticket(atoll: Atoll, caller: Caller, request: Request) -> Response
     if caller.interactive:
         raise Forbidden("only the command line makes login links: run `atoll login`")
     ticket = await atoll.logins.new_ticket()
-    public = request.app.state.public_url or f"http://{request.headers['host']}"
-    url = f"{public.rstrip('/')}/#login={ticket}"
-    life = int(TICKET_LIFE.total_seconds())
-    return Json({"ticket": ticket, "url": url, "expires_in": life}, 201)
+    near, outside = (build(request, f"login={ticket}") for build in (near_link, outside_link))
+    view = {
+        "ticket": ticket,
+        "url": near.url,
+        "outside_url": None if outside.local_only else outside.url,
+        "expires_in": int(TICKET_LIFE.total_seconds()),
+    }
+    return Json(view, 201)
 
 
 async def me(atoll: Atoll, caller: Principal) -> dict[str, Any]:
@@ -137,7 +144,6 @@ def set_cookie(
     until: datetime | None = None,
 ) -> None:
     """Set a cookie (name, secret) that no script can read and no other site can send."""
-    public = request.app.state.public_url or ""
     name, secret = named
     answer.set_cookie(
         name,
@@ -147,5 +153,11 @@ def set_cookie(
         path="/",
         httponly=True,
         samesite="strict",
-        secure=public.startswith("https://") or request.url.scheme == "https",
+        secure=_is_secure(request),
     )
+
+
+def _is_secure(request: Request) -> bool:
+    """Report whether the browser came over TLS: to this server, or to the proxy in front of it."""
+    public = request.app.state.public_url or ""
+    return public.startswith("https://") or request.url.scheme == "https"

@@ -16,6 +16,7 @@ from atoll.domain.terminal.turn import Role
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel, Seconds
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.people.links import outside_link
 from atoll.surfaces.http.people.logins import EnteredView, me, set_cookie
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
 from atoll.surfaces.http.server.guard import GUEST_COOKIE, page_keys
@@ -48,9 +49,11 @@ class ShareView(ResponseModel):
 
 
 class MadeView(ShareView):
-    """A link just made: `link` is returned only once, and stored nowhere."""
+    """A link just made: `link` is returned only once, and stored nowhere. `local_only`: no other
+    machine can open it."""
 
     link: str
+    local_only: bool
 
 
 class ShareList(ResponseModel):
@@ -80,8 +83,8 @@ async def make_share(
         await atoll.terminals.get(*at, terminal_id)
     share_request = ShareRequest(terminal_id, body.role, int(body.ttl), body.name or "")
     share, secret = await atoll.shares.create(*at, share_request)
-    public = request.app.state.public_url or f"http://{request.headers['host']}"
-    return Json({**_view(share, 0), "link": f"{public.rstrip('/')}/#share={secret}"}, 201)
+    link = outside_link(request, f"share={secret}")
+    return Json({**_view(share, 0), "link": link.url, "local_only": link.local_only}, 201)
 
 
 @router.get("", response_model=ShareList, responses=_FAILURES)

@@ -251,7 +251,7 @@ class Guard:
         given = [value for name, value in scope["headers"] if name == b"host"]
         host = given[0].decode("latin-1").lower() if len(given) == 1 else ""
         # A page whose name was re-pointed at this address still sends its own name.
-        if _without_port(host) not in self._names.hosts:
+        if without_port(host) not in self._names.hosts:
             raise Forbidden(
                 f"this server does not answer to the name {host[:100]!r}; add it to `hosts` in "
                 "config.toml if it should",
@@ -367,7 +367,8 @@ def _source(scope: Scope) -> str:
     return str(client[0]) if client else "a local socket"
 
 
-def _without_port(host: str) -> str:
+def without_port(host: str) -> str:
+    """Return the name in a Host header."""
     name, colon, port = host.rpartition(":")
     if colon and port.isdigit() and not name.endswith(":"):
         return name
@@ -385,5 +386,5 @@ def names_for(bound: str, public_url: str | None, hosts: tuple[str, ...]) -> Nam
         return names
     parts = urlsplit(public_url)
     origin = f"{parts.scheme}://{parts.netloc}".lower()
-    public = _without_port(parts.netloc.lower())
+    public = without_port(parts.netloc.lower())
     return replace(names, hosts=names.hosts | {public}, origins=frozenset({origin}))

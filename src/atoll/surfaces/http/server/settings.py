@@ -15,18 +15,29 @@ class ServerSettings:
     `host`, `port`: where to listen; port 0 takes the last one again, else any.
     `public_url`: the address people use when a proxy runs in front.
     `hosts`: further names the server answers to.
+    `tls_cert`, `tls_key`: PEM files of the certificate (its chain, too) and its key; both or none.
     """
 
     host: str = "127.0.0.1"
     port: int = 0
     public_url: str | None = None
     hosts: tuple[str, ...] = ()
+    tls_cert: str | None = None
+    tls_key: str | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= MAX_PORT:
             raise Invalid(f"port {self.port} must lie between 0 and {MAX_PORT}", field="port")
         if self.public_url is not None:
             _check_url("public_url", self.public_url)
+        if (self.tls_cert is None) != (self.tls_key is None):
+            missing = "tls_key" if self.tls_key is None else "tls_cert"
+            raise Invalid("TLS needs a certificate and its key: set both", field=missing)
+
+    @property
+    def secure(self) -> bool:
+        """True when the server itself speaks TLS."""
+        return self.tls_cert is not None
 
 
 def _check_url(name: str, url: str) -> None:

@@ -24,6 +24,8 @@ def command(invocation: Invocation, *, browse: bool, as_json: bool) -> None:
         show_json(answered.value)
     else:
         say(link)
+        if answered.outside_url not in ("", link):
+            note(f"from another machine: {answered.outside_url}")
         note("valid once, within ten minutes")
     if browse:
         import webbrowser

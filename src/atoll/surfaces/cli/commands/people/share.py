@@ -15,6 +15,11 @@ from atoll.surfaces.cli.console.options import (
 )
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
 
+LOCAL_ONLY = (
+    "the link works on this machine only: for people elsewhere start Atoll with `atoll up --lan`, "
+    "or with --public-url behind a tunnel (docs/use/outside.md)"
+)
+
 
 class _Sharing(UsualVerb):
     """A name alone makes a link."""
@@ -63,6 +68,8 @@ def new(
     say(made.link)
     may = "watch and type" if role == "controller" else "watch"
     note(f"anyone who has it may {may} until {until(made.expires_at)}; it is not shown again")
+    if made.local_only:
+        note(LOCAL_ONLY)
 
 
 @command.command("list")
