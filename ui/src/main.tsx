@@ -6,6 +6,7 @@ import './styles/tokens.css';
 import './styles/frame.css';
 import './styles/parts.css';
 import './styles/terminal.css';
+import './styles/blocks.css';
 import './styles/wall.css';
 import './styles/people.css';
 import './styles/recordings.css';

@@ -75,6 +75,20 @@ class MarkLog:
             found.append(mark)
         return found[::-1]
 
+    @property
+    def genuine(self) -> bool:
+        """Whether the terminal's own shell reports, so that all other signals are ignored."""
+        return self._sworn
+
+    def from_offset(self, offset: int) -> list[Mark]:
+        """Return the commands whose output reaches beyond `offset`, oldest first."""
+        found: list[Mark] = []
+        for mark in reversed(self._marks.values()):
+            if mark.end is not None and mark.end < offset:
+                break
+            found.append(mark)
+        return found[::-1]
+
     def at(self, offset: int) -> Mark | None:
         """Return the command whose line or output stands at this offset."""
         for mark in reversed(self._marks.values()):

@@ -1,16 +1,17 @@
 """Cards of a terminal where no agent speaks for itself: what its screen says, and links in it.
 
 The last resort among the sources: it knows lines, not meanings. It begins when somebody first
-asks for the cards, with what the ring still holds. Where a shell marks its commands, each is
-a card of its own beside the lines.
+asks for the cards, with what the ring still holds. Where the terminal's own shell marks its
+commands, each is a card with its output, and prompts are left out.
 """
 
 import codecs
 import re
 from collections.abc import Callable
 
-from atoll.domain.agent.card import CardKind, CardState, Draft, Value
+from atoll.domain.agent.card import Card, CardKind, CardState, Draft, Value
 from atoll.domain.agent.card_log import CardLog, Clean
+from atoll.domain.agent.command_output import CommandOutput
 from atoll.domain.agent.previews import previews
 from atoll.domain.terminal.size import Size
 from atoll.runtime.clock import timestamp
@@ -40,9 +41,10 @@ class Screen:
         self._cards = 0
         self._room = 0
         self._marked = 0
-        at = pty.scrollback.start
-        while data := pty.scrollback.read(at, READ_BYTES, fresh_from=None):
-            at += len(data)
+        self._command: int | None = None
+        self._outputs = CommandOutput()
+        self._at = pty.scrollback.start
+        while data := pty.scrollback.read(self._at, READ_BYTES, fresh_from=None):
             self.showed(data)
 
     def put(self, draft: Draft) -> None:
@@ -52,6 +54,15 @@ class Screen:
 
     def showed(self, data: bytes) -> None:
         """Receive output, as it went into the ring."""
+        begin, self._at = self._at, self._at + len(data)
+        self._mark()
+        if self._pty.marks.genuine:
+            self._feed_commands(data, begin)
+        else:
+            self._feed_lines(data)
+        self._tell()
+
+    def _feed_lines(self, data: bytes) -> None:
         text = self._rest + self._decoder.decode(data)
         unfinished = _UNFINISHED.search(text)
         self._rest = ""
@@ -62,8 +73,30 @@ class Screen:
         words = _CONTROL.sub("", _SEQUENCE.sub("", text))
         while words:
             words = self._say(words)
-        self._mark()
-        self._tell()
+
+    def _feed_commands(self, data: bytes, begin: int) -> None:
+        """Append what lies between the marks of a command to its card."""
+        if self._pty.scrollback.modes.alternate:
+            return
+        for mark in self._pty.marks.from_offset(begin):
+            first = max(begin, mark.output)
+            last = self._at if mark.end is None else min(self._at, mark.end)
+            if first < last:
+                self._append(mark.n, self._output(mark.n).feed(data[first - begin : last - begin]))
+            if mark.end is not None and mark.n == self._command:
+                self._append(mark.n, self._outputs.finish())
+                self._command = None
+
+    def _output(self, n: int) -> CommandOutput:
+        """Return the stream of command `n`, which is the newest."""
+        if self._command != n:
+            self._command, self._outputs = n, CommandOutput()
+        return self._outputs
+
+    def _append(self, n: int, text: str) -> None:
+        if text:
+            draft = Draft(f"command:{n}", CardKind.BASH, text=text, append=True)
+            self._preview(self.cards.put(draft, timestamp()))
 
     def typed(self, author: Author, data: bytes) -> None:
         """Ignore input; what it prints comes as output."""
@@ -79,9 +112,7 @@ class Screen:
         )
 
     def _mark(self) -> None:
-        """Add the cards of commands that began or ended. What a command prints is shown as lines
-        before or after its card, like the rest of the screen: chunks do not end where commands
-        do."""
+        """Add the cards of commands that began or ended."""
         for mark in self._pty.marks.since(self._marked):
             self._marked = mark.seq
             self._room = 0
@@ -94,6 +125,7 @@ class Screen:
                 "exit_code": mark.exit_code,
                 "seconds": mark.seconds,
                 "genuine": mark.genuine,
+                "coloured": mark.genuine,
             }
             title = mark.command or "a command"
             draft = Draft(f"command:{mark.n}", CardKind.BASH, state, title=title, data=data)
@@ -106,14 +138,14 @@ class Screen:
             self._cards, self._room = self._cards + 1, CARD_CHARACTERS
         piece, rest = words[: self._room], words[self._room :]
         self._room -= len(piece)
-        now = timestamp()
         card_id = f"screen:{self._cards}"
         draft = Draft(card_id, CardKind.TEXT, CardState.DONE, text=piece, append=True)
-        card = self.cards.put(draft, now)
-        if card is not None:
-            for preview in previews(card.text):
-                self.cards.put(preview, now)
+        self._preview(self.cards.put(draft, timestamp()))
         return rest
+
+    def _preview(self, card: Card | None) -> None:
+        for preview in () if card is None else previews(card.text):
+            self.cards.put(preview, timestamp())
 
     def _tell(self) -> None:
         for listener in tuple(self.listeners):

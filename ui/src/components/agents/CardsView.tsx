@@ -13,12 +13,14 @@ interface CardsViewProps {
   readonly owner: boolean;
   /** Shows the terminal itself; null for a machine, which has none. */
   readonly onTerminal: (() => void) | null;
+  /** Types a line at the terminal; null where this person may not, or there is none. */
+  readonly onRun?: ((line: string) => void) | null;
 }
 
 /** Closer to the end than this, the view follows what comes. */
 const NEAR_PX = 80;
 
-export function CardsView({ sandboxId, id, owner, onTerminal }: CardsViewProps) {
+export function CardsView({ sandboxId, id, owner, onTerminal, onRun = null }: CardsViewProps) {
   const [list, setList] = useState<CardList>(NO_CARDS);
   const [connected, setConnected] = useState<boolean | null>(null);
   const scroll = useRef<HTMLDivElement>(null);
@@ -60,6 +62,7 @@ export function CardsView({ sandboxId, id, owner, onTerminal }: CardsViewProps) 
               terminalId={id}
               owner={owner}
               onTerminal={onTerminal}
+              onRun={onRun}
             />
           ))}
           {connected === true && cards.length === 0 && (

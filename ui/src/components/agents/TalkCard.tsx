@@ -3,6 +3,7 @@
 import { memo } from 'react';
 import type { Card } from '../../api/types';
 import { Answer } from './Answer';
+import { CommandBlock } from './CommandBlock';
 import { Icon, type IconName } from '../parts/icons';
 import { RichText } from '../parts/RichText';
 
@@ -14,6 +15,8 @@ interface TalkCardProps {
   readonly owner: boolean;
   /** Shows the terminal itself; null where there is none. */
   readonly onTerminal: (() => void) | null;
+  /** Types a line at the terminal; null where this person may not, or there is none. */
+  readonly onRun: ((line: string) => void) | null;
 }
 
 const ICONS: Readonly<Record<string, IconName>> = {
@@ -39,7 +42,8 @@ const STATES: Readonly<Record<Card['state'], string>> = {
 };
 
 export const TalkCard = memo(function TalkCard(props: TalkCardProps) {
-  const { card, sandboxId, terminalId, owner, onTerminal } = props;
+  const { card, sandboxId, terminalId, owner, onTerminal, onRun } = props;
+  if (card.data['coloured'] === true) return <CommandBlock card={card} onRun={onRun} />;
   switch (card.kind) {
     case 'turn':
       return <TurnLine card={card} />;
@@ -59,7 +63,7 @@ export const TalkCard = memo(function TalkCard(props: TalkCardProps) {
       return (
         <section className={`talk-card talk-asks talk-${card.state}`}>
           <Head card={card} />
-          {card.text !== '' && <RichText text={card.text} />}
+          {card.text !== '' && <Asked card={card} />}
           <Answer {...{ card, sandboxId, terminalId, owner, onTerminal }} />
         </section>
       );
@@ -72,6 +76,14 @@ export const TalkCard = memo(function TalkCard(props: TalkCardProps) {
       );
   }
 });
+
+/** What is asked for. What an approval would run or write is shown letter by letter. */
+function Asked({ card }: { readonly card: Card }) {
+  if (card.kind === 'question' || card.data['tool'] === 'ExitPlanMode') {
+    return <RichText text={card.text} />;
+  }
+  return <pre className="talk-out">{card.text}</pre>;
+}
 
 function TurnLine({ card }: { readonly card: Card }) {
   const { milliseconds } = card.data;

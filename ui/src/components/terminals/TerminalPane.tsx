@@ -56,6 +56,7 @@ export function TerminalPane(props: TerminalPaneProps) {
   const agent = status?.agent ?? null;
   const [cards, setCards] = useCards(agent !== null);
   const idle = over === null;
+  const onRun = useCallback((line: string) => void view?.type(`${line}\r`), [view]);
   const toTerminal = useCallback(() => setCards(false), [setCards]);
 
   useEffect(() => {
@@ -84,7 +85,12 @@ export function TerminalPane(props: TerminalPaneProps) {
       />
       {agent !== null && <AgentBar {...{ sandboxId, terminalId, agent, owner }} />}
       {cards && visible && (
-        <CardsView {...{ sandboxId, owner }} id={terminalId} onTerminal={toTerminal} />
+        <CardsView
+          {...{ sandboxId, owner }}
+          id={terminalId}
+          onTerminal={toTerminal}
+          onRun={onRun}
+        />
       )}
       <Screen
         {...{ terminal, viewed }}

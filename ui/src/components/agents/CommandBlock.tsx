@@ -1,0 +1,124 @@
+/** One command of a shell: its line, its output as it was coloured, how it ended; copy, run again. */
+
+import { useMemo, type CSSProperties } from 'react';
+import type { Card } from '../../api/types';
+import { notify } from '../../state/announce';
+import { runsOf, withoutColours, type Look } from '../../terminal/cards/coloured';
+import { Icon } from '../parts/icons';
+
+interface CommandBlockProps {
+  readonly card: Card;
+  /** Types a line at the terminal; null where this person may not. */
+  readonly onRun: ((line: string) => void) | null;
+}
+
+/** Longer output is folded, its end in view. */
+const FOLD_LINES = 30;
+// eslint-disable-next-line no-control-regex -- a line with one is not typed again
+const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
+
+export function CommandBlock({ card, onRun }: CommandBlockProps) {
+  const { command, exit_code: exit, seconds, cwd } = card.data;
+  const line = typeof command === 'string' ? command : card.title;
+  const again =
+    onRun !== null && card.state !== 'running' && line !== '' && !UNPRINTABLE.test(line);
+  return (
+    <section className={`talk-card talk-${card.state} block`}>
+      <header className="talk-head">
+        <Icon name="terminal" />
+        <span className="talk-title talk-code" title={typeof cwd === 'string' ? cwd : undefined}>
+          {line || 'a command'}
+        </span>
+        <span className={`talk-state talk-state-${card.state}`}>
+          {[exitWords(card, exit), timeWords(seconds)].filter(Boolean).join(' · ')}
+        </span>
+        {card.text !== '' && (
+          <Tool icon="copy" label="Copy the output" onClick={() => copy(card.text)} />
+        )}
+        {again && <Tool icon="recreate" label="Run again" onClick={() => onRun(line)} />}
+      </header>
+      {card.text !== '' && <ColouredOutput text={card.text} />}
+      {card.cut && <p className="quiet">It was longer; the rest is not kept.</p>}
+    </section>
+  );
+}
+
+function exitWords({ state }: Card, exit: unknown): string {
+  if (state === 'running') return 'running';
+  return typeof exit === 'number' ? `exit ${exit}` : 'ended';
+}
+
+function timeWords(seconds: unknown): string {
+  if (typeof seconds !== 'number') return '';
+  if (seconds >= 60) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+  return seconds >= 10 ? `${Math.round(seconds)} s` : `${seconds.toFixed(1)} s`;
+}
+
+function copy(text: string): void {
+  navigator.clipboard.writeText(withoutColours(text)).then(
+    () => notify('The output was copied.'),
+    () => notify('The browser does not let the page copy.', 'bad'),
+  );
+}
+
+function ColouredOutput({ text }: { readonly text: string }) {
+  const runs = useMemo(() => runsOf(text.replace(/\n$/, '')), [text]);
+  const lines = text.split('\n').length - 1;
+  const shown = (
+    <pre className="talk-out block-out" tabIndex={0} aria-label="Output">
+      {runs.map((run, i) => (
+        <span key={i} className={classOf(run.look)} style={styleOf(run.look)}>
+          {run.text}
+        </span>
+      ))}
+    </pre>
+  );
+  if (lines <= FOLD_LINES) return shown;
+  return (
+    <details className="talk-fold">
+      <summary>{lines} lines</summary>
+      {shown}
+    </details>
+  );
+}
+
+function classOf({ front, back, bold, dim, italic, underline, inverse }: Look): string | undefined {
+  const names = [
+    typeof front === 'number' && `sgr-front-${front}`,
+    typeof back === 'number' && `sgr-back-${back}`,
+    bold && 'sgr-bold',
+    dim && 'sgr-dim',
+    italic && 'sgr-italic',
+    underline && 'sgr-underline',
+    inverse && 'sgr-inverse',
+  ].filter((name) => typeof name === 'string');
+  return names.length === 0 ? undefined : names.join(' ');
+}
+
+function styleOf({ front, back }: Look): CSSProperties | undefined {
+  if (typeof front !== 'string' && typeof back !== 'string') return undefined;
+  return {
+    color: typeof front === 'string' ? front : undefined,
+    backgroundColor: typeof back === 'string' ? back : undefined,
+  };
+}
+
+interface ToolProps {
+  readonly icon: 'copy' | 'recreate';
+  readonly label: string;
+  readonly onClick: () => void;
+}
+
+function Tool({ icon, label, onClick }: ToolProps) {
+  return (
+    <button
+      type="button"
+      className="button-icon"
+      aria-label={label}
+      title={label}
+      onClick={onClick}
+    >
+      <Icon name={icon} />
+    </button>
+  );
+}
