@@ -186,6 +186,12 @@ KINDS: Mapping[str, EventKind] = dict(
             "An agent started, waits, was paused or resumed, or ended.",
         ),
         _kind(
+            "agent.status",
+            _INSIDE + " agent mode status since",
+            "on question card answer options words turns reason commits plus minus",
+            "An agent works, needs its person, is done, idle, stopped or failed.",
+        ),
+        _kind(
             "agent.started",
             _INSIDE + " agent mode",
             "name cwd by asks otherwise conversation softlock",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from atoll.ports.extension import Extension
 from atoll.services.agents.agents import Agents
+from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.journals.events import Events
 from atoll.services.library.changes import WorkingTrees
@@ -38,6 +39,7 @@ class Application:
     background: Background
     terminals: Terminals
     agents: Agents
+    statuses: AgentStatuses
     consumers: Consumers
     shares: Shares
     push: PushSubscriptions

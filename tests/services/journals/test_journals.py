@@ -2,6 +2,7 @@ import asyncio
 
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 from atoll.wire.contract.execs import ExecBody
@@ -131,3 +132,42 @@ async def test_what_an_agent_does_itself_has_the_agent_as_actor() -> None:
         agent, other = ("agt", "t_1"), ("atm", "atoll")
         actors = [(event.actor_kind, event.actor_id) for event in events[3:]]
         assert actors == [other, agent, agent, other, agent, other, agent]
+
+
+async def test_status_of_an_agent_is_kept_until_its_runtime_begins_anew() -> None:
+    async with scene() as s:
+        sandbox = await s.ready()
+        started = {"id": "t_1", "agent": "codex", "mode": "tui"}
+        working = {**started, "status": "working", "since": AT, "on": "npm test"}
+        s.runtime.journal = [
+            entry(1, "agent.started", **started),
+            entry(2, "agent.status", **working),
+            entry(3, "agent.status", **{**working, "id": "../t", "status": "sings"}),
+        ]
+        await collected(s, sandbox, 3)
+        statuses = AgentStatuses(s.store)
+        (placed,) = await statuses.all(LOCAL_PERSON)
+        assert (placed.sandbox.id, placed.agent.id) == (sandbox.id, "t_1")
+        assert (placed.agent.status.status, placed.agent.status.on) == ("working", "npm test")
+        assert [*await statuses.of([sandbox])] == [sandbox.id]
+        (event,) = [
+            one
+            for one in await s.events.list(LOCAL_PERSON, stream=f"sandbox:{sandbox.id}")
+            if one.event_type == "agent.status" and one.payload["status"] == "working"
+        ]
+        assert (event.actor_kind, event.actor_id) == ("agt", "t_1")
+        s.runtime.journal.append(entry(4, "runtime.began"))
+        s.runtime.journal.append(entry(5, "exec.started", id="e_1", argv0="true"))
+        await collected(s, sandbox, 4)
+        assert await statuses.all(LOCAL_PERSON) == []
+
+
+async def test_statuses_go_with_their_sandbox() -> None:
+    async with scene() as s:
+        sandbox = await s.ready()
+        s.runtime.journal = [entry(1, "agent.started", id="t_1", agent="codex", mode="tui")]
+        await collected(s, sandbox, 1)
+        await s.sandboxes.destroy(LOCAL_PERSON, sandbox.id)
+        await s.sandboxes.wait(LOCAL_PERSON, sandbox.id, settled=True)
+        async with s.store.read() as rows:
+            assert await rows.statuses.of(sandbox.id) == []

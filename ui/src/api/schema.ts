@@ -73,7 +73,7 @@ export interface components {
         };
         /**
          * @description An agent. `id` is its terminal's, where it has one. `turn` tells whether it works or waits
-         *     for its person, `watched` whether anything reports that.
+         *     for its person, `watched` whether anything reports that; `status` what it does.
          */
         readonly AgentView: {
             readonly agent: string;
@@ -85,6 +85,7 @@ export interface components {
             readonly mode: "tui" | "machine";
             readonly softlock: components["schemas"]["Strictness"];
             readonly started_at: string;
+            readonly status: components["schemas"]["StatusView"] | null;
             /** @enum {string} */
             readonly turn: "working" | "waiting";
             readonly watched: boolean;
@@ -823,6 +824,20 @@ export interface components {
             readonly text: string;
             readonly weakened: boolean;
         };
+        /** @description The agents of all sandboxes, those that need their person first. */
+        readonly PlacedAgentList: {
+            readonly agents: readonly components["schemas"]["PlacedAgentView"][];
+        };
+        /** @description An agent, its sandbox, and what it does. */
+        readonly PlacedAgentView: {
+            readonly agent: string;
+            readonly id: string;
+            readonly mode: string;
+            readonly sandbox_id: string;
+            readonly sandbox_name: string;
+            readonly sandbox_state: string;
+            readonly status: components["schemas"]["StatusView"];
+        };
         /** @description An RFC 9457 problem document. */
         readonly Problem: {
             /**
@@ -1030,6 +1045,13 @@ export interface components {
             readonly layers: readonly components["schemas"]["Layer"][];
             readonly wall: readonly components["schemas"]["Part"][];
         };
+        /** @description An agent of a sandbox, and what it does. */
+        readonly SandboxAgentView: {
+            readonly agent: string;
+            readonly id: string;
+            readonly mode: string;
+            readonly status: components["schemas"]["StatusView"];
+        };
         /** @description A page, newest first; `next` is the following `cursor`. */
         readonly SandboxPage: {
             readonly next: string | null;
@@ -1039,6 +1061,7 @@ export interface components {
         readonly SandboxView: {
             readonly agent: string | null;
             readonly agent_catalogue: readonly string[] | null;
+            readonly agents: readonly components["schemas"]["SandboxAgentView"][];
             readonly consumer: components["schemas"]["Consumer"];
             readonly created_at: string;
             readonly cwd: string;
@@ -1218,6 +1241,35 @@ export interface components {
          * @enum {string}
          */
         readonly State: "requested" | "provisioning" | "ready" | "active" | "stopped" | "expired" | "failed" | "destroying" | "destroyed";
+        /** @description A possible answer. */
+        readonly StatusOptionView: {
+            readonly effect: string;
+            readonly id: string;
+            readonly label: string;
+        };
+        /**
+         * @description Status of an agent. `since` is when that began; `on` is the last tool or sentence. Where it
+         *     needs its person, `question` is on the card `card`, and `answer` says how to answer: by the
+         *     agent's `protocol` (with one of `options`, or in words where `words` is true), or at its
+         *     `terminal`. `commits`, `plus` and `minus` are null where they are not known.
+         */
+        readonly StatusView: {
+            /** @enum {string} */
+            readonly answer: "" | "protocol" | "terminal";
+            readonly card: string;
+            readonly commits: number | null;
+            readonly minus: number | null;
+            readonly on: string;
+            readonly options: readonly components["schemas"]["StatusOptionView"][];
+            readonly plus: number | null;
+            readonly question: string;
+            readonly reason: string;
+            readonly since: string;
+            /** @enum {string} */
+            readonly status: "working" | "needs_you" | "done" | "idle" | "stopped" | "failed";
+            readonly turns: number;
+            readonly words: boolean;
+        };
         /**
          * @description The people whom the lock stops while the agent works: everybody but the owner, or
          *     everybody.

@@ -13,7 +13,9 @@ _SEQUENCE = re.compile(
 )
 _SGR = re.compile(r"\x1b\[[0-9;:]{0,40}m")
 _UNFINISHED = re.compile(r"\x1b[^\x07]{0,512}\Z")
-_CONTROL = re.compile(r"[\x00-\x07\x0b-\x0c\x0e-\x1a\x1c-\x1f\x7f\x80-\x9f]|\x1b(?!\[[0-9;:]{0,40}m)")
+_CONTROL = re.compile(
+    r"[\x00-\x07\x0b-\x0c\x0e-\x1a\x1c-\x1f\x7f\x80-\x9f]|\x1b(?!\[[0-9;:]{0,40}m)"
+)
 _ERASED = re.compile(r"[^\x08]\x08")
 
 

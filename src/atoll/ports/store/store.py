@@ -17,6 +17,7 @@ from atoll.ports.store.push import PushRows
 from atoll.ports.store.sandboxes import SandboxRows
 from atoll.ports.store.secrets import SecretRows
 from atoll.ports.store.shares import ShareRows
+from atoll.ports.store.statuses import StatusRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,9 @@ class Transaction:
 
     push: PushRows
     """Browsers that receive push notifications."""
+
+    statuses: StatusRows
+    """Statuses of agents."""
 
 
 class Store(Protocol):

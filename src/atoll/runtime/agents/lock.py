@@ -103,8 +103,17 @@ class AgentTerminal:
 
     def ended(self, ending: Exited) -> None:
         """End the session: the leader ended as its job did."""
-        self._session.ended()
+        self._session.ended(_failure(ending))
         if self._watching is not None:
             # Its last reports may still be on their way.
             loop = asyncio.get_running_loop()
             loop.call_later(LAST_WORDS_SECONDS, self._watching.cancel)
+
+
+def _failure(ending: Exited) -> str:
+    """Return why an agent ended; empty where a person's exit or interrupt ended it."""
+    if ending.signal is not None:
+        return (
+            "" if ending.signal in ("HUP", "INT", "TERM") else f"Signal {ending.signal} ended it."
+        )
+    return f"It ended with exit status {ending.code}." if ending.code not in (0, 130, None) else ""

@@ -87,8 +87,9 @@ async def run_machine(session: AgentSession, channel: MachineChannel) -> None:
     async for step in channel.read():
         session.apply(step)
     end = await channel.ended()
+    how = ""
     if (end.code or end.signal) and not session.stopping:
         how = f"signal {end.signal}" if end.signal else f"exit status {end.code}"
         card = Draft("ended", CardKind.STATUS, CardState.FAILED, title="The agent ended", text=how)
         session.heard((card,))
-    session.ended()
+    session.ended(f"It ended with {how}." if how else "")

@@ -6,7 +6,7 @@ How to speak to an agent depends on its mode: each has its own `AgentChannel` (`
 import asyncio
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from atoll.domain.agent.card import (
@@ -24,10 +24,12 @@ from atoll.domain.agent.card import (
 from atoll.domain.agent.card_log import CardLog, Clean
 from atoll.domain.agent.conversation import Step
 from atoll.domain.agent.previews import previews
+from atoll.domain.agent.status import AttentionBudget
 from atoll.domain.broker.audit_budget import AuditBudget
 from atoll.domain.errors import Conflict, Forbidden, NotFound
 from atoll.domain.terminal.softlock import REASONS, AgentState, LockReason
 from atoll.ports.spawner import Process
+from atoll.runtime.agents.reporting import StatusReport
 from atoll.runtime.agents.status import AgentStatus, Identity
 from atoll.runtime.agents.stopping import Gaps, stop
 from atoll.runtime.clock import Alarm, timestamp
@@ -41,6 +43,7 @@ WRITING_SECONDS = 1.0
 """An agent that is done may still write down what it did: its turn's card waits so long after
 the last of that."""
 _TOOLS = frozenset({CardKind.BASH, CardKind.TOOL_CALL, CardKind.DIFF, CardKind.FILE})
+_OVER = frozenset({CardState.DONE, CardState.FAILED, CardState.DECLINED})
 _PREVIEWED = frozenset({CardKind.TEXT, CardKind.BASH, CardKind.TOOL_CALL})
 
 
@@ -74,12 +77,13 @@ class SessionObserver(Protocol):
 class SessionContext:
     """The runtime around a session. `clean` cleans the text of cards; `on_conversation` receives
     the conversation's id, in the agent's own naming; `on_end` is called once the agent's process is
-    gone."""
+    gone; `attention` bounds how often agents call for their person."""
 
     record: Record
     clean: Clean
     on_conversation: Callable[[Identity, str], None]
     on_end: "Callable[[AgentSession], None]"
+    attention: AttentionBudget = field(default_factory=AttentionBudget)
 
 
 class AgentSession:
@@ -111,6 +115,7 @@ class AgentSession:
         self._closing: asyncio.TimerHandle | None = None
         self._announced: AgentStateChanged | None = None
         self._overrun = Alarm(self._tick)
+        self._report = StatusReport(status, context.record, context.attention)
 
     def shown(self) -> AgentRecord:
         """Return the agent's record as the contract defines it."""
@@ -124,6 +129,7 @@ class AgentSession:
             watched=self._status.has_reported,
             cards=len(self.cards),
             started_at=self.identity.started_at,
+            status=self._report.published,
         )
 
     @property
@@ -155,15 +161,18 @@ class AgentSession:
         changed = [self._take(one, now, turns=turns, at=at) for one in said]
         if any(changed):
             self._announce("the agent")
+        self._report.settle()
         self._overrun.set(self.lock.deadline)
         if self._closing is not None or any(map(_tells_of_turns, said)):
             self._close_soon()
 
-    def ended(self) -> None:
-        """Mark the agent as stopped: its process is gone."""
+    def ended(self, failure: str = "") -> None:
+        """Mark the agent as stopped: its process is gone. `failure` says why, if nobody wanted
+        that."""
         self._cancel_closing()
         self._overrun.cancel()
         if self.lock.stopped():
+            self._report.left("" if self.stopping else failure)
             for card in self.cards.all():
                 if card.state in (CardState.PENDING, CardState.RUNNING):
                     self.cards.put(Draft(card.id, card.kind, CardState.DECLINED), timestamp())
@@ -199,6 +208,7 @@ class AgentSession:
     def give(self) -> None:
         """Mark the agent as waiting, as a person reports."""
         self._alive()
+        self._report.ended(CardState.DONE)
         if self.lock.ended():
             self._announce("yielded")
 
@@ -236,8 +246,10 @@ class AgentSession:
         if step is None:
             raise Conflict("this agent has no way to be interrupted: pause or stop it")
         self.apply(step)
+        self._report.ended(CardState.DECLINED)
         if self.lock.ended():
             self._announce("interrupted")
+        self._tell()
 
     async def answer(self, card_id: str, option: str | None, words: str | None) -> Card:
         """Answer a pending card; its next revision. Raises `NotFound`, `Conflict`, `Invalid`."""
@@ -271,16 +283,21 @@ class AgentSession:
                 return turns and self.lock.yielded()
             case Ended():
                 self._over_at, self._over_as = now, one.state
+                self._report.ended(one.state)
                 return self.lock.ended()
             case Interrupted():  # pragma: no branch - the cases are all
                 # An interrupt from before the running turn was read late: ignore it.
-                late = at is not None and at < self._began_at
-                return not late and self.lock.ended()
+                if at is not None and at < self._began_at:
+                    return False
+                self._report.ended(CardState.DECLINED)
+                return self.lock.ended()
 
     def _put(self, draft: Draft, at: str) -> bool:
         card = self.cards.put(draft, at)
         if card is None:
             return False
+        if card.at >= self.identity.started_at:
+            self._report_card(card)
         if card.rev == 1 and card.kind in _TOOLS and at >= self.identity.started_at:
             # An agent that resumes a conversation reads earlier cards again.
             self._write("agent.tool", {"card": card.id, "card_kind": card.kind})
@@ -289,7 +306,14 @@ class AgentSession:
                 self.cards.put(preview, at)
         return True
 
+    def _report_card(self, card: Card) -> None:
+        """Report what a card says about the agent; those of an earlier conversation do not."""
+        self._report.saw(card)
+        if card.kind is CardKind.TURN and card.state in _OVER:
+            self._report.ended(card.state)
+
     def _began(self, now: str) -> bool:
+        self._report.began()
         if not self.lock.began():
             return False
         self._began_at = now
@@ -357,6 +381,7 @@ class AgentSession:
         self._context.record(kind, {**entry, "unrecorded": missed} if missed else entry)
 
     def _tell(self) -> None:
+        self._report.settle()
         for listener in tuple(self.listeners):
             listener()
 

@@ -15,7 +15,7 @@ def acting_agent(sandbox: Sandbox, kind: str, payload: Mapping[str, Json]) -> Pr
     """Return the agent that caused an event of this kind; None where it had another cause.
     The runtime wrote the entry, so its id is no claim from inside."""
     match kind:
-        case "agent.tool" | "agent.conversation":
+        case "agent.tool" | "agent.conversation" | "agent.status":
             own = True
         case "agent.state":
             own = payload.get("why") in _OWN_STATES

@@ -1,8 +1,8 @@
 """Long polling of journals, so that approval requests and refusals arrive at once.
 
-It polls sandboxes that can request approvals and those with recent activity: each with one
-request that its runtime answers when an entry is urgent. `services.sandboxes.backend_watch`
-collects all other journals at intervals.
+It polls sandboxes that can request approvals, those in which an agent runs, and those with recent
+activity: each with one request that its runtime answers when an entry is urgent.
+`services.sandboxes.backend_watch` collects all other journals at intervals.
 """
 
 import asyncio
@@ -70,7 +70,8 @@ class JournalPoll:
             await self._pause(POLL_SECONDS)
 
     def _wanted(self) -> frozenset[SandboxId]:
-        return self._policies.requesters.union(self._journals.active_within(LATELY))
+        agents = (one.id for one in self._directory.known() if one.agents)
+        return self._policies.requesters.union(self._journals.active_within(LATELY), agents)
 
     async def _poll(self, sandbox_id: SandboxId) -> None:
         try:

@@ -17,6 +17,7 @@ from atoll.domain.errors import Conflict, Failed, NotFound
 from atoll.domain.event import KINDS, EventDraft, EventKind, Json, sandbox_stream
 from atoll.domain.ids import PrincipalId, SandboxId
 from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
+from atoll.domain.sandbox.reported import read_status
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import RuntimeClient, Transaction
 from atoll.services.ground import Ground
@@ -153,6 +154,7 @@ class Journals:
         report = read_report(entry.kind, entry.payload)
         if report is not None:
             await self._transitions.apply_within(rows, sandbox, report)
+        await _store_status(rows, sandbox, entry)
         draft = self._draft(sandbox, entry)
         return JournalOutcome() if draft is None else JournalOutcome((draft,))
 
@@ -186,6 +188,15 @@ class Journals:
             reason=None,
             payload=payload,
         )
+
+
+async def _store_status(rows: Transaction, sandbox: Sandbox, entry: JournalEntry) -> None:
+    """Store what an agent does. A runtime that begins has no agents of before."""
+    if entry.kind == "runtime.began":
+        await rows.statuses.clear(sandbox.id)
+    agent = read_status(entry.kind, entry.payload, entry.at)
+    if agent is not None:
+        await rows.statuses.put(sandbox, agent)
 
 
 def _instant(entry: JournalEntry) -> datetime:

@@ -11,7 +11,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.sandbox.instruction import Append, Instruction, Provision, Teardown
 from atoll.domain.sandbox.lifecycle import step
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.domain.sandbox.stimulus import Stimulus
 from atoll.ports import LogLine, Transaction
 from atoll.services.ground import Ground
@@ -56,6 +56,8 @@ class Transitions:
                 await rows.logs.append(after, lines)
             if after is not before:
                 await rows.sandboxes.update(after)
+            if after.state is State.DESTROYED:
+                await rows.statuses.clear(after.id)
             decided = ((after, one) for one in instructions)
             work = await self.append(rows, decided, actor=actor)
         self.publish(after)

@@ -52,9 +52,46 @@ class AnswerBody(RequestBody):
     text: str | None = None
 
 
+StatusKind = Literal["working", "needs_you", "done", "idle", "stopped", "failed"]
+AnswerWay = Literal["", "protocol", "terminal"]
+
+
+class StatusOption(msgspec.Struct, frozen=True):
+    """A possible answer. `effect` is allow, deny or other."""
+
+    id: str
+    label: str
+    effect: str = "other"
+
+
+class StatusRecord(msgspec.Struct, frozen=True):
+    """Status of an agent. All texts are one line each, without invisible characters, and short.
+
+    `since` is when this status began; `on` is the last tool or sentence. Where it needs its person,
+    `question` is on the card `card`, and `answer` tells how to answer: by the agent's `protocol`
+    (with one of `options`, or in words where `words` is true), or at its `terminal`. `turns` counts
+    those that ended; `reason` says why it failed, stopped or is idle. The last three are what its
+    commits change, where that is known.
+    """
+
+    status: StatusKind
+    since: str
+    on: str = ""
+    question: str = ""
+    card: str = ""
+    answer: AnswerWay = ""
+    options: tuple[StatusOption, ...] = ()
+    words: bool = False
+    turns: int = 0
+    reason: str = ""
+    commits: int | None = None
+    plus: int | None = None
+    minus: int | None = None
+
+
 class AgentRecord(msgspec.Struct, frozen=True):
     """An agent. `id` is its terminal's, where it has one; `turn` says whether it works or waits
-    for its person, `watched` whether anything reports that."""
+    for its person, `watched` whether anything reports that. `status` is what it does."""
 
     id: str
     agent: str
@@ -65,6 +102,7 @@ class AgentRecord(msgspec.Struct, frozen=True):
     watched: bool
     cards: int
     started_at: str
+    status: StatusRecord | None = None
 
 
 class AgentList(msgspec.Struct, frozen=True):

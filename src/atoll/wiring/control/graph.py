@@ -25,6 +25,7 @@ from atoll.ports.kept import KeptShelf
 from atoll.ports.logins import LoginBooks
 from atoll.ports.push import PushSender
 from atoll.services.agents.agents import Agents
+from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.application import Application, Readiness
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.approvals.requests import ApprovalRequests
@@ -284,6 +285,7 @@ def build_application(
         background=background,
         terminals=terminals,
         agents=Agents(sandboxes, terminals),
+        statuses=AgentStatuses(store),
         consumers=Consumers(store, sandboxes),
         shares=Shares(ground, sandboxes, wrong=logins.wrong),
         push=PushSubscriptions(ground, own.push),

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, StrictBool
 
 from atoll.domain.terminal.softlock import Strictness
+from atoll.surfaces.http.agents.status_view import StatusView
 from atoll.surfaces.http.body.fields import Body, ResponseModel, Word
 from atoll.surfaces.http.terminals.runtime_bodies import Cell, Env, Path
 
@@ -58,7 +59,7 @@ class AnswerBody(Body):
 
 class AgentView(ResponseModel):
     """An agent. `id` is its terminal's, where it has one. `turn` tells whether it works or waits
-    for its person, `watched` whether anything reports that."""
+    for its person, `watched` whether anything reports that; `status` what it does."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -71,6 +72,7 @@ class AgentView(ResponseModel):
     watched: bool
     cards: int
     started_at: str
+    status: StatusView | None = None
 
 
 class AgentList(ResponseModel):

@@ -7,7 +7,7 @@ from atoll.domain.sandbox.consumer import ConsumerEnd
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import Body, ResponseModel, Word
 from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.sandboxes.view import SandboxView, sandbox_view
+from atoll.surfaces.http.sandboxes.view import SandboxView, sandbox_views
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.problems import problems
 
@@ -37,4 +37,4 @@ async def end_consumer(atoll: Atoll, caller: Caller, *, body: ConsumerEndBody) -
     retention. Repeating it ends nothing more.
     """
     ended = await atoll.consumers.end(caller, ConsumerEnd(**body.model_dump()))
-    return Json({"sandboxes": [sandbox_view(one) for one in ended]})
+    return Json({"sandboxes": await sandbox_views(atoll, ended)})

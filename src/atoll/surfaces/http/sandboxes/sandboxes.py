@@ -36,7 +36,7 @@ from atoll.surfaces.http.body.fields import (
     Word,
 )
 from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.sandboxes.view import SandboxView, sandbox_view
+from atoll.surfaces.http.sandboxes.view import SandboxView, sandbox_view, sandbox_views
 from atoll.surfaces.http.server.context import Atoll, Caller, CallerSandbox
 from atoll.surfaces.http.server.problems import problems
 
@@ -252,7 +252,8 @@ async def create_sandbox(
     and `reason`).
     """
     made, status = await create(atoll, caller, body, wait=wait, key=idempotency_key)
-    return Json(sandbox_view(made), status, headers={"Location": f"/v1/sandboxes/{made.id}"})
+    view = await sandbox_view(atoll, made)
+    return Json(view, status, headers={"Location": f"/v1/sandboxes/{made.id}"})
 
 
 async def create(
@@ -277,16 +278,17 @@ async def list_sandboxes(
 ) -> Response:
     """Return the caller's sandboxes; destroyed ones only when requested by state."""
     page = await atoll.sandboxes.list(caller, states=tuple(state), cursor=cursor, limit=limit)
-    return Json({"sandboxes": [sandbox_view(one) for one in page.sandboxes], "next": page.next})
+    views = await sandbox_views(atoll, page.sandboxes)
+    return Json({"sandboxes": views, "next": page.next})
 
 
 @router.get("/{sandbox}", response_model=SandboxView, responses=problems(404))
 async def get_sandbox(atoll: Atoll, at: CallerSandbox, *, wait: Waiting) -> Response:
     """Return one sandbox; `?wait=ready` waits until it is ready or can no longer become so."""
     if wait.seconds is None:
-        return Json(sandbox_view(await atoll.sandboxes.get(*at)))
+        return Json(await sandbox_view(atoll, await atoll.sandboxes.get(*at)))
     found = await atoll.sandboxes.wait(*at, timeout_seconds=wait.seconds)
-    return Json(sandbox_view(found))
+    return Json(await sandbox_view(atoll, found))
 
 
 @router.post("/{sandbox}/stop", **_ACT)
@@ -357,7 +359,7 @@ async def extend_ttl(atoll: Atoll, at: CallerSandbox, *, body: ExtendBody) -> Re
     """Extend the sandbox's time to live, never past `max_expires_at`. An ended sandbox is kept
     longer."""
     changed = await atoll.sandboxes.extend_ttl(*at, int(body.ttl))
-    return Json(sandbox_view(changed))
+    return Json(await sandbox_view(atoll, changed))
 
 
 @router.get("/{sandbox}/logs", response_model=LogView, responses=problems(404))
@@ -373,4 +375,4 @@ async def _settled(atoll: Atoll, caller: Caller, sandbox: Sandbox, *, wait: Wait
         sandbox = await atoll.sandboxes.wait(
             caller, sandbox.id, settled=True, timeout_seconds=wait.seconds
         )
-    return Json(sandbox_view(sandbox), 202)
+    return Json(await sandbox_view(atoll, sandbox), 202)

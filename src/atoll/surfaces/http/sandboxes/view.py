@@ -1,14 +1,18 @@
 """A sandbox as the API shows it, everywhere the same."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from atoll.domain.network.network import NetworkMode
 from atoll.domain.profile.profile import Access, Scope, WorkspaceMode
 from atoll.domain.sandbox.lifetime import ends_soon
 from atoll.domain.sandbox.metadata import metadata_of
+from atoll.domain.sandbox.reported import ReportedAgent
 from atoll.domain.sandbox.sandbox import Consumer, Inputs, Sandbox, SandboxRepo, State
 from atoll.domain.terminal.softlock import Strictness
 from atoll.domain.wall.isolation import IsolationLevel
+from atoll.services.application import Application
+from atoll.surfaces.http.agents.status_view import SandboxAgentView
 from atoll.surfaces.http.body.fields import ResponseModel
 
 Instant = str
@@ -121,10 +125,21 @@ class SandboxView(ResponseModel):
     retained_until: Instant | None
     kept_at: str | None
     poll_url: str
+    agents: list[SandboxAgentView]
 
 
-def sandbox_view(sandbox: Sandbox) -> dict[str, Any]:
-    """Return the members of `SandboxView`."""
+async def sandbox_view(atoll: Application, sandbox: Sandbox) -> dict[str, Any]:
+    """Return the members of `SandboxView`, with what the sandbox's agents do."""
+    return (await sandbox_views(atoll, (sandbox,)))[0]
+
+
+async def sandbox_views(atoll: Application, sandboxes: Sequence[Sandbox]) -> list[dict[str, Any]]:
+    """Return the same for several sandboxes."""
+    agents = await atoll.statuses.of(sandboxes)
+    return [_view(one, agents[one.id]) for one in sandboxes]
+
+
+def _view(sandbox: Sandbox, agents: Sequence[ReportedAgent]) -> dict[str, Any]:
     profile, isolation = sandbox.profile, sandbox.attachment.isolation
     url = f"/v1/sandboxes/{sandbox.id}"
     return SandboxView.of(
@@ -148,6 +163,7 @@ def sandbox_view(sandbox: Sandbox) -> dict[str, Any]:
         idle_stop_seconds=profile.ttl.idle_stop_seconds,
         idle_reap_seconds=profile.ttl.idle_reap_seconds,
         poll_url=url,
+        agents=[SandboxAgentView.of(one) for one in agents],
     )
 
 

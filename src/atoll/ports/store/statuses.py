@@ -1,0 +1,30 @@
+"""Statuses of agents, as runtimes reported them."""
+
+from typing import Protocol
+
+from atoll.domain.ids import OrgId, PrincipalId, SandboxId
+from atoll.domain.sandbox.reported import ReportedAgent
+from atoll.domain.sandbox.sandbox import Sandbox
+
+
+class StatusRows(Protocol):
+    """The last status of each agent. A sandbox keeps those of its present life, at most
+    `MAX_REPORTED_AGENTS`; the ones that changed longest ago go first."""
+
+    async def put(self, sandbox: Sandbox, agent: ReportedAgent) -> None:
+        """Store an agent's status; replaces the one before."""
+        ...
+
+    async def of(self, sandbox_id: SandboxId) -> list[ReportedAgent]:
+        """Return the agents of a sandbox, in no order."""
+        ...
+
+    async def owned(
+        self, org_id: OrgId, owner: PrincipalId
+    ) -> dict[SandboxId, list[ReportedAgent]]:
+        """Return the agents of all sandboxes of an owner."""
+        ...
+
+    async def clear(self, sandbox_id: SandboxId) -> None:
+        """Remove all of a sandbox: its runtime began anew, or it is destroyed."""
+        ...

@@ -1,0 +1,118 @@
+"""Reports of what each agent does: to the journal, and in the runtime's own listing.
+
+`domain.agent.status` decides what the status is; here it is kept, and published within bounds. A
+change of the last tool or sentence waits a few seconds for the next one. A call for a person waits
+when the agents of this sandbox have called too often.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+import msgspec
+from msgspec.structs import replace
+
+from atoll.domain.agent.card import Card, CardKind, CardState
+from atoll.domain.agent.status import (
+    ASKING,
+    AgentFacts,
+    AttentionBudget,
+    first_status,
+    headline,
+    line_of,
+    step,
+)
+from atoll.domain.broker.audit_budget import AuditBudget
+from atoll.runtime.agents.status import AgentStatus
+from atoll.runtime.clock import Alarm, timestamp
+
+HEADLINE_SECONDS = 3.0
+"""The least time between two reports that differ in the last tool or sentence only."""
+FLOOD_SECONDS = 1.0
+"""The time until a report that exceeded the budget is tried again."""
+
+Record = Callable[[str, Mapping[str, object]], object]
+
+
+class StatusReport:
+    """Report on one agent. `published` is what readers see."""
+
+    def __init__(self, status: AgentStatus, record: Record, attention: AttentionBudget) -> None:
+        self._agent = status
+        self._record = record
+        self._attention = attention
+        self._loop = asyncio.get_running_loop()
+        self._budget = AuditBudget(self._loop.time())
+        self._pending: dict[str, Card] = {}
+        self._outcome: CardState | None = None
+        self._on = ""
+        self._failure = ""
+        self._known = self.published = first_status(status.identity.started_at)
+        self._published_at = 0.0
+        self._alarm = Alarm(self._publish)
+
+    def began(self) -> None:
+        """Record that a turn began."""
+        self._outcome, self._failure = None, ""
+
+    def ended(self, outcome: CardState) -> None:
+        """Record how a turn ended. A question at the terminal ends with it."""
+        self._outcome = outcome
+        self._pending = {
+            key: card for key, card in self._pending.items() if card.data.get("answerable") is True
+        }
+
+    def left(self, failure: str) -> None:
+        """Record that the process is gone; `failure` says why, if it did not end as it should."""
+        self._pending, self._failure = {}, failure
+
+    def saw(self, card: Card) -> None:
+        """Record a card that was added or changed."""
+        if card.kind is CardKind.STATUS and card.state is CardState.FAILED:
+            self._failure = line_of(card.text or card.title)
+        if card.kind in ASKING and card.state is CardState.PENDING:
+            self._pending[card.id] = card
+        else:
+            self._pending.pop(card.id, None)
+        self._on = headline(card) or self._on
+
+    def settle(self) -> None:
+        """Take all that was recorded as one change, and publish it when it is due."""
+        lock = self._agent.lock
+        asked = next(iter(self._pending.values()), None)
+        facts = AgentFacts(
+            lock.state, lock.work, asked, self._outcome, on=self._on, failure=self._failure
+        )
+        self._known = step(self._known, facts, timestamp())
+        self._alarm.cancel()
+        if self._known != self.published:
+            self._publish()
+
+    def _publish(self) -> None:
+        """Publish what is known, or set when that is due."""
+        now = self._loop.time()
+        due = self._due(now)
+        if due > now:
+            self._alarm.set(due)
+            return
+        self._alarm.cancel()
+        missed = self._budget.take(now)
+        if missed is None:
+            self._alarm.set(now + FLOOD_SECONDS)
+            return
+        if self._calls:
+            self._attention.call(now)
+        self.published, self._published_at = self._known, now
+        identity = self._agent.identity
+        entry = {"id": identity.id, "agent": identity.name, "mode": identity.mode}
+        self._record("agent.status", {**entry, **msgspec.to_builtins(self.published)})
+
+    @property
+    def _calls(self) -> bool:
+        """True if publishing what is known calls for the person."""
+        return self._known.status == "needs_you" and self._known.card != self.published.card
+
+    def _due(self, now: float) -> float:
+        if self._calls:
+            return now + self._attention.wait(now)
+        bare = replace(self._known, on=self.published.on)
+        return self._published_at + HEADLINE_SECONDS if bare == self.published else now

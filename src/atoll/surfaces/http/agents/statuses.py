@@ -1,0 +1,51 @@
+"""Routes of what all agents do, at a glance."""
+
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from atoll.services.agents.statuses import PlacedAgent
+from atoll.surfaces.http.agents.status_view import StatusView
+from atoll.surfaces.http.body.answers import Json
+from atoll.surfaces.http.body.fields import ResponseModel
+from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.problems import problems
+
+router = APIRouter(prefix="/v1/agents", tags=["agents"], route_class=JsonRoute)
+
+
+class PlacedAgentView(ResponseModel):
+    """An agent, its sandbox, and what it does."""
+
+    sandbox_id: str
+    sandbox_name: str
+    sandbox_state: str
+    id: str
+    agent: str
+    mode: str
+    status: StatusView
+
+
+class PlacedAgentList(ResponseModel):
+    """The agents of all sandboxes, those that need their person first."""
+
+    agents: list[PlacedAgentView]
+
+
+@router.get("", response_model=PlacedAgentList, responses=problems())
+async def list_all_agents(atoll: Atoll, caller: Caller) -> Response:
+    """Return the agents of all sandboxes, those that need their person first."""
+    found = await atoll.statuses.all(caller)
+    return Json({"agents": [_view(one) for one in found]})
+
+
+def _view(placed: PlacedAgent) -> dict[str, Any]:
+    sandbox = placed.sandbox
+    return PlacedAgentView.of(
+        placed.agent,
+        sandbox_id=sandbox.id,
+        sandbox_name=sandbox.name,
+        sandbox_state=sandbox.state,
+    )

@@ -1,0 +1,131 @@
+"""What a runtime reports about an agent, and how often."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, cast
+
+import pytest
+from msgspec.structs import replace
+
+from atoll.domain.agent.card import Began, CardKind, CardState, Draft, Ended, Option, Yielded
+from atoll.domain.agent.status import CALLS, AttentionBudget
+from atoll.ports.spawner import Process
+from atoll.runtime.agents import reporting
+from atoll.runtime.agents.session import AgentChannel, AgentSession, SessionContext
+from atoll.runtime.agents.status import AgentStatus, Identity
+
+START = "2026-01-02T00:00:00Z"
+ASKS = Draft(
+    "approval:1",
+    CardKind.APPROVAL,
+    CardState.PENDING,
+    title="Allow Bash?",
+    text="npm publish",
+    options=(Option("allow", "Allow", "allow"),),
+    data={"answerable": True},
+)
+TURN = Draft("turn:1", CardKind.TURN, CardState.RUNNING)
+
+
+class Reported:
+    """A session of an agent, and the statuses it wrote into the journal."""
+
+    def __init__(self, *, attention: AttentionBudget | None = None, name: str = "t_1") -> None:
+        self.entries: list[Mapping[str, Any]] = []
+        self.wrote = asyncio.Event()
+        context = SessionContext(
+            self._record,
+            lambda text: text,
+            lambda *_: None,
+            lambda _: None,
+            attention or AttentionBudget(),
+        )
+        status = AgentStatus(Identity(name, "codex", "machine", START), reports_turns=True)
+        self.session = AgentSession(status, cast(Process, None), cast(AgentChannel, None), context)
+
+    def _record(self, kind: str, payload: Mapping[str, object]) -> None:
+        if kind == "agent.status":
+            self.entries.append(payload)
+            self.wrote.set()
+
+    @property
+    def kinds(self) -> list[str]:
+        return [entry["status"] for entry in self.entries]
+
+
+async def test_turn_that_asks_is_reported_at_each_change() -> None:
+    one = Reported()
+    one.session.heard([Began(), TURN])
+    one.session.heard([ASKS, Yielded()])
+    one.session.heard([replace(ASKS, state=CardState.DONE), Began()])
+    one.session.heard([replace(TURN, state=CardState.DONE), Yielded()])
+    assert one.kinds == ["working", "needs_you", "working", "done"]
+    asked = one.entries[1]
+    assert (asked["id"], asked["agent"], asked["mode"]) == ("t_1", "codex", "machine")
+    assert (asked["question"], asked["card"]) == ("Allow Bash? npm publish", "approval:1")
+    assert list(asked["options"]) == [{"id": "allow", "label": "Allow", "effect": "allow"}]
+    shown = one.session.shown().status
+    assert shown is not None and (shown.status, shown.turns) == ("done", 1)
+
+
+async def test_question_at_the_terminal_ends_with_its_turn() -> None:
+    # Hooks report no interrupt: the card of the question stays as it was.
+    one = Reported()
+    asks = Draft("asking:1", CardKind.STATUS, CardState.PENDING, title="The agent asks for you")
+    one.session.heard([Began()])
+    one.session.heard([asks, Yielded()])
+    one.session.heard([Ended(CardState.DECLINED)])
+    assert one.kinds == ["working", "needs_you", "idle"]
+
+
+async def test_killed_agent_failed_and_a_stopped_one_did_not() -> None:
+    killed, left = Reported(), Reported()
+    for one in (killed, left):
+        one.session.heard([Began(), ASKS, Yielded()])
+    killed.session.ended("Signal KILL ended it.")
+    left.session.ended()
+    assert (killed.kinds[-1], killed.entries[-1]["reason"]) == ("failed", "Signal KILL ended it.")
+    assert (left.kinds[-1], left.entries[-1]["question"]) == ("stopped", "")
+
+
+async def test_failed_turn_gives_its_reason() -> None:
+    one = Reported()
+    failed = Draft("end:1", CardKind.STATUS, CardState.FAILED, title="Failed", text="no key")
+    one.session.heard([Began(), failed, replace(TURN, state=CardState.FAILED), Yielded()])
+    assert (one.entries[-1]["status"], one.entries[-1]["reason"]) == ("failed", "no key")
+
+
+async def test_cards_of_an_earlier_conversation_say_nothing() -> None:
+    one = Reported()
+    old = "2026-01-01T00:00:00Z"
+    one.session.heard([ASKS, replace(TURN, state=CardState.FAILED)], turns=False, at=old)
+    assert one.kinds == []
+
+
+async def test_tools_alone_are_reported_at_most_every_few_seconds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reporting, "HEADLINE_SECONDS", 0.05)
+    one = Reported()
+    one.session.heard([Began()])
+    for number in range(50):
+        one.session.heard([Draft(f"c{number}", CardKind.BASH, CardState.DONE, title=f"{number}")])
+    assert one.kinds == ["working"]
+    one.wrote.clear()
+    async with asyncio.timeout(10):
+        await one.wrote.wait()
+    assert one.entries[1]["on"] == "49"
+    assert one.entries[1]["since"] == one.entries[0]["since"]
+
+
+async def test_agents_of_one_sandbox_call_ten_times_a_minute() -> None:
+    attention = AttentionBudget()
+    first, second = Reported(attention=attention), Reported(attention=attention, name="t_2")
+    for one in (first, second):
+        for number in range(2 * CALLS):
+            one.session.heard([Began(), replace(ASKS, id=f"approval:{number}"), Yielded()])
+            done = replace(ASKS, id=f"approval:{number}", state=CardState.DONE)
+            one.session.heard([done, Began()])
+    calls = [*first.kinds, *second.kinds].count("needs_you")
+    assert calls == CALLS
+    assert (first.kinds[-1], set(second.kinds)) == ("working", {"working"})
