@@ -9,8 +9,8 @@ import json
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from atoll.domain.errors import Forbidden, Invalid, Unauthenticated, Unavailable
@@ -21,8 +21,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
+class Server(NamedTuple):  # a data class would load `inspect`, at every start of `atoll`
     """A control plane: `prefix` is the path below which its API lies, usually empty."""
 
     url: str
@@ -30,7 +29,11 @@ class Server:
     host: str
     port: int
     prefix: str
-    token: str = field(repr=False)
+    token: str
+
+    def __repr__(self) -> str:
+        """Return it without its token."""
+        return f"Server({self.url!r})"
 
 
 def home_of(environ: Mapping[str, str]) -> Path:

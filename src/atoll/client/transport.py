@@ -1,21 +1,18 @@
 """The HTTP client of the command line: one request, one answer, or a body as it comes.
 
-Blocking and on the standard library's client: it loads in a tenth of the time an
+Blocking, over sockets of the standard library: it loads in a tenth of the time an
 asynchronous one takes, and a command does one thing. Only `attach` needs an event loop.
 Problem documents become `atoll.domain.errors`; nothing here prints.
 """
 
-import http.client
 import json
-import socket
-import ssl
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
 from atoll.client.fields import Shape, text
+from atoll.client.http1 import Exchange, connect
 from atoll.client.server import NOT_RUNNING, Server
 from atoll.domain.error_status import kind_of
 from atoll.domain.errors import (
@@ -32,11 +29,12 @@ ANSWER_SECONDS = 60.0
 LINE_BYTES = 32 * 1024 * 1024
 """Longest line of a stream we accept: a stream is read from the server, not trusted."""
 
+PROBLEM_BYTES = 65536
+
 Pairs = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):  # a data class would load `inspect`, at every start of `atoll`
     """Request of the client. `body` is whole or a stream; `timeout` is the longest silence in
     seconds, None for a stream that may be quiet for ever."""
 
@@ -76,38 +74,35 @@ def put(*segments: str, value: Mapping[str, object]) -> Call:
 class Stream:
     """An answer whose body is still arriving."""
 
-    def __init__(self, response: http.client.HTTPResponse) -> None:
-        self._response = response
-        self.status = response.status
-        length = response.getheader("Content-Length") or ""
-        # `http.client` ends quietly where a body of known length breaks off.
-        self._left = int(length) if length.isdecimal() else None
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+        self.status = exchange.status
 
     def header(self, name: str) -> str | None:
         """Return a header of the answer."""
-        return self._response.getheader(name)
+        return self._exchange.headers.get(name.lower())
 
     def read(self, size: int = 65536) -> bytes:
         """Return at most `size` bytes as they came; empty at the end. Raises `Unavailable`."""
         with _translated():
-            data = self._response.read1(size)
-        if self._left is not None:
-            self._left -= len(data)
-            if not data and size and self._left > 0:
-                raise Unavailable("the connection to the server broke before the end: try again")
-        return data
+            return self._exchange.read(size)
 
     def lines(self) -> Iterator[bytes]:
         """Yield lines without their end. Raises `Unavailable` when the stream breaks off, `Failed`
         for a line beyond `LINE_BYTES`."""
-        while True:
-            with _translated():
-                line = self._response.readline(LINE_BYTES)
-            if not line:
-                return
-            if not line.endswith(b"\n") and len(line) >= LINE_BYTES:
+        pending = bytearray()
+        while data := self.read():
+            searched = len(pending)
+            pending += data
+            if data.find(b"\n") >= 0:
+                *whole, rest = bytes(pending).split(b"\n")
+                pending = bytearray(rest)
+                for line in whole:
+                    yield line.rstrip(b"\r")
+            elif searched > LINE_BYTES:
                 raise Failed("the server sent a line too long to be one of ours")
-            yield line.rstrip(b"\r\n")
+        if pending:
+            yield bytes(pending).rstrip(b"\r")
 
 
 class Transport:
@@ -143,23 +138,21 @@ class Transport:
     def open(self, call: Call) -> Iterator[Stream]:
         """Send and hand out the answer while it arrives; leaving the context aborts it."""
         server = self._locate()
-        connection = _connection(server)
+        with _translated(server.url):
+            exchange = connect(
+                server.host, server.port, secure=server.secure, seconds=CONNECT_SECONDS
+            )
         try:
-            with _translated(server.url):
-                connection.connect()
-            connection.sock.settimeout(call.timeout)
-            # Streams may be silent for hours; the kernel then notices a line that died.
-            connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            exchange.wait_at_most(call.timeout)
             with _translated():
-                _send(connection, server, call)
-                response = connection.getresponse()
-            if response.status >= 300:
-                with _translated():
-                    problem = response.read(65536)
-                raise problem_of(response.status, problem)
-            yield Stream(response)
+                _send(exchange, server, call)
+                exchange.receive_head()
+            stream = Stream(exchange)
+            if stream.status >= 300:
+                raise problem_of(stream.status, _at_most(stream, PROBLEM_BYTES))
+            yield stream
         finally:
-            connection.close()
+            exchange.close()
 
 
 class _Problem(Shape):
@@ -186,18 +179,14 @@ def problem_of(status: int, body: bytes) -> AtollError:
     return kind(said, code=code or None, field=where or None)
 
 
-def _connection(server: Server) -> http.client.HTTPConnection:
-    if server.secure:
-        return http.client.HTTPSConnection(
-            server.host,
-            server.port,
-            timeout=CONNECT_SECONDS,
-            context=ssl.create_default_context(),
-        )
-    return http.client.HTTPConnection(server.host, server.port, timeout=CONNECT_SECONDS)
+def _at_most(stream: Stream, size: int) -> bytes:
+    found = b""
+    while len(found) < size and (data := stream.read(size - len(found))):
+        found += data
+    return found
 
 
-def _send(connection: http.client.HTTPConnection, server: Server, call: Call) -> None:
+def _send(exchange: Exchange, server: Server, call: Call) -> None:
     target = server.prefix + call.path
     if call.query:
         target += "?" + urlencode(call.query)
@@ -207,17 +196,11 @@ def _send(connection: http.client.HTTPConnection, server: Server, call: Call) ->
         "User-Agent": "atoll-cli",
         **dict(call.headers),
     }
-    chunked = call.body is not None and not isinstance(call.body, bytes)
-    chunked = chunked and "Content-Length" not in headers
-    if chunked:
-        headers["Transfer-Encoding"] = "chunked"
     try:
-        connection.request(
-            call.method, target, body=call.body, headers=headers, encode_chunked=chunked
-        )
+        exchange.send(call.method, target, headers, call.body)
     except (BrokenPipeError, ConnectionResetError):
         # The server may refuse an upload before its end; its reason is worth more than ours.
-        if not chunked and call.body is None:
+        if call.body is None:
             raise
 
 
@@ -232,8 +215,8 @@ def _translated(url: str = "") -> Iterator[None]:
         raise Unavailable(
             "the server did not answer in time: try again, and see `atoll doctor`", code="timeout"
         ) from problem
-    except ssl.SSLError as problem:
-        raise Failed(f"no secure connection to {url or 'the server'}: {problem}") from problem
-    except (OSError, http.client.HTTPException) as problem:
+    except OSError as problem:
         said = str(problem) or type(problem).__name__
+        if type(problem).__module__ == "ssl":  # not loaded unless it was used
+            raise Failed(f"no secure connection to {url or 'the server'}: {said}") from problem
         raise Unavailable(f"the connection to the server broke ({said}): try again") from problem
