@@ -58,7 +58,7 @@ SMALL = {
     "services/provisioning/start_folder.py": VALUE,
     "services/sandboxes/consumers.py": VALUE,
     "services/task_runner.py": SHARED,
-    "services/terminals/orders.py": SHARED,
+    "services/provisioning/orders.py": SHARED,
     "services/terminals/ports.py": VALUE,
     "surfaces/cli/attach/ending.py": VALUE,
     "surfaces/cli/console/invocation.py": "what every command is given",

@@ -31,6 +31,7 @@ from atoll.domain.sandbox.sandbox import (
     SetupMetadata,
     State,
 )
+from atoll.domain.sandbox.task import AgentMode, TaskRequest
 from atoll.domain.terminal.softlock import Strictness
 from atoll.ports import Provision
 from atoll.services.agents.agents import Agents
@@ -260,6 +261,9 @@ REQUESTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "setup_metadata.secret_refs": (
         {"setup_metadata": SetupMetadata(secret_refs=("absent",))}, HEAD,
     ),
+    "prompt": ({"agent": "codex", "task": TaskRequest("Fix it.")}, {**HEAD, "agent": "codex"}),
+    "task.mode": ({"task": TaskRequest("Go.", AgentMode.MACHINE)}, {**HEAD, "agent": "codex"}),
+    "task.permissions": ({"task": TaskRequest("Go.", asks=True)}, {**HEAD, "agent": "codex"}),
     "consumer.actor": ({"consumer": Consumer(ActorKind.AGENT)}, AGENTS),
     "consumer.harness": ({"consumer": Consumer(harness="h")}, AGENTS),
     "consumer.session_id": ({"consumer": Consumer(session_id="s")}, AGENTS),
@@ -270,7 +274,7 @@ OWED_REQUESTS = {
     "inputs.compose_bundle_ref": 16,
 }
 #: Written down for the caller, who acts on it: the command line copies before it opens a terminal.
-CALLERS = {"copies"}
+CALLERS = {"copies", "task.group"}
 
 
 def _request_fields(model: type[BaseModel], above: str = "") -> set[str]:

@@ -61,6 +61,14 @@ class ConsumerBody(TypedDict, total=False):
     session_id: str | None
 
 
+class TaskBody(TypedDict, total=False):
+    """The way in which the agent of a new sandbox takes its prompt."""
+
+    mode: Literal["tui", "machine"]
+    permissions: Literal["allow", "ask"]
+    group: str | None
+
+
 class CreateBody(TypedDict, total=False):
     """A request for a sandbox."""
 
@@ -77,6 +85,8 @@ class CreateBody(TypedDict, total=False):
     workspace: WorkspaceBody
     setup_metadata: SetupBody
     consumer: ConsumerBody
+    prompt: str | None
+    task: TaskBody
 
 
 class NetworkBody(TypedDict, total=False):

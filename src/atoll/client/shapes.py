@@ -59,6 +59,15 @@ class Setup(Shape):
     instructed = fields.flag()
 
 
+class Task(Shape):
+    """The task of a sandbox's agent."""
+
+    prompt = fields.text()
+    group = fields.text()
+    state: Field[Literal["waiting", "given", "failed"]] = fields.word()
+    reason = fields.text()
+
+
 class Workspace(Shape):
     """Workspace of a sandbox."""
 
@@ -89,6 +98,7 @@ class Sandbox(Shape):
     metadata = fields.one(Metadata)
     setup_metadata = fields.one(Setup)
     workspace = fields.one(Workspace)
+    task = fields.one(Task)
     repos = fields.many(Repo)
     exposed_secrets = fields.texts()
     created_at = fields.text()

@@ -212,6 +212,8 @@ KINDS: Mapping[str, EventKind] = dict(
         _kind(
             "agent.ended", _INSIDE + " agent why", "", "An agent ended by itself, or was stopped."
         ),
+        _kind("task.given", _LIFE, "", "The agent of the sandbox received its task."),
+        _kind("task.failed", _LIFE, "", "The task could not be started; `reason` says why."),
         _kind(
             "agent.tool",
             _INSIDE + " agent card card_kind",

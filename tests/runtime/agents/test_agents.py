@@ -237,7 +237,6 @@ async def test_machine_is_asked_answered_and_stopped() -> None:
         ({"agent": "nobody"}, "agent"),
         ({"agent": "mute", "mode": "machine"}, "mode"),
         ({"agent": "mute", "resume": True}, "resume"),
-        ({"agent": "mute", "prompt": "hello"}, "prompt"),
         ({"agent": "mute", "prompt": "a\0b"}, "prompt"),
         ({"agent": "mute", "mode": "else"}, "mode"),
     ],

@@ -59,7 +59,7 @@ async def test_machine_receives_them_and_a_terminal_after_it_does_not() -> None:
         assert receivers(rt) == [machine]
 
 
-@pytest.mark.parametrize("failing", [{"resume": True}, {"agent": "typed", "prompt": "x"}])
+@pytest.mark.parametrize("failing", [{"resume": True}, {"conversation": "c-1"}])
 async def test_agent_that_does_not_start_leaves_them_to_the_next(
     failing: dict[str, object],
 ) -> None:
@@ -69,6 +69,21 @@ async def test_agent_that_does_not_start_leaves_them_to_the_next(
         assert receivers(rt) == []
         agent_id = await opened(rt)
         assert receivers(rt) == [agent_id]
+
+
+async def test_agent_without_a_first_prompt_has_its_prompt_typed_after_them() -> None:
+    async with runtime(agents=AGENTS) as rt:
+        agent_id = await opened(rt, agent="typed", prompt="Go.")
+        async with rt.attach(agent_id) as watcher:
+            await watcher.until_bytes(b"Go.")
+        await until(lambda: receivers(rt) == [agent_id])
+
+
+async def test_prompt_that_begins_like_an_option_is_none() -> None:
+    async with runtime(agents=AGENTS) as rt:
+        agent_id = await opened(rt, instructions=None, instructions_id=None, prompt="--version")
+        async with rt.attach(agent_id) as watcher:
+            await watcher.until_bytes(b"told < --version>")
 
 
 async def test_agent_without_a_first_prompt_has_them_typed() -> None:

@@ -17,7 +17,7 @@ from atoll.domain.ids import PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
 from atoll.domain.profile.profile import Scope
 from atoll.domain.sandbox.sandbox import Consumer, CreateSandbox, RepoRequest, State
-from atoll.services.terminals.orders import completed
+from atoll.services.provisioning.orders import completed
 from atoll.surfaces.http.body.contract import request_body
 from atoll.wire.contract.terminals import OpenBody
 from tests.services.scene import scene, timers

@@ -72,6 +72,11 @@ export interface components {
             readonly agents: readonly components["schemas"]["AgentView"][];
         };
         /**
+         * @description The mode of an agent: at a terminal, or as a machine that is driven by programs.
+         * @enum {string}
+         */
+        readonly AgentMode: "tui" | "machine";
+        /**
          * @description An agent. `id` is its terminal's, where it has one. `turn` tells whether it works or waits
          *     for its person, `watched` whether anything reports that; `status` what it does.
          */
@@ -277,6 +282,7 @@ export interface components {
             /** @default shell */
             readonly profile?: string;
             readonly profile_version?: string | null;
+            readonly prompt?: string | null;
             /** @default [] */
             readonly repos?: readonly components["schemas"]["RepoBody"][];
             readonly scope?: components["schemas"]["Scope"] | null;
@@ -287,6 +293,13 @@ export interface components {
              */
             readonly setup_metadata?: components["schemas"]["SetupBody"];
             readonly softlock?: components["schemas"]["Strictness"] | null;
+            /**
+             * @default {
+             *       "mode": "tui",
+             *       "permissions": "allow"
+             *     }
+             */
+            readonly task?: components["schemas"]["TaskBody"];
             readonly ttl?: (number | string) | null;
             /** @default {} */
             readonly workspace?: components["schemas"]["WorkspaceBody"];
@@ -1095,6 +1108,7 @@ export interface components {
             readonly setup_metadata: components["schemas"]["SetupView"];
             readonly softlock: components["schemas"]["Strictness"];
             readonly state: components["schemas"]["State"];
+            readonly task: components["schemas"]["TaskView"] | null;
             readonly updated_at: string;
             readonly workspace: components["schemas"]["WorkspaceView"];
         };
@@ -1285,6 +1299,40 @@ export interface components {
             readonly secret?: string | null;
             readonly secret_id?: string | null;
             readonly version?: number | null;
+        };
+        /**
+         * @description The way in which the agent takes the prompt: at a terminal, or as a machine that may ask.
+         *
+         *     `group` names the sandboxes that received the same prompt.
+         */
+        readonly TaskBody: {
+            readonly group?: string | null;
+            /** @default tui */
+            readonly mode?: components["schemas"]["AgentMode"];
+            /**
+             * @default allow
+             * @enum {string}
+             */
+            readonly permissions?: "allow" | "ask";
+        };
+        /**
+         * @description The state of a task. `waiting`: the sandbox is not ready; `given`: its agent has the words;
+         *     `failed`: the agent could not be started with them.
+         * @enum {string}
+         */
+        readonly TaskState: "waiting" | "given" | "failed";
+        /**
+         * @description The task of the agent. `group` names the sandboxes that received the same prompt,
+         *     `reason` says why it failed.
+         */
+        readonly TaskView: {
+            readonly group: string | null;
+            readonly mode: components["schemas"]["AgentMode"];
+            /** @enum {string} */
+            readonly permissions: "allow" | "ask";
+            readonly prompt: string;
+            readonly reason: string | null;
+            readonly state: components["schemas"]["TaskState"];
         };
         /**
          * @description A terminal to open; without `agent` and `argv` it is the profile's shell. `softlock` is an

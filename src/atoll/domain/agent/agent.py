@@ -120,6 +120,12 @@ def layer_path(agent: Agent) -> str:
     return f"{LAYERS}/{agent.name}"
 
 
+def takes_prompts(agent: Agent) -> bool:
+    """Report whether the agent reads words. A plain shell, which keeps nothing of its own, would
+    run them as commands."""
+    return bool(agent.state)
+
+
 def split_reference(reference: str) -> tuple[str, str | None]:
     """Split `codex@0.169.0` into (`codex`, `0.169.0`); no version is None. Raises `Invalid`."""
     name, at, version = reference.partition("@")

@@ -1,15 +1,26 @@
-"""Branch names: the allowed ones, and the default.
+"""Branch names: the allowed ones, the default, and one proposed from a sentence.
 
 The rules are git-check-ref-format(1) with `--branch`, a length limit, and no character that does
 not print. Pure text; the repository knows whether a branch exists.
 """
 
 import re
+import unicodedata
 from datetime import datetime
 
 from atoll.domain.errors import Invalid
 
 MAX_BRANCH_BYTES = 200
+MAX_PROPOSED = 40
+"""The longest branch that is proposed, in characters: it is read in lists."""
+
+_WORD = re.compile(r"[a-z0-9]+")
+_FILLING = frozenset({
+    "a", "an", "and", "are", "as", "at", "be", "by", "can", "could", "for", "from", "i", "in", "is",
+    "it", "its", "me", "my", "of", "on", "our", "please", "should", "so", "that", "the", "then",
+    "there", "this", "to", "we", "with", "would", "you", "your",
+})  # fmt: skip
+"""Words of a sentence that say nothing about the work."""
 
 _FORBIDDEN = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//")
 
@@ -44,3 +55,26 @@ def branch_of_ref(ref: str) -> str | None:
 def default_branch(now: datetime) -> str:
     """Return the default branch of a sandbox: `sandbox-20240115-1430`."""
     return now.strftime("sandbox-%Y%m%d-%H%M")
+
+
+def proposed_branch(sentence: str) -> str | None:
+    """Return a branch named by the first words of a task: `Please fix the login page!` gives
+    `fix-login-page`. None for a sentence without words in Latin letters or digits."""
+    plain = unicodedata.normalize("NFKD", sentence.strip()[:500].partition("\n")[0])
+    words = _WORD.findall(plain.encode("ascii", "ignore").decode().lower().replace("'", ""))
+    telling = [word for word in words if word not in _FILLING] or words
+    name = ""
+    for word in telling:
+        longer = f"{name}-{word}" if name else word[:MAX_PROPOSED]
+        if len(longer) > MAX_PROPOSED:
+            break
+        name = longer
+    return name or None
+
+
+def branch_for_agent(branch: str, agent: str) -> str:
+    """Return the branch on which one of several agents works: `fix-login-codex`."""
+    ending = "-" + "-".join(_WORD.findall(agent.partition("@")[0].lower()))
+    while len(f"{branch}{ending}".encode()) > MAX_BRANCH_BYTES:
+        branch = branch[:-1]
+    return branch + ending

@@ -15,11 +15,12 @@ from atoll.domain.files.workspace_path import named_path, workspace_path
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Access, Profile, WorkspaceMode
-from atoll.domain.repository.branch import default_branch, read_branch
+from atoll.domain.repository.branch import default_branch, proposed_branch, read_branch
 from atoll.domain.repository.repository import is_local_key, plain_name, read_remote
 from atoll.domain.sandbox.instructions import read_instructions
 from atoll.domain.sandbox.naming import default_name, free_name, read_name
 from atoll.domain.sandbox.sandbox import Consumer, CreateSandbox, RepoRequest, Sandbox, SandboxRepo
+from atoll.domain.sandbox.task import read_task
 from atoll.domain.wall.environment import read_env
 
 MAX_REPOS = 16
@@ -57,6 +58,7 @@ def grant(request: CreateSandbox, profile: Profile, circumstances: Circumstances
     effective = _truth(overlaid(request, profile), request, repos)
     ttl = read_ttl(request, profile)
     latest = now + timedelta(seconds=profile.ttl.max_seconds)
+    words = read_instructions(request.setup_metadata, profile, repos)
     if effective.workspace.access is Access.NONE and repos:
         raise Invalid(
             "access none leaves no place for repositories: name none, or take ro or rw",
@@ -82,8 +84,9 @@ def grant(request: CreateSandbox, profile: Profile, circumstances: Circumstances
         inputs=request.inputs,
         env=read_env(request.env),
         setup_metadata=request.setup_metadata,
-        instructions=read_instructions(request.setup_metadata, profile, repos),
+        instructions=words,
         consumer=request.consumer,
+        task=read_task(request.task, effective.agent, instructions=words),
     )
 
 
@@ -118,6 +121,7 @@ def other_input(request: CreateSandbox, sandbox: Sandbox) -> str | None:
         ("env", request.env, sandbox.env),
         ("mounts", request.mounts, sandbox.mounts),
         ("copies", request.copies, sandbox.copies),
+        ("prompt", request.task and request.task.prompt, sandbox.task and sandbox.task.prompt),
     )
     for field, wanted, there in asked:
         if wanted != there:
@@ -236,10 +240,12 @@ def read_repos(
     # A chosen directory is not given to another repository of that name.
     names = {place.split("/")[2] for place in places if place not in (None, WORKSPACE)}
     repos: list[SandboxRepo] = []
+    proposed = None if request.task is None else proposed_branch(request.task.prompt)
+    named = proposed or default_branch(circumstances.now)
     for number, (one, place) in enumerate(zip(asked, places, strict=True)):
         try:
             url, name = _source(one, allow_loopback=circumstances.allow_loopback)
-            branch = read_branch(one.branch or default_branch(circumstances.now))
+            branch = read_branch(one.branch or named)
             start = None if one.from_branch is None else read_branch(one.from_branch)
             sparse = read_sparse(one.sparse)
         except Invalid as err:
@@ -337,6 +343,7 @@ def _references(request: CreateSandbox) -> list[tuple[str, str | None]]:
     consumer, setup = request.consumer, request.setup_metadata
     return [
         ("agent", request.agent),
+        ("task.group", None if request.task is None else request.task.group),
         *(("agent_catalogue", name) for name in request.agent_catalogue or ()),
         *(("copies", each) for each in request.copies),
         ("inputs.repo_ref", request.inputs.repo_ref),

@@ -56,6 +56,7 @@ from atoll.domain.sandbox.stimulus import (
     TornDown,
     Touched,
 )
+from atoll.domain.sandbox.task import again
 
 MAX_PULLED = 64
 """The number of commits remembered as pulled; the newest are kept."""
@@ -173,8 +174,12 @@ def _reached(sandbox: Sandbox, report: Reached, now: datetime) -> Outcome:
         ready = replace(ready, repos=report.repos)
     if report.instructions is not None:
         ready = replace(ready, instructions=report.instructions)
+    told: tuple[Instruction, ...] = (Append("sandbox.ready"),)
+    if report.task is not None and report.task != sandbox.task:
+        ready = replace(ready, task=report.task)
+        told = (*told, Append(f"task.{report.task.state}", report.task.reason))
     # The new runtime reports the resumed agents, under their new ids.
-    return replace(ready, agents=(), resuming=False), (Append("sandbox.ready"),)
+    return replace(ready, agents=(), resuming=False), told
 
 
 def _renewed(sandbox: Sandbox, generation: int) -> Outcome:
@@ -321,6 +326,7 @@ def _recreate(sandbox: Sandbox, now: datetime) -> Outcome:
         resuming=False,
         pulled=(),
         instructed=False,
+        task=None if sandbox.task is None else again(sandbox.task),
     )
     return fresh, (
         Append("sandbox.provisioning", "recreated"),

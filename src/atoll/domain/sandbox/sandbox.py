@@ -14,6 +14,7 @@ from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.principal import ActorKind
 from atoll.domain.profile.profile import Access, Profile, Scope, WorkspaceMode
+from atoll.domain.sandbox.task import Task, TaskRequest
 from atoll.domain.terminal.softlock import Strictness
 from atoll.domain.wall.isolation import Isolation
 
@@ -136,6 +137,7 @@ class CreateSandbox:
     env: tuple[tuple[str, str], ...] = ()
     setup_metadata: SetupMetadata = SetupMetadata()
     consumer: Consumer = Consumer()
+    task: TaskRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +167,7 @@ class Sandbox:
     - `instructions`: words for its first agent, once they are known; `instructed`: it has them.
     - `agents`: those that run, or ran when it stopped; `resuming`: a start still has to resume
       their conversations.
+    - `task`: the words its agent begins with, and whether it has them.
     """
 
     id: SandboxId
@@ -204,6 +207,7 @@ class Sandbox:
     instructed: bool = False
     agents: tuple[RunningAgent, ...] = ()
     resuming: bool = False
+    task: Task | None = None
 
 
 def keeps_files(sandbox: Sandbox) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from atoll.domain.agent.resumable import RunningAgent
 from atoll.domain.network.switch import NetworkChange
 from atoll.domain.sandbox.sandbox import Attachment, SandboxRepo
+from atoll.domain.sandbox.task import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +21,14 @@ class Reached:
     """A report that the runtime answered the probe and the workspace is laid out.
 
     `repos` are the repositories with what laying them out found; None when there were none.
-    `instructions` are those that were read there.
+    `instructions` are those that were read there, `task` is its task as it then was.
     """
 
     generation: int
     attachment: Attachment
     repos: tuple[SandboxRepo, ...] | None = None
     instructions: str | None = None
+    task: Task | None = None
 
 
 @dataclass(frozen=True, slots=True)

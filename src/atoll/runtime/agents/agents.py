@@ -152,8 +152,8 @@ class Agents:
         )
         if agent.prompt_argv is not None:
             self._instructions.received(identity, order)
-        elif order.instructions:
-            instructing = self._instruct(session, order, order.instructions)
+        elif order.first_prompt:
+            instructing = self._instruct(session, order, order.first_prompt)
             self._tasks.spawn(instructing, f"instructions of {identity.id}")
         return terminal
 
@@ -173,13 +173,13 @@ class Agents:
             raise
         return self._connect(status, terminal, watching), terminal
 
-    async def _instruct(self, session: AgentSession, order: AgentOrder, instructions: str) -> None:
-        """Type the instructions to an agent that takes no prompt as an argument."""
+    async def _instruct(self, session: AgentSession, order: AgentOrder, words: str) -> None:
+        """Type the first prompt to an agent that takes none as an argument."""
         try:
-            await session.ask(instructions)
+            await session.ask(words)
         except AtollError as error:
             self._instructions.release(order)
-            log.warning("agent %s has no instructions: %s", session.identity.id, error.message)
+            log.warning("agent %s has no first prompt: %s", session.identity.id, error.message)
         else:
             self._instructions.received(session.identity, order)
 
@@ -296,11 +296,11 @@ class Agents:
 def _at_terminal(agent: Agent, order: AgentOrder) -> tuple[str, ...]:
     """Return the argv at a terminal."""
     argv = _begun(agent, order) + agent.watch_argv
-    if agent.prompt_argv is None and order.prompt:
-        raise Invalid(f"{agent.name} takes no first prompt: ask it once it runs", field="prompt")
-    if agent.prompt_argv is None or order.first_prompt is None:
+    words = order.first_prompt
+    if agent.prompt_argv is None or words is None:
         return argv
-    return (*argv, *agent.prompt_argv, order.first_prompt)
+    # Several agents would read words that begin so as an option.
+    return (*argv, *agent.prompt_argv, f" {words}" if words.startswith("-") else words)
 
 
 def _watched_env(agent: Agent, request: TerminalRequest) -> Mapping[str, str]:

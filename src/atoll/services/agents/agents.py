@@ -15,8 +15,8 @@ from atoll.domain.people.principal import Principal
 from atoll.domain.terminal.turn import Role
 from atoll.ports import Channel, RuntimeClient
 from atoll.services.identifiers import checked_id
+from atoll.services.provisioning.orders import completed
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.terminals.orders import completed
 from atoll.services.terminals.terminals import Terminals, credentials
 from atoll.wire.contract import agents
 from atoll.wire.contract.call import PathId, Query

@@ -15,6 +15,7 @@ from atoll.domain.profile.profile import Access
 from atoll.domain.sandbox.entry import MECHANISMS, entry_steps
 from atoll.domain.sandbox.sandbox import Attachment, Sandbox, SandboxRepo
 from atoll.domain.sandbox.stimulus import Idle
+from atoll.domain.sandbox.task import Task
 from atoll.domain.wall.isolation import Isolation, shortfall
 from atoll.ports import (
     AgentConfigs,
@@ -36,6 +37,7 @@ from atoll.services.provisioning.resumption import resume_agents
 from atoll.services.provisioning.seeds import write_files, write_seeds
 from atoll.services.provisioning.settings import ProvisioningSettings
 from atoll.services.provisioning.start_folder import check_start_folder
+from atoll.services.provisioning.task import begin_task
 from atoll.wire.contract.journal import check_health
 
 WORKSPACE = "/workspace"
@@ -59,12 +61,13 @@ class Layers:
 
 @dataclass(frozen=True, slots=True)
 class Provisioned:
-    """Result of a bring-up: how to reach the sandbox, its repositories as laid out, and the
-    instructions read from them, if any."""
+    """Result of a bring-up: how to reach the sandbox, its repositories as laid out, the
+    instructions read from them, if any, and its task."""
 
     attachment: Attachment
     repos: tuple[SandboxRepo, ...]
     instructions: str | None
+    task: Task | None
 
 
 class Provisioning:
@@ -132,11 +135,13 @@ class Provisioning:
             sandbox = replace(sandbox, repos=repos)
         await check_start_folder(sandbox, client)
         instructions = await resolve_instructions(sandbox, client)
+        sandbox = replace(sandbox, instructions=instructions or sandbox.instructions)
         await self._furnish(sandbox, client, report, mechanism=reach.isolation.mechanism)
         await resume_agents(sandbox, client, report)
+        task = await begin_task(sandbox, client, report)
         report("Ready.")
         attachment = Attachment(handle.data, reach.address, reach.token, reach.isolation)
-        return Provisioned(attachment, sandbox.repos, instructions)
+        return Provisioned(attachment, sandbox.repos, instructions, task)
 
     def _check_wall(self, isolation: Isolation) -> None:
         """Raises `Failed` before anything of the caller's ran behind a wall not good enough."""

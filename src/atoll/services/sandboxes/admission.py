@@ -11,6 +11,7 @@ from typing import Protocol
 
 import msgspec
 
+from atoll.domain.agent.agent import takes_prompts
 from atoll.domain.errors import Conflict, Forbidden, Invalid, LimitReached
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Profile, Scope
@@ -88,7 +89,7 @@ class Admission:
         profile = await self._profiles.get(caller, request.profile, version=request.profile_version)
         self._check_extension(profile)
         self._check_catalogue(request, profile)
-        await self._check_agent(request.agent or profile.agent)
+        await self._check_agent(request.agent or profile.agent, prompted=request.task is not None)
         if request.setup_metadata.instructions_ref is not None:
             # Before the transaction: git is asked.
             tentative = grant(request, profile, self._circumstances(caller, frozenset()))
@@ -183,11 +184,18 @@ class Admission:
                 field="agent",
             )
 
-    async def _check_agent(self, agent: str | None) -> None:
+    async def _check_agent(self, agent: str | None, *, prompted: bool) -> None:
         """Check the agent now, so that the create is refused instead of a sandbox failing. The
         mounts are checked again at the start."""
-        if agent is not None:
-            await self._agents.mounts_for(agent)
+        if agent is None:
+            return
+        await self._agents.mounts_for(agent)
+        if prompted and not takes_prompts(self._agents.known(agent)):
+            raise Invalid(
+                f"{agent} is no coding agent: it would run the prompt as a command. Name another "
+                "agent.",
+                field="agent",
+            )
 
     def _check_extension(self, profile: Profile) -> None:
         extension = self._extensions.get(profile.extension)

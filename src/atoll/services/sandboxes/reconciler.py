@@ -201,11 +201,19 @@ class Reconciler:
             reason = f"Provisioning broke unexpectedly ({type(err).__name__}); the log says more."
             await self._broke(sandbox, reason, lines)
             return
-        stimulus = Reached(work.generation, brought.attachment, brought.repos, brought.instructions)
+        stimulus = Reached(
+            work.generation,
+            brought.attachment,
+            brought.repos,
+            brought.instructions,
+            brought.task,
+        )
         ready, rest = await self._transitions.apply(sandbox.id, stimulus, lines=lines)
         self.follow(ready, rest)
         if ready.state in RUNNING:
             self._begin(lambda _: self._provisioning.settle(ready), sandbox.id)
+            if brought.task is not None and brought.task != sandbox.task:
+                self.touch(ready)
 
     async def _with_agents(self, sandbox: Sandbox) -> Sandbox:
         """With the agents it had at last: a stop just before this took in their last words."""

@@ -14,8 +14,8 @@ from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.terminal.turn import Role
 from atoll.ports import Channel, HandoverLink, RuntimeClient
 from atoll.services.identifiers import checked_id
+from atoll.services.provisioning.orders import completed
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.terminals.orders import completed
 from atoll.wire.contract import terminals
 from atoll.wire.contract.call import PathId, Query, RuntimeCall
 from atoll.wire.contract.execs import SignalBody

@@ -77,7 +77,8 @@ class FakeRuntimes:
         whole = await self.call(call)
 
         async def body() -> AsyncIterator[bytes]:
-            yield whole
+            # An exec streams its answer as lines.
+            yield whole + b"\n" if call.path == "/execs" else whole
 
         yield RuntimeStream(200, (), body())
 

@@ -22,6 +22,7 @@ from atoll.domain.sandbox.sandbox import (
     SetupMetadata,
     State,
 )
+from atoll.domain.sandbox.task import MAX_PROMPT, AgentMode, TaskRequest
 from atoll.domain.terminal.softlock import Strictness
 from atoll.services.application import Application
 from atoll.surfaces.http.body.answers import Json
@@ -50,6 +51,9 @@ MAX_COPIES = 100
 
 
 Instructions = Annotated[str, Field(min_length=1, max_length=MAX_INSTRUCTIONS, strict=True)]
+
+
+Prompt = Annotated[str, Field(min_length=1, max_length=MAX_PROMPT, strict=True)]
 
 
 class RepoBody(Body):
@@ -131,6 +135,16 @@ class ConsumerBody(Body):
     job_id: Word | None = None
 
 
+class TaskBody(Body):
+    """The way in which the agent takes the prompt: at a terminal, or as a machine that may ask.
+
+    `group` names the sandboxes that received the same prompt."""
+
+    mode: AgentMode = AgentMode.TUI
+    permissions: Literal["allow", "ask"] = "allow"
+    group: Word | None = None
+
+
 class CreateBody(Body):
     """A request for a sandbox; every field may be left out."""
 
@@ -155,6 +169,8 @@ class CreateBody(Body):
     ]
     setup_metadata: SetupBody = SetupBody()
     consumer: ConsumerBody = ConsumerBody()
+    prompt: Prompt | None = None
+    task: TaskBody = TaskBody()
 
     def to_domain(self) -> CreateSandbox:
         """Return the domain's value."""
@@ -181,7 +197,16 @@ class CreateBody(Body):
                 setup.instructions_ref, setup.secret_refs, setup.instructions
             ),
             consumer=Consumer(**self.consumer.model_dump()),
+            task=self._task(),
         )
+
+    def _task(self) -> TaskRequest | None:
+        task = self.task
+        if self.prompt is None:
+            if task != TaskBody():
+                raise Invalid("a task needs its words: send them as `prompt`", field="task")
+            return None
+        return TaskRequest(self.prompt, task.mode, task.permissions == "ask", task.group)
 
 
 class ExtendBody(Body):

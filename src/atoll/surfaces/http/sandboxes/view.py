@@ -9,6 +9,7 @@ from atoll.domain.sandbox.lifetime import ends_soon
 from atoll.domain.sandbox.metadata import metadata_of
 from atoll.domain.sandbox.reported import ReportedAgent
 from atoll.domain.sandbox.sandbox import Consumer, Inputs, Sandbox, SandboxRepo, State
+from atoll.domain.sandbox.task import AgentMode, Task, TaskState
 from atoll.domain.terminal.softlock import Strictness
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.services.application import Application
@@ -85,6 +86,18 @@ class SetupView(ResponseModel):
     secret_refs: list[str]
 
 
+class TaskView(ResponseModel):
+    """The task of the agent. `group` names the sandboxes that received the same prompt,
+    `reason` says why it failed."""
+
+    prompt: str
+    mode: AgentMode
+    permissions: Literal["allow", "ask"]
+    group: str | None
+    state: TaskState
+    reason: str | None
+
+
 class SandboxView(ResponseModel):
     """A sandbox."""
 
@@ -104,6 +117,7 @@ class SandboxView(ResponseModel):
     inputs: Inputs
     setup_metadata: SetupView
     consumer: Consumer
+    task: TaskView | None
     isolation: IsolationView | None
     reachability: ReachabilityView
     metadata: MetadataView
@@ -155,6 +169,7 @@ def _view(sandbox: Sandbox, agents: Sequence[ReportedAgent]) -> dict[str, Any]:
             instructions=sandbox.instructions or None,
             instructed=sandbox.instructed,
         ),
+        task=None if sandbox.task is None else _task(sandbox.task),
         isolation=None if isolation is None else IsolationView.of(isolation),
         reachability={"runtime": url, "ssh": None, "tunnel": None},
         metadata=metadata_of(sandbox),
@@ -169,3 +184,7 @@ def _view(sandbox: Sandbox, agents: Sequence[ReportedAgent]) -> dict[str, Any]:
 
 def _repo(repo: SandboxRepo) -> dict[str, Any]:
     return RepoView.of(repo, from_branch=repo.from_branch or repo.began_from)
+
+
+def _task(task: Task) -> dict[str, Any]:
+    return TaskView.of(task, permissions="ask" if task.asks else "allow")

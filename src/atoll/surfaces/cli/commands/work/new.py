@@ -2,23 +2,13 @@
 
 import uuid
 from pathlib import Path
-from typing import cast
 
 import click
 
-from atoll.client.bodies import (
-    ConsumerBody,
-    CreateBody,
-    Mode,
-    SetupBody,
-    WorkspaceAccess,
-    WorkspaceBody,
-    given,
-)
+from atoll.client.bodies import AgentBody, CreateBody
 from atoll.client.client import Client
 from atoll.client.shapes import Sandbox
 from atoll.domain.errors import AtollError, Invalid
-from atoll.domain.sandbox.instructions import REPO
 from atoll.surfaces.cli.commands.work.exec import variables
 from atoll.surfaces.cli.console import candidates
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
@@ -28,9 +18,11 @@ from atoll.surfaces.cli.console.output import note, say, show_json
 from atoll.surfaces.cli.console.plan import SandboxPlan, last_plan, preset, save
 from atoll.surfaces.cli.console.requirements import tell_requirements
 from atoll.surfaces.cli.console.waiting import name_of, wait_ready
+from atoll.surfaces.cli.create.job import Job, jobs, read_prompt
+from atoll.surfaces.cli.create.request import create_body
 from atoll.surfaces.cli.transfer.copies import read_copy, send_copies
 from atoll.surfaces.cli.transfer.mounts import granted, read_mount
-from atoll.surfaces.cli.transfer.origin import RepositoryOrigin, origins
+from atoll.surfaces.cli.transfer.origin import origins
 
 NETWORKS = ("none", "limited", "host-only", "full")
 ACCESSES = ("none", "ro", "rw")
@@ -53,9 +45,17 @@ ACCESSES = ("none", "ro", "rw")
 @profile_option()
 @click.option(
     "--agent",
-    default=None,
+    "agents",
+    multiple=True,
+    metavar="NAME",
     shell_complete=candidates.agents(),
-    help="The agent that runs in it: codex, claude-code …",
+    help="The agent that runs in it: codex, claude-code …; several get a sandbox each.",
+)
+@click.option(
+    "--prompt",
+    metavar="TEXT|-",
+    default=None,
+    help="Its agent's task, at once at work; - reads it from the standard input.",
 )
 @click.option("--network", type=click.Choice(NETWORKS), default=None, help="Its network mode.")
 @click.option(
@@ -108,6 +108,8 @@ def command(
     /,
     *,
     name: str | None,
+    agents: tuple[str, ...],
+    prompt: str | None,
     chosen: str | None,
     last: bool,
     save_as: str | None,
@@ -122,27 +124,31 @@ def command(
     BRANCH is made from FROM-BRANCH (default: the repository's own) unless it is there already.
     What is said goes before a preset or the last plan.
     """
-    sits = not (detach or no_wait or as_json)
+    sits = not (detach or no_wait or as_json or len(agents) > 1)
     if sits:
         _needs_terminal()
-    given = SandboxPlan(**words)  # type: ignore[arg-type]  # click made them of the right kind
-    plan = _completed(invocation, given, chosen=chosen, last=last)
-    if sits and plan == SandboxPlan() and name is None:
+    prompt = read_prompt(prompt)
+    said = SandboxPlan(agent=agents[0] if agents else None, **words)  # type: ignore[arg-type]  # click made them of the right kind
+    plan = _completed(invocation, said, chosen=chosen, last=last)
+    if sits and plan == SandboxPlan() and name is None and prompt is None:
         from atoll.surfaces.cli.transfer.questions import asked_plan
 
         plan = asked_plan(invocation)
     plan = plan.anchored()
     _check_places(plan, no_wait=no_wait)
-    made = _made(invocation, plan, name=name, save_as=save_as, private=mount_private)
+    work = jobs(plan, agents, name=name, prompt=prompt)
+    # Kept first: an odd name is reported before anything is sent, and `--last` may try again.
+    save(invocation.environ, plan, name=save_as)
+    made = [_made(invocation, job, private=mount_private) for job in work]
     if not no_wait:
-        made = _ready(invocation.api(), made)
-        _fill(invocation, plan, made)
-    if as_json:
-        show_json(made.value)
-    elif not sits:
-        say(name_of(made))
+        made = [_filled(invocation, job, one) for job, one in zip(work, made, strict=True)]
+    if sits:
+        _sit(invocation, made[0])
+    elif as_json:
+        show_json(made[0].value if len(made) == 1 else {"sandboxes": [one.value for one in made]})
     else:
-        _sit(invocation, made)
+        for one in made:
+            say(name_of(one))
 
 
 def _completed(
@@ -167,6 +173,8 @@ def _needs_terminal() -> None:
 
 def _check_places(plan: SandboxPlan, *, no_wait: bool) -> None:
     """Reject wrong places, before anything is made."""
+    if plan.sparse and plan.repo is None:
+        raise click.UsageError("--sparse needs a REPO: it checks out a part of one.")
     sends = bool(plan.copy or plan.mirror)
     if sends and no_wait:
         raise click.UsageError("--copy and --mirror send once it is ready: not with --no-wait.")
@@ -194,73 +202,26 @@ def _fill(invocation: Invocation, plan: SandboxPlan, made: Sandbox) -> None:
     send_copies(api, sandbox_id, [read_copy(text) for text in plan.copy])
 
 
-def _made(
-    invocation: Invocation,
-    plan: SandboxPlan,
-    *,
-    name: str | None,
-    save_as: str | None,
-    private: bool,
-) -> Sandbox:
-    if plan.sparse and plan.repo is None:
-        raise click.UsageError("--sparse needs a REPO: it checks out a part of one.")
-    # Kept first: an odd name is reported before anything is sent, and `--last` may try again.
-    save(invocation.environ, plan, name=save_as)
+def _filled(invocation: Invocation, job: Job, made: Sandbox) -> Sandbox:
+    """Wait until the sandbox is ready, and send what comes from this machine. An agent that needs
+    those files begins then."""
     api = invocation.api()
+    ready = _ready(api, made)
+    _fill(invocation, job.plan, ready)
+    if job.sends and job.prompt is not None:
+        order: AgentBody = {"agent": ready.agent, "prompt": job.prompt}
+        api.agents.start(ready.sandbox_id, order)
+    return ready
+
+
+def _made(invocation: Invocation, job: Job, *, private: bool) -> Sandbox:
+    plan, api = job.plan, invocation.api()
     found = origins(api, plan)
-    request = _request(plan, name, found)
+    request = create_body(job, found, variables(plan.env))
     if plan.mount:
         request["mounts"] = granted(invocation, plan.mount, private=private)
     folder = next((origin.folder for origin in found if origin.folder), None)
     return _create(invocation, api, request, folder=folder)
-
-
-def _request(plan: SandboxPlan, name: str | None, found: list[RepositoryOrigin]) -> CreateBody:
-    consumer: ConsumerBody = {
-        "actor": "adm",
-        "harness": "atoll-cli",
-        "session_id": _consumer_key(plan, found),
-    }
-    # A kept plan may hold a word of another version: the server checks it.
-    workspace: WorkspaceBody = {
-        "mode": "mirror" if plan.mirror else None,
-        "access": cast("WorkspaceAccess | None", plan.access),
-    }
-    request: CreateBody = {
-        "profile": plan.profile or "shell",
-        "consumer": given(consumer),
-        "agent": plan.agent,
-        "network_mode": cast("Mode | None", plan.network),
-        "name": name,
-        "ttl": plan.ttl,
-        "cwd": plan.wd,
-        "workspace": given(workspace),
-        "copies": list(plan.copy),
-        "setup_metadata": _setup(plan.instructions) if plan.instructions else {},
-        "env": variables(plan.env),
-        "repos": [origin.request for origin in found],
-    }
-    return given(request)
-
-
-def _setup(instructions: str) -> SetupBody:
-    """Return where the instructions are, or the text of a local file. Raises `Invalid`."""
-    if instructions.startswith(REPO):
-        return {"instructions_ref": instructions}
-    try:
-        return {"instructions": Path(instructions).read_text(encoding="utf-8")}
-    except (OSError, UnicodeDecodeError) as error:
-        raise Invalid(f"--instructions {instructions} cannot be read: {error}") from error
-
-
-def _consumer_key(plan: SandboxPlan, found: list[RepositoryOrigin]) -> str | None:
-    """Return the consumer, for profiles with one sandbox each: a repository and its branch."""
-    if not found:
-        return plan.mirror
-    first = found[0].request
-    return (
-        f"{first.get('key') or first['repo_url']}@{plan.branch or first.get('from_branch') or ''}"
-    )
 
 
 def _create(
@@ -277,6 +238,8 @@ def _ready(api: Client, made: Sandbox) -> Sandbox:
     try:
         ready = wait_ready(api, made, title=f"making {name}")
         tell_requirements(api, ready)
+        if ready.task.state == "failed":
+            note(f"{name}: the task was not started: {ready.task.reason}")
         return ready
     except KeyboardInterrupt:
         note(f"\n{name} is still being made: `atoll attach {name}` or `atoll destroy {name}`")

@@ -1,0 +1,95 @@
+"""The task of a sandbox: the words its agent receives as its first message, after the instructions.
+
+Pure text and state. `services.provisioning.task` opens the agent with it, before the sandbox is
+ready.
+"""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from atoll.domain.errors import Invalid
+
+MAX_PROMPT = 64 * 1024
+"""The bound on a task's words in bytes."""
+
+MAX_FIRST_MESSAGE = 128 * 1024 - 16
+"""The bound on instructions and task together, in bytes. An agent receives both as one word of an
+argv (execve(2), MAX_ARG_STRLEN)."""
+
+
+class AgentMode(StrEnum):
+    """The mode of an agent: at a terminal, or as a machine that is driven by programs."""
+
+    TUI = "tui"
+    MACHINE = "machine"
+
+
+class TaskState(StrEnum):
+    """The state of a task. `waiting`: the sandbox is not ready; `given`: its agent has the words;
+    `failed`: the agent could not be started with them."""
+
+    WAITING = "waiting"
+    GIVEN = "given"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRequest:
+    """A requested task. `asks`: a machine asks before it acts. `group` names the tasks that are one
+    sentence, given to several agents."""
+
+    prompt: str
+    mode: AgentMode = AgentMode.TUI
+    asks: bool = False
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The task of a sandbox. `reason` says why it failed."""
+
+    prompt: str
+    mode: AgentMode = AgentMode.TUI
+    asks: bool = False
+    group: str | None = None
+    state: TaskState = TaskState.WAITING
+    reason: str | None = None
+
+
+def read_task(request: TaskRequest | None, agent: str | None, *, instructions: str) -> Task | None:
+    """Return the requested task, None for none. Raises `Invalid` for words that are empty or too
+    long, and without an agent to give them to."""
+    if request is None:
+        return None
+    if agent is None:
+        raise Invalid(
+            "a prompt needs an agent that receives it: name one as `agent`, or take a profile "
+            "that has one",
+            field="prompt",
+        )
+    words = request.prompt
+    size = len(words.encode("utf-8", "surrogatepass"))
+    if not words.strip() or "\0" in words or size > MAX_PROMPT:
+        raise Invalid(f"a prompt is 1 to {MAX_PROMPT} bytes of text without NUL", field="prompt")
+    if size + len(instructions.encode("utf-8", "surrogatepass")) > MAX_FIRST_MESSAGE:
+        raise Invalid(
+            f"the prompt and the instructions are together longer than {MAX_FIRST_MESSAGE} bytes: "
+            "shorten one of them, or put the rest into a file of the repository",
+            field="prompt",
+        )
+    return Task(words, request.mode, request.asks, request.group)
+
+
+def given(task: Task) -> Task:
+    """Return the task once its agent has it."""
+    return replace(task, state=TaskState.GIVEN, reason=None)
+
+
+def failed(task: Task, reason: str) -> Task:
+    """Return the task whose agent could not be started."""
+    return replace(task, state=TaskState.FAILED, reason=reason)
+
+
+def again(task: Task) -> Task:
+    """Return the task as it is before its sandbox is ready."""
+    return replace(task, state=TaskState.WAITING, reason=None)

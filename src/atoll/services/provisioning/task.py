@@ -1,0 +1,43 @@
+"""The start of a sandbox's task: its agent is opened with it before the sandbox is ready.
+
+A task that cannot be started is said in the sandbox's log and on the task. It never keeps the
+sandbox from starting: a person can go in and look.
+"""
+
+from collections.abc import Callable
+
+from atoll.domain.errors import AtollError
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandbox.task import AgentMode, Task, TaskState, failed, given
+from atoll.ports import RuntimeClient
+from atoll.services.provisioning.orders import completed
+from atoll.wire.contract.agents import OpenAgentBody, list_agents, open_agent
+
+
+async def begin_task(
+    sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
+) -> Task | None:
+    """Open the agent with its task, and return the task as it then is; None without one. Raises
+    nothing: what went wrong is reported."""
+    task, agent = sandbox.task, sandbox.agent
+    if task is None or agent is None or task.state is not TaskState.WAITING:
+        return task
+    try:
+        if not (await client.call(list_agents())).agents:
+            # Otherwise a start that was broken off had got that far.
+            await client.call(open_agent(_order(sandbox, task, agent), principal=sandbox.owner))
+    except AtollError as error:
+        report(f"{agent} did not begin its task: {error.message}")
+        return failed(task, error.message)
+    report(f"{agent} is at work on its task.")
+    return given(task)
+
+
+def _order(sandbox: Sandbox, task: Task, agent: str) -> OpenAgentBody:
+    body = OpenAgentBody(
+        agent=agent,
+        mode="machine" if task.mode is AgentMode.MACHINE else "tui",
+        prompt=task.prompt,
+        permissions="ask" if task.asks else "allow",
+    )
+    return completed(sandbox, body)

@@ -1,0 +1,1 @@
+"""Parts of `atoll new`: its request, and the tasks it gives to agents."""

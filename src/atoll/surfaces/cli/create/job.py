@@ -1,0 +1,76 @@
+"""The jobs of one `atoll new`: a sandbox each, one for every agent that was named.
+
+Several agents receive the same prompt on branches of their own, which end with the agent's name.
+"""
+
+import sys
+import uuid
+from dataclasses import dataclass, replace
+
+import click
+
+from atoll.domain.errors import Invalid
+from atoll.domain.repository.branch import branch_for_agent, proposed_branch
+from atoll.domain.sandbox.task import MAX_PROMPT
+from atoll.surfaces.cli.console.plan import SandboxPlan
+
+FROM_STDIN = "-"
+DEFAULT_BRANCH = "task"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A sandbox to make. `group` names the jobs that have the same prompt."""
+
+    plan: SandboxPlan
+    name: str | None = None
+    prompt: str | None = None
+    group: str | None = None
+
+    @property
+    def sends(self) -> bool:
+        """True when this machine sends files once the sandbox is ready."""
+        return bool(self.plan.copy or self.plan.mirror)
+
+
+def read_prompt(text: str | None) -> str | None:
+    """Return the prompt; `-` reads it from the standard input. Raises `UsageError` for an empty or
+    a long one."""
+    if text is None:
+        return None
+    if text == FROM_STDIN:
+        try:
+            text = sys.stdin.buffer.read(MAX_PROMPT + 1).decode()
+        except UnicodeDecodeError as error:
+            raise Invalid(f"the prompt on standard input is not UTF-8: {error}") from error
+    if not text.strip():
+        raise click.UsageError("The prompt is empty: write what the agent is to do.")
+    if len(text.encode("utf-8", "surrogatepass")) > MAX_PROMPT:
+        raise click.UsageError(
+            f"The prompt is longer than {MAX_PROMPT} bytes: put it into a file of the repository "
+            "and name that file."
+        )
+    return text
+
+
+def jobs(
+    plan: SandboxPlan, agents: tuple[str, ...], *, name: str | None, prompt: str | None
+) -> list[Job]:
+    """Return a job for each agent. Raises `UsageError` for several agents without a prompt."""
+    if len(agents) < 2:
+        return [Job(plan, name, prompt)]
+    if prompt is None:
+        raise click.UsageError("Several agents need a --prompt, which each of them receives.")
+    if len(set(agents)) < len(agents):
+        raise click.UsageError("Name each agent once.")
+    group = f"tg_{uuid.uuid4().hex[:16]}"
+    branch = plan.branch or proposed_branch(prompt) or DEFAULT_BRANCH
+    return [
+        Job(
+            replace(plan, agent=agent, branch=branch_for_agent(branch, agent)),
+            None if name is None else branch_for_agent(name, agent),
+            prompt,
+            group,
+        )
+        for agent in agents
+    ]

@@ -1,0 +1,75 @@
+"""The request that `atoll new` sends, made from its plan."""
+
+from pathlib import Path
+from typing import cast
+
+from atoll.client.bodies import (
+    ConsumerBody,
+    CreateBody,
+    Mode,
+    SetupBody,
+    TaskBody,
+    WorkspaceAccess,
+    WorkspaceBody,
+    given,
+)
+from atoll.domain.errors import Invalid
+from atoll.domain.repository.branch import proposed_branch
+from atoll.domain.sandbox.instructions import REPO
+from atoll.surfaces.cli.create.job import Job
+from atoll.surfaces.cli.transfer.origin import RepositoryOrigin
+
+
+def create_body(job: Job, found: list[RepositoryOrigin], env: dict[str, str]) -> CreateBody:
+    """Return the request for one sandbox. Raises `Invalid` for instructions that cannot be read."""
+    plan = job.plan
+    consumer: ConsumerBody = {
+        "actor": "adm",
+        "harness": "atoll-cli",
+        "session_id": _consumer_key(job, found),
+    }
+    # A kept plan may hold a word of another version: the server checks it.
+    workspace: WorkspaceBody = {
+        "mode": "mirror" if plan.mirror else None,
+        "access": cast("WorkspaceAccess | None", plan.access),
+    }
+    task: TaskBody = {"group": job.group}
+    request: CreateBody = {
+        "profile": plan.profile or "shell",
+        "consumer": given(consumer),
+        "agent": plan.agent,
+        "network_mode": cast("Mode | None", plan.network),
+        "name": job.name,
+        "ttl": plan.ttl,
+        "cwd": plan.wd,
+        "workspace": given(workspace),
+        "copies": list(plan.copy),
+        "setup_metadata": _setup(plan.instructions) if plan.instructions else {},
+        "env": env,
+        "repos": [origin.request for origin in found],
+        "prompt": None if job.sends else job.prompt,
+        "task": {} if job.sends else given(task),
+    }
+    return given(request)
+
+
+def _setup(instructions: str) -> SetupBody:
+    """Return where the instructions are, or the text of a local file. Raises `Invalid`."""
+    if instructions.startswith(REPO):
+        return {"instructions_ref": instructions}
+    try:
+        return {"instructions": Path(instructions).read_text(encoding="utf-8")}
+    except (OSError, UnicodeDecodeError) as error:
+        raise Invalid(f"--instructions {instructions} cannot be read: {error}") from error
+
+
+def _consumer_key(job: Job, found: list[RepositoryOrigin]) -> str | None:
+    """Return the consumer, for profiles with one sandbox each: a repository and its branch, which
+    a prompt names where the plan does not."""
+    plan = job.plan
+    if not found:
+        return plan.mirror
+    first = found[0].request
+    proposed = None if job.prompt is None else proposed_branch(job.prompt)
+    branch = plan.branch or proposed or first.get("from_branch") or ""
+    return f"{first.get('key') or first['repo_url']}@{branch}"

@@ -1,0 +1,66 @@
+"""The task of a sandbox, and the branch that its words propose."""
+
+import pytest
+
+from atoll.domain.errors import Invalid
+from atoll.domain.repository.branch import (
+    MAX_BRANCH_BYTES,
+    branch_for_agent,
+    proposed_branch,
+    read_branch,
+)
+from atoll.domain.sandbox.task import MAX_PROMPT, Task, TaskRequest, read_task
+
+
+@pytest.mark.parametrize(
+    ("sentence", "branch"),
+    [
+        ("Please fix the login page!", "fix-login-page"),
+        ("fix #12: can't save\nand more below", "fix-12-cant-save"),
+        ("Räume die Fußnoten auf", "raume-die-funoten-auf"),
+        ("can you", "can-you"),
+        ("../../etc/passwd --force ~^:", "etc-passwd-force"),
+        ("\x1b[2J evil", "2j-evil"),
+        ("x" * 100, "x" * 40),
+        (
+            "rewrite documentation considerably improving readability",
+            "rewrite-documentation-considerably",
+        ),
+        ("你好", None),
+        ("   ", None),
+    ],
+)
+def test_branch_is_proposed_from_the_telling_words(sentence: str, branch: str | None) -> None:
+    assert proposed_branch(sentence) == branch
+    if branch is not None:
+        assert read_branch(branch) == branch
+
+
+def test_branch_of_an_agent_ends_with_its_name_and_stays_allowed() -> None:
+    assert branch_for_agent("fix", "codex@1.2") == "fix-codex"
+    long = branch_for_agent("é" * 100, "claude-code")
+    assert len(read_branch(long).encode()) <= MAX_BRANCH_BYTES
+    assert long.endswith("-claude-code")
+
+
+def test_task_is_what_was_requested() -> None:
+    assert read_task(None, "codex", instructions="") is None
+    assert read_task(TaskRequest("Go."), "codex", instructions="") == Task("Go.")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "agent", "instructions", "words"),
+    [
+        ("Go.", None, "", "needs an agent"),
+        (" \n", "codex", "", "bytes of text"),
+        ("a\0b", "codex", "", "without NUL"),
+        ("é" * (MAX_PROMPT // 2 + 1), "codex", "", "1 to 65536 bytes"),
+        ("x" * MAX_PROMPT, "codex", "y" * MAX_PROMPT, "together longer"),
+    ],
+)
+def test_task_that_no_agent_can_receive_is_refused(
+    prompt: str, agent: str | None, instructions: str, words: str
+) -> None:
+    with pytest.raises(Invalid, match=words) as err:
+        read_task(TaskRequest(prompt), agent, instructions=instructions)
+    assert err.value.field == "prompt"
