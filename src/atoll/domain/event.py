@@ -230,6 +230,18 @@ KINDS: Mapping[str, EventKind] = dict(
         _kind("profile.saved", "profile_id version", "", "A profile was saved."),
         _kind("profile.deleted", "profile_id", "version", "A profile was deleted."),
         _kind("repository.fetched", "key", "repo_url bytes", "A shared repository was fetched."),
+        _kind(
+            "project.decided",
+            "repository digest decision",
+            "",
+            "A person approved or declined what a repository's project file proposes.",
+        ),
+        _kind(
+            "project.forgotten",
+            "repository decisions",
+            "",
+            "A person's decisions on a repository's project files were dropped.",
+        ),
         _kind("auth.login", "how", "", "Somebody logged in."),
         _kind("secret.set", _VALUED, "provider exposed", "A secret was set."),
         _kind("secret.rotated", _VALUED, "provider exposed", "The value of a secret was replaced."),

@@ -126,6 +126,14 @@ class RepositoryShelf(Protocol):
         followed. A link that leads out of it counts as a file."""
         ...
 
+    async def read_file(
+        self, stored: StoredRepository, commit: str, path: str, *, max_bytes: int
+    ) -> bytes | None:
+        """Return the file at `path` in the tree of a commit, byte for byte; None when there is
+        none. No link is followed. Raises `Invalid` for a link or directory, and for a file larger
+        than `max_bytes`."""
+        ...
+
     @property
     def max_bundle_bytes(self) -> int:
         """The size cap of one bundle."""

@@ -14,6 +14,7 @@ from atoll.services.journals.events import Events
 from atoll.services.library.changes import WorkingTrees
 from atoll.services.library.kept import KeptWorktrees
 from atoll.services.library.profiles import Profiles
+from atoll.services.library.projects import Projects
 from atoll.services.library.repositories import Repositories
 from atoll.services.library.unpulled import UnpulledWork
 from atoll.services.people.logins import Logins
@@ -56,3 +57,4 @@ class Application:
     secrets: Secrets
     approvals: Approvals
     repositories: Repositories
+    projects: Projects

@@ -12,6 +12,8 @@ from tests.services.test_fields_act import CALLERS, OWED_REQUESTS, REQUESTED
 Acts = dict[str, str]
 CREATE_TEST = "tests/services/test_fields_act.py::test_field_of_a_create_changes_what_happens"
 LAYOUT = "tests/surfaces/test_repositories.py::"
+PROJECTS = "tests/surfaces/test_projects.py::"
+PROJECT_DECIDED = "test_decision_is_bound_to_what_was_shown_and_asked_again_after_a_change"
 TREES = "tests/services/library/test_workspaces.py::"
 MOUNTS = "tests/e2e/walls/test_places.py::test_mounts_through_the_api_need_an_allowed_folder"
 CREATE: Acts = {
@@ -160,6 +162,18 @@ ACTS: dict[str, Acts] = {
         "test_token_alone_does_not_approve_and_the_words_do",
         "ttl": "tests/surfaces/http/network/test_approvals.py::"
         "test_approval_for_a_time_ends_with_its_ttl",
+    },
+    "POST /v1/projects/decision": {
+        **dict.fromkeys(("shown", "decision"), PROJECTS + PROJECT_DECIDED),
+        **dict.fromkeys(
+            (
+                "repository.branch",
+                "repository.from_branch",
+                "repository.key",
+                "repository.repo_url",
+            ),
+            PROJECTS + "test_file_is_the_one_of_the_commit_that_a_sandbox_would_start_from",
+        ),
     },
     "POST /v1/repositories/fetch": {
         "repo_url": LAYOUT + "test_remote_fetched_then_worked_on_then_pulled",

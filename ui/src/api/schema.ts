@@ -212,21 +212,6 @@ export interface components {
             readonly uncommitted: boolean;
             readonly untracked: boolean;
         };
-        /**
-         * @description Changes of a repository: the first files of `total`. `commits` counts what HEAD has beyond
-         *     `base`.
-         */
-        readonly ChangesView: {
-            readonly additions: number;
-            readonly base: string | null;
-            readonly branch: string | null;
-            readonly commits: number;
-            readonly deletions: number;
-            readonly digest: string;
-            readonly files: readonly components["schemas"]["ChangedFile"][];
-            readonly head: string | null;
-            readonly total: number;
-        };
         /** @description The words that a person at a terminal repeats, valid once until `expires_at`. */
         readonly ConfirmationView: {
             readonly digest: string;
@@ -303,6 +288,21 @@ export interface components {
             readonly ttl?: (number | string) | null;
             /** @default {} */
             readonly workspace?: components["schemas"]["WorkspaceBody"];
+        };
+        /** @description A decision that is remembered. */
+        readonly DecidedView: {
+            readonly decided_at: string;
+            readonly decision: components["schemas"]["ProjectDecision"];
+            readonly digest: string;
+            readonly file: string;
+            readonly proposals: readonly components["schemas"]["ProposalView"][];
+            readonly repository: string;
+        };
+        /** @description A decision. `shown` is the `digest` of what the person saw. */
+        readonly DecisionBody: {
+            readonly decision: components["schemas"]["ProjectDecision"];
+            readonly repository: components["schemas"]["ProjectBody"];
+            readonly shown: string;
         };
         /** @description Changes line by line; `truncated` when some are missing. */
         readonly DiffView: {
@@ -899,9 +899,59 @@ export interface components {
         } & {
             readonly [key: string]: unknown;
         };
+        /**
+         * @description A repository as a sandbox would be made from it: `repo_url`, or the `key` of one uploaded
+         *     before.
+         */
+        readonly ProjectBody: {
+            readonly branch?: string | null;
+            readonly from_branch?: string | null;
+            readonly key?: string | null;
+            readonly repo_url?: string | null;
+        };
+        /**
+         * @description A person's decision on a project file.
+         * @enum {string}
+         */
+        readonly ProjectDecision: "approved" | "declined";
+        /** @description The caller's decisions, newest first. */
+        readonly ProjectList: {
+            readonly projects: readonly components["schemas"]["DecidedView"][];
+        };
+        /**
+         * @description A repository's project file and the caller's decision on it.
+         *
+         *     `file` is empty where there is none, `problem` says why one cannot be used. `agent` and
+         *     `profile` are defaults. `ignored` lists entries without effect. `undecided`: a person is to be
+         *     asked.
+         */
+        readonly ProjectView: {
+            readonly agent: string | null;
+            readonly changes: components["schemas"]["atoll__surfaces__http__sandboxes__projects__ChangesView"];
+            readonly commit: string;
+            readonly decision: components["schemas"]["ProjectDecision"] | null;
+            readonly digest: string;
+            readonly file: string;
+            readonly ignored: readonly string[];
+            readonly problem: string | null;
+            readonly profile: string | null;
+            readonly proposals: readonly components["schemas"]["ProposalView"][];
+            readonly repository: string;
+            readonly undecided: boolean;
+        };
         /** @description A prompt. */
         readonly PromptBody: {
             readonly prompt: string;
+        };
+        /**
+         * @description The kinds of what a project file may ask for and a person decides.
+         * @enum {string}
+         */
+        readonly ProposalKind: "setup" | "copy" | "network" | "port" | "env";
+        /** @description A request of the file that a person decides on; `text` is exact. */
+        readonly ProposalView: {
+            readonly kind: components["schemas"]["ProposalKind"];
+            readonly text: string;
         };
         /** @description The sandbox's terminals. */
         readonly PtyList: {
@@ -1451,6 +1501,26 @@ export interface components {
         readonly WorkspaceView: {
             readonly access: components["schemas"]["Access"];
             readonly mode: components["schemas"]["WorkspaceMode"];
+        };
+        /**
+         * @description Changes of a repository: the first files of `total`. `commits` counts what HEAD has beyond
+         *     `base`.
+         */
+        readonly atoll__surfaces__http__sandboxes__changes__ChangesView: {
+            readonly additions: number;
+            readonly base: string | null;
+            readonly branch: string | null;
+            readonly commits: number;
+            readonly deletions: number;
+            readonly digest: string;
+            readonly files: readonly components["schemas"]["ChangedFile"][];
+            readonly head: string | null;
+            readonly total: number;
+        };
+        /** @description The proposals that came and went since the last decision. */
+        readonly atoll__surfaces__http__sandboxes__projects__ChangesView: {
+            readonly added: readonly components["schemas"]["ProposalView"][];
+            readonly removed: readonly components["schemas"]["ProposalView"][];
         };
     };
     responses: never;

@@ -20,7 +20,7 @@ from atoll.adapters.repos.intake import BundleIntake, IntakeSettings
 from atoll.adapters.repos.line import DialledRemote, FetchLimits
 from atoll.adapters.repos.netguard import dial
 from atoll.adapters.repos.single_flight import SingleFlight
-from atoll.domain.errors import Forbidden, NotFound
+from atoll.domain.errors import Forbidden, Invalid, NotFound
 from atoll.domain.ids import OrgId
 from atoll.domain.repository.repository import LOCAL_FOLDER, LocalSource, Remote, is_local_key
 from atoll.ports.repositories import Importer, Intake, Ref, Report, StoredRepository
@@ -166,6 +166,24 @@ class Shelf:
         )
         # git prints `tree`, `… missing`, `dangling N`, `loop N` or `notdir N` for what is no file.
         return answer.split(None, 1)[:1] in ([b"blob"], [b"symlink"])
+
+    async def read_file(
+        self, stored: StoredRepository, commit: str, path: str, *, max_bytes: int
+    ) -> bytes | None:
+        """Return a file of the tree of a commit, None when there is none. Raises `Invalid`."""
+        place = f":(top,literal){path}"
+        listed = await self._git.ask(
+            GitCall(("ls-tree", "-z", "--full-tree", "--long", commit, "--", place), stored.path)
+        )
+        head, _, name = listed.partition(b"\0")[0].partition(b"\t")
+        if not name:
+            return None
+        mode, _, blob, size = head.split()
+        if mode not in (b"100644", b"100755"):
+            raise Invalid(f"{path} is no regular file in the repository: links are not followed.")
+        if int(size) > max_bytes:
+            raise Invalid(f"{path} is larger than {max_bytes} bytes.")
+        return await self._git.ask(GitCall(("cat-file", "blob", blob.decode()), stored.path))
 
     @property
     def max_bundle_bytes(self) -> int:

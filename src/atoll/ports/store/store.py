@@ -13,6 +13,7 @@ from atoll.ports.store.events import EventRows
 from atoll.ports.store.idempotency import IdempotencyRows
 from atoll.ports.store.logs import LogRows
 from atoll.ports.store.profiles import ProfileRows
+from atoll.ports.store.projects import ProjectRows
 from atoll.ports.store.push import PushRows
 from atoll.ports.store.sandboxes import SandboxRows
 from atoll.ports.store.secrets import SecretRows
@@ -53,6 +54,9 @@ class Transaction:
 
     statuses: StatusRows
     """Statuses of agents."""
+
+    projects: ProjectRows
+    """Decisions on project files."""
 
 
 class Store(Protocol):

@@ -14,6 +14,7 @@ from datetime import timedelta
 import structlog
 
 from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, NotFound, Unavailable
+from atoll.domain.ids import OrgId
 from atoll.domain.repository.branch import branch_of_ref
 from atoll.domain.repository.repository import Remote, is_local_key, read_remote
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
@@ -97,6 +98,14 @@ class Workspaces:
             return None
         branch = repo.from_branch or (repo.branch if start.tracked else start.head)
         return f"{stored.repo_url or stored.name} at {branch or 'no branch'}"
+
+    async def beginning(self, org_id: OrgId, repo: SandboxRepo) -> tuple[StoredRepository, str]:
+        """Return the shared repository behind one that a sandbox could have, fetched, and the
+        commit that its tree would start from (empty where there is none). Raises `NotFound`."""
+        stored = await self._fresh(repo)
+        if stored.org_id not in (None, org_id):
+            raise NotFound(f"No repository {stored.key!r} is kept here: upload it first.")
+        return stored, _start(repo, 0, await self._shelf.refs(stored)).commit
 
     async def prepare(
         self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]

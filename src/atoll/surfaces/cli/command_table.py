@@ -43,6 +43,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "destroy",
         "kept",
         "prune",
+        "project",
     ),
     "agents": (
         "agent",

@@ -167,6 +167,17 @@ class RepositoryShelfContract:
         assert await shelf.has_file(stored, first.commit, "README.md")
         assert not await shelf.has_file(stored, first.commit, "absent")
 
+    async def test_file_of_a_commit_is_read_within_bounds(
+        self, shelf: RepositoryShelf, remote: Remote
+    ) -> None:
+        stored = await shelf.fetch(remote, silent)
+        commit = (await shelf.refs(stored))[0].commit
+        found = await shelf.read_file(stored, commit, "README.md", max_bytes=1000)
+        assert found
+        assert await shelf.read_file(stored, commit, "absent", max_bytes=1000) is None
+        with pytest.raises(Invalid):
+            await shelf.read_file(stored, commit, "README.md", max_bytes=len(found) - 1)
+
     async def test_fetch_again_gives_the_same_repository(
         self, shelf: RepositoryShelf, remote: Remote
     ) -> None:

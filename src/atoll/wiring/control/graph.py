@@ -37,6 +37,7 @@ from atoll.services.journals.pruning import EventPruning
 from atoll.services.library.changes import WorkingTrees
 from atoll.services.library.kept import KeptWorktrees
 from atoll.services.library.profiles import Documents, Profiles
+from atoll.services.library.projects import Projects
 from atoll.services.library.repositories import Repositories, Shelf
 from atoll.services.library.saved_work import SavedWork
 from atoll.services.library.unpulled import UnpulledWork
@@ -312,6 +313,7 @@ def build_application(
         repositories=Repositories(
             own.shelf, workspaces, sandboxes=sandboxes, events=events, allow_loopback=loopback
         ),
+        projects=Projects(ground, workspaces, own.shelf, allow_loopback=loopback),
     )
 
 

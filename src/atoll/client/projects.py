@@ -1,0 +1,121 @@
+"""Projects over the API: what a repository's own file proposes, and decisions on it."""
+
+from typing import Literal, Required, TypedDict
+
+from atoll.client import fields
+from atoll.client.bodies import RepoBody
+from atoll.client.fields import Field, Shape
+from atoll.client.transport import Call, Transport, at, get, post
+
+DecisionWord = Literal["approved", "declined"]
+
+
+class ProjectBody(TypedDict, total=False):
+    """A repository as a sandbox would be made from it."""
+
+    repo_url: str | None
+    key: str | None
+    branch: str | None
+    from_branch: str | None
+
+
+class DecisionBody(TypedDict, total=False):
+    """A decision on what was shown."""
+
+    repository: Required[ProjectBody]
+    shown: Required[str]
+    decision: Required[DecisionWord]
+
+
+class Proposal(Shape):
+    """A request of a project file that a person decides on."""
+
+    kind: Field[Literal["setup", "copy", "network", "port", "env"]] = fields.word()
+    text = fields.text()
+
+
+class Changes(Shape):
+    """The proposals that came and went since the last decision."""
+
+    added = fields.many(Proposal)
+    removed = fields.many(Proposal)
+
+
+class Project(Shape):
+    """A repository's project file and the caller's decision on it."""
+
+    repository = fields.text()
+    file = fields.text()
+    digest = fields.text()
+    decision: Field[DecisionWord] = fields.word()
+    undecided = fields.flag()
+    proposals = fields.many(Proposal)
+    changes = fields.one(Changes)
+    agent = fields.text()
+    profile = fields.text()
+    ignored = fields.texts()
+    problem = fields.text()
+
+
+class Decided(Shape):
+    """A decision that is remembered."""
+
+    repository = fields.text()
+    digest = fields.text()
+    decision: Field[DecisionWord] = fields.word()
+    file = fields.text()
+    decided_at = fields.text()
+
+
+class ProjectList(Shape):
+    """The caller's decisions."""
+
+    projects = fields.many(Decided)
+
+
+class Projects:
+    """Project files of repositories, and decisions on them."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self) -> ProjectList:
+        """Return the decisions that the caller made."""
+        return self._transport.read(ProjectList, get("projects"))
+
+    def read(self, repository: RepoBody) -> Project:
+        """Return the project file that a sandbox of this repository would start with."""
+        query = tuple((name, text) for name, text in project_of(repository).items() if text)
+        return self._transport.read(Project, get("projects", "file", query=_pairs(query)))
+
+    def decide(self, repository: RepoBody, *, shown: str, decision: DecisionWord) -> Project:
+        """Approve or decline exactly what was shown."""
+        body: DecisionBody = {
+            "repository": project_of(repository),
+            "shown": shown,
+            "decision": decision,
+        }
+        return self._transport.read(Project, post("projects", "decision", value=body))
+
+    def forget(self, repository: str) -> None:
+        """Drop the decisions on a repository, named by its key."""
+        query = (("repository", repository),)
+        self._transport.call(Call("DELETE", at("projects", "decision"), query))
+
+
+def project_of(repository: RepoBody) -> ProjectBody:
+    """Return the part of a sandbox's repository that names its project."""
+    body: ProjectBody = {}
+    if url := repository.get("repo_url"):
+        body["repo_url"] = url
+    if key := repository.get("key"):
+        body["key"] = key
+    if branch := repository.get("branch"):
+        body["branch"] = branch
+    if start := repository.get("from_branch"):
+        body["from_branch"] = start
+    return body
+
+
+def _pairs(query: tuple[tuple[str, object], ...]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, str(value)) for name, value in query)
