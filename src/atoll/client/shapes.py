@@ -8,6 +8,7 @@ from typing import Literal
 from atoll.client import fields
 from atoll.client.bodies import Mode, Role, SecretKind
 from atoll.client.fields import Field, Shape
+from atoll.client.status_shapes import SandboxAgent
 
 SandboxState = Literal[
     "requested",
@@ -108,6 +109,7 @@ class Sandbox(Shape):
     expires_at = fields.text()
     retained_until = fields.text()
     ends_soon = fields.flag()
+    agents = fields.many(SandboxAgent)
 
 
 class SandboxList(Shape):

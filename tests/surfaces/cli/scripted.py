@@ -311,7 +311,8 @@ class Scripted:
         if self.gap is not None and last < self.gap["to"]:
             await response.write(b"event: gap\ndata: %s\n\n" % json.dumps(self.gap).encode())
         for event in [e for e in self.events if e["position"] > last][:2]:
-            text = f"id: {event['position']}\nevent: x\ndata: {json.dumps(event)}\n\n"
+            kind = event.get("event_type", "x")
+            text = f"id: {event['position']}\nevent: {kind}\ndata: {json.dumps(event)}\n\n"
             await response.write(text.encode())
         return response
 

@@ -23,9 +23,9 @@ def test_list_with_sandboxes_shows_a_table(cli: Cli, server: Scripted) -> None:
     ran = cli("list")
     assert ran.code == 0
     lines = ran.out.splitlines()
-    assert lines[0].split() == ["NAME", "STATE", "AGE", "PROFILE", "AGENT", "REPOSITORY"]
+    assert lines[0].split() == ["NAME", "STATE", "STATUS", "AGE", "PROFILE", "AGENT", "REPOSITORY"]
     assert lines[1].split()[:2] == ["one", "ready"]
-    assert lines[2].split()[4:] == ["codex", "r@fix"]
+    assert lines[2].split()[5:] == ["codex", "r@fix"]
 
 
 def test_list_with_many_pages_follows_the_cursor(cli: Cli, server: Scripted) -> None:

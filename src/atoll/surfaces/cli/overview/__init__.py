@@ -1,0 +1,1 @@
+"""Lines about agents for every command, and the wait for changes."""

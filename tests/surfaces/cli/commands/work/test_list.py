@@ -1,0 +1,67 @@
+"""`atoll list`: what agents do, and the list that follows changes."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.surfaces.cli.conftest import Cli, spawned
+from tests.surfaces.cli.scripted import Scripted
+
+AT = "2999-01-01T00:00:00Z"
+
+
+def agent(status: str, **fields: Any) -> dict[str, Any]:
+    told = {"status": status, "since": AT, "turns": 0, **fields}
+    return {"id": "t_1", "agent": "codex", "mode": "tui", "status": told}
+
+
+@pytest.mark.parametrize(
+    ("agents", "expected"),
+    [
+        ([agent("working", on="npm test")], "works 0s: npm test"),
+        (
+            [agent("needs_you", question="Allow Bash? ls\x1b[2J")],
+            "needs you 0s: Allow Bash? ls\\x1b[2J",
+        ),
+        (
+            [agent("done", turns=1, commits=2, plus=12, minus=3)],
+            "done 0s: 1 turn, 2 commits, +12 -3",
+        ),
+        ([agent("failed", reason="no key"), agent("idle")], "failed 0s: no key (+1)"),
+        ([agent("working", on="x" * 99)], "works 0s: " + "x" * 47 + "…"),
+        ([agent("stopped")], "stopped"),
+        ([], "not started"),
+    ],
+)
+def test_list_says_what_the_agent_of_a_sandbox_does(
+    cli: Cli, server: Scripted, agents: list[Any], expected: str
+) -> None:
+    server.add("one", agent="codex", agents=agents)
+    heading, row = cli("list").out.splitlines()
+    assert row[heading.index("STATUS") :].startswith(expected + "  ")
+
+
+def test_list_of_a_sandbox_without_an_agent_says_nothing_of_one(cli: Cli, server: Scripted) -> None:
+    server.add("one")
+    heading, row = cli("list").out.splitlines()
+    assert row[heading.index("STATUS") :].split()[0] == "-"
+
+
+def test_watched_list_is_shown_again_at_a_change(environ: dict[str, str], server: Scripted) -> None:
+    server.add("one", agents=[agent("working")])
+    process = spawned(environ, "list", "--watch", "--json")
+    try:
+        assert process.stdout is not None
+        assert _statuses(process.stdout.readline()) == ["working"]
+        server.sandboxes["one"]["agents"] = [agent("done", turns=1)]
+        server.events.append({"position": 1, "event_type": "agent.status"})
+        assert _statuses(process.stdout.readline()) == ["done"]
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _statuses(line: bytes) -> list[str]:
+    (sandbox,) = json.loads(line)["sandboxes"]
+    return [one["status"]["status"] for one in sandbox["agents"]]
