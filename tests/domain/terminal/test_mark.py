@@ -65,3 +65,14 @@ def test_reader_that_asks_with_seq_has_what_the_log_has(
             mine[mark.n], seq = mark, mark.seq
         assert seq == log.seq
     assert list(mine.values()) == sorted(log.all(), key=lambda mark: mark.n)
+
+
+def test_commands_from_an_offset_are_those_whose_output_reaches_it() -> None:
+    log = MarkLog()
+    for n, verb in enumerate("ACDACD"):
+        log.take(verb, "", offset=10 * n, genuine=False, now=0.0)
+    assert [mark.n for mark in log.from_offset(0)] == [1, 2]
+    assert [mark.n for mark in log.from_offset(21)] == [2]
+    assert not log.genuine
+    log.take("A", "", offset=60, genuine=True, now=0.0)
+    assert log.genuine

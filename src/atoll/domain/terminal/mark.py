@@ -77,7 +77,7 @@ class MarkLog:
 
     @property
     def genuine(self) -> bool:
-        """Whether the terminal's own shell reports, so that all other signals are ignored."""
+        """True once the terminal's own shell reports; all other signals are ignored from then on."""
         return self._sworn
 
     def from_offset(self, offset: int) -> list[Mark]:
