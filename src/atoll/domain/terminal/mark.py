@@ -77,7 +77,7 @@ class MarkLog:
 
     @property
     def genuine(self) -> bool:
-        """True once the terminal's own shell reports; all other signals are ignored from then on."""
+        """True once the terminal's own shell reports; other signals are ignored from then on."""
         return self._sworn
 
     def from_offset(self, offset: int) -> list[Mark]:
