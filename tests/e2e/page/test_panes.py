@@ -17,6 +17,14 @@ pytestmark = [
 ]
 
 
+DROP = """() => {
+  const data = new DataTransfer();
+  data.items.add(new File(['dropped'], 'my shot.png'));
+  const screen = document.querySelector('.pane-active .pane-screen');
+  screen.dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true}));
+}"""
+
+
 def panes(page: Page) -> Locator:
     return page.locator(".pane:not([hidden])")
 
@@ -43,6 +51,8 @@ async def test_terminals_are_split_zoomed_and_opened_from_the_wall_by_keyboard(
         await expect(ann).to_have_url(re.compile(f"{terminal}$"))
         await ann.keyboard.type("typed left\r")
         await Terminal(ann, terminal).sees("typed left")
+        await ann.evaluate(DROP)
+        await Terminal(ann, terminal).sees("-my_shot.png")
         await ann.keyboard.press("Control+Shift+Enter")
         await expect(panes(ann)).to_have_count(1)
         await ann.keyboard.press("Control+Shift+Enter")

@@ -52,6 +52,23 @@ export function download(path: string): Promise<string> {
   return exchange('GET', path, undefined, {});
 }
 
+/** Sends bytes as they are. */
+export async function upload(path: string, body: Blob): Promise<void> {
+  const headers = { ...keyHeaders(), 'Content-Type': 'application/octet-stream' };
+  let response: Response;
+  try {
+    response = await fetch(address(path), {
+      method: 'PUT',
+      credentials: 'same-origin',
+      headers,
+      body,
+    });
+  } catch {
+    throw new Problem('The connection was lost while the file was sent.', 0, 'unreachable');
+  }
+  if (!response.ok) throw problemOf(response.status, await response.text());
+}
+
 async function exchange(
   method: string,
   path: string,

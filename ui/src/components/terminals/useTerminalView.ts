@@ -1,7 +1,8 @@
 /** One terminal's view tied to the page: made once, updated on changes, disposed in the end. */
 
 import { useEffect, useRef, useState, type RefObject } from 'react';
-import { announce, notify } from '../../state/announce';
+import { announce, notify, notifyFailure } from '../../state/announce';
+import { login } from '../../state/login';
 import { textSize } from '../../state/layouts';
 import { phone } from '../../state/screen';
 import { useStore } from '../../state/store';
@@ -9,6 +10,7 @@ import { shade } from '../../state/theme';
 import type { AttachStatus } from '../../terminal/attach/status';
 import { refusalWords } from '../../terminal/attach/turns';
 import type { PageKey } from '../../terminal/screen/page-keys';
+import { uploadFiles, uploadRefusal } from '../../terminal/screen/uploads';
 import { TerminalView } from '../../terminal/screen/view';
 
 export interface Place {
@@ -75,6 +77,7 @@ export function useTerminalView(place: Place, now: Calls): Viewed {
       onExpired: (name, mine, reason) => notify(expiryWords(name, mine, reason)),
       onLost: (message) => notify(message, 'bad'),
       onPageKey: (key) => calls.current.onPageKey(key),
+      onFiles: (files) => void send(made, sandboxId, files),
       onMatches: (index, count) => setMatches({ index, count }),
       onHover: setHover,
     });
@@ -95,6 +98,25 @@ export function useTerminalView(place: Place, now: Calls): Viewed {
   const control = status?.control ?? null;
   const words = refused === null ? null : refusalWords(refused.code, refused.message, control);
   return { host, view, status, refused: words, matches, hover };
+}
+
+/** Uploads files and types their paths, as a person who drives may. */
+async function send(view: TerminalView, sandboxId: string, files: readonly File[]): Promise<void> {
+  const refusal =
+    login.get().is === 'in' ? uploadRefusal(files) : 'Guests may not bring files into a sandbox.';
+  if (refusal !== null) {
+    notify(refusal, 'bad');
+    return;
+  }
+  if (!view.ready()) return;
+  try {
+    const stamp = new Date().toISOString().replace(/\D/g, '').slice(2, 14);
+    const paths = await uploadFiles(sandboxId, files, stamp);
+    announce(paths.length === 1 ? 'Uploaded a file.' : `Uploaded ${paths.length} files.`);
+    view.paste(`${paths.join(' ')} `);
+  } catch (reason) {
+    notifyFailure('The files could not be uploaded')(reason);
+  }
 }
 
 function expiryWords(name: string, mine: boolean, reason: string): string {

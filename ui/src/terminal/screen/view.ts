@@ -48,6 +48,8 @@ export interface TerminalViewOptions {
   readonly onLost: (message: string) => void;
   /** A key that is the page's was pressed; never `copy`. */
   readonly onPageKey: (key: PageKey) => void;
+  /** Files were dropped on the terminal or pasted. */
+  readonly onFiles: (files: readonly File[]) => void;
   readonly onMatches: (index: number, count: number) => void;
   /** The link under the pointer, or null. */
   readonly onHover: (href: string | null) => void;
@@ -344,15 +346,28 @@ export class TerminalView {
     const onPaste = (event: ClipboardEvent): void => {
       event.preventDefault();
       event.stopPropagation();
-      this.paste(event.clipboardData?.getData('text/plain') ?? '');
+      const files = [...(event.clipboardData?.files ?? [])];
+      if (files.length > 0) this.#options.onFiles(files);
+      else this.paste(event.clipboardData?.getData('text/plain') ?? '');
+    };
+    const onDrag = (event: DragEvent): void => {
+      if (event.dataTransfer?.types.includes('Files') !== true) return;
+      event.preventDefault();
+      if (event.type === 'drop') this.#options.onFiles([...event.dataTransfer.files]);
     };
     // Before xterm's own handler, which pastes control characters as they are.
     host.addEventListener('paste', onPaste, true);
+    host.addEventListener('dragover', onDrag);
+    host.addEventListener('drop', onDrag);
     const observer = new ResizeObserver(() => this.#layoutSoon());
     observer.observe(host);
     const stopWake = listenForWake((suspect) => this.#attachment.wake(suspect));
     this.#cleanups.push(
-      () => host.removeEventListener('paste', onPaste, true),
+      () => {
+        host.removeEventListener('paste', onPaste, true);
+        host.removeEventListener('dragover', onDrag);
+        host.removeEventListener('drop', onDrag);
+      },
       () => observer.disconnect(),
       stopWake,
     );
