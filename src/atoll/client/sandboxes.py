@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from atoll.client.bodies import CreateBody, NetworkBody, ShareBody
 from atoll.client.shapes import (
+    HeldPushes,
     Kept,
     KeptList,
     Log,
@@ -85,6 +86,10 @@ class Sandboxes:
     def unpulled(self, name: str) -> Unpulled:
         """Return the work that lies only in the sandbox."""
         return self._transport.read(Unpulled, get("sandboxes", name, "unpulled"))
+
+    def pushes(self, name: str) -> HeldPushes:
+        """Return the branches that were pushed inside and wait for their owner."""
+        return self._transport.read(HeldPushes, get("sandboxes", name, "pushes"))
 
     def safety(self, name: str) -> Safety:
         """Return what protects a sandbox."""

@@ -234,6 +234,26 @@ class Kept(Shape):
     bytes = fields.number()
     path = fields.text()
     kept_at = fields.text()
+    pushed = fields.text()
+
+
+class HeldPush(Shape):
+    """A branch pushed inside that waits on the server."""
+
+    kept_id = fields.text()
+    repo = fields.number()
+    branch = fields.text()
+    ref = fields.text()
+    commit = fields.text()
+    commits = fields.number()
+    subject = fields.text()
+    pushed_at = fields.text()
+
+
+class HeldPushes(Shape):
+    """The held pushes of a sandbox."""
+
+    pushes = fields.many(HeldPush)
 
 
 class KeptList(Shape):

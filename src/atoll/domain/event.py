@@ -242,6 +242,12 @@ KINDS: Mapping[str, EventKind] = dict(
             "",
             "A person's decisions on a repository's project files were dropped.",
         ),
+        _kind(
+            "git.pushed",
+            "sandbox_id generation repo branch commit",
+            "commits kept_id",
+            "A push inside the sandbox is held for its owner.",
+        ),
         _kind("auth.login", "how", "", "Somebody logged in."),
         _kind("secret.set", _VALUED, "provider exposed", "A secret was set."),
         _kind("secret.rotated", _VALUED, "provider exposed", "The value of a secret was replaced."),

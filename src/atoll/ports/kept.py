@@ -20,11 +20,22 @@ def bundle_name(repo: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldPush:
+    """A branch that was pushed inside a sandbox and may not leave. `commits` are new, up to
+    `commit`, whose first line is `subject`: text from inside."""
+
+    branch: str
+    commit: str
+    commits: int = 0
+    subject: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class KeptWorktree:
     """Kept worktree of a sandbox that is gone. `path` is its directory on the server, with
     `tree.tar` and a bundle of commits for each number in `bundles`. `bytes` is their total size.
     `generation` is the one whose work a recreate saved, else None; `tree` is True when `tree.tar`
-    is there."""
+    is there. `pushed` is set where the bundle is a held push; its sandbox may still be there."""
 
     id: str
     org_id: OrgId
@@ -38,6 +49,7 @@ class KeptWorktree:
     path: str = ""
     generation: int | None = None
     tree: bool = True
+    pushed: HeldPush | None = None
 
 
 class KeptDraft(Protocol):

@@ -15,6 +15,7 @@ from atoll.services.library.changes import WorkingTrees
 from atoll.services.library.kept import KeptWorktrees
 from atoll.services.library.profiles import Profiles
 from atoll.services.library.projects import Projects
+from atoll.services.library.pushes import HeldPushes
 from atoll.services.library.repositories import Repositories
 from atoll.services.library.unpulled import UnpulledWork
 from atoll.services.people.logins import Logins
@@ -49,6 +50,7 @@ class Application:
     unpulled: UnpulledWork
     changes: WorkingTrees
     kept: KeptWorktrees
+    pushes: HeldPushes
     profiles: Profiles
     events: Events
     logins: Logins

@@ -23,6 +23,7 @@ from atoll.ports.runtime_boot import RuntimeBoot, Stand
 from atoll.runtime.api.app import build
 from atoll.runtime.api.parts import Parts, expect_parts
 from atoll.runtime.doors.approvals.endpoint import ApprovalEndpoint
+from atoll.runtime.doors.approvals.push_reports import PushReports
 from atoll.runtime.doors.broker.broker import BrokerParts, serve_broker
 from atoll.runtime.doors.broker.keys import read_keys
 from atoll.runtime.doors.egress.call import make_handler
@@ -156,7 +157,11 @@ async def _serve_egress(
     parts.policy.subscribe(egress.apply)
     sudo = Sudo(boot.zygote, parts.journal.append)
     stack.callback(sudo.close)
-    endpoint = ApprovalEndpoint(parts.asks, lambda: parts.policy.current.commands, sudo)
+    pushes = PushReports(parts.journal.append)
+    stack.callback(pushes.close)
+    endpoint = ApprovalEndpoint(
+        parts.asks, lambda: parts.policy.current.commands, sudo, pushes=pushes
+    )
     doors = boot.doors[BROKER_DOORS:]
     await stack.enter_async_context(serve_egress(egress, doors, make_handler(endpoint)))
 

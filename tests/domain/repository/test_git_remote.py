@@ -111,3 +111,10 @@ def test_git_environment_turns_every_spelling_to_the_door() -> None:
         "ssh://git@git.example/o/r",
     ]
     assert git_environment((), "http://x") == ()
+
+
+def test_git_environment_turns_pushes_to_the_door_only_where_they_are_allowed() -> None:
+    pairs = dict(git_environment((URL,), "http://127.0.0.1:8082/git", pushed=(URL,)))
+    assert pairs["GIT_CONFIG_COUNT"] == "6"
+    assert pairs["GIT_CONFIG_KEY_3"].endswith("/git.example/o/r.pushInsteadOf")
+    assert pairs["GIT_CONFIG_VALUE_3"] == "https://git.example/o/r"

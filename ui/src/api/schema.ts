@@ -579,7 +579,8 @@ export interface components {
         /**
          * @description A worktree that outlived its sandbox. `path` is its directory on the server; `bundles` are
          *     the numbers of the repositories whose new commits are there. `generation` is set for work that a
-         *     recreate saved; without `tree` there is no archive.
+         *     recreate saved; without `tree` there is no archive. `pushed` is the branch of a held push, whose
+         *     sandbox may still be there.
          */
         readonly KeptView: {
             readonly bundles: readonly number[];
@@ -589,6 +590,7 @@ export interface components {
             readonly kept_id: string;
             readonly kept_until: string;
             readonly path: string;
+            readonly pushed: string | null;
             readonly sandbox_id: string;
             readonly sandbox_name: string;
             readonly tree: boolean;
@@ -995,6 +997,10 @@ export interface components {
             readonly auth: string;
             readonly p256dh: string;
         };
+        /** @description The held pushes of a sandbox, newest first. */
+        readonly PushList: {
+            readonly pushes: readonly components["schemas"]["PushView"][];
+        };
         /** @description A browser's subscription, in the names of the Push API. */
         readonly PushSubscriptionBody: {
             readonly endpoint: string;
@@ -1010,6 +1016,22 @@ export interface components {
             readonly created_at: string;
             readonly service: string;
             readonly subscription_id: string;
+        };
+        /**
+         * @description A held push: `commits` new commits of repository number `repo`, up to `commit`, whose first
+         *     line is `subject`. `GET /v1/kept/{kept_id}/bundle` brings it.
+         */
+        readonly PushView: {
+            readonly branch: string;
+            readonly bytes: number;
+            readonly commit: string;
+            readonly commits: number;
+            readonly kept_id: string;
+            readonly kept_until: string;
+            readonly pushed_at: string;
+            readonly ref: string;
+            readonly repo: number;
+            readonly subject: string;
         };
         /** @description The address at which its runtime answers. */
         readonly ReachabilityView: {

@@ -89,27 +89,32 @@ def judge_update(remote: BrokerRemote, old: str, new: str, ref: str) -> str | No
     if new == ZERO:
         return "deleting is not allowed"
     if not any(_covers(pattern, ref) for pattern in remote.push):
-        return f"only {', '.join(remote.push)} may be pushed"
+        return f"only {', '.join(remote.push)} may be pushed; `git push atoll` holds the rest"
     return None
 
 
-def git_environment(urls: tuple[str, ...], door: str) -> tuple[tuple[str, str], ...]:
+def git_environment(
+    urls: tuple[str, ...], door: str, *, pushed: tuple[str, ...] = ()
+) -> tuple[tuple[str, str], ...]:
     """Return the variables by which git inside reaches these remotes through `door`.
 
     `door` is a URL such as `http://127.0.0.1:8082/git`. Every spelling of a remote works, so that
-    `git push origin` needs no setting (git-config, `GIT_CONFIG_COUNT`). Raises `ValueError` for
-    what is no remote.
+    `git push origin` needs no setting (git-config, `GIT_CONFIG_COUNT`). Pushes to a remote that is
+    not among `pushed` stay with the working tree's own setting, which holds them inside. Raises
+    `ValueError` for what is no remote.
     """
     settings: list[tuple[str, str]] = []
     for url in urls:
         target = read_target(url, dev=True)
         path = target.path.rstrip("/").removesuffix(".git")
-        key = f"url.{door}/{target.authority}{path}.insteadOf"
-        settings += [
-            (key, f"{target.scheme}://{target.authority}{path}"),
-            (key, f"git@{target.host}:{path[1:]}"),
-            (key, f"ssh://git@{target.host}{path}"),
-        ]
+        kinds = ("insteadOf", "pushInsteadOf") if url in pushed else ("insteadOf",)
+        spellings = (
+            f"{target.scheme}://{target.authority}{path}",
+            f"git@{target.host}:{path[1:]}",
+            f"ssh://git@{target.host}{path}",
+        )
+        base = f"url.{door}/{target.authority}{path}"
+        settings += [(f"{base}.{kind}", spelling) for kind in kinds for spelling in spellings]
     if not settings:
         return ()
     pairs = [("GIT_CONFIG_COUNT", str(len(settings)))]

@@ -25,7 +25,7 @@ SEGMENTS = 16
 MAX_ENTRY_BYTES = 8 * 1024
 _OWNER_ONLY = 0o640
 
-URGENT = frozenset({"approval.asked", "approval.used", "agent.status"})
+URGENT = frozenset({"approval.asked", "approval.used", "agent.status", "git.pushed"})
 """Kinds that wake readers of the journal at once: a person may be waiting."""
 
 Payload = Mapping[str, object]

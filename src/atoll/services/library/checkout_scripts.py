@@ -4,6 +4,7 @@ They run inside, over files the agent may have written: git must never touch tho
 host. Each says what its positional arguments are and how it ends.
 """
 
+from atoll.services.library.push_scripts import QUARANTINE
 from atoll.services.scripts import Script
 
 NOT_A_REPOSITORY = 13
@@ -13,7 +14,8 @@ NOT_WHOLE = 15
 
 # $1 folder  $2 shared repository  $3 branch  $4 commit ("" for an empty repository)
 # $5 "yes" when the branch exists at the origin  $6 origin's address ("" for none)
-# $7 the origin's own branch ("" when unknown)  $8… folders to lay out (none: all)
+# $7 the origin's own branch ("" when unknown)  $8 the sandbox's name  $9 the repository's number
+# $10… folders to lay out (none: all)
 #
 # The tree borrows every object of the shared repository. A mark stands in .git until all is
 # done, so that a crash half-way is made good and a finished tree is never touched again.
@@ -21,8 +23,8 @@ PREPARE = Script(
     "lay out the working tree",
     r"""
 set -eu
-dir=$1 store=$2 branch=$3 commit=$4 tracked=$5 url=$6 head=$7
-shift 7
+dir=$1 store=$2 branch=$3 commit=$4 tracked=$5 url=$6 head=$7 label=$8 number=$9
+shift 9
 mark=.git/atoll-unfinished
 mkdir -p "$dir"
 cd "$dir"
@@ -57,6 +59,9 @@ if [ "$tracked" = yes ]; then
 fi
 git config user.name > /dev/null || git config user.name 'Atoll agent'
 git config user.email > /dev/null || git config user.email 'agent@atoll.invalid'
+"""
+    + QUARANTINE
+    + """
 rm -f "$mark"
 """,
 )

@@ -32,7 +32,7 @@ from atoll.services.library.checkout_scripts import (
     SAVE,
     SETTLE,
 )
-from atoll.services.scripts import run_inside
+from atoll.services.scripts import Script, run_inside
 from atoll.wire.contract.files import read_file, remove_file
 
 FRESH_FOR = timedelta(seconds=10)
@@ -125,7 +125,7 @@ class Workspaces:
                 PREPARE,
                 (repo.path, inside_path(number), repo.branch, start.commit,
                  "yes" if start.tracked else "no", stored.repo_url, start.head,
-                 *repo.sparse),
+                 sandbox.name, str(number), *repo.sparse),
                 heard=_Percentages(repo.path, report),
             )  # fmt: skip
             if outcome.code != 0:
@@ -150,28 +150,40 @@ class Workspaces:
 
     @contextlib.asynccontextmanager
     async def taken_out(
-        self, sandbox: Sandbox, client: RuntimeClient, number: int, *, ref: str
+        self,
+        sandbox: Sandbox,
+        client: RuntimeClient,
+        number: int,
+        *,
+        ref: str,
+        script: Script | None = None,
     ) -> AsyncIterator[tuple[Intake, tuple[Ref, ...]]]:
         """Yield a verified bundle of `ref` (or `ALL_BRANCHES`, or `EVERYTHING`) of one
-        repository, without what the shared one has. Raises `Conflict` code `nothing_new`, or
+        repository, without what the shared one has. `script` makes it, in place of the one for
+        `ref`. Raises `Conflict` code `nothing_new`, or
         `not_whole` where git would leave files out; `NotFound` (no such branch, no repository),
         `LimitReached`, `Invalid` when its objects do not hold."""
         repo = sandbox.repos[number]
         stored = await self.stored(sandbox, repo)
+        script = script or (SAVE if ref == EVERYTHING else BUNDLE)
         async with self._shelf.intake() as intake:
             name = f"{repo.path}/.git/atoll-{secrets.token_hex(8)}.bundle"
             try:
-                await self._bundle(client, repo, args=(inside_path(number), name, ref))
+                await self._bundle(client, repo, script, args=(inside_path(number), name, ref))
                 await _download(client, name, intake)
             finally:
                 await _remove(client, name)
             yield intake, await intake.verify(stored)
 
     async def _bundle(
-        self, client: RuntimeClient, repo: SandboxRepo, *, args: tuple[str, str, str]
+        self,
+        client: RuntimeClient,
+        repo: SandboxRepo,
+        script: Script,
+        *,
+        args: tuple[str, str, str],
     ) -> None:
         blocks = str(self._shelf.max_bundle_bytes // 512)
-        script = SAVE if args[2] == EVERYTHING else BUNDLE
         outcome = await run_inside(client, script, (repo.path, *args, blocks))
         branch = args[2].removeprefix("refs/heads/")
         if outcome.code == NOT_A_REPOSITORY:

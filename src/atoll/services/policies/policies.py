@@ -320,8 +320,10 @@ def _current(secret: Secret | None, ask: SecretAsk) -> bool:
 
 def _environment(sandbox: Sandbox, mine: Sequence[_OpenSecret]) -> tuple[tuple[str, str], ...]:
     """Variables for new processes inside. What the caller or the profile set themselves stays."""
-    remotes = tuple(one.secret.use.target for one in mine if _is(one, Purpose.GIT))
-    found: dict[str, str] = dict(git_environment(remotes, GIT_DOOR))
+    uses = [one.secret.use for one in mine if _is(one, Purpose.GIT)]
+    remotes = tuple(use.target for use in uses)
+    pushed = tuple(use.target for use in uses if use.push)
+    found: dict[str, str] = dict(git_environment(remotes, GIT_DOOR, pushed=pushed))
     for one in mine:
         found.update(_variables(one))
     for name, _ in (*sandbox.profile.env, *sandbox.env):

@@ -34,10 +34,12 @@ from atoll.services.journals.events import Events, Note
 from atoll.services.journals.journal_poll import JournalPoll
 from atoll.services.journals.journals import Journals
 from atoll.services.journals.pruning import EventPruning
+from atoll.services.journals.push_notes import PushNotes
 from atoll.services.library.changes import WorkingTrees
 from atoll.services.library.kept import KeptWorktrees
 from atoll.services.library.profiles import Documents, Profiles
 from atoll.services.library.projects import Projects
+from atoll.services.library.pushes import HeldPushes
 from atoll.services.library.repositories import Repositories, Shelf
 from atoll.services.library.saved_work import SavedWork
 from atoll.services.library.unpulled import UnpulledWork
@@ -105,11 +107,12 @@ class LibraryPorts:
 @dataclass(frozen=True, slots=True)
 class Preparation:
     """The services that prepare a sandbox: profiles, workspaces, and the work saved from earlier
-    workspaces."""
+    workspaces. `pushes` notes which of them pushed."""
 
     profiles: Profiles
     workspaces: WorkspacePreparer
     saver: WorkSaver
+    pushes: PushNotes = field(default_factory=PushNotes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +159,9 @@ def build_library(ground: Ground, ports: LibraryPorts, *, settings: ServiceSetti
     )
 
 
-def build_lifecycle(ground: Ground, ports: SandboxPorts, *, settings: ServiceSettings) -> Lifecycle:
+def build_lifecycle(
+    ground: Ground, ports: SandboxPorts, pushes: PushNotes, *, settings: ServiceSettings
+) -> Lifecycle:
     """Return what changes the states of sandboxes."""
     directory, metadata = Directory(ground.clock), Metadata(ground.store, ports.metadata)
     transitions = Transitions(ground, directory, changed=metadata.note)
@@ -168,7 +173,12 @@ def build_lifecycle(ground: Ground, ports: SandboxPorts, *, settings: ServiceSet
         metadata=metadata,
         transitions=transitions,
         policies=Policies(ground, transitions, vault=ports.vault, settings=settings.policies),
-        journals=Journals(ground, transitions, requests.handlers, settings=settings.journals),
+        journals=Journals(
+            ground,
+            transitions,
+            {**requests.handlers, **pushes.handlers},
+            settings=settings.journals,
+        ),
     )
 
 
@@ -176,7 +186,7 @@ def build_sandboxes(
     ground: Ground, ports: SandboxPorts, preparation: Preparation, *, settings: ServiceSettings
 ) -> tuple[Sandboxes, Background]:
     """Return the use cases of sandboxes, and the tasks that `Background.run` runs for them."""
-    cycle = build_lifecycle(ground, ports, settings=settings)
+    cycle = build_lifecycle(ground, ports, preparation.pushes, settings=settings)
     directory, runtimes, journals = cycle.directory, cycle.runtimes, cycle.journals
     provisioning = build_provisioning(ports, cycle, preparation, settings=settings.provisioning)
     maintenance = Maintenance(provisioning, ground.clock, cycle.runner)
@@ -294,15 +304,8 @@ def build_application(
         runtime_calls=calls,
         unpulled=UnpulledWork(sandboxes),
         changes=WorkingTrees(sandboxes),
-        kept=KeptWorktrees(
-            sandboxes,
-            workspaces,
-            calls,
-            own.kept,
-            clock=clock,
-            identifiers=ids,
-            settings=settings.kept,
-        ),
+        kept=build_kept(ground, sandboxes, calls, library, settings=settings),
+        pushes=build_pushes(ground, sandboxes, library, settings=settings),
         profiles=preparation.profiles,
         events=events,
         logins=logins,
@@ -314,6 +317,40 @@ def build_application(
             own.shelf, workspaces, sandboxes=sandboxes, events=events, allow_loopback=loopback
         ),
         projects=Projects(ground, workspaces, own.shelf, allow_loopback=loopback),
+    )
+
+
+def build_kept(
+    ground: Ground,
+    sandboxes: Sandboxes,
+    calls: RuntimeCalls,
+    library: Library,
+    *,
+    settings: ServiceSettings,
+) -> KeptWorktrees:
+    """Return what keeps worktrees of sandboxes that end."""
+    return KeptWorktrees(
+        sandboxes,
+        library.workspaces,
+        calls,
+        library.ports.kept,
+        clock=ground.clock,
+        identifiers=ground.ids,
+        settings=settings.kept,
+    )
+
+
+def build_pushes(
+    ground: Ground, sandboxes: Sandboxes, library: Library, *, settings: ServiceSettings
+) -> HeldPushes:
+    """Return what takes out the branches pushed inside sandboxes."""
+    return HeldPushes(
+        ground,
+        sandboxes,
+        library.workspaces,
+        shelf=library.ports.kept,
+        notes=library.preparation.pushes,
+        settings=settings.kept,
     )
 
 

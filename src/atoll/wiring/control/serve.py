@@ -215,6 +215,7 @@ async def _serve(settings: ControlSettings, opened: _Open, welcome: _Welcome) ->
         background = group.create_task(services.background.run())
         keeping = group.create_task(services.kept.run())
         pushing = group.create_task(services.push_delivery.run())
+        holding = group.create_task(services.pushes.run())
         with _ended_by_signals([server for server, _ in servers]):
             if welcome.printed or welcome.opened:
                 here = own.public_url or opened.presence.url
@@ -227,6 +228,7 @@ async def _serve(settings: ControlSettings, opened: _Open, welcome: _Welcome) ->
         background.cancel()
         keeping.cancel()
         pushing.cancel()
+        holding.cancel()
 
 
 def _server(

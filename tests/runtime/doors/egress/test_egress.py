@@ -15,6 +15,7 @@ from atoll.domain.errors import NotFound
 from atoll.domain.network.egress import Destination, EgressPolicy, Refused
 from atoll.runtime.doors.approvals.command_requests import MAX_WAITING, CommandRequests
 from atoll.runtime.doors.approvals.endpoint import ApprovalEndpoint
+from atoll.runtime.doors.approvals.push_reports import PushReports
 from atoll.runtime.doors.egress import call as egress_call
 from atoll.runtime.doors.egress.call import make_handler
 from atoll.runtime.doors.egress.egress import Egress, serve_egress
@@ -133,7 +134,8 @@ async def door(
 
     egress = Egress("sb_1", record, resolve=resolve, judge_address=judged)
     asks = CommandRequests(record)
-    endpoint = ApprovalEndpoint(asks, lambda: commands, Sudo(None, lambda _kind, _payload: None))
+    sudo = Sudo(None, lambda _kind, _payload: None)
+    endpoint = ApprovalEndpoint(asks, lambda: commands, sudo, pushes=PushReports(record, 60))
     listener = socket.create_server(("127.0.0.1", 0))
     out = await asyncio.start_server(server, "127.0.0.1", 0)
     async with out, serve_egress(egress, (listener,), make_handler(endpoint)):

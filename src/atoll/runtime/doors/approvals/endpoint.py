@@ -1,7 +1,8 @@
 """The endpoint for approval requests from inside: `POST /atoll/ask` at the egress door.
 
-The body is a list of strings, each ended by NUL: the kind (`operator`, `check` or `sudo PID`), the
-working directory, then argv. The status is the decision, the text is for the person at the
+The body is a list of strings, each ended by NUL: the kind (`operator`, `check`, `pushed` or
+`sudo PID`), the working directory, then argv. `pushed` asks nothing: it reports that git holds a
+push inside. The status is the decision, the text is for the person at the
 terminal: 200 run exactly this command, 403 denied, 409 no decision in time, 400 not a valid
 request. For `sudo`, 200 means that the command has run, and `Atoll-Exit` is its exit code. Until
 then each byte after the body is the number of a signal for the command.
@@ -13,8 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from atoll.domain.approvals.command_rule import asks_for, showable, sudo_allows
-from atoll.domain.errors import AtollError, LimitReached
+from atoll.domain.errors import AtollError, Invalid, LimitReached
 from atoll.runtime.doors.approvals.command_requests import CommandRequests, Decision
+from atoll.runtime.doors.approvals.push_reports import PushReports
 from atoll.runtime.doors.egress.pipe import Side
 from atoll.runtime.doors.listener.responses import text_response
 from atoll.runtime.execs.sudo import Run, Sudo
@@ -46,8 +48,14 @@ class ApprovalEndpoint:
     """The approval endpoint of one sandbox. `commands` returns the command rules of the policy."""
 
     def __init__(
-        self, requests: CommandRequests, commands: Callable[[], Commands], sudo: Sudo
+        self,
+        requests: CommandRequests,
+        commands: Callable[[], Commands],
+        sudo: Sudo,
+        *,
+        pushes: PushReports,
     ) -> None:
+        self._pushes = pushes
         self._requests = requests
         self._sudo = sudo
         self._commands = commands
@@ -70,10 +78,19 @@ class ApprovalEndpoint:
                 return text_response(_RUN, "")
             case "check" | "operator":
                 return await self._decide(ask, reader)
+            case "pushed":
+                return self._note_push(ask.argv)
             case kind if kind.startswith("sudo "):
                 return await self._run(commands, ask, reader)
             case _:
                 return text_response(_WRONG, "unknown kind of request")
+
+    def _note_push(self, words: tuple[str, ...]) -> bytes:
+        try:
+            self._pushes.report(words)
+        except Invalid as error:
+            return text_response(_WRONG, error.message)
+        return text_response(_RUN, "")
 
     async def _run(self, commands: Commands, ask: _Ask, reader: asyncio.StreamReader) -> bytes:
         why_not = _why_refused(commands, ask.argv)

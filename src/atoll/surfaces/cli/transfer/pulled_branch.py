@@ -58,11 +58,11 @@ def pull(
     `Conflict` with code `nothing_new` when there is nothing to bring, and as `take_in`."""
     with fetched_bundle(api, sandbox, wanted) as bundle:
         pulled = take_in(checkout, bundle, branch=into, wanted=wanted)
-    _say_pulled(api, sandbox, wanted.repo, pulled.commit)
+    tell_pulled(api, sandbox, wanted.repo, pulled.commit)
     return pulled
 
 
-def _say_pulled(api: Client, sandbox: str, repo: int, commit: str) -> None:
+def tell_pulled(api: Client, sandbox: str, repo: int, commit: str) -> None:
     """Report the pull to the server, so that these commits no longer count as work to be lost. A
     guest of a shared sandbox may pull, but its owner decides what may be lost."""
     with suppress(Forbidden):

@@ -24,7 +24,8 @@ _SAVED = {"Content-Disposition": "attachment"}
 class KeptView(ResponseModel):
     """A worktree that outlived its sandbox. `path` is its directory on the server; `bundles` are
     the numbers of the repositories whose new commits are there. `generation` is set for work that a
-    recreate saved; without `tree` there is no archive."""
+    recreate saved; without `tree` there is no archive. `pushed` is the branch of a held push, whose
+    sandbox may still be there."""
 
     kept_id: str
     sandbox_id: str
@@ -36,6 +37,7 @@ class KeptView(ResponseModel):
     kept_until: str
     generation: int | None
     tree: bool
+    pushed: str | None
 
 
 class KeptList(ResponseModel):
@@ -91,4 +93,4 @@ async def delete_kept(atoll: Atoll, caller: Caller, *, kept: ItemId) -> Response
 
 
 def _view(kept: KeptWorktree) -> dict[str, Any]:
-    return KeptView.of(kept, kept_id=kept.id)
+    return KeptView.of(kept, kept_id=kept.id, pushed=kept.pushed and kept.pushed.branch)

@@ -57,8 +57,10 @@ def command(invocation: Invocation, *, kept_id: str | None, to: Path | None, as_
 
 def _fetch(invocation: Invocation, kept_id: str, to: Path | None, *, as_json: bool) -> None:
     kept = invocation.api().kept.get(kept_id)
+    named = kept.sandbox_name
+    if kept.pushed:
+        raise Invalid(f"{kept_id} is a held push: `atoll pull {named} --pushed {kept.pushed}`")
     if not kept.tree:
-        named = kept.sandbox_name
         raise Invalid(f"{kept_id} is saved work of {named}: `atoll pull {named} --saved` brings it")
     numbers = [int(number) for number in kept.bundles]
     bundles = tuple(
@@ -76,7 +78,7 @@ def _fetch(invocation: Invocation, kept_id: str, to: Path | None, *, as_json: bo
 
 def _row_there(kept: Kept) -> tuple[str, ...]:
     size = str(-(-kept.bytes // 2**20))
-    where = f"server: {kept.path}"
+    where = f"pushed: {kept.pushed}" if kept.pushed else f"server: {kept.path}"
     name, kept_id = kept.sandbox_name, kept.kept_id
     return name, kept_id, age(kept.kept_at), size, where
 

@@ -10,6 +10,7 @@ from atoll.domain.errors import Conflict
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, say, show_json
+from atoll.surfaces.cli.transfer.held_push import bring_pushed, drop_pushed, show_pushes
 from atoll.surfaces.cli.transfer.pulled_branch import BranchRequest, PulledBranch, pull
 from atoll.surfaces.cli.transfer.saved_work import bring_saved, saved_of, tell_saved
 
@@ -31,6 +32,15 @@ from atoll.surfaces.cli.transfer.saved_work import bring_saved, saved_of, tell_s
     "--with-repositories", is_flag=True, help="Accept commits that contain a git repository."
 )
 @click.option("--saved", is_flag=True, help="Fetch the work that `recreate` saved instead.")
+@click.option(
+    "--pushed",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    metavar="[BRANCH]",
+    help="Fetch a branch that was pushed inside; without BRANCH, list them.",
+)
+@click.option("--drop", is_flag=True, help="With --pushed: delete it instead.")
 @json_option()
 @pass_invocation
 def command(
@@ -38,6 +48,8 @@ def command(
     name: str,
     branch: str | None,
     *,
+    pushed: str | None,
+    drop: bool,
     source: str | None,
     repo: int,
     checkout: Path | None,
@@ -51,33 +63,88 @@ def command(
     BRANCH is made or moved forward (default: the name it has inside). Your working tree and
     the branch you are on stay as they are. Of a sandbox made with --mirror, the files that changed
     inside come back into the folder it mirrors (-C names it where it was not sent from here).
-    With --saved, branches below atoll/saved/NAME hold what `recreate` saved.
+    With --saved, branches below atoll/saved/NAME hold what `recreate` saved. With --pushed, it is a
+    branch that was pushed inside and waits for you.
     """
     api = invocation.api()
+    _check(pushed, saved=saved, drop=drop, chosen=bool(branch or source or force))
+    here = checkout or Path()
+    wanted = BranchRequest(repo, pushed or source, force, with_repositories)
+    if pushed is not None:
+        _held(api, name, here, wanted=wanted, into=branch, drop=drop, as_json=as_json)
+        return
     if saved:
-        if branch or source or force:
-            raise click.UsageError(
-                "--saved chooses its own branches: leave out BRANCH and the other options."
-            )
-        wanted = BranchRequest(repo, repositories=with_repositories)
-        _bring_saved(api, name, checkout or Path(), wanted=wanted, as_json=as_json)
+        _bring_saved(api, name, here, wanted=wanted, as_json=as_json)
         return
     sandbox = api.sandboxes.get(name)
     if sandbox.workspace.mode == "mirror":
         mirror = sandbox.sandbox_id
         _bring_back(invocation, mirror, into=checkout, force=force, as_json=as_json)
         return
+    _bring(api, name, here, wanted=wanted, into=branch, as_json=as_json)
+
+
+def _check(pushed: str | None, *, saved: bool, drop: bool, chosen: bool) -> None:
+    if saved and (chosen or pushed is not None):
+        raise click.UsageError(
+            "--saved chooses its own branches: leave out BRANCH and the other options."
+        )
+    if drop and not pushed:
+        raise click.UsageError("--drop needs --pushed BRANCH.")
+
+
+def _bring(
+    api: Client,
+    name: str,
+    checkout: Path,
+    *,
+    wanted: BranchRequest,
+    into: str | None,
+    as_json: bool,
+) -> None:
     try:
-        wanted = BranchRequest(repo, source, force, with_repositories)
-        pulled = pull(api, name, checkout or Path(), wanted=wanted, into=branch)
+        pulled = pull(api, name, checkout, wanted=wanted, into=into)
     except Conflict as error:
         if error.code != "nothing_new":
             raise
         note(f"{name} has no commits that your checkout lacks")
-        pulled = PulledBranch(branch or "", "", 0, ())
+        pulled = PulledBranch(into or "", "", 0, ())
     if as_json:
         show_json(_value(pulled))
     elif pulled.commit:
+        _tell(pulled)
+
+
+def _held(
+    api: Client,
+    name: str,
+    checkout: Path,
+    *,
+    wanted: BranchRequest,
+    into: str | None,
+    drop: bool,
+    as_json: bool,
+) -> None:
+    if not wanted.branch:
+        pushes = api.sandboxes.pushes(name).pushes
+        if as_json:
+            show_json({"pushes": [one.value for one in pushes]})
+        elif pushes:
+            show_pushes(pushes)
+        else:
+            note(f"{name} holds no pushed branch")
+        return
+    if drop:
+        dropped = drop_pushed(api, name, wanted)
+        if as_json:
+            show_json({"dropped": dropped.value})
+        else:
+            say(f"dropped the held branch {dropped.branch}")
+        return
+    pulled = bring_pushed(api, name, checkout, wanted=wanted, into=into)
+    if as_json:
+        show_json(_value(pulled))
+    else:
         _tell(pulled)
 
 

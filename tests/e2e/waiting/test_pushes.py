@@ -1,0 +1,40 @@
+"""`git push` inside a real sandbox is held, told in the log, and brought home by its owner."""
+
+from pathlib import Path
+
+from atoll.testing.server import TestServer
+from tests.e2e.servers import on_both_walls
+from tests.e2e.waiting.test_saved_work import git, mine, ok
+from tests.peers.api import Api, until
+
+__all__ = ["mine"]
+
+pytestmark = on_both_walls
+
+
+def test_push_inside_is_held_and_comes_home(server: TestServer, api: Api, mine: Path) -> None:
+    ok(server, "new", str(mine), "fix", "--detach", "--name", "pushing")
+    sandbox = str(api.sandbox("pushing")["sandbox_id"])
+    api.run(sandbox, "echo 1 > 1; git add 1; git commit -qm one")
+    said = api.run(sandbox, "git push origin fix:review 2>&1")
+    assert "atoll pull pushing --pushed review" in said, said
+    # The runtime reports it: nobody has to look.
+    told = until(lambda: api.events(sandbox), lambda all_: all_[-1]["event_type"] == "git.pushed")
+    assert told[-1]["payload"]["branch"] == "review"
+    api.act(sandbox, "destroy")
+    assert "review" in ok(server, "kept").stdout
+    kept = api.call("GET", "/v1/kept")["kept"][0]
+    assert (kept["pushed"], kept["sandbox_id"]) == ("review", sandbox)
+
+
+def test_held_push_is_pulled_and_dropped(server: TestServer, api: Api, mine: Path) -> None:
+    ok(server, "new", str(mine), "fix", "--detach", "--name", "holding")
+    sandbox = str(api.sandbox("holding")["sandbox_id"])
+    api.run(sandbox, "echo 2 > 2; git add 2; git commit -qm two; git push -q atoll fix:a fix:b")
+    assert {"a", "b"} <= set(ok(server, "pull", "holding", "--pushed").stdout.split())
+    said = ok(server, "pull", "holding", "--pushed", "a", "-C", str(mine)).stdout
+    assert said.startswith("a is at ") and git(mine, "show", "a:2") == "2\n"
+    ok(server, "pull", "holding", "--pushed", "b", "--drop")
+    assert "holds no pushed branch" in ok(server, "pull", "holding", "--pushed").stderr
+    assert api.call("GET", f"/v1/sandboxes/{sandbox}/unpulled")["places"] == []
+    api.act(sandbox, "destroy")
