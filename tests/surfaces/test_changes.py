@@ -23,7 +23,8 @@ async def test_changes_and_diff_over_the_api(atoll: RepositoryWorld, tmp_path: P
     key = await sent(atoll, new_tree(tmp_path / "demo"))
     sandbox = await made(atoll, key=key, branch="fix")
     name, trees = str(sandbox["name"]), WorkingTrees(atoll.api.transport)
-    atoll.box(str(sandbox["sandbox_id"])).run("echo x > x; git add x; git commit -qm x; echo y > y")
+    box = atoll.box(str(sandbox["sandbox_id"]))
+    box.run("echo x > x; git add x; git commit -qm x; echo y > y")
     found = await asyncio.to_thread(trees.changes, name, ())
     assert [(file.path, file.kind, file.untracked) for file in found.files] == [
         ("x", "added", False),
@@ -35,11 +36,23 @@ async def test_changes_and_diff_over_the_api(atoll: RepositoryWorld, tmp_path: P
     waited = (("since", str(found.value["digest"])), ("wait", "1"))
     again = await asyncio.to_thread(trees.changes, name, waited)
     assert again.value["digest"] == found.value["digest"]
+    points = await asyncio.to_thread(trees.checkpoints, name, 0)
+    assert points.checkpoints == []
+    with pytest.raises(NotFound):
+        await asyncio.to_thread(trees.restore, name, 1, 0)
+    box.run("git update-ref refs/atoll/checkpoints/t_1/4 HEAD")
+    points = await asyncio.to_thread(trees.checkpoints, name, 0)
+    assert [(one.number, one.subject) for one in points.checkpoints] == [(4, "x")]
+    turn = (("against", "turn"), ("checkpoint", "4"))
+    since = await asyncio.to_thread(trees.changes, name, turn)
+    assert [file.path for file in since.files] == ["y"]
+    restored = await asyncio.to_thread(trees.restore, name, 4, 0)
+    assert (restored.saved, box.run("ls")) == (5, "README.md\nx")
     for query, kind in (
         (("repo", "3"), Invalid),
         (("path", "../x"), Invalid),
         (("against", "last"), Invalid),
-        (("against", "turn"), NotFound),
+        (("checkpoint", "0"), Invalid),
     ):
         with pytest.raises(kind):
             await asyncio.to_thread(trees.diff, name, (query,))

@@ -4,7 +4,7 @@ from typing import Literal
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
-from atoll.client.transport import Pairs, Transport, get
+from atoll.client.transport import Pairs, Transport, get, post
 
 
 class ChangedFile(Shape):
@@ -62,6 +62,27 @@ class Diff(Shape):
     files = fields.many(FileDiff)
 
 
+class Checkpoint(Shape):
+    """A state of the files, before a turn of an agent."""
+
+    number = fields.number()
+    commit = fields.text()
+    at = fields.text()
+    subject = fields.text()
+
+
+class CheckpointList(Shape):
+    """The checkpoints of a repository."""
+
+    checkpoints = fields.many(Checkpoint)
+
+
+class Restored(Shape):
+    """The checkpoint that saves what was there."""
+
+    saved = fields.number()
+
+
 class WorkingTrees:
     """The working trees of a sandbox. Methods raise the classes of `atoll.domain.errors`."""
 
@@ -75,3 +96,13 @@ class WorkingTrees:
     def diff(self, name: str, query: Pairs) -> Diff:
         """Return the changes line by line."""
         return self._transport.read(Diff, get("sandboxes", name, "diff", query=query))
+
+    def checkpoints(self, name: str, repo: int) -> CheckpointList:
+        """Return the checkpoints of a repository, newest first."""
+        call = get("sandboxes", name, "checkpoints", query=(("repo", str(repo)),))
+        return self._transport.read(CheckpointList, call)
+
+    def restore(self, name: str, number: int, repo: int) -> Restored:
+        """Bring the files and the branch back to a checkpoint."""
+        path = ("sandboxes", name, "checkpoints", str(number), "restore")
+        return self._transport.read(Restored, post(*path, query=(("repo", str(repo)),)))

@@ -12,6 +12,7 @@ from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.journals.events import Events
 from atoll.services.library.changes import WorkingTrees
+from atoll.services.library.checkpoints import Checkpoints
 from atoll.services.library.kept import KeptWorktrees
 from atoll.services.library.profiles import Profiles
 from atoll.services.library.projects import Projects
@@ -49,6 +50,7 @@ class Application:
     runtime_calls: RuntimeCalls
     unpulled: UnpulledWork
     changes: WorkingTrees
+    checkpoints: Checkpoints
     kept: KeptWorktrees
     pushes: HeldPushes
     profiles: Profiles

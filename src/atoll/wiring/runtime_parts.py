@@ -12,6 +12,7 @@ from atoll.runtime.agents.agents import Agents
 from atoll.runtime.api.parts import Parts
 from atoll.runtime.doors.approvals.command_requests import CommandRequests
 from atoll.runtime.execs.execs import Execs
+from atoll.runtime.files.checkpoints import Checkpoints
 from atoll.runtime.files.files import Files
 from atoll.runtime.health import Activity
 from atoll.runtime.idle_end import IdleEnd
@@ -58,12 +59,19 @@ def build_parts(
         make_stage=ground.redactions.stream,
     )
     clean = ground.redactions.text
-    listeners = (ground.redactions.apply, terminals.apply, recordings.apply, execs.apply)
-    for listener in listeners:
-        policy.subscribe(listener)
+    for part in (ground.redactions, terminals, recordings, execs):
+        policy.subscribe(part.apply)
     return Parts(
         terminals=terminals,
-        agents=Agents(spawner, boot.agents, terminals, journal=journal, tasks=tasks, clean=clean),
+        agents=Agents(
+            spawner,
+            boot.agents,
+            terminals,
+            journal=journal,
+            tasks=tasks,
+            clean=clean,
+            on_turn=Checkpoints(spawner, tasks, env=boot.env, workspace=boot.workspace).begin,
+        ),
         execs=execs,
         files=Files(spawner, changed=_file_changed(ground)),
         journal=journal,

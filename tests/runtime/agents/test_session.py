@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 from msgspec.structs import replace
 
-from atoll.domain.agent.card import Began, CardKind, CardState, Draft, Ended
+from atoll.domain.agent.card import Began, CardKind, CardState, Draft, Ended, Worked, Yielded
 from atoll.ports.spawner import Process
 from atoll.runtime.agents import session as subject
 from atoll.runtime.agents.session import AgentChannel, AgentSession, SessionContext
@@ -98,3 +98,22 @@ async def test_tool_is_written_down_once_and_not_again_from_an_older_conversatio
     assert [one for one in entries if one[0] == "agent.tool"] == [("agent.tool", expected)]
     session.ended()
     assert ends == [session]
+
+
+async def test_checkpoint_is_taken_where_a_turn_begins_and_not_where_it_goes_on() -> None:
+    turns: list[tuple[str, str]] = []
+    context = SessionContext(
+        lambda kind, payload: None,
+        lambda text: text,
+        lambda *_: None,
+        lambda _: None,
+        lambda *turn: turns.append(turn),
+    )
+    status = AgentStatus(Identity("t_1", "claude-code", "tui", START))
+    nobody = cast(Process, None)
+    session = AgentSession(status, nobody, cast(AgentChannel, None), context)
+    session.heard([Began(), Yielded(), Worked()])
+    assert turns == [("t_1", "claude-code")]
+    session.heard([Ended(), Began()])
+    assert len(turns) == 2
+    session.ended()

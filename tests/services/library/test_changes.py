@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -18,7 +18,7 @@ __all__ = ["world"]
 
 
 class Reading:
-    """The one method of `Sandboxes` that changes use."""
+    """What reviews use of `Sandboxes`."""
 
     def __init__(self, sandbox: Sandbox, box: BoxedRuntime) -> None:
         self._found = sandbox, box
@@ -27,13 +27,17 @@ class Reading:
     async def reading(self, *_: object) -> AsyncIterator[tuple[Sandbox, BoxedRuntime]]:
         yield self._found
 
+    async def runtime(self, *_: object, activity: bool) -> tuple[Sandbox, BoxedRuntime]:
+        assert activity
+        return self._found
+
 
 class Review:
     """The changes of one laid out sandbox."""
 
     def __init__(self, sandbox: Sandbox, box: BoxedRuntime) -> None:
-        reading: Any = Reading(sandbox, box)
-        self.trees = WorkingTrees(reading)
+        self.reading = cast(Any, Reading(sandbox, box))
+        self.trees = WorkingTrees(self.reading)
         self.box = box
 
     async def changes(self, against: str = "base", **more: Any) -> Changes:

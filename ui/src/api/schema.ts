@@ -212,6 +212,17 @@ export interface components {
             readonly uncommitted: boolean;
             readonly untracked: boolean;
         };
+        /** @description The checkpoints of a repository, newest first. */
+        readonly CheckpointList: {
+            readonly checkpoints: readonly components["schemas"]["CheckpointView"][];
+        };
+        /** @description A state of the files; `subject` names what followed it. */
+        readonly CheckpointView: {
+            readonly at: string;
+            readonly commit: string;
+            readonly number: number;
+            readonly subject: string;
+        };
         /** @description The words that a person at a terminal repeats, valid once until `expires_at`. */
         readonly ConfirmationView: {
             readonly digest: string;
@@ -1112,6 +1123,10 @@ export interface components {
             readonly name: string;
             readonly refs: readonly components["schemas"]["Ref"][];
             readonly repo_url: string;
+        };
+        /** @description The number of the checkpoint that saves the files as they were until now. */
+        readonly RestoredView: {
+            readonly saved: number;
         };
         /**
          * @description The role of a client: it may watch; request control; take it.

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from atoll.domain.agent.card_log import Clean
@@ -62,6 +62,7 @@ class Agents:
         journal: Journal,
         tasks: Tasks,
         clean: Clean = lambda text: text,
+        on_turn: Callable[[str, str], None] = lambda *_: None,
     ) -> None:
         self._spawner = spawner
         self._known = known
@@ -71,7 +72,7 @@ class Agents:
         self._clean = clean
         self._register = AgentRegister(spawner, journal, tasks)
         self._context = SessionContext(
-            journal.append, clean, self._register.converses, self._register.left
+            journal.append, clean, self._register.converses, self._register.left, on_turn
         )
         self._instructions = Instructions(journal)
         self._sessions: dict[str, AgentSession] = {}

@@ -77,12 +77,14 @@ class SessionObserver(Protocol):
 class SessionContext:
     """The runtime around a session. `clean` cleans the text of cards; `on_conversation` receives
     the conversation's id, in the agent's own naming; `on_end` is called once the agent's process is
-    gone; `attention` bounds how often agents call for their person."""
+    gone, `on_turn` with the id and name of an agent whose turn begins; `attention` bounds how often
+    agents call for their person."""
 
     record: Record
     clean: Clean
     on_conversation: Callable[[Identity, str], None]
     on_end: "Callable[[AgentSession], None]"
+    on_turn: Callable[[str, str], None] = lambda *_: None
     attention: AttentionBudget = field(default_factory=AttentionBudget)
 
 
@@ -317,11 +319,13 @@ class AgentSession:
         if not self.lock.began():
             return False
         self._began_at = now
+        self._context.on_turn(self.identity.id, self.identity.name)
         return True
 
     def _supposed(self, reason: str) -> None:
         """Assume that the agent works: a report of its prompt is on its way."""
         if self.lock.supposed(asyncio.get_running_loop().time()):
+            self._context.on_turn(self.identity.id, self.identity.name)
             self._announce(reason)
         self._overrun.set(self.lock.deadline)
 

@@ -30,11 +30,13 @@ _KEPT_BYTES = MAX_DIFF_BYTES + 1_100_000
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A comparison of repository number `repo`; with `paths` only of these files or folders."""
+    """A comparison of repository number `repo`; with `paths` only of these files or folders. A turn
+    is the one that began at `checkpoint`, the last one by default."""
 
     repo: int = 0
     against: Against = Against.BASE
     paths: tuple[str, ...] = ()
+    checkpoint: int | None = None
 
     def __post_init__(self) -> None:
         for path in self.paths:
@@ -124,6 +126,8 @@ async def _run(
 ) -> tuple[str, Outcome]:
     mark = secrets.token_hex(16)
     against = wanted.against.value
+    if wanted.against is Against.TURN and wanted.checkpoint is not None:
+        against = f"{against}{wanted.checkpoint}"
     args = (tree.path, tree.store, tree.began, against, mark, *asked, *wanted.paths)
     outcome = await run_inside(client, CHANGES, args, kept_bytes=_KEPT_BYTES)
     if outcome.exec_id:
@@ -131,7 +135,11 @@ async def _run(
     if outcome.code == NOT_A_REPOSITORY:
         raise NotFound(f"{tree.path} in the sandbox is no git repository.")
     if outcome.code == NO_SUCH_COMMIT:
-        raise NotFound(f"No turn of an agent in {tree.path} was recorded yet.", code="no_turn")
+        missing = "" if wanted.checkpoint is None else f" {wanted.checkpoint}"
+        raise NotFound(
+            f"{tree.path} has no checkpoint{missing}: one is taken when an agent's turn begins.",
+            code="no_checkpoint",
+        )
     if outcome.code != 0:
         raise Failed(f"The changes in {tree.path} cannot be read: {outcome.said}")
     return mark, outcome

@@ -1,63 +1,14 @@
 """The shell script that compares a working tree with a commit, inside a sandbox.
 
-Nothing the repository configures runs: git gets a directory of its own with an empty
-configuration, and borrows objects, HEAD and a copy of the index. So there is no hook, filter,
-fsmonitor, external diff, textconv or include, and the agent's index stays as it is. Marks that
-hide a file (assume-unchanged, skip-worktree, ignores outside the tree) are not honoured.
+Nothing the repository configures runs (`wire.git.checkpoints`). Marks that hide a file
+(assume-unchanged, skip-worktree, ignores outside the tree) are not honoured.
 """
 
 from atoll.services.scripts import Script
+from atoll.wire.git.checkpoints import POINTS, QUIET
 
-# $1 folder  $2 shared repository ("" for none)
-# Leaves: `top`, `head` ("" before the first commit), `branch`, `work` (a scratch folder), and git
-# set up for the tree. A function in common with the other scripts of reviews.
-QUIET = r"""
-set -u
-PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:$PATH
-for name in $(env | sed -n 's/^\(GIT_[A-Z_0-9]*\)=.*/\1/p'); do unset "$name"; done
-export LC_ALL=C GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null GIT_OPTIONAL_LOCKS=0
-export GIT_TERMINAL_PROMPT=0 GIT_NO_LAZY_FETCH=1 GIT_NO_REPLACE_OBJECTS=1 GIT_ATTR_NOSYSTEM=1
-cd "$1" 2> /dev/null && [ -d .git ] && [ ! -L .git ] || exit 13
-top=$(pwd -P) store=$2
-git --git-dir="$top/.git" rev-parse --git-dir > /dev/null 2>&1 || exit 13
-work=$(mktemp -d "${TMPDIR:-/tmp}/atoll-XXXXXX") || exit 14
-trap 'rm -rf "$work"' EXIT
-trap 'exit 143' HUP INT TERM
-mkdir -p "$work/g/refs" || exit 14
-cat > "$work/g/config" << 'END'
-[core]
-repositoryformatversion = 0
-bare = false
-bigFileThreshold = 16m
-sparseCheckout = true
-[diff]
-renameLimit = 1000
-[gc]
-auto = 0
-END
-empty=4b825dc642cb6eb9a060e54bf8d69288fbee4904
-theirs() { git --git-dir="$top/.git" "$@"; }
-settle() {
-  head=$(theirs rev-parse -q --verify 'HEAD^{commit}' 2> /dev/null) || head=
-  branch=$(theirs symbolic-ref -q HEAD 2> /dev/null) || branch=
-  branch=${branch#refs/heads/}
-  if [ -n "$head" ]; then printf '%s\n' "$head"; else echo 'ref: refs/heads/none'; fi \
-    > "$work/g/HEAD"
-  rm -f "$work/index" "$work/index.lock"
-  if [ -f "$top/.git/index" ] && [ ! -L "$top/.git/index" ]; then
-    cp "$top/.git/index" "$work/index" || exit 14
-  elif [ -n "$head" ]; then own read-tree "$head" || exit 14; fi
-  for one in "$top"/.git/sharedindex.*; do
-    if [ -f "$one" ]; then ln -sf "$one" "$work/g/"; fi
-  done
-}
-own() {
-  GIT_DIR="$work/g" GIT_WORK_TREE="$top" GIT_INDEX_FILE="$work/index" \
-    GIT_OBJECT_DIRECTORY="$top/.git/objects" git --literal-pathspecs "$@"
-}
-"""
-
-# $3 branch or tag of the shared repository to compare with  $4 base, uncommitted or a commit
+# $3 branch or tag of the shared repository to compare with  $4 base, uncommitted,
+# turn, or turnN for checkpoint N
 # $5 a text that ends each section  $6 list, or patch  $7 a digest to wait for a change of, or ""
 # $8 seconds to wait for it  $9 lines of context  $10 whitespace: yes, or no  $11… paths (none: all)
 #
@@ -66,6 +17,7 @@ own() {
 CHANGES = Script(
     "compare the files",
     QUIET
+    + POINTS
     + r"""
 from=$3 against=$4 mark=$5 mode=$6 since=$7 seconds=$8 context=$9
 shift 9
@@ -103,7 +55,11 @@ case $against in
         break
       done
     elif [ -z "$store" ]; then base=$head; fi ;;
-  *) base=$(theirs rev-parse -q --verify "$against^{commit}" 2> /dev/null) || exit 16 ;;
+  *)
+    points > "$work/points"
+    point=$(sed -n "s/^${against#turn} //p" "$work/points")
+    if [ "$against" = turn ]; then point=$(sed -n '$s/.* //p' "$work/points"); fi
+    base=$(theirs rev-parse -q --verify "$point^{commit}" 2> /dev/null) || exit 16 ;;
 esac
 commits=0
 if [ -n "$base" ] && [ -n "$head" ]; then

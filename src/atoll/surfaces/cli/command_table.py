@@ -35,6 +35,8 @@ ORDER: dict[str, tuple[str, ...]] = {
         "cp",
         "open",
         "diff",
+        "checkpoints",
+        "rewind",
         "pull",
         "start",
         "stop",

@@ -36,6 +36,7 @@ from atoll.services.journals.journals import Journals
 from atoll.services.journals.pruning import EventPruning
 from atoll.services.journals.push_notes import PushNotes
 from atoll.services.library.changes import WorkingTrees
+from atoll.services.library.checkpoints import Checkpoints
 from atoll.services.library.kept import KeptWorktrees
 from atoll.services.library.profiles import Documents, Profiles
 from atoll.services.library.projects import Projects
@@ -306,6 +307,16 @@ def build_application(
         changes=WorkingTrees(sandboxes),
         kept=build_kept(ground, sandboxes, calls, library, settings=settings),
         pushes=build_pushes(ground, sandboxes, library, settings=settings),
+        checkpoints=Checkpoints(sandboxes),
+        kept=KeptWorktrees(
+            sandboxes,
+            workspaces,
+            calls,
+            own.kept,
+            clock=clock,
+            identifiers=ids,
+            settings=settings.kept,
+        ),
         profiles=preparation.profiles,
         events=events,
         logins=logins,

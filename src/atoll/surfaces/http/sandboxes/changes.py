@@ -27,6 +27,10 @@ Compared = Annotated[
         "turn of an agent, `uncommitted` HEAD."
     ),
 ]
+CheckpointNumber = Annotated[
+    int | None,
+    Query(description="With `turn`, the turn that began at this checkpoint.", ge=1, le=999_999_999),
+]
 Paths = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=4096)]] | None,
     Query(
@@ -67,6 +71,7 @@ async def list_changes(
     repo: RepoNumber = 0,
     against: Compared = Against.BASE,
     path: Paths = None,
+    checkpoint: CheckpointNumber = None,
     since: Annotated[
         str, Query(description="The digest that is known.", pattern="^[0-9a-f]{0,64}$")
     ] = "",
@@ -81,7 +86,7 @@ async def list_changes(
 
     With `since` and `wait` the response comes once something changed, or after the wait.
     """
-    wanted = Comparison(repo, against, tuple(path or ()))
+    wanted = Comparison(repo, against, tuple(path or ()), checkpoint)
     found = await atoll.changes.changes(*at, wanted, since=since, wait_seconds=wait)
     return Json(changes_view(found))
 
@@ -94,6 +99,7 @@ async def get_diff(
     repo: RepoNumber = 0,
     against: Compared = Against.BASE,
     path: Paths = None,
+    checkpoint: CheckpointNumber = None,
     context: Annotated[int, Query(description="Unchanged lines around.", ge=0, le=100_000)] = 3,
     whitespace: Annotated[
         bool, Query(description="False leaves out changes of blanks alone.")
@@ -101,7 +107,7 @@ async def get_diff(
 ) -> Response:
     """Return the changes line by line, at most 4 MiB of them, as git inside the sandbox computes
     them."""
-    wanted = Comparison(repo, against, tuple(path or ()))
+    wanted = Comparison(repo, against, tuple(path or ()), checkpoint)
     found = await atoll.changes.diff(*at, wanted, DiffStyle(context, whitespace))
     return Json({"truncated": found.truncated, "files": found.files})
 

@@ -84,3 +84,23 @@ def test_json_is_the_answer(cli: Cli, asked: list[Seen]) -> None:
     assert json.loads(cli("diff", "box", "--json").out)["files"][0]["path"] == HOSTILE
     assert json.loads(cli("diff", "box", "--stat", "--json").out)["total"] == 3
     assert cli("diff", "box", "--turn", "--uncommitted").code == 2
+
+
+def test_checkpoints_are_listed_and_gone_back_to(
+    cli: Cli, server: Scripted, asked: list[Seen]
+) -> None:
+    one = {"number": 7, "at": "2026-01-01T00:00:00Z", "subject": "Before \x1b[2Ja turn"}
+    base = "/v1/sandboxes/box/checkpoints"
+    server.answers[f"GET {base}"] = lambda _: web.json_response({"checkpoints": [one]})
+    server.answers[f"POST {base}/7/restore"] = lambda _: web.json_response({"saved": 8})
+    assert "Before \\x1b[2Ja turn" in cli("checkpoints", "box").out
+    refused = cli("rewind", "box", "7")
+    assert refused.code == 1 and "3 files changed" in refused.err
+    assert asked[0].query == {"repo": "0", "against": "turn", "checkpoint": "7"}
+    assert (
+        cli("rewind", "box", "7", "--yes").out.splitlines()[1] == "`atoll rewind box 8` undoes that"
+    )
+    assert json.loads(cli("rewind", "box", "7", "--yes", "--json").out) == {"saved": 8}
+    server.answers[f"GET {base}"] = lambda _: web.json_response({"checkpoints": []})
+    assert "no checkpoints" in cli("checkpoints", "box").err
+    assert json.loads(cli("checkpoints", "box", "--json").out) == {"checkpoints": []}

@@ -14,6 +14,9 @@ from atoll.surfaces.cli.console.output import note, show_json
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
 @click.option("--stat", is_flag=True, help="Only list the files, with their counts of lines.")
 @click.option("--turn", is_flag=True, help="Compare with the files before the agent's last turn.")
+@click.option(
+    "--checkpoint", type=click.IntRange(min=1), default=None, help="Compare with this checkpoint."
+)
 @click.option("--uncommitted", is_flag=True, help="Compare with the last commit.")
 @click.option("--repo", type=click.IntRange(0, 15), default=0, help="Which repository, from 0.")
 @click.option("--ignore-whitespace", "-w", is_flag=True, help="Leave out changes of blanks.")
@@ -26,6 +29,7 @@ def command(
     *,
     stat: bool,
     turn: bool,
+    checkpoint: int | None,
     uncommitted: bool,
     repo: int,
     ignore_whitespace: bool,
@@ -36,10 +40,12 @@ def command(
     Its files are compared with the commit its branch began from: commits, uncommitted changes and
     new files together. PATH limits it to files or folders of the repository.
     """
-    if turn and uncommitted:
-        raise click.UsageError("give --turn or --uncommitted, not both")
-    against = "turn" if turn else "uncommitted" if uncommitted else "base"
-    query = (("repo", str(repo)), ("against", against), *(("path", path) for path in paths))
+    if turn + uncommitted + (checkpoint is not None) > 1:
+        raise click.UsageError("give one of --turn, --checkpoint and --uncommitted")
+    against = "uncommitted" if uncommitted else "turn" if turn or checkpoint else "base"
+    numbered = () if checkpoint is None else (("checkpoint", str(checkpoint)),)
+    named = (("path", path) for path in paths)
+    query = (("repo", str(repo)), ("against", against), *numbered, *named)
     trees = WorkingTrees(invocation.api().transport)
     if stat:
         changes = trees.changes(name, query)

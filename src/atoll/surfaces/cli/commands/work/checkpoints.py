@@ -1,0 +1,30 @@
+"""`atoll checkpoints`: the files before each turn of an agent."""
+
+import click
+
+from atoll.client.changes import WorkingTrees
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.moments import age
+from atoll.surfaces.cli.console.options import json_option, sandbox_argument
+from atoll.surfaces.cli.console.output import note, show_json, show_table
+
+
+@click.command("checkpoints")
+@sandbox_argument()
+@click.option("--repo", type=click.IntRange(0, 15), default=0, help="Which repository, from 0.")
+@json_option()
+@pass_invocation
+def command(invocation: Invocation, name: str, *, repo: int, as_json: bool) -> None:
+    """List the checkpoints of a sandbox's files.
+
+    One is taken when a turn of an agent begins. `atoll rewind` goes back to one, `atoll diff
+    --checkpoint` compares with it.
+    """
+    found = WorkingTrees(invocation.api().transport).checkpoints(name, repo)
+    if as_json:
+        show_json(found.value)
+    elif found.checkpoints:
+        rows = ((str(one.number), age(one.at), one.subject) for one in found.checkpoints)
+        show_table(("NUMBER", "AGE", "TAKEN"), rows)
+    else:
+        note(f"{name} has no checkpoints: one is taken when a turn of an agent begins")

@@ -1,0 +1,125 @@
+"""Git inside a sandbox without anything the repository configures, and checkpoints made with it.
+
+Git gets a directory of its own with an empty configuration, and borrows objects, HEAD and a copy
+of the index. So there is no hook, filter, fsmonitor, external diff, textconv or include, and the
+agent's index stays as it is. A checkpoint is a commit of the working tree at
+`refs/atoll/checkpoints/TERMINAL/N`, whose parent is HEAD. The runtime takes one when an agent's
+turn begins, and the control plane before it goes back to one.
+"""
+
+from typing import Final
+
+MAX_CHECKPOINTS: Final = 50
+"""Checkpoints kept in one repository, the newest."""
+
+# $1 folder  $2 shared repository ("" for none)
+# Leaves: `top`, `head` ("" before the first commit), `branch`, `work` (a scratch folder), and git
+# set up for the tree.
+QUIET: Final = r"""
+set -u
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:$PATH
+for name in $(env | sed -n 's/^\(GIT_[A-Z_0-9]*\)=.*/\1/p'); do unset "$name"; done
+export LC_ALL=C GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null GIT_OPTIONAL_LOCKS=0
+export GIT_TERMINAL_PROMPT=0 GIT_NO_LAZY_FETCH=1 GIT_NO_REPLACE_OBJECTS=1 GIT_ATTR_NOSYSTEM=1
+cd "$1" 2> /dev/null && [ -d .git ] && [ ! -L .git ] || exit 13
+top=$(pwd -P) store=$2
+git --git-dir="$top/.git" rev-parse --git-dir > /dev/null 2>&1 || exit 13
+work=$(mktemp -d "${TMPDIR:-/tmp}/atoll-XXXXXX") || exit 14
+trap 'rm -rf "$work"' EXIT
+trap 'exit 143' HUP INT TERM
+mkdir -p "$work/g/refs" || exit 14
+cat > "$work/g/config" << 'END'
+[core]
+repositoryformatversion = 0
+bare = false
+bigFileThreshold = 16m
+sparseCheckout = true
+[diff]
+renameLimit = 1000
+[gc]
+auto = 0
+END
+empty=4b825dc642cb6eb9a060e54bf8d69288fbee4904
+theirs() { git --git-dir="$top/.git" "$@"; }
+settle() {
+  head=$(theirs rev-parse -q --verify 'HEAD^{commit}' 2> /dev/null) || head=
+  branch=$(theirs symbolic-ref -q HEAD 2> /dev/null) || branch=
+  branch=${branch#refs/heads/}
+  if [ -n "$head" ]; then printf '%s\n' "$head"; else echo 'ref: refs/heads/none'; fi \
+    > "$work/g/HEAD"
+  rm -f "$work/index" "$work/index.lock"
+  if [ -f "$top/.git/index" ] && [ ! -L "$top/.git/index" ]; then
+    cp "$top/.git/index" "$work/index" || exit 14
+  elif [ -n "$head" ]; then own read-tree "$head" || exit 14; fi
+  for one in "$top"/.git/sharedindex.*; do
+    if [ -f "$one" ]; then ln -sf "$one" "$work/g/"; fi
+  done
+}
+own() {
+  GIT_DIR="$work/g" GIT_WORK_TREE="$top" GIT_INDEX_FILE="$work/index" \
+    GIT_OBJECT_DIRECTORY="$top/.git/objects" git --literal-pathspecs "$@"
+}
+"""
+
+# Prints number and commit of each checkpoint, oldest first.
+POINTS: Final = r"""
+points() {
+  theirs for-each-ref --format='%(objectname) %(refname)' refs/atoll/checkpoints \
+    | sed -n 's,^\([0-9a-f]*\) refs/atoll/checkpoints/[A-Za-z0-9_-]*/\([0-9]\{1\,9\}\)$,\2 \1,p' \
+    | sort -n
+}
+"""
+
+# `take TERMINAL SUBJECT` commits the working tree as the next checkpoint, unless the newest one is
+# the same; `number` is then that one's. Leaves the index of the commit in `$work/index`.
+TAKE: Final = (
+    POINTS
+    + rf"""
+export GIT_AUTHOR_NAME=Atoll GIT_AUTHOR_EMAIL=atoll@atoll.invalid
+export GIT_COMMITTER_NAME=Atoll GIT_COMMITTER_EMAIL=atoll@atoll.invalid
+record() {{ theirs -c core.hooksPath=/dev/null update-ref "$@"; }}
+take() {{
+  settle
+  mkdir -p "$work/g/info"
+  if [ -f "$top/.git/info/exclude" ]; then cp "$top/.git/info/exclude" "$work/g/info/"; fi
+  own ls-files -v -z | sed -zn 's/^[a-z] //p' > "$work/hidden"
+  own update-index -z --no-assume-unchanged --stdin < "$work/hidden" || return 14
+  own -c advice.addEmbeddedRepo=false add -A --sparse -- . 2> /dev/null \
+    || own add -u --sparse -- . || return 15
+  tree=$(own write-tree) || return 15
+  points > "$work/points"
+  number=$(sed -n '$s/ .*//p' "$work/points")
+  last=$(sed -n '$s/.* //p' "$work/points")
+  if [ -n "$last" ] && [ "$(own rev-parse "$last^{{tree}}")" = "$tree" ] \
+    && [ "$(own rev-parse -q --verify "$last^")" = "$head" ]; then return 0; fi
+  number=$((${{number:-0}} + 1))
+  one=$(own commit-tree ${{head:+-p "$head"}} -m "$2" "$tree") || return 14
+  record "refs/atoll/checkpoints/$1/$number" "$one" || return 14
+  theirs for-each-ref --format='%(refname)' refs/atoll/checkpoints | while read -r ref; do
+    old=${{ref##*/}}
+    case $old in '' | *[!0-9]*) old=0 ;; esac
+    if [ "$old" -le $((number - {MAX_CHECKPOINTS})) ]; then record -d "$ref"; fi
+  done
+}}
+"""
+)
+
+# $1 terminal  $2 subject. Takes a checkpoint of each repository in the current directory.
+CHECKPOINT: Final = (
+    r"""
+if [ -d .git ]; then set -- "$1" "$2" .; else set -- "$1" "$2" */.git */*/.git; fi
+terminal=$1 subject=$2
+shift 2
+for folder; do
+  [ -d "$folder" ] || continue
+  (
+    set -- "${folder%/.git}" ''
+"""
+    + QUIET
+    + TAKE
+    + r"""
+    take "$terminal" "$subject"
+  )
+done
+"""
+)

@@ -1,0 +1,110 @@
+"""Checkpoints of real repositories in real boxes."""
+
+import pytest
+
+from atoll.domain.errors import Conflict, NotFound
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.services.library.checkpoints import Checkpoint, Checkpoints
+from atoll.wire.git.checkpoints import CHECKPOINT, MAX_CHECKPOINTS
+from tests.peers.boxed_runtime import BoxedRuntime
+from tests.services.library.test_changes import Review, review
+from tests.services.library.test_workspaces import world
+
+__all__ = ["review", "world"]
+
+
+class Points:
+    """The checkpoints of one box."""
+
+    def __init__(self, review: Review) -> None:
+        self.box: BoxedRuntime = review.box
+        self.points = Checkpoints(review.reading)
+
+    def take(self) -> None:
+        """As the runtime does."""
+        (self.box.workspace / ".git" / "point").write_text(CHECKPOINT)
+        self.box.run("/bin/sh .git/point t_1 'Before a turn of codex'")
+
+    async def list(self) -> tuple[Checkpoint, ...]:
+        return await self.points.list(LOCAL_PERSON, "x")
+
+    async def restore(self, number: int) -> int:
+        return await self.points.restore(LOCAL_PERSON, "x", number)
+
+
+@pytest.fixture
+def points(review: Review) -> Points:
+    return Points(review)
+
+
+async def test_turn_is_compared_with_the_files_before_it(review: Review, points: Points) -> None:
+    points.take()
+    assert await review.files("turn") == {}
+    review.box.run("echo more > 'a new'; rm two.txt; git add -A; git commit -qm turn; echo z > z")
+    assert {path: file.kind for path, file in (await review.files("turn")).items()} == {
+        "a new": "modified", "two.txt": "deleted", "z": "added",
+    }  # fmt: skip
+    assert (await review.changes("turn")).commits == 1
+    assert (await review.diff("a new", against="turn"))["a new"] == ["-new", "+more"]
+
+
+async def test_checkpoint_leaves_index_and_files_and_is_taken_once(points: Points) -> None:
+    before = points.box.run("git status --porcelain; git stash list; git log --oneline")
+    points.take()
+    points.take()
+    (one,) = await points.list()
+    assert (one.number, one.subject) == (1, "Before a turn of codex")
+    assert points.box.run("git status --porcelain; git stash list; git log --oneline") == before
+
+
+async def test_restore_brings_files_and_branch_back_and_can_be_undone(points: Points) -> None:
+    points.take()
+    points.box.run("rm two.txt 'a new'; mkdir d; echo d > d/d; git add -A; git commit -qm turn")
+    there = points.box.run("git rev-parse HEAD")
+    assert await points.restore(1) == 2
+    assert points.box.run("cat 'a new' two.txt; head -n1 src/a.txt; ls") == (
+        "new\ntwo\nchanged\nREADME.md\na new\nsrc\ntwo.txt"
+    )
+    assert points.box.run("git status --porcelain") == 'M src/a.txt\n?? "a new"'
+    assert points.box.run("git log --format=%s -n1; git branch --show-current") == "two\nfix"
+    assert (await points.list())[0].subject == "Before going back to checkpoint 1"
+    await points.restore(2)
+    assert points.box.run("git rev-parse HEAD; git status --porcelain; ls") == (
+        f"{there}\nREADME.md\nd\nsrc"
+    )
+
+
+async def test_restore_of_what_is_not_there_or_locked_is_refused(points: Points) -> None:
+    with pytest.raises(NotFound, match="no checkpoint 7"):
+        await points.restore(7)
+    points.take()
+    points.box.run("touch .git/index.lock")
+    with pytest.raises(Conflict, match="at work"):
+        await points.restore(1)
+
+
+async def test_hooks_and_filters_do_not_run_for_a_checkpoint(points: Points) -> None:
+    points.box.run(
+        "printf '#!/bin/sh\\ntouch /workspace/.git/ran\\n' > .git/p; chmod +x .git/p;"
+        "mkdir -p .git/hooks; cp .git/p .git/hooks/reference-transaction;"
+        "cp .git/p .git/hooks/post-index-change; echo '* filter=x' > .gitattributes;"
+        "git config filter.x.clean .git/p; git config filter.x.smudge .git/p;"
+        "git config core.fsmonitor .git/p; rm -f .git/ran"
+    )
+    points.take()
+    (points.box.workspace / "two.txt").write_text("three\n")
+    await points.restore(1)
+    assert len(await points.list()) == 2
+    assert "ran" not in points.box.run("ls .git; cat two.txt").split()
+
+
+async def test_checkpoints_are_bounded_and_forged_ones_are_data(points: Points) -> None:
+    points.take()
+    points.box.run(
+        "one=$(git rev-parse refs/atoll/checkpoints/t_1/1);"
+        "for n in $(seq 2 60); do git update-ref refs/atoll/checkpoints/t_1/$n $one; done;"
+        "git update-ref refs/atoll/checkpoints/x/y/99 $one; echo x > x"
+    )
+    points.take()
+    found = await points.list()
+    assert (len(found), found[0].number, found[-1].number) == (MAX_CHECKPOINTS, 61, 12)
