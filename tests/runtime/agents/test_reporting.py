@@ -38,7 +38,7 @@ class Reported:
             lambda text: text,
             lambda *_: None,
             lambda _: None,
-            attention or AttentionBudget(),
+            attention=attention or AttentionBudget(),
         )
         status = AgentStatus(Identity(name, "codex", "machine", START), reports_turns=True)
         self.session = AgentSession(status, cast(Process, None), cast(AgentChannel, None), context)
