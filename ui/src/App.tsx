@@ -6,6 +6,7 @@ import { Confirm } from './components/parts/Dialog';
 import { ConfirmAct } from './components/frame/ConfirmAct';
 import { CreateDialog } from './components/sandboxes/CreateDialog';
 import { GuestRoom } from './components/people/GuestRoom';
+import { InboxPage } from './components/inbox/InboxPage';
 import { Home } from './components/frame/Home';
 import { Invited } from './components/people/Invited';
 import { LoggedOut, VisitOver } from './components/frame/LoggedOut';
@@ -19,7 +20,7 @@ import { commandsOf } from './commands';
 import { useShortcuts } from './shortcuts';
 import { perform, type Act } from './state/acts';
 import { login, logOut } from './state/login';
-import { goTo, route } from './state/route';
+import { goTo, route, type Route } from './state/route';
 import { followSandboxes, sandboxes } from './state/sandboxes';
 import { useStore } from './state/store';
 
@@ -62,6 +63,7 @@ function Shell() {
     onPalette,
     onNew: () => onNew(null),
     onWall: () => goTo('wall'),
+    onInbox: () => goTo('inbox'),
   });
 
   function onAct(act: Act): void {
@@ -88,12 +90,7 @@ function Shell() {
             <SandboxView key={sandbox.sandbox_id} {...{ sandbox, onAct, onPalette, onMenu }} />
           </Suspense>
         )}
-        {page === 'secrets' && <SecretsPage onMenu={onMenu} />}
-        {page === 'wall' && (
-          <Suspense>
-            <Wall list={list ?? []} onMenu={onMenu} onPalette={onPalette} />
-          </Suspense>
-        )}
+        <PlainPages page={page} {...{ onMenu, onPalette }} />
         {page === 'sandboxes' && sandbox === null && list !== null && (
           <Home list={list} missing={wanted !== null} {...{ onNew, onMenu }} />
         )}
@@ -101,6 +98,31 @@ function Shell() {
       <Above over={over} setOver={setOver} place={{ sandbox, list: list ?? [], onAct }} />
     </div>
   );
+}
+
+interface PlainPagesProps {
+  readonly page: Route['page'];
+  readonly onMenu: () => void;
+  readonly onPalette: () => void;
+}
+
+/** The pages that belong to no sandbox. */
+function PlainPages({ page, onMenu, onPalette }: PlainPagesProps) {
+  const list = useStore(sandboxes);
+  switch (page) {
+    case 'sandboxes':
+      return null;
+    case 'inbox':
+      return <InboxPage onMenu={onMenu} />;
+    case 'secrets':
+      return <SecretsPage onMenu={onMenu} />;
+    case 'wall':
+      return (
+        <Suspense>
+          <Wall list={list ?? []} onMenu={onMenu} onPalette={onPalette} />
+        </Suspense>
+      );
+  }
 }
 
 interface AboveProps {

@@ -22,6 +22,7 @@ export function commandsOf(place: Place): readonly Command[] {
   return [
     ...ofSandbox(place),
     { id: 'new', words: 'New sandbox', note: 'N', icon: 'plus', run: onNew },
+    { id: 'inbox', words: 'Inbox', note: 'I', icon: 'question', run: () => goTo('inbox') },
     { id: 'secrets', words: 'Secrets and approvals', icon: 'key', run: () => goTo('secrets') },
     {
       id: 'wall',

@@ -6,11 +6,12 @@ interface Shortcuts {
   readonly onPalette: () => void;
   readonly onNew: () => void;
   readonly onWall: () => void;
+  readonly onInbox: () => void;
 }
 
-/** Ctrl or Cmd with K opens the palette, N makes a sandbox, W shows the wall. Off while `enabled`
- *  is false. */
-export function useShortcuts(enabled: boolean, { onPalette, onNew, onWall }: Shortcuts): void {
+/** Ctrl or Cmd with K opens the palette, N makes a sandbox, W shows the wall, I the inbox. Off while
+ *  `enabled` is false. */
+export function useShortcuts(enabled: boolean, keys: Shortcuts): void {
   useEffect(() => {
     if (!enabled) return;
     const onKey = (event: KeyboardEvent): void => {
@@ -18,10 +19,10 @@ export function useShortcuts(enabled: boolean, { onPalette, onNew, onWall }: Sho
       const withCommand = event.ctrlKey || event.metaKey;
       if (withCommand && event.code === 'KeyK') {
         event.preventDefault();
-        onPalette();
+        keys.onPalette();
         return;
       }
-      const act = { n: onNew, w: onWall }[event.key];
+      const act = { n: keys.onNew, w: keys.onWall, i: keys.onInbox }[event.key];
       if (act === undefined || withCommand || event.altKey) return;
       if (inside(event.target, 'input, textarea, select')) return;
       event.preventDefault();

@@ -252,7 +252,7 @@ async def test_question_of_a_sandbox_is_answered_from_the_first_page(
         async with person(browser, LINK.findall(done.stdout)[0]) as page:
             await expect(page.locator(".rail")).to_have_count(1)
             with asking(server, "asking", f'operator-approve -- echo "{STING}"') as waiting:
-                inbox = page.get_by_role("region", name="Pending approvals")
+                inbox = page.get_by_role("region", name="Waiting for you")
                 await expect(inbox).to_contain_text(STING)
                 await expect(inbox).to_contain_text(sandbox)
                 await expect(inbox.get_by_role("button", name="For this sandbox")).to_have_count(0)

@@ -7,6 +7,7 @@
 import { api } from '../api/client';
 import { followEvents } from '../api/events';
 import type { Envelope, Sandbox, Terminal } from '../api/types';
+import { withStatus } from './agents';
 import { notifyFailure } from './announce';
 import { loadApprovals } from './approvals';
 import { hearRefusal } from './refusals';
@@ -75,21 +76,28 @@ export const agentsMoved = new Store<Readonly<Record<string, number>>>({});
 /** Counts what changed about secrets, so that who shows them looks again. */
 export const secretsMoved = new Store(0);
 
+function lookAtSecrets(): Promise<void> {
+  secretsMoved.set((now) => now + 1);
+  // Which sandboxes hold an exposed one may have changed with it.
+  return loadAll();
+}
+
+function hearStatus(id: string, event: Envelope): void {
+  const now = withStatus(sandboxes.get() ?? [], id, event);
+  if (now === null) soon(`sandbox ${id}`, () => loadOne(id));
+  else sandboxes.set(now);
+}
+
 function onEvent(event: Envelope): void {
   const { stream, event_type: kind } = event;
   if (kind.startsWith('approval.')) soon('approvals', loadApprovals);
-  if (kind.startsWith('secret.')) {
-    soon('secrets', () => {
-      secretsMoved.set((now) => now + 1);
-      // Which sandboxes hold an exposed one may have changed with it.
-      return loadAll();
-    });
-  }
+  if (kind.startsWith('secret.')) soon('secrets', lookAtSecrets);
   const id = stream.startsWith('sandbox:') ? stream.slice('sandbox:'.length) : null;
   if (id === null) return;
   if (AGENT_MOVES.includes(kind)) {
     agentsMoved.set((now) => ({ ...now, [id]: (now[id] ?? 0) + 1 }));
   }
+  if (kind === 'agent.status') hearStatus(id, event);
   if (kind === 'door.refused') hearRefusal(id, event);
   if (kind.startsWith('sandbox.') || SHOWN_MOVES.includes(kind))
     soon(`sandbox ${id}`, () => loadOne(id));

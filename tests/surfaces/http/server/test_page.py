@@ -70,3 +70,20 @@ async def test_nothing_outside_the_bundle_is_served(bundle: Path, path: str) -> 
         request.url = request.url.copy_with(raw_path=path.encode())
         answer = await client.send(request)
     assert answer.status_code == 404
+
+
+async def test_service_worker_and_manifest_are_served_anew_by_their_types(bundle: Path) -> None:
+    (bundle / "assets").mkdir(parents=True)
+    (bundle / "sw.js").write_text("1")
+    for name in ("atoll.webmanifest", "icon-192.png", "icon-mask.png"):
+        (bundle / "assets" / name).write_text("{}")
+    async with _client(bundle) as client:
+        worker = await client.get("/sw.js")
+        files = [
+            await client.get(f"/assets/{name}")
+            for name in ("atoll.webmanifest", "icon-192.png", "icon-mask.png")
+        ]
+    assert worker.headers["content-type"] == "text/javascript; charset=utf-8"
+    assert files[0].headers["content-type"] == "application/manifest+json"
+    assert {one.headers["cache-control"] for one in (worker, *files)} == {"no-cache"}
+    assert "worker-src 'self'" in worker.headers["content-security-policy"]

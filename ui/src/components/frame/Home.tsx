@@ -4,12 +4,14 @@ import { useEffect, useState } from 'react';
 import { api } from '../../api/client';
 import type { Profile, Sandbox } from '../../api/types';
 import { isLive } from '../../state/acts';
+import { leadOf, needyFirst } from '../../state/agents';
 import { duration, secondsUntil, tick } from '../../state/clock';
 import { go } from '../../state/route';
 import { useStore } from '../../state/store';
 import { ExposedMark } from '../sandboxes/ExposedMark';
 import { Icon, Mark } from '../parts/icons';
-import { Inbox } from '../approvals/Inbox';
+import { Inbox } from '../inbox/Inbox';
+import { AgentAbout, AgentMark } from '../agents/AgentMark';
 import { MenuButton } from '../parts/MenuButton';
 import { StateMark } from '../sandboxes/StateMark';
 import { profileWords, repoWords } from '../parts/words';
@@ -30,7 +32,7 @@ export function Home({ list, missing, onNew, onMenu }: HomeProps) {
   useEffect(() => {
     api.profiles().then(setProfiles, () => setProfiles([]));
   }, []);
-  const running = list.filter(isLive).slice(0, SHOWN_SANDBOXES);
+  const running = needyFirst(list.filter(isLive)).slice(0, SHOWN_SANDBOXES);
   const { title, lead } = greeting(missing, running.length > 0);
 
   return (
@@ -91,6 +93,7 @@ function greeting(missing: boolean, running: boolean): { title: string; lead: st
 function SandboxCard({ sandbox }: { readonly sandbox: Sandbox }) {
   const now = useStore(tick);
   const { sandbox_id: id, agent, expires_at: end } = sandbox;
+  const lead = leadOf(sandbox);
   const notes = [repoWords(sandbox), agent].filter((note) => note !== null);
   return (
     <li className="card">
@@ -100,8 +103,13 @@ function SandboxCard({ sandbox }: { readonly sandbox: Sandbox }) {
             {sandbox.name}
           </span>
           <ExposedMark sandbox={sandbox} />
-          <StateMark state={sandbox.state} />
+          {lead === null ? <StateMark state={sandbox.state} /> : <AgentMark agent={lead} />}
         </span>
+        {lead !== null && (
+          <span className="card-note card-about">
+            <AgentAbout agent={lead} />
+          </span>
+        )}
         <span className="card-note">{notes.join(' · ') || profileWords(sandbox.profile.id)}</span>
         <span className={sandbox.ends_soon ? 'card-note fact-warn' : 'card-note'}>
           {sandbox.ends_soon && 'ends soon: '}

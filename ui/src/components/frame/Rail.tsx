@@ -3,11 +3,14 @@
 import { useMemo, useState } from 'react';
 import type { Sandbox } from '../../api/types';
 import { age, tick } from '../../state/clock';
-import { approvals } from '../../state/approvals';
+import { isLive } from '../../state/acts';
+import { leadOf, needyFirst, statusWords } from '../../state/agents';
 import { go, goTo, route } from '../../state/route';
 import { connected, sandboxes } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
 import { shade, toggleTheme } from '../../state/theme';
+import { AgentAbout, AgentShape } from '../agents/AgentMark';
+import { useInbox } from '../inbox/Inbox';
 import { ExposedMark } from '../sandboxes/ExposedMark';
 import { Icon, Mark } from '../parts/icons';
 import { StateShape, stateWords } from '../sandboxes/StateMark';
@@ -87,7 +90,7 @@ export function Rail({ onNew, onPalette, onPick }: RailProps) {
       <div className="rail-lists">
         {list === null && <RailSkeleton />}
         {GROUPS.map(({ title, has }) => (
-          <Group key={title} title={title} list={shown.filter(has)} onPick={onPick} />
+          <Group key={title} title={title} list={needyFirst(shown.filter(has))} onPick={onPick} />
         ))}
         {list !== null && shown.length === 0 && (
           <p className="rail-empty">{filter === '' ? 'No sandboxes yet.' : 'None matches.'}</p>
@@ -135,6 +138,8 @@ function Row({ sandbox, onPick }: { readonly sandbox: Sandbox; readonly onPick: 
   const now = useStore(tick);
   const here = useStore(route).sandbox;
   const repo = repoWords(sandbox);
+  // A sandbox that does not run says so before what its agents did.
+  const lead = isLive(sandbox) ? leadOf(sandbox) : null;
   const current = here === sandbox.sandbox_id || here === sandbox.name;
   return (
     <li>
@@ -148,9 +153,15 @@ function Row({ sandbox, onPick }: { readonly sandbox: Sandbox; readonly onPick: 
           onPick();
         }}
       >
-        <span className={`row-mark state-${sandbox.state}`}>
-          <StateShape state={sandbox.state} />
-        </span>
+        {lead === null ? (
+          <span className={`row-mark state-${sandbox.state}`}>
+            <StateShape state={sandbox.state} />
+          </span>
+        ) : (
+          <span className={`row-mark does-${lead.status.status}`}>
+            <AgentShape status={lead.status.status} />
+          </span>
+        )}
         <span className="row-name">
           <span className="row-words">{sandbox.name}</span>
           <ExposedMark sandbox={sandbox} />
@@ -159,9 +170,20 @@ function Row({ sandbox, onPick }: { readonly sandbox: Sandbox; readonly onPick: 
           {age(sandbox.created_at, now)}
         </time>
         <span className="row-note">
-          <span className={`state-word state-${sandbox.state}`}>{stateWords[sandbox.state]}</span>
+          {lead === null ? (
+            <span className={`state-word state-${sandbox.state}`}>{stateWords[sandbox.state]}</span>
+          ) : (
+            <>
+              <span className={`state-word does-${lead.status.status}`}>
+                {statusWords[lead.status.status]}
+              </span>
+              <AgentAbout agent={lead} />
+            </>
+          )}
           {repo !== null && <span className="row-repo">{repo}</span>}
-          {sandbox.agent !== null && <span className="row-agent">{sandbox.agent}</span>}
+          {lead === null && sandbox.agent !== null && (
+            <span className="row-agent">{sandbox.agent}</span>
+          )}
         </span>
       </a>
     </li>
@@ -170,23 +192,22 @@ function Row({ sandbox, onPick }: { readonly sandbox: Sandbox; readonly onPick: 
 
 function RailPlaces({ onPick }: { readonly onPick: () => void }) {
   const here = useStore(route).page;
-  const pending = (useStore(approvals) ?? []).filter(({ state }) => state === 'pending').length;
+  const waiting = useInbox().length;
   return (
     <div className="rail-places">
-      {pending > 0 && (
-        <button
-          type="button"
-          className="rail-place rail-pending"
-          onClick={() => {
-            go(null);
-            onPick();
-          }}
-        >
-          <Icon name="question" />
-          Pending approvals
-          <span className="count">{pending}</span>
-        </button>
-      )}
+      <button
+        type="button"
+        className={waiting > 0 ? 'rail-place rail-pending' : 'rail-place'}
+        aria-current={here === 'inbox' ? 'page' : undefined}
+        onClick={() => {
+          goTo('inbox');
+          onPick();
+        }}
+      >
+        <Icon name="question" />
+        Inbox
+        {waiting > 0 && <span className="count">{waiting}</span>}
+      </button>
       <button
         type="button"
         className="rail-place"

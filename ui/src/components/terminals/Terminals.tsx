@@ -4,6 +4,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { api } from '../../api/client';
 import type { Agent, Sandbox, Terminal } from '../../api/types';
 import { closeTerminal, isLive, openTerminal } from '../../state/acts';
+import { agentsOf, hasAgent } from '../../state/agents';
 import { announce, notifyFailure } from '../../state/announce';
 import { go, route } from '../../state/route';
 import { agentsMoved, loadTerminals, terminals } from '../../state/sandboxes';
@@ -59,6 +60,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
     tabs.current?.querySelector<HTMLElement>('[aria-selected="true"]')?.focus();
     announce('Left the terminal. Arrow keys choose a tab, Enter goes back in.');
   }, []);
+  useNeedyTab(sandbox, keys);
   const arrangement = useArrangement(id, list, chosen);
 
   function onClose(terminal: Terminal): void {
@@ -120,7 +122,10 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
           ))}
         {live && chosen === RECORDINGS && <RecordingsPane sandboxId={id} />}
         {chosen === LOG && (
-          <LogPane sandbox={sandbox} waitsForTerminal={nothingRuns(live, loaded, known)} />
+          <LogPane
+            sandbox={sandbox}
+            waitsForTerminal={!hasAgent(sandbox) && nothingRuns(live, loaded, known)}
+          />
         )}
       </div>
       {closing !== null && (
@@ -155,6 +160,19 @@ function useChosen(list: readonly Terminal[], machines: readonly Agent[]): strin
   const wanted = list.find((terminal) => terminal.terminal_id === tab);
   const machine = machines.find((one) => one.agent_state !== 'stopped') ?? machines.at(-1);
   return (wanted ?? list.at(0))?.terminal_id ?? machine?.id ?? LOG;
+}
+
+/** Goes to the tab of an agent that needs its person, where the address names no tab: once, so that
+ *  nobody is led away from what they look at. */
+function useNeedyTab(sandbox: Sandbox, keys: readonly string[]): void {
+  const { tab } = useStore(route);
+  const needy = agentsOf(sandbox).find(({ id, status }) => {
+    return status.status === 'needs_you' && keys.includes(id);
+  });
+  const to = tab === null ? needy?.id : undefined;
+  useEffect(() => {
+    if (to !== undefined) go(sandbox.sandbox_id, to);
+  }, [sandbox.sandbox_id, to]);
 }
 
 /** Agents without a terminal: programs drive them, and they are read as cards. Null until they

@@ -50,6 +50,7 @@ PUBLIC_PATHS: Final = frozenset(
     {
         "/",
         "/index.html",
+        "/sw.js",
         "/healthz",
         "/readyz",
         "/openapi.json",

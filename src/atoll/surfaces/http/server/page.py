@@ -25,6 +25,7 @@ POLICY: Final = "; ".join(
         "font-src 'self' data:",
         "connect-src 'self'",
         "manifest-src 'self'",
+        "worker-src 'self'",
         "base-uri 'none'",
         "form-action 'none'",
         "frame-ancestors 'none'",
@@ -34,7 +35,12 @@ _NAME = re.compile(
     r"(?:[A-Za-z0-9_-][A-Za-z0-9._-]{0,200}/){0,4}[A-Za-z0-9_-][A-Za-z0-9._-]{0,200}\Z"
 )
 _HASHED = re.compile(r"[.-][A-Za-z0-9_-]{8,}\.[a-z0-9]+\Z")
-_TYPES: Final = {".js": "text/javascript", ".mjs": "text/javascript", ".map": "application/json"}
+_TYPES: Final = {
+    ".js": "text/javascript",
+    ".mjs": "text/javascript",
+    ".map": "application/json",
+    ".webmanifest": "application/manifest+json",
+}
 _MISSING: Final = b"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Atoll</title></head>
 <body><h1>Atoll is running</h1>

@@ -1,0 +1,115 @@
+/** What the agents of sandboxes do. Pure: `sandboxes` holds them, and the log's events change them. */
+
+import type { AgentStatus, Envelope, Sandbox, SandboxAgent } from '../api/types';
+
+type Kind = AgentStatus['status'];
+
+/** What an event leaves out. */
+const UNKNOWN: Omit<AgentStatus, 'status'> = {
+  since: '',
+  on: '',
+  question: '',
+  card: '',
+  answer: '',
+  options: [],
+  words: false,
+  turns: 0,
+  reason: '',
+  commits: null,
+  plus: null,
+  minus: null,
+};
+
+/** Those that concern their person most come first. */
+const ORDER: readonly Kind[] = ['needs_you', 'failed', 'done', 'working', 'idle', 'stopped'];
+const NONE: readonly SandboxAgent[] = [];
+/** More agents of one sandbox are not shown. */
+const MOST = 80;
+
+/** The words a person reads, by status. */
+export const statusWords: Readonly<Record<Kind, string>> = {
+  working: 'Working',
+  needs_you: 'Needs you',
+  done: 'Done',
+  idle: 'Idle',
+  stopped: 'Stopped',
+  failed: 'Failed',
+};
+
+export function agentsOf(sandbox: Sandbox): readonly SandboxAgent[] {
+  return (sandbox as { readonly agents?: readonly SandboxAgent[] }).agents ?? NONE;
+}
+
+/** The agent that concerns its person most, the longest waiting before the others. */
+export function leadOf(sandbox: Sandbox): SandboxAgent | null {
+  const rank = ({ status }: SandboxAgent): number => ORDER.indexOf(status.status);
+  return (
+    [...agentsOf(sandbox)].sort(
+      (a, b) => rank(a) - rank(b) || a.status.since.localeCompare(b.status.since),
+    )[0] ?? null
+  );
+}
+
+export function needsYou(sandbox: Sandbox): boolean {
+  return leadOf(sandbox)?.status.status === 'needs_you';
+}
+
+/** Whether an agent is there that has not ended. */
+export function hasAgent(sandbox: Sandbox): boolean {
+  return agentsOf(sandbox).some(({ status: { status } }) => status !== 'stopped');
+}
+
+/** Those that need their person before the others, which keep their order. */
+export function needyFirst(list: readonly Sandbox[]): readonly Sandbox[] {
+  return [...list].sort((a, b) => Number(needsYou(b)) - Number(needsYou(a)));
+}
+
+/** What the status is about, in a line: the question, the last tool or sentence, the reason. */
+export function aboutOf({ status }: SandboxAgent): string {
+  switch (status.status) {
+    case 'needs_you':
+      return status.question;
+    case 'working':
+      return status.on;
+    case 'done':
+      return changeWords(status) || status.on;
+    case 'failed':
+    case 'idle':
+    case 'stopped':
+      return status.reason;
+  }
+}
+
+/** `2 commits, +12 −3`; empty where nothing is known. */
+function changeWords({ commits, plus, minus }: AgentStatus): string {
+  const lines = plus === null || minus === null ? '' : `+${plus} −${minus}`;
+  const made =
+    commits === null || commits === 0 ? '' : `${commits} commit${commits === 1 ? '' : 's'}`;
+  return [made, lines].filter((one) => one !== '').join(', ');
+}
+
+/** The list after an event `agent.status`; null when the event names nobody known. */
+export function withStatus(
+  list: readonly Sandbox[],
+  id: string,
+  { payload }: Envelope,
+): readonly Sandbox[] | null {
+  const told = payload as Partial<AgentStatus & Omit<SandboxAgent, 'status'>>;
+  const at = list.findIndex((one) => one.sandbox_id === id);
+  const sandbox = list[at];
+  if (sandbox === undefined || told.id === undefined || !isKind(told.status)) return null;
+  const others = agentsOf(sandbox).filter((one) => one.id !== told.id);
+  const { id: agentId, agent: name = '', mode = 'tui', ...members } = told;
+  const agent: SandboxAgent = {
+    id: agentId,
+    agent: name,
+    mode,
+    status: { ...UNKNOWN, ...members, status: told.status },
+  };
+  const changed = { ...sandbox, agents: [...others, agent].slice(-MOST) };
+  return list.with(at, changed);
+}
+
+function isKind(value: unknown): value is Kind {
+  return ORDER.includes(value as Kind);
+}
