@@ -23,6 +23,7 @@ from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
 from atoll.domain.profile.profile import Access, Scope, WorkspaceMode
 from atoll.domain.profile.schema import profile_document, read_profile
+from atoll.domain.sandbox.project import ProjectRequest
 from atoll.domain.sandbox.sandbox import (
     Consumer,
     CreateSandbox,
@@ -264,6 +265,10 @@ REQUESTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "prompt": ({"agent": "codex", "task": TaskRequest("Fix it.")}, {**HEAD, "agent": "codex"}),
     "task.mode": ({"task": TaskRequest("Go.", AgentMode.MACHINE)}, {**HEAD, "agent": "codex"}),
     "task.permissions": ({"task": TaskRequest("Go.", asks=True)}, {**HEAD, "agent": "codex"}),
+    "project": (
+        {"repos": (RepoRequest(REPO),), "project": ProjectRequest("0" * 64)},
+        {**HEAD, "repos": [{"repo_url": REPO}]},
+    ),
     "consumer.actor": ({"consumer": Consumer(ActorKind.AGENT)}, AGENTS),
     "consumer.harness": ({"consumer": Consumer(harness="h")}, AGENTS),
     "consumer.session_id": ({"consumer": Consumer(session_id="s")}, AGENTS),

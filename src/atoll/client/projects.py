@@ -34,7 +34,7 @@ class Proposal(Shape):
     text = fields.text()
 
 
-class Changes(Shape):
+class ProjectChanges(Shape):
     """The proposals that came and went since the last decision."""
 
     added = fields.many(Proposal)
@@ -50,7 +50,7 @@ class Project(Shape):
     decision: Field[DecisionWord] = fields.word()
     undecided = fields.flag()
     proposals = fields.many(Proposal)
-    changes = fields.one(Changes)
+    changes = fields.one(ProjectChanges)
     agent = fields.text()
     profile = fields.text()
     ignored = fields.texts()

@@ -113,6 +113,18 @@ KINDS: Mapping[str, EventKind] = dict(
             "removed leftovers",
             "The sandbox is removed; nothing of it runs.",
         ),
+        _kind(
+            "sandbox.setup_started",
+            _LIFE + " terminal_id setup",
+            "",
+            "The set-up commands of the sandbox's project began in a terminal.",
+        ),
+        _kind(
+            "sandbox.setup_ended",
+            _LIFE + " terminal_id setup",
+            "",
+            "The set-up ended; `reason` says why it failed.",
+        ),
         _kind("sandbox.ends_soon", _LIFE + " expires_at", "", "The sandbox expires soon."),
         _kind(
             "sandbox.ttl_extended",

@@ -12,12 +12,17 @@ from tests.services.test_fields_act import CALLERS, OWED_REQUESTS, REQUESTED
 Acts = dict[str, str]
 CREATE_TEST = "tests/services/test_fields_act.py::test_field_of_a_create_changes_what_happens"
 LAYOUT = "tests/surfaces/test_repositories.py::"
+SETUPS = "tests/services/provisioning/test_project_setup.py::"
 PROJECTS = "tests/surfaces/test_projects.py::"
 PROJECT_DECIDED = "test_decision_is_bound_to_what_was_shown_and_asked_again_after_a_change"
 TREES = "tests/services/library/test_workspaces.py::"
 MOUNTS = "tests/e2e/walls/test_places.py::test_mounts_through_the_api_need_an_allowed_folder"
 CREATE: Acts = {
-    **{field: f"{CREATE_TEST}[{field}]" for field in REQUESTED if field not in {"repos", "mounts"}},
+    **{
+        field: f"{CREATE_TEST}[{field}]"
+        for field in REQUESTED
+        if field not in {"repos", "mounts", "project"}
+    },
     "repos.repo_url": TREES + "test_trees_of_two_repositories_lie_side_by_side",
     "repos.branch": LAYOUT
     + "test_repositories_lie_where_they_were_asked_to_and_know_where_they_began",
@@ -27,6 +32,9 @@ CREATE: Acts = {
     "repos.sparse": TREES + "test_tree_of_named_folders_has_only_these",
     "repos.path": LAYOUT
     + "test_repositories_lie_where_they_were_asked_to_and_know_where_they_began",
+    "project.digest": SETUPS + "test_project_that_its_person_did_not_approve_makes_no_sandbox",
+    "project.setup": SETUPS
+    + "test_setup_that_waits_for_files_starts_when_asked_and_only_once_at_a_time",
     "mounts.source": MOUNTS,
     "mounts.target": MOUNTS,
     "mounts.grant": MOUNTS,

@@ -212,6 +212,21 @@ export interface components {
             readonly uncommitted: boolean;
             readonly untracked: boolean;
         };
+        /**
+         * @description Changes of a repository: the first files of `total`. `commits` counts what HEAD has beyond
+         *     `base`.
+         */
+        readonly ChangesView: {
+            readonly additions: number;
+            readonly base: string | null;
+            readonly branch: string | null;
+            readonly commits: number;
+            readonly deletions: number;
+            readonly digest: string;
+            readonly files: readonly components["schemas"]["ChangedFile"][];
+            readonly head: string | null;
+            readonly total: number;
+        };
         /** @description The checkpoints of a repository, newest first. */
         readonly CheckpointList: {
             readonly checkpoints: readonly components["schemas"]["CheckpointView"][];
@@ -278,6 +293,7 @@ export interface components {
             /** @default shell */
             readonly profile?: string;
             readonly profile_version?: string | null;
+            readonly project?: components["schemas"]["ProjectUseBody"] | null;
             readonly prompt?: string | null;
             /** @default [] */
             readonly repos?: readonly components["schemas"]["RepoBody"][];
@@ -922,6 +938,11 @@ export interface components {
             readonly key?: string | null;
             readonly repo_url?: string | null;
         };
+        /** @description The proposals that came and went since the last decision. */
+        readonly ProjectChangesView: {
+            readonly added: readonly components["schemas"]["ProposalView"][];
+            readonly removed: readonly components["schemas"]["ProposalView"][];
+        };
         /**
          * @description A person's decision on a project file.
          * @enum {string}
@@ -932,6 +953,18 @@ export interface components {
             readonly projects: readonly components["schemas"]["DecidedView"][];
         };
         /**
+         * @description An approved project of the first repository, by its digest. With the set-up `later` the
+         *     caller starts it itself, after it sent its files.
+         */
+        readonly ProjectUseBody: {
+            readonly digest: string;
+            /**
+             * @default now
+             * @enum {string}
+             */
+            readonly setup?: "now" | "later";
+        };
+        /**
          * @description A repository's project file and the caller's decision on it.
          *
          *     `file` is empty where there is none, `problem` says why one cannot be used. `agent` and
@@ -940,7 +973,7 @@ export interface components {
          */
         readonly ProjectView: {
             readonly agent: string | null;
-            readonly changes: components["schemas"]["atoll__surfaces__http__sandboxes__projects__ChangesView"];
+            readonly changes: components["schemas"]["ProjectChangesView"];
             readonly commit: string;
             readonly decision: components["schemas"]["ProjectDecision"] | null;
             readonly digest: string;
@@ -1157,6 +1190,20 @@ export interface components {
             readonly next: string | null;
             readonly sandboxes: readonly components["schemas"]["SandboxView"][];
         };
+        /**
+         * @description The approved project: its set-up commands and their state, `terminal_id` the terminal they
+         *     run in, `reason` why they failed; ports to forward, and files that the caller sends.
+         */
+        readonly SandboxProjectView: {
+            readonly copies: readonly string[];
+            readonly digest: string;
+            readonly ports: readonly number[];
+            readonly reason: string | null;
+            readonly repository: string;
+            readonly setup: readonly string[];
+            readonly state: components["schemas"]["SetupState"];
+            readonly terminal_id: string | null;
+        };
         /** @description A sandbox. */
         readonly SandboxView: {
             readonly agent: string | null;
@@ -1185,6 +1232,7 @@ export interface components {
             readonly owner: string;
             readonly poll_url: string;
             readonly profile: components["schemas"]["ProfileName"];
+            readonly project: components["schemas"]["SandboxProjectView"] | null;
             readonly reachability: components["schemas"]["ReachabilityView"];
             readonly ready_at: string | null;
             readonly reason: string | null;
@@ -1289,6 +1337,11 @@ export interface components {
             /** @default [] */
             readonly secret_refs?: readonly string[];
         };
+        /**
+         * @description The state of a set-up. `none`: there are no commands; `waiting`: they did not start.
+         * @enum {string}
+         */
+        readonly SetupState: "none" | "waiting" | "running" | "done" | "failed";
         /**
          * @description The agent's instructions, once they are known, their source and whether an agent has them;
          *     and names of secrets.
@@ -1538,26 +1591,6 @@ export interface components {
         readonly WorkspaceView: {
             readonly access: components["schemas"]["Access"];
             readonly mode: components["schemas"]["WorkspaceMode"];
-        };
-        /**
-         * @description Changes of a repository: the first files of `total`. `commits` counts what HEAD has beyond
-         *     `base`.
-         */
-        readonly atoll__surfaces__http__sandboxes__changes__ChangesView: {
-            readonly additions: number;
-            readonly base: string | null;
-            readonly branch: string | null;
-            readonly commits: number;
-            readonly deletions: number;
-            readonly digest: string;
-            readonly files: readonly components["schemas"]["ChangedFile"][];
-            readonly head: string | null;
-            readonly total: number;
-        };
-        /** @description The proposals that came and went since the last decision. */
-        readonly atoll__surfaces__http__sandboxes__projects__ChangesView: {
-            readonly added: readonly components["schemas"]["ProposalView"][];
-            readonly removed: readonly components["schemas"]["ProposalView"][];
         };
     };
     responses: never;

@@ -16,9 +16,11 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Access, Profile, WorkspaceMode
 from atoll.domain.repository.branch import default_branch, proposed_branch, read_branch
+from atoll.domain.repository.project import DecidedProject
 from atoll.domain.repository.repository import is_local_key, plain_name, read_remote
 from atoll.domain.sandbox.instructions import read_instructions
 from atoll.domain.sandbox.naming import default_name, free_name, read_name
+from atoll.domain.sandbox.project import project_of, widened, with_variables
 from atoll.domain.sandbox.sandbox import Consumer, CreateSandbox, RepoRequest, Sandbox, SandboxRepo
 from atoll.domain.sandbox.task import read_task
 from atoll.domain.wall.environment import read_env
@@ -37,7 +39,7 @@ class Circumstances:
 
     They are the principal, the time, the names taken, and a free id. They also tell whether
     repositories on this machine's loopback may be named (development only), and below which host
-    directories anybody may mount.
+    directories anybody may mount. `project` is the approved project that the request names.
     """
 
     caller: Principal
@@ -46,6 +48,7 @@ class Circumstances:
     sandbox_id: SandboxId
     allow_loopback: bool = False
     mount_roots: tuple[str, ...] = ()
+    project: DecidedProject | None = None
 
 
 def grant(request: CreateSandbox, profile: Profile, circumstances: Circumstances) -> Sandbox:
@@ -56,6 +59,9 @@ def grant(request: CreateSandbox, profile: Profile, circumstances: Circumstances
     now = circumstances.now
     repos = read_repos(request, profile, circumstances)
     effective = _truth(overlaid(request, profile), request, repos)
+    if circumstances.project is not None:
+        network = widened(effective.network, circumstances.project.content)
+        effective = replace(effective, network=network)
     ttl = read_ttl(request, profile)
     latest = now + timedelta(seconds=profile.ttl.max_seconds)
     words = read_instructions(request.setup_metadata, profile, repos)
@@ -82,12 +88,26 @@ def grant(request: CreateSandbox, profile: Profile, circumstances: Circumstances
         copies=request.copies,
         cwd=read_cwd(request.cwd),
         inputs=request.inputs,
-        env=read_env(request.env),
+        env=read_env(_variables(request, circumstances)),
         setup_metadata=request.setup_metadata,
         instructions=words,
         consumer=request.consumer,
         task=read_task(request.task, effective.agent, instructions=words),
+        project=None
+        if request.project is None or circumstances.project is None
+        else project_of(circumstances.project, request.project),
     )
+
+
+def _variables(request: CreateSandbox, circumstances: Circumstances) -> tuple[tuple[str, str], ...]:
+    project = circumstances.project
+    return request.env if project is None else with_variables(request.env, project.content)
+
+
+def first_repository(request: CreateSandbox, profile: Profile) -> str | None:
+    """Return the key of the repository whose project file counts: the first one's."""
+    asked = _asked_repos(request, profile)
+    return _origin_of(asked[0])[0] if asked else None
 
 
 def check_references(request: CreateSandbox) -> None:

@@ -19,6 +19,14 @@ from atoll.domain.network.switch import NetworkChange, changed, told
 from atoll.domain.profile.profile import Scope
 from atoll.domain.sandbox.instruction import Append, Instruction, Provision, Teardown
 from atoll.domain.sandbox.lifetime import extended, renewed, warning_at
+from atoll.domain.sandbox.project import (
+    SandboxProject,
+    SetupState,
+    setup_again,
+    setup_began,
+    setup_ended,
+    setup_interrupted,
+)
 from atoll.domain.sandbox.sandbox import (
     KEPT,
     LIVE,
@@ -48,6 +56,8 @@ from atoll.domain.sandbox.stimulus import (
     Renewed,
     Requested,
     RuntimeBegan,
+    SetupBegan,
+    SetupEnded,
     Start,
     Stimulus,
     Stop,
@@ -79,15 +89,10 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
             return _asked(sandbox, stimulus, now)
         case Due() | Idle() | Touched() | ConsumerEnded():
             return _in_time(sandbox, stimulus, now)
-        case Exposed(names):
-            return _exposed(sandbox, names)
-        case Pulled(repo, commit):
-            return _pulled(sandbox, PulledTip(repo, commit))
-        case Instructed(generation):
-            # A recreate gives the instructions again, whatever the former generation's journal
-            # recorded.
-            known = sandbox.instructed or generation != sandbox.generation
-            return (sandbox if known else replace(sandbox, instructed=True)), ()
+        case Exposed() | Pulled() | Instructed():
+            return _noted(sandbox, stimulus)
+        case SetupBegan() | SetupEnded():
+            return _set_up(sandbox, stimulus)
         case AgentStarted() | AgentConversed() | AgentEnded() | RuntimeBegan():
             return _apply_report(sandbox, stimulus)
         case (
@@ -114,6 +119,19 @@ def _asked(
             return _extend(sandbox, now, seconds)
         case SwitchNetwork(change):  # pragma: no branch - the cases are all
             return _switch_network(sandbox, now, change)
+
+
+def _noted(sandbox: Sandbox, stimulus: Exposed | Pulled | Instructed) -> Outcome:
+    match stimulus:
+        case Exposed(names):
+            return _exposed(sandbox, names)
+        case Pulled(repo, commit):
+            return _pulled(sandbox, PulledTip(repo, commit))
+        case Instructed(generation):  # pragma: no branch - the cases are all
+            # A recreate gives the instructions again, whatever the former generation's journal
+            # recorded.
+            known = sandbox.instructed or generation != sandbox.generation
+            return (sandbox if known else replace(sandbox, instructed=True)), ()
 
 
 def _in_time(
@@ -178,8 +196,46 @@ def _reached(sandbox: Sandbox, report: Reached, now: datetime) -> Outcome:
     if report.task is not None and report.task != sandbox.task:
         ready = replace(ready, task=report.task)
         told = (*told, Append(f"task.{report.task.state}", report.task.reason))
+    if report.project is not None:
+        project, begun = _project_reached(sandbox.project, report.project)
+        ready, told = replace(ready, project=project), (*told, *begun)
     # The new runtime reports the resumed agents, under their new ids.
     return replace(ready, agents=(), resuming=False), told
+
+
+def _project_reached(
+    before: SandboxProject | None, after: SandboxProject
+) -> tuple[SandboxProject, tuple[Append, ...]]:
+    """Return the project in a new runtime. A set-up that ran in the former one was broken off."""
+    if after == before:
+        return setup_interrupted(after), ()
+    if after.state is SetupState.RUNNING:
+        return after, (_setup_told("sandbox.setup_started", after),)
+    return after, (_setup_told("sandbox.setup_ended", after),)
+
+
+def _set_up(sandbox: Sandbox, report: SetupBegan | SetupEnded) -> Outcome:
+    project = sandbox.project
+    if project is None:
+        return sandbox, ()
+    match report:
+        case SetupBegan(terminal_id):
+            if sandbox.state not in RUNNING:
+                return sandbox, ()
+            began = setup_began(project, terminal_id)
+            told = _setup_told("sandbox.setup_started", began)
+            return replace(sandbox, project=began), (told,)
+        case SetupEnded(terminal_id, reason):  # pragma: no branch - the cases are all
+            if (project.state, project.terminal_id) != (SetupState.RUNNING, terminal_id):
+                return sandbox, ()
+            ended = setup_ended(project, reason)
+            told = _setup_told("sandbox.setup_ended", ended)
+            return replace(sandbox, project=ended), (told,)
+
+
+def _setup_told(kind: str, project: SandboxProject) -> Append:
+    extra: dict[str, Json] = {"terminal_id": project.terminal_id, "setup": project.state.value}
+    return Append(kind, project.reason, extra)
 
 
 def _renewed(sandbox: Sandbox, generation: int) -> Outcome:
@@ -327,6 +383,7 @@ def _recreate(sandbox: Sandbox, now: datetime) -> Outcome:
         pulled=(),
         instructed=False,
         task=None if sandbox.task is None else again(sandbox.task),
+        project=None if sandbox.project is None else setup_again(sandbox.project),
     )
     return fresh, (
         Append("sandbox.provisioning", "recreated"),

@@ -14,6 +14,7 @@ from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.principal import ActorKind
 from atoll.domain.profile.profile import Access, Profile, Scope, WorkspaceMode
+from atoll.domain.sandbox.project import ProjectRequest, SandboxProject
 from atoll.domain.sandbox.task import Task, TaskRequest
 from atoll.domain.terminal.softlock import Strictness
 from atoll.domain.wall.isolation import Isolation
@@ -138,6 +139,7 @@ class CreateSandbox:
     setup_metadata: SetupMetadata = SetupMetadata()
     consumer: Consumer = Consumer()
     task: TaskRequest | None = None
+    project: ProjectRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +170,7 @@ class Sandbox:
     - `agents`: those that run, or ran when it stopped; `resuming`: a start still has to resume
       their conversations.
     - `task`: the words its agent begins with, and whether it has them.
+    - `project`: what its person approved of its repository's file, and the state of its set-up.
     """
 
     id: SandboxId
@@ -208,6 +211,7 @@ class Sandbox:
     agents: tuple[RunningAgent, ...] = ()
     resuming: bool = False
     task: Task | None = None
+    project: SandboxProject | None = None
 
 
 def keeps_files(sandbox: Sandbox) -> bool:

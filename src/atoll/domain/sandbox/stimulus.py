@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from atoll.domain.agent.resumable import RunningAgent
 from atoll.domain.network.switch import NetworkChange
+from atoll.domain.sandbox.project import SandboxProject
 from atoll.domain.sandbox.sandbox import Attachment, SandboxRepo
 from atoll.domain.sandbox.task import Task
 
@@ -21,7 +22,7 @@ class Reached:
     """A report that the runtime answered the probe and the workspace is laid out.
 
     `repos` are the repositories with what laying them out found; None when there were none.
-    `instructions` are those that were read there, `task` is its task as it then was.
+    `instructions` are those that were read there; `task` and `project` are as they then were.
     """
 
     generation: int
@@ -29,6 +30,7 @@ class Reached:
     repos: tuple[SandboxRepo, ...] | None = None
     instructions: str | None = None
     task: Task | None = None
+    project: SandboxProject | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +185,22 @@ class RuntimeBegan:
     """A report that another runtime began: nothing that ran before runs any more."""
 
 
+@dataclass(frozen=True, slots=True)
+class SetupBegan:
+    """A report that the set-up of its project runs in a terminal."""
+
+    terminal_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetupEnded:
+    """A report that the terminal of a set-up ended. `reason` None means that it succeeded. A
+    report about any other terminal changes nothing."""
+
+    terminal_id: str
+    reason: str | None
+
+
 AgentReport = AgentStarted | AgentConversed | AgentEnded | RuntimeBegan
 """The reports of a runtime about its agents."""
 
@@ -210,4 +228,6 @@ Stimulus = (
     | AgentConversed
     | AgentEnded
     | RuntimeBegan
+    | SetupBegan
+    | SetupEnded
 )

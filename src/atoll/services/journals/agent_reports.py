@@ -1,4 +1,4 @@
-"""Reports about agents in a runtime's journal, as stimuli of the sandbox's lifecycle.
+"""Reports about agents and set-ups in a runtime's journal, as stimuli of the sandbox's lifecycle.
 
 Entries that do not match are ignored here; `journals` decides which become events.
 """
@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 
 from atoll.domain.agent.resumable import ResumeFallback, RunningAgent
+from atoll.domain.sandbox.project import failure_of
 from atoll.domain.sandbox.stimulus import (
     AgentConversed,
     AgentEnded,
@@ -16,6 +17,7 @@ from atoll.domain.sandbox.stimulus import (
     AgentStarted,
     Instructed,
     RuntimeBegan,
+    SetupEnded,
 )
 from atoll.domain.terminal.softlock import Strictness
 from atoll.wire.http.unreadable import UNREADABLE
@@ -49,7 +51,14 @@ class _Started(msgspec.Struct):
     softlock: Strictness = Strictness.OWNER
 
 
-def read_report(kind: str, payload: Mapping[str, object]) -> AgentReport | Instructed | None:
+class _Exited(msgspec.Struct):
+    id: _Id
+    exit: dict[str, int | str]
+
+
+def read_report(
+    kind: str, payload: Mapping[str, object]
+) -> AgentReport | Instructed | SetupEnded | None:
     """Return the report in an entry; None where the entry is not one."""
     try:
         match kind:
@@ -63,6 +72,9 @@ def read_report(kind: str, payload: Mapping[str, object]) -> AgentReport | Instr
                 return Instructed(msgspec.convert(payload, _Instructed).instructions_id)
             case "agent.ended":
                 return AgentEnded(msgspec.convert(payload, _Left).id)
+            case "terminal.exited":
+                exited = msgspec.convert(payload, _Exited)
+                return SetupEnded(exited.id, failure_of(exited.exit))
             case "runtime.began":
                 return RuntimeBegan()
             case _:

@@ -64,14 +64,15 @@ class Transitions:
         return after, work
 
     async def apply_within(self, rows: Transaction, sandbox: Sandbox, stimulus: Stimulus) -> None:
-        """Apply a stimulus in the caller's transaction. For stimuli that cause no work and no
-        event."""
+        """Apply a stimulus in the caller's transaction, with its events. For stimuli that cause no
+        work."""
         before = await rows.sandboxes.get(sandbox.id)
         if before is None:
             return
-        after, _ = step(before, stimulus, self._clock.now())
+        after, instructions = step(before, stimulus, self._clock.now())
         if after is not before:
             await rows.sandboxes.update(after)
+            await self.append(rows, ((after, one) for one in instructions), actor=SYSTEM)
             self._directory.put(after)
 
     async def append(

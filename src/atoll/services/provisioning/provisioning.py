@@ -13,6 +13,7 @@ from atoll.domain.errors import AtollError, Failed
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Access
 from atoll.domain.sandbox.entry import MECHANISMS, entry_steps
+from atoll.domain.sandbox.project import SandboxProject
 from atoll.domain.sandbox.sandbox import Attachment, Sandbox, SandboxRepo
 from atoll.domain.sandbox.stimulus import Idle
 from atoll.domain.sandbox.task import Task
@@ -33,6 +34,7 @@ from atoll.ports import (
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.policies.policies import Policies
 from atoll.services.provisioning.instructions import check_instructions, resolve_instructions
+from atoll.services.provisioning.project_setup import begin_setup
 from atoll.services.provisioning.resumption import resume_agents
 from atoll.services.provisioning.seeds import write_files, write_seeds
 from atoll.services.provisioning.settings import ProvisioningSettings
@@ -62,12 +64,13 @@ class Layers:
 @dataclass(frozen=True, slots=True)
 class Provisioned:
     """Result of a bring-up: how to reach the sandbox, its repositories as laid out, the
-    instructions read from them, if any, and its task."""
+    instructions read from them, if any, its task, and its project."""
 
     attachment: Attachment
     repos: tuple[SandboxRepo, ...]
     instructions: str | None
     task: Task | None
+    project: SandboxProject | None
 
 
 class Provisioning:
@@ -138,10 +141,11 @@ class Provisioning:
         sandbox = replace(sandbox, instructions=instructions or sandbox.instructions)
         await self._furnish(sandbox, client, report, mechanism=reach.isolation.mechanism)
         await resume_agents(sandbox, client, report)
+        project = await begin_setup(sandbox, client, report)
         task = await begin_task(sandbox, client, report)
         report("Ready.")
         attachment = Attachment(handle.data, reach.address, reach.token, reach.isolation)
-        return Provisioned(attachment, sandbox.repos, instructions, task)
+        return Provisioned(attachment, sandbox.repos, instructions, task, project)
 
     def _check_wall(self, isolation: Isolation) -> None:
         """Raises `Failed` before anything of the caller's ran behind a wall not good enough."""

@@ -6,6 +6,7 @@ transaction itself reads, so two hundred requests at once cannot slip past any o
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Protocol
 
@@ -15,10 +16,12 @@ from atoll.domain.agent.agent import takes_prompts
 from atoll.domain.errors import Conflict, Forbidden, Invalid, LimitReached
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Profile, Scope
+from atoll.domain.repository.project import DecidedProject, ProjectDecision
 from atoll.domain.sandbox.create import (
     Circumstances,
     agent_key,
     check_references,
+    first_repository,
     grant,
     other_input,
     read_catalogue,
@@ -104,7 +107,10 @@ class Admission:
             if belonging is not None:
                 return belonging, ()
             self._check_limit(held)
-            sandbox, work = await self._add(rows, caller, request, profile=profile, held=held)
+            project = await _approved(rows, caller, request, profile)
+            sandbox, work = await self._add(
+                rows, caller, request, profile=profile, held=held, project=project
+            )
             if key is not None and digest is not None:
                 record = IdempotencyRecord(digest, sandbox.id, self._ground.clock.now())
                 await rows.idempotency.forget(record.at - KEY_LIFE)
@@ -133,9 +139,11 @@ class Admission:
         *,
         profile: Profile,
         held: Sequence[Holding],
+        project: DecidedProject | None,
     ) -> Admitted:
         """Insert the sandbox as requested and starting: both events in one transaction."""
-        circumstances = self._circumstances(caller, frozenset(holding.name for holding in held))
+        taken = frozenset(holding.name for holding in held)
+        circumstances = replace(self._circumstances(caller, taken), project=project)
         sandbox = grant(request, profile, circumstances)
         if references(sandbox):
             check_secrets(sandbox, await rows.secrets.visible(caller.org_id, caller.id))
@@ -220,6 +228,28 @@ class Admission:
                 f"gives {given} here.",
                 field="profile",
             )
+
+
+async def _approved(
+    rows: Transaction, caller: Principal, request: CreateSandbox, profile: Profile
+) -> DecidedProject | None:
+    """Return the project that the request names, as its person approved it. Raises `Conflict` when
+    they did not."""
+    if request.project is None:
+        return None
+    repository = first_repository(request, profile)
+    if repository is None:
+        raise Invalid("a project needs a repository: name one in `repos`", field="project")
+    for decided in await rows.projects.of(caller.org_id, caller.id, repository):
+        wanted = decided.digest == request.project.digest
+        if wanted and decided.decision is ProjectDecision.APPROVED:
+            return decided
+    raise Conflict(
+        f"What {repository} proposes was not approved: look at it with `atoll project show` and "
+        "approve it, or leave the project out.",
+        code="project_not_approved",
+        field="project.digest",
+    )
 
 
 async def _belonging(

@@ -207,6 +207,7 @@ class Reconciler:
             brought.repos,
             brought.instructions,
             brought.task,
+            brought.project,
         )
         ready, rest = await self._transitions.apply(sandbox.id, stimulus, lines=lines)
         self.follow(ready, rest)

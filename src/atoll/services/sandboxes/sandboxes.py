@@ -15,6 +15,7 @@ from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.network.switch import NetworkChange
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Scope
+from atoll.domain.sandbox.project import SETUP_TERMINAL, SetupState, failure_of
 from atoll.domain.sandbox.sandbox import RUNNING, CreateSandbox, Sandbox, State, keeps_files
 from atoll.domain.sandbox.stimulus import (
     ConsumerEnded,
@@ -22,6 +23,8 @@ from atoll.domain.sandbox.stimulus import (
     ExtendTtl,
     Pulled,
     Recreate,
+    SetupBegan,
+    SetupEnded,
     Start,
     Stimulus,
     Stop,
@@ -38,12 +41,14 @@ from atoll.services.journals.journals import Journals
 from atoll.services.lifecycle.directory import Directory
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.policies.policy_push import PolicyPush
+from atoll.services.provisioning.project_setup import open_setup
 from atoll.services.sandboxes.admission import Admission
 from atoll.services.sandboxes.backend_watch import BackendWatch
 from atoll.services.sandboxes.clients import SandboxClient, explained
 from atoll.services.sandboxes.cursors import read_cursor, spell_cursor
 from atoll.services.sandboxes.maintenance import Maintenance
 from atoll.services.sandboxes.reconciler import Reconciler
+from atoll.wire.contract.terminals import get_terminal
 
 MAX_PAGE = 200
 
@@ -177,6 +182,29 @@ class Sandboxes:
         await self.push_policies(sandbox.org_id, sandbox.owner)
         return sandbox
 
+    async def run_setup(self, caller: Principal, ref: str) -> Sandbox:
+        """Run the set-up commands of the sandbox's project, in a new terminal. Raises `Conflict`
+        when there are none, and while they run."""
+        sandbox, client = await self.runtime(caller, ref, activity=True)
+        project = sandbox.project
+        if project is None or not project.content.setup:
+            raise Conflict(f"Sandbox {sandbox.name} has no approved set-up.", code="no_setup")
+        if project.state is SetupState.RUNNING:
+            raise Conflict(
+                f"The set-up of {sandbox.name} runs: look at its terminal `{SETUP_TERMINAL}`.",
+                code="setup_runs",
+            )
+        _check_owner(caller, sandbox)
+        opened = await open_setup(sandbox, client)
+        self.remember_actor(sandbox, opened.terminal_id, caller)
+        began = await self._act(caller, sandbox.id, SetupBegan(opened.terminal_id))
+        # One that ended before this was stored is reported by nobody else.
+        now = await client.call(get_terminal(opened.terminal_id))
+        if now.exit is None:
+            return began
+        ended = SetupEnded(opened.terminal_id, failure_of(now.exit.words()))
+        return await self._act(caller, sandbox.id, ended)
+
     async def logs(self, caller: Principal, ref: str) -> tuple[LogLine, ...]:
         """Return the lines of provisioning, step by step."""
         async with self._store.read() as rows:
@@ -236,8 +264,7 @@ class Sandboxes:
 
     async def _act(self, caller: Principal, ref: str, stimulus: Stimulus) -> Sandbox:
         sandbox = await self.get(caller, ref)
-        if (sandbox.org_id, sandbox.owner) != (caller.org_id, caller.id):
-            raise Forbidden(f"Sandbox {sandbox.name} is shared with you; only its owner may do so.")
+        _check_owner(caller, sandbox)
         return await self._reconciler.apply(sandbox.id, stimulus, actor=caller)
 
     async def _find(self, rows: Transaction, caller: Principal, ref: str) -> Sandbox:
@@ -273,6 +300,11 @@ class Sandboxes:
         if not settled:
             return True
         return sandbox.state is not State.DESTROYING and not self._reconciler.busy(sandbox.id)
+
+
+def _check_owner(caller: Principal, sandbox: Sandbox) -> None:
+    if (sandbox.org_id, sandbox.owner) != (caller.org_id, caller.id):
+        raise Forbidden(f"Sandbox {sandbox.name} is shared with you; only its owner may do so.")
 
 
 def _visible(caller: Principal, sandbox: Sandbox) -> bool:

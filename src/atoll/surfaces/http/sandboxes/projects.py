@@ -63,7 +63,7 @@ class ProposalView(ResponseModel):
     text: str
 
 
-class ChangesView(ResponseModel):
+class ProjectChangesView(ResponseModel):
     """The proposals that came and went since the last decision."""
 
     added: list[ProposalView]
@@ -85,7 +85,7 @@ class ProjectView(ResponseModel):
     decision: ProjectDecision | None
     undecided: bool
     proposals: list[ProposalView]
-    changes: ChangesView
+    changes: ProjectChangesView
     agent: str | None
     profile: str | None
     ignored: list[str]

@@ -13,6 +13,7 @@ from atoll.domain.people.principal import ActorKind, Principal
 from atoll.domain.profile.profile import Access, Scope, WorkspaceMode
 from atoll.domain.profile.schema import workspace_mode
 from atoll.domain.sandbox.instructions import MAX_INSTRUCTIONS
+from atoll.domain.sandbox.project import ProjectRequest
 from atoll.domain.sandbox.sandbox import (
     Consumer,
     CreateSandbox,
@@ -145,6 +146,18 @@ class TaskBody(Body):
     group: Word | None = None
 
 
+class ProjectUseBody(Body):
+    """An approved project of the first repository, by its digest. With the set-up `later` the
+    caller starts it itself, after it sent its files."""
+
+    digest: Annotated[str, Field(min_length=64, max_length=64, strict=True)]
+    setup: Literal["now", "later"] = "now"
+
+    def to_domain(self) -> ProjectRequest:
+        """Return the domain's value."""
+        return ProjectRequest(self.digest, self.setup == "later")
+
+
 class CreateBody(Body):
     """A request for a sandbox; every field may be left out."""
 
@@ -171,6 +184,7 @@ class CreateBody(Body):
     consumer: ConsumerBody = ConsumerBody()
     prompt: Prompt | None = None
     task: TaskBody = TaskBody()
+    project: ProjectUseBody | None = None
 
     def to_domain(self) -> CreateSandbox:
         """Return the domain's value."""
@@ -198,6 +212,7 @@ class CreateBody(Body):
             ),
             consumer=Consumer(**self.consumer.model_dump()),
             task=self._task(),
+            project=None if self.project is None else self.project.to_domain(),
         )
 
     def _task(self) -> TaskRequest | None:
@@ -339,6 +354,12 @@ async def start_sandbox(
     """Start a stopped, expired or failed sandbox; its agents resume their conversations."""
     changed = await atoll.sandboxes.start(caller, sandbox, resume_agents=resume_agents)
     return await _settled(atoll, caller, changed, wait=wait)
+
+
+@router.post("/{sandbox}/setup", response_model=SandboxView, responses=problems(404, 409, 503))
+async def run_setup(atoll: Atoll, at: CallerSandbox) -> Response:
+    """Run the approved set-up commands of its project, in a new terminal."""
+    return Json(await sandbox_view(atoll, await atoll.sandboxes.run_setup(*at)))
 
 
 @router.post("/{sandbox}/recreate", **_ACT)

@@ -7,6 +7,7 @@ from atoll.domain.network.network import NetworkMode
 from atoll.domain.profile.profile import Access, Scope, WorkspaceMode
 from atoll.domain.sandbox.lifetime import ends_soon
 from atoll.domain.sandbox.metadata import metadata_of
+from atoll.domain.sandbox.project import SandboxProject, SetupState
 from atoll.domain.sandbox.reported import ReportedAgent
 from atoll.domain.sandbox.sandbox import Consumer, Inputs, Sandbox, SandboxRepo, State
 from atoll.domain.sandbox.task import AgentMode, Task, TaskState
@@ -98,6 +99,20 @@ class TaskView(ResponseModel):
     reason: str | None
 
 
+class SandboxProjectView(ResponseModel):
+    """The approved project: its set-up commands and their state, `terminal_id` the terminal they
+    run in, `reason` why they failed; ports to forward, and files that the caller sends."""
+
+    repository: str
+    digest: str
+    state: SetupState
+    terminal_id: str | None
+    reason: str | None
+    setup: list[str]
+    ports: list[int]
+    copies: list[str]
+
+
 class SandboxView(ResponseModel):
     """A sandbox."""
 
@@ -118,6 +133,7 @@ class SandboxView(ResponseModel):
     setup_metadata: SetupView
     consumer: Consumer
     task: TaskView | None
+    project: SandboxProjectView | None
     isolation: IsolationView | None
     reachability: ReachabilityView
     metadata: MetadataView
@@ -170,6 +186,7 @@ def _view(sandbox: Sandbox, agents: Sequence[ReportedAgent]) -> dict[str, Any]:
             instructed=sandbox.instructed,
         ),
         task=None if sandbox.task is None else _task(sandbox.task),
+        project=None if sandbox.project is None else _project(sandbox.project),
         isolation=None if isolation is None else IsolationView.of(isolation),
         reachability={"runtime": url, "ssh": None, "tunnel": None},
         metadata=metadata_of(sandbox),
@@ -188,3 +205,13 @@ def _repo(repo: SandboxRepo) -> dict[str, Any]:
 
 def _task(task: Task) -> dict[str, Any]:
     return TaskView.of(task, permissions="ask" if task.asks else "allow")
+
+
+def _project(project: SandboxProject) -> dict[str, Any]:
+    content = project.content
+    return SandboxProjectView.of(
+        project,
+        setup=[*content.setup],
+        ports=[*content.ports],
+        copies=[*content.copies],
+    )

@@ -1,0 +1,103 @@
+"""The project of a sandbox: the approved content of its repository's file, and its set-up.
+
+Pure. The content is what a person approved, as it was stored then: a later change of the file
+changes no sandbox. `services.provisioning.project_setup` opens the set-up's terminal.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from atoll.domain.network.network import Network
+from atoll.domain.repository.project import DecidedProject, ProjectFile
+
+SETUP_TERMINAL = "setup"
+"""The name of the terminal in which set-up commands run."""
+
+
+class SetupState(StrEnum):
+    """The state of a set-up. `none`: there are no commands; `waiting`: they did not start."""
+
+    NONE = "none"
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectRequest:
+    """A requested project: the digest of an approved one. `later`: the caller starts the set-up
+    itself, after it sent its files."""
+
+    digest: str
+    later: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxProject:
+    """The approved project of a sandbox.
+
+    `terminal_id` is the terminal of the set-up that began last, `reason` says why it failed.
+    """
+
+    repository: str
+    digest: str
+    content: ProjectFile
+    later: bool = False
+    state: SetupState = SetupState.NONE
+    terminal_id: str | None = None
+    reason: str | None = None
+
+
+def project_of(decided: DecidedProject, request: ProjectRequest) -> SandboxProject:
+    """Return the project of a new sandbox."""
+    state = SetupState.WAITING if decided.content.setup else SetupState.NONE
+    return SandboxProject(decided.repository, decided.digest, decided.content, request.later, state)
+
+
+def widened(network: Network, content: ProjectFile) -> Network:
+    """Return a profile's network with the approved presets. The mode stays as it is."""
+    presets = (f"preset:{name}" for name in content.network)
+    return replace(network, egress=tuple(dict.fromkeys((*network.egress, *presets))))
+
+
+def with_variables(
+    own: tuple[tuple[str, str], ...], content: ProjectFile
+) -> tuple[tuple[str, str], ...]:
+    """Return the caller's variables and the approved ones; the caller's take precedence."""
+    return tuple({**dict(content.env), **dict(own)}.items())
+
+
+def setup_began(project: SandboxProject, terminal_id: str) -> SandboxProject:
+    """Return the project while its set-up runs in a terminal."""
+    return replace(project, state=SetupState.RUNNING, terminal_id=terminal_id, reason=None)
+
+
+def setup_ended(project: SandboxProject, reason: str | None) -> SandboxProject:
+    """Return the project after its set-up; `reason` None means that every command succeeded."""
+    state = SetupState.DONE if reason is None else SetupState.FAILED
+    return replace(project, state=state, reason=reason)
+
+
+def setup_interrupted(project: SandboxProject) -> SandboxProject:
+    """Return the project in a runtime that began anew: a set-up that ran was broken off."""
+    if project.state is not SetupState.RUNNING:
+        return project
+    return setup_ended(project, "The sandbox ended before its set-up did.")
+
+
+def setup_again(project: SandboxProject) -> SandboxProject:
+    """Return the project in a fresh workspace, where the set-up has to run again by itself."""
+    state = SetupState.WAITING if project.content.setup else SetupState.NONE
+    return replace(project, later=False, state=state, terminal_id=None, reason=None)
+
+
+def failure_of(end: Mapping[str, object]) -> str | None:
+    """Return why a set-up with this end failed; None when it did not."""
+    code, signal = end.get("code"), end.get("signal")
+    if isinstance(signal, str):
+        return f"It was ended by SIG{signal[:16]}."
+    if isinstance(code, int) and code == 0:
+        return None
+    return f"A command ended with exit code {code if isinstance(code, int) else 'unknown'}."

@@ -1,0 +1,63 @@
+"""The set-up of a project: its approved commands, one after the other, in a visible terminal.
+
+They run inside, as whatever an agent runs. A command that fails ends the set-up, never the
+sandbox: its terminal says which one it was.
+"""
+
+from collections.abc import Callable
+
+from atoll.domain.errors import AtollError
+from atoll.domain.sandbox.project import (
+    SETUP_TERMINAL,
+    SandboxProject,
+    SetupState,
+    setup_began,
+    setup_ended,
+)
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.ports import RuntimeClient
+from atoll.wire.contract.terminals import OpenBody, TerminalRecord, open_terminal
+
+# $1… commands. Each is an argument: none is part of this text.
+_RUN = r"""
+number=0
+for command do
+  number=$((number + 1))
+  printf '\033[1m[%s/%s]\033[0m %s\n' "$number" "$#" "$command"
+  "${shell:=$(command -v bash || echo /bin/sh)}" -c "$command" || {
+    code=$?
+    printf '\033[31mset-up ended: command %s failed with exit code %s\033[0m\n' "$number" "$code"
+    exit "$code"
+  }
+done
+printf '\033[32mset-up done\033[0m\n'
+"""
+
+
+async def open_setup(sandbox: Sandbox, client: RuntimeClient) -> TerminalRecord:
+    """Open the terminal in which the commands of a sandbox's project run. Raises the runtime's
+    refusal."""
+    commands = () if sandbox.project is None else sandbox.project.content.setup
+    body = OpenBody(
+        argv=["/bin/sh", "-c", _RUN, SETUP_TERMINAL, *commands],
+        cwd=sandbox.repos[0].path if sandbox.repos else None,
+        name=SETUP_TERMINAL,
+    )
+    return await client.call(open_terminal(body, principal=sandbox.owner))
+
+
+async def begin_setup(
+    sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
+) -> SandboxProject | None:
+    """Start a set-up that waits, and return the project as it then is; None without one. Raises
+    nothing: what went wrong is reported."""
+    project = sandbox.project
+    if project is None or project.later or project.state is not SetupState.WAITING:
+        return project
+    try:
+        opened = await open_setup(sandbox, client)
+    except AtollError as error:
+        report(f"The set-up did not begin: {error.message}")
+        return setup_ended(project, error.message)
+    report(f"The set-up runs in the terminal {SETUP_TERMINAL}.")
+    return setup_began(project, opened.terminal_id)
