@@ -100,6 +100,12 @@ class NetworkBody(TypedDict, total=False):
     ranges: list[str] | None
 
 
+class MeBody(TypedDict):
+    """A change of the caller."""
+
+    name: str
+
+
 class ShareBody(TypedDict, total=False):
     """A share link to make."""
 

@@ -21,19 +21,50 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
+class GuestKey(NamedTuple):
+    """The credential of a guest, in memory only: a cookie's value, and the page's key for it."""
+
+    session: str
+    page_key: str
+
+    def __repr__(self) -> str:
+        """Return it without its secrets."""
+        return "GuestKey()"
+
+
 class Server(NamedTuple):  # a data class would load `inspect`, at every start of `atoll`
-    """A control plane: `prefix` is the path below which its API lies, usually empty."""
+    """A control plane: `prefix` is the path below which its API lies, usually empty. A guest's has
+    a `guest` key and no token."""
 
     url: str
     secure: bool
     host: str
     port: int
     prefix: str
-    token: str
+    token: str = ""
+    guest: GuestKey | None = None
 
     def __repr__(self) -> str:
         """Return it without its token."""
         return f"Server({self.url!r})"
+
+    def credentials(self) -> dict[str, str]:
+        """Return the headers that say who the client is; none for nobody yet."""
+        if self.guest is not None:
+            scheme, _, rest = self.url.partition("://")
+            return {
+                "Cookie": f"atoll_guest={self.guest.session}",
+                "Atoll-Page-Key": self.guest.page_key,
+                "Origin": f"{scheme}://{rest.partition('/')[0]}",
+            }
+        return {"Authorization": f"Bearer {self.token}"} if self.token else {}
+
+
+def server_at(url: str, name: str) -> Server:
+    """Return the server at a URL, without a credential. `name` is what the person calls the URL.
+    Raises `Invalid`."""
+    secure, host, port, prefix = _parts(url, name)
+    return Server(url.rstrip("/"), secure, host, port, prefix)
 
 
 def home_of(environ: Mapping[str, str]) -> Path:
@@ -64,14 +95,14 @@ def find_server(environ: Mapping[str, str]) -> Server:
     return Server(url.rstrip("/"), secure, host, port, prefix, token)
 
 
-def _parts(url: str) -> tuple[bool, str, int, str]:
+def _parts(url: str, name: str = "ATOLL_URL") -> tuple[bool, str, int, str]:
     try:
         split = urlsplit(url)
         port = split.port
     except ValueError as problem:
-        raise Invalid(f"ATOLL_URL {url!r} is not a URL: {problem}", field="ATOLL_URL") from problem
+        raise Invalid(f"{name} {url!r} is not a URL: {problem}", field=name) from problem
     if split.scheme not in ("http", "https") or not split.hostname:
-        raise Invalid(f"ATOLL_URL {url!r} must be http://… or https://…", field="ATOLL_URL")
+        raise Invalid(f"{name} {url!r} must be http://… or https://…", field=name)
     secure = split.scheme == "https"
     return secure, split.hostname, port or (443 if secure else 80), split.path.rstrip("/")
 

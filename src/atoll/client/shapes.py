@@ -269,6 +269,7 @@ class Share(Shape):
     role: Field[Role] = fields.word()
     terminal_id = fields.text()
     guests = fields.number()
+    guest_names = fields.texts()
     expires_at = fields.text()
     name = fields.text()
 
@@ -358,6 +359,13 @@ class ProfileList(Shape):
     """The newest version of each profile."""
 
     profiles = fields.many(Profile)
+
+
+class Me(Shape):
+    """The caller."""
+
+    id = fields.text()
+    name = fields.text()
 
 
 class Ticket(Shape):

@@ -30,6 +30,8 @@ LINE_BYTES = 32 * 1024 * 1024
 """Longest line of a stream we accept: a stream is read from the server, not trusted."""
 
 PROBLEM_BYTES = 65536
+ANSWER_BYTES = 64 * 1024 * 1024
+"""Longest JSON answer we accept."""
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -69,6 +71,12 @@ def put(*segments: str, value: Mapping[str, object]) -> Call:
     """Return a PUT below `/v1` with a JSON body."""
     body = json.dumps(value).encode()
     return Call("PUT", at(*segments), (), (("Content-Type", "application/json"),), body)
+
+
+def patch(*segments: str, value: Mapping[str, object]) -> Call:
+    """Return a PATCH below `/v1` with a JSON body."""
+    body = json.dumps(value).encode()
+    return Call("PATCH", at(*segments), (), (("Content-Type", "application/json"),), body)
 
 
 class Stream:
@@ -120,7 +128,7 @@ class Transport:
     def call(self, call: Call) -> Shape:
         """Send and read the whole JSON answer; an empty one is `Shape({})`."""
         with self.open(call) as stream, _translated():
-            body = b"".join(iter(stream.read, b""))
+            body = whole(stream)
         if not body:
             return Shape({})
         try:
@@ -153,6 +161,17 @@ class Transport:
             yield stream
         finally:
             exchange.close()
+
+
+def whole(stream: Stream, most: int = ANSWER_BYTES) -> bytes:
+    """Return the body of an answer. Raises `Failed` beyond `most` bytes: the server of a link may
+    be anybody's."""
+    body = bytearray()
+    while piece := stream.read():
+        body += piece
+        if len(body) > most:
+            raise Failed("the server sent an answer too long to be one of ours")
+    return bytes(body)
 
 
 class _Problem(Shape):
@@ -192,7 +211,7 @@ def _send(exchange: Exchange, server: Server, call: Call) -> None:
         target += "?" + urlencode(call.query)
     headers = {
         "Accept": "application/json",
-        "Authorization": f"Bearer {server.token}",
+        **server.credentials(),
         "User-Agent": "atoll-cli",
         **dict(call.headers),
     }

@@ -167,7 +167,7 @@ KINDS: Mapping[str, EventKind] = dict(
             "A share link was created.",
         ),
         _kind("share.revoked", _SHARE, "", "A share link was revoked and its guests disconnected."),
-        _kind("share.entered", _SHARE + " guest_id name", "", "A guest opened a share link."),
+        _kind("share.entered", _SHARE + " guest_id name", "role", "A guest opened a share link."),
         _kind("exec.started", _INSIDE, "argv0 background", "A command was started."),
         _kind("exec.exited", _INSIDE, "argv0 exit timed_out", "A command ended."),
         _kind("file.changed", "sandbox_id generation n", "path act bytes", "A file was changed."),

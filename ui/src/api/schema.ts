@@ -535,9 +535,13 @@ export interface components {
          * @enum {string}
          */
         readonly GrantScope: "once" | "sandbox" | "organization";
-        /** @description The role of a guest at the terminals (or one) of a sandbox, until it ends. */
+        /**
+         * @description The role of a guest at the terminals (or one) of a sandbox, until it ends. `inviter` is the
+         *     name of whoever made the link, or empty.
+         */
         readonly GuestAccessView: {
             readonly expires_at: string;
+            readonly inviter: string;
             readonly role: string;
             readonly sandbox_id: string;
             readonly sandbox_name: string;
@@ -584,6 +588,21 @@ export interface components {
         readonly InputsBody: {
             readonly compose_bundle_ref?: string | null;
             readonly repo_ref?: string | null;
+        };
+        /** @description The secret of a link. */
+        readonly InvitationBody: {
+            readonly ticket: string;
+        };
+        /**
+         * @description What a link offers: by whom, to which sandbox, to one terminal of it or to all, and to watch
+         *     (`viewer`) or to ask to type, too (`controller`). `inviter` is empty for who chose no name.
+         */
+        readonly InvitationView: {
+            readonly expires_at: string;
+            readonly inviter: string;
+            readonly role: components["schemas"]["Role"];
+            readonly sandbox_name: string;
+            readonly terminal_id: string | null;
         };
         /**
          * @description The strength of the wall, weakest first.
@@ -660,6 +679,7 @@ export interface components {
         readonly MadeView: {
             readonly created_at: string;
             readonly expires_at: string;
+            readonly guest_names: readonly string[];
             readonly guests: number;
             readonly link: string;
             readonly local_only: boolean;
@@ -720,6 +740,10 @@ export interface components {
         readonly Matches: {
             readonly complete: boolean;
             readonly matches: readonly components["schemas"]["Match"][];
+        };
+        /** @description A change of the caller: the name that others see. */
+        readonly MeBody: {
+            readonly name: string;
         };
         /**
          * @description The caller. `interactive`: a person in a browser, who may approve. `guest` describes a caller
@@ -1369,10 +1393,14 @@ export interface components {
         readonly ShareList: {
             readonly shares: readonly components["schemas"]["ShareView"][];
         };
-        /** @description A link. `guests` came by it and may still be present. */
+        /**
+         * @description A link. `guests` is how many came by it and may still be present, `guest_names` who they
+         *     are.
+         */
         readonly ShareView: {
             readonly created_at: string;
             readonly expires_at: string;
+            readonly guest_names: readonly string[];
             readonly guests: number;
             readonly name: string;
             readonly role: components["schemas"]["Role"];

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 import msgspec
-from sqlalchemy import BigInteger, Column, Index, Table, Text, delete, func, insert, select
+from sqlalchemy import BigInteger, Column, Index, Table, Text, delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import metadata, to_us
@@ -62,14 +62,18 @@ class SqlShareRows(ShareRows):
             },
         )
 
-    async def of(self, sandbox_id: SandboxId) -> list[tuple[Share, int]]:
+    async def of(self, sandbox_id: SandboxId) -> list[tuple[Share, tuple[Guest, ...]]]:
         """See the port."""
-        table = shares.c
-        count = select(func.count()).where(guests.c.share_id == table.id).scalar_subquery()
         found = await self._connection.execute(
-            select(table.body, count).where(table.sandbox_id == sandbox_id).order_by(table.id)
+            select(shares.c.body, guests.c.body)
+            .outerjoin(guests, guests.c.share_id == shares.c.id)
+            .where(shares.c.sandbox_id == sandbox_id)
+            .order_by(shares.c.id, guests.c.id)
         )
-        listed = [(_shares.decode(body), number) for body, number in found.all()]
+        came: dict[str, list[Guest]] = {}
+        for share, guest in found.all():
+            came.setdefault(share, []).extend([] if guest is None else [_guests.decode(guest)])
+        listed = [(_shares.decode(share), _by_age(come)) for share, come in came.items()]
         return sorted(listed, key=lambda row: row[0].created_at)
 
     async def marked(self, mark: str) -> Share | None:
@@ -117,3 +121,7 @@ class SqlShareRows(ShareRows):
         )
         row = found.first()
         return None if row is None else (_guests.decode(row[0]), _shares.decode(row[1]))
+
+
+def _by_age(come: list[Guest]) -> tuple[Guest, ...]:
+    return tuple(sorted(come, key=lambda guest: guest.created_at))

@@ -56,10 +56,12 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class LoginBook:
-    """Every live ticket and session, oldest first."""
+    """Every live ticket and session, oldest first, and the name of the person they are for, empty
+    until they choose one."""
 
     tickets: tuple[Grant, ...] = ()
     sessions: tuple[Grant, ...] = ()
+    name: str = ""
 
 
 def _live(grants: tuple[Grant, ...], now: datetime) -> tuple[Grant, ...]:
@@ -81,7 +83,8 @@ def redeemed(book: LoginBook, ticket: str, session: str, now: datetime) -> Login
     if len(left) == len(live):
         return None
     opened = Grant(fingerprint(session), now + SESSION_LIFE)
-    return LoginBook(left, (*_live(book.sessions, now), opened)[-MAX_SESSIONS:])
+    sessions = (*_live(book.sessions, now), opened)[-MAX_SESSIONS:]
+    return replace(book, tickets=left, sessions=sessions)
 
 
 def without_session(book: LoginBook, session: str) -> LoginBook:

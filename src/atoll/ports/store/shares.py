@@ -14,8 +14,8 @@ class ShareRows(Protocol):
         """Add a link."""
         ...
 
-    async def of(self, sandbox_id: SandboxId) -> list[tuple[Share, int]]:
-        """Return the links of a sandbox, oldest first, each with how many guests it has."""
+    async def of(self, sandbox_id: SandboxId) -> list[tuple[Share, tuple[Guest, ...]]]:
+        """Return the links of a sandbox, oldest first, each with its guests, oldest first."""
         ...
 
     async def marked(self, mark: str) -> Share | None:

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from atoll.domain.errors import LimitReached, Unauthenticated
+from atoll.domain.errors import Forbidden, LimitReached, Unauthenticated
 from atoll.domain.people.login import (
     SECRET_BYTES,
     Guesses,
@@ -26,6 +26,7 @@ from atoll.domain.people.login import (
     without_session,
 )
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
+from atoll.domain.people.share import shown_name
 from atoll.ports.clock import Clock
 from atoll.ports.logins import LoginBooks
 
@@ -64,14 +65,29 @@ class Logins:
         """Return the principal of a bearer token. Raises `Unauthenticated`, or `LimitReached` after
         too many wrong ones from `source` (an address)."""
         if hmac.compare_digest(fingerprint(token), self._token_mark):
-            return TOKEN_PERSON
+            return replace(TOKEN_PERSON, name=self._book.name)
         raise self.wrong(source, "the bearer token is not valid; use the one in $ATOLL_HOME/token")
 
     def by_session(self, session: str, source: str) -> Principal:
         """Return the principal of a session cookie. Raises like `by_token`."""
         if self.holds(session):
-            return LOCAL_PERSON
+            return self.person
         raise self.wrong(source, "you are logged out; run `atoll login` for a new link")
+
+    @property
+    def person(self) -> Principal:
+        """The person whose logins these are, by the name they chose."""
+        return replace(LOCAL_PERSON, name=self._book.name)
+
+    async def rename(self, caller: Principal, name: str) -> Principal:
+        """Give the caller a name that others see; return them as they are now. Raises `Invalid` for
+        a name that cannot be shown, `Forbidden` for a guest."""
+        if caller.guest_access is not None:
+            raise Forbidden("a guest's name is chosen when the link is opened")
+        shown = shown_name(name)
+        async with self._changing:
+            await self._replace(replace(self._book, name=shown))
+        return replace(caller, name=shown)
 
     def page_key(self, session: str) -> str:
         """Return the key that the page sends beside this cookie, a person's or a guest's.

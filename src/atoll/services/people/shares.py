@@ -28,6 +28,8 @@ from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.services.ground import Ground
 from atoll.services.sandboxes.sandboxes import Sandboxes
 
+_OVER = "this link is over or was revoked; ask whoever invited you for a new one"
+
 Wrong = Callable[[str, str], AtollError]
 """Counts a wrong secret from a source and gives the error to raise for it, with a sentence."""
 
@@ -40,14 +42,32 @@ class Entered:
     guest: Principal
 
 
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """What a link offers whoever holds it: `inviter` is its maker's name, or empty."""
+
+    inviter: str
+    sandbox: Sandbox
+    share: Share
+
+
 class Shares:
     """Use cases on share links. Only a sandbox's owner makes, sees and revokes them."""
 
-    def __init__(self, ground: Ground, sandboxes: Sandboxes, *, wrong: Wrong) -> None:
+    def __init__(
+        self,
+        ground: Ground,
+        sandboxes: Sandboxes,
+        *,
+        wrong: Wrong,
+        inviter: Callable[[], Principal],
+    ) -> None:
+        """`inviter` returns the person who makes links, by the name they have now."""
         self._store, self._bus = ground.store, ground.bus
         self._clock, self._identifiers = ground.clock, ground.ids
         self._sandboxes = sandboxes
         self._wrong = wrong
+        self._inviter = inviter
 
     async def create(self, caller: Principal, ref: str, request: ShareRequest) -> tuple[Share, str]:
         """Return a new link and its secret, which is never seen again. Raises `LimitReached`
@@ -85,13 +105,22 @@ class Shares:
         self._bus.announce((sandbox_stream(sandbox.id),))
         return share, secret
 
-    async def list(self, caller: Principal, ref: str) -> list[tuple[Share, int]]:
-        """Return the living links of a sandbox, each with how many guests it has."""
+    async def list(self, caller: Principal, ref: str) -> list[tuple[Share, tuple[Guest, ...]]]:
+        """Return the living links of a sandbox, each with its guests."""
         sandbox = await self._own(caller, ref)
         now = self._clock.now()
         async with self._store.read() as rows:
             found = await rows.shares.of(sandbox.id)
         return [(share, guests) for share, guests in found if share.expires_at > now]
+
+    async def invitation(self, secret: str, *, source: str) -> Invitation:
+        """Return what a link offers, without opening it. Raises like `enter`."""
+        async with self._store.read() as rows:
+            share = await rows.shares.marked(fingerprint(secret))
+            sandbox = None if share is None else await rows.sandboxes.get(share.sandbox_id)
+        if share is None or sandbox is None or share.expires_at <= self._clock.now():
+            raise self._wrong(source, _OVER)
+        return Invitation(self._inviter().name, sandbox, share)
 
     async def revoke(self, caller: Principal, ref: str, share_id: str) -> None:
         """End a link and its guests' sessions at once. Raises `NotFound`."""
@@ -121,16 +150,16 @@ class Shares:
         async with self._store.begin() as rows:
             share = await rows.shares.marked(fingerprint(secret))
             if share is None or share.expires_at <= now:
-                raise self._wrong(source, "this link is over or was revoked; ask for a new one")
-            count = next(n for each, n in await rows.shares.of(share.sandbox_id) if each == share)
-            if count >= MAX_GUESTS:
+                raise self._wrong(source, _OVER)
+            links = await rows.shares.of(share.sandbox_id)
+            if len(next(guests for each, guests in links if each == share)) >= MAX_GUESTS:
                 raise LimitReached(f"This link has {MAX_GUESTS} guests already: ask for another.")
             guest = Guest(
                 guest_id, share.id, share.org_id, share.owner, shown, fingerprint(session), now
             )
             await rows.shares.add_guest(guest)
             principal = principal_of(guest, share)
-            told = {"guest_id": guest_id, "name": shown}
+            told = {"guest_id": guest_id, "name": shown, "role": share.role.value}
             await rows.events.append((self._draft("share.entered", share, principal, told),))
         self._bus.announce((sandbox_stream(share.sandbox_id),))
         return Entered(session, principal)
@@ -139,7 +168,9 @@ class Shares:
         """Return the guest who holds this session. Raises like `enter`."""
         guest = await self.holder(session)
         if guest is None:
-            raise self._wrong(source, "your link is over or was revoked; ask for a new one")
+            raise self._wrong(
+                source, "your link is over or was revoked; ask whoever invited you for a new one"
+            )
         return guest
 
     async def holder(self, session: str) -> Principal | None:

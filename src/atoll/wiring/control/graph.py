@@ -299,7 +299,7 @@ def build_application(
         agents=Agents(sandboxes, terminals),
         statuses=AgentStatuses(store),
         consumers=Consumers(store, sandboxes),
-        shares=Shares(ground, sandboxes, wrong=logins.wrong),
+        shares=Shares(ground, sandboxes, wrong=logins.wrong, inviter=lambda: logins.person),
         push=PushSubscriptions(ground, own.push),
         push_delivery=PushDelivery(ground, own.push),
         runtime_calls=calls,

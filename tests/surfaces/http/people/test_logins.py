@@ -19,6 +19,7 @@ ACTS = {
     "POST /auth/login": {
         "ticket": "test_login_sent_by_a_foreign_page_is_refused_and_the_link_stays_good",
     },
+    "PATCH /v1/me": {"name": "test_name_of_a_person_is_seen_by_others_and_outlives_a_restart"},
 }
 
 
@@ -166,3 +167,29 @@ def _lay(trap: str, path: Path) -> None:
             os.mkfifo(path, 0o600)
         case _:
             path.mkdir(0o700)
+
+
+async def test_name_of_a_person_is_seen_by_others_and_outlives_a_restart(atoll: World) -> None:
+    async with client_of(atoll.url, atoll.token) as client:
+        assert (await client.get("/v1/me")).json()["name"] == "person"
+        named = await client.patch("/v1/me", json={"name": "  Ada "})
+        assert (named.status_code, named.json()["name"]) == (200, "Ada")
+        assert (await client.get("/auth/me")).json()["name"] == "Ada"
+    assert atoll.services.logins.person.name == "Ada"
+    async with short_folder() as folder:
+        before = Logins(BookFile(folder / "b"), TurnedClock(), token="x" * 43)
+        await before.rename(before.person, "Grace")
+        session = await before.login(await before.new_ticket(), "here")
+        after = Logins(BookFile(folder / "b"), TurnedClock(), token="x" * 43)
+        await after.load()
+        assert after.by_session(session, "here").name == "Grace"
+
+
+@pytest.mark.parametrize(
+    "name", ["", "   ", "x" * 65, "a\nb", "\x1b[2J", "\u202eadA", "A\u200bda", 7, None]
+)
+async def test_name_that_cannot_be_shown_is_refused(atoll: World, name: object) -> None:
+    async with client_of(atoll.url, atoll.token) as client:
+        refused = await client.patch("/v1/me", json={"name": name})
+        assert refused.status_code == 422
+        assert refused.json()["field"] == "name"

@@ -24,6 +24,9 @@ ACTS = {
         "name": "test_attach_of_a_guest_carries_who_it_is_and_nothing_it_says_of_itself",
         "ticket": "test_guest_of_a_foreign_page_is_refused",
     },
+    "POST /auth/invitations": {
+        "ticket": "test_invitation_says_who_invites_to_what_and_to_do_what",
+    },
 }
 
 ATTACH = "/v1/sandboxes/{}/terminals/t_1/attach"
@@ -71,6 +74,7 @@ async def test_link_makes_its_visitor_a_guest_with_an_id_and_a_name(atoll: World
     assert (told["name"], told["interactive"]) == ("Bob", False)
     assert told["guest"] == {
         "share_id": share["share_id"],
+        "inviter": "",
         "sandbox_id": sandbox,
         "sandbox_name": "box",
         "sandbox_state": told["guest"]["sandbox_state"],
@@ -86,6 +90,40 @@ async def test_link_makes_its_visitor_a_guest_with_an_id_and_a_name(atoll: World
         assert {**(await client.get("/auth/me")).json(), "page_key": told["page_key"]} == told
         await client.post("/auth/logout")
         assert (await client.get("/auth/me")).status_code == 401
+
+
+async def test_invitation_says_who_invites_to_what_and_to_do_what(atoll: World) -> None:
+    sandbox = await _sandbox(atoll, name="box")
+    share, secret = await _share(atoll, sandbox, role="controller", terminal_id="t_1")
+    async with client_of(atoll.url, atoll.token) as owner:
+        await owner.patch("/v1/me", json={"name": "Ada"})
+    async with client_of(atoll.url) as client:
+        told = await client.post("/auth/invitations", json={"ticket": secret})
+        assert told.json() == {
+            "inviter": "Ada",
+            "sandbox_name": "box",
+            "terminal_id": "t_1",
+            "role": "controller",
+            "expires_at": share["expires_at"],
+        }
+        wrong = await client.post("/auth/invitations", json={"ticket": "x" * 43})
+        assert wrong.status_code == 401
+        assert "ask whoever invited you" in wrong.json()["detail"]
+    entered, cookie = await _enter(atoll, secret, name="Bob")
+    assert entered["guest"]["inviter"] == "Ada"
+    async with client_of(atoll.url) as client:
+        client.headers.update(_as_guest(atoll, cookie))
+        assert (await client.get("/v1/me")).json()["name"] == "Bob"
+        assert (await client.patch("/v1/me", json={"name": "Ada"})).status_code == 404
+    async with client_of(atoll.url, atoll.token) as owner:
+        listed = (await owner.get(f"/v1/sandboxes/{sandbox}/shares")).json()["shares"]
+        assert [(one["guests"], one["guest_names"]) for one in listed] == [(1, ["Bob"])]
+
+
+async def test_link_of_a_server_on_loopback_says_that_it_works_here_only(atoll: World) -> None:
+    sandbox = await _sandbox(atoll)
+    made, _ = await _share(atoll, sandbox)
+    assert made["local_only"] is True
 
 
 async def test_secret_of_a_link_is_shown_once_and_kept_nowhere(atoll: World) -> None:
@@ -144,6 +182,7 @@ async def test_attach_of_the_owner_says_owner_and_passes_only_known_words(atoll:
 
 ALLOWED = {
     ("GET", "/auth/me"),
+    ("GET", "/v1/me"),
     ("POST", "/auth/logout"),
     ("GET", "/v1/sandboxes/{sandbox}/terminals"),
     ("GET", "/v1/sandboxes/{sandbox}/terminals/{terminal}"),
@@ -152,7 +191,10 @@ ALLOWED = {
     ("GET", "/v1/sandboxes/{sandbox}/terminals/{terminal}/text"),
     ("GET", "/sessions/{session}/ptys"),
 }
-PUBLIC = {"/healthz", "/readyz", "/auth/login", "/auth/guests", "/openapi.json"}
+PUBLIC = {
+    *("/healthz", "/readyz", "/openapi.json"),
+    *("/auth/login", "/auth/guests", "/auth/invitations"),
+}
 
 
 async def test_every_other_route_is_not_there_for_a_guest(atoll: World) -> None:

@@ -21,11 +21,13 @@ SEND_BYTES = 32 * 1024
 
 @dataclass(frozen=True, slots=True)
 class TerminalTarget:
-    """Terminal to attach to; `name` is what the person calls the sandbox."""
+    """Terminal to attach to; `name` is what the person calls the sandbox. `guest`: they came by a
+    share link."""
 
     sandbox_id: str
     terminal_id: str
     name: str
+    guest: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ async def opened(
             async with asyncio.timeout(CONNECT_SECONDS):
                 socket = await session.ws_connect(
                     url,
-                    headers={"Authorization": f"Bearer {server.token}", "User-Agent": "atoll-cli"},
+                    headers={**server.credentials(), "User-Agent": "atoll-cli"},
                     max_msg_size=MAX_FRAME_BYTES,
                     compress=0,
                     autoclose=True,

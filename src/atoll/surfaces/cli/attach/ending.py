@@ -3,6 +3,11 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
+GUEST_OVER = (
+    "your access has ended: the link was revoked or has expired. Ask whoever invited you for a new "
+    "one"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Detached:

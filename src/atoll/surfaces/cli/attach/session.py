@@ -25,7 +25,14 @@ from atoll.surfaces.cli.attach.attachment import (
     Write,
 )
 from atoll.surfaces.cli.attach.connection import Closed, TerminalConnection, TerminalTarget, connect
-from atoll.surfaces.cli.attach.ending import Detached, Ended, Ending, Lost, Signalled
+from atoll.surfaces.cli.attach.ending import (
+    GUEST_OVER,
+    Detached,
+    Ended,
+    Ending,
+    Lost,
+    Signalled,
+)
 from atoll.surfaces.cli.attach.keys import ControlKey, DetachKeys
 from atoll.surfaces.cli.attach.outgoing import FRAME_BYTES, Outgoing
 from atoll.surfaces.cli.attach.rawtty import RawTty
@@ -305,7 +312,9 @@ class AttachClient:
     def _check_close(self, closed: Closed) -> None:
         """End where trying again cannot help."""
         name = self._target.name
-        if closed.code == 1000:
+        if self._target.guest and (closed.code == _REVOKED or closed.status in (401, 403)):
+            self._end(Lost(GUEST_OVER, NOT_AUTHORISED))
+        elif closed.code == 1000:
             self._end(Lost(f"the terminal of {name} was closed", NOT_FOUND))
         elif closed.code == _SUPERSEDED:
             self._end(Lost(f"another attach took over this session at {name}", CONFLICT))

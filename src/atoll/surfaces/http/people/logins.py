@@ -14,6 +14,7 @@ from starlette.responses import Response
 from atoll.domain.errors import Forbidden
 from atoll.domain.people.login import SESSION_LIFE, TICKET_LIFE
 from atoll.domain.people.principal import ActorKind, Principal
+from atoll.domain.people.share import MAX_NAME
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
@@ -23,6 +24,7 @@ from atoll.surfaces.http.server.guard import COOKIE, GUEST_COOKIE
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/auth", tags=["auth"], route_class=JsonRoute)
+own = APIRouter(prefix="/v1/me", tags=["auth"], route_class=JsonRoute)
 
 
 class TicketBody(Body):
@@ -31,10 +33,18 @@ class TicketBody(Body):
     ticket: Annotated[str, Field(min_length=1, max_length=200, strict=True)]
 
 
+class MeBody(Body):
+    """A change of the caller: the name that others see."""
+
+    name: Annotated[str, Field(max_length=MAX_NAME, strict=True)]
+
+
 class GuestAccessView(ResponseModel):
-    """The role of a guest at the terminals (or one) of a sandbox, until it ends."""
+    """The role of a guest at the terminals (or one) of a sandbox, until it ends. `inviter` is the
+    name of whoever made the link, or empty."""
 
     share_id: str
+    inviter: str
     sandbox_id: str
     sandbox_name: str
     sandbox_state: str
@@ -92,6 +102,18 @@ async def who_am_i(atoll: Atoll, caller: Caller) -> Response:
     return Json(await me(atoll, caller))
 
 
+@own.get("", response_model=MeView, responses=problems())
+async def read_me(atoll: Atoll, caller: Caller) -> Response:
+    """Return the caller, like `/auth/me`."""
+    return Json(await me(atoll, caller))
+
+
+@own.patch("", response_model=MeView, responses=problems(413))
+async def change_me(atoll: Atoll, caller: Caller, body: MeBody) -> Response:
+    """Change the name that others at a terminal, guests and invitations see."""
+    return Json(await me(atoll, await atoll.logins.rename(caller, body.name)))
+
+
 @router.post("/logout", status_code=204, responses=problems())
 async def log_out(atoll: Atoll, caller: Caller, request: Request) -> Response:
     """End this browser's session, and within 5 seconds its open connections. A token is not a
@@ -130,7 +152,10 @@ async def me(atoll: Atoll, caller: Principal) -> dict[str, Any]:
     guest = None
     if access is not None and sandbox is not None:
         guest = GuestAccessView.of(
-            access, sandbox_name=sandbox.name, sandbox_state=sandbox.state.value
+            access,
+            inviter=atoll.logins.person.name,
+            sandbox_name=sandbox.name,
+            sandbox_state=sandbox.state.value,
         )
     return MeView.of(caller, name=caller.name or caller.id, guest=guest)
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from atoll.domain.ids import TerminalId
-from atoll.domain.people.share import DEFAULT_SECONDS, MAX_NAME, Share, ShareRequest
+from atoll.domain.people.share import DEFAULT_SECONDS, MAX_NAME, Guest, Share, ShareRequest
 from atoll.domain.terminal.turn import Role
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel, Seconds
@@ -36,7 +36,8 @@ class ShareBody(Body):
 
 
 class ShareView(ResponseModel):
-    """A link. `guests` came by it and may still be present."""
+    """A link. `guests` is how many came by it and may still be present, `guest_names` who they
+    are."""
 
     share_id: str
     sandbox_id: str
@@ -46,6 +47,7 @@ class ShareView(ResponseModel):
     created_at: str
     expires_at: str
     guests: int
+    guest_names: list[str]
 
 
 class MadeView(ShareView):
@@ -60,6 +62,23 @@ class ShareList(ResponseModel):
     """The valid links of a sandbox."""
 
     shares: list[ShareView]
+
+
+class InvitationBody(Body):
+    """The secret of a link."""
+
+    ticket: Annotated[str, Field(min_length=1, max_length=200, strict=True)]
+
+
+class InvitationView(ResponseModel):
+    """What a link offers: by whom, to which sandbox, to one terminal of it or to all, and to watch
+    (`viewer`) or to ask to type, too (`controller`). `inviter` is empty for who chose no name."""
+
+    inviter: str
+    sandbox_name: str
+    terminal_id: str | None
+    role: Role
+    expires_at: str
 
 
 class GuestBody(Body):
@@ -84,7 +103,7 @@ async def make_share(
     share_request = ShareRequest(terminal_id, body.role, int(body.ttl), body.name or "")
     share, secret = await atoll.shares.create(*at, share_request)
     link = outside_link(request, f"share={secret}")
-    return Json({**_view(share, 0), "link": link.url, "local_only": link.local_only}, 201)
+    return Json({**_view(share, ()), "link": link.url, "local_only": link.local_only}, 201)
 
 
 @router.get("", response_model=ShareList, responses=_FAILURES)
@@ -99,6 +118,15 @@ async def revoke_share(atoll: Atoll, at: CallerSandbox, *, share: ItemId) -> Res
     """Revoke a link; connections of its guests are closed within 5 seconds."""
     await atoll.shares.revoke(*at, share)
     return no_content()
+
+
+@entrance.post("/invitations", response_model=InvitationView, responses=problems(409, 413))
+async def read_invitation(atoll: Atoll, request: Request, body: InvitationBody) -> Response:
+    """Return what a link offers, without opening it."""
+    source = request.client.host if request.client else "a local socket"
+    found = await atoll.shares.invitation(body.ticket, source=source)
+    view = InvitationView.of(found.share, inviter=found.inviter, sandbox_name=found.sandbox.name)
+    return Json(view)
 
 
 @entrance.post("/guests", status_code=201, response_model=EnteredView, responses=problems(409, 413))
@@ -118,5 +146,6 @@ async def come_in(atoll: Atoll, request: Request, body: GuestBody) -> Response:
     return answer
 
 
-def _view(share: Share, guests: int) -> dict[str, Any]:
-    return ShareView.of(share, share_id=share.id, guests=guests)
+def _view(share: Share, guests: tuple[Guest, ...]) -> dict[str, Any]:
+    names = [guest.name for guest in guests]
+    return ShareView.of(share, share_id=share.id, guests=len(guests), guest_names=names)

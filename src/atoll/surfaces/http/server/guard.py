@@ -56,6 +56,7 @@ PUBLIC_PATHS: Final = frozenset(
         "/openapi.json",
         "/auth/login",
         "/auth/guests",
+        "/auth/invitations",
     }
 )
 """The paths that answer without a credential, beside the page's files."""
@@ -81,6 +82,7 @@ _HEADERS: Final = (
     (b"content-security-policy", _LOCKED_DOWN),
     (b"cache-control", b"no-store"),
 )
+_GUEST_CUT: Final = "your link was revoked or has expired; ask whoever invited you for a new one"
 _log = structlog.get_logger(__name__)
 
 
@@ -316,7 +318,8 @@ class _Answer:
     async def cut_off(self, scope: Scope) -> None:
         """End a WebSocket with a code it can read. An HTTP answer just stays unfinished."""
         if scope["type"] == "websocket" and not self.ended:
-            reason = "logged out, or the link was revoked"
+            guest = scope["state"]["guest"] is not None
+            reason = _GUEST_CUT if guest else "logged out"
             await self._send({"type": "websocket.close", "code": REVOKED, "reason": reason})
 
 

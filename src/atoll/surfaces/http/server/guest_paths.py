@@ -11,7 +11,7 @@ from starlette.types import Scope
 
 _ID: Final = "[^/]+"
 _READ: Final = re.compile(
-    rf"/auth/me|/v1/sandboxes/{_ID}/terminals(?:/{_ID}(?:/cards|/marks|/text)?)?|/sessions/{_ID}/ptys"
+    rf"/auth/me|/v1/me|/v1/sandboxes/{_ID}/terminals(?:/{_ID}(?:/cards|/marks|/text)?)?|/sessions/{_ID}/ptys"
 )
 _SOCKET: Final = re.compile(
     rf"/v1/sandboxes/{_ID}/terminals/{_ID}/(?:attach|cards)|/sessions/{_ID}/ptys/{_ID}/ws"

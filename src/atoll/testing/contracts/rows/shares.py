@@ -49,7 +49,7 @@ async def check_share_is_found_by_its_mark_and_counts_its_guests(store: Store) -
         await rows.shares.remove_guest("session of h")
     async with store.read() as rows:
         found = await rows.shares.of(SandboxId("sb_1"))
-        assert found == [(share("one"), 1), (share("two", number=1), 0)]
+        assert found == [(share("one"), (guest("g", "one"),)), (share("two", number=1), ())]
         assert await rows.shares.marked("mark of one") == share("one")
         assert await rows.shares.marked("mark of three") is None
         assert await rows.shares.guest("session of g") == (guest("g", "one"), share("one"))

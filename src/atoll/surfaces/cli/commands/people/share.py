@@ -104,7 +104,7 @@ def _row(share: Share) -> tuple[str, ...]:
         share.share_id,
         share.role,
         share.terminal_id or "all",
-        str(share.guests),
+        ", ".join(share.guest_names) or str(share.guests),
         until(share.expires_at),
         share.name or "-",
     )

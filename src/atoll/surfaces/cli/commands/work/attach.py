@@ -2,12 +2,15 @@
 
 import asyncio
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import click
 
 from atoll.client.bodies import TerminalBody
 from atoll.client.client import Client
+from atoll.client.server import Server
 from atoll.client.shapes import Sandbox
 from atoll.domain.errors import AtollError, Conflict, NotFound
 from atoll.surfaces.cli.attach.attachment import AttachState
@@ -21,6 +24,12 @@ from atoll.surfaces.cli.console.options import sandbox_argument
 from atoll.surfaces.cli.console.output import note
 from atoll.surfaces.cli.console.selection import select
 from atoll.surfaces.cli.console.waiting import COMING, LIVE, end_notice, name_of, wait_ready
+
+if TYPE_CHECKING:
+    from atoll.surfaces.cli.attach.connection import TerminalTarget
+
+_SHARED = "://"
+"""A link has it, and no name of a sandbox."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +70,7 @@ class AttachOptions:
     help="Ask for control, give it or release it with this key (none: no such key).",
 )
 @click.option("--clipboard", is_flag=True, help="Let programs inside set your clipboard.")
+@click.option("--as", "guest_name", metavar="YOU", default=None, help="Your name, with a link.")
 @pass_invocation
 def command(
     invocation: Invocation,
@@ -74,14 +84,24 @@ def command(
     take: bool,
     control_key: str,
     clipboard: bool,
+    guest_name: str | None,
 ) -> None:
-    """Attach to a sandbox's terminal."""
+    """Attach to a sandbox's terminal, by its name or by a share link."""
     if terminal and new:
         raise click.UsageError("Give --terminal or --new, not both.")
     if read_only and take:
         raise click.UsageError("Give --read-only or --take, not both.")
     key = ControlKey(control_key)
     options = AttachOptions(DetachKeys(detach_keys), terminal, new, read_only, take, key)
+    if name is not None and _SHARED in name:
+        if last or terminal or new or take or clipboard:
+            raise click.UsageError(
+                "A share link goes without --last, --terminal, --new, --take "
+                "and --clipboard: its sandbox is not yours."
+            )
+        raise click.exceptions.Exit(attach_by_link(name, guest_name, options))
+    if guest_name is not None:
+        raise click.UsageError("--as goes with a share link; `atoll me --name` sets your own name.")
     tty = RawTty(clipboard=clipboard)
     api = invocation.api()
     sandbox = awake(api, select(invocation, api, name, last=last))
@@ -112,33 +132,68 @@ def attach_terminal(
     """Attach until the end. Return the exit code; the tty is as before afterwards."""
     # Loaded only now: the WebSocket client takes longer to load than most commands to run.
     from atoll.surfaces.cli.attach.connection import TerminalTarget
-    from atoll.surfaces.cli.attach.session import AttachClient
 
     api = invocation.api()
     sandbox_id = sandbox.sandbox_id
     remember(invocation.environ, sandbox_id)
     terminal, fresh = _terminal(api, sandbox, options, tty.size)
     target = TerminalTarget(sandbox_id, terminal, name_of(sandbox))
+    place = _Place(
+        target, lambda: api.server, lambda: _gone(api, target.sandbox_id, target.name), fresh
+    )
+    if soon := end_notice(sandbox):
+        note(soon)
+    return _farewell(_attached(place, options, tty), f"atoll attach {target.name}")
+
+
+def attach_by_link(link: str, name: str | None, options: AttachOptions) -> int:
+    """Attach as a guest until the end. Return the exit code."""
+    from atoll.surfaces.cli.attach.connection import TerminalTarget
+    from atoll.surfaces.cli.attach.guest import asked_name, guest_gone, guest_terminal, visiting
+
+    with visiting(link, asked_name(name)) as visit:
+        api = Client(lambda: visit.server)
+        access = visit.access
+        target = TerminalTarget(
+            access.sandbox_id, guest_terminal(api, visit), access.sandbox_name, guest=True
+        )
+        place = _Place(target, lambda: visit.server, lambda: guest_gone(api, visit), fresh=False)
+        ending = _attached(place, options, RawTty(clipboard=False))
+    return _farewell(ending, "atoll attach LINK")
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A terminal to attach to: where its server is, and why it cannot be attached again (empty
+    while it can). `fresh`: it was opened just now."""
+
+    target: "TerminalTarget"
+    locate: Callable[[], Server]
+    gone: Callable[[], str]
+    fresh: bool
+
+
+def _attached(place: _Place, options: AttachOptions, tty: RawTty) -> Ending:
+    from atoll.surfaces.cli.attach.session import AttachClient
+
     attachment = AttachState(
         f"cli-{secrets.token_hex(8)}",
-        fresh=fresh,
+        fresh=place.fresh,
         read_only=options.read_only,
         take=options.take,
     )
 
     async def still_there() -> str:
-        return await asyncio.to_thread(_gone, api, target.sandbox_id, target.name)
+        return await asyncio.to_thread(place.gone)
 
-    if soon := end_notice(sandbox):
-        note(soon)
     with tty:
-        session = AttachClient(target, tty, attachment, key=options.control)
-        ending = asyncio.run(session.run(lambda: api.server, options.keys, still_there=still_there))
+        session = AttachClient(place.target, tty, attachment, key=options.control)
+        ending = asyncio.run(session.run(place.locate, options.keys, still_there=still_there))
     if session.lost_bytes:
         note(
             f"atoll: {session.lost_bytes} bytes that you typed or pasted did not reach the program"
         )
-    return _farewell(ending, target.name)
+    return ending
 
 
 def _terminal(
@@ -179,10 +234,10 @@ def _gone(api: Client, sandbox_id: str, name: str) -> str:
     return f"{name} is {state}{': ' + reason if reason else ''}"
 
 
-def _farewell(ending: Ending, name: str) -> int:
+def _farewell(ending: Ending, back: str) -> int:
     match ending:
         case Detached():
-            note(f"detached: come back with `atoll attach {name}`")
+            note(f"detached: come back with `{back}`")
             return OK
         case Ended(code, signal):
             if signal is None:

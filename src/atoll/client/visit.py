@@ -1,0 +1,114 @@
+"""A visit to somebody else's terminals, by a share link: no account, and nothing kept on disk.
+
+The server is anybody's. Its certificate is verified, and plain HTTP goes to this machine or a
+private network only.
+"""
+
+import json
+import re
+import socket
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+from ipaddress import ip_address
+
+from atoll.client import fields
+from atoll.client.fields import Shape
+from atoll.client.server import GuestKey, Server, server_at
+from atoll.client.transport import Call, Transport, whole
+from atoll.domain.errors import Failed, Forbidden, Invalid, Unavailable
+
+GUEST_COOKIE = "atoll_guest"
+MARK = "#share="
+MAX_LINK = 2000
+_SECRET = re.compile("[A-Za-z0-9_-]{1,200}")
+MAX_ANSWER_BYTES = 64 * 1024
+
+
+class GuestAccess(Shape):
+    """What a guest may do."""
+
+    inviter = fields.text()
+    sandbox_id = fields.text()
+    sandbox_name = fields.text()
+    terminal_id = fields.text()
+    role = fields.text()
+    expires_at = fields.text()
+
+
+class Entered(Shape):
+    """The guest that a link made, with the page's key for its cookie."""
+
+    name = fields.text()
+    guest = fields.one(GuestAccess)
+    page_key = fields.text()
+
+
+@dataclass(frozen=True, slots=True)
+class ShareLink:
+    """A share link in its parts. `plain`: what passes can be read on the way."""
+
+    server: Server
+    secret: str = field(repr=False)
+    plain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A guest's visit: the server with the guest's key, its name there and its access."""
+
+    server: Server
+    name: str
+    access: GuestAccess
+
+
+def read_link(text: str) -> ShareLink:
+    """Return the parts of a share link. Raises `Invalid`, `Unavailable` for a name that is not
+    known, `Forbidden` for plain HTTP to a machine of the internet."""
+    base, _, secret = text.strip().partition(MARK)
+    if not _SECRET.fullmatch(secret) or len(text) > MAX_LINK:
+        raise Invalid("this is no share link: it looks like https://HOST/#share=…", field="link")
+    server = server_at(base, "the link")
+    if server.secure:
+        return ShareLink(server, secret)
+    near = _addresses(server)
+    if any(ip_address(one).is_global for one in near):
+        raise Forbidden(
+            f"{server.url} is plain http to a machine on the internet, where the link and all you "
+            "type could be read on the way: ask for an https link"
+        )
+    return ShareLink(server, secret, plain=not all(ip_address(one).is_loopback for one in near))
+
+
+def begin_visit(link: ShareLink, name: str | None) -> Visit:
+    """Enter by a link under a name. Raises `Unauthenticated` for a link that is over, and what a
+    request raises."""
+    told = {"ticket": link.secret} | ({"name": name} if name else {})
+    content = (("Content-Type", "application/json"),)
+    call = Call("POST", "/auth/guests", (), content, json.dumps(told).encode())
+    with Transport(lambda: link.server).open(call) as stream:
+        cookie = stream.header("Set-Cookie") or ""
+        body = whole(stream, MAX_ANSWER_BYTES)
+    try:
+        entered = Entered.read(json.loads(body))
+        session = SimpleCookie(cookie)[GUEST_COOKIE].value
+    except (ValueError, KeyError, CookieError) as problem:
+        raise Failed(f"{link.server.url} did not answer like an Atoll server") from problem
+    if not all(word.isascii() and word.isprintable() for word in (session, entered.page_key)):
+        raise Failed(f"{link.server.url} sent a key that cannot be one")
+    server = link.server._replace(guest=GuestKey(session, entered.page_key))
+    return Visit(server, entered.name, entered.guest)
+
+
+def end_visit(visit: Visit) -> None:
+    """End a visit: the guest is gone, and its key is worth nothing."""
+    Transport(lambda: visit.server).call(Call("POST", "/auth/logout"))
+
+
+def _addresses(server: Server) -> list[str]:
+    try:
+        found = socket.getaddrinfo(server.host, server.port, type=socket.SOCK_STREAM)
+    except OSError as problem:
+        raise Unavailable(
+            f"no machine is known by the name {server.host[:100]}: check the link"
+        ) from problem
+    return [str(address[0]).partition("%")[0] for *_, address in found]
