@@ -184,6 +184,15 @@ class ExecBody(TypedDict, total=False):
     reap: bool
 
 
+class SyncBody(TypedDict, total=False):
+    """Newer commits for a sandbox."""
+
+    repo: int
+    onto: str | None
+    act: Literal["rebase", "abort", "look"]
+    agent: bool
+
+
 def given(body: B) -> B:
     """Return the body without what was not given: null, and empty lists and objects."""
     return cast("B", {name: value for name, value in body.items() if value not in _NOTHING})

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from atoll.client.bodies import CreateBody, NetworkBody, ShareBody
+from atoll.client.bodies import CreateBody, NetworkBody, ShareBody, SyncBody
 from atoll.client.shapes import (
     HeldPushes,
     Kept,
@@ -15,9 +15,13 @@ from atoll.client.shapes import (
     Sandbox,
     SandboxList,
     ShareList,
+    Sync,
     Unpulled,
 )
 from atoll.client.transport import Call, Pairs, Transport, at, get, post, put
+
+SYNC_SECONDS = 900.0
+"""The longest silence while a remote is fetched and a branch rebased."""
 
 
 class Sandboxes:
@@ -86,6 +90,11 @@ class Sandboxes:
     def unpulled(self, name: str) -> Unpulled:
         """Return the work that lies only in the sandbox."""
         return self._transport.read(Unpulled, get("sandboxes", name, "unpulled"))
+
+    def sync(self, name: str, body: SyncBody) -> Sync:
+        """Bring newer commits in and rebase onto them, or give a stopped rebase up."""
+        call = post("sandboxes", name, "sync", value=body)
+        return self._transport.read(Sync, call._replace(timeout=SYNC_SECONDS))
 
     def pushes(self, name: str) -> HeldPushes:
         """Return the branches that were pushed inside and wait for their owner."""

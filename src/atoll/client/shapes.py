@@ -237,6 +237,19 @@ class Kept(Shape):
     pushed = fields.text()
 
 
+class Sync(Shape):
+    """The result of a sync."""
+
+    outcome = fields.text()
+    onto = fields.text()
+    commit = fields.text()
+    commits = fields.number()
+    files = fields.texts()
+    more = fields.number()
+    stashed = fields.flag()
+    agent = fields.text()
+
+
 class HeldPush(Shape):
     """A branch pushed inside that waits on the server."""
 

@@ -260,6 +260,12 @@ KINDS: Mapping[str, EventKind] = dict(
             "commits kept_id",
             "A push inside the sandbox is held for its owner.",
         ),
+        _kind(
+            "git.synced",
+            "sandbox_id generation repo onto outcome",
+            "commits",
+            "A branch of the sandbox was rebased onto newer commits, or stopped on the way.",
+        ),
         _kind("auth.login", "how", "", "Somebody logged in."),
         _kind("secret.set", _VALUED, "provider exposed", "A secret was set."),
         _kind("secret.rotated", _VALUED, "provider exposed", "The value of a secret was replaced."),

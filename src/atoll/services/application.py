@@ -18,6 +18,7 @@ from atoll.services.library.profiles import Profiles
 from atoll.services.library.projects import Projects
 from atoll.services.library.pushes import HeldPushes
 from atoll.services.library.repositories import Repositories
+from atoll.services.library.syncs import Syncs
 from atoll.services.library.unpulled import UnpulledWork
 from atoll.services.people.logins import Logins
 from atoll.services.people.push import PushSubscriptions
@@ -49,6 +50,7 @@ class Application:
     push_delivery: PushDelivery
     runtime_calls: RuntimeCalls
     unpulled: UnpulledWork
+    syncs: Syncs
     changes: WorkingTrees
     checkpoints: Checkpoints
     kept: KeptWorktrees

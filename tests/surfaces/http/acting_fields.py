@@ -13,6 +13,7 @@ Acts = dict[str, str]
 CREATE_TEST = "tests/services/test_fields_act.py::test_field_of_a_create_changes_what_happens"
 LAYOUT = "tests/surfaces/test_repositories.py::"
 SETUPS = "tests/services/provisioning/test_project_setup.py::"
+SYNCS = "tests/surfaces/test_syncs.py::"
 PROJECTS = "tests/surfaces/test_projects.py::"
 PROJECT_DECIDED = "test_decision_is_bound_to_what_was_shown_and_asked_again_after_a_change"
 TREES = "tests/services/library/test_workspaces.py::"
@@ -161,6 +162,12 @@ ACTS: dict[str, Acts] = {
     f"POST {BOX}/extend_ttl": {
         "ttl": "tests/surfaces/http/sandboxes/test_sandboxes.py::"
         "test_life_of_a_sandbox_by_name_through_every_act",
+    },
+    f"POST {BOX}/sync": {
+        "repo": SYNCS + "test_sync_that_cannot_begin_changes_nothing",
+        "onto": SYNCS + "test_sync_that_cannot_begin_changes_nothing",
+        "act": SYNCS + "test_conflict_stops_is_told_and_undone",
+        "agent": SYNCS + "test_conflict_without_an_agent_cannot_be_handed_over",
     },
     f"POST {BOX}/pulled": {"repo": UNPULLED, "commit": UNPULLED},
     "POST /v1/approvals/{approval}/approve": {

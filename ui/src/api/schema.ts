@@ -1469,6 +1469,45 @@ export interface components {
             readonly version?: number | null;
         };
         /**
+         * @description Acts of a sync: rebase, give up a rebase that stopped, or look whether one stopped.
+         * @enum {string}
+         */
+        readonly SyncAct: "rebase" | "abort" | "look";
+        /**
+         * @description The branch to rebase onto (by default the one the sandbox's branch began from). `abort` gives
+         *     up a rebase that stopped, `look` changes nothing. With `agent`, the sandbox's agent is prompted
+         *     to resolve a conflict.
+         */
+        readonly SyncBody: {
+            /** @default rebase */
+            readonly act?: components["schemas"]["SyncAct"];
+            /** @default false */
+            readonly agent?: boolean;
+            readonly onto?: string | null;
+            /** @default 0 */
+            readonly repo?: number;
+        };
+        /**
+         * @description Outcomes of a sync. After `conflict` a rebase waits inside; `current` had nothing to bring,
+         *     `clean` nothing to give up.
+         * @enum {string}
+         */
+        readonly SyncOutcome: "updated" | "current" | "conflict" | "aborted" | "clean";
+        /**
+         * @description The result: HEAD is at `commit` after `commits` newer ones. `files` are in conflict; `more`
+         *     counts those left out. With `stashed`, uncommitted changes did not fit and are in a stash.
+         */
+        readonly SyncView: {
+            readonly agent: string | null;
+            readonly commit: string;
+            readonly commits: number;
+            readonly files: readonly string[];
+            readonly more: number;
+            readonly onto: string;
+            readonly outcome: components["schemas"]["SyncOutcome"];
+            readonly stashed: boolean;
+        };
+        /**
          * @description The way in which the agent takes the prompt: at a terminal, or as a machine that may ask.
          *
          *     `group` names the sandboxes that received the same prompt.

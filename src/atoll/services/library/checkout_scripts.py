@@ -11,6 +11,7 @@ NOT_A_REPOSITORY = 13
 NO_SUCH_BRANCH = 11
 NOTHING_NEW = 12
 NOT_WHOLE = 15
+OTHER_BRANCH = 16
 
 # $1 folder  $2 shared repository  $3 branch  $4 commit ("" for an empty repository)
 # $5 "yes" when the branch exists at the origin  $6 origin's address ("" for none)
@@ -95,15 +96,11 @@ here | git bundle create -q "$out" "$what" --stdin
 """,
 )
 
-# Arguments as for BUNDLE; $4 is not read.
-# Commits what is nowhere committed and bundles it with every branch, as refs/heads/branch/NAME
-# (other-N for a name that is long or not plain), worktree, index, detached and stash-N. All of
-# it goes into a scratch repository: nothing of the agent's own repository changes. Ends with
-# NOT_WHOLE when git would leave files out: another repository lies in the tree, or git cannot
-# add it.
-SAVE = Script(
-    "save the work",
-    r"""
+# Arguments as for BUNDLE. Makes $tree of the files as they are, by an index of its own, and
+# `commit` and `keep` for commits in the scratch repository $work: nothing of the agent's own
+# repository changes. Ends with NOT_WHOLE when git would leave files out: another repository lies
+# in the tree, or git cannot add it.
+_SNAPSHOT = r"""
 cd "$1" 2> /dev/null && [ -d .git ] && [ ! -L .git ] || exit 13
 top=$PWD store=$2 out=$3 work=$3.d
 export LC_ALL=C GIT_AUTHOR_NAME=Atoll GIT_AUTHOR_EMAIL=atoll@atoll.invalid
@@ -133,6 +130,15 @@ own -c advice.addIgnoredFile=false add -A --sparse -- . || exit 15
 tree=$(own write-tree) || exit 15
 keep() { new update-ref "refs/heads/$1" "$2" || exit 14; }
 commit() { own commit-tree ${head:+-p "$head"} -m "$2" "$1"; }
+"""
+
+# Arguments as for BUNDLE; $4 is not read.
+# Commits what is nowhere committed and bundles it with every branch, as refs/heads/branch/NAME
+# (other-N for a name that is long or not plain), worktree, index, detached and stash-N.
+SAVE = Script(
+    "save the work",
+    _SNAPSHOT
+    + r"""
 if [ "$tree" != "$base" ]; then
   one=$(commit "$tree" 'Work that was not committed') || exit 14
   keep worktree "$one"
@@ -164,6 +170,27 @@ count=$(here | new rev-list --count --max-count=1 --branches --stdin) || exit 14
 [ "$count" != 0 ] || exit 12
 ulimit -f "$5"
 here | new bundle create -q "$out" --branches --stdin
+""",
+)
+
+# Arguments as for BUNDLE; $4 is the full ref that HEAD must be on, else it ends with OTHER_BRANCH.
+# Bundles that branch with one commit more, which holds what is not committed.
+BUNDLE_UNCOMMITTED = Script(
+    "bundle the commits and what is not committed",
+    _SNAPSHOT
+    + r"""
+[ "$(own symbolic-ref -q HEAD)" = "$4" ] || exit 16
+one=$head
+if [ "$tree" != "$base" ]; then
+  one=$(commit "$tree" 'Work that was not committed') || exit 14
+fi
+[ -n "$one" ] || exit 12
+new update-ref "$4" "$one" || exit 14
+here() { git --git-dir="$store" for-each-ref --format='^%(objectname)' refs/heads refs/tags; }
+count=$(here | new rev-list --count --max-count=1 "$4" --stdin) || exit 14
+[ "$count" != 0 ] || exit 12
+ulimit -f "$5"
+here | new bundle create -q "$out" "$4" --stdin
 """,
 )
 

@@ -16,6 +16,7 @@ from atoll.domain.repository.repository import LocalSource, read_commit, read_lo
 from atoll.ports.repositories import LocalShelf, Ref, RepositoryShelf, StoredRepository
 from atoll.ports.runtime import RuntimeStream
 from atoll.services.journals.events import Events, Note
+from atoll.services.library.checkout_scripts import BUNDLE_UNCOMMITTED
 from atoll.services.library.workspaces import ALL_BRANCHES, Workspaces
 from atoll.services.sandboxes.sandboxes import Sandboxes
 
@@ -114,10 +115,17 @@ class Repositories:
 
     @contextlib.asynccontextmanager
     async def bundle(
-        self, caller: Principal, ref: str, *, number: int = 0, branch: str | None = None
+        self,
+        caller: Principal,
+        ref: str,
+        *,
+        number: int = 0,
+        branch: str | None = None,
+        uncommitted: bool = False,
     ) -> AsyncIterator[RuntimeStream]:
         """Yield a verified git bundle of one branch (by default the sandbox's own, all for
-        `ALL_BRANCHES`), without the objects of its shared repository. Raises `Conflict` code
+        `ALL_BRANCHES`), without the objects of its shared repository. With `uncommitted`, a commit
+        of what is not committed is on top. Raises `Conflict` code
         `nothing_new`, `NotFound`."""
         sandbox = await self._sandboxes.get(caller, ref)
         if not 0 <= number < len(sandbox.repos):
@@ -128,9 +136,15 @@ class Repositories:
         every = branch == ALL_BRANCHES
         wanted = "" if every else read_branch(branch or sandbox.repos[number].branch)
         full = ALL_BRANCHES if every else f"refs/heads/{wanted}"
+        if every and uncommitted:
+            raise Invalid("Name one branch to take what is not committed.", field="uncommitted")
+        script = BUNDLE_UNCOMMITTED if uncommitted else None
         async with (
             self._sandboxes.reading(caller, ref) as (_, client),
-            self._workspaces.taken_out(sandbox, client, number, ref=full) as (intake, refs),
+            self._workspaces.taken_out(sandbox, client, number, ref=full, script=script) as (
+                intake,
+                refs,
+            ),
         ):
             if not every and [one.name for one in refs] != [full]:
                 raise Invalid(f"The sandbox bundled something other than its branch {wanted!r}.")

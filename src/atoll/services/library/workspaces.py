@@ -28,6 +28,7 @@ from atoll.services.library.checkout_scripts import (
     NOT_A_REPOSITORY,
     NOT_WHOLE,
     NOTHING_NEW,
+    OTHER_BRANCH,
     PREPARE,
     SAVE,
     SETTLE,
@@ -195,6 +196,12 @@ class Workspaces:
                 f"{repo.path} has no commit that is not outside already: commit there first.",
                 code="nothing_new",
             )
+        if outcome.code == OTHER_BRANCH:
+            raise Conflict(
+                f"{repo.path} is not on branch {branch!r} now: name the branch it is on, or leave "
+                "out what is not committed.",
+                code="other_branch",
+            )
         if outcome.code == NOT_WHOLE:
             raise Conflict(f"Git cannot save all of {repo.path}: {outcome.said}", code="not_whole")
         if outcome.code != 0:
@@ -207,6 +214,14 @@ class Workspaces:
         if stored.org_id not in (None, sandbox.org_id):
             raise NotFound(f"No repository {stored.key!r} is kept here: upload it first.")
         return stored
+
+    async def latest(self, sandbox: Sandbox, repo: SandboxRepo) -> tuple[Ref, ...]:
+        """Return the refs of the shared repository behind one of a sandbox's, after a fetch where
+        it is a remote's. Raises `Unavailable` when the remote does not answer."""
+        stored = await self.stored(sandbox, repo)
+        if not is_local_key(stored.key):
+            stored = await self._shelf.fetch(_remote(repo), _silent)
+        return await self._shelf.refs(stored)
 
     def _fetched_enough(self, stored: StoredRepository) -> bool:
         """Return whether a start uses a repository as it is, without a fetch."""

@@ -38,6 +38,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "checkpoints",
         "rewind",
         "pull",
+        "sync",
         "start",
         "stop",
         "recreate",

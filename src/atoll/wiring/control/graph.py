@@ -43,6 +43,7 @@ from atoll.services.library.projects import Projects
 from atoll.services.library.pushes import HeldPushes
 from atoll.services.library.repositories import Repositories, Shelf
 from atoll.services.library.saved_work import SavedWork
+from atoll.services.library.syncs import Syncs
 from atoll.services.library.unpulled import UnpulledWork
 from atoll.services.library.workspaces import Workspaces
 from atoll.services.lifecycle.directory import Directory
@@ -291,12 +292,13 @@ def build_application(
     events = Events(store, ground.bus, clock=clock, identifiers=ids)
     logins = Logins(own.logins, clock, token=own.token, record=_login_recorder(events))
     terminals, calls = Terminals(sandboxes), RuntimeCalls(sandboxes)
+    agents = Agents(sandboxes, terminals)
     loopback = settings.repositories.allow_loopback_remotes
     return Application(
         sandboxes=sandboxes,
         background=background,
         terminals=terminals,
-        agents=Agents(sandboxes, terminals),
+        agents=agents,
         statuses=AgentStatuses(store),
         consumers=Consumers(store, sandboxes),
         shares=Shares(ground, sandboxes, wrong=logins.wrong, inviter=lambda: logins.person),
@@ -304,6 +306,7 @@ def build_application(
         push_delivery=PushDelivery(ground, own.push),
         runtime_calls=calls,
         unpulled=UnpulledWork(sandboxes),
+        syncs=Syncs(sandboxes, workspaces, agents=agents, events=events),
         changes=WorkingTrees(sandboxes),
         kept=build_kept(ground, sandboxes, calls, library, settings=settings),
         pushes=build_pushes(ground, sandboxes, library, settings=settings),

@@ -111,6 +111,23 @@ def upload(
     return stored
 
 
+def send_branch(api: Client, checkout: Path, branch: str, *, key: str) -> None:
+    """Send what the server lacks of one branch of the checkout that was uploaded as `key`. Raises
+    `Invalid` for another checkout, and as `describe`."""
+    repo = describe(checkout)
+    if repo.key != key:
+        raise Invalid(
+            f"{repo.root} is not the checkout this sandbox was made from: name that one by -C."
+        )
+    git = LocalGit(repo.root)
+    commit = git.try_("rev-parse", "-q", "--verify", f"refs/heads/{read_branch(branch)}").text
+    if not commit:
+        raise Invalid(f"{repo.root} has no branch {branch!r}: name one by --onto.", field="onto")
+    have = _have(api, git, repo, commit)
+    body: bytes | Iterator[bytes] = b"" if commit in have else _bundle(git, branch, have)
+    api.transport.read(Repository, _put(repo, branch, commit, body=body))
+
+
 def _have(api: Client, git: LocalGit, repo: LocalRepo, commit: str) -> list[str]:
     asked = post("repositories", "local", repo.key, "have", value={"tips": _tips(git, commit)})
     return api.transport.read(Have, asked).have

@@ -20,18 +20,22 @@ from atoll.surfaces.cli.transfer.sparse import FreeSpace, write_sparse
 from atoll.wire.git.bundle import MAX_HEADER_BYTES, BundleHeader, MalformedBundle, read_header
 
 BUNDLE_SECONDS = 1800.0
+SNAPSHOT_EMAIL, SNAPSHOT_SUBJECT = "atoll@atoll.invalid", "Work that was not committed"
+"""Marks of the commit that holds what was not committed inside."""
 
 
 @dataclass(frozen=True, slots=True)
 class BranchRequest:
     """Branch to fetch: `repo` counts the sandbox's repositories from 0, `branch` None is the
     sandbox's own. `force` discards commits that only the branch here has. `repositories` accepts
-    commits that hold a repository of their own."""
+    commits that hold a repository of their own. `uncommitted` brings what is not committed, as one
+    commit more."""
 
     repo: int = 0
     branch: str | None = None
     force: bool = False
     repositories: bool = False
+    uncommitted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,7 @@ def pull(
     `Conflict` with code `nothing_new` when there is nothing to bring, and as `take_in`."""
     with fetched_bundle(api, sandbox, wanted) as bundle:
         pulled = take_in(checkout, bundle, branch=into, wanted=wanted)
-    tell_pulled(api, sandbox, wanted.repo, pulled.commit)
+    tell_pulled(api, sandbox, wanted.repo, _committed(LocalGit(checkout), pulled.commit))
     return pulled
 
 
@@ -75,7 +79,8 @@ def tell_pulled(api: Client, sandbox: str, repo: int, commit: str) -> None:
 def fetched_bundle(api: Client, sandbox: str, wanted: BranchRequest) -> Iterator[Path]:
     """Fetch a sandbox's new commits into a temporary bundle, gone when the context ends."""
     branch = ((("branch", wanted.branch),)) if wanted.branch else ()
-    query = (("repo", str(wanted.repo)), *branch)
+    more = (("uncommitted", "true"),) if wanted.uncommitted else ()
+    query = (("repo", str(wanted.repo)), *branch, *more)
     call = Call("GET", at("sandboxes", sandbox, "bundle"), query, timeout=BUNDLE_SECONDS)
     with tempfile.TemporaryDirectory(prefix="atoll-pull-") as folder:
         file = Path(folder) / "pulled.bundle"
@@ -101,7 +106,8 @@ def take_in(
     check_base(git, header)
     before = git.try_("rev-parse", "-q", "--verify", f"refs/heads/{target}").text
     flagged = judged(git, bundle, header, allowed=wanted.repositories)[commit]
-    refspec = f"{'+' if wanted.force else ''}{ref}:refs/heads/{target}"
+    force = wanted.force or _is_snapshot(git, before, commit)
+    refspec = f"{'+' if force else ''}{ref}:refs/heads/{target}"
     said = git.try_(
         "fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-gc",
         "--no-recurse-submodules", "--", str(bundle.absolute()), refspec,
@@ -153,6 +159,21 @@ def check_base(git: LocalGit, header: BundleHeader) -> None:
             "into a clone of the same repository.",
             code="base_missing",
         )
+
+
+def _is_snapshot(git: LocalGit, before: str, commit: str) -> bool:
+    """Return whether `before` is what an earlier `--uncommitted` made, on top of commits that
+    `commit` has too: replacing it loses nothing that was committed."""
+    under = _committed(git, before) if before else before
+    return under != before and git.try_("merge-base", "--is-ancestor", under, commit).code == 0
+
+
+def _committed(git: LocalGit, commit: str) -> str:
+    """Return the commit below one that `--uncommitted` made; any other commit as it is."""
+    shown = git.ask("show", "-s", "--no-show-signature", "--format=%ae%x00%s%x00%P", commit)
+    email, subject, parents = shown.split("\0", 2)
+    made = (email, subject) == (SNAPSHOT_EMAIL, SNAPSHOT_SUBJECT) and len(parents.split()) == 1
+    return parents if made else commit
 
 
 def _refusal(why: str, target: str) -> Conflict | Failed:

@@ -140,6 +140,9 @@ async def bundle_commits(
     every: Annotated[
         bool, Query(alias="all", description="Every branch with new commits.")
     ] = False,
+    uncommitted: Annotated[
+        bool, Query(description="With a commit of what is not committed on top.")
+    ] = False,
 ) -> Response:
     """Return the commits of one branch, or with `all` of every one, that its shared repository
     lacks, checked.
@@ -147,7 +150,7 @@ async def bundle_commits(
     `409` with code `nothing_new` when there are none.
     """
     named = ALL_BRANCHES if every else branch
-    opened = atoll.repositories.bundle(*at, number=repo, branch=named)
+    opened = atoll.repositories.bundle(*at, number=repo, branch=named, uncommitted=uncommitted)
     saved = {"Content-Disposition": 'attachment; filename="commits.bundle"'}
     return ForwardedStream(opened, media_type=BUNDLE, headers=saved)
 

@@ -31,6 +31,7 @@ from atoll.surfaces.cli.transfer.saved_work import bring_saved, saved_of, tell_s
 @click.option(
     "--with-repositories", is_flag=True, help="Accept commits that contain a git repository."
 )
+@click.option("--uncommitted", is_flag=True, help="With what is not committed, as one commit more.")
 @click.option("--saved", is_flag=True, help="Fetch the work that `recreate` saved instead.")
 @click.option(
     "--pushed",
@@ -55,6 +56,7 @@ def command(
     checkout: Path | None,
     force: bool,
     with_repositories: bool,
+    uncommitted: bool,
     saved: bool,
     as_json: bool,
 ) -> None:
@@ -67,9 +69,9 @@ def command(
     branch that was pushed inside and waits for you.
     """
     api = invocation.api()
-    _check(pushed, saved=saved, drop=drop, chosen=bool(branch or source or force))
+    _check(pushed, saved=saved, drop=drop, chosen=bool(branch or source or force or uncommitted))
     here = checkout or Path()
-    wanted = BranchRequest(repo, pushed or source, force, with_repositories)
+    wanted = BranchRequest(repo, pushed or source, force, with_repositories, uncommitted)
     if pushed is not None:
         _held(api, name, here, wanted=wanted, into=branch, drop=drop, as_json=as_json)
         return

@@ -1,0 +1,61 @@
+"""The shell script that rebases a sandbox's branch onto newer commits of the shared repository.
+
+It runs inside, as the agent. Hooks and editors of the agent's repository take no part.
+"""
+
+from atoll.services.scripts import Script
+
+OTHER_HEAD = 16
+NO_BASE = 17
+
+# $1 folder  $2 shared repository  $3 branch of it  $4 `rebase`, `abort` or `look`
+# Prints, each ended by NUL: the outcome (`updated`, `current`, `conflict`, `aborted` or `clean`),
+# the commit of HEAD, how many commits came in, how many stashes an autostash left behind, and the
+# files in conflict, cut after 40,000 bytes. Ends with one of the codes above, or with git's own.
+SYNC = Script(
+    "bring newer commits in",
+    r"""
+cd "$1" 2> /dev/null && [ -d .git ] && [ ! -L .git ] || exit 13
+git rev-parse --git-dir > /dev/null 2>&1 || exit 13
+store=$2 onto=$3 act=$4
+export GIT_EDITOR=true GIT_SEQUENCE_EDITOR=true GIT_TERMINAL_PROMPT=0 LC_ALL=C
+quiet() {
+  git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c commit.gpgSign=false \
+    -c rerere.enabled=false -c rebase.updateRefs=false "$@"
+}
+rebasing() { [ -d .git/rebase-merge ] || [ -d .git/rebase-apply ]; }
+busy() { rebasing || [ -f .git/MERGE_HEAD ] || [ -f .git/CHERRY_PICK_HEAD ]; }
+stashes() { quiet stash list 2> /dev/null | wc -l | tr -d ' '; }
+report() {
+  printf '%s\0%s\0%s\0%s\0' "$1" "$(git rev-parse -q --verify HEAD)" "$count" "$left"
+  quiet diff --name-only --diff-filter=U -z | head -c 40000
+  exit 0
+}
+count=0 left=0
+case $act in
+  look) if busy; then report conflict; else report clean; fi;;
+  abort)
+    if ! rebasing; then report clean; fi
+    quiet rebase --abort >&2 || exit 14
+    report aborted;;
+esac
+if busy; then report conflict; fi
+git symbolic-ref -q HEAD > /dev/null || exit 16
+new=$(git --git-dir="$store" rev-parse -q --verify "refs/heads/$onto^{commit}") || exit 17
+git cat-file -e "$new" || exit 14
+git update-ref "refs/remotes/atoll/$onto" "$new" || exit 14
+if git show-ref -q --verify "refs/remotes/origin/$onto"; then
+  git update-ref "refs/remotes/origin/$onto" "$new"
+fi
+count=$(git rev-list --count "$new" ^HEAD) || exit 14
+if [ "$count" = 0 ]; then report current; fi
+before=$(stashes)
+if quiet rebase -q --autostash "$new" >&2; then
+  left=$(( $(stashes) - before ))
+  report updated
+fi
+if rebasing; then report conflict; fi
+exit 14
+""",
+    300.0,
+)

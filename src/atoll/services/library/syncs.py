@@ -1,0 +1,193 @@
+"""Syncs: newer commits of a person's branch flow into a sandbox, whose own branch is rebased onto
+them.
+
+The commits arrive in the shared repository first, by an upload or a fetch. Git runs inside, and its
+answer is read here as text an agent may have written.
+"""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from atoll.domain.errors import Conflict, Failed, Invalid, NotFound
+from atoll.domain.event import Json, sandbox_stream
+from atoll.domain.people.principal import Principal
+from atoll.domain.repository.branch import branch_of_ref, read_branch
+from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
+from atoll.ports.runtime import RuntimeClient
+from atoll.services.agents.agents import Agents
+from atoll.services.journals.events import Events, Note
+from atoll.services.library.checkout_scripts import NOT_A_REPOSITORY
+from atoll.services.library.sync_scripts import NO_BASE, OTHER_HEAD, SYNC
+from atoll.services.library.workspaces import Workspaces, inside_path
+from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.scripts import run_inside
+from atoll.wire.contract import agents as contract
+
+MAX_FILES = 100
+"""Files in conflict that are named; the others are counted."""
+
+
+class SyncAct(StrEnum):
+    """Acts of a sync: rebase, give up a rebase that stopped, or look whether one stopped."""
+
+    REBASE = "rebase"
+    ABORT = "abort"
+    LOOK = "look"
+
+
+class SyncOutcome(StrEnum):
+    """Outcomes of a sync. After `conflict` a rebase waits inside; `current` had nothing to bring,
+    `clean` nothing to give up."""
+
+    UPDATED = "updated"
+    CURRENT = "current"
+    CONFLICT = "conflict"
+    ABORTED = "aborted"
+    CLEAN = "clean"
+
+
+@dataclass(frozen=True, slots=True)
+class SyncOrder:
+    """A sync of repository number `repo` with branch `onto` of the shared one (None: the branch it
+    began from). With `hand_over`, a conflict becomes a prompt for the sandbox's agent."""
+
+    repo: int = 0
+    onto: str | None = None
+    act: SyncAct = SyncAct.REBASE
+    hand_over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sync:
+    """A sync's result: HEAD is at `commit` after `commits` newer ones of `onto` came in. `files`
+    are in conflict, `more` counts those left out. `stashed` says that uncommitted changes did not
+    fit and are in a stash. `agent` received the conflict."""
+
+    outcome: SyncOutcome
+    onto: str
+    commit: str
+    commits: int = 0
+    files: tuple[str, ...] = ()
+    more: int = 0
+    stashed: bool = False
+    agent: str | None = None
+
+
+class Syncs:
+    """Use cases of syncs. Methods raise the errors of a running sandbox."""
+
+    def __init__(
+        self, sandboxes: Sandboxes, workspaces: Workspaces, *, agents: Agents, events: Events
+    ) -> None:
+        self._sandboxes = sandboxes
+        self._workspaces = workspaces
+        self._agents = agents
+        self._events = events
+
+    async def sync(self, caller: Principal, ref: str, order: SyncOrder) -> Sync:
+        """Bring newer commits in and rebase onto them. Raises `Invalid` for a branch that is not
+        there, `Conflict` where git cannot begin, `Unavailable` when the remote does not answer."""
+        act = order.act is not SyncAct.LOOK
+        sandbox, client = await self._sandboxes.runtime(caller, ref, activity=act)
+        if not 0 <= order.repo < len(sandbox.repos):
+            raise Invalid(f"{sandbox.name} has no repository number {order.repo}.", field="repo")
+        repo = sandbox.repos[order.repo]
+        onto = await self._base(sandbox, repo, order)
+        done = await _run(client, repo, order, onto)
+        if done.outcome is SyncOutcome.CONFLICT and order.hand_over:
+            done = await self._hand_over(caller, sandbox, repo, done)
+        if act and done.outcome not in (SyncOutcome.CURRENT, SyncOutcome.CLEAN):
+            await self._tell(caller, sandbox, order.repo, done)
+        return done
+
+    async def _base(self, sandbox: Sandbox, repo: SandboxRepo, order: SyncOrder) -> str:
+        """Return the branch to rebase onto, after a fetch where it is a remote's."""
+        if order.act is not SyncAct.REBASE:
+            return order.onto or repo.from_branch or repo.began_from or repo.branch
+        refs = await self._workspaces.latest(sandbox, repo)
+        there = [name for ref in refs if (name := branch_of_ref(ref.name)) is not None]
+        onto = order.onto or repo.from_branch or repo.began_from or repo.branch
+        if read_branch(onto, field="onto") not in there:
+            some = ", ".join(there[:5]) or "none at all"
+            raise Invalid(
+                f"The shared repository has no branch {onto!r}; it has {some}.", field="onto"
+            )
+        return onto
+
+    async def _hand_over(
+        self, caller: Principal, sandbox: Sandbox, repo: SandboxRepo, done: Sync
+    ) -> Sync:
+        running = (await self._agents.list(caller, sandbox.id)).agents
+        if not running:
+            raise NotFound(
+                f"{sandbox.name} has no agent that could resolve the conflict: start one, or give "
+                "the rebase up."
+            )
+        agent = running[-1].id
+        body = contract.AskBody(prompt=_prompt(repo, done))
+        await self._agents.ask(caller, sandbox.id, agent, body=body)
+        return replace(done, agent=agent)
+
+    async def _tell(self, caller: Principal, sandbox: Sandbox, number: int, done: Sync) -> None:
+        payload: dict[str, Json] = {
+            "sandbox_id": sandbox.id,
+            "generation": sandbox.generation,
+            "repo": number,
+            "onto": done.onto,
+            "outcome": done.outcome.value,
+            "commits": done.commits,
+        }
+        await self._events.record(caller, Note(sandbox_stream(sandbox.id), "git.synced", payload))
+
+
+async def _run(client: RuntimeClient, repo: SandboxRepo, order: SyncOrder, onto: str) -> Sync:
+    args = (repo.path, inside_path(order.repo), onto, order.act.value)
+    ended = await run_inside(client, SYNC, args)
+    match ended.code:
+        case 0:
+            return _read(ended.out, onto)
+        case code if code == NOT_A_REPOSITORY:
+            raise NotFound(f"{repo.path} in the sandbox is no git repository any more.")
+        case code if code == OTHER_HEAD:
+            raise Conflict(
+                f"{repo.path} is on no branch: check one out there first.", code="no_branch"
+            )
+        case code if code == NO_BASE:
+            raise Invalid(f"The shared repository has no branch {onto!r}.", field="onto")
+    raise Conflict(
+        f"{repo.path} was left as it is, git cannot rebase it: {ended.said}", code="not_synced"
+    )
+
+
+def _read(out: bytes, onto: str) -> Sync:
+    texts = [one.decode("utf-8", "replace") for one in out.split(b"\0")[:-1]]
+    try:
+        outcome, commit, count, left, *files = texts
+        return Sync(
+            SyncOutcome(outcome),
+            onto,
+            commit[:40],
+            int(count[:9]),
+            tuple(files[:MAX_FILES]),
+            max(0, len(files) - MAX_FILES),
+            stashed=int(left[:9]) > 0,
+        )
+    except ValueError as error:
+        raise Failed(
+            "The sandbox did not say how the sync ended: its git or shell is broken."
+        ) from error
+
+
+def _prompt(repo: SandboxRepo, done: Sync) -> str:
+    named = "\n".join(f"- {_plain(path)}" for path in done.files[:30])
+    more = f"\n- and {len(done.files) + done.more - 30} more" if len(done.files) > 30 else ""
+    return (
+        f"In {repo.path}, a rebase onto newer commits of {done.onto} stopped with conflicts:\n"
+        f"{named}{more}\n"
+        "Resolve them so that both sides keep their meaning, `git add` the files and run "
+        "`GIT_EDITOR=true git rebase --continue` until it is done. Then run the tests."
+    )
+
+
+def _plain(text: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in text)[:300]

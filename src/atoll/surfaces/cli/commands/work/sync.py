@@ -1,0 +1,111 @@
+"""`atoll sync`: a person's newer commits, brought into a sandbox that is rebased onto them."""
+
+from pathlib import Path
+
+import click
+
+from atoll.client.bodies import SyncBody
+from atoll.client.client import Client
+from atoll.client.shapes import Repo, Sandbox, Sync
+from atoll.domain.errors import Invalid
+from atoll.surfaces.cli.console.exits import FAILED
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import json_option, sandbox_argument
+from atoll.surfaces.cli.console.output import note, say, show_json
+from atoll.surfaces.cli.console.waiting import name_of
+from atoll.surfaces.cli.transfer.local_repo import send_branch
+
+
+@click.command("sync")
+@sandbox_argument()
+@click.option("--onto", metavar="BRANCH", default=None, help="Your branch to rebase onto.")
+@click.option("--repo", type=click.IntRange(0, 15), default=0, help="Which repository, from 0.")
+@click.option(
+    "-C",
+    "--checkout",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    default=None,
+    help="Your checkout  [default: the current folder]",
+)
+@click.option("--rebase", is_flag=True, help="Rebase the sandbox's branch (the default).")
+@click.option("--agent", is_flag=True, help="Let the sandbox's agent resolve a conflict.")
+@click.option("--abort", is_flag=True, help="Give up a rebase that stopped at a conflict.")
+@json_option()
+@pass_invocation
+def command(
+    invocation: Invocation,
+    name: str,
+    *,
+    onto: str | None,
+    repo: int,
+    checkout: Path | None,
+    rebase: bool,
+    agent: bool,
+    abort: bool,
+    as_json: bool,
+) -> None:
+    """Bring your newer commits into a sandbox.
+
+    The commits of your branch (default: the one the sandbox's branch began from) are sent, or
+    fetched from the remote, and the sandbox's branch is rebased onto them inside. Changes that are
+    not committed there are put aside and back. A conflict stops the rebase and is listed.
+    """
+    if abort and (agent or rebase or onto):
+        raise click.UsageError("--abort takes no --agent, --rebase or --onto.")
+    api = invocation.api()
+    sandbox = api.sandboxes.get(name)
+    body: SyncBody = {"repo": repo, "act": "abort" if abort else "rebase", "agent": agent}
+    if onto is not None:
+        body["onto"] = onto
+    if not abort:
+        _send(api, sandbox, checkout or Path(), repo=repo, onto=onto)
+    done = api.sandboxes.sync(sandbox.sandbox_id, body)
+    if as_json:
+        show_json(done.value)
+    else:
+        _tell(sandbox, done)
+    if done.outcome == "conflict" and not agent:
+        raise click.exceptions.Exit(FAILED)
+
+
+def _send(api: Client, sandbox: Sandbox, checkout: Path, *, repo: int, onto: str | None) -> None:
+    """Send the branch, where the sandbox's repository is an upload of a checkout."""
+    there: list[Repo] = list(sandbox.repos)
+    if repo >= len(there):
+        raise Invalid(f"{name_of(sandbox)} has no repository number {repo}.")
+    if there[repo].key:
+        branch = onto or there[repo].from_branch or there[repo].branch
+        send_branch(api, checkout, branch, key=there[repo].key)
+
+
+def _tell(sandbox: Sandbox, done: Sync) -> None:
+    name = name_of(sandbox)
+    match done.outcome:
+        case "updated":
+            more = f"{done.commits} newer commit{'' if done.commits == 1 else 's'} of {done.onto}"
+            say(f"{name} is at {done.commit[:12]}, on top of {more}")
+        case "current":
+            say(f"{name} has all of {done.onto} already")
+        case "aborted":
+            say(f"{name} is back at {done.commit[:12]}")
+        case "clean":
+            note(f"{name} has no rebase to give up")
+        case _:
+            _tell_conflict(name, done)
+    if done.stashed:
+        note("its uncommitted changes did not fit: they are in `git stash` inside")
+
+
+def _tell_conflict(name: str, done: Sync) -> None:
+    note(f"{name} stopped in the middle of a rebase or merge; these files are in conflict:")
+    for path in done.files:
+        note(f"  {path}")
+    if done.more:
+        note(f"  … and {done.more} more")
+    if done.agent:
+        note(f"agent {done.agent} was asked to resolve them")
+    else:
+        note(
+            f"resolve them inside (`atoll attach {name}`), let its agent do it (`atoll sync {name} "
+            f"--agent`), or give up (`atoll sync {name} --abort`)"
+        )

@@ -1,0 +1,59 @@
+"""A conflict of a sync becomes a prompt for the sandbox's agent; over a real git in a real box."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.services.library.syncs import SyncOrder, SyncOutcome, Syncs
+from tests.services.library.test_workspaces import World, world
+
+__all__ = ["world"]
+
+
+class OneAgent:
+    """Agents of a sandbox in which one runs."""
+
+    def __init__(self) -> None:
+        self.prompts: list[tuple[str, str]] = []
+
+    async def list(self, _caller: object, _ref: str) -> Any:
+        return SimpleNamespace(agents=[SimpleNamespace(id="t_1")])
+
+    async def ask(self, _caller: object, _ref: str, agent_id: str, *, body: Any) -> None:
+        self.prompts.append((agent_id, body.prompt))
+
+
+class Log:
+    """An event log that remembers the kinds and payloads."""
+
+    def __init__(self) -> None:
+        self.notes: list[Any] = []
+
+    async def record(self, _caller: object, note: Any) -> None:
+        self.notes.append(note)
+
+
+@pytest.mark.parametrize("hand_over", [True, False])
+async def test_conflict_is_handed_to_the_agent_when_asked(world: World, hand_over: bool) -> None:
+    sandbox, box = await world.laid_out(world.repo())
+    box.run("echo inside > b.txt; echo x > 'a\nb'; git add -A; git commit -qm inside")
+
+    async def runtime(*_args: object, **_more: object) -> Any:
+        return sandbox, box
+
+    agents, log = OneAgent(), Log()
+    syncs = Syncs(
+        cast(Any, SimpleNamespace(runtime=runtime)),
+        world.workspaces,
+        agents=cast(Any, agents),
+        events=cast(Any, log),
+    )
+    done = await syncs.sync(LOCAL_PERSON, sandbox.id, SyncOrder(onto="other", hand_over=hand_over))
+    assert (done.outcome, done.files) == (SyncOutcome.CONFLICT, ("b.txt",))
+    assert done.agent == ("t_1" if hand_over else None)
+    assert [agent for agent, _ in agents.prompts] == (["t_1"] if hand_over else [])
+    assert all("- b.txt\n" in prompt and "onto newer" in prompt for _, prompt in agents.prompts)
+    (note,) = log.notes
+    assert (note.event_type, note.payload["outcome"]) == ("git.synced", "conflict")
