@@ -158,10 +158,7 @@ def test_command_is_a_file_and_a_section(scratch: Scratch) -> None:
     scratch.insert("docs/use/commands.md", page[-60:], section)
     assert " failed" not in scratch.checked(check)
     assert scratch.touched() == {place, "docs/use/commands.md"}
-    call = (
-        "import sys\nfrom atoll.surfaces.cli.command_table import run\n"
-        "sys.exit(run({}, {{}}, None))"
-    )
+    call = "import sys\nfrom atoll.surfaces.cli.entry import run\nsys.exit(run({}, {{}}, None))"
     assert scratch.run("-c", call.format(["hello", "Ada"])) == "Hello, Ada.\n"
     assert "Greet somebody." in scratch.run("-c", call.format(["--help"]))
 

@@ -6,17 +6,17 @@
 from collections.abc import Mapping
 from typing import Literal, Required, TypedDict, TypeVar, cast
 
+from atoll.client.words import Action as Action
+from atoll.client.words import ActorKind as ActorKind
+from atoll.client.words import Mode as Mode
+from atoll.client.words import Reach as Reach
+from atoll.client.words import Role as Role
+from atoll.client.words import SecretKind as SecretKind
+from atoll.client.words import WorkspaceAccess as WorkspaceAccess
+
 B = TypeVar("B", bound=Mapping[str, object])
 
 _NOTHING: tuple[object, ...] = (None, (), [], {})
-
-Mode = Literal["none", "limited", "host-only", "full"]
-WorkspaceAccess = Literal["none", "ro", "rw"]
-Reach = Literal["once", "sandbox", "organization"]
-Role = Literal["viewer", "controller", "owner"]
-ActorKind = Literal["adm", "agt", "atm"]
-SecretKind = Literal["provider", "custom", "env", "git"]
-Action = Literal["pause", "resume", "stop", "interrupt", "start", "yield"]
 
 
 class RepoBody(TypedDict, total=False):

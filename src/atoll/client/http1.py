@@ -6,7 +6,7 @@ The standard library's client brings its mail parser along, which takes longer t
 
 import socket
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from atoll.domain.errors import Invalid
 from atoll.wire.http.chunked import BadChunks, Chunks
@@ -26,7 +26,10 @@ class BrokenAnswer(OSError):
 
 def connect(host: str, port: int, *, secure: bool, seconds: float) -> "Exchange":
     """Connect within `seconds`. Raises `OSError`, `ssl.SSLError` among them."""
-    plain = socket.create_connection((host, port), timeout=seconds)
+    # As bytes: text would load the tables of international names.
+    address = host.encode("ascii") if host.isascii() else host
+    place = cast("tuple[str, int]", (address, port))  # `getaddrinfo` takes either
+    plain = socket.create_connection(place, timeout=seconds)
     try:
         # Streams may be silent for hours; the kernel then notices a line that died.
         plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

@@ -7,16 +7,19 @@ another machine never hands it over. Nothing here opens a connection.
 
 import json
 import os
+import re
 import stat
 from collections.abc import Mapping
-from pathlib import Path
-from typing import NamedTuple
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, NamedTuple
 
 from atoll.domain.errors import Forbidden, Invalid, Unauthenticated, Unavailable
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 NOT_RUNNING = "Atoll is not running: start it with `atoll up`"
 MAX_NOTE_BYTES = 4096
+_USUAL = re.compile(r"http://(localhost|127\.0\.0\.1):([0-9]{1,5})/?").fullmatch
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -67,20 +70,26 @@ def server_at(url: str, name: str) -> Server:
     return Server(url.rstrip("/"), secure, host, port, prefix)
 
 
-def home_of(environ: Mapping[str, str]) -> Path:
+def home_of(environ: Mapping[str, str]) -> "Path":
     """Return `$ATOLL_HOME`, else `atoll` in the XDG state directory."""
+    from pathlib import Path  # loaded late: a request needs the words of it only
+
+    return Path(_home(environ))
+
+
+def _home(environ: Mapping[str, str]) -> str:
     named = environ.get("ATOLL_HOME")
     if named:
-        return Path(named).expanduser()
+        return os.path.expanduser(named)  # noqa: PTH111  see `home_of`
     state = environ.get("XDG_STATE_HOME") or "~/.local/state"
-    return Path(state).expanduser() / "atoll"
+    return os.path.expanduser(f"{state}/atoll")  # noqa: PTH111
 
 
 def find_server(environ: Mapping[str, str]) -> Server:
     """Return the server to speak to. Raises `Unavailable` (none runs), `Unauthenticated` (no
     token), `Forbidden` (a token others can read, or one that would travel in clear), `Invalid`
     (URL)."""
-    home = home_of(environ)
+    home = _home(environ)
     local = _running_url(home)
     url = environ.get("ATOLL_URL") or local
     if url is None:
@@ -96,6 +105,10 @@ def find_server(environ: Mapping[str, str]) -> Server:
 
 
 def _parts(url: str, name: str = "ATOLL_URL") -> tuple[bool, str, int, str]:
+    if (usual := _USUAL(url)) and int(usual[2]) < 65536:
+        return False, usual[1], int(usual[2]) or 80, ""
+    from urllib.parse import urlsplit  # loaded late: see `_USUAL`
+
     try:
         split = urlsplit(url)
         port = split.port
@@ -111,19 +124,19 @@ def _same(url: str, local: str | None) -> bool:
     return local is not None and _parts(url)[:3] == _parts(local)[:3]
 
 
-def _running_url(home: Path) -> str | None:
+def _running_url(home: str) -> str | None:
     try:
-        found = json.loads(_read_note(home / "run" / "control.json")[0])
+        found = json.loads(_read_note(f"{home}/run/control.json")[0])
         url = found["url"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return url if isinstance(url, str) else None
 
 
-def _home_token(home: Path, *, ours: bool) -> str:
+def _home_token(home: str, *, ours: bool) -> str:
     if not ours:
         raise Unauthenticated("no token for this server: set ATOLL_TOKEN")
-    path = home / "token"
+    path = f"{home}/token"
     try:
         text, found = _read_note(path)
         token = text.decode("ascii").strip()
@@ -140,7 +153,7 @@ def _home_token(home: Path, *, ours: bool) -> str:
     return token
 
 
-def _read_note(path: Path) -> tuple[bytes, os.stat_result]:
+def _read_note(path: str) -> tuple[bytes, os.stat_result]:
     """Return a small file the control plane wrote. It may be a link or a pipe by now, which would
     make a more powerful caller send a file of its own, or wait for ever: neither is followed."""
     with os.fdopen(os.open(path, _READ), "rb") as file:

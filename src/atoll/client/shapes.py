@@ -6,9 +6,9 @@
 from typing import Literal
 
 from atoll.client import fields
-from atoll.client.bodies import Mode, Role, SecretKind
 from atoll.client.fields import Field, Shape
 from atoll.client.status_shapes import SandboxAgent
+from atoll.client.words import Mode, Role, SecretKind
 
 SandboxState = Literal[
     "requested",

@@ -3,8 +3,8 @@
 from typing import Literal
 
 from atoll.client import fields
-from atoll.client.bodies import ActorKind
 from atoll.client.fields import Field, Shape
+from atoll.client.words import ActorKind
 
 
 class Terminal(Shape):

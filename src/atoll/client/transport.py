@@ -6,10 +6,10 @@ Problem documents become `atoll.domain.errors`; nothing here prints.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
-from urllib.parse import quote, urlencode
 
 from atoll.client.fields import Shape, text
 from atoll.client.http1 import Exchange, connect
@@ -33,6 +33,8 @@ PROBLEM_BYTES = 65536
 ANSWER_BYTES = 64 * 1024 * 1024
 """Longest JSON answer we accept."""
 
+_PLAIN = re.compile(r"[A-Za-z0-9_.~-]+").fullmatch
+
 Pairs = tuple[tuple[str, str], ...]
 
 
@@ -53,7 +55,15 @@ def at(*segments: str) -> str:
     `Invalid` for an empty segment, which would name its parent."""
     if "" in segments:
         raise Invalid("a name or id is empty: give one (`atoll list` shows the names)")
-    return "/v1/" + "/".join(quote(segment, safe="") for segment in segments)
+    return "/v1/" + "/".join(map(_quoted, segments))
+
+
+def _quoted(text: str) -> str:
+    if _PLAIN(text):
+        return text
+    from urllib.parse import quote  # loaded late: most names and ids need none
+
+    return quote(text, safe="")
 
 
 def get(*segments: str, query: Pairs = ()) -> Call:
@@ -208,7 +218,7 @@ def _at_most(stream: Stream, size: int) -> bytes:
 def _send(exchange: Exchange, server: Server, call: Call) -> None:
     target = server.prefix + call.path
     if call.query:
-        target += "?" + urlencode(call.query)
+        target += "?" + "&".join(f"{_quoted(key)}={_quoted(text)}" for key, text in call.query)
     headers = {
         "Accept": "application/json",
         **server.credentials(),

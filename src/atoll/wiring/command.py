@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from atoll.surfaces.cli.command_table import run
+from atoll.surfaces.cli.entry import run
 
 if TYPE_CHECKING:
     from atoll.ports.host import Host

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from atoll.surfaces.cli.command_table import run
+from atoll.surfaces.cli.entry import run
 from tests.surfaces.cli.scripted import TOKEN, Scripted
 
 

@@ -3,8 +3,6 @@
 Text from inside a sandbox is shown with these spelled out.
 """
 
-import unicodedata
-
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """The classes of characters that are blank, and letters and marks that show nothing."""
@@ -12,7 +10,11 @@ _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 
 def is_unseen(char: str) -> bool:
     """Report whether one character is invisible."""
-    return not (" " <= char <= "~") and (unicodedata.category(char) in _HIDDEN or char in _BLANK)
+    if " " <= char <= "~":
+        return False
+    from unicodedata import category  # loaded late: most text is plain
+
+    return category(char) in _HIDDEN or char in _BLANK
 
 
 def code_of(char: str) -> str:

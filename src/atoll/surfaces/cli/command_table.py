@@ -192,12 +192,12 @@ def run(arguments: list[str], environ: Mapping[str, str], host: "Callable[[], Ho
         note("atoll: interrupted")
         return INTERRUPTED
     except click.ClickException as wrong:
-        return _report(wrong, invocation)
+        return report(wrong, invocation)
     except AtollError as error:
-        return _report(error, invocation)
+        return report(error, invocation)
 
 
-def _report(error: click.ClickException | AtollError, invocation: Invocation) -> int:
+def report(error: click.ClickException | AtollError, invocation: Invocation) -> int:
     """Say what failed, in one line; returns the exit code."""
     from atoll.surfaces.cli.dispatch import usage  # loaded late: most runs have no error
 

@@ -4,30 +4,31 @@ A broken line is picked up at the offsets already written, so a control plane th
 restarts costs a pause and no byte.
 """
 
-import base64
 import binascii
 import json
 import os
 import signal
 import stat
 import sys
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import BinaryIO
 
-from atoll.client.client import Client
 from atoll.client.fields import Json
 from atoll.client.terminal_shapes import Exec, OutputLine
-from atoll.client.transport import Call, at, post
+from atoll.client.transport import Call, Transport, at, post
 from atoll.domain.errors import AtollError, Failed, Unavailable
-from atoll.surfaces.cli.console.guard import GuardedStream
+from atoll.surfaces.cli.console.exits import SIGNALLED, TIMEOUT
+from atoll.surfaces.cli.console.output import note
 
 PATIENCE_SECONDS = 30.0
 PAUSE_SECONDS = 0.25
 STDIN_BYTES = 65536
 STREAMS = ("stdout", "stderr")
+MAX_OUTPUT_BYTES = 64 * 1024 * 1024
+"""The contract's hard cap for each stream."""
 
 
 def piped() -> bool:
@@ -43,36 +44,37 @@ def piped() -> bool:
 class Following:
     """A background command whose output is followed until it ends."""
 
-    def __init__(self, api: Client, sandbox: str, exec_id: str, *, quiet: bool) -> None:
+    def __init__(self, transport: Transport, sandbox: str, exec_id: str, *, quiet: bool) -> None:
         """Follow an exec. `quiet` keeps the output for `captured` instead of writing it."""
-        self._api = api
+        self._transport = transport
         self._place = ("sandboxes", sandbox, "exec", exec_id)
         self._offsets = dict.fromkeys(STREAMS, 0)
         self._kept: dict[str, bytearray] | None = {s: bytearray() for s in STREAMS}
         if not quiet:
             self._kept = None
-        self._out: dict[str, GuardedStream] = {}
+        self._out: dict[str, Callable[[bytes], None]] = {}
         self._interrupts = 0
 
     def captured(self) -> dict[str, Json]:
         """Return `stdout` and `stderr` in base64, as the API writes them; empty unless quiet."""
         kept = self._kept or {}
-        return {name: base64.b64encode(data).decode() for name, data in kept.items()}
+        return {
+            name: binascii.b2a_base64(data, newline=False).decode() for name, data in kept.items()
+        }
 
     def run(self, *, feed: bool, forget: bool) -> Exec:
         """Follow until it ended; returns the exec. With `feed` our stdin becomes its. With
         `forget` the runtime drops it afterwards (and kills it when we cannot go on).
         Raises `Unavailable` after half a minute without a server."""
         if feed:
-            # A daemon: it may block in a read for ever, and the process must still end.
-            threading.Thread(target=self._feed, daemon=True).start()
+            _beside(self._feed)
         try:
             with self._signals():
                 return self._to_the_end()
         finally:
             if forget:
                 with suppress(AtollError):
-                    self._api.transport.call(Call("DELETE", at(*self._place)))
+                    self._transport.call(Call("DELETE", at(*self._place)))
 
     def _to_the_end(self) -> Exec:
         deadline = time.monotonic() + PATIENCE_SECONDS
@@ -99,7 +101,7 @@ class Following:
         query = tuple((name, str(offset)) for name, offset in self._offsets.items())
         wanted = (("Accept", "application/x-ndjson"),)
         call = Call("GET", at(*self._place, "output"), query, wanted, timeout=None)
-        with self._api.transport.open(call) as stream:
+        with self._transport.open(call) as stream:
             for line in stream.lines():
                 ended = self._take(line)
                 if ended is not None:
@@ -114,7 +116,7 @@ class Following:
             if "exit" in record.value:
                 return record.exit
             name = record.stream
-            data = base64.b64decode(record.data, validate=True)
+            data = binascii.a2b_base64(record.data, strict_mode=True)
         except (ValueError, binascii.Error) as problem:
             raise Failed("the server sent output that cannot be read") from problem
         if name not in self._offsets:
@@ -130,10 +132,8 @@ class Following:
             self._kept[name] += data
             return
         if name not in self._out:
-            self._out[name] = GuardedStream(
-                sys.stdout.buffer if name == "stdout" else sys.stderr.buffer
-            )
-        self._out[name].write(data)
+            self._out[name] = _writer(sys.stdout.buffer if name == "stdout" else sys.stderr.buffer)
+        self._out[name](data)
 
     def _feed(self) -> None:
         """Send our stdin, piece by piece. When the command has ended nobody wants the rest."""
@@ -141,8 +141,8 @@ class Following:
         with suppress(AtollError):
             while data := os.read(0, STDIN_BYTES):
                 # No timeout: a command that does not read holds its input back.
-                self._api.transport.call(Call("POST", path, body=data, timeout=None))
-            self._api.transport.call(Call("POST", path, (("close", "true"),), body=b""))
+                self._transport.call(Call("POST", path, body=data, timeout=None))
+            self._transport.call(Call("POST", path, (("close", "true"),), body=b""))
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
@@ -160,8 +160,52 @@ class Following:
             raise KeyboardInterrupt
         name = signal.Signals(number).name.removeprefix("SIG")
         word = name if self._interrupts == 1 else "KILL"
-        threading.Thread(target=self._signal, args=(word,), daemon=True).start()
+        _beside(lambda: self._signal(word))
 
     def _signal(self, word: str) -> None:
         with suppress(AtollError):
-            self._api.transport.call(post(*self._place, "signal", value={"signal": word}))
+            self._transport.call(post(*self._place, "signal", value={"signal": word}))
+
+
+def end_code(ended: Exec) -> int:
+    """Return the exit code of an ended command as ours, after a note where it needs one."""
+    if ended.truncated:
+        note("atoll: output beyond 64 MiB was dropped: write it to a file inside, then `atoll cp`")
+    if ended.timed_out:
+        note("atoll: the command ran out of time and was ended")
+        return TIMEOUT
+    if ended.signal:
+        return SIGNALLED + signal_number(ended.signal)
+    return ended.exit_code
+
+
+def signal_number(name: str) -> int:
+    """Return 15 for `TERM`, `SIGTERM` or `15`; 0 for a signal this machine does not know."""
+    if name.isdigit() and len(name) < 4:
+        return int(name)
+    try:
+        return int(signal.Signals[f"SIG{name.removeprefix('SIG')}"])
+    except KeyError:
+        return 0
+
+
+def _beside(work: Callable[[], None]) -> None:
+    """Run `work` in a daemon thread: it may block for ever, and the process must still end."""
+    import threading  # loaded late: few commands are fed or interrupted
+
+    threading.Thread(target=work, daemon=True).start()
+
+
+def _writer(stream: BinaryIO) -> Callable[[bytes], None]:
+    """Return what writes to a stream whole and at once; guarded where it is a terminal."""
+    if stream.isatty():
+        # Loaded late: the parser takes longer to load than the rest, and a pipe has no use for it.
+        from atoll.surfaces.cli.console.guard import GuardedStream
+
+        return GuardedStream(stream).write
+
+    def write(data: bytes) -> None:
+        stream.write(data)
+        stream.flush()
+
+    return write

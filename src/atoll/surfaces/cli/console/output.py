@@ -10,24 +10,24 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-
-import click
+from typing import TextIO
 
 from atoll.client.fields import Json
 from atoll.domain.approvals.unseen import code_of, is_unseen
 
 _STATE_COLOURS = {
-    "ready": "green",
-    "active": "green",
-    "requested": "cyan",
-    "provisioning": "cyan",
-    "stopped": "yellow",
-    "expired": "yellow",
-    "failed": "red",
-    "ok": "green",
-    "warn": "yellow",
-    "fail": "red",
+    "ready": 32,
+    "active": 32,
+    "requested": 36,
+    "provisioning": 36,
+    "stopped": 33,
+    "expired": 33,
+    "failed": 31,
+    "ok": 32,
+    "warn": 33,
+    "fail": 31,
 }
+"""Colours by their SGR numbers (ECMA-48 §8.3.117): green, cyan, yellow, red."""
 
 
 def clean(text: str) -> str:
@@ -38,20 +38,20 @@ def clean(text: str) -> str:
 
 def say(text: str) -> None:
     """Print one line on stdout, cleaned."""
-    click.echo(clean(text))
+    _print(clean(text), sys.stdout)
 
 
 def note(text: str) -> None:
     """Print one line for the person, on stderr, cleaned. Nobody may be there any more (a terminal
     that hung up); that changes nothing else."""
     with suppress(OSError):
-        click.echo(clean(text), err=True)
+        _print(clean(text), sys.stderr)
 
 
 def show_json(value: Json) -> None:
     """Print JSON, indented on a terminal; ASCII only, so no control byte gets out."""
     indent = 2 if sys.stdout.isatty() else None
-    click.echo(json.dumps(value, indent=indent))
+    _print(json.dumps(value, indent=indent), sys.stdout)
 
 
 def show_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -61,10 +61,11 @@ def show_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         max([len(heading), *(len(row[column]) for row in table)])
         for column, heading in enumerate(headings)
     ]
-    click.echo("  ".join(h.ljust(w) for h, w in zip(headings, widths, strict=True)).rstrip())
+    lines = ["  ".join(h.ljust(w) for h, w in zip(headings, widths, strict=True)).rstrip()]
     for row in table:
         cells = (painted(cell, width) for cell, width in zip(row, widths, strict=True))
-        click.echo("  ".join(cells).rstrip())
+        lines.append("  ".join(cells).rstrip())
+    _print("\n".join(lines), sys.stdout)
 
 
 def painted(word: str, width: int = 0) -> str:
@@ -73,12 +74,17 @@ def painted(word: str, width: int = 0) -> str:
     padded = word.ljust(width)
     if colour is None or not coloured():
         return padded
-    return click.style(word, fg=colour) + padded[len(word) :]
+    return f"\x1b[{colour}m{word}\x1b[0m" + padded[len(word) :]
 
 
 def coloured() -> bool:
     """Return whether to colour: only on a terminal, and never with NO_COLOR (no-color.org)."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def _print(text: str, stream: TextIO) -> None:
+    stream.write(text + "\n")
+    stream.flush()
 
 
 def confirmed(question: str, *, yes: bool) -> bool:
@@ -89,4 +95,6 @@ def confirmed(question: str, *, yes: bool) -> bool:
     if not sys.stdin.isatty():
         note(f"atoll: {question} There is no terminal to ask at: add --yes")
         return False
+    import click  # loaded late: `atoll list` starts in half the time without it
+
     return click.confirm(clean(question), default=False, err=True)

@@ -18,6 +18,7 @@ from atoll.surfaces.cli.attach.ending import Detached, Ended, Ending, Lost, Sign
 from atoll.surfaces.cli.attach.keys import CONTROL_KEY, DETACH_KEYS, ControlKey, DetachKeys
 from atoll.surfaces.cli.attach.rawtty import RawTty
 from atoll.surfaces.cli.console.exits import FAILED, OK, SIGNALLED
+from atoll.surfaces.cli.console.following import signal_number
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.memory import remember
 from atoll.surfaces.cli.console.options import sandbox_argument
@@ -248,15 +249,3 @@ def _farewell(ending: Ending, back: str) -> int:
             return exit_code
         case Signalled(number):
             return SIGNALLED + number
-
-
-def signal_number(name: str) -> int:
-    """Return 15 for `TERM`, `SIGTERM` or `15`; 0 for a signal this machine does not know."""
-    import signal
-
-    if name.isdigit() and len(name) < 4:
-        return int(name)
-    try:
-        return int(signal.Signals[f"SIG{name.removeprefix('SIG')}"])
-    except KeyError:
-        return 0

@@ -12,17 +12,17 @@ from atoll.surfaces.cli.commands.work.attach import (
     AttachOptions,
     attach_terminal,
     awake,
-    signal_number,
 )
-from atoll.surfaces.cli.console.exits import SIGNALLED, TIMEOUT
-from atoll.surfaces.cli.console.following import Following, piped
+from atoll.surfaces.cli.console.following import (
+    MAX_OUTPUT_BYTES,
+    Following,
+    end_code,
+    piped,
+)
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
-from atoll.surfaces.cli.console.output import note, say, show_json
+from atoll.surfaces.cli.console.output import say, show_json
 from atoll.surfaces.cli.dispatch.docker_order import DockerOrder
-
-MAX_OUTPUT_BYTES = 64 * 1024 * 1024
-"""The contract's hard cap for each stream."""
 
 
 def _no_user(_context: click.Context, _parameter: click.Parameter, user: str | None) -> None:
@@ -112,11 +112,11 @@ def _follow(
     api: Client, name: str, started: Exec, *, feed: bool, forget: bool, as_json: bool
 ) -> None:
     """Follow the command to its end, and leave with its exit code."""
-    following = Following(api, name, started.exec_id, quiet=as_json)
+    following = Following(api.transport, name, started.exec_id, quiet=as_json)
     ended = following.run(feed=feed, forget=forget)
     if as_json:
         show_json({**ended.value, **following.captured()})
-    raise click.exceptions.Exit(_code(ended))
+    raise click.exceptions.Exit(end_code(ended))
 
 
 def _at_terminal(invocation: Invocation, name: str, request: ExecBody) -> int:
@@ -183,15 +183,3 @@ def variables(pairs: tuple[str, ...]) -> dict[str, str]:
             raise click.BadParameter(f"{pair!r} is not K=V", param_hint="--env")
         found[key] = value
     return found
-
-
-def _code(ended: Exec) -> int:
-    if ended.truncated:
-        note("atoll: output beyond 64 MiB was dropped: write it to a file inside, then `atoll cp`")
-    if ended.timed_out:
-        note("atoll: the command ran out of time and was ended")
-        return TIMEOUT
-    signal = ended.signal
-    if signal:
-        return SIGNALLED + signal_number(signal)
-    return ended.exit_code

@@ -1,0 +1,42 @@
+"""The commands of every minute, started without the parser of options: `list` and plain `exec`.
+
+A command line in its simplest form is recognized here and does what the command does; any other
+goes the general way. The modules this loads are listed in a test: click alone takes three times
+as long to load as Python to start.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from atoll.client.server import find_server
+from atoll.client.terminal_shapes import Exec
+from atoll.client.transport import Transport, post
+from atoll.surfaces.cli.console.following import MAX_OUTPUT_BYTES, Following, end_code, piped
+
+Quick = Callable[[Mapping[str, str]], int]
+
+
+def quick(words: Sequence[str]) -> Quick | None:
+    """Return the command for these words; None where the general way must read them."""
+    match words:
+        case ["exec", name, "--", *argv] if _is_plain(name) and argv:
+            return lambda environ: _exec(environ, name, argv)
+        case ["exec", name, program, *rest] if _is_plain(name) and _is_plain(program):
+            return lambda environ: _exec(environ, name, [program, *rest])
+        case _:
+            return None
+
+
+def _is_plain(word: str) -> bool:
+    return bool(word) and not word.startswith("-")
+
+
+def _exec(environ: Mapping[str, str], name: str, argv: Sequence[str]) -> int:
+    transport = Transport(lambda: find_server(environ))
+    feed = piped()
+    body: dict[str, object] = {"background": True, "max_output_bytes": MAX_OUTPUT_BYTES}
+    body["argv"] = list(argv)
+    if not feed:
+        body["stdin"] = ""
+    started = transport.read(Exec, post("sandboxes", name, "exec", value=body))
+    following = Following(transport, name, started.exec_id, quiet=False)
+    return end_code(following.run(feed=feed, forget=True))
