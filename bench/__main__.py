@@ -11,6 +11,7 @@ from atoll.runtime.settling import IDLE_SECONDS
 from atoll.zygote.host.title import has_title
 from atoll.zygote.start.pool import POOL_SIZE
 from bench.broker import broker
+from bench.cli import cli
 from bench.docker_peer import docker_peer
 from bench.docker_wall import docker_wall
 from bench.figures import Series, table, verdict
@@ -223,6 +224,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "terminals": terminals,
     "terminal-memory": terminal_memory,
     "neighbour": neighbour,
+    "cli": cli,
 }
 
 

@@ -34,6 +34,7 @@ VALUE = "the one value or rule of its noun: a neighbour would get a second noun"
 SHARED = "used by several modules, none of which is nearer than the others"
 SMALL = {
     "client/client.py": "the list of the client's nouns",
+    "client/words.py": "words of shapes and bodies, loaded without the bodies",
     "domain/agent/previews.py": VALUE,
     "domain/approvals/unseen.py": "shared by approvals, files and the command line",
     "domain/ids.py": "the identifiers of all nouns",

@@ -1,8 +1,8 @@
 """Sandboxes over the API: their lifecycle, network, share links and kept files."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from atoll.client.bodies import CreateBody, NetworkBody, ShareBody, SyncBody
 from atoll.client.shapes import (
     HeldPushes,
     Kept,
@@ -19,6 +19,9 @@ from atoll.client.shapes import (
     Unpulled,
 )
 from atoll.client.transport import Call, Pairs, Transport, at, get, post, put
+
+if TYPE_CHECKING:  # dictionaries that take longer to load than `atoll list` may
+    from atoll.client.bodies import CreateBody, NetworkBody, ShareBody, SyncBody
 
 SYNC_SECONDS = 900.0
 """The longest silence while a remote is fetched and a branch rebased."""
@@ -48,7 +51,7 @@ class Sandboxes:
             page = self._transport.read(SandboxList, following)
             yield from page.sandboxes
 
-    def create(self, body: CreateBody, *, idempotency_key: str) -> Sandbox:
+    def create(self, body: "CreateBody", *, idempotency_key: str) -> Sandbox:
         """Create a sandbox. Repeated with the same key within a day, it is the same one."""
         request = post("sandboxes", value=body)
         headers = (*request.headers, ("Idempotency-Key", idempotency_key))
@@ -91,7 +94,7 @@ class Sandboxes:
         """Return the work that lies only in the sandbox."""
         return self._transport.read(Unpulled, get("sandboxes", name, "unpulled"))
 
-    def sync(self, name: str, body: SyncBody) -> Sync:
+    def sync(self, name: str, body: "SyncBody") -> Sync:
         """Bring newer commits in and rebase onto them, or give a stopped rebase up."""
         call = post("sandboxes", name, "sync", value=body)
         return self._transport.read(Sync, call._replace(timeout=SYNC_SECONDS))
@@ -108,7 +111,7 @@ class Sandboxes:
         """Return what a sandbox may reach."""
         return self._transport.read(Network, get("sandboxes", name, "network"))
 
-    def change_network(self, name: str, change: NetworkBody) -> Network:
+    def change_network(self, name: str, change: "NetworkBody") -> Network:
         """Change what a sandbox may reach."""
         return self._transport.read(Network, put("sandboxes", name, "network", value=change))
 
@@ -126,7 +129,7 @@ class Shares:
         """Return the links that still work."""
         return self._transport.read(ShareList, get("sandboxes", name, "shares"))
 
-    def create(self, name: str, body: ShareBody) -> MadeShare:
+    def create(self, name: str, body: "ShareBody") -> MadeShare:
         """Make a link; only this answer has the link itself."""
         return self._transport.read(MadeShare, post("sandboxes", name, "shares", value=body))
 

@@ -16,6 +16,15 @@ from atoll.surfaces.cli import command_table as commands
 from tests.surfaces.cli.conftest import Cli, spawned
 from tests.surfaces.cli.scripted import TOKEN, Scripted
 
+LIGHT = (
+    "atoll.client.",
+    "atoll.domain.approvals",
+    "atoll.domain.error",
+    "atoll.surfaces.cli",
+    "atoll.wire.http",
+)
+"""The packages that `list` and plain `exec` may load."""
+
 
 def test_list_with_sandboxes_shows_a_table(cli: Cli, server: Scripted) -> None:
     server.add("one")
@@ -414,16 +423,29 @@ def test_help_loads_no_command_and_no_network(environ: dict[str, str]) -> None:
     assert b"Attach to a sandbox" in done.stdout
 
 
-def test_list_loads_no_event_loop(environ: dict[str, str]) -> None:
+@pytest.mark.parametrize("words", [("list",), ("list", "--json"), ("exec", "box", "--", "true")])
+def test_command_of_every_minute_loads_little(
+    environ: dict[str, str], server: Scripted, words: tuple[str, ...]
+) -> None:
+    server.add("box", ends_soon=True)
+    server.output = [{"exit": {"exec_id": "ex_1", "exit_code": 0, "signal": None}}]
     code = (
-        "import os, sys, atoll.surfaces.cli.command_table as c;"
-        "c.run(['list'], os.environ, None);"
-        "print(sorted({'aiohttp', 'asyncio', 'yaml'} & set(sys.modules)), file=sys.stderr)"
+        "import os, sys; from atoll.surfaces.cli.entry import run;"
+        "code = run(sys.argv[1:], os.environ, None);"
+        "print(code, *sys.modules, file=sys.stderr)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, timeout=30, env={**os.environ, **environ}
+        [sys.executable, "-c", code, *words],
+        capture_output=True,
+        timeout=30,
+        env={**os.environ, **environ},
+        stdin=subprocess.DEVNULL,
     )
-    assert done.stderr.decode().splitlines()[-1] == "[]"
+    ended, *loaded = done.stderr.decode().splitlines()[-1].split()
+    heavy = {"asyncio", "click", "dataclasses", "email", "http", "inspect", "pathlib", "ssl"}
+    assert (ended, heavy & set(loaded)) == ("0", set())
+    ours = {name for name in loaded if name.startswith("atoll.") and name.count(".") > 1}
+    assert not {name for name in ours if not name.startswith(LIGHT)}
 
 
 def test_output_cut_short_by_a_reader_ends_quietly(

@@ -3,6 +3,7 @@
 Also here: what a reader that left, an interrupt and an error mean on the quick way.
 """
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -37,6 +38,7 @@ def run(arguments: list[str], environ: Mapping[str, str], host: "Callable[[], Ho
 
 
 def _quickly(command: Quick, environ: Mapping[str, str]) -> int:
+    gc.disable()  # this ends in a moment, and collecting takes a part of it
     try:
         return command(environ)
     except KeyboardInterrupt:
@@ -46,3 +48,5 @@ def _quickly(command: Quick, environ: Mapping[str, str]) -> int:
         # In `atoll list | head` nobody looks; what Python still holds must not fail at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), sys.stdout.fileno())
         return FAILED
+    finally:
+        gc.enable()

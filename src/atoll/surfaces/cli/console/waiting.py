@@ -1,12 +1,14 @@
 """Waiting until a sandbox is ready, with its log as progress."""
 
 import time
+from typing import TYPE_CHECKING
 
-from atoll.client.client import Client
 from atoll.client.shapes import Sandbox
 from atoll.domain.errors import Failed, Unavailable
 from atoll.surfaces.cli.console.moments import until
-from atoll.surfaces.cli.console.progress import ProgressNote
+
+if TYPE_CHECKING:  # `atoll list` wants a name only
+    from atoll.client.client import Client
 
 LIVE = ("ready", "active")
 COMING = ("requested", "provisioning")
@@ -14,10 +16,12 @@ STEP_SECONDS = 1
 MAX_WAIT_SECONDS = 900.0
 
 
-def wait_ready(api: Client, sandbox: Sandbox, *, title: str, again: bool = False) -> Sandbox:
+def wait_ready(api: "Client", sandbox: Sandbox, *, title: str, again: bool = False) -> Sandbox:
     """Wait until the sandbox is ready or active. With `again`, log lines of earlier starts are not
     printed. Raises `Failed` with its reason when it ends otherwise, `Unavailable` (code `timeout`)
     after a quarter of an hour."""
+    from atoll.surfaces.cli.console.progress import ProgressNote
+
     reference = sandbox.sandbox_id
     since = sandbox.updated_at if again else ""
     deadline = time.monotonic() + MAX_WAIT_SECONDS
@@ -41,7 +45,7 @@ def wait_ready(api: Client, sandbox: Sandbox, *, title: str, again: bool = False
     return sandbox
 
 
-def log_lines(api: Client, reference: str, *, since: str = "") -> list[str]:
+def log_lines(api: "Client", reference: str, *, since: str = "") -> list[str]:
     """Return the provisioning log so far, from `since` on (RFC 3339, as the API spells times)."""
     answered = api.sandboxes.log(reference)
     return [line.text for line in answered.lines if line.at >= since]

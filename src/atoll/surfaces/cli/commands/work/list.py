@@ -7,24 +7,18 @@ import click
 
 from atoll.client.client import Client
 from atoll.client.fields import Json
-from atoll.client.shapes import Sandbox
 from atoll.domain.errors import Unavailable
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
-from atoll.surfaces.cli.console.moments import age
 from atoll.surfaces.cli.console.options import json_option, utc_option
-from atoll.surfaces.cli.console.output import note, show_json, show_table
-from atoll.surfaces.cli.console.waiting import end_notice, name_of
-from atoll.surfaces.cli.overview.agent_line import agents_line
+from atoll.surfaces.cli.console.output import note
 from atoll.surfaces.cli.overview.event_watch import watching
+from atoll.surfaces.cli.overview.listing import show_sandboxes
 
 REDRAW_SECONDS = 10.0
 """Ages grow also when nothing happens."""
 SETTLE_SECONDS = 0.3
 """The pause after a redraw, in which a burst of events becomes one more."""
 SHOWN = ("sandbox.", "agent.status", "agent.started", "agent.ended")
-EXPECTED = ("requested", "provisioning", "ready", "active")
-"""The states in which the agent of a sandbox may still be started."""
-HEADINGS = ("NAME", "STATE", "STATUS", "AGE", "PROFILE", "AGENT", "REPOSITORY")
 _CLEAR = "\x1b[H\x1b[2J"
 
 
@@ -40,7 +34,7 @@ def command(invocation: Invocation, *, states: tuple[str, ...], watch: bool, as_
     if watch:
         _watch(api, states, as_json=as_json)
     else:
-        _show(list(api.sandboxes.list(states=states)), as_json=as_json)
+        show_sandboxes(list(api.sandboxes.list(states=states)), as_json=as_json)
 
 
 def _watch(api: Client, states: tuple[str, ...], *, as_json: bool) -> None:
@@ -58,40 +52,7 @@ def _watch(api: Client, states: tuple[str, ...], *, as_json: bool) -> None:
                 last = [row.value for row in found]
                 if redrawn:
                     click.echo(_CLEAR, nl=False)
-                _show(found, as_json=as_json)
+                show_sandboxes(found, as_json=as_json)
                 sys.stdout.flush()
             time.sleep(SETTLE_SECONDS)
             events.wait(REDRAW_SECONDS)
-
-
-def _show(found: list[Sandbox], *, as_json: bool) -> None:
-    if as_json:
-        show_json({"sandboxes": [row.value for row in found], "next": None})
-    elif found:
-        show_table(HEADINGS, map(_row, found))
-        for words in filter(None, map(end_notice, found)):
-            note(words)
-    else:
-        note("no sandboxes: make one with `atoll new`")
-
-
-def _row(sandbox: Sandbox) -> tuple[str, ...]:
-    metadata = sandbox.metadata
-    repository = metadata.repo_url.rsplit("/", 1)[-1].removesuffix(".git")
-    branch = metadata.branch
-    return (
-        name_of(sandbox),
-        _state(sandbox),
-        agents_line(sandbox.agents, wanted=sandbox.agent if sandbox.state in EXPECTED else ""),
-        age(sandbox.created_at),
-        sandbox.profile.id.removeprefix("profile."),
-        sandbox.agent or (sandbox.agents[0].agent if sandbox.agents else "-"),
-        f"{repository}@{branch}" if repository and branch else repository or "-",
-    )
-
-
-def _state(sandbox: Sandbox) -> str:
-    marks = ["exposed"] if sandbox.exposed_secrets else []
-    if sandbox.ends_soon:
-        marks.append("ends soon")
-    return sandbox.state + (f" ({', '.join(marks)})" if marks else "")

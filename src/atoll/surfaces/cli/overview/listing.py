@@ -1,0 +1,48 @@
+"""The list of sandboxes as `atoll list` prints it, one row each.
+
+Loaded at every start of that command, so it loads little itself.
+"""
+
+from atoll.client.shapes import Sandbox
+from atoll.surfaces.cli.console.moments import age
+from atoll.surfaces.cli.console.output import note, show_json, show_table
+from atoll.surfaces.cli.console.waiting import end_notice, name_of
+from atoll.surfaces.cli.overview.agent_line import agents_line
+
+EXPECTED = ("requested", "provisioning", "ready", "active")
+"""The states in which the agent of a sandbox may still be started."""
+HEADINGS = ("NAME", "STATE", "STATUS", "AGE", "PROFILE", "AGENT", "REPOSITORY")
+
+
+def show_sandboxes(found: list[Sandbox], *, as_json: bool) -> None:
+    """Print the list: a table with the notices of those that end soon, or JSON."""
+    if as_json:
+        show_json({"sandboxes": [row.value for row in found], "next": None})
+    elif found:
+        show_table(HEADINGS, map(_row, found))
+        for words in filter(None, map(end_notice, found)):
+            note(words)
+    else:
+        note("no sandboxes: make one with `atoll new`")
+
+
+def _row(sandbox: Sandbox) -> tuple[str, ...]:
+    metadata = sandbox.metadata
+    repository = metadata.repo_url.rsplit("/", 1)[-1].removesuffix(".git")
+    branch = metadata.branch
+    return (
+        name_of(sandbox),
+        _state(sandbox),
+        agents_line(sandbox.agents, wanted=sandbox.agent if sandbox.state in EXPECTED else ""),
+        age(sandbox.created_at),
+        sandbox.profile.id.removeprefix("profile."),
+        sandbox.agent or (sandbox.agents[0].agent if sandbox.agents else "-"),
+        f"{repository}@{branch}" if repository and branch else repository or "-",
+    )
+
+
+def _state(sandbox: Sandbox) -> str:
+    marks = ["exposed"] if sandbox.exposed_secrets else []
+    if sandbox.ends_soon:
+        marks.append("ends soon")
+    return sandbox.state + (f" ({', '.join(marks)})" if marks else "")
