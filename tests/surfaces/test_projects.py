@@ -1,17 +1,22 @@
 """A repository's own file, from a checkout to a decision, over the real server and real git."""
 
 import asyncio
+import io
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import click
 import httpx
 import pytest
 
 from atoll.client.bodies import RepoBody
 from atoll.client.projects import Project, Projects
 from atoll.domain.errors import Conflict, Invalid, NotFound
+from atoll.surfaces.cli.console.plan import SandboxPlan
+from atoll.surfaces.cli.create.project import ProjectUse, considered
 from atoll.surfaces.cli.transfer.local_repo import upload
+from atoll.surfaces.cli.transfer.origin import origins
 from tests.peers.git_tree import Tree, new_tree
 from tests.surfaces.repository_world import RepositoryWorld, repository_world
 
@@ -124,6 +129,71 @@ async def test_devcontainer_is_read_where_there_is_no_file_of_atoll(
     assert found.file == ".devcontainer/devcontainer.json"
     assert [one.text for one in found.proposals] == ["make"]
     assert found.ignored == ["x: Atoll does not use it"]
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """What a person at a terminal answers to the questions, in order."""
+    given: list[bool] = []
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr(click, "confirm", lambda *_words, **_more: given.pop(0))
+    return given
+
+
+async def asked(
+    atoll: RepositoryWorld, tree: Tree, *, ask: bool = True
+) -> tuple[SandboxPlan, ProjectUse | None]:
+    def act() -> tuple[SandboxPlan, ProjectUse | None]:
+        plan = SandboxPlan(repo=str(tree.path))
+        return considered(atoll.api, plan, origins(atoll.api, plan), ask=ask, sends=True)
+
+    return await asyncio.to_thread(act)
+
+
+async def test_new_asks_once_and_uses_what_was_approved(
+    atoll: RepositoryWorld, tmp_path: Path, answers: list[bool], capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree = new_tree(tmp_path / "work")
+    tree.commit(".atoll.yaml", "copy: [dev.json, .env, out, gone]\nagent: codex\nprofile: absent\n")
+    (tree.path / "dev.json").write_text("{}")
+    (tree.path / ".env").write_text("API_TOKEN=hunter2-hunter2\n")
+    (tree.path / "out").symlink_to("/etc/passwd")
+    plan, use = await asked(atoll, tree, ask=False)
+    assert (plan.agent, plan.profile, use) == ("codex", None, None)
+    answers += [False]
+    assert (await asked(atoll, tree))[1] is None
+    # A decision is remembered: declined, then approved by hand.
+    repository = await sent(atoll, tree)
+    found = await read(atoll, repository)
+    assert found.decision == "declined" and (await asked(atoll, tree))[1] is None
+    await decide(atoll, repository, found.digest)
+    answers += [True]
+    _, use = await asked(atoll, tree)
+    assert use is not None and use.digest == found.digest and answers == []
+    assert [one.path for one in use.copies] == ["dev.json"]
+    (secret,) = (await asyncio.to_thread(atoll.api.secrets.list)).secrets
+    assert (secret.name, secret.env, secret.broker_protected) == ("api-token", "API_TOKEN", True)
+    said = capsys.readouterr().err
+    assert "out is not copied" in said and "hunter2" not in said
+
+
+async def test_new_asks_again_after_a_change_and_shows_no_control_character(
+    atoll: RepositoryWorld, tmp_path: Path, answers: list[bool], capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree = new_tree(tmp_path / "work")
+    tree.commit(".atoll.yaml", "setup: [make]\n")
+    answers += [True]
+    assert (await asked(atoll, tree))[1] is not None
+    tree.commit(".atoll.yaml", "setup: [make, make install]\n")
+    capsys.readouterr()
+    assert (await asked(atoll, tree, ask=False))[1] is None
+    assert "+ run in the sandbox: make install" in capsys.readouterr().err
+    tree.commit(".atoll.yaml", 'setup: ["\\e[2J"]\n')
+    assert (await asked(atoll, tree))[1] is None
+    tree.commit(".atoll.yaml", '"\\e]0;x\\a": 1\n')
+    assert (await asked(atoll, tree))[1] is None
+    assert "\x1b" not in capsys.readouterr().err
 
 
 async def test_schema_is_served(atoll: RepositoryWorld) -> None:

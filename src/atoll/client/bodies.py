@@ -69,6 +69,13 @@ class TaskBody(TypedDict, total=False):
     group: str | None
 
 
+class ProjectUseBody(TypedDict, total=False):
+    """An approved project of a new sandbox."""
+
+    digest: Required[str]
+    setup: Literal["now", "later"]
+
+
 class CreateBody(TypedDict, total=False):
     """A request for a sandbox."""
 
@@ -87,6 +94,7 @@ class CreateBody(TypedDict, total=False):
     consumer: ConsumerBody
     prompt: str | None
     task: TaskBody
+    project: ProjectUseBody | None
 
 
 class NetworkBody(TypedDict, total=False):

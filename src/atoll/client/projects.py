@@ -5,9 +5,14 @@ from typing import Literal, Required, TypedDict
 from atoll.client import fields
 from atoll.client.bodies import RepoBody
 from atoll.client.fields import Field, Shape
+from atoll.client.shapes import Sandbox
 from atoll.client.transport import Call, Transport, at, get, post
 
 DecisionWord = Literal["approved", "declined"]
+
+
+FETCH_SECONDS = 1800.0
+"""A remote that is not here yet is fetched first."""
 
 
 class ProjectBody(TypedDict, total=False):
@@ -85,8 +90,10 @@ class Projects:
 
     def read(self, repository: RepoBody) -> Project:
         """Return the project file that a sandbox of this repository would start with."""
-        query = tuple((name, text) for name, text in project_of(repository).items() if text)
-        return self._transport.read(Project, get("projects", "file", query=_pairs(query)))
+        named = project_of(repository)
+        query = tuple((name, str(text)) for name, text in named.items() if text)
+        path = at("projects", "file")
+        return self._transport.read(Project, Call("GET", path, query, timeout=FETCH_SECONDS))
 
     def decide(self, repository: RepoBody, *, shown: str, decision: DecisionWord) -> Project:
         """Approve or decline exactly what was shown."""
@@ -96,6 +103,10 @@ class Projects:
             "decision": decision,
         }
         return self._transport.read(Project, post("projects", "decision", value=body))
+
+    def run_setup(self, sandbox: str) -> Sandbox:
+        """Run the set-up of a sandbox's project, in a new terminal."""
+        return self._transport.read(Sandbox, post("sandboxes", sandbox, "setup"))
 
     def forget(self, repository: str) -> None:
         """Drop the decisions on a repository, named by its key."""
@@ -115,7 +126,3 @@ def project_of(repository: RepoBody) -> ProjectBody:
     if start := repository.get("from_branch"):
         body["from_branch"] = start
     return body
-
-
-def _pairs(query: tuple[tuple[str, object], ...]) -> tuple[tuple[str, str], ...]:
-    return tuple((name, str(value)) for name, value in query)

@@ -60,6 +60,14 @@ class Setup(Shape):
     instructed = fields.flag()
 
 
+class SandboxProject(Shape):
+    """The approved project of a sandbox."""
+
+    state: Field[Literal["none", "waiting", "running", "done", "failed"]] = fields.word()
+    reason = fields.text()
+    ports = fields.numbers()
+
+
 class Task(Shape):
     """The task of a sandbox's agent."""
 
@@ -100,6 +108,7 @@ class Sandbox(Shape):
     setup_metadata = fields.one(Setup)
     workspace = fields.one(Workspace)
     task = fields.one(Task)
+    project = fields.one(SandboxProject)
     repos = fields.many(Repo)
     exposed_secrets = fields.texts()
     created_at = fields.text()

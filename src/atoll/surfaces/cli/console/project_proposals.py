@@ -5,6 +5,8 @@ it again.
 """
 
 import sys
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import click
 
@@ -20,10 +22,12 @@ _WORDS = {
     "port": "offer the port",
     "env": "set the variable",
 }
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
-def show_project(project: Project) -> None:
-    """Print to stderr what the file proposes, what changed, and what has no effect."""
+def show_project(project: Project, remarks: Mapping[str, str] = _NOTHING) -> None:
+    """Print to stderr what the file proposes, what changed, and what has no effect. `remarks` are
+    added to the paths to copy."""
     if project.problem:
         note(project.problem)
         return
@@ -32,27 +36,33 @@ def show_project(project: Project) -> None:
         return
     if project.proposals:
         note(f"{project.file} of {project.repository} asks to:")
-        _show(project.proposals, " ")
+        _show(project.proposals, " ", remarks)
     else:
         note(f"{project.file} of {project.repository} asks for nothing that needs approval")
     if project.changes.added or project.changes.removed:
         note("Since your last decision:")
-        _show(project.changes.added, "+")
-        _show(project.changes.removed, "-")
+        _show(project.changes.added, "+", remarks)
+        _show(project.changes.removed, "-", _NOTHING)
     for line in project.ignored:
         note(f"  ignored: {line}")
 
 
-def _show(proposals: list[Proposal], mark: str) -> None:
+def _show(proposals: list[Proposal], mark: str, remarks: Mapping[str, str]) -> None:
     for one in proposals:
-        note(f"  {mark} {_WORDS.get(one.kind, one.kind)}: {one.text}")
+        remark = remarks.get(one.text, "") if one.kind == "copy" else ""
+        note(f"  {mark} {_WORDS.get(one.kind, one.kind)}: {one.text}{remark and f' ({remark})'}")
 
 
-def approved_project(
-    api: Client, repository: RepoBody, project: Project, *, ask: bool
+def approved_digest(
+    api: Client,
+    repository: RepoBody,
+    project: Project,
+    *,
+    ask: bool,
+    remarks: Mapping[str, str] = _NOTHING,
 ) -> str | None:
-    """Return the digest to create a sandbox with: that of an approved project, asking the person
-    about an undecided one where `ask` allows it."""
+    """Return the digest to create a sandbox with: that of an approved project, after asking the
+    person about an undecided one where `ask` allows it; None for nothing."""
     if project.problem:
         note(f"{project.problem} Nothing of it is used.")
         return None
@@ -60,13 +70,13 @@ def approved_project(
         return project.digest
     if not project.undecided:
         return None
-    show_project(project)
+    show_project(project, remarks)
     if not (ask and sys.stdin.isatty()):
         note("Nothing of it is used: approve it with `atoll project approve`.")
         return None
+    projects = Projects(api.transport)
     if not click.confirm("Approve all of this for this repository?", default=False, err=True):
-        Projects(api.transport).decide(repository, shown=project.digest, decision="declined")
+        projects.decide(repository, shown=project.digest, decision="declined")
         note("Nothing of it is used; `atoll project approve` asks again.")
         return None
-    decided = Projects(api.transport).decide(repository, shown=project.digest, decision="approved")
-    return decided.digest
+    return projects.decide(repository, shown=project.digest, decision="approved").digest

@@ -13,6 +13,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.repository.branch import branch_for_agent, proposed_branch
 from atoll.domain.sandbox.task import MAX_PROMPT
 from atoll.surfaces.cli.console.plan import SandboxPlan
+from atoll.surfaces.cli.create.project import ProjectUse
 
 FROM_STDIN = "-"
 DEFAULT_BRANCH = "task"
@@ -26,11 +27,13 @@ class Job:
     name: str | None = None
     prompt: str | None = None
     group: str | None = None
+    project: ProjectUse | None = None
 
     @property
     def sends(self) -> bool:
         """True when this machine sends files once the sandbox is ready."""
-        return bool(self.plan.copy or self.plan.mirror)
+        copies = self.project is not None and self.project.copies
+        return bool(self.plan.copy or self.plan.mirror or copies)
 
 
 def read_prompt(text: str | None) -> str | None:

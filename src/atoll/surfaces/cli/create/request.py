@@ -7,6 +7,7 @@ from atoll.client.bodies import (
     ConsumerBody,
     CreateBody,
     Mode,
+    ProjectUseBody,
     SetupBody,
     TaskBody,
     WorkspaceAccess,
@@ -49,8 +50,15 @@ def create_body(job: Job, found: list[RepositoryOrigin], env: dict[str, str]) ->
         "repos": [origin.request for origin in found],
         "prompt": None if job.sends else job.prompt,
         "task": {} if job.sends else given(task),
+        "project": _project(job),
     }
     return given(request)
+
+
+def _project(job: Job) -> ProjectUseBody | None:
+    if job.project is None:
+        return None
+    return {"digest": job.project.digest, "setup": "later" if job.project.copies else "now"}
 
 
 def _setup(instructions: str) -> SetupBody:

@@ -5,7 +5,7 @@ from contextlib import suppress
 import click
 
 from atoll.client.client import Client
-from atoll.client.shapes import Isolation, Processes, Repo, Sandbox, Setup
+from atoll.client.shapes import Isolation, Processes, Repo, Sandbox, SandboxProject, Setup
 from atoll.domain.errors import AtollError
 from atoll.domain.wall.interior import MIB
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
@@ -95,8 +95,18 @@ def _lines(sandbox: Sandbox) -> list[tuple[str, str]]:
     lines += [("missing", note) for note in sandbox.isolation.degraded]
     lines += [("exposed", f"{name}: its value is inside") for name in sandbox.exposed_secrets]
     lines += _instructions(sandbox.setup_metadata)
+    lines += _project(sandbox.project)
     lines += [("repository", _repository(repo)) for repo in sandbox.repos]
     return lines
+
+
+def _project(project: SandboxProject) -> list[tuple[str, str]]:
+    """Return the state of its set-up, and the ports that are there to open."""
+    if not project.value:
+        return []
+    why = f": {project.reason}" if project.reason else ""
+    lines = [] if project.state == "none" else [("set-up", f"{project.state}{why}")]
+    return [*lines, *(("port", str(port)) for port in project.ports)]
 
 
 def _instructions(setup: Setup) -> list[tuple[str, str]]:

@@ -1,6 +1,7 @@
 """`atoll new`: one command from a repository to its terminal."""
 
 import uuid
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -26,6 +27,17 @@ from atoll.surfaces.cli.transfer.origin import origins
 
 NETWORKS = ("none", "limited", "host-only", "full")
 ACCESSES = ("none", "ro", "rw")
+
+
+@dataclass(frozen=True, slots=True)
+class _Manner:
+    """The manner in which sandboxes are made: folders that are `private` may be mounted, the
+    `project` file counts, the person may be asked (`asks`), and this machine `sends` files."""
+
+    private: bool
+    project: bool
+    asks: bool
+    sends: bool
 
 
 @click.command(
@@ -99,6 +111,7 @@ ACCESSES = ("none", "ro", "rw")
 )
 @click.option("--last", is_flag=True, help="Use the options of the last sandbox.")
 @click.option("--save-as", metavar="NAME", default=None, help="Save these options as a preset.")
+@click.option("--no-project", is_flag=True, help="Leave the repository's .atoll.yaml out.")
 @click.option("-d", "--detach", is_flag=True, help="Wait until it is ready; do not attach.")
 @click.option("--no-wait", is_flag=True, help="Return at once: do not wait until it is ready.")
 @json_option()
@@ -114,6 +127,7 @@ def command(
     last: bool,
     save_as: str | None,
     mount_private: bool,
+    no_project: bool,
     detach: bool,
     no_wait: bool,
     as_json: bool,
@@ -136,12 +150,12 @@ def command(
         plan = asked_plan(invocation)
     plan = plan.anchored()
     _check_places(plan, no_wait=no_wait)
-    work = jobs(plan, agents, name=name, prompt=prompt)
+    asked = jobs(plan, agents, name=name, prompt=prompt)
     # Kept first: an odd name is reported before anything is sent, and `--last` may try again.
     save(invocation.environ, plan, name=save_as)
-    made = [_made(invocation, job, private=mount_private) for job in work]
-    if not no_wait:
-        made = [_filled(invocation, job, one) for job, one in zip(work, made, strict=True)]
+    manner = _Manner(mount_private, not no_project, not as_json, not no_wait)
+    begun = [_made(invocation, job, manner) for job in asked]
+    made = [one if no_wait else _filled(invocation, job, one) for job, one in begun]
     if sits:
         _sit(invocation, made[0])
     elif as_json:
@@ -190,9 +204,9 @@ def _check_places(plan: SandboxPlan, *, no_wait: bool) -> None:
         read_copy(text)
 
 
-def _fill(invocation: Invocation, plan: SandboxPlan, made: Sandbox) -> None:
+def _fill(invocation: Invocation, job: Job, made: Sandbox) -> None:
     """Put into a sandbox that is ready what this machine sends itself."""
-    api, sandbox_id = invocation.api(), made.sandbox_id
+    api, sandbox_id, plan = invocation.api(), made.sandbox_id, job.plan
     if plan.mirror is not None:
         from atoll.surfaces.cli.transfer.mirror import send_mirror
 
@@ -200,6 +214,10 @@ def _fill(invocation: Invocation, plan: SandboxPlan, made: Sandbox) -> None:
         if left_out:
             note(f"atoll: {len(left_out)} links out of the folder or special files stay here")
     send_copies(api, sandbox_id, [read_copy(text) for text in plan.copy])
+    if job.project is not None and job.project.copies:
+        from atoll.surfaces.cli.create.project import fill
+
+        fill(api, sandbox_id, made.repos[0].path, job.project)
 
 
 def _filled(invocation: Invocation, job: Job, made: Sandbox) -> Sandbox:
@@ -207,21 +225,27 @@ def _filled(invocation: Invocation, job: Job, made: Sandbox) -> Sandbox:
     those files begins then."""
     api = invocation.api()
     ready = _ready(api, made)
-    _fill(invocation, job.plan, ready)
+    _fill(invocation, job, ready)
     if job.sends and job.prompt is not None:
         order: AgentBody = {"agent": ready.agent, "prompt": job.prompt}
         api.agents.start(ready.sandbox_id, order)
     return ready
 
 
-def _made(invocation: Invocation, job: Job, *, private: bool) -> Sandbox:
-    plan, api = job.plan, invocation.api()
-    found = origins(api, plan)
+def _made(invocation: Invocation, job: Job, manner: _Manner) -> tuple[Job, Sandbox]:
+    api = invocation.api()
+    found = origins(api, job.plan)
+    if manner.project and found:
+        from atoll.surfaces.cli.create.project import considered
+
+        plan, project = considered(api, job.plan, found, ask=manner.asks, sends=manner.sends)
+        job = replace(job, plan=plan, project=project)
+    plan = job.plan
     request = create_body(job, found, variables(plan.env))
     if plan.mount:
-        request["mounts"] = granted(invocation, plan.mount, private=private)
+        request["mounts"] = granted(invocation, plan.mount, private=manner.private)
     folder = next((origin.folder for origin in found if origin.folder), None)
-    return _create(invocation, api, request, folder=folder)
+    return job, _create(invocation, api, request, folder=folder)
 
 
 def _create(
@@ -238,6 +262,8 @@ def _ready(api: Client, made: Sandbox) -> Sandbox:
     try:
         ready = wait_ready(api, made, title=f"making {name}")
         tell_requirements(api, ready)
+        if ready.project.state == "running":
+            note(f"{name}: its set-up runs: `atoll attach {name} setup`")
         if ready.task.state == "failed":
             note(f"{name}: the task was not started: {ready.task.reason}")
         return ready

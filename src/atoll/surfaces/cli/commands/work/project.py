@@ -9,10 +9,11 @@ from atoll.client.client import Client
 from atoll.client.projects import Projects
 from atoll.domain.errors import Conflict, Forbidden, Invalid
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
-from atoll.surfaces.cli.console.options import json_option
+from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
 from atoll.surfaces.cli.console.plan import SandboxPlan
 from atoll.surfaces.cli.console.project_proposals import show_project
+from atoll.surfaces.cli.console.waiting import name_of
 from atoll.surfaces.cli.transfer.origin import origins
 
 SHOWN_DIGITS = 8
@@ -99,6 +100,20 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
         show_table(("REPOSITORY", "FILE", "DECISION", "DIGEST"), rows)
     else:
         note("no decisions yet")
+
+
+@command.command("setup")
+@sandbox_argument()
+@json_option()
+@pass_invocation
+def setup(invocation: Invocation, name: str, *, as_json: bool) -> None:
+    """Run the approved set-up of the sandbox NAME again."""
+    api = invocation.api()
+    started = Projects(api.transport).run_setup(name)
+    if as_json:
+        show_json(started.value)
+    else:
+        say(f"the set-up runs: `atoll attach {name_of(started)} setup`")
 
 
 def _repository(api: Client, repo: str, branch: str | None) -> RepoBody:

@@ -1,0 +1,134 @@
+"""The project file of a repository in `atoll new`: asked about, applied, and its files sent.
+
+Agent and profile are defaults that widen nothing. Everything else is used only when its person
+approved exactly that content.
+"""
+
+import sys
+from dataclasses import dataclass, replace
+
+from atoll.client.client import Client
+from atoll.client.projects import Project, Projects
+from atoll.client.shapes import Profile
+from atoll.client.transport import get
+from atoll.domain.errors import AtollError, NotFound, Unavailable
+from atoll.domain.files.secret_look import secret_variables
+from atoll.surfaces.cli.console.output import confirmed, note
+from atoll.surfaces.cli.console.plan import SandboxPlan
+from atoll.surfaces.cli.console.project_proposals import approved_digest
+from atoll.surfaces.cli.transfer.origin import RepositoryOrigin
+from atoll.surfaces.cli.transfer.project_copies import FoundCopies, ProjectCopy, find_copies
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectUse:
+    """The use of a project for one sandbox: its digest when it is approved, and the files to send
+    before its set-up."""
+
+    digest: str
+    copies: tuple[ProjectCopy, ...] = ()
+
+
+def considered(
+    api: Client, plan: SandboxPlan, found: list[RepositoryOrigin], *, ask: bool, sends: bool
+) -> tuple[SandboxPlan, ProjectUse | None]:
+    """Return the plan with the defaults of the first repository's project file, and the project as
+    it may be used. `ask`: the person may be asked. `sends`: files can be sent once it is ready."""
+    if not found:
+        return plan, None
+    origin = found[0]
+    try:
+        project = Projects(api.transport).read(origin.request)
+    except NotFound:
+        return plan, None
+    except Unavailable as error:
+        note(f"The project file was not read, nothing of it is used: {error.message}")
+        return plan, None
+    copies = _found(origin, project)
+    digest = approved_digest(
+        api, origin.request, project, ask=ask, remarks=_remarks(origin, copies)
+    )
+    plan = _with_defaults(api, plan, project)
+    if digest is None:
+        return plan, None
+    return plan, ProjectUse(digest, _sent(api, copies, ask=ask, sends=sends))
+
+
+def _found(origin: RepositoryOrigin, project: Project) -> FoundCopies:
+    paths = [one.text for one in project.proposals if one.kind == "copy"]
+    if origin.folder is not None:
+        return find_copies(origin.folder, paths)
+    why = "it is copied from a checkout of yours only: `atoll new .`"
+    return FoundCopies(refused=tuple((path, why) for path in paths))
+
+
+def _remarks(origin: RepositoryOrigin, copies: FoundCopies) -> dict[str, str]:
+    """Return what is said beside each path."""
+    return {
+        **{one.path: f"{len(one.data)} bytes" for one in copies.sent},
+        **{one.path: f"not copied: {why}" for one, why in copies.secret},
+        **{path: f"not copied: {why}" for path, why in copies.refused},
+    }
+
+
+def _sent(api: Client, copies: FoundCopies, *, ask: bool, sends: bool) -> tuple[ProjectCopy, ...]:
+    for path, why in copies.refused:
+        note(f"{path} is not copied: {why}")
+    for one, why in copies.secret:
+        note(f"{one.path} is not copied: {why}. `--copy {one.path}:{one.path}` sends it anyway.")
+        if ask and sys.stdin.isatty():
+            _offer_vault(api, one)
+    if copies.sent and not sends:
+        note("The files of the project are not copied: they are sent once the sandbox is ready.")
+        return ()
+    return copies.sent
+
+
+def _offer_vault(api: Client, file: ProjectCopy) -> None:
+    """Offer to store each secret variable of a file: inside there is a placeholder, and requests
+    receive the value on their way out, to hosts that the person approves."""
+    known = {one.env for one in api.secrets.list().secrets}
+    for name, value in secret_variables(file.data):
+        if name in known:
+            note(f"{name} is in the vault already")
+        elif confirmed(f"Keep {name} in the vault instead, with a placeholder inside?", yes=False):
+            _store(api, name, value)
+
+
+def _store(api: Client, name: str, value: str) -> None:
+    named = name.lower().replace("_", "-")
+    try:
+        api.secrets.set(named, {"value": value, "kind": "custom", "env": name})
+    except AtollError as error:
+        note(f"{name} was not stored: {error.message}")
+    else:
+        note(f"stored {named}: inside, {name} is a placeholder")
+
+
+def _with_defaults(api: Client, plan: SandboxPlan, project: Project) -> SandboxPlan:
+    """Return the plan with the file's agent and profile where it names none itself."""
+    if project.problem:
+        return plan
+    if project.profile and not plan.profile:
+        try:
+            api.transport.read(Profile, get("profiles", project.profile))
+        except AtollError:
+            note(f"{project.file} names {project.profile}, which you do not have: not used")
+        else:
+            plan = replace(plan, profile=project.profile)
+            note(f"profile {project.profile}, as {project.file} says")
+    if project.agent and not plan.agent:
+        plan = replace(plan, agent=project.agent)
+        note(f"agent {project.agent}, as {project.file} says")
+    return plan
+
+
+def fill(api: Client, sandbox: str, folder: str, use: ProjectUse) -> None:
+    """Send the files of a project into the repository at `folder`, and start its set-up."""
+    for one in use.copies:
+        place = f"{folder}/{one.path}"
+        api.files.make_directory(sandbox, place.rpartition("/")[0])
+        api.files.write(sandbox, place, iter((one.data,)), mode=one.mode)
+        note(f"copied {one.path} ({len(one.data)} bytes)")
+    if use.copies:
+        Projects(api.transport).run_setup(sandbox)
