@@ -12,6 +12,7 @@ import './styles/people.css';
 import './styles/recordings.css';
 import './styles/secrets.css';
 import './styles/inbox.css';
+import './styles/tasks.css';
 import './styles/small.css';
 import { App } from './App';
 import { begin } from './state/login';

@@ -226,6 +226,8 @@ KINDS: Mapping[str, EventKind] = dict(
         ),
         _kind("task.given", _LIFE, "", "The agent of the sandbox received its task."),
         _kind("task.failed", _LIFE, "", "The task could not be started; `reason` says why."),
+        _kind("agent.installed", "agent version", "", "An agent was installed on this host."),
+        _kind("agent.install_failed", "agent", "", "An agent could not be installed."),
         _kind(
             "agent.tool",
             _INSIDE + " agent card card_kind",

@@ -1,7 +1,7 @@
 """Sources of an agent's program and its first configuration.
 
 Layers are installed once per version and mounted read-only. `AgentLayers` is the control
-plane's view and installs nothing; `AgentShelf` is that of the person who owns the home.
+plane's view and installs nothing; `AgentShelf` is that of who owns the home.
 """
 
 from collections.abc import Callable, Sequence
@@ -59,7 +59,7 @@ class Layer:
 
 
 class AgentShelf(Protocol):
-    """The layers of a home. Blocking; never used by a process that serves sandboxes."""
+    """The layers of a home. Blocking: a server calls it in a thread of its own."""
 
     def list(self) -> Sequence[InstalledAgent]:
         """Return every agent Atoll knows."""

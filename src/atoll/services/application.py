@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from atoll.ports.extension import Extension
 from atoll.services.agents.agents import Agents
+from atoll.services.agents.catalogue import AgentCatalogue
 from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.journals.events import Events
@@ -44,6 +45,7 @@ class Application:
     terminals: Terminals
     agents: Agents
     statuses: AgentStatuses
+    catalogue: AgentCatalogue
     consumers: Consumers
     shares: Shares
     push: PushSubscriptions

@@ -40,7 +40,7 @@ from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.settings import ServiceSettings
 from atoll.surfaces.http.app import create_app
 from atoll.surfaces.http.server.guard import PAGE_KEY
-from atoll.testing import FakePushSender
+from atoll.testing import FakeAgentShelf, FakePushSender
 from atoll.wiring.control import openapi
 from atoll.wiring.control.graph import (
     LibraryPorts,
@@ -384,7 +384,9 @@ async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
         stack.push_async_callback(clients.close)
         extension = OneRuntime(folder / "rt.sock")
         vault = EnvelopeVault(lambda: [MasterKey(b"m" * 32)])
-        ports = SandboxPorts({extension.name: extension}, clients, HostAgents(), vault)
+        ports = SandboxPorts(
+            {extension.name: extension}, clients, HostAgents(), vault, shelf=FakeAgentShelf()
+        )
         ground = Ground(store, bus, clock, identifiers)
         shelf = Shelf(ShelfSettings(folder / "repos", folder / "imports"), DirectImporter())
         shelf.sweep()

@@ -200,6 +200,12 @@ export const api = {
     const { profiles } = (await call('GET', 'v1/profiles')) as { profiles: Profile[] };
     return profiles.sort((a, b) => rank(a) - rank(b) || a.id.localeCompare(b.id));
   },
+  async catalogue(): Promise<Api.CatalogueAgent[]> {
+    const all = (await call('GET', 'v1/agent-catalogue')) as { agents: Api.CatalogueAgent[] };
+    return all.agents;
+  },
+  installAgent: (name: string) =>
+    call('POST', `v1/agent-catalogue/${encodeURIComponent(name)}/install`),
   async repositories(): Promise<Repository[]> {
     return ((await call('GET', 'v1/repositories')) as { repositories: Repository[] }).repositories;
   },

@@ -191,6 +191,27 @@ export interface components {
             readonly [key: string]: unknown;
         };
         /**
+         * @description An agent of this installation. `mend` says what to do about `reason`; `prompts`: it takes a
+         *     task, `machine`: programs may drive it.
+         */
+        readonly CatalogueEntry: {
+            readonly about_mib: number;
+            readonly aliases: readonly string[];
+            readonly install: components["schemas"]["InstallView"] | null;
+            readonly installable: boolean;
+            readonly machine: boolean;
+            readonly mend: string | null;
+            readonly name: string;
+            readonly prompts: boolean;
+            readonly providers: readonly string[];
+            readonly reason: string | null;
+            readonly state: components["schemas"]["ReadinessState"];
+        };
+        /** @description Every agent, those that work first. */
+        readonly CatalogueList: {
+            readonly agents: readonly components["schemas"]["CatalogueEntry"][];
+        };
+        /**
          * @description The way in which a file differs.
          * @enum {string}
          */
@@ -589,6 +610,12 @@ export interface components {
             readonly compose_bundle_ref?: string | null;
             readonly repo_ref?: string | null;
         };
+        /** @description An install. `expected` is 0 when nobody knows; `failed` says why it ended. */
+        readonly InstallView: {
+            readonly bytes: number;
+            readonly expected: number;
+            readonly failed: string | null;
+        };
         /** @description The secret of a link. */
         readonly InvitationBody: {
             readonly ticket: string;
@@ -935,10 +962,14 @@ export interface components {
             readonly id: string;
             readonly version: string;
         };
-        /** @description A profile as its document has it, and whether it came with Atoll. */
+        /**
+         * @description A profile as its document has it, and whether it came with Atoll. `obstacle` says why no
+         *     sandbox can be made from it here; null when one can.
+         */
         readonly ProfileView: {
             readonly bundled: boolean;
             readonly id: string;
+            readonly obstacle: string | null;
             readonly version: string;
         } & {
             readonly [key: string]: unknown;
@@ -947,6 +978,7 @@ export interface components {
         readonly ProfileWithVersions: {
             readonly bundled: boolean;
             readonly id: string;
+            readonly obstacle: string | null;
             readonly version: string;
             readonly versions: readonly string[];
         } & {
@@ -1107,6 +1139,11 @@ export interface components {
             readonly ssh: string | null;
             readonly tunnel: string | null;
         };
+        /**
+         * @description The state of an agent. `unavailable`: neither installing it nor a key helps.
+         * @enum {string}
+         */
+        readonly ReadinessState: "works" | "key_missing" | "not_installed" | "unavailable";
         /**
          * @description A recording. `state` is `recording` while it runs, then why it ended: `stopped`, `ended`
          *     with its terminal, `full`, or `failed` (the disk, a crash).

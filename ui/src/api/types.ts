@@ -9,6 +9,8 @@ export type SandboxState = Schemas['State'];
 export type Isolation = Schemas['IsolationView'];
 export type Sandbox = Schemas['SandboxView'];
 export type Terminal = Schemas['TerminalView'];
+/** An agent of the installation, and whether it works here. */
+export type CatalogueAgent = Schemas['CatalogueEntry'];
 export type Extension = Schemas['ExtensionView'];
 export type Repository = Schemas['RepositoryView'];
 /** A repository of a sandbox, or the files beside them, with work nobody has outside. */

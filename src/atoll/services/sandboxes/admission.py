@@ -13,7 +13,7 @@ from typing import Protocol
 import msgspec
 
 from atoll.domain.agent.agent import takes_prompts
-from atoll.domain.errors import Conflict, Forbidden, Invalid, LimitReached
+from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, LimitReached
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Profile, Scope
 from atoll.domain.repository.project import DecidedProject, ProjectDecision
@@ -204,6 +204,15 @@ class Admission:
                 "agent.",
                 field="agent",
             )
+
+    async def obstacle(self, profile: Profile) -> str | None:
+        """Return why no sandbox can be made from this profile here; None when one can."""
+        try:
+            self._check_extension(profile)
+            await self._check_agent(profile.agent, prompted=False)
+        except AtollError as error:
+            return error.message
+        return None
 
     def _check_extension(self, profile: Profile) -> None:
         extension = self._extensions.get(profile.extension)

@@ -14,7 +14,7 @@ from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.network.switch import NetworkChange
 from atoll.domain.people.principal import Principal
-from atoll.domain.profile.profile import Scope
+from atoll.domain.profile.profile import Profile, Scope
 from atoll.domain.sandbox.project import SETUP_TERMINAL, SetupState, failure_of
 from atoll.domain.sandbox.sandbox import RUNNING, CreateSandbox, Sandbox, State, keeps_files
 from atoll.domain.sandbox.stimulus import (
@@ -97,6 +97,10 @@ class Sandboxes:
         if work:
             self._reconciler.begin(sandbox, work)
         return sandbox
+
+    async def obstacle(self, profile: Profile) -> str | None:
+        """Return why no sandbox can be made from this profile here; None when one can."""
+        return await self._admission.obstacle(profile)
 
     async def get(self, caller: Principal, ref: str) -> Sandbox:
         """Return a sandbox."""

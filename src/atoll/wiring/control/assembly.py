@@ -13,6 +13,7 @@ import msgspec
 
 from atoll.adapters.agents.config_folder import ConfigFolder
 from atoll.adapters.agents.layers import InstalledLayers
+from atoll.adapters.agents.shelf import LayerShelf
 from atoll.adapters.auth.book_file import BookFile
 from atoll.adapters.auth.token_file import load_or_make_token
 from atoll.adapters.bus.in_process import InProcessBus
@@ -80,6 +81,7 @@ def _ports(settings: ControlSettings, vault: EnvelopeVault, stack: AsyncExitStac
         safety=SafetyFolders(settings.home / "safety"),
         metadata=HomeMetadata(settings.home / "sandboxes"),
         vault=vault,
+        shelf=LayerShelf(settings.home / "agents"),
     )
 
 

@@ -21,10 +21,12 @@ from atoll.ports import (
     WorkSaver,
     WorkspacePreparer,
 )
+from atoll.ports.agents import AgentShelf
 from atoll.ports.kept import KeptShelf
 from atoll.ports.logins import LoginBooks
 from atoll.ports.push import PushSender
 from atoll.services.agents.agents import Agents
+from atoll.services.agents.catalogue import AgentCatalogue
 from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.application import Application, Readiness
 from atoll.services.approvals.approvals import Approvals
@@ -90,6 +92,7 @@ class SandboxPorts:
     safety: SafetyLayers | None = None
     configs: AgentConfigs | None = None
     metadata: MetadataFiles | None = None
+    shelf: AgentShelf | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,11 +282,7 @@ def build_admission(
 
 
 def build_application(
-    ground: Ground,
-    ports: SandboxPorts,
-    library: Library,
-    *,
-    settings: ServiceSettings,
+    ground: Ground, ports: SandboxPorts, library: Library, *, settings: ServiceSettings
 ) -> Application:
     """Return all use cases. The caller runs their background and loads their logins."""
     store, clock, ids = ground.store, ground.clock, ground.ids
@@ -300,6 +299,9 @@ def build_application(
         terminals=terminals,
         agents=agents,
         statuses=AgentStatuses(store),
+        catalogue=AgentCatalogue(
+            ground, ports.agents, ports.shelf, events=events, runner=background.runner
+        ),
         consumers=Consumers(store, sandboxes),
         shares=Shares(ground, sandboxes, wrong=logins.wrong, inviter=lambda: logins.person),
         push=PushSubscriptions(ground, own.push),

@@ -124,6 +124,7 @@ class ScriptedServer:
             },
             "consumer": dict.fromkeys(("harness", "session_id", "run_id", "job_id"))
             | {"actor": "adm"},
+            "task": None,
             "reachability": {"runtime": "up", "ssh": None, "tunnel": None},
             "metadata": {},
             "cwd": "/workspace",
@@ -182,6 +183,7 @@ class ScriptedServer:
             web.post("/auth/logout", self._logout),
             web.get("/v1/profiles", self._profiles),
             web.get("/v1/repositories", self._repositories),
+            web.get("/v1/agent-catalogue", self._catalogue),
             web.get("/v1/events/stream", self._stream),
             web.get("/v1/sandboxes", self._list),
             web.post("/v1/sandboxes", self._create),
@@ -223,10 +225,27 @@ class ScriptedServer:
 
     async def _profiles(self, _: web.Request) -> web.StreamResponse:
         found = [
-            {"id": f"profile.{name}", "version": "1.0.0", "agent": agent, "description": words}
+            {
+                "id": f"profile.{name}",
+                "version": "1.0.0",
+                "agent": agent,
+                "description": words,
+                "obstacle": None,
+            }
             for name, agent, words in PROFILES
         ]
         return web.json_response({"profiles": found})
+
+    async def _catalogue(self, _: web.Request) -> web.StreamResponse:
+        agent: dict[str, Any] = {"aliases": [], "reason": None, "mend": None, "providers": [], "about_mib": 0}
+        agent |= {"installable": True, "prompts": True, "machine": True, "install": None}
+        lacking = {"state": "key_missing", "reason": "There is no key.", "providers": ["gemini"]}
+        found = [
+            agent | {"name": "claude-code", "state": "works"},
+            agent | {"name": "codex", "state": "works"},
+            agent | {"name": "gemini-cli"} | lacking,
+        ]
+        return web.json_response({"agents": found})
 
     async def _repositories(self, _: web.Request) -> web.StreamResponse:
         known = {
@@ -268,7 +287,11 @@ class ScriptedServer:
             self.create_problem = None
             return problem(status, code, detail, where=where)
         repos = [{**repo, "path": "/workspace"} for repo in body["repos"]]
-        made = self.add_sandbox(body.get("name") or "scratch", state="provisioning", repos=repos)
+        said = {"state": "waiting", "reason": None, "prompt": body.get("prompt")}
+        more = {"repos": repos, "agent": body.get("agent")}
+        if body.get("prompt"):
+            more["task"] = body["task"] | said
+        made = self.add_sandbox(body.get("name") or "scratch", state="provisioning", **more)
         self.sandboxes[made]["created_at"] = at(datetime.now(UTC))
         self.logs[made] = [{"at": at(datetime.now(UTC)), "text": "workspace made in 2 ms"}]
         await self.tell(f"sandbox:{made}", "sandbox.requested")

@@ -9,6 +9,8 @@ import { duration, secondsUntil, tick } from '../../state/clock';
 import { go } from '../../state/route';
 import { useStore } from '../../state/store';
 import { ExposedMark } from '../sandboxes/ExposedMark';
+import { Composer } from '../tasks/Composer';
+import { TaskGroups } from '../tasks/TaskGroups';
 import { Icon, Mark } from '../parts/icons';
 import { Inbox } from '../inbox/Inbox';
 import { AgentAbout, AgentMark } from '../agents/AgentMark';
@@ -44,7 +46,9 @@ export function Home({ list, missing, onNew, onMenu }: HomeProps) {
         <Mark />
         <h1>{title}</h1>
         <p className="home-lead">{lead}</p>
+        <Composer />
         <Inbox />
+        <TaskGroups list={list} />
         {running.length > 0 && (
           <section>
             <h2>Running now</h2>

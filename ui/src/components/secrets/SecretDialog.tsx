@@ -85,8 +85,15 @@ interface Trouble {
   readonly code?: string;
 }
 
-export function SecretDialog({ onClose, onDone }: DialogProps) {
-  const [draft, setDraft] = useState(EMPTY);
+interface SecretDialogProps extends DialogProps {
+  /** The model provider whose key is missing. */
+  readonly provider?: string | undefined;
+}
+
+export function SecretDialog({ onClose, onDone, provider }: SecretDialogProps) {
+  const [draft, setDraft] = useState<Draft>(
+    provider === undefined ? EMPTY : { ...EMPTY, provider, name: provider },
+  );
   const [trouble, setTrouble] = useState<Trouble | null>(null);
   const [busy, setBusy] = useState(false);
   const change = (part: Partial<Draft>): void => {

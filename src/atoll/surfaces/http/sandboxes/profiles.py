@@ -35,13 +35,15 @@ _EITHER = {
 
 
 class ProfileView(ResponseModel):
-    """A profile as its document has it, and whether it came with Atoll."""
+    """A profile as its document has it, and whether it came with Atoll. `obstacle` says why no
+    sandbox can be made from it here; null when one can."""
 
     model_config = ConfigDict(extra="allow")
 
     id: str
     version: str
     bundled: bool
+    obstacle: str | None
 
 
 class ProfileWithVersions(ProfileView):
@@ -60,7 +62,7 @@ class ProfileList(ResponseModel):
 async def list_profiles(atoll: Atoll, caller: Caller) -> Response:
     """Return the newest version of every profile."""
     found = await atoll.profiles.list(caller)
-    return Json({"profiles": [_view(atoll, profile) for profile in found]})
+    return Json({"profiles": [await _view(atoll, profile) for profile in found]})
 
 
 @router.get("/{profile}", response_model=ProfileWithVersions, responses=problems(404))
@@ -70,7 +72,7 @@ async def get_profile(
     """Return one profile, by its id or short name."""
     found = await atoll.profiles.get(caller, profile, version=version)
     versions = await atoll.profiles.versions(caller, profile)
-    return Json({**_view(atoll, found), "versions": list(versions)})
+    return Json({**await _view(atoll, found), "versions": list(versions)})
 
 
 @router.put(
@@ -88,7 +90,7 @@ async def save_profile(
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise Invalid(f"the profile is not UTF-8 at byte {error.start}", field="body") from error
-    return Json(_view(atoll, await atoll.profiles.save(caller, profile, text)))
+    return Json(await _view(atoll, await atoll.profiles.save(caller, profile, text)))
 
 
 @router.delete("/{profile}", status_code=204, responses=problems(404, 409))
@@ -100,5 +102,9 @@ async def delete_profile(
     return no_content()
 
 
-def _view(atoll: Atoll, profile: Profile) -> dict[str, Any]:
-    return {**profile_document(profile), "bundled": atoll.profiles.bundled(profile.id)}
+async def _view(atoll: Atoll, profile: Profile) -> dict[str, Any]:
+    return {
+        **profile_document(profile),
+        "bundled": atoll.profiles.bundled(profile.id),
+        "obstacle": await atoll.sandboxes.obstacle(profile),
+    }

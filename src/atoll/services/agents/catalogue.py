@@ -1,0 +1,117 @@
+"""The agents of this installation: which work for a person, and what the others lack.
+
+An agent that is not installed is installed here, where the home is this process's own. The
+progress is kept in memory: who looks asks again.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from atoll.domain.agent.agent import Agent
+from atoll.domain.agent.readiness import AgentReadiness, assess
+from atoll.domain.agent.registry import AGENTS, find
+from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid
+from atoll.domain.people.principal import ActorKind, Principal
+from atoll.ports import AgentLayers
+from atoll.ports.agents import AgentShelf
+from atoll.services.ground import Ground
+from atoll.services.journals.events import Events, Note
+from atoll.services.task_runner import TaskRunner
+
+STREAM = "agents"
+
+
+@dataclass(frozen=True, slots=True)
+class Installing:
+    """An install. `expected` bytes are 0 when nobody knows; `failed` says why it ended."""
+
+    bytes: int = 0
+    expected: int = 0
+    failed: str | None = None
+
+
+class AgentCatalogue:
+    """Use cases on the agents of the installation."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        layers: AgentLayers,
+        shelf: AgentShelf | None,
+        *,
+        events: Events,
+        runner: TaskRunner,
+    ) -> None:
+        self._store = ground.store
+        self._layers = layers
+        self._shelf = shelf
+        self._events = events
+        self._runner = runner
+        self._installs: dict[str, Installing] = {}
+
+    async def list(self, caller: Principal) -> Sequence[AgentReadiness]:
+        """Return every agent Atoll knows, those that work first."""
+        async with self._store.read() as rows:
+            secrets = await rows.secrets.visible(caller.org_id, caller.id)
+        found = [
+            assess(agent, secrets, missing=missing, forbidden=forbidden)
+            for agent in AGENTS
+            for missing, forbidden in [await self._missing(agent)]
+        ]
+        order = list(type(found[0].state))
+        return sorted(found, key=lambda one: order.index(one.state))
+
+    @property
+    def installs(self) -> Mapping[str, Installing]:
+        """The installs that run or failed, by the agent's name."""
+        return self._installs
+
+    async def install(self, caller: Principal, name: str) -> Installing:
+        """Begin to install the pinned version. Raises `NotFound`, `Invalid` for an agent that is
+        on no registry, `Forbidden` for everybody but a person, and `Conflict` while it goes on."""
+        if caller.kind is not ActorKind.PERSON or caller.guest_access is not None:
+            raise Forbidden("Only a person installs programs on this host.")
+        agent = find(name)
+        if self._shelf is None or agent.package is None:
+            raise Invalid(
+                f"{agent.name} cannot be installed from here: {agent.hint}", field="agent"
+            )
+        running = self._installs.get(agent.name)
+        if running is not None and running.failed is None:
+            raise Conflict(f"{agent.name} is being installed already: wait for that to end.")
+        begun = self._installs[agent.name] = Installing()
+        shelf = self._shelf
+        self._runner.start(lambda: self._install(caller, agent, shelf))
+        return begun
+
+    async def _install(self, caller: Principal, agent: Agent, shelf: AgentShelf) -> None:
+        try:
+            layer = await asyncio.to_thread(
+                shelf.install,
+                agent.name,
+                None,
+                lambda _line: None,
+                headway=lambda done, of: self._progress(agent.name, done, of),
+            )
+        except AtollError as error:
+            self._installs[agent.name] = Installing(failed=error.message)
+            note = Note(STREAM, "agent.install_failed", {"agent": agent.name})
+            await self._events.record(caller, note)
+        else:
+            del self._installs[agent.name]
+            payload = {"agent": agent.name, "version": layer.version}
+            await self._events.record(caller, Note(STREAM, "agent.installed", payload))
+
+    def _progress(self, name: str, done: int, expected: int) -> None:
+        self._installs[name] = Installing(done, expected)
+
+    async def _missing(self, agent: Agent) -> tuple[str | None, bool]:
+        """Return why the program cannot be mounted, and whether that is forbidden."""
+        try:
+            await self._layers.mounts_for(agent.name)
+        except Forbidden as error:
+            return error.message, True
+        except AtollError as error:
+            return error.message, False
+        return None, False

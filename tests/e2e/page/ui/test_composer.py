@@ -1,0 +1,43 @@
+"""The composer on home: from a sentence to agents, by keyboard alone."""
+
+import pytest
+from playwright.async_api import expect
+
+from tests.e2e.page.ui.open_page import OpenPage
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+
+async def test_sentence_goes_to_two_agents_by_keyboard(open_page: OpenPage) -> None:
+    page, server = open_page.page, open_page.server
+    await page.goto(f"{server.url}#/")
+    await page.get_by_label("What is to be done").focus()
+    await page.keyboard.type("Fix the login page")
+    await page.keyboard.press("Tab")
+    await page.keyboard.type("demo")
+    await page.keyboard.press("Tab")
+    await expect(page.get_by_label("Branch", exact=True)).to_have_value("fix-login-page")
+    await page.keyboard.press("Tab")
+    await expect(page.get_by_label("claude-code")).to_be_checked()
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Space")
+    await expect(page.get_by_role("button", name="Start 2 agents")).to_be_enabled()
+    await page.keyboard.press("Control+Enter")
+    group = page.get_by_role("article").filter(has_text="Fix the login page")
+    await expect(group.get_by_role("listitem")).to_have_count(2)
+    first, second = server.created[-2:]
+    assert [one["agent"] for one in (first, second)] == ["claude-code", "codex"]
+    assert [one["repos"][0]["branch"] for one in (first, second)] == [
+        "fix-login-page-claude-code",
+        "fix-login-page-codex",
+    ]
+    assert first["task"]["group"] == second["task"]["group"] is not None
+
+
+async def test_agent_that_lacks_a_key_asks_for_it_there(open_page: OpenPage) -> None:
+    page, server = open_page.page, open_page.server
+    await page.goto(f"{server.url}#/")
+    await page.get_by_text("Not ready here: gemini-cli").click()
+    await page.get_by_role("button", name="Set a key").click()
+    await expect(page.get_by_role("dialog", name="Set a secret")).to_be_visible()
+    await expect(page.get_by_label("Name", exact=True)).to_have_value("gemini")

@@ -1,0 +1,133 @@
+/** The agents that work here, to choose from; the others apart, each with what mends it. */
+
+import { useEffect, useState } from 'react';
+import { api } from '../../api/client';
+import type { CatalogueAgent } from '../../api/types';
+import { notifyFailure } from '../../state/announce';
+import { SecretDialog } from '../secrets/SecretDialog';
+import { sizeWords } from '../parts/words';
+
+const MIB = 1024 * 1024;
+const LOOK_MS = 1000;
+
+interface AgentChoiceProps {
+  readonly agents: readonly CatalogueAgent[] | null;
+  readonly chosen: readonly string[];
+  readonly onChoose: (chosen: readonly string[]) => void;
+  /** Something was installed or set: what works may have changed. */
+  readonly onMended: () => void;
+}
+
+export function AgentChoice({ agents, chosen, onChoose, onMended }: AgentChoiceProps) {
+  const prompted = (agents ?? []).filter((one) => one.prompts);
+  const working = prompted.filter((one) => one.state === 'works');
+  const lacking = prompted.filter((one) => one.state !== 'works');
+  const installing = lacking.some((one) => isInstalling(one));
+  useEffect(() => {
+    if (!installing) return;
+    const timer = window.setInterval(onMended, LOOK_MS);
+    return () => window.clearInterval(timer);
+  });
+
+  return (
+    <fieldset className="form-group">
+      <legend>Agents</legend>
+      {agents === null && <p className="quiet">Loading…</p>}
+      {agents !== null && working.length === 0 && (
+        <p className="quiet">No agent works here yet. Mend one below.</p>
+      )}
+      <div className="composer-agents">
+        {working.map(({ name }) => (
+          <label key={name} className="composer-agent">
+            <input
+              type="checkbox"
+              checked={chosen.includes(name)}
+              onChange={(event) =>
+                onChoose(
+                  event.target.checked ? [...chosen, name] : chosen.filter((one) => one !== name),
+                )
+              }
+            />
+            {name}
+          </label>
+        ))}
+      </div>
+      {lacking.length > 0 && (
+        <details className="composer-more" open={working.length === 0}>
+          <summary>Not ready here: {lacking.map(({ name }) => name).join(', ')}</summary>
+          <ul className="composer-blocked">
+            {lacking.map((one) => (
+              <Lacking key={one.name} agent={one} onMended={onMended} />
+            ))}
+          </ul>
+        </details>
+      )}
+    </fieldset>
+  );
+}
+
+function isInstalling({ install }: CatalogueAgent): boolean {
+  return install !== null && install.failed === null;
+}
+
+interface LackingProps {
+  readonly agent: CatalogueAgent;
+  readonly onMended: () => void;
+}
+
+function Lacking({ agent, onMended }: LackingProps) {
+  const [asks, setAsks] = useState(false);
+  const { name, state, reason, mend } = agent;
+  return (
+    <li>
+      <strong>{name}</strong> {reason}{' '}
+      {state === 'not_installed' && <Install agent={agent} onMended={onMended} />}
+      {state === 'key_missing' && (
+        <button type="button" className="button button-small" onClick={() => setAsks(true)}>
+          Set a key
+        </button>
+      )}
+      {state === 'unavailable' && mend !== null && <span className="quiet">{mend}</span>}
+      {asks && (
+        <SecretDialog
+          provider={agent.providers[0]}
+          onClose={() => setAsks(false)}
+          onDone={onMended}
+        />
+      )}
+    </li>
+  );
+}
+
+/** Installs an agent, with a bar; where that is not allowed here, says what is. */
+function Install({ agent, onMended }: LackingProps) {
+  const { name, install, mend, about_mib: size } = agent;
+  if (install !== null && install.failed === null) {
+    const { bytes, expected } = install;
+    return (
+      <label className="composer-progress">
+        Installing {name}
+        <progress {...(expected > 0 ? { max: expected, value: Math.min(bytes, expected) } : {})} />
+      </label>
+    );
+  }
+  return (
+    <>
+      <button
+        type="button"
+        className="button button-small"
+        onClick={() => {
+          api.installAgent(name).then(onMended, notifyFailure(`${name} was not installed`));
+        }}
+      >
+        Install {name}
+        {size > 0 && ` (${sizeWords(size * MIB)})`}
+      </button>
+      {install !== null && (
+        <p className="field-trouble" role="alert">
+          {install.failed} On this host: <code>{mend}</code>
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,197 @@
+/** One box from a sentence to agents at work: what is to be done, where, and who does it. */
+
+import { useEffect, useState, type KeyboardEvent } from 'react';
+import { Problem } from '../../api/call';
+import { api } from '../../api/client';
+import type { CatalogueAgent, Profile, Repository } from '../../api/types';
+import { notify } from '../../state/announce';
+import { go } from '../../state/route';
+import { keep } from '../../state/sandboxes';
+import { Field } from '../parts/Field';
+import { AgentChoice } from './AgentChoice';
+import { bodiesOf, branchOf, EMPTY, lackOf, type TaskDraft } from './draft';
+import { MoreFields } from './MoreFields';
+
+const randomKey = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-');
+
+export function Composer() {
+  const [draft, setDraft] = useState<TaskDraft>(EMPTY);
+  const [agents, setAgents] = useState<readonly CatalogueAgent[] | null>(null);
+  const [profiles, setProfiles] = useState<readonly Profile[]>([]);
+  const [known, setKnown] = useState<readonly Repository[]>([]);
+  const [trouble, setTrouble] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+  // One key per draft that was sent: a repeated click or a lost answer makes no second sandbox.
+  const [key, setKey] = useState(randomKey);
+
+  function look(): void {
+    api.catalogue().then(
+      (list) => {
+        setAgents(list);
+        setDraft((now) => ({ ...now, agents: firstChoice(now.agents, list) }));
+      },
+      () => setAgents([]),
+    );
+  }
+  useEffect(() => {
+    look();
+    api.repositories().then(setKnown, () => setKnown([]));
+    api.profiles().then(setProfiles, () => setProfiles([]));
+  }, []);
+
+  function change(part: Partial<TaskDraft>): void {
+    setDraft((now) => ({ ...now, ...part }));
+    setKey(randomKey());
+    setTrouble(null);
+  }
+
+  async function submit(event: { preventDefault: () => void }): Promise<void> {
+    event.preventDefault();
+    const lack = lackOf(draft);
+    setTrouble(lack);
+    if (lack !== null || busy) return;
+    setBusy(true);
+    try {
+      await start(draft, known, key);
+      setDraft({ ...EMPTY, agents: draft.agents, repo: draft.repo, url: draft.url });
+      setKey(randomKey());
+    } catch (reason) {
+      if (!(reason instanceof Problem)) throw reason;
+      setTrouble(reason.message);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  function onKeyDown(event: KeyboardEvent): void {
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void submit(event);
+  }
+
+  return (
+    <form
+      className="composer form"
+      aria-label="New task"
+      noValidate
+      onSubmit={(event) => void submit(event)}
+      onKeyDown={onKeyDown}
+    >
+      {trouble !== null && (
+        <p className="form-trouble" role="alert">
+          {trouble}
+        </p>
+      )}
+      <Field label="What is to be done" hint="Ctrl and Enter start it" trouble={null}>
+        {(props) => (
+          <textarea
+            {...props}
+            rows={3}
+            value={draft.prompt}
+            placeholder="Fix the login page so that …"
+            onChange={(event) => change({ prompt: event.target.value })}
+          />
+        )}
+      </Field>
+      <RepoFields draft={draft} known={known} change={change} />
+      <AgentChoice
+        agents={agents}
+        chosen={draft.agents}
+        onChoose={(chosen) => change({ agents: chosen })}
+        onMended={look}
+      />
+      <MoreFields draft={draft} profiles={profiles} change={change} />
+      <footer className="dialog-foot">
+        <button type="submit" className="button button-primary" disabled={busy}>
+          {startWords(draft.agents, busy)}
+        </button>
+      </footer>
+    </form>
+  );
+}
+
+/** Keeps what is still there, else the first agent that works. */
+function firstChoice(
+  chosen: readonly string[],
+  list: readonly CatalogueAgent[],
+): readonly string[] {
+  const working = list.filter((one) => one.prompts && one.state === 'works');
+  const kept = chosen.filter((name) => working.some((one) => one.name === name));
+  const first = working[0];
+  return kept.length > 0 || first === undefined ? kept : [first.name];
+}
+
+function startWords(agents: readonly string[], busy: boolean): string {
+  if (busy) return 'Starting…';
+  if (agents.length > 1) return `Start ${agents.length} agents`;
+  return agents[0] === undefined ? 'Start' : `Start ${agents[0]}`;
+}
+
+/** Makes the sandboxes, and opens the only one. */
+async function start(draft: TaskDraft, known: readonly Repository[], key: string): Promise<void> {
+  const bodies = bodiesOf(draft, known, `tg_${key.replaceAll('-', '').slice(0, 16)}`);
+  const made = [];
+  for (const [number, body] of bodies.entries()) {
+    const one = await api.create(body, `${key}-${number}`);
+    keep(one);
+    made.push(one);
+  }
+  const [only] = made;
+  notify(`${made.map(({ name }) => name).join(', ')}: on the way.`);
+  if (made.length === 1 && only !== undefined) go(only.sandbox_id);
+}
+
+interface RepoProps {
+  readonly draft: TaskDraft;
+  readonly known: readonly Repository[];
+  readonly change: (part: Partial<TaskDraft>) => void;
+}
+
+function RepoFields({ draft, known, change }: RepoProps) {
+  return (
+    <div className="form-row">
+      <Field label="Repository" trouble={null}>
+        {(props) => (
+          <select
+            {...props}
+            value={draft.repo}
+            onChange={(event) => change({ repo: event.target.value })}
+          >
+            <option value="">None: an empty workspace</option>
+            {known.map((repo) => (
+              <option key={repo.key} value={`key:${repo.key}`}>
+                {repo.name}
+              </option>
+            ))}
+            <option value="url">By address…</option>
+          </select>
+        )}
+      </Field>
+      {draft.repo === 'url' && (
+        <Field label="Address" hint="https://… or owner/repo" trouble={null} grow>
+          {(props) => (
+            <input
+              {...props}
+              inputMode="url"
+              autoComplete="off"
+              spellCheck={false}
+              value={draft.url}
+              onChange={(event) => change({ url: event.target.value })}
+            />
+          )}
+        </Field>
+      )}
+      {draft.repo !== '' && (
+        <Field label="Branch" hint="Proposed from your words" trouble={null}>
+          {(props) => (
+            <input
+              {...props}
+              autoComplete="off"
+              spellCheck={false}
+              value={branchOf(draft)}
+              onChange={(event) => change({ branch: event.target.value })}
+            />
+          )}
+        </Field>
+      )}
+    </div>
+  );
+}

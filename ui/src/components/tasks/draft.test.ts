@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { bodiesOf, branchOf, EMPTY, groupsOf, lackOf } from './draft';
+
+const DRAFT = { ...EMPTY, prompt: 'Fix the login page', agents: ['codex'] };
+
+test('one agent gets the sentence, on the branch that it proposes', () => {
+  const [body] = bodiesOf({ ...DRAFT, repo: 'url', url: 'o/r' }, [], 'g');
+  expect(body).toMatchObject({ agent: 'codex', prompt: 'Fix the login page' });
+  expect(body?.task?.group).toBeNull();
+  expect(body?.repos?.[0]).toMatchObject({ repo_url: 'o/r', branch: 'fix-login-page' });
+});
+
+test('several agents get a branch each and one group', () => {
+  const draft = { ...DRAFT, agents: ['codex', 'claude-code'], repo: 'url', url: 'o/r' };
+  const bodies = bodiesOf({ ...draft, branch: 'mine' }, [], 'g');
+  expect(bodies.map((body) => body.repos?.[0]?.branch)).toEqual(['mine-codex', 'mine-claude-code']);
+  expect(bodies.map((body) => body.task?.group)).toEqual(['g', 'g']);
+});
+
+test('a branch that somebody typed stays, also an empty one', () => {
+  expect(branchOf({ ...DRAFT, branch: '' })).toBe('');
+});
+
+test('a machine asks only where it is a machine', () => {
+  const bodies = (mode: 'tui' | 'machine') => bodiesOf({ ...DRAFT, asks: true, mode }, [], 'g');
+  expect(bodies('tui')[0]?.task?.permissions).toBe('allow');
+  expect(bodies('machine')[0]?.task?.permissions).toBe('ask');
+});
+
+test('what is missing is said', () => {
+  expect(lackOf(EMPTY)).toMatch('what is to be done');
+  expect(lackOf({ ...DRAFT, agents: [] })).toMatch('agent');
+  expect(lackOf({ ...DRAFT, repo: 'url' })).toMatch('address');
+  expect(lackOf(DRAFT)).toBeNull();
+});
+
+test('only sandboxes of one sentence make a group', () => {
+  const one = { task: { group: 'a' } };
+  const alone = { task: { group: 'b' } };
+  expect(groupsOf([one, alone, { task: null }, one])).toEqual([[one, one]]);
+});

@@ -1,0 +1,103 @@
+/** The draft of a task, and the requests that it makes: one for each agent. Pure. */
+
+import type { CreateSandbox, NetworkMode, Repository } from '../../api/types';
+import { branchForAgent, proposedBranch } from '../../state/branch';
+
+/** `repo`: '' for none, `key:…` of one that is here, `url` for the address. */
+export interface TaskDraft {
+  readonly prompt: string;
+  readonly agents: readonly string[];
+  readonly repo: string;
+  readonly url: string;
+  /** null until somebody types one: then the sentence proposes it. */
+  readonly branch: string | null;
+  readonly fromBranch: string;
+  readonly profile: string;
+  readonly mode: 'tui' | 'machine';
+  readonly asks: boolean;
+  readonly network: string;
+  readonly ttl: string;
+}
+
+export const EMPTY: TaskDraft = {
+  prompt: '',
+  agents: [],
+  repo: '',
+  url: '',
+  branch: null,
+  fromBranch: '',
+  profile: '',
+  mode: 'tui',
+  asks: false,
+  network: '',
+  ttl: '',
+};
+
+export function branchOf(draft: TaskDraft): string {
+  return draft.branch ?? proposedBranch(draft.prompt);
+}
+
+/** Why the draft cannot be sent, null when it can. */
+export function lackOf(draft: TaskDraft): string | null {
+  if (draft.prompt.trim() === '') return 'Say what is to be done.';
+  if (draft.agents.length === 0) return 'Choose an agent.';
+  if (draft.repo === 'url' && draft.url.trim() === '') return 'Give the address of a repository.';
+  return null;
+}
+
+/** One request for each agent; `group` links several. */
+export function bodiesOf(
+  draft: TaskDraft,
+  known: readonly Repository[],
+  group: string,
+): readonly CreateSandbox[] {
+  const several = draft.agents.length > 1;
+  return draft.agents.map((agent) => {
+    const plain = branchOf(draft) || 'task';
+    const branch = several ? branchForAgent(plain, agent) : branchOf(draft);
+    return {
+      agent,
+      prompt: draft.prompt,
+      task: {
+        mode: draft.mode,
+        permissions: draft.mode === 'machine' && draft.asks ? 'ask' : 'allow',
+        group: several ? group : null,
+      },
+      repos: reposOf(draft, known, branch),
+      ...(draft.profile === '' ? {} : { profile: draft.profile }),
+      ...(draft.network === '' ? {} : { network_mode: draft.network as NetworkMode }),
+      ...(draft.ttl === '' ? {} : { ttl: draft.ttl }),
+      consumer: { actor: 'adm', harness: 'atoll-page' },
+    };
+  });
+}
+
+function reposOf(
+  draft: TaskDraft,
+  known: readonly Repository[],
+  branch: string,
+): NonNullable<CreateSandbox['repos']> {
+  if (draft.repo === '') return [];
+  const here = known.find(({ key }) => `key:${key}` === draft.repo);
+  const local = here === undefined || here.repo_url ? null : `local/${here.name}`;
+  return [
+    {
+      repo_url: here === undefined ? draft.url.trim() : here.repo_url || local,
+      key: here?.key ?? null,
+      branch: branch || null,
+      from_branch: draft.fromBranch.trim() || null,
+    },
+  ];
+}
+
+/** The sandboxes of each group of more than one, in their order. */
+export function groupsOf<T extends { readonly task: { readonly group: string | null } | null }>(
+  list: readonly T[],
+): readonly (readonly T[])[] {
+  const groups = new Map<string, T[]>();
+  for (const one of list) {
+    const group = one.task?.group ?? null;
+    if (group !== null) groups.set(group, [...(groups.get(group) ?? []), one]);
+  }
+  return [...groups.values()].filter((group) => group.length > 1);
+}
