@@ -25,7 +25,7 @@ MAX_ANSWER_BYTES = 64 * 1024
 
 
 class GuestAccess(Shape):
-    """What a guest may do."""
+    """Access of a guest."""
 
     inviter = fields.text()
     sandbox_id = fields.text()

@@ -4,6 +4,7 @@ import { call, download, sandboxAt, socketAddress } from './call';
 import { keepKey, type KeyOf } from './page-key';
 import type * as Api from './types';
 import type {
+  Invitation,
   CreateSandbox,
   LogLine,
   Me,
@@ -51,6 +52,11 @@ export const api = {
     keepKey('person', null);
     keepKey('guest', null);
   },
+  /** The name that others see of the caller. */
+  rename: async (name: string): Promise<Me> => meOf(await call('PATCH', 'v1/me', { name })),
+  /** What a share link's secret offers. */
+  invitation: async (ticket: string): Promise<Invitation> =>
+    (await call('POST', 'auth/invitations', { ticket })) as Invitation,
   /** Comes in by a share link's secret. */
   comeIn: async (ticket: string, name: string): Promise<Me> =>
     meOf(

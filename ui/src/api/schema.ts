@@ -621,7 +621,7 @@ export interface components {
             readonly ticket: string;
         };
         /**
-         * @description What a link offers: by whom, to which sandbox, to one terminal of it or to all, and to watch
+         * @description Offer of a link: by whom, to which sandbox, to one terminal of it or to all, and to watch
          *     (`viewer`) or to ask to type, too (`controller`). `inviter` is empty for who chose no name.
          */
         readonly InvitationView: {

@@ -21,6 +21,8 @@ export type GuestAccess = Schemas['GuestAccessView'];
 export type Me = Pick<Schemas['MeView'], 'id' | 'name' | 'guest'>;
 /** A share link; `MadeShare` has the link itself, which is shown once. */
 export type Share = Schemas['ShareView'];
+/** What a link offers, before anybody comes in by it. */
+export type Invitation = Schemas['InvitationView'];
 export type MadeShare = Schemas['MadeView'];
 export type Agent = Schemas['AgentView'];
 /** What the page offers to do with an agent. */

@@ -30,6 +30,13 @@ const SHARE = /^#share=(.+)$/;
 /** Set in this tab's storage while it is a guest's, so that a reload still knows. */
 const GUEST = 'atoll.guest';
 
+/** A guest's name of last time: it is asked for once. */
+const NAME = 'atoll.guest-name';
+
+export function guestName(): string {
+  return localStorage.getItem(NAME) ?? '';
+}
+
 /** Logs in by the link in the address, if there is one, or finds out who is there. */
 export async function begin(): Promise<void> {
   const share = SHARE.exec(location.hash)?.[1];
@@ -59,6 +66,7 @@ export async function begin(): Promise<void> {
 export async function comeIn(ticket: string, name: string): Promise<void> {
   try {
     const { guest } = await api.comeIn(ticket, name.trim());
+    localStorage.setItem(NAME, name.trim());
     const me = await api.me();
     applyLogin(me);
     // Who is logged in already stays who they are, and is led to the place.
@@ -67,6 +75,12 @@ export async function comeIn(ticket: string, name: string): Promise<void> {
     if (!(reason instanceof Problem)) throw reason;
     login.set({ is: 'invited', ticket, why: reason.message });
   }
+}
+
+/** Gives the person who is logged in the name that others see. */
+export async function rename(name: string): Promise<void> {
+  const me = await api.rename(name);
+  login.set({ is: 'in', name: me.name });
 }
 
 function applyLogin(me: Me): void {

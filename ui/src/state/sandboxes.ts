@@ -8,7 +8,7 @@ import { api } from '../api/client';
 import { followEvents } from '../api/events';
 import type { Envelope, Sandbox, Terminal } from '../api/types';
 import { withStatus } from './agents';
-import { notifyFailure } from './announce';
+import { notify, notifyFailure } from './announce';
 import { loadApprovals } from './approvals';
 import { hearRefusal } from './refusals';
 import { Store } from './store';
@@ -88,6 +88,12 @@ function hearStatus(id: string, event: Envelope): void {
   else sandboxes.set(now);
 }
 
+/** Events that are told to the person at once. */
+const TOLD: Readonly<Record<string, (id: string, event: Envelope) => void>> = {
+  'door.refused': hearRefusal,
+  'share.entered': welcomeGuest,
+};
+
 function onEvent(event: Envelope): void {
   const { stream, event_type: kind } = event;
   if (kind.startsWith('approval.')) soon('approvals', loadApprovals);
@@ -98,12 +104,20 @@ function onEvent(event: Envelope): void {
     agentsMoved.set((now) => ({ ...now, [id]: (now[id] ?? 0) + 1 }));
   }
   if (kind === 'agent.status') hearStatus(id, event);
-  if (kind === 'door.refused') hearRefusal(id, event);
+  TOLD[kind]?.(id, event);
   if (kind.startsWith('sandbox.') || SHOWN_MOVES.includes(kind))
     soon(`sandbox ${id}`, () => loadOne(id));
   if (kind.startsWith('terminal.') && id in terminals.get()) {
     soon(`terminals ${id}`, () => loadTerminals(id));
   }
+}
+
+/** Says who came by a share link: the owner should know who watches. */
+function welcomeGuest(id: string, { payload }: Envelope): void {
+  const { name, role } = payload as { name?: unknown; role?: unknown };
+  const place = sandboxes.get()?.find((one) => one.sandbox_id === id)?.name ?? 'a sandbox';
+  const who = typeof name === 'string' ? name : 'A guest';
+  notify(`${who} came to ${place} by your link, to watch${role === 'viewer' ? '' : ' and type'}.`);
 }
 
 /** Loads everything and follows the log until the returned function is called. */

@@ -44,7 +44,7 @@ class Entered:
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """What a link offers whoever holds it: `inviter` is its maker's name, or empty."""
+    """Offer of a link to whoever holds it: `inviter` is its maker's name, or empty."""
 
     inviter: str
     sandbox: Sandbox

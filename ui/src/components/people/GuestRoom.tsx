@@ -38,7 +38,7 @@ export function GuestRoom({ name, access, over }: GuestRoomProps) {
       <header className="guest-head">
         <Mark />
         <h1>{access.sandbox_name}</h1>
-        {over ? <Ended /> : <Allowed access={access} />}
+        {over ? <Ended inviter={access.inviter} /> : <Allowed access={access} />}
         <span className="spring" />
         <Avatar name={name} principal={name} />
         <span className="guest-name">{name}</span>
@@ -95,10 +95,10 @@ function Allowed({ access }: { readonly access: GuestAccess }) {
   );
 }
 
-function Ended() {
+function Ended({ inviter }: { readonly inviter: string }) {
   return (
     <span className="guest-ended" role="status">
-      This link has ended
+      This link has ended. Ask {inviter === '' ? 'whoever invited you' : inviter} for a new one.
     </span>
   );
 }

@@ -1,7 +1,12 @@
-/** The page behind a share link: a name, and in. */
+/** The page behind a share link: who invites, to what, a name, and in. */
 
-import { useState } from 'react';
-import { comeIn } from '../../state/login';
+import { useEffect, useState } from 'react';
+import { Problem } from '../../api/call';
+import { api } from '../../api/client';
+import type { Invitation } from '../../api/types';
+import { duration, secondsUntil, tick } from '../../state/clock';
+import { comeIn, guestName } from '../../state/login';
+import { useStore } from '../../state/store';
 import { Mark } from '../parts/icons';
 
 interface InvitedProps {
@@ -12,8 +17,10 @@ interface InvitedProps {
 const MAX_NAME = 40;
 
 export function Invited({ ticket, why }: InvitedProps) {
-  const [name, setName] = useState('');
+  const { invitation, refused } = useInvitation(ticket);
+  const [name, setName] = useState(guestName);
   const [busy, setBusy] = useState(false);
+  if (refused !== null) return <Refused why={refused} />;
   return (
     <main className="welcome">
       <form
@@ -25,12 +32,13 @@ export function Invited({ ticket, why }: InvitedProps) {
         }}
       >
         <Mark />
-        <h1>You are invited to a terminal</h1>
+        <h1>{titleOf(invitation)}</h1>
         {why !== null && (
           <p className="welcome-why" role="alert">
             {why}
           </p>
         )}
+        {invitation !== null && <Offer invitation={invitation} />}
         <p>Everyone there sees who watches and who types. What should they call you?</p>
         <div className="field">
           <label htmlFor="guest-name">Your name</label>
@@ -49,4 +57,62 @@ export function Invited({ ticket, why }: InvitedProps) {
       </form>
     </main>
   );
+}
+
+function titleOf(invitation: Invitation | null): string {
+  if (invitation === null || invitation.inviter === '') return 'You are invited to a terminal';
+  return `${invitation.inviter} invites you to a terminal`;
+}
+
+function Offer({ invitation }: { readonly invitation: Invitation }) {
+  const now = useStore(tick);
+  const { sandbox_name: sandbox, terminal_id: terminal, role, expires_at: end } = invitation;
+  return (
+    <p>
+      {terminal === null ? 'The terminals' : 'One terminal'} of <strong>{sandbox}</strong>:{' '}
+      {role === 'viewer' ? 'you may watch' : 'you may watch and ask to type'}, for{' '}
+      {duration(secondsUntil(end, now))}.
+    </p>
+  );
+}
+
+function Refused({ why }: { readonly why: string }) {
+  return (
+    <main className="welcome">
+      <div className="welcome-card">
+        <Mark />
+        <h1>This link does not work</h1>
+        <p className="welcome-why" role="alert">
+          {why}
+        </p>
+      </div>
+    </main>
+  );
+}
+
+interface Found {
+  readonly invitation: Invitation | null;
+  /** Why nobody can come in by the link; null while they may. */
+  readonly refused: string | null;
+}
+
+function useInvitation(ticket: string): Found {
+  const [found, setFound] = useState<Found>({ invitation: null, refused: null });
+  useEffect(() => {
+    let gone = false;
+    api.invitation(ticket).then(
+      (invitation) => {
+        if (!gone) setFound({ invitation, refused: null });
+      },
+      (reason: unknown) => {
+        if (!(reason instanceof Problem)) throw reason;
+        // Joining says what else may be wrong.
+        if (!gone && reason.status === 401) setFound({ invitation: null, refused: reason.message });
+      },
+    );
+    return () => {
+      gone = true;
+    };
+  }, [ticket]);
+  return found;
 }

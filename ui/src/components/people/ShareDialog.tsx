@@ -5,8 +5,10 @@ import { api } from '../../api/client';
 import type { MadeShare, Share, Terminal } from '../../api/types';
 import { notify, notifyFailure } from '../../state/announce';
 import { duration, secondsUntil, tick } from '../../state/clock';
+import { login, rename } from '../../state/login';
 import { useStore } from '../../state/store';
 import { Dialog } from '../parts/Dialog';
+import { Field } from '../parts/Field';
 import { Segments } from '../parts/Segments';
 import { terminalWords } from '../parts/words';
 
@@ -20,6 +22,9 @@ const ROLES: readonly { value: Share['role']; words: string }[] = [
   { value: 'viewer', words: 'Watch' },
   { value: 'controller', words: 'Watch and ask to type' },
 ];
+/** The name of somebody who chose none. */
+const UNNAMED = 'person';
+const MAX_NAME = 64;
 const TTLS = [
   { value: '15m', words: '15 minutes' },
   { value: '1h', words: '1 hour' },
@@ -34,6 +39,9 @@ export function ShareDialog({ sandboxId, terminal, onClose }: ShareDialogProps) 
   const [made, setMade] = useState<MadeShare | null>(null);
   const [list, setList] = useState<readonly Share[]>([]);
   const [busy, setBusy] = useState(false);
+  const who = useStore(login);
+  const known = who.is === 'in' && who.name !== UNNAMED ? who.name : '';
+  const [name, setName] = useState(known);
 
   useEffect(() => {
     api.shares(sandboxId).then(setList, notifyFailure('The links could not be listed'));
@@ -42,6 +50,7 @@ export function ShareDialog({ sandboxId, terminal, onClose }: ShareDialogProps) 
   async function make(): Promise<void> {
     setBusy(true);
     try {
+      if (name.trim() !== '' && name.trim() !== known) await rename(name.trim());
       const place = all ? {} : { terminal_id: terminal.terminal_id };
       const share = await api.share(sandboxId, { ...place, role, ttl });
       setMade(share);
@@ -88,6 +97,17 @@ export function ShareDialog({ sandboxId, terminal, onClose }: ShareDialogProps) 
           chosen={all ? 'all' : 'one'}
           onChoose={(place) => setAll(place === 'all')}
         />
+        <Field label="Your name, as guests see it" trouble={null}>
+          {(wiring) => (
+            <input
+              {...wiring}
+              autoComplete="nickname"
+              maxLength={MAX_NAME}
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+            />
+          )}
+        </Field>
         <div className="share-make">
           <label className="share-ttl">
             For
@@ -125,6 +145,16 @@ export function ShareDialog({ sandboxId, terminal, onClose }: ShareDialogProps) 
   );
 }
 
+/** A page that came over plain HTTP from another machine has no clipboard. */
+async function copy(link: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(link);
+    notify('Copied.');
+  } catch {
+    notify('This page may not copy: select the link and press Ctrl-C.', 'bad');
+  }
+}
+
 interface MadeProps {
   readonly link: string;
   readonly localOnly: boolean;
@@ -147,11 +177,7 @@ function Made({ link, localOnly }: MadeProps) {
           value={link}
           onFocus={(event) => event.target.select()}
         />
-        <button
-          type="button"
-          className="button"
-          onClick={() => void navigator.clipboard.writeText(link).then(() => notify('Copied.'))}
-        >
+        <button type="button" className="button" onClick={() => void copy(link)}>
           Copy
         </button>
       </div>
@@ -170,7 +196,7 @@ function Line({ share, terminal, onRevoke }: LineProps) {
   const left = duration(secondsUntil(share.expires_at, now));
   const here = share.terminal_id === terminal.terminal_id;
   const place = share.terminal_id === null ? 'every terminal' : here ? 'this terminal' : 'another';
-  const guests = share.guests === 1 ? '1 guest' : `${share.guests} guests`;
+  const guests = share.guests === 0 ? 'no guests yet' : share.guest_names.join(', ');
   return (
     <li>
       <span className="lines-words">

@@ -58,7 +58,7 @@ function Words({ status, refused }: { readonly status: AttachStatus; readonly re
     case 'gone':
       return <span>{status.reason === '' ? 'This terminal is gone.' : status.reason}</span>;
     case 'revoked':
-      return <span>Your access has ended. Ask for a new link.</span>;
+      return <span>Your access has ended. Ask whoever invited you for a new link.</span>;
     case 'live':
     case 'closed':
       return null;

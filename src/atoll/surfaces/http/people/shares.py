@@ -71,7 +71,7 @@ class InvitationBody(Body):
 
 
 class InvitationView(ResponseModel):
-    """What a link offers: by whom, to which sandbox, to one terminal of it or to all, and to watch
+    """Offer of a link: by whom, to which sandbox, to one terminal of it or to all, and to watch
     (`viewer`) or to ask to type, too (`controller`). `inviter` is empty for who chose no name."""
 
     inviter: str
