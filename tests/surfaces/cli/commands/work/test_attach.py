@@ -27,13 +27,15 @@ PATIENCE = 90.0
 class PersonTty:
     """The person's side: a pty whose master a test reads and types at."""
 
-    def __init__(self, environ: dict[str, str], *arguments: str) -> None:
+    def __init__(
+        self, environ: dict[str, str], *arguments: str, before: tuple[str, ...] = ()
+    ) -> None:
         self.master, self.slave = pty.openpty()
         self.resize(100, 30)
         self.before = termios.tcgetattr(self.slave)
         self.seen = bytearray()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "atoll.wiring.command", *arguments],
+            [*before, sys.executable, "-m", "atoll.wiring.command", *arguments],
             env={**os.environ, **environ, "TERM": "xterm-256color"},
             stdin=self.slave,
             stdout=self.slave,
@@ -77,8 +79,11 @@ class PersonTty:
 
 
 @contextmanager
-def person_tty(environ: dict[str, str], *arguments: str) -> Iterator[PersonTty]:
-    tty = PersonTty(environ, *arguments)
+def person_tty(
+    environ: dict[str, str], *arguments: str, before: tuple[str, ...] = ()
+) -> Iterator[PersonTty]:
+    """Somebody at a tty; `before` are words put before the command, to run it elsewhere."""
+    tty = PersonTty(environ, *arguments, before=before)
     try:
         yield tty
     finally:

@@ -1,0 +1,122 @@
+"""A colleague on another machine, with nothing but a link: by browser and by command line."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser, async_playwright, expect
+
+from atoll.testing.server import TestServer, test_server
+from tests.e2e.page.test_people import guest, role
+from tests.e2e.page.test_real_page import CHROMIUM, FLAGS, Terminal
+from tests.e2e.terminals.test_turns import AttachedClient, attach_with, driver
+from tests.peers.api import api_of
+from tests.peers.other_network import OtherNetwork, other_network
+from tests.surfaces.cli.commands.work.test_attach import PersonTty, person_tty
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium: install the package `chromium`"),
+    pytest.mark.skipif(os.geteuid() != 0, reason="a network namespace of its own needs root"),
+]
+NOT_AUTHORISED = 6
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[OtherNetwork]:
+    with other_network() as made:
+        yield made
+
+
+@pytest.fixture
+def reachable(elsewhere: OtherNetwork) -> Iterator[TestServer]:
+    with test_server({"ATOLL_HOST": elsewhere.address}) as started:
+        yield started
+
+
+@asynccontextmanager
+async def browser_at(elsewhere: OtherNetwork, folder: Path) -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        program = elsewhere.program(folder, CHROMIUM)
+        browser = await playwright.chromium.launch(executable_path=str(program), args=FLAGS)
+        yield browser
+        await browser.close()
+
+
+async def test_colleague_elsewhere_comes_asks_drives_and_is_revoked(
+    reachable: TestServer, elsewhere: OtherNetwork, tmp_path: Path
+) -> None:
+    assert reachable.run("me", "--name", "Ada").stdout == "Ada\n"
+    with api_of(reachable) as api:
+        sandbox = api.create(name="box")["sandbox_id"]
+        terminal = api.terminal(sandbox, "cat")
+        link = _link(reachable, elsewhere)
+        headers = {"Authorization": f"Bearer {reachable.token}"}
+        async with (
+            attach_with(api.attach_url(sandbox, terminal), headers, client="ada") as ada,
+            browser_at(elsewhere, tmp_path) as browser,
+        ):
+            await ada.ws.send_bytes(b"by ada\r")
+            await ada.until(lambda state: driver(state) == "Ada")
+            async with guest(browser, link, "Bob") as page:
+                await by_browser(ada, Terminal(page, terminal))
+                with _by_link(elsewhere, tmp_path, link) as eve:
+                    await by_command_line(ada, eve)
+                    listed = reachable.run("share", "list", "box").stdout
+                    assert "Bob, Eve" in listed
+                    share = listed.splitlines()[1].split()[0]
+                    assert reachable.run("share", "rm", "box", share).returncode == 0
+                    assert await asyncio.to_thread(eve.ends) == NOT_AUTHORISED
+                    assert b"your access has ended: the link was revoked" in eve.seen
+                await expect(page.get_by_text("Ask Ada for a new one")).to_be_visible()
+            with _by_link(elsewhere, tmp_path, link) as late:
+                assert await asyncio.to_thread(late.ends) == NOT_AUTHORISED
+                assert b"ask whoever invited you" in late.seen
+    assert not (tmp_path / "home").exists()
+
+
+def _link(server: TestServer, elsewhere: OtherNetwork) -> str:
+    made = server.run("share", "box", "--role", "controller")
+    assert made.returncode == 0, made.stderr
+    assert "this machine only" not in made.stderr
+    assert made.stdout.startswith(f"http://{elsewhere.address}:")
+    return made.stdout.strip()
+
+
+def _by_link(elsewhere: OtherNetwork, folder: Path, link: str) -> AbstractContextManager[PersonTty]:
+    home = {"ATOLL_HOME": str(folder / "home"), "HOME": str(folder / "home")}
+    return person_tty(home, "attach", link, "--as", "Eve", before=elsewhere.enter)
+
+
+async def by_browser(ada: AttachedClient, his: Terminal) -> None:
+    """He sees who invites him, asks, is given control and types."""
+    await his.sees("by ada")
+    await role(his.page, "Ada drives")
+    await his.page.locator(".pane-bar").get_by_role("button", name="Ask for control").click()
+    state = await ada.until(lambda state: bool(state["waiting"]))
+    assert state["waiting"][0]["name"] == "Bob"
+    await ada.say("grant_control")
+    await role(his.page, "You drive")
+    await his.type("by bob\r")
+    await ada.sees(b"by bob\r\nby bob")
+    await ada.say("revoke_control")
+    await ada.until(lambda state: driver(state) is None)
+
+
+async def by_command_line(ada: AttachedClient, eve: PersonTty) -> None:
+    """She needs no account: the link alone, read, asked with and typed with."""
+    await asyncio.to_thread(eve.expect, b"Ada invited you to box")
+    await asyncio.to_thread(eve.expect, b"by bob")
+    await ada.ws.send_bytes(b"by ada again\r")
+    await ada.until(lambda state: driver(state) == "Ada")
+    await asyncio.to_thread(eve.expect, b"[Ada drives")
+    await asyncio.to_thread(eve.type, b"\x1d")
+    await ada.until(lambda state: [one["name"] for one in state["waiting"]] == ["Eve"])
+    await ada.say("grant_control")
+    await ada.until(lambda state: driver(state) == "Eve")
+    await asyncio.to_thread(eve.type, b"by eve\r")
+    await ada.sees(b"by eve\r\nby eve")
