@@ -127,7 +127,8 @@ def fill(api: Client, sandbox: str, folder: str, use: ProjectUse) -> None:
     """Send the files of a project into the repository at `folder`, and start its set-up."""
     for one in use.copies:
         place = f"{folder}/{one.path}"
-        api.files.make_directory(sandbox, place.rpartition("/")[0])
+        if "/" in one.path:
+            api.files.make_directory(sandbox, place.rpartition("/")[0])
         api.files.write(sandbox, place, iter((one.data,)), mode=one.mode)
         note(f"copied {one.path} ({len(one.data)} bytes)")
     if use.copies:
