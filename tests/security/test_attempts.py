@@ -26,6 +26,7 @@ NUMBERS = (
     *(601, 602, 603, 604, 605, 606),
     *range(801, 811),
     871,
+    881,
 )
 """Of the list of threats Atoll is built against; some numbers are not taken. From 301 on: attempts
 at pools of the whole machine; from 311 on: at the person's browser, checkout and disk; from 401 on:
