@@ -18,8 +18,10 @@ from tests.places import ROOT
 
 SCHEMAS = json.loads((ROOT / "docs" / "openapi.json").read_text())["components"]["schemas"]
 NAMED_OTHERWISE = {
+    "AgentStatus": "StatusView",
     "Entry": "FileEntry",
     "Exec": "ExecWithOutput",
+    "InboxList": "InboxView",
     "Process": "LeftView",
     "Processes": "LeftList",
     "Profile": "ProfileView",

@@ -1,6 +1,6 @@
 """Secrets, the vault they are sealed by, and approvals, over the API."""
 
-from atoll.client.bodies import ApproveBody, SecretBody
+from atoll.client.bodies import ApproveBody, InboxAnswerBody, SecretBody
 from atoll.client.shapes import (
     Approval,
     ApprovalList,
@@ -9,6 +9,7 @@ from atoll.client.shapes import (
     Secret,
     SecretList,
 )
+from atoll.client.status_shapes import InboxList
 from atoll.client.transport import Call, Pairs, Transport, at, get, post, put
 
 
@@ -41,6 +42,21 @@ class Approvals:
     def revoke(self, approval_id: str) -> Approval:
         """Revoke an approval."""
         return self._transport.read(Approval, post("approvals", approval_id, "revoke"))
+
+
+class Inbox:
+    """Everything that waits for a person."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self) -> InboxList:
+        """Return what waits, the longest waiting first."""
+        return self._transport.read(InboxList, get("inbox"))
+
+    def answer(self, item_id: str, body: InboxAnswerBody) -> None:
+        """Answer an item as it was shown."""
+        self._transport.call(post("inbox", item_id, "answer", value=body))
 
 
 class Secrets:

@@ -142,6 +142,15 @@ class SecretBody(TypedDict, total=False):
     look_alike: bool
 
 
+class InboxAnswerBody(TypedDict, total=False):
+    """An answer to an item of the inbox."""
+
+    shown: Required[str]
+    option: str | None
+    text: str | None
+    words: str | None
+
+
 ApproveBody = TypedDict(
     "ApproveBody",
     {"for": Reach, "ttl": int | str | None, "shown": Required[str], "words": str | None},

@@ -6,7 +6,7 @@ made there, as `Bookmarks(client.transport)`. What streams goes through `transpo
 
 from collections.abc import Callable
 
-from atoll.client.access import Approvals, Secrets
+from atoll.client.access import Approvals, Inbox, Secrets
 from atoll.client.sandboxes import KeptFiles, Sandboxes, Shares
 from atoll.client.server import Server
 from atoll.client.terminals import Agents, Execs, Files, Terminals
@@ -28,6 +28,7 @@ class Client:
         self.kept = KeptFiles(self.transport)
         self.secrets = Secrets(self.transport)
         self.approvals = Approvals(self.transport)
+        self.inbox = Inbox(self.transport)
 
     @property
     def server(self) -> Server:

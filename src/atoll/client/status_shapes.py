@@ -43,3 +43,25 @@ class SandboxAgent(Shape):
     agent = fields.text()
     mode = fields.text()
     status = fields.one(AgentStatus)
+
+
+class InboxItem(Shape):
+    """Something that waits for a person."""
+
+    id = fields.text()
+    kind: Field[Literal["secret", "command", "host", "agent"]] = fields.word()
+    sandbox_id = fields.text()
+    sandbox_name = fields.text()
+    agent = fields.text()
+    since = fields.text()
+    lines = fields.texts()
+    options = fields.many(StatusOption)
+    words = fields.flag()
+    by: Field[Literal["person", "protocol", "terminal"]] = fields.word()
+    shown = fields.text()
+
+
+class InboxList(Shape):
+    """The inbox."""
+
+    items = fields.many(InboxItem)

@@ -11,6 +11,7 @@ from atoll.services.agents.agents import Agents
 from atoll.services.agents.catalogue import AgentCatalogue
 from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.approvals.approvals import Approvals
+from atoll.services.inbox.inbox import Inbox
 from atoll.services.journals.events import Events
 from atoll.services.library.changes import WorkingTrees
 from atoll.services.library.checkpoints import Checkpoints
@@ -46,6 +47,7 @@ class Application:
     agents: Agents
     statuses: AgentStatuses
     catalogue: AgentCatalogue
+    inbox: Inbox
     consumers: Consumers
     shares: Shares
     push: PushSubscriptions

@@ -146,7 +146,7 @@ def test_line_has_no_invisible_character(text: str, line: str) -> None:
     assert line_of(text) == line
 
 
-def test_calls_are_ten_in_any_minute() -> None:
+def test_calls_are_bounded_in_any_minute() -> None:
     budget = AttentionBudget()
     for second in range(CALLS):
         assert budget.wait(second) == 0.0

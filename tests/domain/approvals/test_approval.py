@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from atoll.domain.approvals.approval import (
     COOLDOWN,
+    MAX_PER_MINUTE,
     MAX_TTL,
     MAX_WORDS,
     ONCE_LIFE,
@@ -22,6 +23,7 @@ from atoll.domain.approvals.approval import (
     denied,
     digest,
     granted,
+    has_room,
     holds,
     overtaken,
     revoked,
@@ -209,3 +211,10 @@ def test_command_has_bounds() -> None:
     for argv in ([], ["x"] * (MAX_WORDS + 1), ["x" * 5000]):
         with pytest.raises(Invalid):
             check_command(argv, "/x")
+
+
+def test_sandbox_has_room_for_five_new_requests_a_minute() -> None:
+    open_ones = [replace(OPEN, id=ApprovalId(f"ap_{n}")) for n in range(MAX_PER_MINUTE)]
+    assert has_room(open_ones[0], open_ones[1:], NOW)
+    assert not has_room(open_ones[0], open_ones, NOW + timedelta(seconds=59))
+    assert has_room(open_ones[0], open_ones, NOW + timedelta(seconds=60))

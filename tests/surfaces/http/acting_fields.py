@@ -99,6 +99,7 @@ MADE = FILES + "test_mkdir_move_and_delete_do_as_they_say"
 SIGNALLED = TERMINALS + "test_signal_int_goes_to_the_foreground_and_term_to_the_tree"
 RECORDED = "tests/runtime/recordings/test_reading.py::"
 RECORDED += "test_recording_is_shown_to_all_and_holds_what_passed_from_then_on"
+INBOX = "tests/services/inbox/test_inbox.py::"
 APPROVALS = "tests/security/secrets/test_secrets.py::test_only_a_present_person_approves"
 UNPULLED = LAYOUT + "test_unpulled_work_of_several_repositories_and_beside_them_is_told"
 BOX = "/v1/sandboxes/{sandbox}"
@@ -177,6 +178,12 @@ ACTS: dict[str, Acts] = {
         "test_token_alone_does_not_approve_and_the_words_do",
         "ttl": "tests/surfaces/http/network/test_approvals.py::"
         "test_approval_for_a_time_ends_with_its_ttl",
+    },
+    "POST /v1/inbox/{item}/answer": {
+        "option": INBOX + "test_permission_of_an_agent_is_answered_by_its_option",
+        "text": INBOX + "test_question_of_an_agent_is_answered_in_words",
+        "shown": INBOX + "test_answer_to_something_else_than_what_was_shown_is_refused",
+        "words": INBOX + "test_approval_from_a_terminal_needs_the_words_of_a_person",
     },
     "POST /v1/projects/decision": {
         **dict.fromkeys(("shown", "decision"), PROJECTS + PROJECT_DECIDED),

@@ -102,6 +102,12 @@ export interface components {
             readonly option?: string | null;
             readonly text?: string | null;
         };
+        /**
+         * @description The way to answer: a person decides an approval, an agent takes the answer by its protocol,
+         *     or at its terminal only.
+         * @enum {string}
+         */
+        readonly AnswerBy: "person" | "protocol" | "terminal";
         /** @description The approvals, newest first. */
         readonly ApprovalList: {
             readonly approvals: readonly components["schemas"]["ApprovalView"][];
@@ -123,7 +129,7 @@ export interface components {
             readonly digest: string;
             readonly for: components["schemas"]["GrantScope"] | null;
             /** @enum {string} */
-            readonly kind: "secret" | "command";
+            readonly kind: "secret" | "command" | "host";
             readonly lines: readonly string[];
             readonly reason: string | null;
             readonly sandbox_id: string;
@@ -598,6 +604,44 @@ export interface components {
             readonly old_start: number;
         };
         /**
+         * @description An answer: the id of an option, or `text`, an answer in words.
+         *
+         *     `shown` is that of the item that the person saw; `words` are those of a confirmation, which an
+         *     approval needs from a terminal.
+         */
+        readonly InboxAnswerBody: {
+            readonly option?: string | null;
+            readonly shown: string;
+            readonly text?: string | null;
+            readonly words?: string | null;
+        };
+        /**
+         * @description Something that waits for a person since `since`.
+         *
+         *     `lines` say what an answer allows; `shown` stands for them. `by`: a person decides it
+         *     (`person`), or the agent takes the answer by its protocol, or at its terminal only. `agent` and
+         *     `agent_id` are null where it is not known who asks.
+         */
+        readonly InboxItemView: {
+            readonly agent: string | null;
+            readonly agent_id: string | null;
+            readonly by: components["schemas"]["AnswerBy"];
+            readonly id: string;
+            readonly kind: components["schemas"]["ItemKind"];
+            readonly lines: readonly string[];
+            readonly options: readonly components["schemas"]["StatusOptionView"][];
+            readonly sandbox_id: string;
+            readonly sandbox_name: string;
+            readonly shown: string;
+            readonly since: string;
+            readonly times: number;
+            readonly words: boolean;
+        };
+        /** @description The inbox, the longest waiting item first. */
+        readonly InboxView: {
+            readonly items: readonly components["schemas"]["InboxItemView"][];
+        };
+        /**
          * @description The references of the consumer: `repo_ref` is the sandbox's repository where `repos` names
          *     none, `compose_bundle_ref` is stored and shown.
          */
@@ -645,6 +689,11 @@ export interface components {
             readonly mechanism: string;
             readonly weak: boolean;
         };
+        /**
+         * @description The kind of an item: an approval of a secret, a command or a host, or an agent's request.
+         * @enum {string}
+         */
+        readonly ItemKind: "secret" | "command" | "host" | "agent";
         /** @description The caller's kept worktrees, newest first. */
         readonly KeptList: {
             readonly kept: readonly components["schemas"]["KeptView"][];
@@ -1495,7 +1544,7 @@ export interface components {
          * @enum {string}
          */
         readonly Strictness: "owner" | "strict";
-        /** @description The subject of a request: a secret to a host, or a command. */
+        /** @description The subject of a request: a secret to a host, a host alone, or a command. */
         readonly SubjectView: {
             readonly argv?: readonly string[] | null;
             readonly cwd?: string | null;

@@ -19,8 +19,9 @@ MAX_LINE = 160
 MAX_QUESTION = 280
 MAX_OPTIONS = 6
 MAX_LABEL = 60
-CALLS, CALL_SECONDS = 10, 60.0
-"""The number of calls for a person that the agents of one sandbox may make in this time."""
+CALLS, CALL_SECONDS = 5, 60.0
+"""The number of calls for a person that the agents of one sandbox may make in this time. Approval
+requests have a bound of their own (`domain.approvals`): together they are ten a minute."""
 
 ASKING = frozenset({CardKind.QUESTION, CardKind.APPROVAL, CardKind.STATUS})
 """The kinds of cards that wait for a person while they are pending."""
@@ -97,7 +98,7 @@ def line_of(text: str, limit: int = MAX_LINE) -> str:
 
 
 class AttentionBudget:
-    """A bound on how often agents call for their person: at most ten times in any minute."""
+    """A bound on how often agents call for their person: at most `CALLS` times in any minute."""
 
     __slots__ = ("_calls",)
 

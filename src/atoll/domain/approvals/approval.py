@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
 from atoll.domain.approvals.unseen import code_of, is_unseen
 from atoll.domain.errors import Conflict, Invalid
 from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId
+from atoll.domain.network.egress_rule import read_rule
 from atoll.domain.network.host import as_read
 
 MAX_WORDS = 256
@@ -31,8 +32,14 @@ COOLDOWN: Final = timedelta(minutes=15)
 """The time after a denial in which the same request is not shown again."""
 ONCE_LIFE: Final = timedelta(minutes=10)
 MAX_TTL: Final = timedelta(days=30)
+HOST_COOLDOWN: Final = timedelta(hours=24)
+"""The same time for a host: programs try it again and again."""
 MAX_PENDING = 20
 """The number of pending requests of one sandbox; further ones are dropped, not queued."""
+MAX_PER_MINUTE = 5
+"""The number of new requests of one sandbox in a minute; further ones are dropped as well."""
+MAX_HOSTS = 5
+"""The number of pending requests for hosts, which must not keep out the others."""
 
 
 class ApprovalState(StrEnum):
@@ -72,6 +79,17 @@ class CommandAsk(msgspec.Struct, frozen=True, tag="command"):
     cwd: str
 
 
+class HostAsk(msgspec.Struct, frozen=True, tag="host"):
+    """A host that the sandbox was refused, in canonical spelling."""
+
+    host: str
+    port: int
+
+
+Ask: TypeAlias = SecretAsk | CommandAsk | HostAsk
+"""The subjects of approvals."""
+
+
 @dataclass(frozen=True, slots=True)
 class Requester:
     """The origin of a request: a sandbox, and the request's own id in its runtime."""
@@ -94,7 +112,7 @@ class Approval:
     org_id: OrgId
     owner: PrincipalId
     requester: Requester
-    ask: SecretAsk | CommandAsk
+    ask: Ask
     asked_at: datetime
     until: datetime | None
     verdict: ApprovalState = ApprovalState.PENDING
@@ -138,6 +156,9 @@ def shown_lines(approval: Approval) -> tuple[str, ...]:
                 *_other_letters(host),
                 where,
             )
+        case HostAsk(host, port):
+            reach = f"Let this sandbox connect to {_in_url(host)}:{port}"
+            return (reach, *_other_letters(host), "from now on, until you revoke it", where)
         case CommandAsk(argv, cwd):  # pragma: no branch - the cases are all
             words = (f"  {number}: {spelled_out(word)}" for number, word in enumerate(argv))
             return ("Run this command, word by word:", *words, f"at {spelled_out(cwd)}", where)
@@ -153,6 +174,8 @@ def digest(approval: Approval) -> str:
     match approval.ask:
         case SecretAsk(secret, secret_id, version, host, port):
             parts += ["secret", secret, secret_id, str(version), host, str(port)]
+        case HostAsk(host, port):
+            parts += ["host", host, str(port)]
         case CommandAsk(argv, cwd):  # pragma: no branch - the cases are all
             parts += ["command", cwd, *argv]
     parts += shown_lines(approval)
@@ -179,12 +202,30 @@ def granted(approval: Approval, yes: ApprovalGrant, *, by: str, now: datetime) -
         )
     if isinstance(approval.ask, CommandAsk) and yes.reach is not GrantScope.ONCE:
         raise Invalid("a command is approved once, as it was shown", field="for")
+    if isinstance(approval.ask, HostAsk):
+        return _granted_host(approval, yes, by=by, now=now)
     ttl = ONCE_LIFE if yes.ttl is None and yes.reach is GrantScope.ONCE else yes.ttl
     return replace(
         approval,
         verdict=ApprovalState.GRANTED,
         reach=yes.reach,
         until=None if ttl is None else now + min(ttl, MAX_TTL),
+        decided_at=now,
+        decided_by=by,
+    )
+
+
+def _granted_host(approval: Approval, yes: ApprovalGrant, *, by: str, now: datetime) -> Approval:
+    """Return the approval of a host, which becomes a rule of its sandbox's network."""
+    if yes.reach is not GrantScope.SANDBOX:
+        raise Invalid("a host is approved for its sandbox: choose `sandbox`", field="for")
+    if yes.ttl is not None:
+        raise Invalid("a host is approved until that is revoked: leave `ttl` out", field="ttl")
+    return replace(
+        approval,
+        verdict=ApprovalState.GRANTED,
+        reach=yes.reach,
+        until=None,
         decided_at=now,
         decided_by=by,
     )
@@ -197,7 +238,7 @@ def denied(approval: Approval, *, by: str, now: datetime) -> Approval:
     return replace(
         approval,
         verdict=ApprovalState.DENIED,
-        until=now + COOLDOWN,
+        until=now + (HOST_COOLDOWN if isinstance(approval.ask, HostAsk) else COOLDOWN),
         decided_at=now,
         decided_by=by,
     )
@@ -242,6 +283,31 @@ def silences(approval: Approval, now: datetime) -> bool:
     return approval.verdict in (ApprovalState.PENDING, ApprovalState.DENIED) and not _over(
         approval, now
     )
+
+
+def has_room(approval: Approval, others: Sequence[Approval], now: datetime) -> bool:
+    """Report whether a person can be asked once more, beside the open approvals of its sandbox."""
+    mine = [one for one in others if one.requester.sandbox_id == approval.requester.sandbox_id]
+    pending = [one for one in mine if one.verdict is ApprovalState.PENDING]
+    hosts = [one for one in pending if isinstance(one.ask, HostAsk)]
+    lately = [one for one in mine if now - one.asked_at < timedelta(minutes=1)]
+    if isinstance(approval.ask, HostAsk) and len(hosts) >= MAX_HOSTS:
+        return False
+    return len(pending) < MAX_PENDING and len(lately) < MAX_PER_MINUTE
+
+
+def check_host(host: str, port: int) -> HostAsk:
+    """Return a host that may be requested: one that a network rule could name. Raises
+    `Invalid`."""
+    rule = read_rule(f"{host}:{port}")
+    if rule.host != host or host.startswith("*."):
+        raise Invalid("the host is not in its canonical spelling")
+    return HostAsk(host, port)
+
+
+def rule_of(ask: HostAsk) -> str:
+    """Return the network rule that allows exactly this host and port."""
+    return f"{ask.host}:{ask.port}"
 
 
 def check_command(argv: Sequence[str], cwd: str) -> CommandAsk:

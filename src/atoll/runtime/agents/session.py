@@ -253,12 +253,17 @@ class AgentSession:
             self._announce("interrupted")
         self._tell()
 
-    async def answer(self, card_id: str, option: str | None, words: str | None) -> Card:
-        """Answer a pending card; its next revision. Raises `NotFound`, `Conflict`, `Invalid`."""
-        self._alive()
+    def card(self, card_id: str) -> Card:
+        """Return one card. Raises `NotFound`."""
         card = self.cards.get(card_id)
         if card is None:
             raise NotFound(f"there is no card {card_id[:80]} here", code="no_such_card")
+        return card
+
+    async def answer(self, card_id: str, option: str | None, words: str | None) -> Card:
+        """Answer a pending card; its next revision. Raises `NotFound`, `Conflict`, `Invalid`."""
+        self._alive()
+        card = self.card(card_id)
         if card.state is not CardState.PENDING:
             raise Conflict(f"the card {card_id[:80]} waits for nothing", code="not_pending")
         if card.data.get("answerable") is not True:

@@ -37,6 +37,7 @@ def routes() -> list[web.RouteDef]:
         web.post("/sessions/{id}/agent", _act_on),
         web.post("/sessions/{id}/ask", _ask),
         web.get("/sessions/{id}/cards", _cards),
+        web.get("/sessions/{id}/cards/{card}", _card),
         web.post("/sessions/{id}/cards/{card}/answer", _answer_card),
     ]
 
@@ -98,6 +99,10 @@ async def _cards(request: web.Request) -> web.StreamResponse:
         return await stream_cards(request, parts_of(request).agents)
     since = query_integer(request, "since", 0)
     return answer(page(parts_of(request).agents.cards_of(request.match_info["id"]), since))
+
+
+async def _card(request: web.Request) -> web.Response:
+    return answer(_agent(request).card(request.match_info["card"]))
 
 
 async def _answer_card(request: web.Request) -> web.Response:

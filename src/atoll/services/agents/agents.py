@@ -81,14 +81,21 @@ class Agents:
         _, client = await self._terminals.runtime_for(caller, ref, agent_id)
         return await client.call(agents.list_cards(_id(agent_id), since=since))
 
+    async def card(
+        self, caller: Principal, ref: str, agent_id: str, card: str
+    ) -> agents.CardRecord:
+        """Return one card."""
+        checked = _card_id(card)
+        _, client = await self._terminals.runtime_for(caller, ref, agent_id)
+        return await client.call(agents.get_card(_id(agent_id), checked))
+
     async def answer(
         self, caller: Principal, ref: str, agent_id: str, *, card: str, body: agents.AnswerBody
     ) -> msgspec.Raw:
         """Answer the question of a card."""
-        if not _CARD.match(card):
-            raise NotFound("There is no such card here; list them to see which there are.")
+        checked = _card_id(card)
         client, who = await self._controlled(caller, ref, agent_id)
-        return await client.call(agents.answer_card(_id(agent_id), card, body, who))
+        return await client.call(agents.answer_card(_id(agent_id), checked, body, who))
 
     @asynccontextmanager
     async def follow(
@@ -114,6 +121,12 @@ class Agents:
             raise Forbidden("Your link lets you watch this agent, not control it.")
         sandbox, client = await self._terminals.runtime_for(caller, ref, agent_id)
         return client, credentials(caller, sandbox)
+
+
+def _card_id(card: str) -> str:
+    if not _CARD.match(card):
+        raise NotFound("There is no such card here; list them to see which there are.")
+    return card
 
 
 def _id(agent_id: str) -> PathId:

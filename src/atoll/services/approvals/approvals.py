@@ -19,6 +19,7 @@ from atoll.domain.approvals.approval import (
     ApprovalGrant,
     ApprovalState,
     CommandAsk,
+    HostAsk,
     SecretAsk,
     denied,
     digest,
@@ -26,9 +27,11 @@ from atoll.domain.approvals.approval import (
     late,
     overtaken,
     revoked,
+    rule_of,
 )
 from atoll.domain.errors import AtollError, Conflict, Forbidden, LimitReached, NotFound
 from atoll.domain.ids import ApprovalId, SecretId
+from atoll.domain.network.switch import NetworkChange
 from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
 from atoll.domain.secrets.secret import Secret
 from atoll.ports import ApprovalQuery, Transaction
@@ -190,8 +193,33 @@ class Approvals:
                 # A yes may count in sandboxes of everybody who has the secret.
                 await self._sandboxes.push_policies(approval.org_id, None)
                 return approval
+            case HostAsk():
+                return await self._switch(approval, approval.ask, caller)
             case CommandAsk():  # pragma: no branch - the cases are all
                 return await self._answer(approval, caller)
+
+    async def _switch(self, approval: Approval, ask: HostAsk, caller: Principal) -> Approval:
+        """Add or remove the rule of a host in its sandbox's network. An approval is void when the
+        sandbox is gone."""
+        rule = (rule_of(ask),)
+        match approval.verdict:
+            case ApprovalState.GRANTED:
+                change = NetworkChange(allow=rule)
+            case ApprovalState.REVOKED:
+                change = NetworkChange(forget=rule)
+            case _:
+                return approval
+        try:
+            await self._sandboxes.switch_network(caller, approval.requester.sandbox_id, change)
+        except AtollError:
+            if approval.verdict is ApprovalState.GRANTED:
+                now = self._ground.clock.now()
+                reason = "Its sandbox could not be changed."
+                await self._settle(
+                    replace(approval, verdict=ApprovalState.EXPIRED, reason=reason, until=now)
+                )
+            raise
+        return approval
 
     async def _answer(self, approval: Approval, caller: Principal) -> Approval:
         """Answer a command's request in its runtime; the approval is used up by that."""

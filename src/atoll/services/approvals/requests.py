@@ -14,13 +14,16 @@ import structlog
 from atoll.domain.approvals.approval import (
     ASK_LIFE,
     COMMAND_LIFE,
-    MAX_PENDING,
     Approval,
     ApprovalState,
+    Ask,
     CommandAsk,
+    HostAsk,
     Requester,
     SecretAsk,
     check_command,
+    check_host,
+    has_room,
     late,
     overtaken,
     same_question,
@@ -29,7 +32,9 @@ from atoll.domain.approvals.approval import (
 from atoll.domain.errors import Invalid
 from atoll.domain.event import EventDraft
 from atoll.domain.ids import ApprovalId, PrincipalId, SecretId
+from atoll.domain.network.egress import host_matches
 from atoll.domain.network.host import canonical_host
+from atoll.domain.network.switch import rules_of
 from atoll.domain.people.principal import SYSTEM
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.secrets.secret import Purpose, in_scope
@@ -67,6 +72,17 @@ class _Asked(msgspec.Struct):
     subject: dict[str, object]
 
 
+class _Refused(msgspec.Struct):
+    door: str
+    host: str
+    port: int
+    code: str
+
+
+_ALLOWABLE = frozenset({"not_listed", "port_not_listed"})
+"""Refusals that a rule for the host would end. What the owner denied is not asked again."""
+
+
 class _Used(msgspec.Struct):
     approval_id: str
 
@@ -82,6 +98,28 @@ class ApprovalRequests:
         """Return the handlers by kind of entry."""
         return {"approval.asked": self.asked, "approval.used": self.used}
 
+    @property
+    def further(self) -> Mapping[str, EntryHandler]:
+        """Return what is done beside logging an entry, by kind of entry."""
+        return {"door.refused": self.refused}
+
+    async def refused(
+        self, rows: Transaction, sandbox: Sandbox, entry: ReportedEntry
+    ) -> JournalOutcome:
+        """Store an approval for a host that the sandbox was refused for want of a rule."""
+        try:
+            refusal = msgspec.convert(entry.payload, _Refused)
+            if refusal.door != "egress" or refusal.code not in _ALLOWABLE:
+                return JournalOutcome()
+            ask = check_host(refusal.host, refusal.port)
+        except (msgspec.ValidationError, Invalid, ValueError):
+            return JournalOutcome()
+        present = await rows.sandboxes.get(sandbox.id) or sandbox
+        if _allows(present, ask):
+            return JournalOutcome()
+        approval = self._approval(sandbox, f"refused_{entry.n}", owner=sandbox.owner, ask=ask)
+        return await self._ask(rows, entry, approval, sandbox=sandbox)
+
     async def asked(
         self, rows: Transaction, sandbox: Sandbox, entry: ReportedEntry
     ) -> JournalOutcome:
@@ -92,7 +130,13 @@ class ApprovalRequests:
         except (msgspec.ValidationError, Invalid, ValueError) as err:
             _log.warning("ask_refused", sandbox=sandbox.id, reason=str(err)[:200])
             return JournalOutcome()
-        approval = self._approval(sandbox, told, owner=owner, ask=ask)
+        approval = self._approval(sandbox, told.ask_id, owner=owner, ask=ask)
+        return await self._ask(rows, entry, approval, sandbox=sandbox)
+
+    async def _ask(
+        self, rows: Transaction, entry: ReportedEntry, approval: Approval, *, sandbox: Sandbox
+    ) -> JournalOutcome:
+        owner = approval.owner
         others = await rows.approvals.open(sandbox.org_id, sandbox_id=sandbox.id, owner=owner)
         expired, others = await sweep(rows, self._ground, others)
         refused = await self._silenced(rows, approval, others)
@@ -151,10 +195,10 @@ class ApprovalRequests:
     def _approval(
         self,
         sandbox: Sandbox,
-        told: _Asked,
+        ask_id: str,
         *,
         owner: PrincipalId,
-        ask: SecretAsk | CommandAsk,
+        ask: Ask,
     ) -> Approval:
         now = self._ground.clock.now()
         life = COMMAND_LIFE if isinstance(ask, CommandAsk) else ASK_LIFE
@@ -162,7 +206,7 @@ class ApprovalRequests:
             id=self._ground.ids.approval(),
             org_id=sandbox.org_id,
             owner=owner,
-            requester=Requester(sandbox.id, sandbox.name, sandbox.generation, told.ask_id),
+            requester=Requester(sandbox.id, sandbox.name, sandbox.generation, ask_id),
             ask=ask,
             asked_at=now,
             until=now + life,
@@ -182,15 +226,9 @@ class ApprovalRequests:
             if other.verdict is ApprovalState.PENDING:
                 await rows.approvals.put(replace(other, times=other.times + 1))
             return JournalOutcome(call=_no(approval) if command else None)
-        pending = sum(
-            1
-            for other in others
-            if other.verdict is ApprovalState.PENDING
-            and other.requester.sandbox_id == approval.requester.sandbox_id
-        )
-        if pending < MAX_PENDING:
+        if has_room(approval, others, now):
             return None
-        _log.warning("asks_flood", sandbox=approval.requester.sandbox_id, pending=pending)
+        _log.warning("asks_flood", sandbox=approval.requester.sandbox_id)
         return JournalOutcome(call=_no(approval) if command else None)
 
 
@@ -209,6 +247,12 @@ async def sweep(
             drafts.append(approval_event(ground, approval, actor=SYSTEM))
         left.append(approval)
     return tuple(drafts), left
+
+
+def _allows(sandbox: Sandbox, ask: HostAsk) -> bool:
+    """Report whether the sandbox's rules allow a host by now."""
+    rules = rules_of(sandbox.profile.network)
+    return any(host_matches(one.host, ask.host) and ask.port in one.ports for one in rules)
 
 
 def _no(approval: Approval) -> RuntimeCall[None]:

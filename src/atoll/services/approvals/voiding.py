@@ -7,6 +7,7 @@ from atoll.domain.approvals.approval import (
     Approval,
     ApprovalState,
     CommandAsk,
+    HostAsk,
     SecretAsk,
     overtaken,
 )
@@ -70,5 +71,7 @@ def approval_words(approval: Approval) -> dict[str, Json]:
                 "host": host,
                 "port": port,
             }
+        case HostAsk(host, port):
+            return {**common, "kind": "host", "host": host, "port": port}
         case CommandAsk(argv, _):  # pragma: no branch - the cases are all
             return {**common, "kind": "command", "argv0": argv[0][:256]}

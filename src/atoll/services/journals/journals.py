@@ -56,9 +56,12 @@ class Journals:
         transitions: Transitions,
         handlers: Mapping[str, EntryHandler] | None = None,
         *,
+        further: Mapping[str, EntryHandler] | None = None,
         settings: JournalSettings,
     ) -> None:
-        """Take `handlers` for the kinds of entries that need more than an event."""
+        """Take `handlers` for the kinds of entries that need more than an event, and `further` for
+        those that are logged as they are, too."""
+        self._further = further or {}
         self._ground = ground
         self._transitions = transitions
         self._away_seconds = settings.away_seconds
@@ -156,7 +159,12 @@ class Journals:
             await self._transitions.apply_within(rows, sandbox, report)
         await _store_status(rows, sandbox, entry)
         draft = self._draft(sandbox, entry)
-        return JournalOutcome() if draft is None else JournalOutcome((draft,))
+        drafts = () if draft is None else (draft,)
+        more = self._further.get(entry.kind)
+        if more is None:
+            return JournalOutcome(drafts)
+        outcome = await more(rows, sandbox, ReportedEntry(entry.n, _instant(entry), entry.payload))
+        return JournalOutcome((*drafts, *outcome.drafts), outcome.call)
 
     def _draft(self, sandbox: Sandbox, entry: JournalEntry) -> EventDraft | None:
         if entry.kind in _NOT_LOGGED:

@@ -49,6 +49,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "project",
     ),
     "agents": (
+        "inbox",
         "agent",
         "image",
         "profile",

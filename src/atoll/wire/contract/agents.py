@@ -111,6 +111,18 @@ class AgentList(msgspec.Struct, frozen=True):
     agents: list[AgentRecord]
 
 
+class CardRecord(msgspec.Struct, frozen=True):
+    """A card, as far as a person's decision needs it."""
+
+    id: str
+    rev: int
+    state: str
+    title: str = ""
+    text: str = ""
+    options: tuple[StatusOption, ...] = ()
+    cut: bool = False
+
+
 class CardsPage(msgspec.Struct, Generic[C], frozen=True, tag_field="type", tag="cards"):
     """A page of cards in order. With `reset` the page is complete: drop earlier cards. With `more`
     another page follows at once. `seq` is the `since` of the next request."""
@@ -154,6 +166,11 @@ def list_cards(agent_id: str, *, since: int) -> RuntimeCall[CardsPage[msgspec.Ra
     """List the cards that changed after `since`, as they are."""
     query = (("since", str(since)),)
     return json_call("GET", f"/sessions/{agent_id}/cards", CardsPage[msgspec.Raw], query=query)
+
+
+def get_card(agent_id: str, card_id: str) -> RuntimeCall[CardRecord]:
+    """Return one card."""
+    return json_call("GET", f"/sessions/{agent_id}/cards/{card_id}", CardRecord)
 
 
 def answer_card(

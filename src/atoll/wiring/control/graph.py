@@ -32,6 +32,7 @@ from atoll.services.application import Application, Readiness
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.approvals.requests import ApprovalRequests
 from atoll.services.ground import Ground
+from atoll.services.inbox.inbox import Inbox
 from atoll.services.journals.events import Events, Note
 from atoll.services.journals.journal_poll import JournalPoll
 from atoll.services.journals.journals import Journals
@@ -182,6 +183,7 @@ def build_lifecycle(
             ground,
             transitions,
             {**requests.handlers, **pushes.handlers},
+            further=requests.further,
             settings=settings.journals,
         ),
     )
@@ -291,14 +293,16 @@ def build_application(
     events = Events(store, ground.bus, clock=clock, identifiers=ids)
     logins = Logins(own.logins, clock, token=own.token, record=_login_recorder(events))
     terminals, calls = Terminals(sandboxes), RuntimeCalls(sandboxes)
-    agents = Agents(sandboxes, terminals)
+    agents, statuses = Agents(sandboxes, terminals), AgentStatuses(store)
+    approvals = Approvals(ground, sandboxes)
     loopback = settings.repositories.allow_loopback_remotes
     return Application(
         sandboxes=sandboxes,
         background=background,
         terminals=terminals,
         agents=agents,
-        statuses=AgentStatuses(store),
+        statuses=statuses,
+        inbox=Inbox(approvals, statuses, agents),
         catalogue=AgentCatalogue(
             ground, ports.agents, ports.shelf, events=events, runner=background.runner
         ),
@@ -319,7 +323,7 @@ def build_application(
         extensions=ports.extensions,
         readiness=_readiness(ground, background),
         secrets=Secrets(ground, sandboxes, vault=ports.vault, masters=ports.vault),
-        approvals=Approvals(ground, sandboxes),
+        approvals=approvals,
         repositories=Repositories(
             own.shelf, workspaces, sandboxes=sandboxes, events=events, allow_loopback=loopback
         ),

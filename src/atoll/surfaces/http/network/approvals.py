@@ -17,13 +17,14 @@ from atoll.domain.approvals.approval import (
     Approval,
     ApprovalGrant,
     ApprovalState,
+    Ask,
     CommandAsk,
     GrantScope,
-    SecretAsk,
     digest,
     shown_lines,
     spelled_out,
 )
+from atoll.services.approvals.voiding import approval_words
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import Body, Partial, ResponseModel, Seconds, Word
 from atoll.surfaces.http.body.json_body import JsonRoute
@@ -50,7 +51,7 @@ class ApproveBody(Body):
 
 
 class SubjectView(Partial):
-    """The subject of a request: a secret to a host, or a command."""
+    """The subject of a request: a secret to a host, a host alone, or a command."""
 
     secret: str | None = None
     secret_id: str | None = None
@@ -66,7 +67,7 @@ class ApprovalView(ResponseModel):
     one may be requested again."""
 
     approval_id: str
-    kind: Literal["secret", "command"]
+    kind: Literal["secret", "command", "host"]
     state: ApprovalState
     sandbox_id: str
     sandbox_name: str
@@ -150,7 +151,7 @@ def _view(approval: Approval) -> dict[str, Any]:
     return ApprovalView.of(
         approval,
         approval_id=approval.id,
-        kind="secret" if isinstance(approval.ask, SecretAsk) else "command",
+        kind=approval_words(approval)["kind"],
         state=approval.verdict,
         sandbox_id=requester.sandbox_id,
         sandbox_name=requester.sandbox_name,
@@ -160,7 +161,7 @@ def _view(approval: Approval) -> dict[str, Any]:
     )
 
 
-def _subject(ask: SecretAsk | CommandAsk) -> dict[str, Any]:
-    if isinstance(ask, SecretAsk):
+def _subject(ask: Ask) -> dict[str, Any]:
+    if not isinstance(ask, CommandAsk):
         return asdict(ask)
     return {"argv": [spelled_out(word) for word in ask.argv], "cwd": spelled_out(ask.cwd)}

@@ -1,0 +1,161 @@
+"""An item of the inbox: something that waits for a person, and the answers that it takes.
+
+Pure. Two things become items: approval requests, and questions of agents. Each item has lines that
+say exactly what an answer allows, and `shown`, which stands for them: an answer must return it, so
+that nobody answers what they did not see. Everything comes from inside a sandbox, so it is spelled
+out without control characters.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from enum import StrEnum
+
+from atoll.domain.approvals.approval import (
+    Approval,
+    CommandAsk,
+    GrantScope,
+    HostAsk,
+    SecretAsk,
+    digest,
+    shown_lines,
+    spelled_out,
+)
+from atoll.domain.sandbox.reported import ReportedAgent
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.wire.contract.agents import CardRecord, StatusOption
+
+MAX_LINES = 200
+DENY = "deny"
+
+
+class ItemKind(StrEnum):
+    """The kind of an item: an approval of a secret, a command or a host, or an agent's request."""
+
+    SECRET = "secret"  # noqa: S105  # a word, no value
+    COMMAND = "command"
+    HOST = "host"
+    AGENT = "agent"
+
+
+class AnswerBy(StrEnum):
+    """The way to answer: a person decides an approval, an agent takes the answer by its protocol,
+    or at its terminal only."""
+
+    PERSON = "person"
+    PROTOCOL = "protocol"
+    TERMINAL = "terminal"
+
+
+@dataclass(frozen=True, slots=True)
+class InboxItem:
+    """Something that waits for a person since `since` (RFC 3339).
+
+    `agent` and `agent_id` name the agent that asks, where that is known; an agent at a terminal has
+    the terminal's id. `lines` say what an answer allows, `options` are the answers; with `words` it
+    takes an answer in words, too. `card` is an agent's card.
+    """
+
+    id: str
+    kind: ItemKind
+    sandbox_id: str
+    sandbox_name: str
+    since: str
+    lines: tuple[str, ...]
+    options: tuple[StatusOption, ...]
+    by: AnswerBy
+    shown: str
+    agent: str | None = None
+    agent_id: str | None = None
+    words: bool = False
+    times: int = 1
+    card: str = ""
+
+
+def item_of_approval(approval: Approval, asker: ReportedAgent | None) -> InboxItem:
+    """Return the item of a pending approval. `asker` is the only agent of its sandbox, if it has
+    only one."""
+    requester = approval.requester
+    kind, scopes = _scopes(approval)
+    grants = tuple(StatusOption(one.value, _LABELS[one], "allow") for one in scopes)
+    return InboxItem(
+        id=approval.id,
+        kind=kind,
+        sandbox_id=requester.sandbox_id,
+        sandbox_name=requester.sandbox_name,
+        since=approval.asked_at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        lines=shown_lines(approval),
+        options=(*grants, StatusOption(DENY, "Deny", "deny")),
+        by=AnswerBy.PERSON,
+        shown=digest(approval),
+        agent=None if asker is None else asker.agent,
+        agent_id=None if asker is None else asker.id,
+        times=approval.times,
+    )
+
+
+def item_of_agent(sandbox: Sandbox, agent: ReportedAgent, card: CardRecord | None) -> InboxItem:
+    """Return the item of an agent that needs its person. Without its card, the question can be
+    answered at the terminal only."""
+    status = agent.status
+    by = AnswerBy.TERMINAL
+    lines: tuple[str, ...] = (spelled_out(status.question or "The agent asks for you"),)
+    if card is not None and status.answer == "protocol":
+        by, lines = AnswerBy.PROTOCOL, _card_lines(card)
+    answerable = by is AnswerBy.PROTOCOL
+    return InboxItem(
+        id=agent_item_id(sandbox, agent),
+        kind=ItemKind.AGENT,
+        sandbox_id=sandbox.id,
+        sandbox_name=sandbox.name,
+        since=status.since,
+        lines=lines,
+        options=status.options if answerable else (),
+        by=by,
+        shown=_digest(agent, lines if card is None else (card.title, card.text)),
+        agent=agent.agent,
+        agent_id=agent.id,
+        words=status.words and answerable,
+        card=status.card,
+    )
+
+
+def agent_item_id(sandbox: Sandbox, agent: ReportedAgent) -> str:
+    """Return the id of an agent's present question."""
+    return "q_" + _hash((sandbox.id, agent.id, agent.status.card, agent.status.since))[:16]
+
+
+def _scopes(approval: Approval) -> tuple[ItemKind, tuple[GrantScope, ...]]:
+    match approval.ask:
+        case SecretAsk():
+            return ItemKind.SECRET, tuple(GrantScope)
+        case HostAsk():
+            return ItemKind.HOST, (GrantScope.SANDBOX,)
+        case CommandAsk():  # pragma: no branch - the cases are all
+            return ItemKind.COMMAND, (GrantScope.ONCE,)
+
+
+_LABELS = {
+    GrantScope.ONCE: "Allow once",
+    GrantScope.SANDBOX: "Allow for this sandbox",
+    GrantScope.ORGANIZATION: "Allow for every sandbox",
+}
+
+
+def _card_lines(card: CardRecord) -> tuple[str, ...]:
+    """Return a card's title and text, line by line; says how much is left out."""
+    text = card.text.splitlines()
+    lines = [spelled_out(card.title), *(spelled_out(line) for line in text[:MAX_LINES])]
+    if card.cut or len(text) > MAX_LINES:
+        lines.append("… (this is not all: look at its card)")
+    return tuple(line for line in lines if line)
+
+
+def _digest(agent: ReportedAgent, texts: tuple[str, ...]) -> str:
+    offered = (part for one in agent.status.options for part in (one.id, one.label, one.effect))
+    return _hash((agent.id, agent.status.card, *texts, "options", *offered))
+
+
+def _hash(parts: tuple[str, ...]) -> str:
+    raw = [part.encode("utf-8", "surrogatepass") for part in parts]
+    framed = b"".join(len(one).to_bytes(4, "big") + one for one in raw)
+    return hashlib.sha256(framed).hexdigest()

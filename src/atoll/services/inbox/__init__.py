@@ -1,0 +1,1 @@
+"""The list of what waits for a person, and its answers."""

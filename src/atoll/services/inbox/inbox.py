@@ -1,0 +1,130 @@
+"""The inbox: everything that waits for the caller, in one list, with one way to answer.
+
+Approvals are decided by `services.approvals`, with all its checks that a person is there. Questions
+of agents are answered by their protocol, through `services.agents`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from atoll.domain.approvals.approval import ApprovalGrant, ApprovalState, GrantScope
+from atoll.domain.errors import AtollError, Conflict, Invalid, NotFound
+from atoll.domain.inbox.item import (
+    DENY,
+    AnswerBy,
+    InboxItem,
+    agent_item_id,
+    item_of_agent,
+    item_of_approval,
+)
+from atoll.domain.people.principal import Principal
+from atoll.domain.sandbox.reported import ReportedAgent
+from atoll.services.agents.agents import Agents
+from atoll.services.agents.statuses import AgentStatuses, PlacedAgent
+from atoll.services.approvals.approvals import Approvals
+from atoll.wire.contract.agents import AnswerBody
+
+ENDED = ("stopped", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class InboxAnswer:
+    """An answer: the id of an option, or words. `shown` stands for what the person saw; `words`
+    are those of a confirmation, which an approval needs from a terminal."""
+
+    shown: str
+    option: str | None = None
+    text: str | None = None
+    words: str | None = None
+
+
+class Inbox:
+    """Use cases on the inbox of a person."""
+
+    def __init__(self, approvals: Approvals, statuses: AgentStatuses, agents: Agents) -> None:
+        self._approvals = approvals
+        self._statuses = statuses
+        self._agents = agents
+
+    async def list(self, caller: Principal) -> list[InboxItem]:
+        """Return what waits for the caller, the longest waiting first."""
+        placed = await self._statuses.all(caller)
+        pending = await self._approvals.list(caller, verdicts=(ApprovalState.PENDING,))
+        items = [item_of_approval(one, _asker(placed, one.requester.sandbox_id)) for one in pending]
+        items += [await self._agent_item(caller, one) for one in placed if _calls(one)]
+        return sorted(items, key=lambda one: one.since)
+
+    async def get(self, caller: Principal, item_id: str) -> InboxItem:
+        """Return one item. Raises `NotFound` for one that no longer waits."""
+        if item_id.startswith("ap_"):
+            for item in await self.list(caller):
+                if item.id == item_id:
+                    return item
+        for placed in await self._statuses.all(caller):
+            if _calls(placed) and agent_item_id(placed.sandbox, placed.agent) == item_id:
+                return await self._agent_item(caller, placed)
+        raise NotFound(
+            f"Nothing waits for you as {item_id[:80]!r} any more: list the inbox to see what does."
+        )
+
+    async def answer(self, caller: Principal, item_id: str, answer: InboxAnswer) -> None:
+        """Answer an item as it was shown. Raises `NotFound`, `Conflict` (answered already, changed,
+        or answerable at its terminal only), `Forbidden`, `Invalid`."""
+        if (answer.option is None) == (answer.text is None):
+            raise Invalid("give `option` or `text`, not both", field="option")
+        item = await self.get(caller, item_id)
+        if answer.shown != item.shown:
+            raise Conflict(
+                f"What you were shown is not what {item.id} asks: look at it again.",
+                code="not_as_shown",
+            )
+        match item.by:
+            case AnswerBy.PERSON:
+                await self._decide(caller, item, answer)
+            case AnswerBy.PROTOCOL:
+                await self._tell(caller, item, answer)
+            case AnswerBy.TERMINAL:
+                raise Conflict(
+                    f"{item.agent} takes this answer at its terminal only: "
+                    f"`atoll attach {item.sandbox_name}`, or open it on the page.",
+                    code="not_answerable",
+                )
+
+    async def _decide(self, caller: Principal, item: InboxItem, answer: InboxAnswer) -> None:
+        if answer.option == DENY:
+            await self._approvals.deny(caller, item.id)
+            return
+        if answer.option not in {one.id for one in item.options}:
+            known = ", ".join(one.id for one in item.options)
+            raise Invalid(f"{item.id} takes one of: {known}", field="option")
+        grant = ApprovalGrant(GrantScope(answer.option), None, answer.shown)
+        await self._approvals.approve(caller, item.id, grant, words=answer.words)
+
+    async def _tell(self, caller: Principal, item: InboxItem, answer: InboxAnswer) -> None:
+        body = AnswerBody(answer.option, answer.text)
+        agent_id = item.agent_id or ""
+        await self._agents.answer(caller, item.sandbox_id, agent_id, card=item.card, body=body)
+
+    async def _agent_item(self, caller: Principal, placed: PlacedAgent) -> InboxItem:
+        sandbox, agent = placed.sandbox, placed.agent
+        card = None
+        if agent.status.answer == "protocol":
+            try:
+                card = await self._agents.card(caller, sandbox.id, agent.id, agent.status.card)
+            except AtollError:
+                card = None
+        return item_of_agent(sandbox, agent, card)
+
+
+def _calls(placed: PlacedAgent) -> bool:
+    return placed.agent.status.status == "needs_you"
+
+
+def _asker(placed: Sequence[PlacedAgent], sandbox_id: str) -> ReportedAgent | None:
+    """Return the agent of a sandbox that may have asked: the only one that runs there."""
+    here = [
+        one.agent
+        for one in placed
+        if one.sandbox.id == sandbox_id and one.agent.status.status not in ENDED
+    ]
+    return here[0] if len(here) == 1 else None

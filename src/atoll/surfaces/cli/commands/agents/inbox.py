@@ -1,0 +1,124 @@
+"""`atoll inbox`: everything that waits for a person, and the answers.
+
+As with `atoll approve`, an approval needs a person at a terminal, who reads words back.
+"""
+
+import sys
+
+import click
+
+from atoll.client.bodies import InboxAnswerBody
+from atoll.client.client import Client
+from atoll.client.status_shapes import InboxItem
+from atoll.domain.errors import Conflict, Forbidden, Invalid, NotFound
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.moments import age
+from atoll.surfaces.cli.console.options import json_option
+from atoll.surfaces.cli.console.output import note, say, show_json
+
+EFFECTS = {"yes": "allow", "y": "allow", "allow": "allow", "no": "deny", "n": "deny"}
+"""The answers that stand for an option by its effect; `deny` is an option's own id."""
+PERSON = "person"
+
+
+class _Inbox(click.Group):
+    """A group that lists where no verb was given."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Insert the verb `list`."""
+        helps = args[:1] and args[0] in ctx.help_option_names
+        if not helps and (not args or args[0].startswith("-")):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group("inbox", cls=_Inbox)
+def command() -> None:
+    """Show what waits for you, and answer it."""
+
+
+@command.command("list")
+@json_option()
+@pass_invocation
+def list_items(invocation: Invocation, *, as_json: bool) -> None:
+    """List what waits for you, the longest waiting first."""
+    answered = invocation.api().inbox.list()
+    if as_json:
+        show_json(answered.value)
+        return
+    for item in answered.items:
+        _show(item)
+    if not answered.items:
+        note("nothing waits for you")
+
+
+@command.command("answer")
+@click.argument("item")
+@click.argument("answer")
+@pass_invocation
+def answer_item(invocation: Invocation, item: str, *, answer: str) -> None:
+    """Answer ITEM: yes, no, one of its options, or words.
+
+    ITEM is its id, or the beginning of one.
+    """
+    api = invocation.api()
+    found = _find(api.inbox.list().items, item)
+    if found.by == "terminal":
+        raise Conflict(
+            f"{found.agent} takes this answer at its terminal only: "
+            f"`atoll attach {found.sandbox_name}`"
+        )
+    body = _body(found, answer)
+    if found.by == PERSON and body.get("option") != "deny":
+        body["words"] = _confirmed(api, found)
+    api.inbox.answer(found.id, body)
+    say(f"answered {found.id}")
+
+
+def _confirmed(api: Client, item: InboxItem) -> str:
+    """Return the words that a person read back for this approval."""
+    if not sys.stdin.isatty():
+        raise Forbidden("approving needs a person at a terminal: run it in one, or use the page")
+    _show(item)
+    confirmation = api.approvals.confirmation(item.id)
+    note(f"To approve, type: {confirmation.words}")
+    return click.prompt("Words", default="", show_default=False, err=True) or "-"
+
+
+def _find(items: list[InboxItem], name: str) -> InboxItem:
+    found = [one for one in items if one.id == name]
+    found = found or [one for one in items if one.id.startswith(name)]
+    if not found:
+        raise NotFound(f"nothing waits for you as {name!r}: `atoll inbox` shows what does")
+    if len(found) > 1:
+        raise Invalid(f"{name!r} is the beginning of {len(found)} ids: write more of it")
+    return found[0]
+
+
+def _body(item: InboxItem, answer: str) -> InboxAnswerBody:
+    """Return the body for what the person typed. An option's own id or label comes first."""
+    shown: InboxAnswerBody = {"shown": item.shown}
+    word = answer.strip()
+    options = [one for one in item.options if word in (one.id, one.label)]
+    effect = EFFECTS.get(word.lower())
+    options = options or [one for one in item.options if one.effect == effect]
+    if options:
+        return {**shown, "option": options[0].id}
+    if item.words:
+        return {**shown, "text": answer}
+    known = ", ".join(one.id for one in item.options) or "yes, no"
+    raise Invalid(f"{item.id} takes one of: {known}")
+
+
+def _show(item: InboxItem) -> None:
+    who = f"{item.agent} in {item.sandbox_name}" if item.agent else item.sandbox_name
+    say(f"{item.id}  {item.kind}, {who}, {age(item.since)} ago")
+    for line in item.lines:
+        say(f"  {line}")
+    offered = ", ".join(one.id for one in item.options)
+    if item.by == "terminal":
+        say(f"  -> atoll attach {item.sandbox_name}")
+    elif offered:
+        say(f"  -> {offered}{', or words' if item.words else ''}")
+    else:
+        say("  -> words")

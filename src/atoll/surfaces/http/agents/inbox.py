@@ -1,0 +1,84 @@
+"""Routes of the inbox: everything that waits for a person, and the answers."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path
+from pydantic import Field
+from starlette.responses import Response
+
+from atoll.domain.inbox.item import AnswerBy, InboxItem, ItemKind
+from atoll.services.inbox.inbox import InboxAnswer
+from atoll.surfaces.http.agents.bodies import Prompt
+from atoll.surfaces.http.agents.status_view import StatusOptionView
+from atoll.surfaces.http.body.answers import Json, no_content
+from atoll.surfaces.http.body.fields import Body, ResponseModel, Word
+from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.problems import problems
+
+router = APIRouter(prefix="/v1/inbox", tags=["inbox"], route_class=JsonRoute)
+
+InboxId = Annotated[str, Path(min_length=1, max_length=100)]
+
+
+class InboxAnswerBody(Body):
+    """An answer: the id of an option, or `text`, an answer in words.
+
+    `shown` is that of the item that the person saw; `words` are those of a confirmation, which an
+    approval needs from a terminal.
+    """
+
+    option: Word | None = None
+    text: Prompt | None = None
+    shown: Annotated[str, Field(min_length=64, max_length=64, strict=True)]
+    words: Word | None = None
+
+
+class InboxItemView(ResponseModel):
+    """Something that waits for a person since `since`.
+
+    `lines` say what an answer allows; `shown` stands for them. `by`: a person decides it
+    (`person`), or the agent takes the answer by its protocol, or at its terminal only. `agent` and
+    `agent_id` are null where it is not known who asks.
+    """
+
+    id: str
+    kind: ItemKind
+    sandbox_id: str
+    sandbox_name: str
+    agent: str | None
+    agent_id: str | None
+    since: str
+    lines: list[str]
+    options: list[StatusOptionView]
+    words: bool
+    by: AnswerBy
+    shown: str
+    times: int
+
+
+class InboxView(ResponseModel):
+    """The inbox, the longest waiting item first."""
+
+    items: list[InboxItemView]
+
+
+@router.get("", response_model=InboxView, responses=problems())
+async def list_inbox(atoll: Atoll, caller: Caller) -> Response:
+    """Return what waits for the caller: approvals, and questions of agents."""
+    return Json({"items": [_view(one) for one in await atoll.inbox.list(caller)]})
+
+
+@router.post("/{item}/answer", status_code=204, responses=problems(404, 409, 413, 502))
+async def answer_item(
+    atoll: Atoll, caller: Caller, *, item: InboxId, body: InboxAnswerBody
+) -> Response:
+    """Answer an item exactly as it was shown."""
+    await atoll.inbox.answer(
+        caller, item, InboxAnswer(body.shown, body.option, body.text, body.words)
+    )
+    return no_content()
+
+
+def _view(item: InboxItem) -> dict[str, Any]:
+    return InboxItemView.of(item)

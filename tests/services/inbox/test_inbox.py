@@ -1,0 +1,177 @@
+"""The inbox: what waits for a person, and how it is answered."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from atoll.domain.approvals.approval import ApprovalState
+from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound
+from atoll.domain.inbox.item import InboxItem
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.services.agents.agents import Agents
+from atoll.services.agents.statuses import AgentStatuses
+from atoll.services.inbox.inbox import Inbox, InboxAnswer
+from atoll.services.terminals.terminals import Terminals
+from tests.services.approvals.test_approvals import collected, entry
+from tests.services.scene import Scene, body_of, scene
+from tests.services.secrets.test_secrets import accepting
+
+AT = "2026-01-01T00:00:00.000Z"
+TOKEN = replace(LOCAL_PERSON, interactive=False)
+ASKS: dict[str, Any] = {
+    "id": "g_1",
+    "agent": "codex",
+    "mode": "machine",
+    "status": "needs_you",
+    "since": AT,
+    "question": "Allow Bash? npm…",
+    "card": "approval:1",
+    "answer": "protocol",
+    "options": [
+        {"id": "allow", "label": "Allow", "effect": "allow"},
+        {"id": "deny", "label": "Deny", "effect": "deny"},
+    ],
+}
+CARD = {
+    "id": "approval:1", "rev": 1, "state": "pending", "title": "Allow Bash?",
+    "text": "npm publish\nrm -rf \x1b[2Jx",
+}  # fmt: skip
+PATH = "/sessions/g_1/cards/approval:1"
+
+
+def inbox_of(s: Scene) -> Inbox:
+    agents = Agents(s.sandboxes, Terminals(s.sandboxes))
+    return Inbox(s.approvals, AgentStatuses(s.store), agents)
+
+
+async def asking(s: Scene, **changed: object) -> tuple[Sandbox, InboxItem]:
+    """A sandbox whose agent asks, and the item of that."""
+    accepting(s)
+    sandbox = await s.ready(name="box")
+    s.runtime.answers["GET", PATH] = (200, CARD)
+    s.runtime.answers["POST", PATH + "/answer"] = (200, {})
+    s.runtime.journal = [entry(1, "agent.status", {**ASKS, **changed})]
+    await collected(s)
+    (item,) = await inbox_of(s).list(LOCAL_PERSON)
+    return sandbox, item
+
+
+async def answered(s: Scene, item: InboxItem, **answer: str) -> None:
+    given = {"shown": item.shown, **answer}
+    await inbox_of(s).answer(LOCAL_PERSON, item.id, InboxAnswer(**given))
+
+
+async def test_permission_of_an_agent_is_answered_by_its_option() -> None:
+    async with scene() as s:
+        sandbox, item = await asking(s)
+        assert (item.sandbox_id, item.agent, item.agent_id) == (sandbox.id, "codex", "g_1")
+        assert (item.since, item.by, item.words) == (AT, "protocol", False)
+        assert item.lines == ("Allow Bash?", "npm publish", "rm -rf \\x1b[2Jx")
+        await answered(s, item, option="allow")
+        (call,) = [one for one in s.runtime.calls if one.path == PATH + "/answer"]
+        assert body_of(call)["option"] == "allow"
+
+
+async def test_question_of_an_agent_is_answered_in_words() -> None:
+    async with scene() as s:
+        _, item = await asking(s, words=True)
+        assert item.words
+        await answered(s, item, text="the second one")
+        (call,) = [one for one in s.runtime.calls if one.path == PATH + "/answer"]
+        assert body_of(call)["text"] == "the second one"
+
+
+async def test_answer_to_something_else_than_what_was_shown_is_refused() -> None:
+    async with scene() as s:
+        _, item = await asking(s)
+        s.runtime.answers["GET", PATH] = (200, {**CARD, "text": "npm publish\nrm -rf /"})
+        with pytest.raises(Conflict) as caught:
+            await answered(s, item, option="allow", shown=item.shown)
+        assert caught.value.code == "not_as_shown"
+        assert [one for one in s.runtime.calls if one.path == PATH + "/answer"] == []
+
+
+@pytest.mark.parametrize("reachable", [True, False])
+async def test_question_at_a_terminal_is_answered_there(reachable: bool) -> None:
+    async with scene() as s:
+        accepting(s)
+        await s.ready(name="box")
+        by = {"answer": "terminal"} if reachable else {}  # else: its card is gone
+        s.runtime.journal = [entry(1, "agent.status", {**ASKS, **by})]
+        await collected(s)
+        (item,) = await inbox_of(s).list(LOCAL_PERSON)
+        assert (item.by, item.lines, item.options) == ("terminal", ("Allow Bash? npm…",), ())
+        with pytest.raises(Conflict) as caught:
+            await answered(s, item, option="allow")
+        assert caught.value.code == "not_answerable"
+
+
+async def test_item_is_gone_once_its_agent_works_again() -> None:
+    async with scene() as s:
+        _, item = await asking(s)
+        s.runtime.journal.append(entry(2, "agent.status", {**ASKS, "status": "working"}))
+        await collected(s)
+        assert await inbox_of(s).list(LOCAL_PERSON) == []
+        with pytest.raises(NotFound):
+            await answered(s, item, option="allow")
+
+
+def asks_for_a_command(s: Scene) -> None:
+    subject = {"argv": ["npm", "publish"], "cwd": "/workspace"}
+    told = {"ask_id": "ask_c", "kind": "command", "subject": subject}
+    s.runtime.journal.append(entry(len(s.runtime.journal) + 1, "approval.asked", told))
+    s.runtime.answers["POST", "/asks/ask_c"] = (204, None)
+
+
+async def test_approvals_and_questions_are_one_list_and_name_who_asks() -> None:
+    async with scene() as s:
+        await asking(s)
+        asks_for_a_command(s)
+        await collected(s)
+        first, second = await inbox_of(s).list(LOCAL_PERSON)
+        assert {first.kind, second.kind} == {"agent", "command"}
+        command = first if first.kind == "command" else second
+        assert (command.agent, command.by, command.lines[1]) == ("codex", "person", "  0: npm")
+        assert [one.id for one in command.options] == ["once", "deny"]
+        await answered(s, command, option="deny")
+        assert [one.kind for one in await inbox_of(s).list(LOCAL_PERSON)] == ["agent"]
+
+
+async def test_approval_from_a_terminal_needs_the_words_of_a_person() -> None:
+    async with scene() as s:
+        accepting(s)
+        await s.ready(name="box")
+        asks_for_a_command(s)
+        await collected(s)
+        inbox = inbox_of(s)
+        (item,) = await inbox.list(TOKEN)
+        with pytest.raises(Forbidden):
+            await inbox.answer(TOKEN, item.id, InboxAnswer(item.shown, "once"))
+        words = (await s.approvals.confirmation(TOKEN, item.id)).words
+        await inbox.answer(TOKEN, item.id, InboxAnswer(item.shown, "once", words=words))
+        assert (await s.approvals.get(TOKEN, item.id)).verdict is ApprovalState.USED
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ({}, Invalid),
+        ({"option": "once", "text": "yes"}, Invalid),
+        ({"option": "organization"}, Invalid),
+        ({"text": "yes"}, Invalid),
+        ({"option": "once", "shown": "0" * 64}, Conflict),
+    ],
+)
+async def test_answer_that_an_approval_does_not_take_is_refused(
+    answer: dict[str, str], expected: type[AtollError]
+) -> None:
+    async with scene() as s:
+        await s.ready(name="box")
+        asks_for_a_command(s)
+        await collected(s)
+        (item,) = await inbox_of(s).list(LOCAL_PERSON)
+        with pytest.raises(expected):
+            await answered(s, item, **answer)
+        assert len(await inbox_of(s).list(LOCAL_PERSON)) == 1

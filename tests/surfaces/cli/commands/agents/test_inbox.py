@@ -1,0 +1,97 @@
+"""`atoll inbox`: listed, and answered."""
+
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from tests.surfaces.cli.conftest import Cli
+from tests.surfaces.cli.scripted import Scripted
+
+SHOWN = "a" * 64
+
+
+def item(**changed: Any) -> dict[str, Any]:
+    told = {
+        "id": "q_1234",
+        "kind": "agent",
+        "sandbox_id": "sb_one",
+        "sandbox_name": "one",
+        "agent": "codex",
+        "agent_id": "g_1",
+        "since": "2999-01-01T00:00:00Z",
+        "lines": ["Allow Bash?", "npm publish\x1b[2J"],
+        "options": [
+            {"id": "allow", "label": "Yes, run it", "effect": "allow"},
+            {"id": "no", "label": "No", "effect": "deny"},
+        ],
+        "words": False,
+        "by": "protocol",
+        "shown": SHOWN,
+        "times": 1,
+    }
+    return {**told, **changed}
+
+
+def holding(server: Scripted, *items: dict[str, Any]) -> None:
+    server.answers["GET /v1/inbox"] = lambda _: web.json_response({"items": [*items]})
+    for one in items:
+        path = f"POST /v1/inbox/{one['id']}/answer"
+        server.answers[path] = lambda _: web.Response(status=204)
+
+
+def test_inbox_lists_what_waits_without_control_characters(cli: Cli, server: Scripted) -> None:
+    holding(server, item(), item(id="q_5", by="terminal", options=[]))
+    for words in (("inbox",), ("inbox", "list")):
+        lines = cli(*words).out.splitlines()
+        assert lines[:4] == [
+            "q_1234  agent, codex in one, 0s ago",
+            "  Allow Bash?",
+            "  npm publish\\x1b[2J",
+            "  -> allow, no",
+        ]
+        assert lines[-1] == "  -> atoll attach one"
+
+
+def test_empty_inbox_says_so_and_json_is_passed_on(cli: Cli, server: Scripted) -> None:
+    holding(server)
+    assert "nothing waits" in cli("inbox").err
+    assert cli("inbox", "--json").out == '{"items": []}\n'
+
+
+@pytest.mark.parametrize(
+    ("answer", "words", "body"),
+    [
+        ("yes", False, {"option": "allow"}),
+        ("No", False, {"option": "no"}),
+        ("Yes, run it", False, {"option": "allow"}),
+        ("use the other branch", True, {"text": "use the other branch"}),
+    ],
+)
+def test_answer_is_sent_with_what_was_shown(
+    cli: Cli, server: Scripted, answer: str, *, words: bool, body: dict[str, str]
+) -> None:
+    holding(server, item(words=words))
+    assert cli("inbox", "answer", "q_12", answer).code == 0
+    (sent,) = server.requests("POST", "/v1/inbox/q_1234/answer")
+    assert sent.json == {"shown": SHOWN, **body}
+
+
+@pytest.mark.parametrize(
+    ("items", "words", "said"),
+    [
+        ([item()], ("q_9", "yes"), "nothing waits"),
+        ([item(), item(id="q_1299")], ("q_12", "yes"), "2 ids"),
+        ([item()], ("q_1", "perhaps"), "takes one of: allow, no"),
+        ([item(by="terminal", options=[])], ("q_1", "yes"), "atoll attach one"),
+        ([item(id="ap_1", by="person")], ("ap_1", "yes"), "at a terminal"),
+    ],
+)
+def test_answer_that_cannot_be_given_says_why(
+    cli: Cli, server: Scripted, items: list[Any], words: tuple[str, str], said: str
+) -> None:
+    holding(server, *items)
+    ran = cli("inbox", "answer", *words)
+    assert ran.code != 0
+    assert said in ran.err
+    assert not [one for one in server.seen if one.method == "POST"]
