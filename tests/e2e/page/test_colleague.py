@@ -104,7 +104,7 @@ async def by_browser(ada: AttachedClient, his: Terminal) -> None:
     await his.type("by bob\r")
     await ada.sees(b"by bob\r\nby bob")
     await ada.say("revoke_control")
-    await ada.until(lambda state: driver(state) is None)
+    await ada.until(lambda state: driver(state) == "Ada")
 
 
 async def by_command_line(ada: AttachedClient, eve: PersonTty) -> None:
