@@ -2,12 +2,14 @@
 
 import io
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from tests.surfaces.cli.conftest import Cli
-from tests.surfaces.cli.scripted import Scripted
+from tests.surfaces.cli.scripted import Scripted, Seen
 
 
 def creates(server: Scripted) -> list[dict[str, Any]]:
@@ -56,3 +58,75 @@ def test_prompt_is_read_from_the_standard_input(
 def test_wrong_prompt_makes_nothing(cli: Cli, server: Scripted, words: tuple[str, ...]) -> None:
     assert cli("new", *words, "-d").code == 2
     assert creates(server) == []
+
+
+def answers(value: dict[str, Any]) -> Callable[[Seen], web.StreamResponse]:
+    return lambda _seen: web.json_response(value)
+
+
+class Shelf:
+    """Agents of an installation, of which some lack something."""
+
+    def __init__(self, **lacks: str) -> None:
+        self.lacks = lacks
+        self.installs: list[str] = []
+
+    def entry(self, name: str) -> dict[str, Any]:
+        state = self.lacks.get(name.replace("-", "_"), "works")
+        idle = {"bytes": 5, "expected": 10, "failed": None}
+        return {
+            "name": name,
+            "aliases": [],
+            "state": state,
+            "reason": None,
+            "mend": f"atoll agent install {name}",
+            "providers": ["openai"],
+            "about_mib": 403,
+            "installable": True,
+            "install": idle if state == "not_installed" else None,
+        }
+
+    def list(self, server: Scripted) -> None:
+        entries = [self.entry(name) for name in ("codex", "claude-code")]
+        server.answers["GET /v1/agent-catalogue"] = answers({"agents": entries})
+
+
+def test_missing_key_is_said_where_nobody_can_be_asked(cli: Cli, server: Scripted) -> None:
+    Shelf(codex="key_missing").list(server)
+    ran = cli("new", "--agent", "codex", "--prompt", "Go.", "-d")
+    assert ran.code == 0 and "codex has no key of openai" in ran.err
+
+
+def test_missing_key_is_asked_for_at_a_terminal(
+    cli: Cli, server: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Shelf(codex="key_missing").list(server)
+    server.answers["PUT /v1/secrets/openai"] = answers({"name": "openai"})
+    monkeypatch.setattr("atoll.surfaces.cli.create.agents.can_ask", lambda: True)
+    monkeypatch.setattr("click.prompt", lambda *_, **__: " sk-secret ")
+    ran = cli("new", "--agent", "codex", "--prompt", "Go.", "-d")
+    assert ran.code == 0, ran.err
+    (put,) = [one.json for one in server.seen if one.method == "PUT"]
+    assert put == {"value": "sk-secret", "kind": "provider", "provider": "openai"}
+    assert "sk-secret" not in ran.out + ran.err
+
+
+def test_missing_agent_is_installed_after_a_yes(
+    cli: Cli, server: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf = Shelf(codex="not_installed")
+    shelf.list(server)
+    begun = {"bytes": 0, "expected": 0, "failed": None}
+    server.answers["POST /v1/agent-catalogue/codex/install"] = answers(begun)
+
+    def arrives(_seconds: float) -> None:
+        shelf.lacks.clear()
+        shelf.list(server)
+
+    monkeypatch.setattr("atoll.surfaces.cli.create.agents.can_ask", lambda: True)
+    monkeypatch.setattr("atoll.surfaces.cli.create.agents.time.sleep", arrives)
+    monkeypatch.setattr("click.confirm", lambda *_, **__: True)
+    ran = cli("new", "--agent", "codex", "--prompt", "Go.", "-d")
+    assert ran.code == 0, ran.err
+    assert any(one.path.endswith("/codex/install") for one in server.seen)
+    assert len(creates(server)) == 1

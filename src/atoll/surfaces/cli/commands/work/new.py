@@ -19,6 +19,7 @@ from atoll.surfaces.cli.console.output import note, say, show_json
 from atoll.surfaces.cli.console.plan import SandboxPlan, last_plan, preset, save
 from atoll.surfaces.cli.console.requirements import tell_requirements
 from atoll.surfaces.cli.console.waiting import name_of, wait_ready
+from atoll.surfaces.cli.create.agents import put_right
 from atoll.surfaces.cli.create.job import Job, jobs, read_prompt
 from atoll.surfaces.cli.create.request import create_body
 from atoll.surfaces.cli.transfer.copies import read_copy, send_copies
@@ -153,6 +154,7 @@ def command(
     asked = jobs(plan, agents, name=name, prompt=prompt)
     # Kept first: an odd name is reported before anything is sent, and `--last` may try again.
     save(invocation.environ, plan, name=save_as)
+    put_right(invocation, [job.plan.agent for job in asked if job.plan.agent])
     manner = _Manner(mount_private, not no_project, not as_json, not no_wait)
     begun = [_made(invocation, job, manner) for job in asked]
     made = [one if no_wait else _filled(invocation, job, one) for job, one in begun]
