@@ -201,6 +201,22 @@ class ExecBody(TypedDict, total=False):
     reap: bool
 
 
+class TakeBody(TypedDict, total=False):
+    """The checkout in which somebody waits for pull orders."""
+
+    key: Required[str]
+    repo_url: str
+
+
+class PullResultBody(TypedDict, total=False):
+    """The end of a pull that was ordered."""
+
+    done: Required[bool]
+    written: str | None
+    commit: str | None
+    said: str
+
+
 class SyncBody(TypedDict, total=False):
     """Newer commits for a sandbox."""
 

@@ -11,6 +11,7 @@ from atoll.client.shapes import (
     MadeShare,
     Network,
     Processes,
+    PullOrder,
     Safety,
     Sandbox,
     SandboxList,
@@ -18,10 +19,17 @@ from atoll.client.shapes import (
     Sync,
     Unpulled,
 )
-from atoll.client.transport import Call, Pairs, Transport, at, get, post, put
+from atoll.client.transport import ANSWER_SECONDS, Call, Pairs, Transport, at, get, post, put
 
 if TYPE_CHECKING:  # dictionaries that take longer to load than `atoll list` may
-    from atoll.client.bodies import CreateBody, NetworkBody, ShareBody, SyncBody
+    from atoll.client.bodies import (
+        CreateBody,
+        NetworkBody,
+        PullResultBody,
+        ShareBody,
+        SyncBody,
+        TakeBody,
+    )
 
 SYNC_SECONDS = 900.0
 """The longest silence while a remote is fetched and a branch rebased."""
@@ -98,6 +106,19 @@ class Sandboxes:
         """Bring newer commits in and rebase onto them, or give a stopped rebase up."""
         call = post("sandboxes", name, "sync", value=body)
         return self._transport.read(Sync, call._replace(timeout=SYNC_SECONDS))
+
+    def take_pull(self, place: TakeBody, *, wait_seconds: int) -> PullOrder | None:
+        """Wait for a pull order for this checkout and take it. Returns None when none came."""
+        wait = (("wait", str(wait_seconds)),)
+        call = post("pulls", "take", value=place, query=wait)
+        order = self._transport.read(
+            PullOrder, call._replace(timeout=wait_seconds + ANSWER_SECONDS)
+        )
+        return order if order.order_id else None
+
+    def finish_pull(self, order_id: str, result: PullResultBody) -> None:
+        """Report how a pull order ended."""
+        self._transport.call(post("pulls", order_id, "result", value=result))
 
     def pushes(self, name: str) -> HeldPushes:
         """Return the branches that were pushed inside and wait for their owner."""

@@ -246,6 +246,20 @@ class Kept(Shape):
     pushed = fields.text()
 
 
+class PullOrder(Shape):
+    """A pull that was asked for on the page."""
+
+    order_id = fields.text()
+    sandbox_id = fields.text()
+    sandbox_name = fields.text()
+    repo = fields.number()
+    branch = fields.text()
+    into = fields.text()
+    uncommitted = fields.flag()
+    pushed = fields.flag()
+    state = fields.text()
+
+
 class Sync(Shape):
     """The result of a sync."""
 

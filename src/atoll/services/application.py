@@ -18,6 +18,7 @@ from atoll.services.library.checkpoints import Checkpoints
 from atoll.services.library.kept import KeptWorktrees
 from atoll.services.library.profiles import Profiles
 from atoll.services.library.projects import Projects
+from atoll.services.library.pull_orders import PullOrders
 from atoll.services.library.pushes import HeldPushes
 from atoll.services.library.repositories import Repositories
 from atoll.services.library.syncs import Syncs
@@ -59,6 +60,7 @@ class Application:
     checkpoints: Checkpoints
     kept: KeptWorktrees
     pushes: HeldPushes
+    pulls: PullOrders
     profiles: Profiles
     events: Events
     logins: Logins

@@ -13,6 +13,7 @@ Acts = dict[str, str]
 CREATE_TEST = "tests/services/test_fields_act.py::test_field_of_a_create_changes_what_happens"
 LAYOUT = "tests/surfaces/test_repositories.py::"
 SETUPS = "tests/services/provisioning/test_project_setup.py::"
+PULLS = "tests/surfaces/test_pulls.py::"
 SYNCS = "tests/surfaces/test_syncs.py::"
 PROJECTS = "tests/surfaces/test_projects.py::"
 PROJECT_DECIDED = "test_decision_is_bound_to_what_was_shown_and_asked_again_after_a_change"
@@ -163,6 +164,23 @@ ACTS: dict[str, Acts] = {
     f"POST {BOX}/extend_ttl": {
         "ttl": "tests/surfaces/http/sandboxes/test_sandboxes.py::"
         "test_life_of_a_sandbox_by_name_through_every_act",
+    },
+    f"POST {BOX}/pulls": {
+        "repo": PULLS + "test_order_that_cannot_be_is_refused",
+        "branch": PULLS + "test_order_is_taken_once_pulled_and_told",
+        "into": PULLS + "test_order_is_taken_once_pulled_and_told",
+        "uncommitted": PULLS + "test_order_is_taken_once_pulled_and_told",
+        "pushed": PULLS + "test_order_of_a_held_push_brings_it",
+    },
+    "POST /v1/pulls/take": {
+        "key": PULLS + "test_order_waits_for_its_own_checkout",
+        "repo_url": PULLS + "test_order_waits_for_its_own_checkout",
+    },
+    "POST /v1/pulls/{order}/result": {
+        "done": PULLS + "test_order_is_taken_once_pulled_and_told",
+        "written": PULLS + "test_order_is_taken_once_pulled_and_told",
+        "commit": PULLS + "test_order_is_taken_once_pulled_and_told",
+        "said": PULLS + "test_pull_that_fails_says_why",
     },
     f"POST {BOX}/sync": {
         "repo": SYNCS + "test_sync_that_cannot_begin_changes_nothing",

@@ -950,6 +950,11 @@ export interface components {
             readonly label: string;
         };
         /**
+         * @description States of an order, in this order; it ends `done` or `failed`.
+         * @enum {string}
+         */
+        readonly OrderState: "waiting" | "taken" | "done" | "failed";
+        /**
          * @description The resources a runtime itself uses: memory in bytes, processes and threads, each with its
          *     limit; null is not counted or not bounded.
          */
@@ -1129,6 +1134,50 @@ export interface components {
             readonly state: "running" | "exited";
             readonly title: string;
             readonly viewers: number;
+        };
+        /**
+         * @description A pull: `branch` is the one inside (the sandbox's own when left out), or with `pushed` a
+         *     held push; `into` is the branch to write. `uncommitted` adds a commit of what is not
+         *     committed.
+         */
+        readonly PullBody: {
+            readonly branch?: string | null;
+            readonly into?: string | null;
+            /** @default false */
+            readonly pushed?: boolean;
+            /** @default 0 */
+            readonly repo?: number;
+            /** @default false */
+            readonly uncommitted?: boolean;
+        };
+        /** @description The caller's pull orders for a sandbox, newest first. `watched` when a checkout waits. */
+        readonly PullList: {
+            readonly pulls: readonly components["schemas"]["PullView"][];
+            readonly watched: boolean;
+        };
+        /** @description The end of a pull: the branch that was written and its commit, or why not. */
+        readonly PullResultBody: {
+            readonly commit?: string | null;
+            readonly done: boolean;
+            /** @default  */
+            readonly said?: string;
+            readonly written?: string | null;
+        };
+        /** @description A pull order. `written` and `commit` are what was written, `said` how it ended. */
+        readonly PullView: {
+            readonly at: string;
+            readonly branch: string | null;
+            readonly commit: string | null;
+            readonly into: string | null;
+            readonly order_id: string;
+            readonly pushed: boolean;
+            readonly repo: number;
+            readonly said: string;
+            readonly sandbox_id: string;
+            readonly sandbox_name: string;
+            readonly state: components["schemas"]["OrderState"];
+            readonly uncommitted: boolean;
+            readonly written: string | null;
         };
         /** @description Repository number `repo` is outside up to `commit`. */
         readonly PulledBody: {
@@ -1592,6 +1641,12 @@ export interface components {
             readonly onto: string;
             readonly outcome: components["schemas"]["SyncOutcome"];
             readonly stashed: boolean;
+        };
+        /** @description The checkout that waits: its key as an upload, and its origin as https. */
+        readonly TakeBody: {
+            readonly key: string;
+            /** @default  */
+            readonly repo_url?: string;
         };
         /**
          * @description The way in which the agent takes the prompt: at a terminal, or as a machine that may ask.

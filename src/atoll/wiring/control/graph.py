@@ -43,6 +43,7 @@ from atoll.services.library.checkpoints import Checkpoints
 from atoll.services.library.kept import KeptWorktrees
 from atoll.services.library.profiles import Documents, Profiles
 from atoll.services.library.projects import Projects
+from atoll.services.library.pull_orders import PullOrders
 from atoll.services.library.pushes import HeldPushes
 from atoll.services.library.repositories import Repositories, Shelf
 from atoll.services.library.saved_work import SavedWork
@@ -316,6 +317,7 @@ def build_application(
         changes=WorkingTrees(sandboxes),
         kept=build_kept(ground, sandboxes, calls, library, settings=settings),
         pushes=build_pushes(ground, sandboxes, library, settings=settings),
+        pulls=PullOrders(sandboxes, clock),
         checkpoints=Checkpoints(sandboxes),
         profiles=preparation.profiles,
         events=events,
@@ -324,10 +326,21 @@ def build_application(
         readiness=_readiness(ground, background),
         secrets=Secrets(ground, sandboxes, vault=ports.vault, masters=ports.vault),
         approvals=approvals,
-        repositories=Repositories(
-            own.shelf, workspaces, sandboxes=sandboxes, events=events, allow_loopback=loopback
-        ),
+        repositories=build_repositories(sandboxes, library, events, settings=settings),
         projects=Projects(ground, workspaces, own.shelf, allow_loopback=loopback),
+    )
+
+
+def build_repositories(
+    sandboxes: Sandboxes, library: Library, events: Events, *, settings: ServiceSettings
+) -> Repositories:
+    """Return the use cases on shared repositories."""
+    return Repositories(
+        library.ports.shelf,
+        library.workspaces,
+        sandboxes=sandboxes,
+        events=events,
+        allow_loopback=settings.repositories.allow_loopback_remotes,
     )
 
 

@@ -11,12 +11,13 @@ from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, say, show_json
 from atoll.surfaces.cli.transfer.held_push import bring_pushed, drop_pushed, show_pushes
+from atoll.surfaces.cli.transfer.ordered_pulls import watch_pulls
 from atoll.surfaces.cli.transfer.pulled_branch import BranchRequest, PulledBranch, pull
 from atoll.surfaces.cli.transfer.saved_work import bring_saved, saved_of, tell_saved
 
 
 @click.command("pull", epilog="Nothing of the sandbox runs here: no hook, filter or setting.")
-@sandbox_argument()
+@sandbox_argument(required=False)
 @click.argument("branch", required=False)
 @click.option("--from", "source", metavar="BRANCH", default=None, help="The branch inside.")
 @click.option("--repo", type=click.IntRange(0, 99), default=0, help="Which repository, from 0.")
@@ -41,14 +42,16 @@ from atoll.surfaces.cli.transfer.saved_work import bring_saved, saved_of, tell_s
     metavar="[BRANCH]",
     help="Fetch a branch that was pushed inside; without BRANCH, list them.",
 )
+@click.option("--watch", is_flag=True, help="Wait here for pulls that are ordered on the page.")
 @click.option("--drop", is_flag=True, help="With --pushed: delete it instead.")
 @json_option()
 @pass_invocation
 def command(
     invocation: Invocation,
-    name: str,
+    name: str | None,
     branch: str | None,
     *,
+    watch: bool,
     pushed: str | None,
     drop: bool,
     source: str | None,
@@ -66,9 +69,14 @@ def command(
     the branch you are on stay as they are. Of a sandbox made with --mirror, the files that changed
     inside come back into the folder it mirrors (-C names it where it was not sent from here).
     With --saved, branches below atoll/saved/NAME hold what `recreate` saved. With --pushed, it is a
-    branch that was pushed inside and waits for you.
+    branch that was pushed inside and waits for you. With --watch, pulls are ordered on the page.
     """
     api = invocation.api()
+    if watch:
+        watch_pulls(api, checkout or Path())
+        return
+    if name is None:
+        raise click.UsageError("Missing argument 'NAME'.")
     _check(pushed, saved=saved, drop=drop, chosen=bool(branch or source or force or uncommitted))
     here = checkout or Path()
     wanted = BranchRequest(repo, pushed or source, force, with_repositories, uncommitted)

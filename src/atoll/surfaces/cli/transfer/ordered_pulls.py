@@ -1,0 +1,63 @@
+"""Pulls that were asked for on the page: a checkout waits, takes them one at a time and reports.
+
+Each order is a pull as the command line makes it: into one branch, without force.
+"""
+
+from pathlib import Path
+
+from atoll.client.bodies import PullResultBody, TakeBody
+from atoll.client.client import Client
+from atoll.client.shapes import PullOrder
+from atoll.domain.errors import AtollError, Unavailable
+from atoll.surfaces.cli.console.output import note, say
+from atoll.surfaces.cli.transfer.held_push import bring_pushed
+from atoll.surfaces.cli.transfer.local_repo import describe
+from atoll.surfaces.cli.transfer.pulled_branch import BranchRequest, PulledBranch, pull
+
+WAIT_SECONDS = 20
+
+
+def watch_pulls(api: Client, checkout: Path, *, once: bool = False) -> None:
+    """Take pull orders for the checkout until interrupted, or after one with `once`. Raises as
+    `describe`, and what the server answers but for `Unavailable`."""
+    repo = describe(checkout)
+    place: TakeBody = {"key": repo.key, "repo_url": repo.repo_url}
+    note(f"{repo.root} waits for pulls from the page; Ctrl-C ends it")
+    while True:
+        try:
+            order = api.sandboxes.take_pull(place, wait_seconds=WAIT_SECONDS)
+        except Unavailable as error:
+            note(f"atoll: {error.message}; trying again")
+            _pause()
+            continue
+        if order is not None:
+            result = follow_order(api, repo.root, order)
+            api.sandboxes.finish_pull(order.order_id, result)
+        if once:
+            return
+
+
+def follow_order(api: Client, checkout: Path, order: PullOrder) -> PullResultBody:
+    """Make one pull and return its end, also when it failed."""
+    branch, into = order.branch or None, order.into or None
+    wanted = BranchRequest(order.repo, branch, uncommitted=order.uncommitted)
+    bring = bring_pushed if order.pushed else pull
+    try:
+        pulled = bring(api, order.sandbox_id, checkout, wanted=wanted, into=into)
+    except AtollError as error:
+        note(f"atoll: {order.sandbox_name}: {error.message}")
+        return {"done": False, "said": error.message[:1000]}
+    say(f"{order.sandbox_name}: {pulled}")
+    return {"done": True, "written": pulled.branch, "commit": pulled.commit, "said": _said(pulled)}
+
+
+def _said(pulled: PulledBranch) -> str:
+    if not pulled.flagged:
+        return ""
+    return f"look at these before you use them: {', '.join(pulled.flagged)}"[:1000]
+
+
+def _pause() -> None:
+    import time
+
+    time.sleep(2)

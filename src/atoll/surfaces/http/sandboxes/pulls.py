@@ -1,0 +1,143 @@
+"""Routes of pull orders: a pull asked for on the page, taken by a checkout that waits."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from pydantic import Field, StrictBool, StrictInt
+from starlette.responses import Response
+
+from atoll.services.library.pull_orders import (
+    Checkout,
+    OrderState,
+    PullDraft,
+    PullOrder,
+    PullResult,
+)
+from atoll.surfaces.http.body.answers import Json, instant, no_content
+from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel
+from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.server.context import Atoll, Caller, CallerSandbox
+from atoll.surfaces.http.server.problems import problems
+
+router = APIRouter(prefix="/v1", tags=["sandboxes"], route_class=JsonRoute)
+
+MOST_SECONDS = 25
+
+Branch = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class PullBody(Body):
+    """A pull: `branch` is the one inside (the sandbox's own when left out), or with `pushed` a
+    held push; `into` is the branch to write. `uncommitted` adds a commit of what is not
+    committed."""
+
+    repo: Annotated[StrictInt, Field(ge=0, le=15)] = 0
+    branch: Branch | None = None
+    into: Branch | None = None
+    uncommitted: StrictBool = False
+    pushed: StrictBool = False
+
+
+class TakeBody(Body):
+    """The checkout that waits: its key as an upload, and its origin as https."""
+
+    key: Annotated[str, Field(min_length=1, max_length=64)]
+    repo_url: Annotated[str, Field(max_length=500)] = ""
+
+
+class PullResultBody(Body):
+    """The end of a pull: the branch that was written and its commit, or why not."""
+
+    done: StrictBool
+    written: Branch | None = None
+    commit: Annotated[str, Field(pattern="^[0-9a-f]{40}$", strict=True)] | None = None
+    said: Annotated[str, Field(max_length=1000)] = ""
+
+
+class PullView(ResponseModel):
+    """A pull order. `written` and `commit` are what was written, `said` how it ended."""
+
+    order_id: str
+    sandbox_id: str
+    sandbox_name: str
+    repo: int
+    branch: str | None
+    into: str | None
+    uncommitted: bool
+    pushed: bool
+    state: OrderState
+    written: str | None
+    commit: str | None
+    said: str
+    at: str
+
+
+class PullList(ResponseModel):
+    """The caller's pull orders for a sandbox, newest first. `watched` when a checkout waits."""
+
+    pulls: list[PullView]
+    watched: bool
+
+
+@router.post(
+    "/sandboxes/{sandbox}/pulls",
+    status_code=201,
+    response_model=PullView,
+    responses=problems(403, 404, 429),
+)
+async def order_pull(atoll: Atoll, at: CallerSandbox, *, body: PullBody) -> Response:
+    """Order a pull into the checkout in which `atoll pull --watch` waits."""
+    draft = PullDraft(body.repo, body.branch, body.into, body.uncommitted, body.pushed)
+    return Json(_view(await atoll.pulls.order(*at, draft)), 201)
+
+
+@router.get("/sandboxes/{sandbox}/pulls", response_model=PullList, responses=problems(404))
+async def list_pulls(atoll: Atoll, at: CallerSandbox) -> Response:
+    """Return the pull orders for a sandbox."""
+    found, watched = await atoll.pulls.of(*at)
+    return Json({"pulls": [_view(one) for one in found], "watched": watched})
+
+
+@router.post(
+    "/pulls/take",
+    response_model=PullView,
+    responses={204: {"description": "No order came."}, **problems()},
+)
+async def take_pull(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    wait: Annotated[int, Query(description="Seconds to wait.", ge=0, le=MOST_SECONDS)] = 0,
+    body: TakeBody,
+    request: Request,
+) -> Response:
+    """Take the oldest pull order for a checkout; each order is taken once."""
+    place = Checkout(body.key, body.repo_url.removesuffix(".git"))
+    order = await atoll.pulls.take(caller, place, seconds=wait)
+    if order is not None and await request.is_disconnected():
+        atoll.pulls.put_back(order)
+        order = None
+    return no_content() if order is None else Json(_view(order))
+
+
+@router.post("/pulls/{order}/result", response_model=PullView, responses=problems(404, 409))
+async def finish_pull(
+    atoll: Atoll, caller: Caller, *, order: ItemId, body: PullResultBody
+) -> Response:
+    """Report how a pull order ended."""
+    result = PullResult(body.done, body.written, body.commit, body.said)
+    return Json(_view(await atoll.pulls.finish(caller, order, result)))
+
+
+def _view(order: PullOrder) -> dict[str, Any]:
+    draft = order.draft
+    return PullView.of(
+        order,
+        order_id=order.id,
+        repo=draft.repo,
+        branch=draft.branch,
+        into=draft.into,
+        uncommitted=draft.uncommitted,
+        pushed=draft.pushed,
+        at=instant(order.at),
+    )
