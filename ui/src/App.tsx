@@ -10,6 +10,8 @@ import { InboxPage } from './components/inbox/InboxPage';
 import { Home } from './components/frame/Home';
 import { Invited } from './components/people/Invited';
 import { LoggedOut, VisitOver } from './components/frame/LoggedOut';
+import { Attention } from './components/notifications/Attention';
+import { NotificationsPage } from './components/notifications/NotificationsPage';
 import { Notices } from './components/frame/Notices';
 import { Palette } from './components/frame/Palette';
 import { Rail } from './components/frame/Rail';
@@ -21,7 +23,7 @@ import { useShortcuts } from './shortcuts';
 import { perform, type Act } from './state/acts';
 import { login, logOut } from './state/login';
 import { goTo, route, type Route } from './state/route';
-import { followSandboxes, sandboxes } from './state/sandboxes';
+import { connected, followSandboxes, sandboxes } from './state/sandboxes';
 import { useStore } from './state/store';
 
 /** What lies over the page; one thing at a time. */
@@ -53,9 +55,6 @@ function Shell() {
   const sandbox = list?.find((one) => one.sandbox_id === wanted || one.name === wanted) ?? null;
 
   useEffect(followSandboxes, []);
-  useEffect(() => {
-    document.title = sandbox === null ? 'Atoll' : `${sandbox.name} · Atoll`;
-  }, [sandbox]);
   const onPalette = useCallback(() => setOver({ is: 'palette' }), []);
   const onNew = useCallback((profile: string | null) => setOver({ is: 'create', profile }), []);
   const onMenu = (): void => setMenu(true);
@@ -95,8 +94,20 @@ function Shell() {
           <Home list={list} missing={wanted !== null} {...{ onNew, onMenu }} />
         )}
       </div>
+      <Offline />
+      <Attention name={sandbox?.name ?? null} />
       <Above over={over} setOver={setOver} place={{ sandbox, list: list ?? [], onAct }} />
     </div>
+  );
+}
+
+/** Says that what is shown may be old, also where the rail is folded away. */
+function Offline() {
+  const live = useStore(connected);
+  return (
+    <p className="offline" role="status">
+      {!live && 'Offline: what you see may be old. Trying again…'}
+    </p>
   );
 }
 
@@ -114,6 +125,8 @@ function PlainPages({ page, onMenu, onPalette }: PlainPagesProps) {
       return null;
     case 'inbox':
       return <InboxPage onMenu={onMenu} />;
+    case 'notifications':
+      return <NotificationsPage onMenu={onMenu} />;
     case 'secrets':
       return <SecretsPage onMenu={onMenu} />;
     case 'wall':

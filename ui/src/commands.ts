@@ -23,6 +23,12 @@ export function commandsOf(place: Place): readonly Command[] {
     ...ofSandbox(place),
     { id: 'new', words: 'New sandbox', note: 'N', icon: 'plus', run: onNew },
     { id: 'inbox', words: 'Inbox', note: 'I', icon: 'question', run: () => goTo('inbox') },
+    {
+      id: 'notifications',
+      words: 'Notifications',
+      icon: 'bell',
+      run: () => goTo('notifications'),
+    },
     { id: 'secrets', words: 'Secrets and approvals', icon: 'key', run: () => goTo('secrets') },
     {
       id: 'wall',

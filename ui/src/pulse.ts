@@ -1,16 +1,23 @@
 /**
  * Whether a connection is still alive, by what comes on it.
  *
- * The server sends something every five seconds at least. A browser says nothing of a network
+ * The server sends something every five seconds at least, and every two on the stream of events. A browser says nothing of a network
  * that has gone away: without this a dead connection looks alive for minutes.
  */
 
 import type { Timers } from './terminal/attach/alarm';
 import { Alarm } from './terminal/attach/alarm';
 
-const LOOK_MS = 5_000;
-/** A page that was busy looks late and finds what came meanwhile: one silent look is nothing. */
-const SILENT_LOOKS = 3;
+interface PulsePace {
+  readonly lookMs: number;
+  /** A page that was busy looks late and finds what came meanwhile: one silent look is nothing. */
+  readonly silentLooks: number;
+}
+
+/** Silence after which a connection is given up. */
+const DEAD: PulsePace = { lookMs: 5_000, silentLooks: 3 };
+/** Silence after which the page says so, while it still hopes: 3 to 4 seconds. */
+export const QUIET: PulsePace = { lookMs: 1_000, silentLooks: 3 };
 
 export const BROWSER_TIMERS: Timers = {
   set: (run, afterMs) => window.setTimeout(run, afterMs),
@@ -21,17 +28,24 @@ export const BROWSER_TIMERS: Timers = {
 export class Pulse {
   readonly #alarm: Alarm;
   readonly #onSilence: () => void;
+  readonly #pace: PulsePace;
   #silent = 0;
 
-  /** `onSilence` is called once, after 15 to 20 seconds in which `felt` was not. */
-  constructor(timers: Timers, onSilence: () => void) {
+  /** `onSilence` is called once, after 15 to 20 seconds (or as `pace` says) without `felt`. */
+  constructor(timers: Timers, onSilence: () => void, pace = DEAD) {
     this.#alarm = new Alarm(timers);
     this.#onSilence = onSilence;
+    this.#pace = pace;
+  }
+
+  /** Whether it still looks: false once it was silent, or ended. */
+  get beats(): boolean {
+    return this.#alarm.isSet;
   }
 
   begin(): void {
     this.#silent = 0;
-    this.#alarm.set(() => this.#look(), LOOK_MS);
+    this.#alarm.set(() => this.#look(), this.#pace.lookMs);
   }
 
   /** Something came. */
@@ -45,7 +59,7 @@ export class Pulse {
 
   #look(): void {
     this.#silent += 1;
-    if (this.#silent > SILENT_LOOKS) this.#onSilence();
-    else this.#alarm.set(() => this.#look(), LOOK_MS);
+    if (this.#silent > this.#pace.silentLooks) this.#onSilence();
+    else this.#alarm.set(() => this.#look(), this.#pace.lookMs);
   }
 }

@@ -5,7 +5,7 @@
  * nudge to look again, so nothing missed while away can leave the page wrong.
  */
 
-import { BROWSER_TIMERS, Pulse } from '../pulse';
+import { BROWSER_TIMERS, Pulse, QUIET } from '../pulse';
 import { retryDelay } from '../retry';
 import { address, reportLoggedOut } from './call';
 import { keyHeaders } from './page-key';
@@ -15,7 +15,10 @@ import type { Envelope } from './types';
 export interface EventHandlers {
   onConnect(): void;
   onEvent(envelope: Envelope): void;
+  /** Said within five seconds of the truth. */
   onConnection(connected: boolean): void;
+  /** Whether events are wanted while the page is out of view. */
+  lingers(): boolean;
 }
 
 const PACE = { firstMs: 500, mostMs: 8_000 };
@@ -39,13 +42,24 @@ export function followEvents(handlers: EventHandlers): () => void {
     const reading = new AbortController();
     mine.signal.addEventListener('abort', () => reading.abort());
     const pulse = new Pulse(BROWSER_TIMERS, () => reading.abort());
+    const quiet = new Pulse(BROWSER_TIMERS, () => handlers.onConnection(false), QUIET);
     pulse.begin();
+    quiet.begin();
+    function felt(): void {
+      pulse.felt();
+      quiet.felt();
+      if (quiet.beats) return;
+      // It was only slow: nothing was lost, and the stream goes on.
+      quiet.begin();
+      handlers.onConnection(true);
+    }
     try {
-      await read(reading.signal, () => pulse.felt());
+      await read(reading.signal, felt);
     } catch {
       // Any failure of a stream has one cure, which follows: connect again.
     } finally {
       pulse.end();
+      quiet.end();
     }
     if (stopped || abort !== mine || mine.signal.aborted) return;
     handlers.onConnection(false);
@@ -66,6 +80,7 @@ export function followEvents(handlers: EventHandlers): () => void {
     if (response.status === 401) reportLoggedOut();
     if (!response.ok || response.body === null) throw new Error(`stream: ${response.status}`);
     attempts = 0;
+    felt();
     handlers.onConnection(true);
     handlers.onConnect();
     const parser = new SseParser();
@@ -87,7 +102,7 @@ export function followEvents(handlers: EventHandlers): () => void {
   function onVisibility(): void {
     window.clearTimeout(timer);
     if (document.visibilityState === 'hidden') {
-      timer = window.setTimeout(() => abort?.abort(), HIDDEN_LINGER_MS);
+      if (!handlers.lingers()) timer = window.setTimeout(() => abort?.abort(), HIDDEN_LINGER_MS);
     } else if (abort?.signal.aborted !== false) {
       void run();
     }
@@ -98,7 +113,12 @@ export function followEvents(handlers: EventHandlers): () => void {
     void run();
   }
 
+  function onOffline(): void {
+    handlers.onConnection(false);
+  }
+
   document.addEventListener('visibilitychange', onVisibility);
+  window.addEventListener('offline', onOffline);
   window.addEventListener('online', onOnline);
   void run();
   return () => {
@@ -107,5 +127,6 @@ export function followEvents(handlers: EventHandlers): () => void {
     abort?.abort();
     document.removeEventListener('visibilitychange', onVisibility);
     window.removeEventListener('online', onOnline);
+    window.removeEventListener('offline', onOffline);
   };
 }

@@ -3,6 +3,7 @@
 import { onLoggedOut, Problem } from '../api/call';
 import { api } from '../api/client';
 import type { Me, GuestAccess } from '../api/types';
+import { leavePush } from './attention/push';
 import { go, parse, route } from './route';
 import { Store } from './store';
 
@@ -105,6 +106,7 @@ function whyOf(reason: unknown, byLink: boolean): string | null {
 }
 
 export async function logOut(): Promise<void> {
+  await leavePush();
   await api.logout();
   login.set(wasGuest() ? { is: 'over' } : { is: 'out', why: null });
 }

@@ -3,7 +3,7 @@
 import { Store } from './store';
 
 /** Pages of their own, each at `#/<name>`. */
-const PAGES = ['inbox', 'secrets', 'wall'] as const;
+const PAGES = ['inbox', 'notifications', 'secrets', 'wall'] as const;
 export type PlainPage = (typeof PAGES)[number];
 
 export interface Route {

@@ -11,6 +11,7 @@ import { withStatus } from './agents';
 import { notify, notifyFailure } from './announce';
 import { loadApprovals } from './approvals';
 import { hearRefusal } from './refusals';
+import { listensWhileHidden } from './attention/settings';
 import { Store } from './store';
 
 /** null until the first answer. */
@@ -26,15 +27,19 @@ const AGENT_MOVES = ['agent.state', 'agent.started', 'agent.ended'];
 /** Events besides the sandbox's own that change what it shows of itself. */
 const SHOWN_MOVES = ['agent.started', 'agent.instructed', 'network.switched'];
 const pending = new Map<string, number>();
+/** Counts statuses of agents that came as events. An answer that was under way when one came may be
+ *  older than it, so it is fetched again, without haste. */
+let statuses = 0;
+const AGAIN_MS = 1_000;
 
 /** Runs `work` soon, once, however often it is asked for until then. */
-function soon(key: string, work: () => Promise<void>): void {
+function soon(key: string, work: () => Promise<void>, afterMs = GATHER_MS): void {
   if (pending.has(key)) return;
   const timer = window.setTimeout(() => {
     pending.delete(key);
     // A failed refresh is not news: the connection mark says that we are cut off.
     work().catch(() => undefined);
-  }, GATHER_MS);
+  }, afterMs);
   pending.set(key, timer);
 }
 
@@ -58,13 +63,17 @@ export async function loadTerminals(id: string): Promise<void> {
 }
 
 async function loadAll(): Promise<void> {
+  const before = statuses;
   const list = await api.sandboxes();
   sandboxes.set([...list].sort((a, b) => b.created_at.localeCompare(a.created_at)));
+  if (before !== statuses) soon('all again', loadAll, AGAIN_MS);
 }
 
 async function loadOne(id: string): Promise<void> {
+  const before = statuses;
   try {
     keep(await api.sandbox(id));
+    if (before !== statuses) soon(`again ${id}`, () => loadOne(id), AGAIN_MS);
   } catch {
     await loadAll();
   }
@@ -83,6 +92,7 @@ function lookAtSecrets(): Promise<void> {
 }
 
 function hearStatus(id: string, event: Envelope): void {
+  statuses += 1;
   const now = withStatus(sandboxes.get() ?? [], id, event);
   if (now === null) soon(`sandbox ${id}`, () => loadOne(id));
   else sandboxes.set(now);
@@ -126,6 +136,7 @@ export function followSandboxes(): () => void {
   return followEvents({
     onEvent,
     onConnection: (is) => connected.set(is),
+    lingers: listensWhileHidden,
     onConnect: () => {
       soon('all', loadAll);
       soon('approvals', loadApprovals);

@@ -51,6 +51,12 @@ def problem(status: int, code: str, detail: str, *, where: str | None = None) ->
     return web.json_response(body, status=status, content_type="application/problem+json")
 
 
+UNKNOWN: dict[str, Any] = {
+    **dict.fromkeys(("on", "question", "card", "answer", "reason"), ""),
+    **dict.fromkeys(("commits", "plus", "minus")),
+    **{"options": [], "words": False, "turns": 0},
+}
+
 REPOSITORY: dict[str, Any] = {"key": None, "branch": "", "from_branch": None, "path": "/workspace", "sparse": []}
 
 
@@ -130,6 +136,7 @@ class ScriptedServer:
             "cwd": "/workspace",
             "exposed_secrets": [],
             "org_id": "personal",
+            "agents": [],
             "poll_url": f"/v1/sandboxes/{sandbox_id}",
             **more,
             "repos": [{**REPOSITORY, **repo} for repo in more.get("repos", [])],
@@ -145,7 +152,7 @@ class ScriptedServer:
         self.terminals[sandbox_id][terminal.id] = terminal
         return terminal
 
-    async def tell(self, stream: str, event_type: str) -> None:
+    async def tell(self, stream: str, event_type: str, **payload: Any) -> None:
         """Appends an event and wakes whoever follows."""
         async with self._news:
             position = len(self.events) + 1
@@ -161,10 +168,18 @@ class ScriptedServer:
                     "org_id": "personal",
                     "actor": {"kind": "adm", "id": "person"},
                     "reason": None,
-                    "payload": {},
+                    "payload": payload,
                 }
             )
             self._news.notify_all()
+
+    async def report(self, sandbox_id: str, agent: str, status: str, **more: Any) -> None:
+        """An agent's status changes, as its runtime reports it."""
+        about = {"id": agent, "agent": "codex", "mode": more.pop("mode", "tui")}
+        told = {**UNKNOWN, "status": status, "since": at(datetime.now(UTC)), **more}
+        others = [one for one in self.sandboxes[sandbox_id]["agents"] if one["id"] != agent]
+        self.sandboxes[sandbox_id]["agents"] = [*others, {**about, "status": told}]
+        await self.tell(f"sandbox:{sandbox_id}", "agent.status", **about, **told)
 
     async def enter(self, sandbox_id: str, state: str, **more: Any) -> None:
         """A sandbox changes state, and says so."""
@@ -178,6 +193,9 @@ class ScriptedServer:
         return [
             web.get("/", self._index),
             web.get("/assets/{name}", self._asset),
+            web.get("/sw.js", self._worker),
+            web.get("/v1/approvals", self._approvals),
+            web.get("/v1/push-subscriptions", self._push),
             web.post("/auth/login", self._login),
             web.get("/auth/me", self._me),
             web.post("/auth/logout", self._logout),
@@ -204,6 +222,15 @@ class ScriptedServer:
 
     async def _asset(self, request: web.Request) -> web.StreamResponse:
         return web.FileResponse(STATIC / "assets" / request.match_info["name"])
+
+    async def _worker(self, _: web.Request) -> web.StreamResponse:
+        return web.FileResponse(STATIC / "sw.js")
+
+    async def _approvals(self, _: web.Request) -> web.StreamResponse:
+        return web.json_response({"approvals": []})
+
+    async def _push(self, _: web.Request) -> web.StreamResponse:
+        return web.json_response({"public_key": "BA" + "A" * 85, "subscriptions": []})
 
     async def _login(self, request: web.Request) -> web.StreamResponse:
         ticket = (await request.json())["ticket"]

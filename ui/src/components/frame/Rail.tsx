@@ -220,6 +220,18 @@ function RailPlaces({ onPick }: { readonly onPick: () => void }) {
         <Icon name="key" />
         Secrets and approvals
       </button>
+      <button
+        type="button"
+        className="rail-place"
+        aria-current={here === 'notifications' ? 'page' : undefined}
+        onClick={() => {
+          goTo('notifications');
+          onPick();
+        }}
+      >
+        <Icon name="bell" />
+        Notifications
+      </button>
     </div>
   );
 }

@@ -23,9 +23,9 @@ from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1/events", tags=["events"])
 
-HEARTBEAT_SECONDS: Final = 5.0
-"""The interval of heartbeats. A reader that receives nothing for three of them takes the connection
-for dead."""
+HEARTBEAT_SECONDS: Final = 2.0
+"""The interval of heartbeats. A page that receives nothing for two of them says so; after seven it
+connects anew."""
 RETRY_MILLISECONDS: Final = 1000
 MAX_POSITION: Final = 2**53
 _BACKLOG = 64

@@ -1,0 +1,100 @@
+"""What agents do, and the inbox, by keyboard alone; a page that is notified, and one cut off."""
+
+import re
+from typing import Any
+
+import pytest
+from playwright.async_api import Page, expect
+
+from .scripted import TICKET, ScriptedServer
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+ALLOW = {"id": "yes", "label": "Allow", "effect": "allow"}
+DENY = {"id": "no", "label": "Deny", "effect": "deny"}
+QUESTION: dict[str, Any] = {
+    "question": "Allow Bash? npm publish",
+    "card": "c1",
+    "answer": "protocol",
+    "options": [ALLOW, DENY],
+    "mode": "machine",
+}
+DATA = re.compile(r"^data:image/png")
+#: What the page shows on the desktop, kept for the test.
+NOTES = """
+  window.notes = [];
+  class Note { constructor(title, options) { window.notes.push([title, options.body]); } }
+  Note.permission = 'granted';
+  Note.requestPermission = async () => 'granted';
+  window.Notification = Note;
+  delete Navigator.prototype.serviceWorker;
+"""
+
+
+async def test_who_needs_their_person_comes_first_and_is_answered_by_keyboard(
+    server: ScriptedServer, page: Page
+) -> None:
+    asks, works = server.add_sandbox("asks"), server.add_sandbox("works")
+    server.add_terminal(asks)
+    terminal = server.add_terminal(asks, name="codex")
+    await page.goto(f"{server.url}#login={TICKET}")
+    rows = page.locator(".row")
+    await expect(rows.first).to_contain_text("asks")
+    await server.report(works, "t_9", "needs_you", **QUESTION)
+    await expect(rows.first).to_contain_text("works")
+    await expect(rows.first).to_contain_text("Needs you")
+    await expect(page).to_have_title("(1) Atoll")
+    await expect(page.locator('link[rel="icon"]')).to_have_attribute("href", DATA)
+    await server.report(asks, terminal.id, "needs_you", question="Which branch?", answer="terminal")
+
+    await page.keyboard.press("i")
+    items = page.get_by_role("list", name="Waiting for you").get_by_role("listitem")
+    await expect(items).to_have_count(2)
+    await expect(items.first).to_contain_text("Allow Bash? npm publish")
+    await expect(items.first).to_have_attribute("aria-current", "true")
+    await page.keyboard.press("j")
+    await expect(items.nth(1)).to_have_attribute("aria-current", "true")
+    await page.keyboard.press("k")
+    await page.keyboard.press("y")  # too soon: nobody saw what it would answer
+    await page.wait_for_function("() => performance.now() > (window.seen ??= performance.now()) + 700")
+    assert server.agent.answers == []
+    await page.keyboard.press("y")
+    await server.agent.answered()
+    assert server.agent.answers == [("c1", {"option": "yes"})]
+
+    await server.report(works, "t_9", "working", on="npm publish", mode="machine")
+    await expect(items).to_have_count(1)
+    await expect(rows.filter(has_text="works")).to_contain_text("codex: npm publish")
+    await page.wait_for_function("() => performance.now() > (window.later ??= performance.now()) + 700")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("tab", name="codex")).to_have_attribute("aria-selected", "true")
+    await server.report(asks, terminal.id, "done", plus=12, minus=3)
+    await expect(rows.filter(has_text="asks")).to_contain_text("+12 −3")
+    await expect(page).to_have_title("asks · Atoll")
+
+
+async def test_person_is_notified_of_what_is_not_on_screen_and_of_a_lost_server(
+    server: ScriptedServer, page: Page
+) -> None:
+    shown, other = server.add_sandbox("shown"), server.add_sandbox("other")
+    await page.add_init_script(NOTES)
+    await page.goto(f"{server.url}#login={TICKET}")
+    await page.get_by_role("button", name="Notifications").click()
+    await expect(page.get_by_role("heading", name="Notifications")).to_be_visible()
+    await page.get_by_label("Notify me on this desktop").check()
+    await page.locator(".row", has_text="shown").click()
+    await page.bring_to_front()
+    for sandbox in (shown, other):
+        await server.report(sandbox, "t_1", "needs_you", question="rm -rf / ?")
+    await expect(page).to_have_title("(2) shown · Atoll")
+    await server.report(other, "t_1", "done")
+    await page.wait_for_function("() => window.notes.length === 2")
+    assert await page.evaluate("window.notes") == [
+        ["other", "An agent needs you."],
+        ["other", "An agent is done."],
+    ]
+    await page.context.set_offline(True)
+    await expect(page.get_by_text("Offline: what you see may be old")).to_be_visible(timeout=5000)
+    server.sandboxes[other]["agents"] = []
+    await page.context.set_offline(False)
+    await expect(page.get_by_text("Offline: what you see may be old")).to_have_count(0)

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import type { Approval, Sandbox } from '../../api/types';
+import { admit, badgeAfter, newsOf, seenOf, type Badge, type Times } from './news';
+
+function box(id: string, ...agents: [string, string, string][]): Sandbox {
+  const list = agents.map(([agent, status, since]) => ({
+    id: agent,
+    agent: 'codex',
+    mode: 'tui',
+    status: { status, since, question: 'rm -rf /', on: '' },
+  }));
+  return { sandbox_id: id, name: `box ${id}`, agents: list } as unknown as Sandbox;
+}
+
+function asked(id: string, state = 'pending'): Approval {
+  const more = { sandbox_id: 'a', sandbox_name: 'box a', lines: ['secret'] };
+  return { approval_id: id, state, ...more } as unknown as Approval;
+}
+
+const NOTHING = seenOf([], []);
+
+test('an agent that begins to need its person is news once', () => {
+  const now = seenOf([box('a', ['t_1', 'needs_you', '1'])], []);
+  expect(newsOf(NOTHING, now)).toEqual([{ reason: 'needs_you', sandboxId: 'a', name: 'box a' }]);
+  expect(newsOf(now, now)).toEqual([]);
+  const again = seenOf([box('a', ['t_1', 'needs_you', '2'])], []);
+  expect(newsOf(now, again)).toHaveLength(1);
+});
+
+test('working, idle and ended agents are no news', () => {
+  const states = ['working', 'idle', 'stopped', 'failed'];
+  const list = states.map((status, i) => box(String(i), ['t', status, '1']));
+  expect(newsOf(NOTHING, seenOf(list, []))).toEqual([]);
+});
+
+test('many of one sandbox at once are one piece of news, and hold no text from inside', () => {
+  const list = [
+    box('a', ['t_1', 'needs_you', '1'], ['t_2', 'needs_you', '1'], ['t_3', 'done', '1']),
+  ];
+  const news = newsOf(NOTHING, seenOf(list, [asked('ap_1'), asked('ap_2'), asked('x', 'granted')]));
+  expect(news.map(({ reason }) => reason).sort()).toEqual(['done', 'needs_you']);
+  expect(JSON.stringify(news)).not.toMatch(/rm -rf|secret/);
+});
+
+test('a sandbox makes ten notifications a minute, and others make theirs', () => {
+  let times: Times = {};
+  for (let i = 0; i < 10; i += 1) times = admit(times, 'a', i) ?? times;
+  expect(admit(times, 'a', 11)).toBeNull();
+  expect(admit(times, 'b', 11)).not.toBeNull();
+  expect(Object.keys(admit(times, 'b', 70_000) ?? {})).toEqual(['b']);
+});
+
+test('the badge rises ten times a minute at most, and falls at once', () => {
+  let badge: Badge = { count: 0, rises: {} };
+  for (let i = 0; i < 50; i += 1) {
+    badge = badgeAfter(badge, i + 1, i);
+    badge = badgeAfter(badge, i, i);
+  }
+  expect(badge.count).toBeLessThanOrEqual(10);
+  expect(badgeAfter(badge, 0, 60).count).toBe(0);
+  expect(badgeAfter(badge, 50, 120_000).count).toBe(50);
+});

@@ -1,0 +1,75 @@
+/** What has become news since the last look: an agent needs its person, or is done. Pure. */
+
+import type { Approval, Sandbox } from '../../api/types';
+import { agentsOf } from '../agents';
+
+export type NewsReason = 'needs_you' | 'done';
+
+export interface News {
+  readonly reason: NewsReason;
+  readonly sandboxId: string;
+  readonly name: string;
+}
+
+/** What would be news, by what it is about; `mark` changes when it becomes news again. */
+export type Seen = ReadonlyMap<string, News & { readonly mark: string }>;
+
+/** The only sentences of a notification; the rest is the sandbox's name. */
+export const SENTENCES: Readonly<Record<NewsReason, string>> = {
+  needs_you: 'An agent needs you.',
+  done: 'An agent is done.',
+};
+
+/** More news of one sandbox in a minute are not told. */
+const PER_MINUTE = 10;
+const MINUTE_MS = 60_000;
+
+export function seenOf(sandboxes: readonly Sandbox[], approvals: readonly Approval[]): Seen {
+  const seen = new Map<string, News & { mark: string }>();
+  for (const sandbox of sandboxes) {
+    for (const { id, status } of agentsOf(sandbox)) {
+      if (status.status !== 'needs_you' && status.status !== 'done') continue;
+      const { sandbox_id: sandboxId, name } = sandbox;
+      const mark = `${status.status} ${status.since}`;
+      seen.set(`${sandboxId} ${id}`, { reason: status.status, sandboxId, name, mark });
+    }
+  }
+  for (const { approval_id: id, state, sandbox_id: sandboxId, sandbox_name: name } of approvals) {
+    if (state !== 'pending') continue;
+    seen.set(id, { reason: 'needs_you', sandboxId, name, mark: state });
+  }
+  return seen;
+}
+
+/** What is there now and was not before; one of a sandbox and reason is enough. */
+export function newsOf(before: Seen, now: Seen): readonly News[] {
+  const news = new Map<string, News>();
+  for (const [key, { mark, ...one }] of now) {
+    if (before.get(key)?.mark !== mark) news.set(`${one.sandboxId} ${one.reason}`, one);
+  }
+  return [...news.values()];
+}
+
+export type Times = Readonly<Record<string, readonly number[]>>;
+
+/** The times after one more of `key` at `now`, or null when a minute had enough. */
+export function admit(times: Times, key: string, now: number): Times | null {
+  const recent = Object.entries(times)
+    .map(([one, list]) => [one, list.filter((at) => at > now - MINUTE_MS)] as const)
+    .filter(([, list]) => list.length > 0);
+  const kept: Times = Object.fromEntries(recent);
+  const own = kept[key] ?? [];
+  return own.length >= PER_MINUTE ? null : { ...kept, [key]: [...own, now] };
+}
+
+/** A count as the title and the icon show it. It rises at most ten times a minute. */
+export interface Badge {
+  readonly count: number;
+  readonly rises: Times;
+}
+
+export function badgeAfter(before: Badge, count: number, now: number): Badge {
+  if (count <= before.count) return { ...before, count };
+  const rises = admit(before.rises, 'badge', now);
+  return rises === null ? before : { count, rises };
+}

@@ -1,0 +1,135 @@
+/** Push to this browser while the page is closed (docs/use/notifications.md). */
+
+import { call } from '../../api/call';
+import type { Schemas } from '../../api/types';
+import { go } from '../route';
+import { Store } from '../store';
+
+export type PushState =
+  | { readonly is: 'unknown' | 'off' | 'on' | 'busy' }
+  /** Nothing can be done here; `why` says what would help. */
+  | { readonly is: 'impossible'; readonly why: string };
+
+export const push = new Store<PushState>({ is: 'unknown' });
+
+const KEY = 'atoll.push';
+const PATH = 'v1/push-subscriptions';
+
+/** Why this page can be neither installed nor pushed to; null when it can. */
+export function whyNot(): string | null {
+  if (!window.isSecureContext) {
+    return `This address (${location.origin}) has no TLS, and browsers allow installing and push over https or on localhost only. Open the page there.`;
+  }
+  if (!('serviceWorker' in navigator)) return 'This browser has no service workers.';
+  return null;
+}
+
+/** Begins the service worker, and says what is so. Called once, after the login. */
+export async function beginPush(): Promise<void> {
+  const why = whyNot();
+  if (why !== null) {
+    push.set({ is: 'impossible', why });
+    return;
+  }
+  navigator.serviceWorker.addEventListener('message', onMessage);
+  try {
+    const worker = await navigator.serviceWorker.register(new URL('sw.js', document.baseURI));
+    if (!('pushManager' in worker)) {
+      push.set({
+        is: 'impossible',
+        why: 'Install the page first: this browser pushes to installed pages only.',
+      });
+      return;
+    }
+    const known = await worker.pushManager.getSubscription();
+    push.set({ is: known !== null && storedId() !== null ? 'on' : 'off' });
+    // The browser or the server may have new keys.
+    if (known !== null && storedId() !== null) await subscribe(worker);
+  } catch (reason) {
+    push.set({ is: 'impossible', why: `No service worker could be started: ${wordsOf(reason)}` });
+  }
+}
+
+/** Turns push on. Raises what went wrong. */
+export async function turnOnPush(): Promise<void> {
+  push.set({ is: 'busy' });
+  try {
+    if ((await Notification.requestPermission()) !== 'granted') {
+      throw new Error('The browser does not allow notifications of this page: see its settings.');
+    }
+    await subscribe(await navigator.serviceWorker.ready);
+    push.set({ is: 'on' });
+  } catch (reason) {
+    push.set({ is: 'off' });
+    throw reason;
+  }
+}
+
+/** Turns push off, here and at the server. */
+export async function turnOffPush(): Promise<void> {
+  const id = storedId();
+  keepId(null);
+  if (push.get().is !== 'impossible') push.set({ is: 'off' });
+  if (id !== null) await call('DELETE', `${PATH}/${encodeURIComponent(id)}`).catch(() => undefined);
+  const worker = await navigator.serviceWorker.getRegistration();
+  await (await worker?.pushManager.getSubscription())?.unsubscribe();
+}
+
+/** At a logout: nobody's news are pushed to a browser that anybody may use next. */
+export async function leavePush(): Promise<void> {
+  if (storedId() !== null) await turnOffPush().catch(() => undefined);
+}
+
+async function subscribe(worker: ServiceWorkerRegistration): Promise<void> {
+  const told = (await call('GET', PATH)) as Schemas['PushSubscriptionList'];
+  const key = bytesOf(told.public_key);
+  const before = await worker.pushManager.getSubscription();
+  if (before !== null && !sameBytes(before.options.applicationServerKey, key)) {
+    await before.unsubscribe();
+  }
+  const made = await worker.pushManager.subscribe({
+    userVisibleOnly: true,
+    applicationServerKey: key,
+  });
+  const { endpoint, keys } = made.toJSON();
+  const body = { endpoint, keys: { p256dh: keys?.['p256dh'], auth: keys?.['auth'] } };
+  const view = (await call('POST', PATH, body)) as Schemas['PushSubscriptionView'];
+  keepId(view.subscription_id);
+}
+
+function onMessage({ data }: MessageEvent): void {
+  const name = (data as { readonly open?: unknown } | null)?.open;
+  if (typeof name === 'string') go(name);
+}
+
+function storedId(): string | null {
+  try {
+    return localStorage.getItem(KEY);
+  } catch {
+    return null;
+  }
+}
+
+function keepId(id: string | null): void {
+  try {
+    if (id === null) localStorage.removeItem(KEY);
+    else localStorage.setItem(KEY, id);
+  } catch {
+    // A private window may keep nothing; browsers without storage have no push either.
+  }
+}
+
+/** Reads base64url. Pure. */
+export function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  const plain = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
+  return Uint8Array.from(plain, (letter) => letter.charCodeAt(0));
+}
+
+function sameBytes(one: ArrayBuffer | null, other: Uint8Array): boolean {
+  if (one?.byteLength !== other.length) return false;
+  return new Uint8Array(one).every((byte, i) => byte === other[i]);
+}
+
+function wordsOf(reason: unknown): string {
+  return reason instanceof Error ? reason.message : String(reason);
+}
