@@ -13,6 +13,7 @@ import './styles/recordings.css';
 import './styles/secrets.css';
 import './styles/inbox.css';
 import './styles/tasks.css';
+import './styles/review.css';
 import './styles/small.css';
 import { App } from './App';
 import { begin } from './state/login';

@@ -21,7 +21,7 @@ class ChangedFile(Shape):
     untracked = fields.flag()
 
 
-class Changes(Shape):
+class TreeChanges(Shape):
     """Changes of a repository."""
 
     branch = fields.text()
@@ -89,9 +89,9 @@ class WorkingTrees:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def changes(self, name: str, query: Pairs) -> Changes:
+    def changes(self, name: str, query: Pairs) -> TreeChanges:
         """Return the files that differ."""
-        return self._transport.read(Changes, get("sandboxes", name, "changes", query=query))
+        return self._transport.read(TreeChanges, get("sandboxes", name, "changes", query=query))
 
     def diff(self, name: str, query: Pairs) -> Diff:
         """Return the changes line by line."""

@@ -239,21 +239,6 @@ export interface components {
             readonly uncommitted: boolean;
             readonly untracked: boolean;
         };
-        /**
-         * @description Changes of a repository: the first files of `total`. `commits` counts what HEAD has beyond
-         *     `base`.
-         */
-        readonly ChangesView: {
-            readonly additions: number;
-            readonly base: string | null;
-            readonly branch: string | null;
-            readonly commits: number;
-            readonly deletions: number;
-            readonly digest: string;
-            readonly files: readonly components["schemas"]["ChangedFile"][];
-            readonly head: string | null;
-            readonly total: number;
-        };
         /** @description The checkpoints of a repository, newest first. */
         readonly CheckpointList: {
             readonly checkpoints: readonly components["schemas"]["CheckpointView"][];
@@ -1748,6 +1733,21 @@ export interface components {
             readonly outside_url: string | null;
             readonly ticket: string;
             readonly url: string;
+        };
+        /**
+         * @description Changes of a repository: the first files of `total`. `commits` counts what HEAD has beyond
+         *     `base`.
+         */
+        readonly TreeChangesView: {
+            readonly additions: number;
+            readonly base: string | null;
+            readonly branch: string | null;
+            readonly commits: number;
+            readonly deletions: number;
+            readonly digest: string;
+            readonly files: readonly components["schemas"]["ChangedFile"][];
+            readonly head: string | null;
+            readonly total: number;
         };
         /** @description The counts of an unpacked archive. */
         readonly Unpacked: {

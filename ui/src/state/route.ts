@@ -9,7 +9,7 @@ export type PlainPage = (typeof PAGES)[number];
 export interface Route {
   readonly page: 'sandboxes' | PlainPage;
   readonly sandbox: string | null;
-  /** A terminal's or machine's id, `log`, `recordings`, or null for whatever fits. */
+  /** A terminal's or machine's id, `changes`, `log`, `recordings`, or null for whatever fits. */
   readonly tab: string | null;
 }
 

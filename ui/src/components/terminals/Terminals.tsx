@@ -1,6 +1,6 @@
 /** The tabs of one sandbox: its terminals and its log, and the pane of the chosen one. */
 
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { api } from '../../api/client';
 import type { Agent, Sandbox, Terminal } from '../../api/types';
 import { closeTerminal, isLive, openTerminal } from '../../state/acts';
@@ -30,6 +30,10 @@ type Statuses = Readonly<Record<string, AttachStatus>>;
 /** The route's words for the tabs that are no terminals. */
 const LOG = 'log';
 const RECORDINGS = 'recordings';
+const CHANGES = 'changes';
+/** Loaded when somebody looks at changes. */
+const ReviewPane = lazy(() => import('../review/ReviewPane'));
+
 const NONE: readonly Terminal[] = [];
 const NO_MACHINES: readonly Agent[] = [];
 
@@ -47,7 +51,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
   const chosen = useChosen(list, machines);
   const keys = useMemo(() => {
     const ids = [...list.map((one) => one.terminal_id), ...machines.map((one) => one.id)];
-    return live ? [...ids, LOG, RECORDINGS] : [...ids, LOG];
+    return live ? [...ids, CHANGES, LOG, RECORDINGS] : [...ids, CHANGES, LOG];
   }, [list, machines, live]);
 
   useEffect(() => {
@@ -95,6 +99,14 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
               {`${machine.agent} (cards)`}
             </PlainTab>
           ))}
+          <PlainTab
+            id={CHANGES}
+            icon="branch"
+            selected={chosen === CHANGES}
+            onChoose={() => go(id, CHANGES)}
+          >
+            Changes
+          </PlainTab>
           <PlainTab id={LOG} icon="log" selected={chosen === LOG} onChoose={() => go(id, LOG)}>
             Log
           </PlainTab>
@@ -120,6 +132,11 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
               <CardsView sandboxId={id} id={machine.id} owner onTerminal={null} />
             </div>
           ))}
+        {chosen === CHANGES && (
+          <Suspense fallback={<p className="review-note quiet">Loading…</p>}>
+            <ReviewPane sandbox={sandbox} />
+          </Suspense>
+        )}
         {live && chosen === RECORDINGS && <RecordingsPane sandboxId={id} />}
         {chosen === LOG && (
           <LogPane
@@ -155,7 +172,7 @@ function nothingRuns(
 /** The tab the route names, else the first terminal, else an agent's cards, else the log. */
 function useChosen(list: readonly Terminal[], machines: readonly Agent[]): string {
   const { tab } = useStore(route);
-  if (tab === LOG || tab === RECORDINGS) return tab;
+  if (tab === LOG || tab === RECORDINGS || tab === CHANGES) return tab;
   if (machines.some(({ id }) => id === tab)) return tab ?? LOG;
   const wanted = list.find((terminal) => terminal.terminal_id === tab);
   const machine = machines.find((one) => one.agent_state !== 'stopped') ?? machines.at(-1);

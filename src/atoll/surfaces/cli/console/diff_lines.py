@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import click
 
-from atoll.client.changes import ChangedFile, Changes, FileDiff, Hunk
+from atoll.client.changes import ChangedFile, TreeChanges, FileDiff, Hunk
 from atoll.surfaces.cli.console.output import clean, coloured
 
 _COLOURS = {"+": "green", "-": "red"}
@@ -52,7 +52,7 @@ def diff_lines(file: FileDiff) -> Iterator[str]:
         yield _painted("… the rest of this file is not shown", bold=True)
 
 
-def stat_lines(changes: Changes) -> Iterator[str]:
+def stat_lines(changes: TreeChanges) -> Iterator[str]:
     """Yield a line for each file, and their sum."""
     width = max((len(_shown(file)) for file in changes.files), default=0)
     for file in changes.files:

@@ -41,7 +41,7 @@ Paths = Annotated[
 ]
 
 
-class ChangesView(ResponseModel):
+class TreeChangesView(ResponseModel):
     """Changes of a repository: the first files of `total`. `commits` counts what HEAD has beyond
     `base`."""
 
@@ -63,7 +63,7 @@ class DiffView(ResponseModel):
     files: list[FileDiff]
 
 
-@router.get("/changes", response_model=ChangesView, responses=_FAILURES)
+@router.get("/changes", response_model=TreeChangesView, responses=_FAILURES)
 async def list_changes(
     atoll: Atoll,
     at: CallerSandbox,
@@ -114,4 +114,4 @@ async def get_diff(
 
 def changes_view(found: Changes) -> dict[str, Any]:
     """Return changes as the API shows them."""
-    return ChangesView.of(found)
+    return TreeChangesView.of(found)

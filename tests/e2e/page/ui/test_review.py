@@ -1,0 +1,106 @@
+"""The page's view of changes, against scripted answers."""
+
+import json
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from playwright.async_api import Route, expect
+
+from tests.e2e.page.ui.open_page import OpenPage
+
+MANY = 5000
+
+
+def changed(path: str, **more: Any) -> dict[str, Any]:
+    return {
+        "path": path, "kind": "modified", "old_path": None, "old_mode": "100644",
+        "new_mode": "100644", "additions": 1, "deletions": 1, "binary": False,
+        "uncommitted": True, "untracked": False, "digest": "d1", **more,
+    }  # fmt: skip
+
+
+FILES = [
+    changed("src/a.py", digest="d2"),
+    changed("src/evil\u202e\x1b[2J.py", kind="added", untracked=True, additions=MANY, deletions=0),
+]
+CHANGES = {
+    "branch": "fix", "head": "a" * 40, "base": "b" * 40, "commits": 1, "additions": MANY + 1,
+    "deletions": 1, "total": 2, "digest": "c1", "files": FILES,
+}  # fmt: skip
+
+
+def diff_of(path: str) -> dict[str, Any]:
+    if path == "src/a.py":
+        lines, counts = [" def f():", "-    return 1", "+    return 2"], (2, 2)
+    else:
+        lines, counts = [f"+line {n}\x1b[31m" for n in range(1, MANY + 1)], (0, MANY)
+    hunk = {
+        "old_start": 1, "old_lines": counts[0], "new_start": 1, "new_lines": counts[1],
+        "heading": "", "lines": lines,
+    }  # fmt: skip
+    modes = {"old_path": None, "old_mode": None, "new_mode": None}
+    return {"path": path, **modes, "binary": False, "truncated": False, "hunks": [hunk]}
+
+
+async def answer(route: Route) -> None:
+    url = urlsplit(route.request.url)
+    query = parse_qs(url.query)
+    if url.path.endswith("/changes"):
+        if "since" in query:
+            return  # nothing changes
+        body: dict[str, Any] = CHANGES
+    elif url.path.endswith("/diff"):
+        body = {"truncated": False, "files": [diff_of(query["path"][0])]}
+    else:
+        body = {"checkpoints": []}
+    await route.fulfill(status=200, content_type="application/json", body=json.dumps(body))
+
+
+async def test_changes_are_read_commented_and_sent_by_keyboard(open_page: OpenPage) -> None:
+    page = open_page.page
+    for path in ("changes", "diff", "checkpoints"):
+        await page.route(f"**/v1/sandboxes/*/{path}?*", answer)
+    asked: list[str] = []
+
+    async def ask(route: Route) -> None:
+        asked.append(json.loads(route.request.post_data or "{}")["prompt"])
+        await route.fulfill(status=200, content_type="application/json", body="{}")
+
+    agent = {"id": "t_1", "agent": "codex", "mode": "tui", "agent_state": "running"}
+
+    async def agents(route: Route) -> None:
+        body = json.dumps({"agents": [agent]})
+        await route.fulfill(status=200, content_type="application/json", body=body)
+
+    await page.route("**/v1/sandboxes/*/agents", agents)
+    await page.route("**/terminals/t_1/ask", ask)
+    await page.get_by_role("tab", name="Changes").click()
+    diff = page.get_by_role("group", name="Changes of src/a.py")
+    await expect(diff).to_contain_text("return 2")
+    await expect(diff.locator(".code-keyword").first).to_have_text("def")
+    # A line, a comment on it, and the prompt that an agent gets.
+    for key in ("u", "j", "j", "j", "c"):
+        await page.keyboard.press(key)
+    await page.get_by_role("textbox", name="Comment").fill("Why two?")
+    await page.keyboard.press("Control+Enter")
+    await expect(diff.locator(".diff-comment")).to_have_text("Why two?Remove")
+    await page.get_by_role("button", name="Send to codex").click()
+    await expect(page.locator(".diff-comment")).to_have_count(0)
+    assert asked == [
+        "Please address this review comment on your changes.\n\n"
+        "src/a.py:2\n> return 2\nWhy two?"
+    ]
+    # A file of many lines: only those on the screen are there, and nothing hidden acts.
+    await page.locator(".review").press("m")
+    await expect(page.locator(".review-seen")).to_have_count(1)
+    await page.locator(".review").press("n")
+    long = page.get_by_role("group", name="Changes of src/evil\\u{202e}\\u{1b}[2J.py")
+    await expect(long).to_contain_text("line 1\\u{1b}[31m")
+    assert await long.locator(".diff-row").count() < 200
+    await long.evaluate("box => { box.scrollTop = box.scrollHeight }")
+    await expect(long).to_contain_text(f"line {MANY}")
+    await page.reload()
+    await expect(page.locator(".review-seen")).to_have_count(1)
+    await page.set_viewport_size({"width": 390, "height": 844})
+    await expect(page.get_by_role("button", name="Comment on line 2")).to_be_visible()
+    assert await page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -1,0 +1,242 @@
+/** The diff of one file: only the rows on the screen are drawn, so that long files stay smooth. */
+
+import { memo, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { coloured, commentOf } from './colours';
+import type { Comment } from './comments';
+import {
+  HEIGHTS,
+  offsetsOf,
+  placeOf,
+  rowsOf,
+  visible,
+  windowOf,
+  type FileDiff,
+  type Line,
+  type Place,
+  type Row,
+} from './rows';
+
+export interface Editing extends Place {
+  readonly text: string;
+}
+
+interface DiffViewProps {
+  readonly file: FileDiff;
+  readonly split: boolean;
+  readonly comments: readonly Comment[];
+  readonly editing: Editing | null;
+  /** The row the keyboard is at. */
+  readonly cursor: number;
+  readonly onRows: (rows: readonly Row[]) => void;
+  readonly onEdit: (at: Editing | null) => void;
+  readonly onSave: (words: string) => void;
+  readonly onRemove: (id: number) => void;
+}
+
+export function DiffView(props: DiffViewProps) {
+  const { file, split, comments, editing, cursor, onRows } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const rows = useMemo(
+    () => rowsOf(file, split, { comments, editing }),
+    [file, split, comments, editing],
+  );
+  const offsets = useMemo(() => offsetsOf(rows), [rows]);
+  const [from, to] = useWindow(box, offsets);
+  const colours = useMemo(() => commentOf(file.path), [file.path]);
+  useEffect(() => onRows(rows), [rows, onRows]);
+  useEffect(() => {
+    const element = box.current;
+    const top = offsets[cursor];
+    if (element === null || top === undefined || cursor === 0) return;
+    const end = element.scrollTop + element.clientHeight - 2 * HEIGHTS.line;
+    if (top < element.scrollTop || top > end) element.scrollTop = top - element.clientHeight / 2;
+  }, [cursor, offsets]);
+
+  return (
+    <div
+      ref={box}
+      className="diff"
+      tabIndex={0}
+      role="group"
+      aria-label={`Changes of ${visible(file.path)}`}
+    >
+      <div className="diff-all" style={{ height: offsets.at(-1) }}>
+        <div className="diff-rows" style={{ transform: `translateY(${offsets[from] ?? 0}px)` }}>
+          {rows.slice(from, to).map((row, i) => (
+            <RowView
+              key={from + i}
+              row={row}
+              here={from + i === cursor}
+              colours={colours}
+              {...{ onEdit: props.onEdit, onSave: props.onSave, onRemove: props.onRemove }}
+            />
+          ))}
+        </div>
+      </div>
+      {file.truncated && <p className="quiet">The rest of this file is too long to be shown.</p>}
+    </div>
+  );
+}
+
+/** The rows on the screen, and some around them. */
+function useWindow(
+  box: React.RefObject<HTMLDivElement | null>,
+  offsets: readonly number[],
+): readonly [number, number] {
+  const [place, setPlace] = useState({ top: 0, height: 800 });
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    const look = (): void => {
+      setPlace({ top: element.scrollTop, height: element.clientHeight });
+    };
+    look();
+    const observer = new ResizeObserver(look);
+    observer.observe(element);
+    element.addEventListener('scroll', look, { passive: true });
+    return () => {
+      observer.disconnect();
+      element.removeEventListener('scroll', look);
+    };
+  }, [box]);
+  return windowOf(offsets, place.top, place.height);
+}
+
+interface RowProps {
+  readonly row: Row;
+  readonly here: boolean;
+  readonly colours: RegExp | null;
+  readonly onEdit: (at: Editing | null) => void;
+  readonly onSave: (words: string) => void;
+  readonly onRemove: (id: number) => void;
+}
+
+const RowView = memo(function RowView(props: RowProps) {
+  const { row, here, colours, onEdit, onSave, onRemove } = props;
+  const mark = here ? ' diff-here' : '';
+  switch (row.kind) {
+    case 'hunk':
+      return <div className={`diff-hunk${mark}`}>{visible(row.words)}</div>;
+    case 'line':
+      return (
+        <div className={`diff-row ${classOf(row.line)}${mark}`}>
+          <span className="diff-number">{row.line.old}</span>
+          <Number line={row.line} onEdit={onEdit} />
+          <Code line={row.line} colours={colours} />
+        </div>
+      );
+    case 'pair':
+      return (
+        <div className={`diff-pair${mark}`}>
+          {[row.left, row.right].map((line, i) => (
+            <div key={i} className={`diff-row ${line === null ? 'diff-none' : classOf(line)}`}>
+              {line !== null && (
+                <>
+                  <Number line={i === 0 ? { ...line, new: null } : line} onEdit={onEdit} />
+                  <Code line={line} colours={colours} />
+                </>
+              )}
+            </div>
+          ))}
+        </div>
+      );
+    case 'comment':
+      return (
+        <div className="diff-comment">
+          <p>{row.comment.words}</p>
+          <button
+            type="button"
+            className="button button-small"
+            onClick={() => onRemove(row.comment.id)}
+          >
+            Remove
+          </button>
+        </div>
+      );
+    case 'editor':
+      return <Editor onSave={onSave} onCancel={() => onEdit(null)} />;
+  }
+});
+
+function classOf(line: Line): string {
+  return { '+': 'diff-added', '-': 'diff-removed' }[line.sign] ?? 'diff-same';
+}
+
+function Number({ line, onEdit }: { readonly line: Line; readonly onEdit: RowProps['onEdit'] }) {
+  const place = placeOf(line);
+  if (place === null) return <span className="diff-number" />;
+  return (
+    <button
+      type="button"
+      className="diff-number"
+      tabIndex={-1}
+      aria-label={`Comment on line ${place.line}`}
+      onClick={() => onEdit({ ...place, text: line.text })}
+    >
+      {place.line}
+    </button>
+  );
+}
+
+function Code({ line, colours }: { readonly line: Line; readonly colours: RegExp | null }) {
+  const text = visible(line.text);
+  const pieces = colours === null ? [[null, text] as const] : coloured(text, colours);
+  return (
+    <code>
+      <span className="diff-sign">{line.sign}</span>
+      {pieces.map(([colour, piece], i) =>
+        colour === null ? (
+          piece
+        ) : (
+          <span key={i} className={`code-${colour}`}>
+            {piece}
+          </span>
+        ),
+      )}
+    </code>
+  );
+}
+
+interface EditorProps {
+  readonly onSave: (words: string) => void;
+  readonly onCancel: () => void;
+}
+
+function Editor({ onSave, onCancel }: EditorProps) {
+  const [words, setWords] = useState('');
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  return (
+    <form
+      className="diff-editor"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (words.trim() !== '') onSave(words);
+      }}
+      onKeyDown={(event) => {
+        event.stopPropagation();
+        if (event.key === 'Escape') onCancel();
+        if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && words.trim() !== '') {
+          onSave(words);
+        }
+      }}
+    >
+      <textarea
+        ref={field}
+        aria-label="Comment"
+        maxLength={4000}
+        placeholder="What should the agent change here?"
+        value={words}
+        onChange={(event) => setWords(event.target.value)}
+      />
+      <div className="diff-editor-acts">
+        <button type="submit" className="button button-small" disabled={words.trim() === ''}>
+          Add comment
+        </button>
+        <button type="button" className="button button-small" onClick={onCancel}>
+          Cancel
+        </button>
+      </div>
+    </form>
+  );
+}

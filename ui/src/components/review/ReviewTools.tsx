@@ -1,0 +1,160 @@
+/** What is compared with what, how it is shown, and the way back to a checkpoint. */
+
+import { useEffect, useState } from 'react';
+import type { Sandbox } from '../../api/types';
+import { announce, notifyFailure } from '../../state/announce';
+import { isLive } from '../../state/acts';
+import { Confirm } from '../parts/Dialog';
+import type { Look } from './ReviewPane';
+import { reviews, type Against, type Changes, type Checkpoint, type Compared } from './reviews';
+
+interface ReviewToolsProps {
+  readonly sandbox: Sandbox;
+  readonly compared: Compared;
+  readonly changes: Changes | null;
+  readonly look: Look;
+  readonly onCompare: (next: Compared) => void;
+  readonly onLook: (next: Look) => void;
+}
+
+const CHOICES: readonly { readonly value: Against; readonly words: string }[] = [
+  { value: 'base', words: 'Since its branch began' },
+  { value: 'turn', words: 'Since a turn began' },
+  { value: 'uncommitted', words: 'Not committed' },
+];
+
+export function ReviewTools(props: ReviewToolsProps) {
+  const { sandbox, compared, changes, look, onCompare, onLook } = props;
+  const { repos } = sandbox;
+  return (
+    <div className="review-tools" role="toolbar" aria-label="Review">
+      {repos.length > 1 && (
+        <select
+          aria-label="Repository"
+          value={compared.repo}
+          onChange={(event) => onCompare({ ...compared, repo: Number(event.target.value) })}
+        >
+          {repos.map((repo, i) => (
+            <option key={repo.path} value={i}>
+              {repo.path}
+            </option>
+          ))}
+        </select>
+      )}
+      <select
+        aria-label="Compared with"
+        value={compared.against}
+        onChange={(event) => {
+          const against =
+            CHOICES.find(({ value }) => value === event.target.value)?.value ?? 'base';
+          onCompare({ ...compared, against, checkpoint: null });
+        }}
+      >
+        {CHOICES.map(({ value, words }) => (
+          <option key={value} value={value}>
+            {words}
+          </option>
+        ))}
+      </select>
+      {compared.against === 'turn' && (
+        <Checkpoints
+          sandbox={sandbox}
+          compared={compared}
+          changes={changes}
+          onCompare={onCompare}
+        />
+      )}
+      {changes !== null && <Sum changes={changes} />}
+      <span className="spring" />
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={look.split}
+          onChange={(event) => onLook({ ...look, split: event.target.checked })}
+        />
+        Side by side
+      </label>
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={!look.blanks}
+          onChange={(event) => onLook({ ...look, blanks: !event.target.checked })}
+        />
+        Ignore blanks
+      </label>
+    </div>
+  );
+}
+
+function Sum({ changes }: { readonly changes: Changes }) {
+  const { total, additions, deletions, commits, files } = changes;
+  return (
+    <span className="review-sum">
+      {total === 1 ? '1 file' : `${total} files`}
+      {total > files.length && ` (the first ${files.length} are listed)`}{' '}
+      <span className="review-plus">+{additions}</span>{' '}
+      <span className="review-minus">−{deletions}</span>
+      {commits > 0 && ` · ${commits === 1 ? '1 commit' : `${commits} commits`}`}
+    </span>
+  );
+}
+
+type CheckpointsProps = Pick<ReviewToolsProps, 'sandbox' | 'compared' | 'changes' | 'onCompare'>;
+
+function Checkpoints({ sandbox, compared, changes, onCompare }: CheckpointsProps) {
+  const id = sandbox.sandbox_id;
+  const { repo, checkpoint } = compared;
+  const [list, setList] = useState<readonly Checkpoint[]>([]);
+  const [asking, setAsking] = useState(false);
+  const digest = changes?.digest ?? '';
+  useEffect(() => {
+    reviews.checkpoints(id, repo).then(setList, () => setList([]));
+  }, [id, repo, digest]);
+  const chosen = list.find(({ number }) => number === checkpoint) ?? list[0];
+  if (chosen === undefined) return null;
+
+  async function restore(number: number): Promise<void> {
+    try {
+      const { saved } = await reviews.restore(id, repo, number);
+      announce(`The files are back at checkpoint ${number}. Checkpoint ${saved} undoes that.`);
+      setList(await reviews.checkpoints(id, repo));
+    } catch (reason) {
+      notifyFailure('The files were not brought back')(reason);
+    }
+  }
+
+  return (
+    <>
+      <select
+        aria-label="Checkpoint"
+        value={chosen.number}
+        onChange={(event) => onCompare({ ...compared, checkpoint: Number(event.target.value) })}
+      >
+        {list.map(({ number, at, subject }) => (
+          <option key={number} value={number}>
+            {`${number} · ${new Date(at).toLocaleTimeString()} · ${subject}`}
+          </option>
+        ))}
+      </select>
+      {isLive(sandbox) && (
+        <button type="button" className="button button-small" onClick={() => setAsking(true)}>
+          Back to before it
+        </button>
+      )}
+      {asking && (
+        <Confirm
+          title={`Back to checkpoint ${chosen.number}?`}
+          action="Bring the files back"
+          danger
+          onClose={() => setAsking(false)}
+          onConfirm={() => void restore(chosen.number)}
+        >
+          <p>
+            The files and the branch become what they were then. The present ones are saved as a
+            checkpoint first, which undoes this.
+          </p>
+        </Confirm>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,51 @@
+/** The calls of a review. */
+
+import { call, sandboxAt } from '../../api/call';
+import type { Schemas } from '../../api/types';
+
+export type Changes = Schemas['TreeChangesView'];
+export type ChangedFile = Schemas['ChangedFile'];
+export type Against = Schemas['Against'];
+export type Diff = Schemas['DiffView'];
+export type Checkpoint = Schemas['CheckpointView'];
+
+export interface Compared {
+  readonly repo: number;
+  readonly against: Against;
+  readonly checkpoint: number | null;
+}
+
+function queryOf({ repo, against, checkpoint }: Compared): URLSearchParams {
+  const query = new URLSearchParams({ repo: String(repo), against });
+  if (checkpoint !== null) query.set('checkpoint', String(checkpoint));
+  return query;
+}
+
+/** Seconds the server waits for a change before it answers. */
+const WAIT_SECONDS = '20';
+
+export const reviews = {
+  /** The files that differ; with `since` once something changed, or after a while. */
+  changes(id: string, compared: Compared, since: string | null): Promise<Changes> {
+    const query = queryOf(compared);
+    if (since !== null) {
+      query.set('since', since);
+      query.set('wait', WAIT_SECONDS);
+    }
+    return call('GET', `${sandboxAt(id)}/changes?${query}`) as Promise<Changes>;
+  },
+  diff(id: string, compared: Compared, paths: readonly string[], blanks: boolean): Promise<Diff> {
+    const query = queryOf(compared);
+    for (const path of paths) query.append('path', path);
+    query.set('whitespace', String(blanks));
+    return call('GET', `${sandboxAt(id)}/diff?${query}`) as Promise<Diff>;
+  },
+  async checkpoints(id: string, repo: number): Promise<readonly Checkpoint[]> {
+    const list = await call('GET', `${sandboxAt(id)}/checkpoints?repo=${repo}`);
+    return (list as Schemas['CheckpointList']).checkpoints;
+  },
+  restore(id: string, repo: number, number: number): Promise<Schemas['RestoredView']> {
+    const path = `${sandboxAt(id)}/checkpoints/${number}/restore?repo=${repo}`;
+    return call('POST', path) as Promise<Schemas['RestoredView']>;
+  },
+};

@@ -1,0 +1,150 @@
+/** A diff as rows of known heights, so that only those on the screen are drawn. Pure. */
+
+import type { Schemas } from '../../api/types';
+import type { Comment } from './comments';
+
+export type FileDiff = Schemas['FileDiff'];
+export type Side = 'old' | 'new';
+
+export interface Line {
+  readonly sign: string;
+  readonly old: number | null;
+  readonly new: number | null;
+  readonly text: string;
+}
+
+export type Row =
+  | { readonly kind: 'hunk'; readonly words: string; readonly hunk: number }
+  | { readonly kind: 'line'; readonly line: Line }
+  | { readonly kind: 'pair'; readonly left: Line | null; readonly right: Line | null }
+  | { readonly kind: 'comment'; readonly comment: Comment }
+  | { readonly kind: 'editor' };
+
+export interface Place {
+  readonly side: Side;
+  readonly line: number;
+}
+
+export const HEIGHTS: Readonly<Record<Row['kind'], number>> = {
+  hunk: 28,
+  line: 20,
+  pair: 20,
+  comment: 68,
+  editor: 132,
+};
+
+/** The place that a comment on this line belongs to. */
+export function placeOf(line: Line): Place | null {
+  if (line.new !== null) return { side: 'new', line: line.new };
+  return line.old === null ? null : { side: 'old', line: line.old };
+}
+
+interface Marks {
+  readonly comments: readonly Comment[];
+  readonly editing: Place | null;
+}
+
+/** The rows of a file; `split` puts the old side beside the new one. */
+export function rowsOf(file: FileDiff, split: boolean, marks: Marks): readonly Row[] {
+  return file.hunks.flatMap((hunk, at): Row[] => {
+    const range = `-${hunk.old_start},${hunk.old_lines} +${hunk.new_start},${hunk.new_lines}`;
+    const words = `@@ ${range} @@ ${hunk.heading}`.trimEnd();
+    const lines = linesOf(hunk);
+    const shown = split ? paired(lines) : lines.map((line): Row => ({ kind: 'line', line }));
+    return [
+      { kind: 'hunk', words, hunk: at },
+      ...shown.flatMap((row) => [row, ...after(row, marks)]),
+    ];
+  });
+}
+
+function linesOf(hunk: Schemas['Hunk']): readonly Line[] {
+  let old = hunk.old_start;
+  let now = hunk.new_start;
+  return hunk.lines.map((whole): Line => {
+    const sign = whole.slice(0, 1);
+    const text = whole.slice(1);
+    if (sign === '+') return { sign, old: null, new: now++, text };
+    if (sign === '-') return { sign, old: old++, new: null, text };
+    if (sign === '\\') return { sign, old: null, new: null, text };
+    return { sign: ' ', old: old++, new: now++, text };
+  });
+}
+
+/** Removed lines stand beside the lines added right after them. */
+function paired(lines: readonly Line[]): readonly Row[] {
+  const rows: Row[] = [];
+  for (let at = 0; at < lines.length;) {
+    const gone = run(lines, at, '-');
+    const come = run(lines, at + gone.length, '+');
+    const many = Math.max(gone.length, come.length);
+    for (let i = 0; i < many; i += 1) {
+      rows.push({ kind: 'pair', left: gone[i] ?? null, right: come[i] ?? null });
+    }
+    at += gone.length + come.length;
+    if (many > 0) continue;
+    const line = lines[at] ?? null;
+    rows.push({ kind: 'pair', left: line, right: line });
+    at += 1;
+  }
+  return rows;
+}
+
+function run(lines: readonly Line[], from: number, sign: string): readonly Line[] {
+  let to = from;
+  while (lines[to]?.sign === sign) to += 1;
+  return lines.slice(from, to);
+}
+
+function after(row: Row, { comments, editing }: Marks): readonly Row[] {
+  const lines = row.kind === 'line' ? [row.line] : row.kind === 'pair' ? sidesOf(row) : [];
+  const here = lines.map(placeOf).filter((place) => place !== null);
+  const found = comments.filter((one) => here.some((place) => same(place, one)));
+  const rows = found.map((comment): Row => ({ kind: 'comment', comment }));
+  const edited = editing !== null && here.some((place) => same(place, editing));
+  return edited ? [...rows, { kind: 'editor' }] : rows;
+}
+
+/** The different lines of a pair. */
+function sidesOf(row: { readonly left: Line | null; readonly right: Line | null }): Line[] {
+  const both = row.left === row.right ? [row.left] : [row.left, row.right];
+  return both.filter((line) => line !== null);
+}
+
+export const same = (a: Place, b: Place): boolean => a.side === b.side && a.line === b.line;
+
+/** Where each row begins, and at last where all of them end, in pixels. */
+export function offsetsOf(rows: readonly Row[]): readonly number[] {
+  let at = 0;
+  return [0, ...rows.map((row) => (at += HEIGHTS[row.kind]))];
+}
+
+/** The rows between two heights: the first, and the one after the last. */
+export function windowOf(
+  offsets: readonly number[],
+  top: number,
+  height: number,
+): readonly [number, number] {
+  const first = Math.max(0, before(offsets, top) - 20);
+  const last = Math.min(offsets.length - 1, before(offsets, top + height) + 20);
+  return [first, last];
+}
+
+/** The last row that begins at or above a height. */
+function before(offsets: readonly number[], height: number): number {
+  let low = 0;
+  let high = offsets.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if ((offsets[middle] ?? 0) <= height) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/** Text with every character that shows nothing of itself spelled out; tabs stay. */
+export function visible(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u{2800}\u{3164}\u{ffa0}]/gu, (char) =>
+    char === '\t' ? char : `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`,
+  );
+}

@@ -1,0 +1,92 @@
+/** The changes of a sandbox as they are now, and the diff of one file. */
+
+import { useEffect, useState } from 'react';
+import { Problem } from '../../api/call';
+import { reviews, type ChangedFile, type Changes, type Compared } from './reviews';
+import type { FileDiff } from './rows';
+
+export interface Loaded<T> {
+  readonly value: T | null;
+  readonly problem: string | null;
+}
+
+const PAUSE_MS = 3000;
+const EMPTY = { value: null, problem: null };
+
+/** Follows the changes; while the sandbox does not run they are read once. */
+export function useChanges(id: string, compared: Compared, live: boolean): Loaded<Changes> {
+  const [loaded, setLoaded] = useState<Loaded<Changes>>(EMPTY);
+  useEffect(() => {
+    let gone = false;
+    const isGone = (): boolean => gone;
+    const follow = async (): Promise<void> => {
+      let since: string | null = null;
+      while (!isGone()) {
+        try {
+          const value: Changes = await reviews.changes(id, compared, since);
+          if (isGone()) return;
+          if (value.digest !== since) setLoaded({ value, problem: null });
+          since = value.digest;
+          if (!live) return;
+          await shown();
+        } catch (reason) {
+          if (isGone()) return;
+          setLoaded((now) => ({ value: now.value, problem: wordsOf(reason) }));
+          if (!(reason instanceof Problem) || (reason.status !== 0 && reason.status < 500)) return;
+          await pause();
+        }
+      }
+    };
+    void follow();
+    return () => {
+      gone = true;
+    };
+  }, [id, compared, live]);
+  return loaded;
+}
+
+/** Loads the diff of a file, and again whenever its digest changes. */
+export function useDiff(
+  id: string,
+  compared: Compared,
+  file: ChangedFile,
+  blanks: boolean,
+): Loaded<FileDiff> {
+  const [loaded, setLoaded] = useState<Loaded<FileDiff>>(EMPTY);
+  const { path, old_path: old, digest } = file;
+  useEffect(() => {
+    let gone = false;
+    reviews.diff(id, compared, old === null ? [path] : [path, old], blanks).then(
+      ({ files }) => {
+        if (gone) return;
+        const value = files.find((one) => one.path === path) ?? null;
+        setLoaded({ value, problem: null });
+      },
+      (reason: unknown) => {
+        if (!gone) setLoaded({ value: null, problem: wordsOf(reason) });
+      },
+    );
+    return () => {
+      gone = true;
+    };
+  }, [id, compared, path, old, digest, blanks]);
+  return loaded;
+}
+
+const wordsOf = (reason: unknown): string =>
+  reason instanceof Error ? reason.message : 'The changes could not be read.';
+
+const pause = (): Promise<void> => new Promise((done) => window.setTimeout(done, PAUSE_MS));
+
+/** Resolves once the page is on the screen. */
+function shown(): Promise<void> {
+  if (!document.hidden) return Promise.resolve();
+  return new Promise((done) => {
+    const look = (): void => {
+      if (document.hidden) return;
+      document.removeEventListener('visibilitychange', look);
+      done();
+    };
+    document.addEventListener('visibilitychange', look);
+  });
+}
