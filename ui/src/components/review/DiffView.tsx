@@ -170,7 +170,7 @@ function Number({ line, onEdit }: { readonly line: Line; readonly onEdit: RowPro
       type="button"
       className="diff-number"
       tabIndex={-1}
-      aria-label={`Comment on line ${place.line}`}
+      aria-label={`Comment on ${place.side === 'old' ? 'removed ' : ''}line ${place.line}`}
       onClick={() => onEdit({ ...place, text: line.text })}
     >
       {place.line}
