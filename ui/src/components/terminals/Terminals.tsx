@@ -132,11 +132,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
               <CardsView sandboxId={id} id={machine.id} owner onTerminal={null} />
             </div>
           ))}
-        {chosen === CHANGES && (
-          <Suspense fallback={<p className="review-note quiet">Loading…</p>}>
-            <ReviewPane sandbox={sandbox} />
-          </Suspense>
-        )}
+        <ChangesPanel sandbox={sandbox} shown={chosen === CHANGES} />
         {live && chosen === RECORDINGS && <RecordingsPane sandboxId={id} />}
         {chosen === LOG && (
           <LogPane
@@ -157,6 +153,16 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
         </Confirm>
       )}
     </section>
+  );
+}
+
+/** The changes, read while they are shown. */
+function ChangesPanel({ sandbox, shown }: { readonly sandbox: Sandbox; readonly shown: boolean }) {
+  if (!shown) return null;
+  return (
+    <Suspense fallback={<p className="review-note quiet">Loading…</p>}>
+      <ReviewPane sandbox={sandbox} />
+    </Suspense>
   );
 }
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import click
 
-from atoll.client.changes import ChangedFile, TreeChanges, FileDiff, Hunk
+from atoll.client.changes import ChangedFile, FileDiff, Hunk, TreeChanges
 from atoll.surfaces.cli.console.output import clean, coloured
 
 _COLOURS = {"+": "green", "-": "red"}
