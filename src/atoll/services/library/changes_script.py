@@ -36,7 +36,8 @@ look() {
   sed -z 's/^...//' "$work/status" | sed -z "${max}q" > "$work/names"
   (cd "$top" && xargs -0 -r -n 5000 -s 1000000 stat -c '%s|%i|%z|%n' -- < "$work/names") \
     > "$work/times" 2> /dev/null
-  digest=$({ echo "$head $branch $(points | tail -n 1)"; cat "$work/whole" "$work/times"; } | own hash-object --stdin)
+  echo "$head $branch $(points | tail -n 1)" > "$work/state"
+  digest=$(cat "$work/state" "$work/whole" "$work/times" | own hash-object --stdin)
 }
 look "$@"
 while [ "$digest" = "$since" ] && [ "$seconds" -gt 0 ]; do
