@@ -55,7 +55,9 @@ STUBBORN = Agent(
      'while :; do sleep 1; done" &); echo ready; while :; do sleep 1; done'),
 )  # fmt: skip
 SPEAKING = Agent("speaking", ("sh",), machine=Machine("claude", ("sh", "-c", MACHINE)))
-AGENTS = (TALKING, MUTE, STUBBORN, SPEAKING)
+# Another process keeps its output open after its end.
+LEAKY = Agent("leaky", ("sh",), machine=Machine("claude", ("sh", "-c", "sleep 600 & exit 3")))
+AGENTS = (TALKING, MUTE, STUBBORN, SPEAKING, LEAKY)
 
 
 Shown: TypeAlias = dict[str, Any]
@@ -220,6 +222,11 @@ async def test_machine_is_asked_answered_and_stopped() -> None:
         agent_id = shown["id"]
         await until_cards(rt, agent_id, lambda all: any(c["state"] == "pending" for c in all))
         assert (await rt.call("POST", f"/sessions/{agent_id}/ask", {"prompt": "more"}))[0] == 409
+        _, asking = await rt.call("GET", f"/sessions/{agent_id}/cards/approval:r1")
+        assert (asking["title"], asking["text"]) == ("Allow Bash?", "ls")
+        assert (await rt.call("GET", f"/sessions/{agent_id}/cards/none"))[0] == 404
+        _, shown = await rt.call("GET", f"/agents/{agent_id}")
+        assert shown["status"]["question"] == "Allow Bash? ls"
         answer = f"/sessions/{agent_id}/cards/approval:r1/answer"
         assert (await rt.call("POST", answer + "?role=viewer", {"option": "allow"}))[0] == 403
         assert (await rt.call("POST", answer, {"option": "maybe"}))[0] == 422
@@ -229,6 +236,16 @@ async def test_machine_is_asked_answered_and_stopped() -> None:
         assert [card["kind"] for card in ended] == ["turn", "text", "text", "approval"]
         assert (await act(rt, agent_id, "stop"))[1]["agent_state"] == "stopped"
         assert (await rt.call("GET", f"/agents/{agent_id}"))[1]["agent_state"] == "stopped"
+
+
+async def test_machine_that_ended_is_not_kept_by_a_process_it_left() -> None:
+    async with runtime(agents=AGENTS) as rt:
+        _, shown = await rt.call("POST", "/agents", {"agent": "leaky", "mode": "machine"})
+        ended = await until_cards(rt, shown["id"], lambda all: any(c["id"] == "ended" for c in all))
+        assert ended[-1]["text"] == "exit status 3"
+        _, shown = await rt.call("GET", f"/agents/{shown['id']}")
+        assert (shown["status"]["status"], shown["agent_state"]) == ("failed", "stopped")
+        assert shown["status"]["reason"] == "It ended with exit status 3."
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,14 @@ there, and last the observer by which the terminal's end ends the session.
 import asyncio
 from dataclasses import dataclass
 
+from atoll.domain.terminal.liveliness import Liveliness
 from atoll.domain.terminal.size import Size
+from atoll.domain.terminal.softlock import is_interrupt
 from atoll.domain.terminal.turn import Role
 from atoll.runtime.agents.session import AgentSession
 from atoll.runtime.agents.status import AgentStatus
 from atoll.runtime.agents.tui import AGENT, REPORT_PIPE_SECONDS, AgentWatch, TuiChannel
+from atoll.runtime.clock import Alarm
 from atoll.runtime.terminals.observer import Author
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.wire.attach import AgentStateChanged, Exited
@@ -88,13 +91,24 @@ class AgentTerminal:
         self._session = session
         self._channel = channel
         self._watching = watching
+        self._loop = asyncio.get_running_loop()
+        self._liveliness = Liveliness()
+        self._silence = Alarm(self._quiet)
+        self._interrupted = False
 
     def showed(self, data: bytes) -> None:
         """Note output. Cards come from what the agent reports, not from its screen."""
         self._channel.drew()
+        if self._session.works:
+            self._liveliness.drew(self._loop.time())
+            self._silence.set(self._liveliness.deadline)
+        else:
+            self._liveliness.began()
+            self._interrupted = False
 
     def typed(self, author: Author, data: bytes) -> None:
         """Note accepted input. Within a turn that asks it is an answer, and no draft."""
+        self._interrupted = self._interrupted or is_interrupt(data)
         if author != AGENT and not self._session.lock.asking:
             self._channel.typed(data)
 
@@ -103,11 +117,22 @@ class AgentTerminal:
 
     def ended(self, ending: Exited) -> None:
         """End the session: the leader ended as its job did."""
+        self._silence.cancel()
         self._session.ended(_failure(ending))
         if self._watching is not None:
             # Its last reports may still be on their way.
             loop = asyncio.get_running_loop()
             loop.call_later(LAST_WORDS_SECONDS, self._watching.cancel)
+
+    def _quiet(self) -> None:
+        """End a turn whose agent has fallen silent: the report of its end was lost, or it reports
+        no interrupts."""
+        if not self._session.works:
+            return
+        if self._liveliness.over(self._loop.time()):
+            self._session.fell_silent(interrupted=self._interrupted)
+        else:
+            self._silence.set(self._liveliness.deadline)
 
 
 def _failure(ending: Exited) -> str:

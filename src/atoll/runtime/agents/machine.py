@@ -3,6 +3,7 @@
 What the lines mean is a pure `Conversation`; this moves them.
 """
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 
@@ -20,6 +21,9 @@ from atoll.wire.contract.terminals import End
 from atoll.wire.http.unreadable import UNREADABLE
 
 log = logging.getLogger("atoll.runtime")
+
+LAST_WORDS_SECONDS = 1.0
+"""The time to read what an agent wrote before its process ended."""
 
 
 def make_conversation(protocol: str, terms: Terms) -> Conversation:
@@ -82,11 +86,18 @@ class MachineChannel:
         return step
 
 
-async def run_machine(session: AgentSession, channel: MachineChannel) -> None:
-    """Apply an agent's messages to its session, until it ends."""
+async def _read(session: AgentSession, channel: MachineChannel) -> None:
     async for step in channel.read():
         session.apply(step)
-    end = await channel.ended()
+
+
+async def run_machine(session: AgentSession, channel: MachineChannel) -> None:
+    """Apply an agent's messages to its session, until it ends."""
+    async with asyncio.TaskGroup() as tasks:
+        reading = tasks.create_task(_read(session, channel))
+        end = await channel.ended()
+        # Another process may keep the pipe open for ever: the agent itself is gone.
+        asyncio.get_running_loop().call_later(LAST_WORDS_SECONDS, reading.cancel)
     how = ""
     if (end.code or end.signal) and not session.stopping:
         how = f"signal {end.signal}" if end.signal else f"exit status {end.code}"

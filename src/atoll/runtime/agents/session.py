@@ -135,6 +135,11 @@ class AgentSession:
         )
 
     @property
+    def works(self) -> bool:
+        """True while the agent is at its turn and not paused."""
+        return self._status.works
+
+    @property
     def stopping(self) -> bool:
         """True when somebody is ending it."""
         return self._stopping is not None
@@ -167,6 +172,12 @@ class AgentSession:
         self._overrun.set(self.lock.deadline)
         if self._closing is not None or any(map(_tells_of_turns, said)):
             self._close_soon()
+
+    def fell_silent(self, *, interrupted: bool) -> None:
+        """End a turn of which no end was reported. A later report of work continues it."""
+        self._report.ended(CardState.DECLINED if interrupted else CardState.DONE)
+        if self.lock.yielded():
+            self._announce("quiet")
 
     def ended(self, failure: str = "") -> None:
         """Mark the agent as stopped: its process is gone. `failure` says why, if nobody wanted

@@ -7,7 +7,7 @@ from atoll.domain.ids import PrincipalId
 from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
 from atoll.domain.sandbox.sandbox import Sandbox
 
-_OWN_STATES = frozenset({"the agent", "asked", "no prompt", "ended"})
+_OWN_STATES = frozenset({"the agent", "asked", "no prompt", "quiet", "ended"})
 """Reasons of state changes that the agent made itself. "asked": it accepted a prompt."""
 
 

@@ -1,0 +1,47 @@
+"""The drawing of an agent at its terminal, as a sign that its turn still runs.
+
+Agents draw all the time while they work: a spinner, or a counter of seconds. So one that did, and
+then draws nothing more, is at its turn no longer, also where the report of that end was lost. An
+agent that never drew so says nothing by its silence. Pure: times are seconds on any steady scale.
+"""
+
+QUIET_SECONDS = 4.0
+"""The silence after which a turn is over."""
+STREAK_SECONDS = 3
+"""Drawing in each of so many seconds in a row shows that the agent draws while it works."""
+
+
+class Liveliness:
+    """The drawing of one agent within its turn."""
+
+    __slots__ = ("_drawn", "_lively", "_second", "_streak")
+
+    def __init__(self) -> None:
+        self._drawn = 0.0
+        self._second = -1
+        self._streak = 0
+        self._lively = False
+
+    def began(self) -> None:
+        """Begin a turn."""
+        self._second, self._streak, self._lively = -1, 0, False
+
+    def drew(self, now: float) -> None:
+        """Record that the agent drew something."""
+        self._drawn = now
+        second = int(now)
+        if second == self._second:
+            return
+        self._streak = self._streak + 1 if second == self._second + 1 else 1
+        self._second = second
+        self._lively = self._lively or self._streak >= STREAK_SECONDS
+
+    @property
+    def deadline(self) -> float | None:
+        """The time at which the turn is over if nothing more is drawn; None while silence says
+        nothing."""
+        return self._drawn + QUIET_SECONDS if self._lively else None
+
+    def over(self, now: float) -> bool:
+        """Report whether the agent is silent for so long that its turn is over."""
+        return self.deadline is not None and now >= self.deadline

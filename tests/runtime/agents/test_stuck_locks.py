@@ -1,0 +1,166 @@
+"""The lock opens within five seconds of the truth, also where nobody reports it. Time is virtual:
+a loop whose clock a test turns."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, cast
+
+import pytest
+
+from atoll.domain.agent.card import Began, Worked
+from atoll.domain.terminal.softlock import Work
+from atoll.ports.spawner import Process
+from atoll.runtime.agents.lock import AgentTerminal
+from atoll.runtime.agents.session import AgentChannel, AgentSession, SessionContext
+from atoll.runtime.agents.status import AgentStatus, Identity
+from atoll.runtime.agents.tui import TuiChannel
+from atoll.runtime.terminals.observer import Author
+from atoll.wire.attach import Exited
+
+PERSON = Author("person", "person", "c1")
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """A loop whose clock jumps to the next timer instead of waiting for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._now = 1000.0
+
+    def time(self) -> float:
+        return self._now
+
+    def _run_once(self) -> None:
+        scheduled = self._scheduled  # type: ignore[attr-defined]
+        if not self._ready and scheduled:  # type: ignore[attr-defined]
+            self._now = max(self._now, scheduled[0]._when)
+        super()._run_once()  # type: ignore[misc]
+
+
+def virtually(test: Coroutine[Any, Any, None]) -> None:
+    loop = VirtualLoop()
+    try:
+        loop.run_until_complete(asyncio.wait_for(test, 3600))
+    finally:
+        loop.close()
+
+
+class Desk:
+    """An agent at a terminal, without either."""
+
+    def __init__(self) -> None:
+        status = AgentStatus(Identity("t_1", "codex", "tui", "2026-01-01T00:00:00Z"))
+        self.entries: list[tuple[str, Any]] = []
+        context = SessionContext(
+            lambda kind, payload: self.entries.append((kind, payload)),
+            lambda text: text,
+            lambda *_: None,
+            lambda _: None,
+        )
+        self.session = AgentSession(status, cast(Process, None), cast(AgentChannel, None), context)
+        channel = TuiChannel(cast(Any, None), status)
+        self.terminal = AgentTerminal(self.session, channel, None)
+
+    @property
+    def shut(self) -> bool:
+        return self.session.lock.work is Work.WORKING
+
+    @property
+    def status(self) -> str:
+        record = self.session.shown().status
+        assert record is not None
+        return record.status
+
+    async def draws(self, seconds: float) -> None:
+        for _ in range(int(seconds * 10)):
+            self.terminal.showed(b".")
+            await asyncio.sleep(0.1)
+
+
+def test_end_that_is_never_reported_opens_the_lock() -> None:
+    async def lost() -> None:
+        desk = Desk()
+        desk.session.reported([Began()])
+        await desk.draws(30)
+        assert desk.shut
+        await asyncio.sleep(5)
+        assert (desk.shut, desk.status) == (False, "done")
+        desk.session.reported([Worked()])  # it was not over after all
+        assert (desk.shut, desk.status) == (True, "working")
+
+    virtually(lost())
+
+
+@pytest.mark.parametrize("key", [b"\x1b", b"\x03"])
+def test_interrupt_that_no_hook_reports_opens_the_lock(key: bytes) -> None:
+    async def interrupted() -> None:
+        desk = Desk()
+        desk.session.reported([Began()])
+        await desk.draws(10)
+        desk.terminal.typed(PERSON, key)
+        await asyncio.sleep(5)
+        assert (desk.shut, desk.status) == (False, "idle")
+
+    virtually(interrupted())
+
+
+def test_agent_that_works_silently_keeps_its_lock() -> None:
+    async def silent() -> None:
+        desk = Desk()
+        desk.session.reported([Began()])
+        desk.terminal.showed(b"working")
+        await asyncio.sleep(600)
+        assert (desk.shut, desk.status) == (True, "working")
+
+    virtually(silent())
+
+
+def test_hook_outside_a_turn_opens_by_itself() -> None:
+    async def outside() -> None:
+        desk = Desk()
+        desk.session.reported([Worked()])
+        assert desk.shut
+        await asyncio.sleep(5)
+        assert not desk.shut
+
+    virtually(outside())
+
+
+def test_killed_agent_opens_at_once_and_says_so() -> None:
+    async def killed() -> None:
+        desk = Desk()
+        desk.session.reported([Began()])
+        await desk.draws(10)
+        desk.terminal.ended(Exited(0, signal="KILL"))
+        assert desk.session.lock.refusal is None
+        assert desk.status == "failed"
+        desk.session.reported([Began(), Worked()])  # its last reports come late
+        assert desk.session.lock.refusal is None
+
+    virtually(killed())
+
+
+def test_prompt_whose_control_plane_died_leaves_no_lock_behind() -> None:
+    # The runtime was asked to note a turn, and nothing more came of it.
+    async def broken_off() -> None:
+        desk = Desk()
+        desk.session._status.reports_turns = True
+        desk.session.take()
+        assert desk.shut
+        await asyncio.sleep(5)
+        assert not desk.shut
+
+    virtually(broken_off())
+
+
+def test_paused_agent_is_not_taken_for_a_silent_one() -> None:
+    async def paused() -> None:
+        desk = Desk()
+        desk.session.reported([Began()])
+        await desk.draws(10)
+        desk.session.lock.paused()
+        await asyncio.sleep(60)
+        desk.session.lock.resumed()
+        assert desk.shut
+
+    virtually(paused())
