@@ -107,7 +107,7 @@ class Sandboxes:
         call = post("sandboxes", name, "sync", value=body)
         return self._transport.read(Sync, call._replace(timeout=SYNC_SECONDS))
 
-    def take_pull(self, place: TakeBody, *, wait_seconds: int) -> PullOrder | None:
+    def take_pull(self, place: "TakeBody", *, wait_seconds: int) -> PullOrder | None:
         """Wait for a pull order for this checkout and take it. Returns None when none came."""
         wait = (("wait", str(wait_seconds)),)
         call = post("pulls", "take", value=place, query=wait)
@@ -116,7 +116,7 @@ class Sandboxes:
         )
         return order if order.order_id else None
 
-    def finish_pull(self, order_id: str, result: PullResultBody) -> None:
+    def finish_pull(self, order_id: str, result: "PullResultBody") -> None:
         """Report how a pull order ended."""
         self._transport.call(post("pulls", order_id, "result", value=result))
 

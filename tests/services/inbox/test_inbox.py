@@ -1,7 +1,8 @@
 """The inbox: what waits for a person, and how it is answered."""
 
 from dataclasses import replace
-from typing import Any
+from datetime import timedelta
+from typing import Any, cast
 
 import pytest
 
@@ -9,10 +10,17 @@ from atoll.domain.approvals.approval import ApprovalState
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound
 from atoll.domain.inbox.item import InboxItem
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
+from atoll.ports.kept import HeldPush, KeptWorktree
 from atoll.services.agents.agents import Agents
 from atoll.services.agents.statuses import AgentStatuses
+from atoll.services.ground import Ground
+from atoll.services.identifiers import Identifiers
 from atoll.services.inbox.inbox import Inbox, InboxAnswer
+from atoll.services.journals.push_notes import PushNotes
+from atoll.services.library.pull_orders import Checkout, PullOrders
+from atoll.services.library.pushes import HeldPushes
+from atoll.services.library.settings import KeptSettings
 from atoll.services.terminals.terminals import Terminals
 from tests.services.approvals.test_approvals import collected, entry
 from tests.services.scene import Scene, body_of, scene
@@ -41,9 +49,33 @@ CARD = {
 PATH = "/sessions/g_1/cards/approval:1"
 
 
-def inbox_of(s: Scene) -> Inbox:
+class Held:
+    """A shelf that holds pushes."""
+
+    def __init__(self, held: tuple[KeptWorktree, ...]) -> None:
+        self.held = held
+
+    async def list(self) -> tuple[KeptWorktree, ...]:
+        return self.held
+
+    async def remove(self, kept_id: str) -> None:
+        self.held = tuple(one for one in self.held if one.id != kept_id)
+
+
+def inbox_of(s: Scene, shelf: Held | None = None, pulls: PullOrders | None = None) -> Inbox:
     agents = Agents(s.sandboxes, Terminals(s.sandboxes))
-    return Inbox(s.approvals, AgentStatuses(s.store), agents)
+    held = shelf or Held(())
+    pushes = HeldPushes(
+        Ground(s.store, s.bus, s.clock, Identifiers()), s.sandboxes, cast(Any, None),
+        shelf=cast(Any, held), notes=PushNotes(), settings=KeptSettings(30),
+    )  # fmt: skip
+    return Inbox(
+        s.approvals,
+        AgentStatuses(s.store),
+        agents,
+        pushes=pushes,
+        pulls=pulls or PullOrders(s.sandboxes, s.clock),
+    )
 
 
 async def asking(s: Scene, **changed: object) -> tuple[Sandbox, InboxItem]:
@@ -175,3 +207,36 @@ async def test_answer_that_an_approval_does_not_take_is_refused(
         with pytest.raises(expected):
             await answered(s, item, **answer)
         assert len(await inbox_of(s).list(LOCAL_PERSON)) == 1
+
+
+def held(s: Scene, sandbox: Sandbox, kept_id: str, owner: str | None = None) -> KeptWorktree:
+    """A held push of a branch with a hostile subject."""
+    now = s.clock.now()
+    return KeptWorktree(
+        kept_id, sandbox.org_id, cast(Any, owner or sandbox.owner), sandbox.id, sandbox.name, now,
+        now + timedelta(days=1), (0,), tree=False,
+        pushed=HeldPush("fix", "a" * 40, 2, "mend \x1b[2J"),
+    )  # fmt: skip
+
+
+async def test_held_push_of_its_owner_is_dropped_or_ordered() -> None:
+    async with scene() as s:
+        repo = SandboxRepo("https://h.example/o/r", "fix", None, "/workspace")
+        sandbox = await s.ready(name="box", repos=(repo,))
+        shelf = Held((held(s, sandbox, "kept_1"), held(s, sandbox, "kept_2", "somebody")))
+        pulls = PullOrders(s.sandboxes, s.clock)
+        inbox = inbox_of(s, shelf, pulls)
+        (item,) = await inbox.list(LOCAL_PERSON)
+        assert (item.kind, item.id, item.by) == ("push", "kept_1", "person")
+        assert item.lines == ("branch fix: 2 new commits up to aaaaaaaaaaaa", "mend \\x1b[2J")
+        with pytest.raises(Conflict):
+            await inbox.answer(LOCAL_PERSON, item.id, InboxAnswer("0" * 64, "drop"))
+        await inbox.answer(LOCAL_PERSON, item.id, InboxAnswer(item.shown, "pull"))
+        place = Checkout("k", "https://h.example/o/r")
+        order = await pulls.take(LOCAL_PERSON, place, seconds=0)
+        assert order is not None and (order.draft.branch, order.draft.pushed) == ("fix", True)
+        with pytest.raises(Invalid):
+            await inbox.answer(LOCAL_PERSON, item.id, InboxAnswer(item.shown, "sell"))
+        await inbox.answer(LOCAL_PERSON, item.id, InboxAnswer(item.shown, "drop"))
+        assert await inbox.list(LOCAL_PERSON) == []
+        assert [one.id for one in shelf.held] == ["kept_2"]

@@ -1,9 +1,9 @@
 """An item of the inbox: something that waits for a person, and the answers that it takes.
 
-Pure. Two things become items: approval requests, and questions of agents. Each item has lines that
-say exactly what an answer allows, and `shown`, which stands for them: an answer must return it, so
-that nobody answers what they did not see. Everything comes from inside a sandbox, so it is spelled
-out without control characters.
+Pure. Three things become items: approval requests, questions of agents, and held pushes. Each item
+has lines that say exactly what an answer allows, and `shown`, which stands for them: an answer must
+return it, so that nobody answers what they did not see. Everything comes from inside a sandbox, so
+it is spelled out without control characters.
 """
 
 import hashlib
@@ -26,20 +26,23 @@ from atoll.wire.contract.agents import CardRecord, StatusOption
 
 MAX_LINES = 200
 DENY = "deny"
+PULL, DROP = "pull", "drop"
 
 
 class ItemKind(StrEnum):
-    """The kind of an item: an approval of a secret, a command or a host, or an agent's request."""
+    """The kind of an item: an approval of a secret, a command or a host, an agent's request, or a
+    held push."""
 
     SECRET = "secret"  # noqa: S105  # a word, no value
     COMMAND = "command"
     HOST = "host"
     AGENT = "agent"
+    PUSH = "push"
 
 
 class AnswerBy(StrEnum):
-    """The way to answer: a person decides an approval, an agent takes the answer by its protocol,
-    or at its terminal only."""
+    """The way to answer: a person decides an approval or a held push, an agent takes the answer by
+    its protocol, or at its terminal only."""
 
     PERSON = "person"
     PROTOCOL = "protocol"
@@ -69,6 +72,20 @@ class InboxItem:
     words: bool = False
     times: int = 1
     card: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PushedBranch:
+    """A held push, kept as `id` since `since` (RFC 3339). Branch and subject come from inside."""
+
+    id: str
+    sandbox_id: str
+    sandbox_name: str
+    since: str
+    branch: str
+    commit: str
+    commits: int
+    subject: str
 
 
 def item_of_approval(approval: Approval, asker: ReportedAgent | None) -> InboxItem:
@@ -116,6 +133,29 @@ def item_of_agent(sandbox: Sandbox, agent: ReportedAgent, card: CardRecord | Non
         agent_id=agent.id,
         words=status.words and answerable,
         card=status.card,
+    )
+
+
+def item_of_push(push: PushedBranch) -> InboxItem:
+    """Return the item of a held push."""
+    more = f"{push.commits} new commit{'' if push.commits == 1 else 's'}"
+    lines = (
+        f"branch {spelled_out(push.branch)}: {more} up to {push.commit[:12]}",
+        spelled_out(push.subject),
+    )
+    return InboxItem(
+        id=push.id,
+        kind=ItemKind.PUSH,
+        sandbox_id=push.sandbox_id,
+        sandbox_name=push.sandbox_name,
+        since=push.since,
+        lines=tuple(line for line in lines if line),
+        options=(
+            StatusOption(PULL, "Pull into my checkout", "allow"),
+            StatusOption(DROP, "Drop", "deny"),
+        ),
+        by=AnswerBy.PERSON,
+        shown=_hash((push.id, push.commit, *lines)),
     )
 
 

@@ -1,7 +1,8 @@
 """The inbox: everything that waits for the caller, in one list, with one way to answer.
 
 Approvals are decided by `services.approvals`, with all its checks that a person is there. Questions
-of agents are answered by their protocol, through `services.agents`.
+of agents are answered by their protocol, through `services.agents`. A held push is dropped, or
+ordered into the checkout that waits for it.
 """
 
 from collections.abc import Sequence
@@ -11,17 +12,25 @@ from atoll.domain.approvals.approval import ApprovalGrant, ApprovalState, GrantS
 from atoll.domain.errors import AtollError, Conflict, Invalid, NotFound
 from atoll.domain.inbox.item import (
     DENY,
+    DROP,
+    PULL,
     AnswerBy,
     InboxItem,
+    ItemKind,
+    PushedBranch,
     agent_item_id,
     item_of_agent,
     item_of_approval,
+    item_of_push,
 )
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.reported import ReportedAgent
+from atoll.ports.kept import HeldPush, KeptWorktree
 from atoll.services.agents.agents import Agents
 from atoll.services.agents.statuses import AgentStatuses, PlacedAgent
 from atoll.services.approvals.approvals import Approvals
+from atoll.services.library.pull_orders import PullDraft, PullOrders
+from atoll.services.library.pushes import HeldPushes
 from atoll.wire.contract.agents import AnswerBody
 
 ENDED = ("stopped", "failed")
@@ -41,7 +50,17 @@ class InboxAnswer:
 class Inbox:
     """Use cases on the inbox of a person."""
 
-    def __init__(self, approvals: Approvals, statuses: AgentStatuses, agents: Agents) -> None:
+    def __init__(
+        self,
+        approvals: Approvals,
+        statuses: AgentStatuses,
+        agents: Agents,
+        *,
+        pushes: HeldPushes,
+        pulls: PullOrders,
+    ) -> None:
+        self._pushes = pushes
+        self._pulls = pulls
         self._approvals = approvals
         self._statuses = statuses
         self._agents = agents
@@ -52,11 +71,12 @@ class Inbox:
         pending = await self._approvals.list(caller, verdicts=(ApprovalState.PENDING,))
         items = [item_of_approval(one, _asker(placed, one.requester.sandbox_id)) for one in pending]
         items += [await self._agent_item(caller, one) for one in placed if _calls(one)]
+        items += [item_of_push(_pushed(one)) for one in await self._pushes.waiting(caller)]
         return sorted(items, key=lambda one: one.since)
 
     async def get(self, caller: Principal, item_id: str) -> InboxItem:
         """Return one item. Raises `NotFound` for one that no longer waits."""
-        if item_id.startswith("ap_"):
+        if item_id.startswith(("ap_", "kept_")):
             for item in await self.list(caller):
                 if item.id == item_id:
                     return item
@@ -78,6 +98,9 @@ class Inbox:
                 f"What you were shown is not what {item.id} asks: look at it again.",
                 code="not_as_shown",
             )
+        if item.kind is ItemKind.PUSH:
+            await self._follow(caller, item, answer)
+            return
         match item.by:
             case AnswerBy.PERSON:
                 await self._decide(caller, item, answer)
@@ -89,6 +112,19 @@ class Inbox:
                     f"`atoll attach {item.sandbox_name}`, or open it on the page.",
                     code="not_answerable",
                 )
+
+    async def _follow(self, caller: Principal, item: InboxItem, answer: InboxAnswer) -> None:
+        """Drop a held push, or order its pull."""
+        for kept in await self._pushes.waiting(caller):
+            if kept.id != item.id or kept.pushed is None:
+                continue
+            if answer.option == DROP:
+                await self._pushes.drop(kept)
+            elif answer.option == PULL:
+                draft = PullDraft(kept.bundles[0], kept.pushed.branch, pushed=True)
+                await self._pulls.order(caller, kept.sandbox_id, draft)
+            else:
+                raise Invalid(f"{item.id} takes one of: {PULL}, {DROP}", field="option")
 
     async def _decide(self, caller: Principal, item: InboxItem, answer: InboxAnswer) -> None:
         if answer.option == DENY:
@@ -114,6 +150,21 @@ class Inbox:
             except AtollError:
                 card = None
         return item_of_agent(sandbox, agent, card)
+
+
+def _pushed(kept: KeptWorktree) -> PushedBranch:
+    push = kept.pushed or HeldPush("", "")
+    since = kept.kept_at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return PushedBranch(
+        kept.id,
+        kept.sandbox_id,
+        kept.sandbox_name,
+        since,
+        branch=push.branch,
+        commit=push.commit,
+        commits=push.commits,
+        subject=push.subject,
+    )
 
 
 def _calls(placed: PlacedAgent) -> bool:

@@ -90,6 +90,16 @@ class HeldPushes:
             await self._take(sandbox.id)
         return await self._held(sandbox)
 
+    async def waiting(self, caller: Principal) -> tuple[KeptWorktree, ...]:
+        """Return the held pushes of all the caller's sandboxes, newest first."""
+        mine = (caller.org_id, caller.id)
+        found = await self._shelf.list()
+        return tuple(one for one in found if one.pushed and (one.org_id, one.owner) == mine)
+
+    async def drop(self, kept: KeptWorktree) -> None:
+        """Delete one of `waiting`."""
+        await self._shelf.remove(kept.id)
+
     async def collect(self, sandbox: Sandbox, client: RuntimeClient) -> tuple[KeptWorktree, ...]:
         """Take out what a sandbox pushed and return what is new. Raises what `run_inside` does."""
         lock = self._locks.setdefault(sandbox.id, asyncio.Lock())

@@ -288,36 +288,33 @@ def build_application(
     ground: Ground, ports: SandboxPorts, library: Library, *, settings: ServiceSettings
 ) -> Application:
     """Return all use cases. The caller runs their background and loads their logins."""
-    store, clock, ids = ground.store, ground.clock, ground.ids
-    own, workspaces, preparation = library.ports, library.workspaces, library.preparation
+    store, clock, own, preparation = ground.store, ground.clock, library.ports, library.preparation
     sandboxes, background = build_sandboxes(ground, ports, preparation, settings=settings)
-    events = Events(store, ground.bus, clock=clock, identifiers=ids)
+    events = Events(store, ground.bus, clock=clock, identifiers=ground.ids)
     logins = Logins(own.logins, clock, token=own.token, record=_login_recorder(events))
     terminals, calls = Terminals(sandboxes), RuntimeCalls(sandboxes)
     agents, statuses = Agents(sandboxes, terminals), AgentStatuses(store)
-    approvals = Approvals(ground, sandboxes)
-    loopback = settings.repositories.allow_loopback_remotes
+    approvals, pulls = Approvals(ground, sandboxes), PullOrders(sandboxes, clock)
+    pushes = build_pushes(ground, sandboxes, library, settings=settings)
     return Application(
         sandboxes=sandboxes,
         background=background,
         terminals=terminals,
         agents=agents,
         statuses=statuses,
-        inbox=Inbox(approvals, statuses, agents),
-        catalogue=AgentCatalogue(
-            ground, ports.agents, ports.shelf, events=events, runner=background.runner
-        ),
+        inbox=Inbox(approvals, statuses, agents, pushes=pushes, pulls=pulls),
+        catalogue=build_catalogue(ground, ports, events, background),
         consumers=Consumers(store, sandboxes),
         shares=Shares(ground, sandboxes, wrong=logins.wrong, inviter=lambda: logins.person),
-        push=PushSubscriptions(ground, own.push),
-        push_delivery=PushDelivery(ground, own.push),
+        push=PushSubscriptions(ground, library.ports.push),
+        push_delivery=PushDelivery(ground, library.ports.push),
         runtime_calls=calls,
         unpulled=UnpulledWork(sandboxes),
-        syncs=Syncs(sandboxes, workspaces, agents=agents, events=events),
+        syncs=Syncs(sandboxes, library.workspaces, agents=agents, events=events),
         changes=WorkingTrees(sandboxes),
         kept=build_kept(ground, sandboxes, calls, library, settings=settings),
-        pushes=build_pushes(ground, sandboxes, library, settings=settings),
-        pulls=PullOrders(sandboxes, clock),
+        pushes=pushes,
+        pulls=pulls,
         checkpoints=Checkpoints(sandboxes),
         profiles=preparation.profiles,
         events=events,
@@ -327,8 +324,22 @@ def build_application(
         secrets=Secrets(ground, sandboxes, vault=ports.vault, masters=ports.vault),
         approvals=approvals,
         repositories=build_repositories(sandboxes, library, events, settings=settings),
-        projects=Projects(ground, workspaces, own.shelf, allow_loopback=loopback),
+        projects=build_projects(ground, library, settings=settings),
     )
+
+
+def build_catalogue(
+    ground: Ground, ports: SandboxPorts, events: Events, background: Background
+) -> AgentCatalogue:
+    """Return the use cases on agents that can be installed."""
+    runner = background.runner
+    return AgentCatalogue(ground, ports.agents, ports.shelf, events=events, runner=runner)
+
+
+def build_projects(ground: Ground, library: Library, *, settings: ServiceSettings) -> Projects:
+    """Return the use cases on project files."""
+    loopback = settings.repositories.allow_loopback_remotes
+    return Projects(ground, library.workspaces, library.ports.shelf, allow_loopback=loopback)
 
 
 def build_repositories(
