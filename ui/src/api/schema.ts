@@ -103,8 +103,8 @@ export interface components {
             readonly text?: string | null;
         };
         /**
-         * @description The way to answer: a person decides an approval, an agent takes the answer by its protocol,
-         *     or at its terminal only.
+         * @description The way to answer: a person decides an approval or a held push, an agent takes the answer by
+         *     its protocol, or at its terminal only.
          * @enum {string}
          */
         readonly AnswerBy: "person" | "protocol" | "terminal";
@@ -675,10 +675,11 @@ export interface components {
             readonly weak: boolean;
         };
         /**
-         * @description The kind of an item: an approval of a secret, a command or a host, or an agent's request.
+         * @description The kind of an item: an approval of a secret, a command or a host, an agent's request, or a
+         *     held push.
          * @enum {string}
          */
-        readonly ItemKind: "secret" | "command" | "host" | "agent";
+        readonly ItemKind: "secret" | "command" | "host" | "agent" | "push";
         /** @description The caller's kept worktrees, newest first. */
         readonly KeptList: {
             readonly kept: readonly components["schemas"]["KeptView"][];
