@@ -15,6 +15,7 @@ import { NotificationsPage } from './components/notifications/NotificationsPage'
 import { Notices } from './components/frame/Notices';
 import { Palette } from './components/frame/Palette';
 import { Rail } from './components/frame/Rail';
+import { ProjectDialog } from './components/sandboxes/ProjectDialog';
 import { SecretsPage } from './components/secrets/SecretsPage';
 import { SandboxView } from './components/sandboxes/SandboxView';
 import { Wall } from './components/wall/Wall';
@@ -96,6 +97,7 @@ function Shell() {
       </div>
       <Offline />
       <Attention name={sandbox?.name ?? null} />
+      <ProjectDialog />
       <Above over={over} setOver={setOver} place={{ sandbox, list: list ?? [], onAct }} />
     </div>
   );

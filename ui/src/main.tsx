@@ -14,6 +14,7 @@ import './styles/secrets.css';
 import './styles/inbox.css';
 import './styles/tasks.css';
 import './styles/review.css';
+import './styles/project.css';
 import './styles/small.css';
 import { App } from './App';
 import { begin } from './state/login';

@@ -12,6 +12,8 @@ export type Terminal = Schemas['TerminalView'];
 /** An agent of the installation, and whether it works here. */
 export type CatalogueAgent = Schemas['CatalogueEntry'];
 export type Extension = Schemas['ExtensionView'];
+/** A repository's own file, and what its person decided about it. */
+export type Project = Schemas['ProjectView'];
 export type Repository = Schemas['RepositoryView'];
 /** A repository of a sandbox, or the files beside them, with work nobody has outside. */
 export type UnpulledPlace = Schemas['UnpulledPlace'];

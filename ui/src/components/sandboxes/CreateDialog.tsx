@@ -5,6 +5,7 @@ import { Problem } from '../../api/call';
 import { api } from '../../api/client';
 import type { CreateSandbox, Extension, NetworkMode, Profile, Repository } from '../../api/types';
 import { notify } from '../../state/announce';
+import { withProject } from '../../state/project';
 import { go } from '../../state/route';
 import { keep } from '../../state/sandboxes';
 import { Dialog } from '../parts/Dialog';
@@ -101,7 +102,7 @@ export function CreateDialog({ profile, onClose }: CreateDialogProps) {
     }
     setBusy(true);
     try {
-      const made = await api.create(bodyOf(draft, known), key);
+      const made = await api.create(await withProject(bodyOf(draft, known)), key);
       keep(made);
       notify(`${made.name} is on its way.`);
       onClose();

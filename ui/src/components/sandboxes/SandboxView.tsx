@@ -10,6 +10,7 @@ import { Icon } from '../parts/icons';
 import { IsolationMark } from './IsolationMark';
 import { MenuButton } from '../parts/MenuButton';
 import { NetworkDialog } from '../network/NetworkDialog';
+import { SetupNote } from './SetupNote';
 import { StateMark } from './StateMark';
 import { Terminals } from '../terminals/Terminals';
 import { TimeLeft } from './TimeLeft';
@@ -58,6 +59,7 @@ export function SandboxView({ sandbox, onAct, onPalette, onMenu }: SandboxViewPr
         </div>
         <Facts sandbox={sandbox} />
         <Instructions sandbox={sandbox} />
+        <SetupNote sandbox={sandbox} />
         <Reason sandbox={sandbox} />
       </header>
       <Terminals

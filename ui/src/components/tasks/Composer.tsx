@@ -5,6 +5,7 @@ import { Problem } from '../../api/call';
 import { api } from '../../api/client';
 import type { CatalogueAgent, Profile, Repository } from '../../api/types';
 import { notify } from '../../state/announce';
+import { withProject } from '../../state/project';
 import { go } from '../../state/route';
 import { keep } from '../../state/sandboxes';
 import { Field } from '../parts/Field';
@@ -130,7 +131,7 @@ async function start(draft: TaskDraft, known: readonly Repository[], key: string
   const bodies = bodiesOf(draft, known, `tg_${key.replaceAll('-', '').slice(0, 16)}`);
   const made = [];
   for (const [number, body] of bodies.entries()) {
-    const one = await api.create(body, `${key}-${number}`);
+    const one = await api.create(await withProject(body), `${key}-${number}`);
     keep(one);
     made.push(one);
   }
