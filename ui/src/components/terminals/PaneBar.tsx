@@ -1,5 +1,6 @@
 /** The slim line above a terminal: who is here, who drives, and what can be done with it. */
 
+import type { ReactNode } from 'react';
 import type { Terminal } from '../../api/types';
 import { login } from '../../state/login';
 import { useStore } from '../../state/store';
@@ -20,6 +21,8 @@ interface PaneBarProps {
   readonly onShare: () => void;
   readonly onSearch: () => void;
   readonly onText: () => void;
+  /** An agent's part of the line. */
+  readonly children?: ReactNode;
 }
 
 export function PaneBar(props: PaneBarProps) {
@@ -33,6 +36,7 @@ export function PaneBar(props: PaneBarProps) {
           <RecordingMark {...{ sandboxId, owner, status }} terminalId={terminal.terminal_id} />
         </>
       )}
+      {props.children}
       <span className="spring" />
       {status !== null && status.cols > 0 && (
         <span className="pane-size wide-only" title="Columns × rows">

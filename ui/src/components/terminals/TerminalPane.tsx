@@ -82,8 +82,9 @@ export function TerminalPane(props: TerminalPaneProps) {
         onShare={() => setOver({ is: 'share' })}
         onSearch={onSearch}
         onText={() => setOver({ is: 'text', text: view?.text() ?? '' })}
-      />
-      {agent !== null && <AgentBar {...{ sandboxId, terminalId, agent, owner }} />}
+      >
+        {agent !== null && <AgentBar {...{ sandboxId, terminalId, agent, owner }} />}
+      </PaneBar>
       {cards && visible && (
         <CardsView
           {...{ sandboxId, owner }}
