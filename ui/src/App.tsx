@@ -22,6 +22,7 @@ import { Wall } from './components/wall/Wall';
 import { commandsOf } from './commands';
 import { useShortcuts } from './shortcuts';
 import { perform, type Act } from './state/acts';
+import { foldRail, railFolded } from './state/layouts';
 import { login, logOut } from './state/login';
 import { goTo, route, type Route } from './state/route';
 import { connected, followSandboxes, sandboxes } from './state/sandboxes';
@@ -53,6 +54,7 @@ function Shell() {
   const { page, sandbox: wanted } = useStore(route);
   const [over, setOver] = useState<Over | null>(null);
   const [menu, setMenu] = useState(false);
+  const folded = useStore(railFolded);
   const sandbox = list?.find((one) => one.sandbox_id === wanted || one.name === wanted) ?? null;
 
   useEffect(followSandboxes, []);
@@ -64,6 +66,7 @@ function Shell() {
     onNew: () => onNew(null),
     onWall: () => goTo('wall'),
     onInbox: () => goTo('inbox'),
+    onFold: foldRail,
   });
 
   function onAct(act: Act): void {
@@ -73,7 +76,7 @@ function Shell() {
   }
 
   return (
-    <div className={menu ? 'shell shell-menu' : 'shell'}>
+    <div className={shellClass(menu, folded)}>
       <a className="skip" href="#main" onClick={skipToMain}>
         Skip to the sandbox
       </a>
@@ -178,6 +181,10 @@ function Above({ over, setOver, place }: AboveProps) {
         </Confirm>
       );
   }
+}
+
+function shellClass(menu: boolean, folded: boolean): string {
+  return ['shell', menu && 'shell-menu', folded && 'shell-folded'].filter(Boolean).join(' ');
 }
 
 function skipToMain(event: { preventDefault: () => void }): void {

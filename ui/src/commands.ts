@@ -6,7 +6,7 @@ import { stateWords } from './components/sandboxes/StateMark';
 import { repoWords } from './components/parts/words';
 import { actsOf, actWords, isLive, openTerminal, type Act } from './state/acts';
 import { go, goTo } from './state/route';
-import { resizeText } from './state/layouts';
+import { foldRail, railFolded, resizeText } from './state/layouts';
 import { setTheme, shade, toggleTheme } from './state/theme';
 
 interface Place {
@@ -44,6 +44,13 @@ export function commandsOf(place: Place): readonly Command[] {
       icon: one.agent === null ? 'terminal' : 'agent',
       run: () => go(one.sandbox_id),
     })),
+    {
+      id: 'rail',
+      words: railFolded.get() ? 'Show the rail' : 'Fold the rail',
+      note: 'B',
+      icon: 'menu',
+      run: foldRail,
+    },
     {
       id: 'text larger',
       words: 'Larger text in terminals',

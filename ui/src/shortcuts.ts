@@ -7,10 +7,11 @@ interface Shortcuts {
   readonly onNew: () => void;
   readonly onWall: () => void;
   readonly onInbox: () => void;
+  readonly onFold: () => void;
 }
 
-/** Ctrl or Cmd with K opens the palette, N makes a sandbox, W shows the wall, I the inbox. Off while
- *  `enabled` is false. */
+/** Ctrl or Cmd with K opens the palette, N makes a sandbox, W shows the wall, I the inbox, B folds
+ *  the rail. Off while `enabled` is false. */
 export function useShortcuts(enabled: boolean, keys: Shortcuts): void {
   useEffect(() => {
     if (!enabled) return;
@@ -22,7 +23,7 @@ export function useShortcuts(enabled: boolean, keys: Shortcuts): void {
         keys.onPalette();
         return;
       }
-      const act = { n: keys.onNew, w: keys.onWall, i: keys.onInbox }[event.key];
+      const act = { n: keys.onNew, w: keys.onWall, i: keys.onInbox, b: keys.onFold }[event.key];
       if (act === undefined || withCommand || event.altKey) return;
       if (inside(event.target, 'input, textarea, select')) return;
       event.preventDefault();

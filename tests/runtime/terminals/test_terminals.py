@@ -410,6 +410,22 @@ async def test_stage_before_the_ring_changes_what_everybody_sees() -> None:
             assert bytes(viewer.seen) == b"SECRET<held>"
 
 
+async def test_renamed_terminal_has_its_new_name_everywhere() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("cat")
+        path = f"/sessions/{terminal}"
+        for _ in range(2):
+            status, record = await rt.call("PATCH", path, {"name": "build"})
+            assert (status, record["name"], record["renamed"]) == (200, "build", True)
+        assert (await rt.call("GET", "/sessions"))[1]["sessions"][0]["name"] == "build"
+        for bad in ("", "a\nb", "\u202e", "x" * 129, 7):
+            assert (await rt.call("PATCH", path, {"name": bad}))[0] == 422
+        assert (await rt.call("PATCH", "/sessions/t_0", {"name": "x"}))[0] == 404
+        _, page = await rt.call("GET", "/journal")
+        renamed = [e["payload"] for e in page["entries"] if e["kind"] == "terminal.renamed"]
+        assert renamed == [{"id": terminal, "name": "build", "argv0": "cat"}]
+
+
 async def test_journal_tells_of_a_terminal_without_arguments_or_output() -> None:
     async with runtime() as rt:
         terminal = await rt.open("sh", "-c", "echo classified")

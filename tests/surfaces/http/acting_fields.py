@@ -139,6 +139,7 @@ ACTS: dict[str, Acts] = {
         "signal": EXECS + "test_exec_signalled_ends_and_stays_readable_until_deleted",
     },
     f"POST {HERE}/signal": {"signal": SIGNALLED},
+    f"PATCH {HERE}": {"name": TERMINALS + "test_renamed_terminal_has_its_new_name_everywhere"},
     f"POST {HERE}/resize": {"cols": RECORDED, "rows": RECORDED},
     f"POST {HERE}/ask": {
         "prompt": "tests/e2e/agents/test_agent_control.py::"

@@ -72,6 +72,7 @@ SENT_ON: dict[str, Differences] = {
     ),
     f"POST {BOX}/exec/{{command}}/signal": ({"signal": "INT"}, {"signal": "TERM"}),
     f"POST {HERE}/signal": ({"signal": "INT"}, {"signal": "TERM"}),
+    f"PATCH {HERE}": ({"name": "build"}, {"name": "tests"}),
     f"POST {HERE}/resize": ({"cols": 80, "rows": 24}, {"cols": 91, "rows": 17}),
     f"POST {HERE}/ask": ({"prompt": "go"}, {"prompt": "stop"}),
     f"POST {HERE}/agent": (

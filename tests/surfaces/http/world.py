@@ -138,6 +138,7 @@ class ScriptedRuntime:
             ("GET", "/sessions"): (200, {"sessions": [SESSION]}),
             ("POST", "/sessions"): (201, SESSION),
             ("GET", "/sessions/t_1"): (200, SESSION),
+            ("PATCH", "/sessions/t_1"): (200, SESSION),
             ("GET", "/agents"): (200, {"agents": [AGENT]}),
             ("POST", "/agents"): (201, AGENT),
             ("GET", "/agents/t_1"): (200, AGENT),

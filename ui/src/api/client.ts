@@ -108,6 +108,8 @@ export const api = {
     call('GET', terminalAt(id, terminalId)) as Promise<Terminal>,
   openTerminal: (id: string, body: { agent?: string; cols?: number; rows?: number }) =>
     call('POST', `${sandboxAt(id)}/terminals`, body) as Promise<Terminal>,
+  renameTerminal: (id: string, terminalId: string, name: string) =>
+    call('PATCH', terminalAt(id, terminalId), { name }) as Promise<Terminal>,
   closeTerminal: (id: string, terminalId: string) => call('DELETE', terminalAt(id, terminalId)),
   /** The WebSocket address of a terminal's attach. */
   attachAddress: (id: string, terminalId: string, query: URLSearchParams): string =>

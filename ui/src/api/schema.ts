@@ -1101,7 +1101,8 @@ export interface components {
         };
         /**
          * @description A terminal. `offset` is the end of its output so far, `ring_start` the oldest byte that
-         *     can be replayed; `recording` whether what it shows is being kept.
+         *     can be replayed; `recording` whether what it shows is being kept,
+         *     `renamed` whether a person gave it its name.
          */
         readonly PtyView: {
             readonly argv: readonly string[];
@@ -1113,6 +1114,7 @@ export interface components {
             readonly offset: number;
             readonly pty_id: string;
             readonly recording: boolean;
+            readonly renamed: boolean;
             readonly ring_start: number;
             readonly rows: number;
             readonly started_at: string;
@@ -1689,9 +1691,14 @@ export interface components {
         readonly TerminalList: {
             readonly terminals: readonly components["schemas"]["TerminalView"][];
         };
+        /** @description Another name for a terminal: 1 to 128 printable characters. */
+        readonly TerminalNameBody: {
+            readonly name: string;
+        };
         /**
          * @description A terminal. `offset` is the end of its output so far, `ring_start` the oldest byte that
-         *     can be replayed; `recording` whether what it shows is being kept.
+         *     can be replayed; `recording` whether what it shows is being kept,
+         *     `renamed` whether a person gave it its name.
          */
         readonly TerminalView: {
             readonly argv: readonly string[];
@@ -1702,6 +1709,7 @@ export interface components {
             readonly name: string;
             readonly offset: number;
             readonly recording: boolean;
+            readonly renamed: boolean;
             readonly ring_start: number;
             readonly rows: number;
             readonly started_at: string;

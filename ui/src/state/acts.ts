@@ -71,6 +71,20 @@ export async function openTerminal(id: string, agent?: string): Promise<string |
   }
 }
 
+/** Gives a terminal another name, for everybody. */
+export async function renameTerminal(id: string, terminalId: string, name: string): Promise<void> {
+  try {
+    const made = await api.renameTerminal(id, terminalId, name);
+    const now = terminals.get()[id] ?? [];
+    keepTerminals(
+      id,
+      now.map((one) => (one.terminal_id === terminalId ? made : one)),
+    );
+  } catch (reason) {
+    notifyFailure('The terminal could not be renamed')(reason);
+  }
+}
+
 /** Ends a terminal and everything started from it. */
 export async function closeTerminal(id: string, terminalId: string): Promise<void> {
   try {

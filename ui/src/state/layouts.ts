@@ -5,12 +5,22 @@ import { Store } from './store';
 
 const LAYOUTS_KEY = 'atoll.layouts';
 const TEXT_KEY = 'atoll.text';
+const RAIL_KEY = 'atoll.rail';
 /** Beyond that, the layouts of the sandboxes looked at longest ago are dropped. */
 const KEPT = 40;
 
 export const TEXT_PX = 13.5;
 const TEXT_MIN_PX = 8;
 const TEXT_MAX_PX = 28;
+
+/** Whether the rail is folded away on a wide screen. */
+export const railFolded = new Store(localStorage.getItem(RAIL_KEY) === 'folded');
+
+/** Folds the rail, or unfolds it. */
+export function foldRail(): void {
+  railFolded.set((folded) => !folded);
+  localStorage.setItem(RAIL_KEY, railFolded.get() ? 'folded' : 'open');
+}
 
 /** By sandbox id; only of those that were split. */
 export const layouts = new Store<Readonly<Record<string, Layout>>>(storedLayouts());
@@ -44,6 +54,25 @@ export function arrange(id: string, layout: Layout | null): void {
   );
   layouts.set(next);
   localStorage.setItem(LAYOUTS_KEY, JSON.stringify(next));
+}
+
+/** The tabs of each sandbox in the order a person gave them, by terminal id. */
+export const orders = new Store<Readonly<Record<string, readonly string[]>>>({});
+
+/** The ids as a person ordered them; those never moved keep their place after the ones before. */
+export function ordered(ids: readonly string[], wanted: readonly string[]): readonly string[] {
+  const known = wanted.filter((id) => ids.includes(id));
+  return known.length === 0 ? ids : [...known, ...ids.filter((id) => !known.includes(id))];
+}
+
+/** Moves one of the tabs by so many places; at an end it stays. */
+export function moveTab(sandbox: string, ids: readonly string[], id: string, by: number): void {
+  const from = ids.indexOf(id);
+  const to = from + by;
+  if (from < 0 || to < 0 || to >= ids.length) return;
+  const next = ids.filter((one) => one !== id);
+  next.splice(to, 0, id);
+  orders.set((now) => ({ ...now, [sandbox]: next }));
 }
 
 /** Makes the letters of terminals larger or smaller by so many steps; 0 makes them as at first. */

@@ -22,7 +22,13 @@ from atoll.runtime.api.requests import (
 )
 from atoll.runtime.terminals.terminals import TerminalRequest
 from atoll.wire.contract.execs import SignalBody
-from atoll.wire.contract.terminals import FarewellBody, OpenBody, ResizeBody, TerminalList
+from atoll.wire.contract.terminals import (
+    FarewellBody,
+    OpenBody,
+    RenameBody,
+    ResizeBody,
+    TerminalList,
+)
 
 RING_BOUNDS = (64 * 1024, 2 * 1024 * 1024)
 MAX_NAME = 128
@@ -35,6 +41,7 @@ def routes() -> list[web.RouteDef]:
         web.post("/sessions", _open),
         web.get("/sessions", _list),
         web.get("/sessions/{id}", _show),
+        web.patch("/sessions/{id}", _rename),
         web.delete("/sessions/{id}", _close),
         web.post("/sessions/{id}/resize", _resize),
         web.post("/sessions/{id}/signal", _signal),
@@ -72,6 +79,13 @@ async def _list(request: web.Request) -> web.Response:
 
 async def _show(request: web.Request) -> web.Response:
     return answer(parts_of(request).terminals.get(request.match_info["id"]).shown())
+
+
+async def _rename(request: web.Request) -> web.Response:
+    terminals = parts_of(request).terminals
+    body = await read_json(request, RenameBody)
+    terminal = terminals.rename(request.match_info["id"], _checked_name(body.name))
+    return answer(terminal.shown())
 
 
 async def _close(request: web.Request) -> web.Response:
@@ -125,18 +139,21 @@ def _terminal_request(body: OpenBody, creator: str | None) -> TerminalRequest:
     low, high = RING_BOUNDS
     if not low <= body.ring_bytes <= high:
         raise Invalid(f"ring_bytes must be {low} to {high}", field="ring_bytes")
-    name = body.name
-    if name is not None and not (0 < len(name) <= MAX_NAME and name.isprintable()):
-        raise Invalid(f"name must be 1 to {MAX_NAME} printable characters", field="name")
     return TerminalRequest(
         argv=None if body.argv is None else check_argv(body.argv),
         cwd=None if body.cwd is None else check_cwd(body.cwd),
         env=check_env(body.env),
         size=clamp(body.cols, body.rows),
-        name=name,
+        name=None if body.name is None else _checked_name(body.name),
         ring_bytes=body.ring_bytes,
         creator=creator,
     )
+
+
+def _checked_name(name: str) -> str:
+    if not (0 < len(name) <= MAX_NAME and name.isprintable()):
+        raise Invalid(f"name must be 1 to {MAX_NAME} printable characters", field="name")
+    return name
 
 
 def _grace(request: web.Request) -> float:

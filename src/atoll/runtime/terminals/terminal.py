@@ -6,7 +6,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from atoll.domain.ids import TerminalId
 from atoll.domain.terminal.driver import Driving, watermarks
@@ -64,6 +64,7 @@ class Terminal:
     ) -> None:
         self.spec = spec
         self.recording: Recorded | None = None
+        self._renamed = False
         self._context = context
         self._loop = asyncio.get_running_loop()
         levels = watermarks(spec.ring_bytes)
@@ -88,6 +89,11 @@ class Terminal:
         """Number of connections that watch."""
         return len(self.audience)
 
+    def rename(self, name: str) -> None:
+        """Take another name."""
+        self.spec = replace(self.spec, name=name)
+        self._renamed = True
+
     def shown(self) -> TerminalRecord:
         """Return the record the contract shows."""
         return TerminalRecord(
@@ -106,6 +112,7 @@ class Terminal:
             viewers=len(self.audience),
             driver=self._driving.driver,
             recording=self.recording is not None,
+            renamed=self._renamed,
         )
 
     # Viewers.

@@ -141,6 +141,14 @@ class Terminals:
         self._tasks.spawn(self._watch(terminal), f"terminal {spec.id}")
         return terminal
 
+    def rename(self, terminal_id: str, name: str) -> Terminal:
+        """Give a terminal another name. Raises `NotFound`."""
+        terminal = self.get(terminal_id)
+        if terminal.spec.name != name:
+            terminal.rename(name)
+            self._journal.append("terminal.renamed", _payload(terminal.spec))
+        return terminal
+
     async def close(self, terminal_id: str, grace: float) -> None:
         """End a terminal and all it started; closing again is nothing. Raises `NotFound` for one
         that never was, `Failed` when it will not end."""

@@ -35,6 +35,12 @@ class ResizeBody(RequestBody):
     rows: int
 
 
+class RenameBody(RequestBody):
+    """The body of `PATCH /sessions/{id}`."""
+
+    name: str
+
+
 class FarewellBody(RequestBody):
     """The body of `POST /farewell`: reasons of at most 120 bytes."""
 
@@ -55,7 +61,8 @@ class End(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class TerminalRecord(msgspec.Struct, frozen=True, rename={"terminal_id": "session_id"}):
     """A terminal. `offset` is the end of its output so far, `ring_start` the oldest byte that
-    can be replayed; `recording` whether what it shows is being kept."""
+    can be replayed; `recording` whether what it shows is being kept,
+    `renamed` whether a person gave it its name."""
 
     terminal_id: str
     name: str
@@ -72,6 +79,7 @@ class TerminalRecord(msgspec.Struct, frozen=True, rename={"terminal_id": "sessio
     viewers: int
     driver: str | None
     recording: bool = False
+    renamed: bool = False
 
 
 class TerminalList(msgspec.Struct, frozen=True, rename={"terminals": "sessions"}):
@@ -100,6 +108,11 @@ def close_terminal(terminal_id: str, *, grace_seconds: float | None = None) -> R
     """End a terminal and its tree."""
     query: Query = () if grace_seconds is None else (("grace", f"{grace_seconds:g}"),)
     return done_call("DELETE", f"/sessions/{terminal_id}", query=query)
+
+
+def rename_terminal(terminal_id: str, body: RenameBody) -> RuntimeCall[TerminalRecord]:
+    """Give a terminal another name."""
+    return json_call("PATCH", f"/sessions/{terminal_id}", TerminalRecord, body=body)
 
 
 def resize_terminal(terminal_id: str, body: ResizeBody) -> RuntimeCall[None]:

@@ -1,14 +1,20 @@
-/** Opens the rail where there is no room for it beside the page. */
+/** Opens the rail where there is no room for it beside the page, or where it was folded away. */
 
+import { foldRail, railFolded } from '../../state/layouts';
+import { useStore } from '../../state/store';
 import { Icon } from './icons';
 
 export function MenuButton({ onMenu }: { readonly onMenu: () => void }) {
+  const folded = useStore(railFolded);
   return (
     <button
       type="button"
-      className="button-icon narrow-only"
+      className={folded ? 'button-icon' : 'button-icon narrow-only'}
       aria-label="Sandboxes"
-      onClick={onMenu}
+      onClick={() => {
+        if (folded) foldRail();
+        onMenu();
+      }}
     >
       <Icon name="menu" />
     </button>

@@ -12,9 +12,13 @@ interface TabProps {
   readonly selected: boolean;
   readonly onChoose: () => void;
   readonly onClose: () => void;
+  readonly onRename: () => void;
+  /** Moves it so many places. */
+  readonly onMove: (by: number) => void;
 }
 
-export function Tab({ terminal, status, selected, onChoose, onClose }: TabProps) {
+export function Tab({ terminal, status, selected, ...calls }: TabProps) {
+  const { onChoose, onClose, onRename, onMove } = calls;
   const words = terminalWords(terminal, status?.title ?? '');
   const exit = exitNote(terminal, status);
   return (
@@ -22,14 +26,22 @@ export function Tab({ terminal, status, selected, onChoose, onClose }: TabProps)
       <button
         type="button"
         {...tabOf(terminal.terminal_id, selected)}
-        aria-keyshortcuts="Delete"
-        title={words}
+        aria-keyshortcuts="Delete F2 Alt+ArrowLeft Alt+ArrowRight"
+        title={`${words} (F2 renames, Alt and an arrow moves, Delete closes)`}
         onClick={onChoose}
+        onDoubleClick={onRename}
         onAuxClick={(event) => {
           if (event.button === 1) onClose();
         }}
         onKeyDown={(event) => {
+          const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
           if (event.key === 'Delete') onClose();
+          else if (event.key === 'F2') onRename();
+          else if (event.altKey && step !== undefined) {
+            event.preventDefault();
+            event.stopPropagation();
+            onMove(step);
+          }
         }}
       >
         <Icon name="terminal" />

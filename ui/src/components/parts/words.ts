@@ -21,6 +21,8 @@ export function shortRepo(url: string): string {
 /** What a terminal's tab says: its title, its name, else its program. */
 export function terminalWords(terminal: Terminal, title: string): string {
   const program = terminal.argv[0]?.split('/').at(-1);
+  // A name that a person gave takes precedence; else it is the program's, and the title says more.
+  if (terminal.renamed) return terminal.name;
   return [title, terminal.title, terminal.name, program].find(Boolean) ?? 'terminal';
 }
 

@@ -7,6 +7,7 @@ import { closeTerminal, isLive, openTerminal } from '../../state/acts';
 import { agentsOf, hasAgent } from '../../state/agents';
 import { announce, notifyFailure } from '../../state/announce';
 import { go, route } from '../../state/route';
+import { moveTab, ordered, orders } from '../../state/layouts';
 import { agentsMoved, loadTerminals, terminals } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
 import type { AttachStatus } from '../../terminal/attach/status';
@@ -18,6 +19,7 @@ import { RecordingsPane } from '../recordings/RecordingsPane';
 import { Tab } from '../parts/Tab';
 import { panelOf, PlainTab, TabList } from '../parts/TabList';
 import { ArrangeButtons, Panes } from './Panes';
+import { RenameDialog } from './RenameDialog';
 import { useArrangement, type Arrangement } from './useArrangement';
 
 interface TerminalsProps {
@@ -42,10 +44,11 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
   const loaded = useStore(terminals)[id];
   const [statuses, setStatuses] = useState<Statuses>({});
   const [closing, setClosing] = useState<string | null>(null);
+  const [renaming, setRenaming] = useState<Terminal | null>(null);
   const tabs = useRef<HTMLDivElement>(null);
   const live = isLive(sandbox);
   // The terminals of one that does not run are gone, whatever was loaded before.
-  const list = live && loaded !== undefined ? loaded : NONE;
+  const list = useOrdered(id, live && loaded !== undefined ? loaded : NONE);
   const known = useMachines(id, live);
   const machines = known ?? NO_MACHINES;
   const chosen = useChosen(list, machines);
@@ -84,8 +87,13 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
               terminal={terminal}
               status={statuses[terminal.terminal_id]}
               selected={terminal.terminal_id === chosen}
-              onChoose={() => choose(tabs.current, id, terminal.terminal_id)}
+              onChoose={() => choose(id, terminal.terminal_id)}
               onClose={() => onClose(terminal)}
+              onRename={() => setRenaming(terminal)}
+              onMove={(by) => {
+                const all = list.map((one) => one.terminal_id);
+                moveTab(id, all, terminal.terminal_id, by);
+              }}
             />
           ))}
           {machines.map((machine) => (
@@ -141,6 +149,9 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
           />
         )}
       </div>
+      {renaming !== null && (
+        <RenameDialog sandboxId={id} terminal={renaming} onClose={() => setRenaming(null)} />
+      )}
       {closing !== null && (
         <Confirm
           title="Close this terminal?"
@@ -173,6 +184,16 @@ function nothingRuns(
   machines: readonly Agent[] | null,
 ): boolean {
   return live && list?.length === 0 && machines?.length === 0;
+}
+
+/** The terminals in the order their person gave them. */
+function useOrdered(id: string, list: readonly Terminal[]): readonly Terminal[] {
+  const wanted = useStore(orders)[id];
+  return useMemo(() => {
+    if (wanted === undefined) return list;
+    const byId = new Map(list.map((terminal) => [terminal.terminal_id, terminal]));
+    return ordered([...byId.keys()], wanted).flatMap((one) => byId.get(one) ?? []);
+  }, [list, wanted]);
 }
 
 /** The tab the route names, else the first terminal, else an agent's cards, else the log. */
@@ -215,10 +236,10 @@ function useMachines(id: string, live: boolean): readonly Agent[] | null {
 }
 
 /** Shows a terminal; choosing the one that is shown goes into it. */
-function choose(tabs: HTMLElement | null, id: string, terminalId: string): void {
+function choose(id: string, terminalId: string): void {
   go(id, terminalId);
-  const shown = tabs?.closest('.terminals')?.querySelector('.pane:not([hidden])');
-  shown?.querySelector<HTMLElement>('.xterm-helper-textarea')?.focus();
+  const pane = document.getElementById(panelOf(terminalId).id);
+  pane?.querySelector<HTMLElement>('.xterm-helper-textarea')?.focus();
 }
 
 interface OpenButtonsProps {

@@ -54,6 +54,12 @@ class TerminalBody(Body):
     )
 
 
+class TerminalNameBody(Body):
+    """Another name for a terminal: 1 to 128 printable characters."""
+
+    name: Word
+
+
 class SizeBody(Body):
     """A size in cells; clamped to 2…1000 × 1…500."""
 

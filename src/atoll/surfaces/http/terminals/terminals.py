@@ -21,6 +21,7 @@ from atoll.surfaces.http.terminals.runtime_bodies import (
     SignalBody,
     SizeBody,
     TerminalBody,
+    TerminalNameBody,
 )
 from atoll.wire.contract import execs
 from atoll.wire.contract import terminals as contract
@@ -55,6 +56,17 @@ async def open_terminal(
 async def get_terminal(atoll: Atoll, at: CallerSandbox, *, terminal: ItemId) -> Response:
     """Return one terminal; an ended one stays for a minute after its last viewer left."""
     return WORDS.answer(await atoll.terminals.get(*at, terminal))
+
+
+@router.patch(
+    "/{terminal}", response_model=WORDS.shown(contract.TerminalRecord), responses=_FAILURES
+)
+async def rename_terminal(
+    atoll: Atoll, at: CallerSandbox, *, terminal: ItemId, body: TerminalNameBody
+) -> Response:
+    """Give a terminal another name; everybody sees it."""
+    name = request_body(body, contract.RenameBody)
+    return WORDS.answer(await atoll.terminals.rename(*at, terminal, body=name))
 
 
 @router.delete("/{terminal}", **_DONE)
