@@ -20,7 +20,7 @@ from atoll.domain.repository.project import DecidedProject
 from atoll.domain.repository.repository import is_local_key, plain_name, read_remote
 from atoll.domain.sandbox.instructions import read_instructions
 from atoll.domain.sandbox.naming import default_name, free_name, read_name
-from atoll.domain.sandbox.project import project_of, widened, with_variables
+from atoll.domain.sandbox.project import SandboxProject, project_of, widened, with_variables
 from atoll.domain.sandbox.sandbox import Consumer, CreateSandbox, RepoRequest, Sandbox, SandboxRepo
 from atoll.domain.sandbox.task import read_task
 from atoll.domain.wall.environment import read_env
@@ -93,10 +93,14 @@ def grant(request: CreateSandbox, profile: Profile, circumstances: Circumstances
         instructions=words,
         consumer=request.consumer,
         task=read_task(request.task, effective.agent, instructions=words),
-        project=None
-        if request.project is None or circumstances.project is None
-        else project_of(circumstances.project, request.project),
+        project=_project(request, circumstances),
     )
+
+
+def _project(request: CreateSandbox, circumstances: Circumstances) -> SandboxProject | None:
+    if request.project is None or circumstances.project is None:
+        return None
+    return project_of(circumstances.project, request.project)
 
 
 def _variables(request: CreateSandbox, circumstances: Circumstances) -> tuple[tuple[str, str], ...]:

@@ -27,6 +27,12 @@ interface TerminalsProps {
   readonly onPalette: () => void;
 }
 
+/** What lies over the tabs. */
+interface Over {
+  readonly is: 'close' | 'rename';
+  readonly terminal: Terminal;
+}
+
 type Statuses = Readonly<Record<string, AttachStatus>>;
 
 /** The route's words for the tabs that are no terminals. */
@@ -43,8 +49,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
   const id = sandbox.sandbox_id;
   const loaded = useStore(terminals)[id];
   const [statuses, setStatuses] = useState<Statuses>({});
-  const [closing, setClosing] = useState<string | null>(null);
-  const [renaming, setRenaming] = useState<Terminal | null>(null);
+  const [over, setOver] = useState<Over | null>(null);
   const tabs = useRef<HTMLDivElement>(null);
   const live = isLive(sandbox);
   // The terminals of one that does not run are gone, whatever was loaded before.
@@ -74,7 +79,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
     const { terminal_id: terminalId, state } = terminal;
     const ended = state === 'exited' || statuses[terminalId]?.phase === 'ended';
     if (ended) void closeTerminal(id, terminalId);
-    else setClosing(terminalId);
+    else setOver({ is: 'close', terminal });
   }
 
   return (
@@ -89,7 +94,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
               selected={terminal.terminal_id === chosen}
               onChoose={() => choose(id, terminal.terminal_id)}
               onClose={() => onClose(terminal)}
-              onRename={() => setRenaming(terminal)}
+              onRename={() => setOver({ is: 'rename', terminal })}
               onMove={(by) => {
                 const all = list.map((one) => one.terminal_id);
                 moveTab(id, all, terminal.terminal_id, by);
@@ -149,20 +154,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
           />
         )}
       </div>
-      {renaming !== null && (
-        <RenameDialog sandboxId={id} terminal={renaming} onClose={() => setRenaming(null)} />
-      )}
-      {closing !== null && (
-        <Confirm
-          title="Close this terminal?"
-          action="Close terminal"
-          danger
-          onClose={() => setClosing(null)}
-          onConfirm={() => void closeTerminal(id, closing)}
-        >
-          <p>Its program and everything started from it will end, for everyone who watches.</p>
-        </Confirm>
-      )}
+      {over !== null && <Above sandboxId={id} over={over} onClose={() => setOver(null)} />}
     </section>
   );
 }
@@ -174,6 +166,28 @@ function ChangesPanel({ sandbox, shown }: { readonly sandbox: Sandbox; readonly 
     <Suspense fallback={<p className="review-note quiet">Loading…</p>}>
       <ReviewPane sandbox={sandbox} />
     </Suspense>
+  );
+}
+
+interface AboveProps {
+  readonly sandboxId: string;
+  readonly over: Over;
+  readonly onClose: () => void;
+}
+
+/** The one dialog that lies over the tabs. */
+function Above({ sandboxId, over: { is, terminal }, onClose }: AboveProps) {
+  if (is === 'rename') return <RenameDialog {...{ sandboxId, terminal, onClose }} />;
+  return (
+    <Confirm
+      title="Close this terminal?"
+      action="Close terminal"
+      danger
+      onClose={onClose}
+      onConfirm={() => void closeTerminal(sandboxId, terminal.terminal_id)}
+    >
+      <p>Its program and everything started from it will end, for everyone who watches.</p>
+    </Confirm>
   );
 }
 
