@@ -201,7 +201,7 @@ KINDS: Mapping[str, EventKind] = dict(
         _kind(
             "agent.status",
             _INSIDE + " agent mode status since",
-            "on question card answer options words turns reason commits plus minus",
+            "begins on question card answer options words turns reason commits plus minus",
             "An agent works, needs its person, is done, idle, stopped or failed.",
         ),
         _kind(

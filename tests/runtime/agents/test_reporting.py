@@ -116,6 +116,7 @@ async def test_tools_alone_are_reported_at_most_every_few_seconds(
         await one.wrote.wait()
     assert one.entries[1]["on"] == "49"
     assert one.entries[1]["since"] == one.entries[0]["since"]
+    assert [entry["begins"] for entry in one.entries] == [True, False]
 
 
 async def test_agents_of_one_sandbox_call_a_bounded_number_of_times_a_minute() -> None:

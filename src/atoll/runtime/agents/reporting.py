@@ -101,9 +101,11 @@ class StatusReport:
             return
         if self._calls:
             self._attention.call(now)
+        begins = self._known.since != self.published.since
         self.published, self._published_at = self._known, now
         identity = self._agent.identity
-        entry = {"id": identity.id, "agent": identity.name, "mode": identity.mode}
+        entry: dict[str, object] = {"id": identity.id, "agent": identity.name}
+        entry |= {"mode": identity.mode, "begins": begins}
         self._record("agent.status", {**entry, **msgspec.to_builtins(self.published)})
 
     @property

@@ -19,11 +19,11 @@ from atoll.domain.people.push import (
     PushReason,
     PushSubscription,
     push_message,
-    push_reason,
 )
 from atoll.ports import EventQuery
 from atoll.ports.push import PushSender
 from atoll.services.ground import Ground
+from atoll.services.people.notices import reason_of
 
 PAGE = 200
 RETRIES = (timedelta(seconds=5), timedelta(seconds=30), timedelta(minutes=2))
@@ -98,9 +98,8 @@ class PushDelivery:
             async with self._ground.store.read() as rows:
                 page = await rows.events.page(EventQuery(*whose, after=after, limit=PAGE))
             for event in page:
-                reason = push_reason(event.event_type, event.payload.get("status"))
-                of_sandbox = event.stream.startswith(SANDBOX_STREAMS)
-                if reason is not None and of_sandbox and event.position <= newest:
+                reason = reason_of(event)
+                if reason is not None and event.position <= newest:
                     await self._announce(progress, whose, event=event, reason=reason)
             if len(page) < PAGE:
                 return

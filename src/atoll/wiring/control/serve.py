@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     import uvicorn
 
+    from atoll.services.application import Application
     from atoll.surfaces.http.server.pending_connections import PendingConnections
     from atoll.surfaces.http.server.settings import ServerSettings
     from atoll.wiring.control.reach import Reach
@@ -216,6 +217,7 @@ async def _serve(settings: ControlSettings, opened: _Open, welcome: _Welcome) ->
         keeping = group.create_task(services.kept.run())
         pushing = group.create_task(services.push_delivery.run())
         holding = group.create_task(services.pushes.run())
+        noticing = group.create_task(_notices(services, settings))
         with _ended_by_signals([server for server, _ in servers]):
             if welcome.printed or welcome.opened:
                 here = own.public_url or opened.presence.url
@@ -229,6 +231,17 @@ async def _serve(settings: ControlSettings, opened: _Open, welcome: _Welcome) ->
         keeping.cancel()
         pushing.cancel()
         holding.cancel()
+        noticing.cancel()
+
+
+async def _notices(services: "Application", settings: ControlSettings) -> None:
+    """Run the person's own command for notifications, if there is one."""
+    argv = settings.notices.argv
+    if argv:
+        from atoll.adapters.notices.command import NoticeCommand
+        from atoll.services.people.notices import Notices
+
+        await Notices(services.events, services.sandboxes, NoticeCommand(argv)).run()
 
 
 def _server(

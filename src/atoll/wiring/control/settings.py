@@ -14,6 +14,7 @@ import msgspec
 
 from atoll.adapters.agents.settings import AgentSettings
 from atoll.adapters.extensions.docker.settings import DockerSettings
+from atoll.adapters.notices.settings import NoticeSettings
 from atoll.adapters.push.settings import PushSettings
 from atoll.adapters.storage.settings import StorageSettings
 from atoll.adapters.vaults.settings import VaultSettings
@@ -30,7 +31,7 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 _TEXTS = {
     *("host", "public_url", "tls_cert", "tls_key", "log_level"),
     *("database_url", "docker_host", "require_isolation"),
-    "push_contact",
+    *("push_contact", "notify_command"),
 }
 _NUMBERS = {
     *("port", "max_sandboxes", "kept_days", "event_days", "events_per_sandbox", "away_seconds"),
@@ -85,6 +86,7 @@ class ControlSettings:
     vault: VaultSettings = field(default_factory=VaultSettings)
     agents: AgentSettings = field(default_factory=AgentSettings)
     backends: ExtensionSettings = field(default_factory=ExtensionSettings)
+    notices: NoticeSettings = field(default_factory=NoticeSettings)
     push: PushSettings = field(default_factory=PushSettings)
     docker: DockerSettings = field(default_factory=DockerSettings)
     zygote: OwnSettings = field(default_factory=OwnSettings)

@@ -1,0 +1,1 @@
+"""The command that a person runs for notifications of their own."""

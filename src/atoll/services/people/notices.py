@@ -1,0 +1,69 @@
+"""Notices to a person's own command when an agent begins to need them, or is done.
+
+The log is followed from now on: what was appended while nobody followed is no longer news. A
+notice carries a fixed word and the sandbox's name, and a sandbox causes at most ten a minute.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+from atoll.domain.errors import AtollError
+from atoll.domain.event import SANDBOX_STREAMS, Event, Gap
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.people.push import PushRate, PushReason, push_reason
+from atoll.services.journals.events import Events
+from atoll.services.sandboxes.sandboxes import Sandboxes
+
+Notify = Callable[[str, str], Awaitable[None]]
+"""Notifies with a word (`needs-you` or `done`) and a sandbox's name; bounds itself, never fails."""
+
+WORDS = {PushReason.NEEDS_YOU: "needs-you", PushReason.DONE: "done"}
+
+_log = structlog.get_logger(__name__)
+
+
+class Notices:
+    """The follower of the log that notifies."""
+
+    def __init__(self, events: Events, sandboxes: Sandboxes, notify: Notify) -> None:
+        self._events = events
+        self._sandboxes = sandboxes
+        self._notify = notify
+        self._rate = PushRate()
+
+    async def run(self) -> None:
+        """Notify of what is appended from now on; never returns."""
+        async with asyncio.TaskGroup() as tasks:
+            after = await self._events.last_position()
+            async for event in self._events.follow(LOCAL_PERSON, after=after):
+                if isinstance(event, Gap):
+                    continue
+                reason = reason_of(event)
+                if reason is not None and self._admits(event):
+                    tasks.create_task(self._tell(event, reason))
+
+    def _admits(self, event: Event) -> bool:
+        rate = self._rate.admit(event.stream, event.at)
+        if rate is None:
+            return False
+        self._rate = rate
+        return True
+
+    async def _tell(self, event: Event, reason: PushReason) -> None:
+        sandbox_id = event.stream.removeprefix(SANDBOX_STREAMS)
+        try:
+            sandbox = await self._sandboxes.get(LOCAL_PERSON, sandbox_id)
+            await self._notify(WORDS[reason], sandbox.name)
+        except AtollError as error:
+            _log.info("notice_dropped", sandbox=sandbox_id, reason=error.message)
+        except Exception:  # noqa: BLE001 - the task's root
+            _log.exception("notice_broke", sandbox=sandbox_id)
+
+
+def reason_of(event: Event) -> PushReason | None:
+    """Return why a person is notified of an event; None for most."""
+    if not event.stream.startswith(SANDBOX_STREAMS) or event.payload.get("begins") is False:
+        return None
+    return push_reason(event.event_type, event.payload.get("status"))

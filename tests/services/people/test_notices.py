@@ -1,0 +1,74 @@
+"""Notices to a person's own command."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from atoll.domain.people.push import PER_WINDOW
+from atoll.services.people.notices import Notices
+from tests.services.approvals.test_approvals import entry
+from tests.services.scene import Scene, scene
+
+STATUS = {"id": "t_1", "agent": "codex", "mode": "tui", "since": "2026-01-01T00:00:00.000Z"}
+
+
+class Told:
+    """What the command was run with."""
+
+    def __init__(self) -> None:
+        self.notices: list[tuple[str, str]] = []
+        self.came = asyncio.Event()
+
+    async def __call__(self, reason: str, name: str) -> None:
+        self.notices.append((reason, name))
+        self.came.set()
+
+
+@asynccontextmanager
+async def noticing(s: Scene) -> AsyncIterator[Told]:
+    told = Told()
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(Notices(s.events, s.sandboxes, told).run())
+        await asyncio.sleep(0)
+        try:
+            yield told
+        finally:
+            running.cancel()
+
+
+def reports(s: Scene, status: str, **more: object) -> None:
+    n = len(s.runtime.journal) + 1
+    s.runtime.journal.append(entry(n, "agent.status", {**STATUS, "status": status, **more}))
+
+
+async def until(s: Scene, told: Told, count: int) -> None:
+    async with asyncio.timeout(30):
+        while len(told.notices) < count:
+            s.clock.turn(1)
+            await asyncio.sleep(0.001)
+
+
+async def test_agent_that_needs_its_person_and_one_that_is_done_are_told() -> None:
+    async with scene() as s:
+        await s.ready(name="box")
+        async with noticing(s) as told:
+            reports(s, "working")
+            reports(s, "needs_you", question="rm -rf /; $(evil)", begins=True)
+            reports(s, "needs_you", on="other", begins=False)
+            reports(s, "working")
+            reports(s, "done", begins=True)
+            await until(s, told, 2)
+            assert sorted(told.notices) == [("done", "box"), ("needs-you", "box")]
+
+
+async def test_sandbox_causes_ten_notices_a_minute() -> None:
+    async with scene() as s:
+        await s.ready(name="box")
+        await s.ready(name="other")
+        async with noticing(s) as told:
+            for _ in range(5 * PER_WINDOW):
+                reports(s, "done", begins=True)
+            # Both sandboxes have the one fake runtime, and so the same journal.
+            await until(s, told, 2 * PER_WINDOW)
+            assert told.notices.count(("done", "box")) == PER_WINDOW
+            assert told.notices.count(("done", "other")) == PER_WINDOW
