@@ -10,6 +10,7 @@ from pathlib import Path
 from atoll.runtime.settling import IDLE_SECONDS
 from atoll.zygote.host.title import has_title
 from atoll.zygote.start.pool import POOL_SIZE
+from bench.attach import attach
 from bench.broker import broker
 from bench.cli import cli
 from bench.docker_peer import docker_peer
@@ -225,6 +226,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "terminal-memory": terminal_memory,
     "neighbour": neighbour,
     "cli": cli,
+    "attach": attach,
 }
 
 

@@ -21,9 +21,9 @@ PYTHON = "/usr/bin/python3"
 END = b"END-OF-FLOOD"
 LINE = "src/atoll/runtime/terminals/terminal.py:217: def read(self, offset: int) -> bytes:"
 
-_FLOOD = f"""
+_FLOOD = """
 import os, sys
-block = ({LINE!r} + "\\n").encode() * 800
+block = (sys.argv[2] + "\\n").encode() * 800
 size = int(sys.argv[1])
 os.system("stty -echo")
 os.write(1, b"READY\\n")
@@ -46,20 +46,20 @@ tornado.ioloop.IOLoop.current().start()
 """
 
 
-def flood(count: int) -> list[str]:
-    """Prints READY, and at every Enter `count` bytes of text (0: without end), then END."""
-    return [PYTHON, "-c", _FLOOD, str(count)]
+def flood(count: int, line: str = LINE) -> list[str]:
+    """Prints READY, and at every Enter `count` bytes of lines (0: without end), then END."""
+    return [PYTHON, "-c", _FLOOD, str(count), line]
 
 
 ECHO = ["/bin/cat"]
 """What is typed comes back by the terminal itself."""
 
 
-def bare(count: int) -> float:
+def bare(count: int, line: str = LINE) -> float:
     """Seconds that `count` bytes of the flood take through a PTY that somebody only reads."""
     pid, master = pty.fork()
     if pid == 0:
-        program = flood(count)
+        program = flood(count, line)
         os.execv(program[0], program)
     tail = b""
     while b"READY" not in tail:

@@ -142,6 +142,11 @@ class Parser:
         self._too_long = False
         self._rest = b""
 
+    @property
+    def between(self) -> bool:
+        """True between sequences and characters, where the next byte begins something new."""
+        return self._state is State.GROUND and not self._rest
+
     def feed(self, data: bytes) -> list[Piece]:
         """Read the next bytes; return what they complete."""
         data = self._rest + data

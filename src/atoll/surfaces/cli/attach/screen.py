@@ -10,11 +10,13 @@ Sources: xterm's ctlseqs, ECMA-48, the kitty keyboard protocol.
 import re
 
 _RELEVANT = re.compile(
-    rb"\x1b\[\?([0-9;]*)([hl])"  # DEC private modes
-    rb"|\x1b\[([<>=])([0-9;]*)u"  # kitty keyboard: pop, push, set
-    rb"|(\x1b\[>4(?:;[0-9]*)?m)"  # modifyOtherKeys
-    rb"|(\x1b\[[0-9]* q)"  # cursor shape
-    rb"|(\x1bc|\x1b\[!p)"  # hard and soft reset
+    rb"\x1b(?:"  # one prefix, which the search finds without a step for each byte
+    rb"\[\?([0-9;]*)([hl])"  # DEC private modes
+    rb"|\[([<>=])([0-9;]*)u"  # kitty keyboard: pop, push, set
+    rb"|(\[>4(?:;[0-9]*)?m)"  # modifyOtherKeys
+    rb"|(\[[0-9]* q)"  # cursor shape
+    rb"|(c|\[!p)"  # hard and soft reset
+    rb")"
 )
 _SEQUENCE = re.compile(rb"\x1b(?:[ -/]*|\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?)\Z")
 _CHARACTER = re.compile(rb"(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z")
@@ -72,7 +74,7 @@ class ScreenModes:
             self._other_keys = True
         elif shape is not None:
             self._shape = True
-        elif reset == b"\x1bc":
+        elif reset == b"c":
             self.__init__()  # type: ignore[misc] # a hard reset is a new terminal
 
     def _switch(self, modes: bytes, *, on: bool) -> None:

@@ -35,6 +35,7 @@ from atoll.surfaces.cli.attach.ending import (
 )
 from atoll.surfaces.cli.attach.keys import ControlKey, DetachKeys
 from atoll.surfaces.cli.attach.outgoing import FRAME_BYTES, Outgoing
+from atoll.surfaces.cli.attach.painter import Painter
 from atoll.surfaces.cli.attach.rawtty import RawTty
 from atoll.surfaces.cli.attach.turns import TurnView
 from atoll.surfaces.cli.console.exits import CONFLICT, NOT_AUTHORISED, NOT_FOUND, exit_code
@@ -80,6 +81,7 @@ class AttachClient:
         self._title = ""
         self._ahead: bytearray | None = bytearray()
         self._outgoing = Outgoing()
+        self._painter = Painter(tty, self._painted)
 
     async def run(
         self, locate: Callable[[], Server], keys: DetachKeys, *, still_there: StillThere
@@ -94,6 +96,7 @@ class AttachClient:
                     group.create_task(self._type(keys)),
                     group.create_task(self._stay(locate, still_there)),
                     group.create_task(self._acknowledge()),
+                    group.create_task(self._painter.run()),
                 ]
                 ending = await self._ending
                 for task in tasks:
@@ -236,6 +239,8 @@ class AttachClient:
         if isinstance(frame, bytes):
             await self._perform(self._attachment.on_bytes(frame))
             return
+        # A text frame speaks of the screen as it is after the output before it.
+        await self._painter.drained()
         instructions = self._attachment.on_text(frame)
         if self._connection is None:
             # Only now: what is typed before the server's first frame could be lost.
@@ -250,8 +255,9 @@ class AttachClient:
         for instruction in instructions:
             match instruction:
                 case Write(data, counted):
-                    await self._write(data, counted=counted)
+                    await self._painter.put(data, counted=counted)
                 case Clear():
+                    await self._painter.drained()
                     await asyncio.to_thread(self._tty.clear)
                 case Send(text):
                     await self._send(text)
@@ -262,11 +268,9 @@ class AttachClient:
                 case Exited(code, number):
                     self._end(Ended(code, number))
 
-    async def _write(self, data: bytes, *, counted: bool) -> None:
-        await asyncio.to_thread(self._tty.show, data)
-        if counted:
-            self._output.set()
-            await self._perform(self._attachment.shown(len(data)))
+    async def _painted(self, count: int) -> None:
+        self._output.set()
+        await self._perform(self._attachment.shown(count))
 
     async def _handle_input(self, told: Input) -> None:
         """Handle what became of the input."""
@@ -299,11 +303,13 @@ class AttachClient:
 
     async def _deny(self, reason: str, message: str) -> None:
         """Ring the bell and show why: keys that do nothing look like a broken connection."""
+        await self._painter.drained()
         await asyncio.to_thread(self._tty.write, b"\a")
         turn = reason in {"not_driver", "viewer", "agent_running"}
         await self._show_notice(self._turn.refusal(self._key.spelled) if turn else message)
 
     async def _retitle(self) -> None:
+        await self._painter.drained()
         if self._tty.screen.at_rest:
             said = self._turn.sentence(self._key.spelled)
             shown = clean(f"[{said}] {self._title}" if said else self._title).encode()
@@ -339,6 +345,7 @@ class AttachClient:
     async def _show_notice(self, text: str) -> None:
         """Show a text in the upper right corner and the title. It goes only between sequences, so
         that the bytes to come keep their meaning."""
+        await self._painter.drained()
         if self._notice or not self._tty.screen.at_rest or self._over:
             return
         self._notice = f" atoll: {text} "
@@ -348,6 +355,7 @@ class AttachClient:
         """Blank the corner, and make programs that own the screen paint it again."""
         if not self._notice:
             return
+        await self._painter.drained()
         blank, self._notice = " " * len(clean(self._notice)), ""
         await asyncio.to_thread(self._tty.write, self._corner(blank, b""))
         cols, rows = self._tty.size

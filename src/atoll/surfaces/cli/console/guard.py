@@ -9,6 +9,9 @@ from typing import BinaryIO
 from atoll.surfaces.cli.console import harmless
 from atoll.wire.terminal.parser import Control, Function, Parser, Piece, String, Text
 
+_PLAIN = bytes([*range(0x08, 0x0E), *range(0x20, 0x7F)])
+"""Text in ASCII and the control characters that lay it out: most output is nothing else."""
+
 
 class ScreenGuard:
     """Filter of one stream on its way to a terminal."""
@@ -22,6 +25,8 @@ class ScreenGuard:
 
     def feed(self, data: bytes) -> bytes:
         """Return the bytes to show now."""
+        if self._parser.between and not data.translate(None, _PLAIN):
+            return data
         return b"".join(map(self._shown, self._parser.feed(data)))
 
     def _shown(self, piece: Piece) -> bytes:
