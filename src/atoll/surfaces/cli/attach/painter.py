@@ -6,11 +6,15 @@ are bounded: then the connection is no longer read, which is the backpressure.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable
 
 from atoll.surfaces.cli.attach.rawtty import RawTty
 
 MAX_QUEUED_BYTES = 256 * 1024
+WRITE_BYTES = 32 * 1024
+"""The bytes after which a write is whole: what it showed is then acknowledged, and the server goes
+on while the next one is drawn."""
 
 
 class Painter:
@@ -20,9 +24,8 @@ class Painter:
         """Paint on `tty`; `shown` hears how many counted bytes have reached it."""
         self._tty = tty
         self._shown = shown
-        self._queued: list[bytes] = []
+        self._queued: deque[tuple[bytes, bool]] = deque()
         self._bytes = 0
-        self._counted = 0
         self._work = asyncio.Event()
         self._room = asyncio.Event()
         self._idle = asyncio.Event()
@@ -33,9 +36,8 @@ class Painter:
         while self._bytes >= MAX_QUEUED_BYTES:
             self._room.clear()
             await self._room.wait()
-        self._queued.append(data)
+        self._queued.append((data, counted))
         self._bytes += len(data)
-        self._counted += len(data) if counted else 0
         self._idle.clear()
         self._work.set()
 
@@ -47,12 +49,22 @@ class Painter:
         """Write for ever."""
         while True:
             await self._work.wait()
+            while self._queued:
+                data, count = self._take()
+                await asyncio.to_thread(self._tty.show, data)
+                if count:
+                    await self._shown(count)
             self._work.clear()
-            data, count = b"".join(self._queued), self._counted
-            self._queued, self._bytes, self._counted = [], 0, 0
-            self._room.set()
-            await asyncio.to_thread(self._tty.show, data)
-            if count:
-                await self._shown(count)
-            if not self._queued:
-                self._idle.set()
+            self._idle.set()
+
+    def _take(self) -> tuple[bytes, int]:
+        """Take about `WRITE_BYTES` from the queue, and how many of them are counted."""
+        taken, size, count = [], 0, 0
+        while self._queued and size < WRITE_BYTES:
+            data, counted = self._queued.popleft()
+            taken.append(data)
+            size += len(data)
+            count += len(data) if counted else 0
+        self._bytes -= size
+        self._room.set()
+        return b"".join(taken), count

@@ -18,6 +18,8 @@ _RELEVANT = re.compile(
     rb"|(c|\[!p)"  # hard and soft reset
     rb")"
 )
+_MARKS = (b"\x1b[?", b"\x1b[<", b"\x1b[=", b"\x1b[>", b" q", b"\x1bc", b"\x1b[!p")
+"""Parts of them, one of which is in each."""
 _SEQUENCE = re.compile(rb"\x1b(?:[ -/]*|\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?)\Z")
 _CHARACTER = re.compile(rb"(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z")
 _ON_AT_FIRST = frozenset({7, 25})
@@ -57,8 +59,10 @@ class ScreenModes:
         data = self._tail + data
         self._tail = b""
         end = _finished(data)
-        for found in _RELEVANT.finditer(data, 0, end):
-            self._apply(found)
+        # Most output has none of them, and six searches cost less than a look at every colour.
+        if any(mark in data for mark in _MARKS):
+            for found in _RELEVANT.finditer(data, 0, end):
+                self._apply(found)
         self._tail = data[end:]
         if len(self._tail) > _MAX_TAIL_BYTES:
             # A long string (an image, say): its introducer is all that still matters.
