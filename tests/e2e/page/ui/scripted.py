@@ -59,6 +59,21 @@ UNKNOWN: dict[str, Any] = {
 
 REPOSITORY: dict[str, Any] = {"key": None, "branch": "", "from_branch": None, "path": "/workspace", "sparse": []}
 
+NO_PROJECT: dict[str, Any] = {
+    "repository": "k",
+    "commit": "c" * 40,
+    "file": "",
+    "digest": "d" * 64,
+    "decision": None,
+    "undecided": False,
+    "proposals": [],
+    "changes": {"added": [], "removed": []},
+    "agent": None,
+    "profile": None,
+    "ignored": [],
+    "problem": None,
+}
+
 
 @dataclass
 class ScriptedServer:
@@ -76,6 +91,9 @@ class ScriptedServer:
     agent: ScriptedAgent = field(default_factory=ScriptedAgent)
     #: Answers of the next create, instead of making a sandbox.
     create_problem: tuple[int, str, str, str | None] | None = None
+    #: What a repository's own file proposes.
+    project: dict[str, Any] = field(default_factory=lambda: dict(NO_PROJECT))
+    decisions: list[dict[str, Any]] = field(default_factory=list)
     #: While set, nobody can attach: the handshake is refused.
     refuse_attach: bool = False
     #: How often somebody was refused so.
@@ -131,6 +149,7 @@ class ScriptedServer:
             "consumer": dict.fromkeys(("harness", "session_id", "run_id", "job_id"))
             | {"actor": "adm"},
             "task": None,
+            "project": None,
             "reachability": {"runtime": "up", "ssh": None, "tunnel": None},
             "metadata": {},
             "cwd": "/workspace",
@@ -201,6 +220,9 @@ class ScriptedServer:
             web.post("/auth/logout", self._logout),
             web.get("/v1/profiles", self._profiles),
             web.get("/v1/repositories", self._repositories),
+            web.get("/v1/projects/file", self._project),
+            web.post("/v1/projects/decision", self._decide),
+            web.post(one + "/setup", self._set_up),
             web.get("/v1/agent-catalogue", self._catalogue),
             web.get("/v1/events/stream", self._stream),
             web.get("/v1/sandboxes", self._list),
@@ -262,6 +284,20 @@ class ScriptedServer:
             for name, agent, words in PROFILES
         ]
         return web.json_response({"profiles": found})
+
+    async def _project(self, _: web.Request) -> web.StreamResponse:
+        return web.json_response(self.project)
+
+    async def _decide(self, request: web.Request) -> web.StreamResponse:
+        self.decisions.append(await request.json())
+        self.project |= {"decision": self.decisions[-1]["decision"], "undecided": False}
+        return web.json_response(self.project)
+
+    async def _set_up(self, request: web.Request) -> web.StreamResponse:
+        sandbox = self.sandboxes[request.match_info["id"]]
+        sandbox["project"] |= {"state": "running", "reason": None}
+        await self.tell(f"sandbox:{sandbox['sandbox_id']}", "sandbox.setup_started")
+        return web.json_response(sandbox)
 
     async def _catalogue(self, _: web.Request) -> web.StreamResponse:
         agent: dict[str, Any] = {"aliases": [], "reason": None, "mend": None, "providers": [], "about_mib": 0}
