@@ -136,6 +136,23 @@ class Recorded(msgspec.Struct, tag_field="type", tag="recording", frozen=True, o
     reason: str | None = None
 
 
+class TalkLine(msgspec.Struct, frozen=True):
+    """A line that a person at the terminal said; `number` counts them."""
+
+    number: int
+    principal: str
+    name: str
+    text: str
+
+
+class Talked(msgspec.Struct, tag_field="type", tag="talk", frozen=True):
+    """The newest lines of the people at the terminal, oldest first; `by` is the client that said
+    the last one. They are free of control characters, and nothing stores them."""
+
+    lines: tuple[TalkLine, ...]
+    by: str = ""
+
+
 class InputRefused(msgspec.Struct, tag_field="type", tag="input_refused", frozen=True):
     """A frame of input that was dropped: none of it reached the program."""
 
@@ -196,6 +213,12 @@ class RevokeControl(
     """The release of control by a driver, its withdrawal by an owner, or the end of a request."""
 
 
+class Say(msgspec.Struct, tag_field="type", tag="say", frozen=True, forbid_unknown_fields=True):
+    """A line for everybody at the terminal."""
+
+    text: str
+
+
 ServerMessage = (
     Start
     | Resync
@@ -211,9 +234,10 @@ ServerMessage = (
     | InputTaken
     | Heartbeat
     | Recorded
+    | Talked
 )
 _KINDS = frozenset(kind.__struct_config__.tag for kind in get_args(ServerMessage))
-ClientMessage = Ack | Resize | RequestControl | GrantControl | RevokeControl
+ClientMessage = Ack | Resize | RequestControl | GrantControl | RevokeControl | Say
 
 
 class _Tagged(msgspec.Struct):

@@ -10,11 +10,11 @@ import pytest
 from playwright.async_api import Browser, async_playwright, expect
 
 from atoll.testing.server import TestServer, test_server
+from tests.e2e.page.other_network import OtherNetwork, other_network
 from tests.e2e.page.test_people import guest, role
 from tests.e2e.page.test_real_page import CHROMIUM, FLAGS, Terminal
 from tests.e2e.terminals.test_turns import AttachedClient, attach_with, driver
 from tests.peers.api import api_of
-from tests.peers.other_network import OtherNetwork, other_network
 from tests.surfaces.cli.commands.work.test_attach import PersonTty, person_tty
 
 pytestmark = [

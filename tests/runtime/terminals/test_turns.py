@@ -23,7 +23,9 @@ from atoll.wire.attach import (
     RequestControl,
     Resize,
     RevokeControl,
+    Say,
     Sized,
+    Talked,
 )
 from tests.runtime.stage import Runtime, Watcher, runtime
 
@@ -93,6 +95,28 @@ async def test_control_goes_round_by_request_grant_release_and_take_over() -> No
             await state(bob, "a")
             await bob.type(b"late\n")
             assert (await bob.until(InputRefused)).reason == "not_driver"
+
+
+async def test_people_at_a_terminal_talk_beside_it_and_nothing_reaches_the_program() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("cat")
+        async with (
+            rt.attach(terminal, client="a", **ANN) as ann,
+            rt.attach(terminal, client="e", **EVE) as eve,
+        ):
+            await eve.say(Say("look\x1b[2J there"))
+            heard = await ann.until(Talked)
+            assert [(one.name, one.text) for one in heard.lines] == [("Eve", "look[2J there")]
+            assert heard.by == "e"
+            await eve.say(Say("\x07"))
+            assert (await eve.until(Refused)).code == "empty"
+            async with rt.attach(terminal, client="b", **BOB) as bob:
+                late = await bob.until(Talked)
+                assert ([one.text for one in late.lines], late.by) == (["look[2J there"], "")
+            await ann.type(b"typed\n")
+            await ann.until_bytes(b"typed\r\ntyped")
+            assert b"look" not in ann.seen
+        assert "look" not in str(await rt.call("GET", "/journal?limit=1000"))
 
 
 async def test_viewer_watches_and_can_do_nothing_else() -> None:

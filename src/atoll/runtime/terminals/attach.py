@@ -33,6 +33,7 @@ from atoll.wire.attach import (
     Resize,
     Resync,
     RevokeControl,
+    Say,
     Start,
     decode_client,
     pack,
@@ -231,6 +232,8 @@ class AttachSession:
                 return None
             case RequestControl() | GrantControl() | RevokeControl():
                 return self._turn(said)
+            case Say(text):
+                return self._terminal.say(viewer, text)
 
     def _paced(self) -> bool:
         now = asyncio.get_running_loop().time()

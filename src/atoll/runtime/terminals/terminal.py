@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from atoll.domain.ids import TerminalId
 from atoll.domain.terminal.driver import Driving, watermarks
 from atoll.domain.terminal.size import Size
-from atoll.domain.terminal.turn import Turn
+from atoll.domain.terminal.talk import Talk
+from atoll.domain.terminal.turn import Turn, TurnRefusal
 from atoll.ports.spawner import Process
 from atoll.runtime.clock import Alarm
 from atoll.runtime.stage import Stage
@@ -30,6 +31,8 @@ from atoll.wire.attach import (
     Recorded,
     ServerMessage,
     Sized,
+    Talked,
+    TalkLine,
     Titled,
 )
 from atoll.wire.contract.terminals import End, TerminalRecord
@@ -72,6 +75,7 @@ class Terminal:
         self._driving = Driving(levels)
         self._alarm = Alarm(self._tick)
         self.audience = Audience()
+        self._talk = Talk()
         audit = ControlAudit(spec.id, context.record)
         self.control = Control(Turn(spec.creator), self, audit, held_until=context.held_until)
         self.pty = PtyProcess(
@@ -138,6 +142,8 @@ class Terminal:
             viewer.notify(self.spec.guard.greeting())
         if self.recording is not None:
             viewer.notify(self.recording)
+        if self._talk.lines:
+            viewer.notify(self._talked())
         if older is not None:
             older.link.end(CLOSE_SUPERSEDED, "superseded")
 
@@ -227,6 +233,19 @@ class Terminal:
             return False
         self.pty.resize(size)
         return True
+
+    def say(self, viewer: Viewer, text: str) -> TurnRefusal | None:
+        """Report a person's line to everybody here. Returns why not when it is refused."""
+        refusal = self._talk.say(viewer.party, text, self._loop.time())
+        if refusal is None:
+            self.tell(self._talked(viewer.client))
+        return refusal
+
+    def _talked(self, by: str = "") -> Talked:
+        lines = (
+            TalkLine(one.number, one.principal, one.name, one.text) for one in self._talk.lines
+        )
+        return Talked(tuple(lines), by)
 
     def recorded(self, message: Recorded) -> None:
         """Report the start or end of a recording to everybody, and to those who join while it

@@ -71,12 +71,11 @@ class Logins:
     def by_session(self, session: str, source: str) -> Principal:
         """Return the principal of a session cookie. Raises like `by_token`."""
         if self.holds(session):
-            return self.person
+            return self.person()
         raise self.wrong(source, "you are logged out; run `atoll login` for a new link")
 
-    @property
     def person(self) -> Principal:
-        """The person whose logins these are, by the name they chose."""
+        """Return the person whose logins these are, by the name they chose."""
         return replace(LOCAL_PERSON, name=self._book.name)
 
     async def rename(self, caller: Principal, name: str) -> Principal:

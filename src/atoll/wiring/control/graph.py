@@ -305,7 +305,7 @@ def build_application(
         inbox=Inbox(approvals, statuses, agents, pushes=pushes, pulls=pulls),
         catalogue=build_catalogue(ground, ports, events, background),
         consumers=Consumers(store, sandboxes),
-        shares=Shares(ground, sandboxes, wrong=logins.wrong, inviter=lambda: logins.person),
+        shares=Shares(ground, sandboxes, wrong=logins.wrong, inviter=logins.person),
         push=PushSubscriptions(ground, library.ports.push),
         push_delivery=PushDelivery(ground, library.ports.push),
         runtime_calls=calls,

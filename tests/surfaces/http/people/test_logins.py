@@ -175,10 +175,10 @@ async def test_name_of_a_person_is_seen_by_others_and_outlives_a_restart(atoll: 
         named = await client.patch("/v1/me", json={"name": "  Ada "})
         assert (named.status_code, named.json()["name"]) == (200, "Ada")
         assert (await client.get("/auth/me")).json()["name"] == "Ada"
-    assert atoll.services.logins.person.name == "Ada"
+    assert atoll.services.logins.person().name == "Ada"
     async with short_folder() as folder:
         before = Logins(BookFile(folder / "b"), TurnedClock(), token="x" * 43)
-        await before.rename(before.person, "Grace")
+        await before.rename(before.person(), "Grace")
         session = await before.login(await before.new_ticket(), "here")
         after = Logins(BookFile(folder / "b"), TurnedClock(), token="x" * 43)
         await after.load()

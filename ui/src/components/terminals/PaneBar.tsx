@@ -9,6 +9,7 @@ import { actWords, controlActs, roleWords, type ControlAct } from '../../termina
 import type { TerminalView } from '../../terminal/screen/view';
 import { Icon, type IconName } from '../parts/icons';
 import { People } from '../people/People';
+import { TalkBox } from '../people/TalkBox';
 import { RecordingMark } from '../recordings/RecordingMark';
 
 interface PaneBarProps {
@@ -63,6 +64,7 @@ function Turn({ status, view }: TurnProps) {
   return (
     <>
       <People status={status} view={view} />
+      <TalkBox status={status} view={view} />
       <span className="pane-role">{roleWords(status)}</span>
       {controlActs(status).map((act) => (
         <button

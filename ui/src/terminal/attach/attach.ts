@@ -126,6 +126,11 @@ export class Attachment {
     if (this.#status.phase === 'live') this.#say({ type: 'revoke_control' });
   }
 
+  /** Says a line to everybody at the terminal; the program does not see it. */
+  say(text: string): void {
+    if (this.#status.phase === 'live') this.#say({ type: 'say', text });
+  }
+
   /** Asks for another size; only a driver's wish is sent. */
   resize(cols: number, rows: number): void {
     const { phase, drives, cols: nowCols, rows: nowRows } = this.#status;
@@ -255,6 +260,9 @@ export class Attachment {
         break;
       case 'recording':
         this.#set({ recording: frame.recording });
+        break;
+      case 'talk':
+        this.#set({ talk: frame.talk });
         break;
     }
   }

@@ -6,8 +6,8 @@
  */
 
 import { fieldsOf, parseJson, whole, word, type Fields } from '../cards/fields';
-import { agentOf, controlOf, recordingOf } from './party';
-import type { AgentState, Control, Recording } from './party';
+import { agentOf, controlOf, recordingOf, talkOf } from './party';
+import type { AgentState, Control, Recording, Talk } from './party';
 
 export type Exit =
   | { readonly kind: 'code'; readonly code: number }
@@ -51,7 +51,8 @@ export type PeopleFrame =
   /** A driver lost control: `idle`, or `grace` when its connection stayed away. */
   | { readonly type: 'expired'; readonly client: string; readonly reason: string }
   | { readonly type: 'agent'; readonly agent: AgentState }
-  | { readonly type: 'recording'; readonly recording: Recording };
+  | { readonly type: 'recording'; readonly recording: Recording }
+  | { readonly type: 'talk'; readonly talk: Talk };
 
 export type ClientFrame =
   | { readonly type: 'ack'; readonly offset: number }
@@ -59,7 +60,9 @@ export type ClientFrame =
   | { readonly type: 'request_control' }
   /** Without `to`: to who waited longest. */
   | { readonly type: 'grant_control'; readonly to?: string }
-  | { readonly type: 'revoke_control' };
+  | { readonly type: 'revoke_control' }
+  /** A line for everybody at the terminal. */
+  | { readonly type: 'say'; readonly text: string };
 
 const DEFAULT_ACK_EVERY = 65_536;
 
@@ -106,6 +109,8 @@ function aboutPeople(fields: Fields): PeopleFrame | null {
       return { type: 'agent', agent: agentOf(fields) };
     case 'recording':
       return { type: 'recording', recording: recordingOf(fields) };
+    case 'talk':
+      return { type: 'talk', talk: talkOf(fields) };
     default:
       return null;
   }

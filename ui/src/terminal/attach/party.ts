@@ -42,6 +42,22 @@ export interface Recording {
   readonly by: string;
 }
 
+/** A line that somebody at the terminal said. */
+export interface TalkLine {
+  readonly number: number;
+  readonly principal: string;
+  readonly name: string;
+  readonly text: string;
+}
+
+/** The newest lines, and the client that said the last one just now; empty for older ones. */
+export interface Talk {
+  readonly lines: readonly TalkLine[];
+  readonly by: string;
+}
+
+export const SILENCE: Talk = { lines: [], by: '' };
+
 const ROLES = ['viewer', 'controller', 'owner'] as const;
 
 export function controlOf(fields: Fields): Control {
@@ -68,6 +84,21 @@ export function agentOf(fields: Fields): AgentState {
 export function recordingOf(fields: Fields): Recording {
   const { by } = fields;
   return { on: fields['on'] === true, by: word(fieldsOf(by)?.['name'] ?? by) };
+}
+
+export function talkOf(fields: Fields): Talk {
+  const { lines } = fields;
+  return { lines: Array.isArray(lines) ? lines.map(lineOf) : [], by: word(fields['by']) };
+}
+
+function lineOf(value: unknown): TalkLine {
+  const { number, principal, name, text } = fieldsOf(value) ?? {};
+  return {
+    number: whole(number),
+    principal: word(principal),
+    name: word(name) || 'somebody',
+    text: word(text),
+  };
 }
 
 /** Everybody at the terminal once, the driver first. */

@@ -1,7 +1,8 @@
 /** Status of an attachment, as the page receives it. */
 
 import type { Exit } from './frames';
-import type { AgentState, Control, Party, Recording } from './party';
+import { SILENCE, type AgentState, type Control, type Party } from './party';
+import type { Recording, Talk } from './party';
 
 /** States of the connection shown to a person. */
 export type Phase =
@@ -32,6 +33,7 @@ export interface AttachStatus {
   readonly me: Party | null;
   readonly agent: AgentState | null;
   readonly recording: Recording | null;
+  readonly talk: Talk;
   readonly cols: number;
   readonly rows: number;
   readonly title: string;
@@ -60,6 +62,7 @@ export const UNTOLD: AttachStatus = {
   me: null,
   agent: null,
   recording: null,
+  talk: SILENCE,
   cols: 0,
   rows: 0,
   title: '',

@@ -164,6 +164,10 @@ export class TerminalView {
     this.#attachment.grantControl(to);
   }
 
+  say(text: string): void {
+    this.#attachment.say(text);
+  }
+
   revokeControl(): void {
     this.#attachment.revokeControl();
   }

@@ -53,6 +53,13 @@ class Turned:
 
 
 @dataclass(frozen=True, slots=True)
+class Heard:
+    """A line that a person at the terminal said just now, still as the server sent it."""
+
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
 class InputWindow:
     """The start of a connection: the number of bytes that may be in transit to the program; 0 sets
     no bound."""
@@ -69,7 +76,7 @@ class Exited:
 
 
 Input: TypeAlias = wire.InputRefused | InputWindow | wire.InputTaken
-Instruction: TypeAlias = Write | Clear | Send | Retitle | Turned | Exited | Input
+Instruction: TypeAlias = Write | Clear | Send | Retitle | Turned | Heard | Exited | Input
 
 
 class AttachState:
@@ -124,10 +131,8 @@ class AttachState:
                 return self._start(frame)
             case wire.Resync(to=to, preamble=preamble):
                 return self._jump(preamble, to)
-            case wire.Titled(title=title):
-                return [Retitle(title[:MAX_TITLE])]
-            case wire.ControlState():
-                return [Turned(read_turn(frame, self.client))]
+            case wire.Titled() | wire.ControlState() | wire.Talked():
+                return self._news(frame)
             case wire.InputTaken() | wire.InputRefused():
                 return [frame]
             case wire.Exited(code=code, signal=signal):
@@ -142,6 +147,15 @@ class AttachState:
                 | wire.Recorded()
             ):
                 return []
+
+    def _news(self, news: wire.Titled | wire.ControlState | wire.Talked) -> list[Instruction]:
+        match news:
+            case wire.Titled(title=title):
+                return [Retitle(title[:MAX_TITLE])]
+            case wire.ControlState():
+                return [Turned(read_turn(news, self.client))]
+            case wire.Talked():
+                return _heard(news)
 
     def _start(self, frame: wire.Start) -> list[Instruction]:
         self._take = False
@@ -179,3 +193,9 @@ class AttachState:
     def resize(cols: int, rows: int) -> Send:
         """Send our window's size; honoured while we drive."""
         return Send(wire.encode(wire.Resize(cols, rows)))
+
+
+def _heard(talked: wire.Talked) -> list[Instruction]:
+    """Return the line that was said just now; none of those from before this client came."""
+    said = talked.lines[-1:] if talked.by else ()
+    return [Heard(f"{line.name}: {line.text}") for line in said]

@@ -16,6 +16,7 @@ from atoll.surfaces.cli.attach.attachment import (
     AttachState,
     Clear,
     Exited,
+    Heard,
     Input,
     InputWindow,
     Instruction,
@@ -45,6 +46,7 @@ from atoll.wire.attach import InputRefused, InputTaken
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 4.0
 QUIET_SECONDS = 0.15
+MAX_HEARD = 80
 AHEAD_BYTES = 64 * 1024
 _LOST = "connection lost, reconnecting"
 _STUCK = "the program reads no input: what you type is dropped"
@@ -78,7 +80,7 @@ class AttachClient:
         self._notice = ""
         self._key = key or ControlKey()
         self._turn = TurnView()
-        self._title = ""
+        self._title = self._heard = ""
         self._ahead: bytearray | None = bytearray()
         self._outgoing = Outgoing()
         self._painter = Painter(tty, self._painted)
@@ -263,7 +265,7 @@ class AttachClient:
                     await self._send(text)
                 case InputRefused() | InputWindow() | InputTaken():
                     await self._handle_input(instruction)
-                case Retitle() | Turned():
+                case Retitle() | Turned() | Heard():
                     await self._show(instruction)
                 case Exited(code, number):
                     self._end(Ended(code, number))
@@ -285,8 +287,11 @@ class AttachClient:
             case InputRefused(reason, message):
                 await self._deny(reason, message)
 
-    async def _show(self, news: Retitle | Turned) -> None:
+    async def _show(self, news: Retitle | Turned | Heard) -> None:
         match news:
+            case Heard(line):
+                self._heard = line[:MAX_HEARD]
+                await self._retitle()
             case Retitle(title):
                 self._title = title
                 await self._retitle()
@@ -295,6 +300,7 @@ class AttachClient:
 
     async def _take_turn(self, turn: TurnView) -> None:
         """Show in the title who drives, and clear the corner."""
+        self._heard = ""
         began = turn.drives and not self._turn.drives
         self._turn = turn
         await self._retitle()
@@ -312,7 +318,8 @@ class AttachClient:
         await self._painter.drained()
         if self._tty.screen.at_rest:
             said = self._turn.sentence(self._key.spelled)
-            shown = clean(f"[{said}] {self._title}" if said else self._title).encode()
+            parts = (f"[{said}]" if said else "", self._heard, self._title)
+            shown = clean(" ".join(part for part in parts if part)).encode()
             await asyncio.to_thread(self._tty.write, b"\x1b]2;" + shown + b"\a")
 
     def _check_close(self, closed: Closed) -> None:

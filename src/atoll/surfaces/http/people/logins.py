@@ -153,7 +153,7 @@ async def me(atoll: Atoll, caller: Principal) -> dict[str, Any]:
     if access is not None and sandbox is not None:
         guest = GuestAccessView.of(
             access,
-            inviter=atoll.logins.person.name,
+            inviter=atoll.logins.person().name,
             sandbox_name=sandbox.name,
             sandbox_state=sandbox.state.value,
         )

@@ -1,0 +1,100 @@
+/** A line of talk beside a shared terminal: what people there said, and one's own. */
+
+import { useEffect, useRef, useState } from 'react';
+import { notify } from '../../state/announce';
+import type { TalkLine } from '../../terminal/attach/party';
+import { everybody } from '../../terminal/attach/party';
+import type { AttachStatus } from '../../terminal/attach/status';
+import type { TerminalView } from '../../terminal/screen/view';
+import { Avatar } from '../parts/Avatar';
+import { Pop } from '../parts/Pop';
+
+interface TalkBoxProps {
+  readonly status: AttachStatus;
+  readonly view: TerminalView | null;
+}
+
+const MAX_CHARACTERS = 500;
+const TOLD_CHARACTERS = 120;
+
+/** There is talk where more than one person is, or something was said. */
+export function TalkBox({ status, view }: TalkBoxProps) {
+  const { talk, control, me } = status;
+  useTold(status);
+  const people = new Set(control === null ? [] : everybody(control).map((one) => one.principal));
+  if (people.size < 2 && talk.lines.length === 0) return null;
+  return (
+    <Pop
+      summary={talk.lines.length === 0 ? 'Talk' : `Talk · ${talk.lines.at(-1)?.name ?? ''}`}
+      tone=""
+    >
+      {() => (
+        <div className="talk">
+          <Lines lines={talk.lines} mine={me?.principal ?? ''} />
+          <Say onSay={(text) => view?.say(text)} />
+        </div>
+      )}
+    </Pop>
+  );
+}
+
+interface LinesProps {
+  readonly lines: readonly TalkLine[];
+  readonly mine: string;
+}
+
+function Lines({ lines, mine }: LinesProps) {
+  const end = useRef<HTMLLIElement>(null);
+  useEffect(() => end.current?.scrollIntoView({ block: 'nearest' }), [lines]);
+  if (lines.length === 0) return <p className="quiet">Nobody has said anything yet.</p>;
+  return (
+    <ol className="talk-lines" aria-label="What people here said" tabIndex={0}>
+      {lines.map((line, at) => (
+        <li key={line.number} ref={at === lines.length - 1 ? end : undefined}>
+          <Avatar name={line.name} principal={line.principal} />
+          <span className="talk-words">
+            <strong>{line.principal === mine ? 'You' : line.name}</strong> {line.text}
+          </span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Say({ onSay }: { readonly onSay: (text: string) => void }) {
+  const [text, setText] = useState('');
+  return (
+    <form
+      className="talk-say"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (text.trim() === '') return;
+        onSay(text.trim());
+        setText('');
+      }}
+    >
+      <input
+        autoFocus
+        aria-label="Say to everybody here"
+        placeholder="Say to everybody here"
+        autoComplete="off"
+        maxLength={MAX_CHARACTERS}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+      />
+      <button type="submit" className="button button-small">
+        Say
+      </button>
+    </form>
+  );
+}
+
+/** Tells a line that somebody else said just now, wherever the eyes are. */
+function useTold({ talk, me }: AttachStatus): void {
+  const client = me?.client;
+  useEffect(() => {
+    const last = talk.lines.at(-1);
+    if (last === undefined || talk.by === '' || talk.by === client) return;
+    notify(`${last.name}: ${last.text.slice(0, TOLD_CHARACTERS)}`);
+  }, [talk, client]);
+}
