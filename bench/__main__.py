@@ -20,6 +20,7 @@ from bench.neighbour import neighbour
 from bench.peers import BareBubblewrap, Docker, fork_and_exec, milliseconds
 from bench.redaction import redaction
 from bench.server import Server, server
+from bench.status import status
 from bench.terminal_memory import terminal_memory
 from bench.terminals import terminals
 
@@ -227,6 +228,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "neighbour": neighbour,
     "cli": cli,
     "attach": attach,
+    "status": status,
 }
 
 
