@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from atoll.client.changes import WorkingTrees
-from atoll.domain.errors import Invalid, NotFound
+from atoll.client.transport import post
+from atoll.domain.errors import Conflict, Invalid, NotFound
 from tests.peers.git_tree import new_tree
 from tests.surfaces.repository_world import RepositoryWorld, repository_world
 from tests.surfaces.test_repositories import made, sent
@@ -56,3 +57,36 @@ async def test_changes_and_diff_over_the_api(atoll: RepositoryWorld, tmp_path: P
     ):
         with pytest.raises(kind):
             await asyncio.to_thread(trees.diff, name, (query,))
+
+
+async def test_files_are_discarded_and_committed_over_the_api(
+    atoll: RepositoryWorld, tmp_path: Path
+) -> None:
+    key = await sent(atoll, new_tree(tmp_path / "demo"))
+    sandbox = await made(atoll, key=key, branch="fix")
+    name, trees = str(sandbox["name"]), WorkingTrees(atoll.api.transport)
+    box = atoll.box(str(sandbox["sandbox_id"]))
+
+    async def act(verb: str, **body: object) -> object:
+        call = post("sandboxes", name, *verb.split("/"), value=body)
+        return (await asyncio.to_thread(atoll.api.transport.call, call)).value
+
+    box.run("echo x > x; git update-ref refs/atoll/checkpoints/t/3 HEAD; echo y > y; echo z > z")
+    await act("commit", message="only x", paths=["x"])
+    assert box.run("git log -1 --format=%s; git status --porcelain") == "only x\n?? y\n?? z"
+    files = (await asyncio.to_thread(trees.changes, name, ())).files
+    digests = {file.path: file.value["digest"] for file in files}
+    assert await act("changes/discard", path="y", digest=digests["y"]) == {"saved": 4}
+    turn = {"against": "turn", "checkpoint": 3}
+    await act("changes/discard", path="x", digest=digests["x"], **turn)
+    assert box.run("ls") == "README.md\nz"
+    assert await act("commit", message="rest") == {"commit": box.run("git rev-parse HEAD")}
+    with pytest.raises(Conflict):
+        await act("commit", message="again")
+    for verb, body in (
+        ("commit", {"message": "x", "repo": 1}),
+        ("changes/discard", {"path": "x", "digest": "0", "repo": 1}),
+        ("changes/discard", {"path": "../x", "digest": "0"}),
+    ):
+        with pytest.raises(Invalid):
+            await act(verb, **body)

@@ -22,6 +22,7 @@ from atoll.services.library.pull_orders import PullOrders
 from atoll.services.library.pushes import HeldPushes
 from atoll.services.library.repositories import Repositories
 from atoll.services.library.syncs import Syncs
+from atoll.services.library.tree_edits import TreeEdits
 from atoll.services.library.unpulled import UnpulledWork
 from atoll.services.people.logins import Logins
 from atoll.services.people.push import PushSubscriptions
@@ -58,6 +59,7 @@ class Application:
     syncs: Syncs
     changes: WorkingTrees
     checkpoints: Checkpoints
+    tree_edits: TreeEdits
     kept: KeptWorktrees
     pushes: HeldPushes
     pulls: PullOrders

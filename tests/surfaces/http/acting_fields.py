@@ -125,7 +125,22 @@ def _named_by_tests() -> dict[str, Acts]:
     return found
 
 
+EDITS = "tests/services/library/test_tree_edits.py::"
+HUNK = EDITS + "test_one_hunk_is_discarded_and_the_others_stay"
+REVIEWED = "tests/surfaces/test_changes.py::test_files_are_discarded_and_committed_over_the_api"
 ACTS: dict[str, Acts] = {
+    f"POST {BOX}/changes/discard": {
+        "path": REVIEWED,
+        "digest": EDITS + "test_discard_of_what_changed_meanwhile_is_refused",
+        "against": EDITS + "test_discard_against_the_base_undoes_what_was_committed",
+        "checkpoint": REVIEWED,
+        "repo": REVIEWED,
+        **{
+            f"hunk.{field}": HUNK
+            for field in ("old_start", "old_lines", "new_start", "new_lines", "context")
+        },
+    },
+    f"POST {BOX}/commit": {"message": REVIEWED, "paths": REVIEWED, "repo": REVIEWED},
     **_named_by_tests(),
     "POST /v1/secrets": LOOK_ALIKE,
     "PUT /v1/secrets/{secret}": LOOK_ALIKE,

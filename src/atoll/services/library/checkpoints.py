@@ -7,16 +7,15 @@ as a checkpoint, so that it can itself be undone.
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from atoll.domain.errors import Conflict, Failed, NotFound
+from atoll.domain.errors import NotFound
 from atoll.domain.people.principal import Principal
-from atoll.services.library.changes import Tree, tree_of
-from atoll.services.library.checkout_scripts import NOT_A_REPOSITORY
+from atoll.services.library.changes import tree_of
+from atoll.services.library.tree_edits import check, printed_number
+from atoll.services.library.tree_scripts import NO_SUCH_CHECKPOINT, RESTORE
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.scripts import Outcome, Script, run_inside
-from atoll.wire.git.checkpoints import MAX_CHECKPOINTS, POINTS, QUIET, TAKE
+from atoll.services.scripts import Script, run_inside
+from atoll.wire.git.checkpoints import MAX_CHECKPOINTS, POINTS, QUIET
 
-NO_SUCH_CHECKPOINT = 16
-LOCKED = 17
 _MAX_TIME = 253_402_300_799
 
 # $1 folder  $2 ""
@@ -32,35 +31,6 @@ points | tail -n 60 | while read -r number commit; do
 done
 """,
     seconds=60.0,
-)
-
-# $1 folder  $2 ""  $3 number. Prints the number of the checkpoint that saves the present files.
-RESTORE = Script(
-    "go back to a checkpoint",
-    QUIET
-    + TAKE
-    + r"""
-[ ! -e "$top/.git/index.lock" ] || exit 17
-points > "$work/points"
-target=$(sed -n "s/^$3 //p" "$work/points")
-target=$(theirs rev-parse -q --verify "$target^{commit}") || exit 16
-take person "Before going back to checkpoint $3" || exit $?
-saved=$number
-theirs rev-parse -q --verify "$target^{commit}" > /dev/null || exit 16
-own read-tree --reset -u "$target" || exit 14
-parent=$(theirs rev-parse -q --verify "$target^") || parent=
-if [ -n "$parent" ] && [ "$parent" != "$head" ]; then
-  record -m 'atoll: back to a checkpoint' HEAD "$parent" || exit 14
-fi
-rm -f "$work/index"
-if [ -n "$parent" ]; then own read-tree "$parent" || exit 14; fi
-own update-index -q --refresh > /dev/null
-if [ -f "$work/index" ]; then
-  cp "$work/index" "$top/.git/index.atoll" && mv -f "$top/.git/index.atoll" "$top/.git/index"
-else rm -f "$top/.git/index"; fi || exit 14
-printf '%s' "$saved"
-""",
-    seconds=300.0,
 )
 
 
@@ -87,7 +57,7 @@ class Checkpoints:
         async with self._sandboxes.reading(caller, ref) as (sandbox, client):
             tree = tree_of(sandbox, repo)
             outcome = await run_inside(client, LIST, (tree.path, ""))
-        _check(outcome, tree)
+        check(outcome, tree)
         texts = [one.decode("utf-8", "replace") for one in outcome.out.split(b"\0")[:-1]]
         rows = zip(*(texts[start::4] for start in range(4)), strict=False)
         found = [one for row in rows if (one := _read(*row)) is not None]
@@ -102,21 +72,8 @@ class Checkpoints:
         outcome = await run_inside(client, RESTORE, (tree.path, "", str(number)))
         if outcome.code == NO_SUCH_CHECKPOINT:
             raise NotFound(f"{tree.path} has no checkpoint {number}: list them.")
-        if outcome.code == LOCKED:
-            raise Conflict(
-                f"Git is at work in {tree.path} (.git/index.lock): try again when it is done.",
-                code="git_locked",
-            )
-        _check(outcome, tree)
-        said = outcome.out.decode("ascii", "replace")
-        return int(said) if said.isdecimal() else 0
-
-
-def _check(outcome: Outcome, tree: Tree) -> None:
-    if outcome.code == NOT_A_REPOSITORY:
-        raise NotFound(f"{tree.path} in the sandbox is no git repository.")
-    if outcome.code != 0:
-        raise Failed(f"Git in {tree.path} failed: {outcome.said}")
+        check(outcome, tree)
+        return printed_number(outcome)
 
 
 def _read(number: str, commit: str, at: str, subject: str) -> Checkpoint | None:

@@ -48,6 +48,7 @@ from atoll.services.library.pushes import HeldPushes
 from atoll.services.library.repositories import Repositories, Shelf
 from atoll.services.library.saved_work import SavedWork
 from atoll.services.library.syncs import Syncs
+from atoll.services.library.tree_edits import TreeEdits
 from atoll.services.library.unpulled import UnpulledWork
 from atoll.services.library.workspaces import Workspaces
 from atoll.services.lifecycle.directory import Directory
@@ -316,6 +317,7 @@ def build_application(
         pushes=pushes,
         pulls=pulls,
         checkpoints=Checkpoints(sandboxes),
+        tree_edits=TreeEdits(sandboxes, WorkingTrees(sandboxes)),
         profiles=preparation.profiles,
         events=events,
         logins=logins,

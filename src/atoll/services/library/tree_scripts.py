@@ -1,0 +1,119 @@
+"""The shell scripts that change a working tree for a person: go back, discard, commit.
+
+Git runs as in `wire.git.checkpoints`, without anything the repository configures. The agent's
+index is replaced under its own lock, `.git/index.lock`, as git itself does.
+"""
+
+from atoll.services.scripts import Script
+from atoll.wire.git.checkpoints import QUIET, TAKE
+
+NO_SUCH_CHECKPOINT = 16
+LOCKED = 17
+NOTHING_TO_COMMIT = 18
+MERGING = 19
+NO_SUCH_HUNK = 20
+
+_LOCK = r"""
+locked=
+trap 'rm -rf "$work"; if [ -n "$locked" ]; then rm -f "$top/.git/index.lock"; fi' EXIT
+lock() { (set -C; : > "$top/.git/index.lock") 2> /dev/null || exit 17; locked=yes; }
+publish() {
+  if [ ! -f "$work/index" ]; then return; fi
+  own update-index -q --refresh > /dev/null
+  cp "$work/index" "$top/.git/index.lock" || exit 14
+  mv -f "$top/.git/index.lock" "$top/.git/index" || exit 14
+  locked=
+}
+"""
+
+# $1 folder  $2 ""  $3 number. Prints the number of the checkpoint that saves the present files.
+RESTORE = Script(
+    "go back to a checkpoint",
+    QUIET
+    + TAKE
+    + _LOCK
+    + r"""
+lock
+points > "$work/points"
+target=$(sed -n "s/^$3 //p" "$work/points")
+target=$(theirs rev-parse -q --verify "$target^{commit}") || exit 16
+take person "Before going back to checkpoint $3" || exit $?
+own read-tree --reset -u "$target" || exit 14
+parent=$(theirs rev-parse -q --verify "$target^") || parent=
+if [ -n "$parent" ] && [ "$parent" != "$head" ]; then
+  record -m 'atoll: back to a checkpoint' HEAD "$parent" || exit 14
+fi
+own read-tree "${parent:-$empty}" || exit 14
+publish
+printf '%s' "$number"
+""",
+    seconds=300.0,
+)
+
+# $1 folder  $2 ""  $3 commit to go back to, or "" for HEAD  $4 "" for whole files, or the first
+# line of a hunk without its heading  $5 lines of context  $6… paths
+# Prints the number of the checkpoint that saves the present files.
+DISCARD = Script(
+    "discard changes",
+    QUIET
+    + TAKE
+    + _LOCK
+    + r"""
+target=$3 hunk=$4 context=$5
+shift 5
+lock
+take person 'Before discarding changes' || exit $?
+[ -n "$target" ] || target=${head:-$empty}
+if [ -n "$hunk" ]; then
+  own diff --no-color --no-ext-diff --no-textconv --no-renames --full-index "-U$context" \
+    --src-prefix=a/ --dst-prefix=b/ "$target" -- "$@" > "$work/whole" || exit 14
+  sed -n -e '1,/^@@ /{/^@@ /!p;}' -e "/^$hunk/,/^@@ /{/^@@ /{/^$hunk/!d;};p;}" "$work/whole" \
+    > "$work/patch"
+  grep -q "^$hunk" "$work/patch" || exit 20
+  if [ "$context" = 0 ]; then set -- --unidiff-zero; else set --; fi
+  own apply -R --whitespace=nowarn "$@" "$work/patch" || exit 20
+else
+  for path; do
+    if [ -n "$(own ls-tree "$target" -- "$path")" ]; then
+      own checkout -q "$target" -- "$path" || exit 14
+    else rm -f -- "$top/$path" || exit 14; fi
+  done
+fi
+settle
+if [ -n "$head" ] && [ -z "$hunk" ]; then own reset -q "$head" -- "$@" > /dev/null; fi
+publish
+printf '%s' "$number"
+""",
+    seconds=300.0,
+)
+
+# $1 folder  $2 ""  $3 message  $4… paths (none: all). Prints the commit.
+COMMIT = Script(
+    "commit the changes",
+    QUIET
+    + TAKE
+    + _LOCK
+    + r"""
+message=$3
+shift 3
+[ $# -gt 0 ] || set -- .
+for one in MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD rebase-merge rebase-apply; do
+  [ ! -e "$top/.git/$one" ] || exit 19
+done
+lock
+settle
+mkdir -p "$work/g/info"
+if [ -f "$top/.git/info/exclude" ]; then cp "$top/.git/info/exclude" "$work/g/info/"; fi
+own -c advice.addEmbeddedRepo=false add -A --sparse -- "$@" || exit 14
+tree=$(own write-tree) || exit 14
+[ "$tree" != "$(own rev-parse "${head:-$empty}^{tree}")" ] || exit 18
+name=$(theirs config user.name) && export GIT_AUTHOR_NAME="$name" GIT_COMMITTER_NAME="$name"
+mail=$(theirs config user.email) && export GIT_AUTHOR_EMAIL="$mail" GIT_COMMITTER_EMAIL="$mail"
+one=$(printf '%s\n' "$message" | own commit-tree ${head:+-p "$head"} "$tree") || exit 14
+record -m 'commit: by a person' HEAD "$one" "${head:-0000000000000000000000000000000000000000}" \
+  || exit 14
+publish
+printf '%s' "$one"
+""",
+    seconds=300.0,
+)

@@ -1,0 +1,103 @@
+"""Discarding and committing in real repositories in real boxes."""
+
+from typing import Any
+
+import pytest
+
+from atoll.domain.errors import Conflict, Invalid
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.repository.changes import Against
+from atoll.services.library.changes import Comparison
+from atoll.services.library.tree_edits import HunkRange, TreeEdits
+from tests.services.library.test_changes import Review, review
+from tests.services.library.test_workspaces import world
+
+__all__ = ["review", "world"]
+
+
+class Edits:
+    """Edits of one box."""
+
+    def __init__(self, review: Review) -> None:
+        self.review, self.run = review, review.box.run
+        self.edits = TreeEdits(review.reading, review.trees)
+
+    async def discard(self, path: str, against: str = "uncommitted", **more: Any) -> int:
+        file = (await self.review.files(against))[path]
+        compared = Comparison(against=Against(against), paths=(path,))
+        digest = more.pop("digest", file.digest)
+        return await self.edits.discard(LOCAL_PERSON, "x", compared, digest=digest, **more)
+
+    async def commit(self, message: str, *paths: str) -> str:
+        return await self.edits.commit(LOCAL_PERSON, "x", message, paths=paths)
+
+
+@pytest.fixture
+def edits(review: Review) -> Edits:
+    return Edits(review)
+
+
+async def test_discarded_files_are_as_before_and_saved(edits: Edits) -> None:
+    edits.run("git mv two.txt three.txt; git add src/a.txt; echo worse >> src/a.txt")
+    assert await edits.discard("src/a.txt") == 1
+    assert edits.run("git status --porcelain") == 'R  two.txt -> three.txt\n?? "a new"'
+    await edits.discard("three.txt")
+    await edits.discard("a new")
+    assert edits.run("git status --porcelain; cat two.txt") == "two"
+    assert edits.run("git show refs/atoll/checkpoints/person/1:src/a.txt | tail -n1") == "worse"
+
+
+async def test_discard_against_the_base_undoes_what_was_committed(edits: Edits) -> None:
+    await edits.discard("two.txt", "base")
+    assert edits.run("git status --porcelain") == 'M src/a.txt\n D two.txt\n?? "a new"'
+
+
+async def test_one_hunk_is_discarded_and_the_others_stay(edits: Edits) -> None:
+    edits.run("git checkout -q src/a.txt; seq 100 > src/a.txt; git commit -qam seq")
+    edits.run("sed -i '1s/1/first/;90s/90/last/' src/a.txt")
+    first, last = HunkRange(1, 4, 1, 4), HunkRange(87, 7, 87, 7)
+    await edits.discard("src/a.txt", hunk=last)
+    assert edits.run("git diff -U0 | grep '^[+-][1-9a-z]'") == "-1\n+first"
+    with pytest.raises(Conflict, match="no such change"):
+        await edits.discard("src/a.txt", hunk=last)
+    edits.run("sed -i '90s/90/last/' src/a.txt")
+    await edits.discard("src/a.txt", hunk=first)
+    assert edits.run("git diff -U0 | grep '^[+-][1-9a-z]'") == "-90\n+last"
+    await edits.discard("src/a.txt", hunk=HunkRange(90, 1, 90, 1, context=0))
+    assert edits.run("git diff") == ""
+
+
+async def test_discard_of_what_changed_meanwhile_is_refused(edits: Edits) -> None:
+    with pytest.raises(Conflict, match="changed meanwhile"):
+        await edits.discard("src/a.txt", digest="0")
+    edits.run("git init -q sub")
+    with pytest.raises(Invalid, match="repository inside"):
+        await edits.discard("sub/")
+    edits.run("touch .git/index.lock")
+    with pytest.raises(Conflict, match="at work"):
+        await edits.discard("src/a.txt")
+    assert edits.run("ls .git/index.lock") == ".git/index.lock"
+
+
+async def test_commit_takes_all_or_the_named_files_and_runs_no_hook(edits: Edits) -> None:
+    edits.run("mkdir -p .git/hooks; printf '#!/bin/sh\\nexit 1\\n' > .git/hooks/pre-commit")
+    edits.run("chmod +x .git/hooks/pre-commit; cp .git/hooks/pre-commit .git/hooks/commit-msg")
+    edits.run("cp .git/hooks/pre-commit .git/hooks/reference-transaction")
+    commit = await edits.commit("Mend it\n\n-- evil\x1b[2J", "src")
+    assert edits.run("git rev-parse HEAD") == commit
+    assert edits.run("git status --porcelain") == '?? "a new"'
+    assert edits.run("git log -1 --format='%an %s'") == "Atoll agent Mend it"
+    await edits.commit("all")
+    assert edits.run("git status --porcelain; git ls-files").startswith("README.md\na new")
+    with pytest.raises(Conflict, match="nothing to commit"):
+        await edits.commit("again")
+    edits.run("touch .git/MERGE_HEAD")
+    with pytest.raises(Conflict, match="merge or rebase"):
+        await edits.commit("again")
+
+
+async def test_first_commit_of_a_repository(edits: Edits) -> None:
+    edits.run("rm -rf .git; git init -q; git config user.name A; git config user.email a@b")
+    await edits.discard("README.md")
+    await edits.commit("first")
+    assert edits.run("git log --format=%s; ls") == "first\na new\nsrc\ntwo.txt"
