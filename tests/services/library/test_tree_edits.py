@@ -48,14 +48,15 @@ async def test_discarded_files_are_as_before_and_saved(edits: Edits) -> None:
 
 
 async def test_discard_against_the_base_undoes_what_was_committed(edits: Edits) -> None:
-    await edits.discard("two.txt", "base")
+    await edits.discard("two.txt", against="base")
     assert edits.run("git status --porcelain") == 'M src/a.txt\n D two.txt\n?? "a new"'
 
 
 async def test_one_hunk_is_discarded_and_the_others_stay(edits: Edits) -> None:
     edits.run("git checkout -q src/a.txt; seq 100 > src/a.txt; git commit -qam seq")
     edits.run("sed -i '1s/1/first/;90s/90/last/' src/a.txt")
-    first, last = HunkRange(1, 4, 1, 4), HunkRange(87, 7, 87, 7)
+    first = HunkRange(old_start=1, old_lines=4, new_start=1, new_lines=4)
+    last = HunkRange(87, 7, 87, 7)
     await edits.discard("src/a.txt", hunk=last)
     assert edits.run("git diff -U0 | grep '^[+-][1-9a-z]'") == "-1\n+first"
     with pytest.raises(Conflict, match="no such change"):

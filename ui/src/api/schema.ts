@@ -250,6 +250,17 @@ export interface components {
             readonly number: number;
             readonly subject: string;
         };
+        /** @description A message, and the files to commit: all when none is named. */
+        readonly CommitBody: {
+            readonly message: string;
+            readonly paths?: readonly string[] | null;
+            /** @default 0 */
+            readonly repo?: number;
+        };
+        /** @description The new commit. */
+        readonly CommittedView: {
+            readonly commit: string;
+        };
         /** @description The words that a person at a terminal repeats, valid once until `expires_at`. */
         readonly ConfirmationView: {
             readonly digest: string;
@@ -347,6 +358,17 @@ export interface components {
         readonly DiffView: {
             readonly files: readonly components["schemas"]["FileDiff"][];
             readonly truncated: boolean;
+        };
+        /** @description A changed file, as `GET …/changes` showed it with `digest`; with `hunk` only that part. */
+        readonly DiscardBody: {
+            /** @default uncommitted */
+            readonly against?: components["schemas"]["Against"];
+            readonly checkpoint?: number | null;
+            readonly digest: string;
+            readonly hunk?: components["schemas"]["HunkBody"] | null;
+            readonly path: string;
+            /** @default 0 */
+            readonly repo?: number;
         };
         /**
          * @description An allowed destination. `host` is canonical, or `*.name` for exactly one more label.
@@ -583,6 +605,15 @@ export interface components {
         readonly Hunk: {
             readonly heading: string;
             readonly lines: readonly string[];
+            readonly new_lines: number;
+            readonly new_start: number;
+            readonly old_lines: number;
+            readonly old_start: number;
+        };
+        /** @description The numbers of a hunk's first line, and the context of the diff it was seen in. */
+        readonly HunkBody: {
+            /** @default 3 */
+            readonly context?: number;
             readonly new_lines: number;
             readonly new_start: number;
             readonly old_lines: number;
