@@ -226,6 +226,36 @@ def test_what_happened_while_no_control_plane_was_there_is_logged_once(
     assert kinds() == ["exec.started", "exec.exited"]
 
 
+def test_status_of_an_agent_is_right_after_a_killed_control_plane_and_a_killed_agent(
+    server: TestServer, api: Api
+) -> None:
+    sandbox = api.create(name="watched")["sandbox_id"]
+    agents = f"/v1/sandboxes/{sandbox}/agents"
+    agent = api.call("POST", agents, json={"agent": "shell"})["id"]
+    act = f"/v1/sandboxes/{sandbox}/terminals/{agent}/agent"
+
+    def status() -> str:
+        found = api.call("GET", "/v1/agents")["agents"]
+        mine = [one for one in found if (one["id"], one["sandbox_name"]) == (agent, "watched")]
+        return str(mine[0]["status"]["status"]) if mine else ""
+
+    api.call("POST", act, json={"action": "start"})
+    until(status, "working".__eq__, 10)
+    assert "works" in server.run("list").stdout
+    port = int(server.url.rpartition(":")[2])
+    socket = api.box(sandbox).socket
+    server.kill()
+    with httpx.Client(transport=httpx.HTTPTransport(uds=socket)) as runtime:
+        runtime.post(f"http://runtime/sessions/{agent}/agent", json={"action": "yield"})
+    server.start(port)
+    until(status, "done".__eq__, 10)
+    api.run(sandbox, "kill -KILL $(pgrep -o bash)")
+    until(status, "failed".__eq__, 10)
+    shown = api.sandbox(sandbox)["agents"][0]["status"]
+    assert shown["reason"] == "Signal KILL ended it."
+    assert api.call("GET", "/v1/inbox") == {"items": []}
+
+
 def test_killed_runtime_fails_its_sandbox_within_two_seconds_and_leaves_nothing(
     server: TestServer, api: Api
 ) -> None:
