@@ -264,6 +264,9 @@ REQUESTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     "prompt": ({"agent": "codex", "task": TaskRequest("Fix it.")}, {**HEAD, "agent": "codex"}),
     "task.mode": ({"task": TaskRequest("Go.", AgentMode.MACHINE)}, {**HEAD, "agent": "codex"}),
+    "task.max_working": (
+        {"task": TaskRequest("Go.", max_working=1)}, {**HEAD, "agent": "codex"},
+    ),
     "task.permissions": ({"task": TaskRequest("Go.", asks=True)}, {**HEAD, "agent": "codex"}),
     "project": (
         {"repos": (RepoRequest(REPO),), "project": ProjectRequest("0" * 64)},

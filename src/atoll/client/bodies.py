@@ -67,6 +67,7 @@ class TaskBody(TypedDict, total=False):
     mode: Literal["tui", "machine"]
     permissions: Literal["allow", "ask"]
     group: str | None
+    max_working: int | None
 
 
 class ProjectUseBody(TypedDict, total=False):

@@ -73,8 +73,9 @@ class Task(Shape):
 
     prompt = fields.text()
     group = fields.text()
-    state: Field[Literal["waiting", "given", "failed"]] = fields.word()
+    state: Field[Literal["queued", "waiting", "given", "failed"]] = fields.word()
     reason = fields.text()
+    before = fields.number()
 
 
 class Workspace(Shape):

@@ -225,6 +225,7 @@ KINDS: Mapping[str, EventKind] = dict(
         _kind(
             "agent.ended", _INSIDE + " agent why", "", "An agent ended by itself, or was stopped."
         ),
+        _kind("task.queued", _LIFE + " before", "", "The task waits for a place, after so many."),
         _kind("task.given", _LIFE, "", "The agent of the sandbox received its task."),
         _kind("task.failed", _LIFE, "", "The task could not be started; `reason` says why."),
         _kind("agent.installed", "agent version", "", "An agent was installed on this host."),

@@ -27,6 +27,7 @@ EVERYTHING = {
     "agent_catalogue": ["codex"],
     "master_key_command": ["print"],
     "max_sandboxes": 7,
+    "max_working": 3,
     "mount_roots": ["/srv"],
     "require_isolation": "container",
     "allow_loopback_remotes": True,
@@ -54,6 +55,7 @@ def test_every_setting_reaches_the_sections_that_declare_it(tmp_path: Path) -> N
         assert getattr(found, name) != getattr(plain, name), name
     own = found.services
     assert (own.admission.max_sandboxes, own.admission.mount_roots) == (7, ("/srv",))
+    assert own.admission.max_working == 3
     assert own.admission.require_isolation is IsolationLevel.CONTAINER
     assert own.provisioning.require_isolation is IsolationLevel.CONTAINER
     assert own.admission.allow_loopback_remotes
@@ -104,6 +106,7 @@ def test_environment_sets_none_of_what_only_the_file_may_say(tmp_path: Path) -> 
         ("agent_catalogue = ['claude']", "agent_catalogue: write claude-code for claude"),
         ("upstreams = {openai = 'http://example.com'}", "upstreams.openai must be https://…"),
         ("max_sandboxes = 0", "max_sandboxes must be at least 1"),
+        ("max_working = -1", "max_working must be at least 0"),
         ("mount_roots = ['relative']", "no plain absolute path"),
         ("require_isolation = 'x'", r"Invalid enum value 'x' - at `\$.require_isolation`"),
         ("away_seconds = 4000", "away_seconds 4000 lies outside 0 to 3600"),

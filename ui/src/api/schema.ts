@@ -1670,10 +1670,12 @@ export interface components {
         /**
          * @description The way in which the agent takes the prompt: at a terminal, or as a machine that may ask.
          *
-         *     `group` names the sandboxes that received the same prompt.
+         *     `group` names the sandboxes that received the same prompt. It is queued while `max_working`
+         *     tasks of the caller are at work; left out, the setting counts.
          */
         readonly TaskBody: {
             readonly group?: string | null;
+            readonly max_working?: number | null;
             /** @default tui */
             readonly mode?: components["schemas"]["AgentMode"];
             /**
@@ -1683,17 +1685,20 @@ export interface components {
             readonly permissions?: "allow" | "ask";
         };
         /**
-         * @description The state of a task. `waiting`: the sandbox is not ready; `given`: its agent has the words;
-         *     `failed`: the agent could not be started with them.
+         * @description The state of a task. `queued`: as many work as their person wants; `waiting`: the sandbox is
+         *     not ready; `given`: its agent has the words; `failed`: the agent could not be started.
          * @enum {string}
          */
-        readonly TaskState: "waiting" | "given" | "failed";
+        readonly TaskState: "queued" | "waiting" | "given" | "failed";
         /**
          * @description The task of the agent. `group` names the sandboxes that received the same prompt,
-         *     `reason` says why it failed.
+         *     `reason` says why it failed, `before` how
+         *     many queued tasks come before it.
          */
         readonly TaskView: {
+            readonly before: number;
             readonly group: string | null;
+            readonly max_working: number | null;
             readonly mode: components["schemas"]["AgentMode"];
             /** @enum {string} */
             readonly permissions: "allow" | "ask";

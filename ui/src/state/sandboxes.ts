@@ -25,7 +25,14 @@ const GATHER_MS = 80;
 /** Events after which a sandbox's agents are worth another look. */
 const AGENT_MOVES = ['agent.state', 'agent.started', 'agent.ended'];
 /** Events besides the sandbox's own that change what it shows of itself. */
-const SHOWN_MOVES = ['agent.started', 'agent.instructed', 'network.switched'];
+const SHOWN_MOVES = [
+  'agent.started',
+  'agent.instructed',
+  'network.switched',
+  'task.queued',
+  'task.given',
+  'task.failed',
+];
 const pending = new Map<string, number>();
 /** Counts statuses of agents that came as events. An answer that was under way when one came may be
  *  older than it, so it is fetched again, without haste. */

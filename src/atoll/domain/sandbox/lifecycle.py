@@ -51,6 +51,7 @@ from atoll.domain.sandbox.stimulus import (
     Idle,
     Instructed,
     Pulled,
+    Queued,
     Reached,
     Recreate,
     Renewed,
@@ -67,6 +68,7 @@ from atoll.domain.sandbox.stimulus import (
     Touched,
 )
 from atoll.domain.sandbox.task import again
+from atoll.domain.sandbox.task_queue import is_queued
 
 MAX_PULLED = 64
 """The number of commits remembered as pulled; the newest are kept."""
@@ -89,7 +91,7 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
             return _asked(sandbox, stimulus, now)
         case Due() | Idle() | Touched() | ConsumerEnded():
             return _in_time(sandbox, stimulus, now)
-        case Exposed() | Pulled() | Instructed():
+        case Exposed() | Pulled() | Instructed() | Queued():
             return _noted(sandbox, stimulus)
         case SetupBegan() | SetupEnded():
             return _set_up(sandbox, stimulus)
@@ -121,10 +123,12 @@ def _asked(
             return _switch_network(sandbox, now, change)
 
 
-def _noted(sandbox: Sandbox, stimulus: Exposed | Pulled | Instructed) -> Outcome:
+def _noted(sandbox: Sandbox, stimulus: Exposed | Pulled | Instructed | Queued) -> Outcome:
     match stimulus:
         case Exposed(names):
             return _exposed(sandbox, names)
+        case Queued(before):
+            return _moved_up(sandbox, before)
         case Pulled(repo, commit):
             return _pulled(sandbox, PulledTip(repo, commit))
         case Instructed(generation):  # pragma: no branch - the cases are all
@@ -178,10 +182,20 @@ def _enter(sandbox: Sandbox, state: State, now: datetime, *, reason: str | None 
 def _request(sandbox: Sandbox, now: datetime) -> Outcome:
     if sandbox.state is not State.REQUESTED:
         return sandbox, ()
+    if is_queued(sandbox) and sandbox.task is not None:
+        # Its time to live begins now: nothing ran while it waited.
+        sandbox = replace(renewed(sandbox, now), task=again(sandbox.task))
     return _enter(sandbox, State.PROVISIONING, now), (
         Append("sandbox.provisioning"),
         Provision(sandbox.generation),
     )
+
+
+def _moved_up(sandbox: Sandbox, before: int) -> Outcome:
+    if sandbox.task is None or not is_queued(sandbox) or sandbox.task.before == before:
+        return sandbox, ()
+    moved = replace(sandbox, task=replace(sandbox.task, before=before))
+    return moved, (Append("task.queued", None, {"before": before}),)
 
 
 def _reached(sandbox: Sandbox, report: Reached, now: datetime) -> Outcome:

@@ -18,6 +18,13 @@ class Requested:
 
 
 @dataclass(frozen=True, slots=True)
+class Queued:
+    """A report of how many queued tasks come before this sandbox's."""
+
+    before: int
+
+
+@dataclass(frozen=True, slots=True)
 class Reached:
     """A report that the runtime answered the probe and the workspace is laid out.
 
@@ -206,6 +213,7 @@ AgentReport = AgentStarted | AgentConversed | AgentEnded | RuntimeBegan
 
 Stimulus = (
     Requested
+    | Queued
     | Reached
     | Renewed
     | Broke

@@ -25,9 +25,10 @@ class AgentMode(StrEnum):
 
 
 class TaskState(StrEnum):
-    """The state of a task. `waiting`: the sandbox is not ready; `given`: its agent has the words;
-    `failed`: the agent could not be started with them."""
+    """The state of a task. `queued`: as many work as their person wants; `waiting`: the sandbox is
+    not ready; `given`: its agent has the words; `failed`: the agent could not be started."""
 
+    QUEUED = "queued"
     WAITING = "waiting"
     GIVEN = "given"
     FAILED = "failed"
@@ -36,17 +37,20 @@ class TaskState(StrEnum):
 @dataclass(frozen=True, slots=True)
 class TaskRequest:
     """A requested task. `asks`: a machine asks before it acts. `group` names the tasks that are one
-    sentence, given to several agents."""
+    sentence, given to several agents. `max_working`: it waits while so many tasks of its
+    person are at work; None takes the setting."""
 
     prompt: str
     mode: AgentMode = AgentMode.TUI
     asks: bool = False
     group: str | None = None
+    max_working: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The task of a sandbox. `reason` says why it failed."""
+    """The task of a sandbox. `reason` says why it failed, `before` how many queued tasks come
+    before it."""
 
     prompt: str
     mode: AgentMode = AgentMode.TUI
@@ -54,6 +58,8 @@ class Task:
     group: str | None = None
     state: TaskState = TaskState.WAITING
     reason: str | None = None
+    max_working: int | None = None
+    before: int = 0
 
 
 def read_task(request: TaskRequest | None, agent: str | None, *, instructions: str) -> Task | None:
@@ -77,7 +83,8 @@ def read_task(request: TaskRequest | None, agent: str | None, *, instructions: s
             "shorten one of them, or put the rest into a file of the repository",
             field="prompt",
         )
-    return Task(words, request.mode, request.asks, request.group)
+    most = request.max_working
+    return Task(words, request.mode, request.asks, request.group, max_working=most)
 
 
 def given(task: Task) -> Task:
@@ -92,4 +99,9 @@ def failed(task: Task, reason: str) -> Task:
 
 def again(task: Task) -> Task:
     """Return the task as it is before its sandbox is ready."""
-    return replace(task, state=TaskState.WAITING, reason=None)
+    return replace(task, state=TaskState.WAITING, reason=None, before=0)
+
+
+def queued(task: Task, max_working: int) -> Task:
+    """Return the task that waits while `max_working` others are at work."""
+    return replace(task, state=TaskState.QUEUED, max_working=max_working)

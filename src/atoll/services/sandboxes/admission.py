@@ -30,6 +30,7 @@ from atoll.domain.sandbox.instruction import Append
 from atoll.domain.sandbox.lifecycle import step
 from atoll.domain.sandbox.sandbox import KEPT, CreateSandbox, Sandbox
 from atoll.domain.sandbox.stimulus import Requested
+from atoll.domain.sandbox.task import queued
 from atoll.domain.wall.isolation import reaches
 from atoll.ports import (
     AgentLayers,
@@ -150,6 +151,12 @@ class Admission:
         told = Append(
             "sandbox.requested", None, {"profile": profile.id, "extension": profile.extension}
         )
+        task, most = sandbox.task, self._settings.max_working
+        if task is not None and (task.max_working or most):
+            # `TaskQueue` starts it, at once where there is a place.
+            waiting = replace(sandbox, task=queued(task, task.max_working or most))
+            await rows.sandboxes.insert(waiting)
+            return waiting, await self._transitions.append(rows, ((waiting, told),), actor=caller)
         begun, instructions = step(sandbox, Requested(), circumstances.now)
         await rows.sandboxes.insert(begun)
         work = await self._transitions.append(

@@ -15,6 +15,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.instruction import Provision, Teardown
 from atoll.domain.sandbox.sandbox import KEPT, RUNNING, Sandbox, State
 from atoll.domain.sandbox.stimulus import Broke, Requested
+from atoll.domain.sandbox.task_queue import is_queued
 from atoll.ports import EndReasons, Extension, Handle
 from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
@@ -90,6 +91,8 @@ class BackendWatch:
                 continue
             self._directory.put(sandbox)
             match sandbox.state:
+                case State.REQUESTED if is_queued(sandbox):
+                    self._reconciler.follow(sandbox, ())
                 case State.REQUESTED:
                     await self._reconciler.apply(sandbox.id, Requested())
                 case State.PROVISIONING:

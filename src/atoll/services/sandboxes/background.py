@@ -12,6 +12,7 @@ from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.sandboxes.backend_watch import BackendWatch
 from atoll.services.sandboxes.metadata import Metadata
 from atoll.services.sandboxes.reconciler import Reconciler
+from atoll.services.sandboxes.task_queue import TaskQueue
 from atoll.services.task_runner import TaskRunner
 
 
@@ -26,6 +27,7 @@ class Background:
     policy_push: PolicyPush
     journal_poll: JournalPoll
     pruning: EventPruning
+    task_queue: TaskQueue
 
     async def run(self) -> None:
         """Run all tasks until cancelled."""
@@ -38,6 +40,7 @@ class Background:
             tasks.create_task(self.policy_push.run())
             tasks.create_task(self.journal_poll.run(tasks))
             tasks.create_task(self.pruning.run())
+            tasks.create_task(self.task_queue.run())
 
     async def adopted(self) -> None:
         """Return once `run` knows what an earlier control plane left."""

@@ -30,6 +30,7 @@ from atoll.domain.sandbox.stimulus import (
     Stop,
     SwitchNetwork,
 )
+from atoll.domain.sandbox.task_queue import is_queued
 from atoll.ports import (
     LogLine,
     RuntimeClient,
@@ -48,6 +49,7 @@ from atoll.services.sandboxes.clients import SandboxClient, explained
 from atoll.services.sandboxes.cursors import read_cursor, spell_cursor
 from atoll.services.sandboxes.maintenance import Maintenance
 from atoll.services.sandboxes.reconciler import Reconciler
+from atoll.services.sandboxes.task_queue import TaskQueue
 from atoll.wire.contract.terminals import get_terminal
 
 MAX_PAGE = 200
@@ -77,6 +79,7 @@ class Sandboxes:
         backend_watch: BackendWatch,
         journals: Journals,
         policy_push: PolicyPush,
+        task_queue: TaskQueue,
     ) -> None:
         self._store, self._bus = ground.store, ground.bus
         self._directory = directory
@@ -87,6 +90,7 @@ class Sandboxes:
         self._backend_watch = backend_watch
         self._journals = journals
         self._policy_push = policy_push
+        self._task_queue = task_queue
 
     async def create(
         self, caller: Principal, request: CreateSandbox, *, idempotency_key: str | None = None
@@ -94,6 +98,10 @@ class Sandboxes:
         """Ask for a sandbox; returns at once. Raises `Invalid` (with `field`), `Conflict` (name
         taken, key used for another request), `LimitReached`."""
         sandbox, work = await self._admission.admit(caller, request, key=idempotency_key)
+        if is_queued(sandbox):
+            self._reconciler.begin(sandbox, ())
+            await self._task_queue.join(sandbox)
+            return await self._look(sandbox)
         if work:
             self._reconciler.begin(sandbox, work)
         return sandbox
@@ -130,8 +138,9 @@ class Sandboxes:
     async def wait(
         self, caller: Principal, ref: str, *, settled: bool = False, timeout_seconds: float = 60.0
     ) -> Sandbox:
-        """Wait until it is `ready` (or can no longer become so); with `settled` until what the
-        last act began is done. Returns the sandbox as it then is, also after the timeout."""
+        """Wait until it is `ready` (or is queued, or can no longer become so); with `settled`
+        until what the last act began is done. Returns the sandbox as it then is, also after the
+        timeout."""
         sandbox = await self.get(caller, ref)
         with self._bus.listen(sandbox_stream(sandbox.id)) as listener:
             try:
@@ -300,7 +309,7 @@ class Sandboxes:
 
     def _done(self, sandbox: Sandbox, *, settled: bool) -> bool:
         if sandbox.state in (State.REQUESTED, State.PROVISIONING):
-            return False
+            return is_queued(sandbox)
         if not settled:
             return True
         return sandbox.state is not State.DESTROYING and not self._reconciler.busy(sandbox.id)
@@ -326,6 +335,12 @@ def _not_running(sandbox: Sandbox) -> AtollError:
     """Why nobody can go in, and what to do."""
     name = f"Sandbox {sandbox.name} ({sandbox.id})"
     match sandbox.state:
+        case State.REQUESTED if is_queued(sandbox) and sandbox.task is not None:
+            return Conflict(
+                f"{name} waits for a place: {sandbox.task.before} before it. It starts when "
+                "another task is done.",
+                code="queued",
+            )
         case State.REQUESTED | State.PROVISIONING:
             return Unavailable(
                 f"{name} is still being provisioned: wait until it is ready.", code="not_ready"

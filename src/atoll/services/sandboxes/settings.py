@@ -12,12 +12,14 @@ class AdmissionSettings:
     """Settings of admission. Raises `Invalid` for a limit or folder that cannot be meant.
 
     `max_sandboxes`: the limit of each owner; counts all that are neither destroying nor destroyed.
+    `max_working`: a further task of an owner waits while so many are at work; 0 is no bound.
     `mount_roots`: folders of the host below which anybody may mount; the file alone says so.
     `require_isolation`: no sandbox is admitted whose backend gives less.
     `allow_loopback_remotes`: repositories on this machine may be fetched (development).
     """
 
     max_sandboxes: int = 50
+    max_working: int = 0
     mount_roots: tuple[str, ...] = ()
     require_isolation: IsolationLevel | None = None
     allow_loopback_remotes: bool = False
@@ -25,5 +27,7 @@ class AdmissionSettings:
     def __post_init__(self) -> None:
         if self.max_sandboxes < 1:
             raise Invalid("max_sandboxes must be at least 1", field="max_sandboxes")
+        if self.max_working < 0:
+            raise Invalid("max_working must be at least 0", field="max_working")
         for folder in self.mount_roots:
             check_source(folder)

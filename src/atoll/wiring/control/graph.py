@@ -72,6 +72,7 @@ from atoll.services.sandboxes.metadata import Metadata
 from atoll.services.sandboxes.reconciler import Reconciler
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.sandboxes.settings import AdmissionSettings
+from atoll.services.sandboxes.task_queue import TaskQueue
 from atoll.services.sandboxes.work_queues import WorkQueues
 from atoll.services.secrets.secrets import Secrets
 from atoll.services.settings import ServiceSettings
@@ -200,14 +201,8 @@ def build_sandboxes(
     provisioning = build_provisioning(ports, cycle, preparation, settings=settings.provisioning)
     maintenance = Maintenance(provisioning, ground.clock, cycle.runner)
     reconciler = build_reconciler(ground, cycle, provisioning, maintenance)
-    watch = BackendWatch(
-        ground,
-        directory,
-        ports.extensions,
-        runtimes=runtimes,
-        reconciler=reconciler,
-        journals=journals,
-    )
+    watch = build_watch(ground, ports, cycle, reconciler)
+    queue = TaskQueue(ground, reconciler)
     push = PolicyPush(directory, ground.clock, runtimes, policies=cycle.policies)
     poll = JournalPoll(
         directory, ground.clock, runtimes, policies=cycle.policies, journals=journals
@@ -223,9 +218,24 @@ def build_sandboxes(
         backend_watch=watch,
         journals=journals,
         policy_push=push,
+        task_queue=queue,
     )
     return sandboxes, Background(
-        cycle.runner, cycle.metadata, reconciler, watch, push, poll, pruning
+        cycle.runner, cycle.metadata, reconciler, watch, push, poll, pruning, queue
+    )
+
+
+def build_watch(
+    ground: Ground, ports: SandboxPorts, cycle: Lifecycle, reconciler: Reconciler
+) -> BackendWatch:
+    """Return what watches the backends."""
+    return BackendWatch(
+        ground,
+        cycle.directory,
+        ports.extensions,
+        runtimes=cycle.runtimes,
+        reconciler=reconciler,
+        journals=cycle.journals,
     )
 
 

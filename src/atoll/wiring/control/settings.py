@@ -34,7 +34,8 @@ _TEXTS = {
     *("push_contact", "notify_command"),
 }
 _NUMBERS = {
-    *("port", "max_sandboxes", "kept_days", "event_days", "events_per_sandbox", "away_seconds"),
+    *("port", "max_sandboxes", "max_working"),
+    *("kept_days", "event_days", "events_per_sandbox", "away_seconds"),
 }
 _LISTS = {"hosts", "extensions", "agent_catalogue"}
 

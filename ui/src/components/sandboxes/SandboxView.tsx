@@ -12,6 +12,7 @@ import { MenuButton } from '../parts/MenuButton';
 import { NetworkDialog } from '../network/NetworkDialog';
 import { SetupNote } from './SetupNote';
 import { StateMark } from './StateMark';
+import { TaskNote } from '../tasks/TaskNote';
 import { Terminals } from '../terminals/Terminals';
 import { TimeLeft } from './TimeLeft';
 import { profileWords, repoWords } from '../parts/words';
@@ -60,6 +61,7 @@ export function SandboxView({ sandbox, onAct, onPalette, onMenu }: SandboxViewPr
         <Facts sandbox={sandbox} />
         <Instructions sandbox={sandbox} />
         <SetupNote sandbox={sandbox} />
+        <TaskNote sandbox={sandbox} />
         <Reason sandbox={sandbox} />
       </header>
       <Terminals

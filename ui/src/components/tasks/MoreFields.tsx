@@ -51,6 +51,18 @@ export function MoreFields({ draft, profiles, change }: MoreProps) {
           <option value="4h">4 hours</option>
           <option value="1d">1 day</option>
         </Choice>
+        <Choice
+          label="Queue it while"
+          value={draft.maxWorking}
+          onChange={(maxWorking) => change({ maxWorking })}
+        >
+          <option value="">as the server says</option>
+          {[1, 2, 3, 5, 8].map((most) => (
+            <option key={most} value={most}>
+              {most === 1 ? '1 is at work' : `${most} are at work`}
+            </option>
+          ))}
+        </Choice>
         <Field label="From branch" hint="Left empty: the default" trouble={null}>
           {(props) => (
             <input

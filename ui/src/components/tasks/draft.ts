@@ -17,6 +17,8 @@ export interface TaskDraft {
   readonly asks: boolean;
   readonly network: string;
   readonly ttl: string;
+  /** Queue it while so many are at work; '' as the server says. */
+  readonly maxWorking: string;
 }
 
 export const EMPTY: TaskDraft = {
@@ -31,6 +33,7 @@ export const EMPTY: TaskDraft = {
   asks: false,
   network: '',
   ttl: '',
+  maxWorking: '',
 };
 
 export function branchOf(draft: TaskDraft): string {
@@ -62,6 +65,7 @@ export function bodiesOf(
         mode: draft.mode,
         permissions: draft.mode === 'machine' && draft.asks ? 'ask' : 'allow',
         group: several ? group : null,
+        max_working: draft.maxWorking === '' ? null : Number(draft.maxWorking),
       },
       repos: reposOf(draft, known, branch),
       ...(draft.profile === '' ? {} : { profile: draft.profile }),

@@ -28,6 +28,8 @@ def wait_ready(api: "Client", sandbox: Sandbox, *, title: str, again: bool = Fal
     told = 0
     with ProgressNote(title) as progress:
         while sandbox.state in COMING:
+            if waits := place_notice(sandbox):
+                raise Unavailable(waits, code="queued")
             if time.monotonic() > deadline:
                 raise Unavailable(
                     f"{name_of(sandbox)} is still {sandbox.state}: see "
@@ -43,6 +45,13 @@ def wait_ready(api: "Client", sandbox: Sandbox, *, title: str, again: bool = Fal
             reason = sandbox.reason or "no reason was given"
             raise Failed(f"{name_of(sandbox)} is {sandbox.state}: {reason}")
     return sandbox
+
+
+def place_notice(sandbox: Sandbox) -> str:
+    """Return the notice for a sandbox whose task is queued; empty for any other."""
+    if sandbox.task.state != "queued":
+        return ""
+    return f"{name_of(sandbox)} waits for a place: {sandbox.task.before} before it"
 
 
 def log_lines(api: "Client", reference: str, *, since: str = "") -> list[str]:

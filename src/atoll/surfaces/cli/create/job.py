@@ -27,6 +27,7 @@ class Job:
     name: str | None = None
     prompt: str | None = None
     group: str | None = None
+    max_working: int | None = None
     project: ProjectUse | None = None
 
     @property

@@ -34,7 +34,7 @@ def create_body(job: Job, found: list[RepositoryOrigin], env: dict[str, str]) ->
         "mode": "mirror" if plan.mirror else None,
         "access": cast("WorkspaceAccess | None", plan.access),
     }
-    task: TaskBody = {"group": job.group}
+    task: TaskBody = {"group": job.group, "max_working": job.max_working}
     request: CreateBody = {
         "profile": plan.profile or "shell",
         "consumer": given(consumer),

@@ -42,6 +42,8 @@ def _row(sandbox: Sandbox) -> tuple[str, ...]:
 
 
 def _state(sandbox: Sandbox) -> str:
+    if sandbox.task.state == "queued":
+        return f"queued ({sandbox.task.before} before it)"
     marks = ["exposed"] if sandbox.exposed_secrets else []
     if sandbox.ends_soon:
         marks.append("ends soon")

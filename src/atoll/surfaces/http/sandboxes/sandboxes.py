@@ -139,11 +139,13 @@ class ConsumerBody(Body):
 class TaskBody(Body):
     """The way in which the agent takes the prompt: at a terminal, or as a machine that may ask.
 
-    `group` names the sandboxes that received the same prompt."""
+    `group` names the sandboxes that received the same prompt. It is queued while `max_working`
+    tasks of the caller are at work; left out, the setting counts."""
 
     mode: AgentMode = AgentMode.TUI
     permissions: Literal["allow", "ask"] = "allow"
     group: Word | None = None
+    max_working: Annotated[int, Field(ge=1, le=1000, strict=True)] | None = None
 
 
 class ProjectUseBody(Body):
@@ -221,7 +223,8 @@ class CreateBody(Body):
             if task != TaskBody():
                 raise Invalid("a task needs its words: send them as `prompt`", field="task")
             return None
-        return TaskRequest(self.prompt, task.mode, task.permissions == "ask", task.group)
+        asks = task.permissions == "ask"
+        return TaskRequest(self.prompt, task.mode, asks, task.group, task.max_working)
 
 
 class ExtendBody(Body):

@@ -89,7 +89,8 @@ class SetupView(ResponseModel):
 
 class TaskView(ResponseModel):
     """The task of the agent. `group` names the sandboxes that received the same prompt,
-    `reason` says why it failed."""
+    `reason` says why it failed, `before` how
+    many queued tasks come before it."""
 
     prompt: str
     mode: AgentMode
@@ -97,6 +98,8 @@ class TaskView(ResponseModel):
     group: str | None
     state: TaskState
     reason: str | None
+    max_working: int | None
+    before: int
 
 
 class SandboxProjectView(ResponseModel):

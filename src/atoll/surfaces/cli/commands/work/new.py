@@ -18,7 +18,7 @@ from atoll.surfaces.cli.console.options import duration, json_option, profile_op
 from atoll.surfaces.cli.console.output import note, say, show_json
 from atoll.surfaces.cli.console.plan import SandboxPlan, last_plan, preset, save
 from atoll.surfaces.cli.console.requirements import tell_requirements
-from atoll.surfaces.cli.console.waiting import name_of, wait_ready
+from atoll.surfaces.cli.console.waiting import name_of, place_notice, wait_ready
 from atoll.surfaces.cli.create.agents import put_right
 from atoll.surfaces.cli.create.job import Job, jobs, read_prompt
 from atoll.surfaces.cli.create.request import create_body
@@ -69,6 +69,13 @@ class _Manner:
     metavar="TEXT|-",
     default=None,
     help="Its agent's task, at once at work; - reads it from the standard input.",
+)
+@click.option(
+    "--max-working",
+    type=click.IntRange(1, 1000),
+    default=None,
+    metavar="N",
+    help="Queue the task while N of yours are at work.",
 )
 @click.option("--network", type=click.Choice(NETWORKS), default=None, help="Its network mode.")
 @click.option(
@@ -124,6 +131,7 @@ def command(
     name: str | None,
     agents: tuple[str, ...],
     prompt: str | None,
+    max_working: int | None,
     chosen: str | None,
     last: bool,
     save_as: str | None,
@@ -152,13 +160,14 @@ def command(
     plan = plan.anchored()
     _check_places(plan, no_wait=no_wait)
     asked = jobs(plan, agents, name=name, prompt=prompt)
+    asked = [replace(job, max_working=max_working if prompt else None) for job in asked]
     # Kept first: an odd name is reported before anything is sent, and `--last` may try again.
     save(invocation.environ, plan, name=save_as)
     put_right(invocation, [job.plan.agent for job in asked if job.plan.agent])
     manner = _Manner(mount_private, not no_project, not as_json, not no_wait)
     begun = [_made(invocation, job, manner) for job in asked]
     made = [one if no_wait else _filled(invocation, job, one) for job, one in begun]
-    if sits:
+    if sits and not place_notice(made[0]):
         _sit(invocation, made[0])
     elif as_json:
         show_json(made[0].value if len(made) == 1 else {"sandboxes": [one.value for one in made]})
@@ -226,6 +235,9 @@ def _filled(invocation: Invocation, job: Job, made: Sandbox) -> Sandbox:
     """Wait until the sandbox is ready, and send what comes from this machine. An agent that needs
     those files begins then."""
     api = invocation.api()
+    if waits := place_notice(made):
+        note(waits)
+        return made
     ready = _ready(api, made)
     _fill(invocation, job, ready)
     if job.sends and job.prompt is not None:

@@ -1,0 +1,76 @@
+"""The queue of tasks at work: starts the next one when there is a place for it.
+
+The queue is the stored sandboxes themselves, so it outlives the control plane. What it decides is
+`domain.sandbox.task_queue`'s.
+"""
+
+import asyncio
+from collections import defaultdict
+from datetime import timedelta
+
+import structlog
+
+from atoll.domain.errors import AtollError
+from atoll.domain.ids import OrgId, PrincipalId
+from atoll.domain.sandbox.reported import present_agents
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandbox.stimulus import Queued, Requested
+from atoll.domain.sandbox.task_queue import decide, is_queued
+from atoll.services.ground import Ground
+from atoll.services.sandboxes.reconciler import Reconciler
+
+LOOK_SECONDS = 2.0
+"""The time between two looks while a task waits."""
+
+_log = structlog.get_logger(__name__)
+
+
+class TaskQueue:
+    """The queues of all people."""
+
+    def __init__(self, ground: Ground, reconciler: Reconciler) -> None:
+        self._ground = ground
+        self._reconciler = reconciler
+        self._waits = asyncio.Event()
+
+    async def run(self) -> None:
+        """Start tasks as places become free, until cancelled."""
+        self._waits.set()
+        while True:
+            await self._waits.wait()
+            try:
+                if not await self._look():
+                    self._waits.clear()
+                    continue
+            except AtollError as err:
+                _log.warning("task_queue_not_read", reason=err.message)
+            pause = timedelta(seconds=LOOK_SECONDS)
+            await self._ground.clock.sleep_until(self._ground.clock.now() + pause)
+
+    async def join(self, sandbox: Sandbox) -> None:
+        """Start a queued sandbox if there is a place, else report its place in the line."""
+        self._waits.set()
+        await self._look((sandbox.org_id, sandbox.owner))
+
+    async def _look(self, only: tuple[OrgId, PrincipalId] | None = None) -> bool:
+        """Decide for each person, or for one. Returns whether a task still waits."""
+        async with self._ground.store.read() as rows:
+            everything = await rows.sandboxes.unfinished()
+            people: dict[tuple[OrgId, PrincipalId], list[Sandbox]] = defaultdict(list)
+            for sandbox in everything:
+                people[sandbox.org_id, sandbox.owner].append(sandbox)
+            asked = {
+                who: (held, await rows.statuses.owned(*who))
+                for who, held in people.items()
+                if only in (None, who) and any(map(is_queued, held))
+            }
+        still = False
+        for held, reported in asked.values():
+            agents = {one.id: present_agents(one, reported.get(one.id, ())) for one in held}
+            decision = decide(held, agents, self._ground.clock.now())
+            for sandbox_id in decision.starting:
+                await self._reconciler.apply(sandbox_id, Requested())
+            for sandbox_id, before in decision.waiting:
+                await self._reconciler.apply(sandbox_id, Queued(before))
+            still = still or bool(decision.waiting)
+        return still

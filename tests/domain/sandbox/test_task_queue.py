@@ -1,0 +1,76 @@
+"""The queue of tasks: who holds a place, and who is next."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from atoll.domain.ids import SandboxId
+from atoll.domain.sandbox.lifecycle import step
+from atoll.domain.sandbox.reported import ReportedAgent
+from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.domain.sandbox.stimulus import Queued, Requested
+from atoll.domain.sandbox.task import Task, TaskState
+from atoll.domain.sandbox.task_queue import QueueDecision, decide, holds_place, is_queued
+from atoll.wire.contract.agents import StatusKind, StatusRecord
+from tests.domain.sandbox.test_lifecycle import new_sandbox
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def sandbox(number: int, state: State, task: TaskState, *, most: int = 2) -> Sandbox:
+    at = NOW + timedelta(seconds=number)
+    words = Task("Go.", state=task, max_working=most)
+    box = replace(new_sandbox(), id=SandboxId(f"sb_{number}"), created_at=at)
+    return replace(box, state=state, task=words)
+
+
+def agent(status: StatusKind, turns: int = 0) -> ReportedAgent:
+    return ReportedAgent("t_1", "codex", "tui", StatusRecord(status, "", turns=turns))
+
+
+@pytest.mark.parametrize(
+    ("state", "task", "agents", "seconds", "holds"),
+    [
+        (State.PROVISIONING, TaskState.WAITING, [], 0, True),
+        (State.REQUESTED, TaskState.QUEUED, [], 0, False),
+        (State.ACTIVE, TaskState.GIVEN, [], 0, True),
+        (State.ACTIVE, TaskState.GIVEN, [agent("idle")], 0, True),
+        (State.ACTIVE, TaskState.GIVEN, [agent("idle")], 500, False),
+        (State.ACTIVE, TaskState.GIVEN, [agent("working")], 500, True),
+        (State.ACTIVE, TaskState.GIVEN, [agent("needs_you")], 500, True),
+        (State.ACTIVE, TaskState.GIVEN, [agent("done", 1)], 0, False),
+        (State.ACTIVE, TaskState.GIVEN, [agent("done", 1), agent("working")], 0, True),
+        (State.ACTIVE, TaskState.GIVEN, [agent("failed")], 0, False),
+        (State.READY, TaskState.FAILED, [], 0, False),
+        (State.STOPPED, TaskState.GIVEN, [agent("working")], 0, False),
+        (State.FAILED, TaskState.GIVEN, [], 0, False),
+    ],
+)
+def test_task_holds_a_place_until_its_agents_ended_their_turns(
+    state: State, task: TaskState, agents: list[ReportedAgent], seconds: int, holds: bool
+) -> None:
+    box = sandbox(1, state, task)
+    assert holds_place(box, agents, box.created_at + timedelta(seconds=seconds)) is holds
+
+
+def test_oldest_task_starts_when_there_is_a_place_and_the_others_know_theirs() -> None:
+    working = sandbox(1, State.ACTIVE, TaskState.GIVEN)
+    line = [sandbox(number, State.REQUESTED, TaskState.QUEUED) for number in (5, 4, 3, 2)]
+    found = decide([*line, working], {working.id: [agent("working")]}, NOW)
+    places = ((SandboxId("sb_3"), 0), (SandboxId("sb_4"), 1), (SandboxId("sb_5"), 2))
+    assert found == QueueDecision((SandboxId("sb_2"),), places)
+    assert len(decide(line, {}, NOW).starting) == 2
+
+
+def test_task_moves_up_and_its_time_begins_when_it_starts() -> None:
+    box = sandbox(1, State.REQUESTED, TaskState.QUEUED)
+    moved, told = step(box, Queued(2), NOW)
+    assert moved.task is not None and moved.task.before == 2 and len(told) == 1
+    assert step(moved, Queued(2), NOW) == (moved, ())
+    later = NOW + timedelta(days=1)
+    begun, _ = step(moved, Requested(), later)
+    assert begun.state is State.PROVISIONING and not is_queued(begun)
+    assert begun.task is not None and (begun.task.state, begun.task.before) == ("waiting", 0)
+    assert begun.expires_at > later
+    assert step(begun, Queued(1), NOW) == (begun, ())

@@ -1,0 +1,27 @@
+/** The task of a sandbox: its words folded, and what keeps it from being at work. */
+
+import type { Sandbox } from '../../api/types';
+
+export function TaskNote({ sandbox }: { readonly sandbox: Sandbox }) {
+  const { task } = sandbox;
+  if (task === null) return null;
+  return (
+    <>
+      {task.state === 'queued' && (
+        <p className="reason" role="status">
+          <strong>It waits for a place.</strong> {task.before} before it. It starts when another
+          task is done.
+        </p>
+      )}
+      {task.state === 'failed' && (
+        <p className="reason reason-failed" role="alert">
+          <strong>The task was not started.</strong> {task.reason}
+        </p>
+      )}
+      <details className="instructions">
+        <summary>Task</summary>
+        <pre>{task.prompt}</pre>
+      </details>
+    </>
+  );
+}
