@@ -251,8 +251,22 @@ async def test_terminal_text_view_holds_the_scrollback(open_page: OpenPage) -> N
     await expect(open_page.page.locator(".text-view")).to_contain_text("17\n18\n19")
 
 
+#: The renderer of the tests is software, which the page leaves to the DOM.
+HARDWARE = """
+const asked = (wrapped, change) =>
+  new Proxy(wrapped, {apply: (f, self, args) => change(f, self, args)});
+const canvas = HTMLCanvasElement.prototype, gl = WebGL2RenderingContext.prototype;
+canvas.getContext = asked(canvas.getContext, (f, self, [kind, options]) =>
+  f.call(self, kind, options && {...options, failIfMajorPerformanceCaveat: false}));
+gl.getParameter = asked(gl.getParameter, (f, self, [name]) =>
+  name === 0x9246 ? 'A graphics card' : f.call(self, name));
+"""
+
+
 async def test_terminal_survives_the_loss_of_its_gpu_context(open_page: OpenPage) -> None:
     page = open_page.page
+    await page.add_init_script(HARDWARE)
+    await page.reload()
     await page.wait_for_selector(".xterm-screen canvas:not(.xterm-link-layer)")
     await page.evaluate(
         """() => [...document.querySelectorAll('.xterm-screen canvas')]

@@ -8,6 +8,8 @@
 import type { WebglAddon } from '@xterm/addon-webgl';
 import type { Terminal } from '@xterm/xterm';
 
+import { drawsWithHardware } from './renderer';
+
 export class GpuRenderer {
   readonly #term: Terminal;
   #addon: WebglAddon | null = null;
@@ -25,7 +27,7 @@ export class GpuRenderer {
 
   async acquire(): Promise<void> {
     this.#wanted = true;
-    if (this.#addon !== null || this.#lost) return;
+    if (this.#addon !== null || this.#lost || !drawsWithHardware()) return;
     const { WebglAddon } = await import('@xterm/addon-webgl');
     // `release` may have come while the code was loading.
     if (!(this.#wanted as boolean) || this.active) return;
