@@ -35,7 +35,7 @@ class DecisionBody(TypedDict, total=False):
 class Proposal(Shape):
     """A request of a project file that a person decides on."""
 
-    kind: Field[Literal["setup", "copy", "network", "port", "env"]] = fields.word()
+    kind: Field[Literal["setup", "copy", "network", "port", "env", "profile"]] = fields.word()
     text = fields.text()
 
 

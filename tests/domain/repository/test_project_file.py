@@ -51,11 +51,11 @@ def test_whole_file_is_read() -> None:
 def test_everything_that_widens_is_a_proposal_and_the_rest_is_none() -> None:
     found = proposals(read_project(WHOLE))
     assert [one.kind.value for one in found] == [
-        *("setup", "setup", "copy", "copy", "network", "network", "port", "port", "env"),
+        *("setup", "setup", "copy", "copy", "network", "network", "port", "port", "env", "profile"),
     ]
     assert found[0] == Proposal(ProposalKind.SETUP, "npm ci")
-    assert found[-1] == Proposal(ProposalKind.ENV, "NODE_ENV=development")
-    assert proposals(read_project(b"agent: codex\nprofile: web\n")) == ()
+    assert found[-2] == Proposal(ProposalKind.ENV, "NODE_ENV=development")
+    assert proposals(read_project(b"agent: codex\n")) == ()
 
 
 HOSTILE = {
@@ -130,15 +130,15 @@ def test_large_or_binary_file_is_rejected(document: bytes) -> None:
 
 def test_digest_covers_what_is_proposed_and_nothing_else() -> None:
     base = read_project(WHOLE)
-    for other in (b"agent: aider", b"profile: data"):
-        changed = WHOLE.replace(b"agent: codex", b"").replace(b"profile: web", other)
-        assert project_digest(read_project(changed)) == project_digest(base)
+    changed = WHOLE.replace(b"agent: codex", b"agent: aider")
+    assert project_digest(read_project(changed)) == project_digest(base)
     for old, new in (
         (b"npm ci", b"npm ci --x"),
         (b".env.local", b".env"),
         (b"preset:github", b"pypi"),
         (b"5173", b"5174"),
         (b"development", b"production"),
+        (b"profile: web", b"profile: data"),
     ):
         assert project_digest(read_project(WHOLE.replace(old, new))) != project_digest(base)
 

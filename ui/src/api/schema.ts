@@ -1094,9 +1094,9 @@ export interface components {
         /**
          * @description A repository's project file and the caller's decision on it.
          *
-         *     `file` is empty where there is none, `problem` says why one cannot be used. `agent` and
-         *     `profile` are defaults. `ignored` lists entries without effect. `undecided`: a person is to be
-         *     asked.
+         *     `file` is empty where there is none, `problem` says why one cannot be used. `agent` is a
+         *     default, and so is an approved `profile`. `ignored` lists entries without effect. `undecided`: a
+         *     person is to be asked.
          */
         readonly ProjectView: {
             readonly agent: string | null;
@@ -1120,7 +1120,7 @@ export interface components {
          * @description The kinds of what a project file may ask for and a person decides.
          * @enum {string}
          */
-        readonly ProposalKind: "setup" | "copy" | "network" | "port" | "env";
+        readonly ProposalKind: "setup" | "copy" | "network" | "port" | "env" | "profile";
         /** @description A request of the file that a person decides on; `text` is exact. */
         readonly ProposalView: {
             readonly kind: components["schemas"]["ProposalKind"];

@@ -31,6 +31,7 @@ class ProposalKind(StrEnum):
     NETWORK = "network"
     PORT = "port"
     ENV = "env"
+    PROFILE = "profile"
 
 
 class ProjectDecision(StrEnum):
@@ -116,6 +117,7 @@ def proposals(content: ProjectFile) -> tuple[Proposal, ...]:
         *(_proposal(ProposalKind.NETWORK, name) for name in content.network),
         *(_proposal(ProposalKind.PORT, str(port)) for port in content.ports),
         *(_proposal(ProposalKind.ENV, f"{name}={value}") for name, value in content.env),
+        *(_proposal(ProposalKind.PROFILE, name) for name in filter(None, (content.profile,))),
     )
 
 
@@ -126,7 +128,8 @@ def _proposal(kind: ProposalKind, text: str) -> Proposal:
 def project_digest(content: ProjectFile) -> str:
     """Return the digest that binds a decision to what is proposed: 64 hex digits.
 
-    The file's name, its agent and its profile are not part of it: they widen nothing.
+    The file's name and its agent are not part of it: they widen nothing. A profile may open the
+    network or name secrets.
     """
     proposed = (
         content.setup,
@@ -134,6 +137,7 @@ def project_digest(content: ProjectFile) -> str:
         sorted(content.network),
         sorted(content.ports),
         sorted(content.env),
+        content.profile,
     )
     return hashlib.sha256(b"atoll project 1\n" + msgspec.json.encode(proposed)).hexdigest()
 

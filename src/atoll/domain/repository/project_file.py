@@ -1,6 +1,6 @@
 """Reading of `.atoll.yaml`, strictly: an unknown field or an odd value rejects the whole file.
 
-A file can only add what a person may approve, or name an agent and a profile. It cannot name a
+A file can only add what a person may approve, or name an agent. It cannot name a
 network mode, a mount, a secret, or a path outside the checkout: there is no field for that.
 """
 

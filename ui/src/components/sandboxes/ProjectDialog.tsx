@@ -12,6 +12,7 @@ const KINDS: readonly { readonly kind: Proposal['kind']; readonly words: string 
   { kind: 'network', words: 'Reach the registries' },
   { kind: 'port', words: 'Offer the ports' },
   { kind: 'env', words: 'Set the variables' },
+  { kind: 'profile', words: 'Use the profile (here yours counts, as chosen)' },
   { kind: 'copy', words: 'Copy from a checkout (by the command line only)' },
 ];
 

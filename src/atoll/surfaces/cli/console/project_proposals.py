@@ -21,6 +21,7 @@ _WORDS = {
     "network": "reach the registry",
     "port": "offer the port",
     "env": "set the variable",
+    "profile": "use the profile",
 }
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 

@@ -1,7 +1,7 @@
 """The project file of a repository in `atoll new`: asked about, applied, and its files sent.
 
-Agent and profile are defaults that widen nothing. Everything else is used only when its person
-approved exactly that content.
+The agent is a default that widens nothing. Everything else is used only when its person approved
+exactly that content.
 """
 
 import sys
@@ -48,9 +48,10 @@ def considered(
     digest = approved_digest(
         api, origin.request, project, ask=ask, remarks=_remarks(origin, copies)
     )
-    plan = _with_defaults(api, plan, project)
+    plan = _with_agent(plan, project)
     if digest is None:
         return plan, None
+    plan = _with_profile(api, plan, project)
     return plan, ProjectUse(digest, _sent(api, copies, ask=ask, sends=sends))
 
 
@@ -105,22 +106,25 @@ def _store(api: Client, name: str, value: str) -> None:
         note(f"stored {named}: inside, {name} is a placeholder")
 
 
-def _with_defaults(api: Client, plan: SandboxPlan, project: Project) -> SandboxPlan:
-    """Return the plan with the file's agent and profile where it names none itself."""
-    if project.problem:
+def _with_profile(api: Client, plan: SandboxPlan, project: Project) -> SandboxPlan:
+    """Return the plan with the approved profile, where it names none itself."""
+    if not project.profile or plan.profile:
         return plan
-    if project.profile and not plan.profile:
-        try:
-            api.transport.read(Profile, get("profiles", project.profile))
-        except AtollError:
-            note(f"{project.file} names {project.profile}, which you do not have: not used")
-        else:
-            plan = replace(plan, profile=project.profile)
-            note(f"profile {project.profile}, as {project.file} says")
-    if project.agent and not plan.agent:
-        plan = replace(plan, agent=project.agent)
-        note(f"agent {project.agent}, as {project.file} says")
-    return plan
+    try:
+        api.transport.read(Profile, get("profiles", project.profile))
+    except AtollError:
+        note(f"{project.file} names {project.profile}, which you do not have: not used")
+        return plan
+    note(f"profile {project.profile}, as {project.file} says")
+    return replace(plan, profile=project.profile)
+
+
+def _with_agent(plan: SandboxPlan, project: Project) -> SandboxPlan:
+    """Return the plan with the file's agent, where it names none itself."""
+    if project.problem or not project.agent or plan.agent:
+        return plan
+    note(f"agent {project.agent}, as {project.file} says")
+    return replace(plan, agent=project.agent)
 
 
 def fill(api: Client, sandbox: str, folder: str, use: ProjectUse) -> None:

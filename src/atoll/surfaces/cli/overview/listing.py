@@ -11,6 +11,7 @@ from atoll.surfaces.cli.overview.agent_line import agents_line
 
 EXPECTED = ("requested", "provisioning", "ready", "active")
 """The states in which the agent of a sandbox may still be started."""
+SETUP_MARKS = {"running": "set-up runs", "failed": "set-up failed"}
 HEADINGS = ("NAME", "STATE", "STATUS", "AGE", "PROFILE", "AGENT", "REPOSITORY")
 
 
@@ -45,6 +46,8 @@ def _state(sandbox: Sandbox) -> str:
     if sandbox.task.state == "queued":
         return f"queued ({sandbox.task.before} before it)"
     marks = ["exposed"] if sandbox.exposed_secrets else []
+    if sandbox.project.state in SETUP_MARKS:
+        marks.append(SETUP_MARKS[sandbox.project.state])
     if sandbox.ends_soon:
         marks.append("ends soon")
     return sandbox.state + (f" ({', '.join(marks)})" if marks else "")

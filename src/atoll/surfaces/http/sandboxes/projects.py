@@ -73,9 +73,9 @@ class ProjectChangesView(ResponseModel):
 class ProjectView(ResponseModel):
     """A repository's project file and the caller's decision on it.
 
-    `file` is empty where there is none, `problem` says why one cannot be used. `agent` and
-    `profile` are defaults. `ignored` lists entries without effect. `undecided`: a person is to be
-    asked.
+    `file` is empty where there is none, `problem` says why one cannot be used. `agent` is a
+    default, and so is an approved `profile`. `ignored` lists entries without effect. `undecided`: a
+    person is to be asked.
     """
 
     repository: str

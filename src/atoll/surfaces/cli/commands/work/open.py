@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 import click
@@ -25,7 +26,7 @@ MAX_FILE_BYTES = 64 * 2**20
 
 @click.command("open", epilog="A file whose name is a number is opened as ./NUMBER.")
 @sandbox_argument()
-@click.argument("what", metavar="FILE|PORT")
+@click.argument("what", metavar="[FILE|PORT]", required=False)
 @click.option("--edit", is_flag=True, help="Edit the file, and write it back when it changed.")
 @click.option(
     "--port",
@@ -35,14 +36,16 @@ MAX_FILE_BYTES = 64 * 2**20
     help="Listen at this port here  [default: any]",
 )
 @pass_invocation
-def command(invocation: Invocation, name: str, what: str, *, edit: bool, local: int) -> None:
+def command(invocation: Invocation, name: str, what: str | None, *, edit: bool, local: int) -> None:
     """Open a file of a sandbox, or forward one of its ports to this machine.
 
     A file is shown by $PAGER at a terminal, else printed as it is. A port listens on 127.0.0.2
-    here until Ctrl-C, so that it never gets the cookies of pages on 127.0.0.1.
+    here until Ctrl-C, so that it never gets the cookies of pages on 127.0.0.1. Without either, the
+    ports that its project file names are forwarded.
     """
-    if what.isdecimal():
-        _forward(invocation, name, read_port(what), local)
+    if what is None or what.isdecimal():
+        ports = [read_port(what)] if what else _project_ports(invocation, name)
+        _forward(invocation, name, ports, local)
         return
     api = invocation.api()
     if edit:
@@ -51,20 +54,36 @@ def command(invocation: Invocation, name: str, what: str, *, edit: bool, local: 
         _show(invocation, _content(api, SandboxPath(name, what)))
 
 
-def _forward(invocation: Invocation, name: str, port: int, local: int) -> None:
+def _project_ports(invocation: Invocation, name: str) -> list[int]:
+    """Return the approved ports of the sandbox's project. Raises a usage error without any."""
+    ports = invocation.api().sandboxes.get(name).project.ports
+    if not ports:
+        raise click.UsageError(f"Name a file or a port: {name} has no project with ports.")
+    return [read_port(str(port)) for port in ports]
+
+
+def _forward(invocation: Invocation, name: str, ports: list[int], local: int) -> None:
     from atoll.client.server import find_server
     from atoll.surfaces.cli.transfer.forward import Forward
 
+    if local and len(ports) > 1:
+        raise click.UsageError("--port is for one port: name it.")
     sandbox = invocation.api().sandboxes.get(name)
-    forward = Forward(lambda: find_server(invocation.environ), sandbox.sandbox_id, port, note)
 
-    def listening(host: str, where: int) -> None:
-        say(f"http://{host}:{where}")
-        sys.stdout.flush()
-        note(f"port {port} of {sandbox.name}; Ctrl-C ends it")
+    async def forward(port: int) -> None:
+        def listening(host: str, where: int) -> None:
+            say(f"http://{host}:{where}")
+            sys.stdout.flush()
+            note(f"port {port} of {sandbox.name}; Ctrl-C ends it")
+
+        locate = partial(find_server, invocation.environ)
+        await Forward(locate, sandbox.sandbox_id, port, note).run(local, listening)
+
+    async def all_ports() -> None:
+        await asyncio.gather(*map(forward, ports))
 
     try:
-        asyncio.run(forward.run(local, listening))
+        asyncio.run(all_ports())
     except KeyboardInterrupt:
         return
 
