@@ -177,7 +177,7 @@ async def test_page_before_login_and_its_first_pages_hold_to_axe(
             await expect(page.locator(".card-name", has_text=name)).to_be_visible()
             await at.check("home")
             with asking(server, sandbox, "operator-approve -- git push") as waiting:
-                await expect(page.get_by_role("button", name="Approve once")).to_be_visible()
+                await expect(page.get_by_role("button", name="Allow once")).to_be_visible()
                 await at.check("approval asked")
                 await page.get_by_role("button", name="Deny").click()
                 await asyncio.to_thread(waiting.communicate)

@@ -255,8 +255,10 @@ async def test_question_of_a_sandbox_is_answered_from_the_first_page(
                 inbox = page.get_by_role("region", name="Waiting for you")
                 await expect(inbox).to_contain_text(STING)
                 await expect(inbox).to_contain_text(sandbox)
-                await expect(inbox.get_by_role("button", name="For this sandbox")).to_have_count(0)
-                await inbox.get_by_role("button", name="Approve once").click()
+                await expect(
+                    inbox.get_by_role("button", name="Allow for this sandbox")
+                ).to_have_count(0)
+                await inbox.get_by_role("button", name="Allow once").click()
                 out, _ = await asyncio.to_thread(waiting.communicate, timeout=PATIENCE_SECONDS)
                 assert out == f"{STING}\n"
             await expect(inbox).to_have_count(0)

@@ -186,20 +186,13 @@ export const api = {
   removeSecret: (secret: Api.Secret) => call('DELETE', secretAt(secret)),
 
   async approvals(): Promise<Api.Approval[]> {
-    const query = '?state=pending&state=granted';
-    const all = (await call('GET', `v1/approvals${query}`)) as { approvals: Api.Approval[] };
+    const all = (await call('GET', 'v1/approvals?state=granted')) as {
+      approvals: Api.Approval[];
+    };
     return all.approvals;
   },
-  approve: (approval: Api.Approval, reach: Api.Reach) =>
-    call('POST', `v1/approvals/${encodeURIComponent(approval.approval_id)}/approve`, {
-      for: reach,
-      shown: approval.digest,
-    }) as Promise<Api.Approval>,
-  decide: (approval: Api.Approval, verb: 'deny' | 'revoke') =>
-    call(
-      'POST',
-      `v1/approvals/${encodeURIComponent(approval.approval_id)}/${verb}`,
-    ) as Promise<Api.Approval>,
+  revoke: (approval: string) =>
+    call('POST', `v1/approvals/${encodeURIComponent(approval)}/revoke`) as Promise<Api.Approval>,
 
   async extensions(): Promise<Api.Extension[]> {
     return ((await call('GET', 'v1/extensions')) as { extensions: Api.Extension[] }).extensions;

@@ -77,31 +77,9 @@ export type Profile = Schemas['ProfileView'] & {
   readonly ttl?: { readonly default: string };
 };
 
-/** What an agent does, as `GET /v1/agents` describes it. Its texts come from inside a sandbox. */
-export interface AgentStatus {
-  readonly status: 'working' | 'needs_you' | 'done' | 'idle' | 'stopped' | 'failed';
-  readonly since: string;
-  readonly on: string;
-  readonly question: string;
-  readonly card: string;
-  readonly answer: '' | 'protocol' | 'terminal';
-  readonly options: readonly {
-    readonly id: string;
-    readonly label: string;
-    readonly effect: string;
-  }[];
-  readonly words: boolean;
-  readonly turns: number;
-  readonly reason: string;
-  readonly commits: number | null;
-  readonly plus: number | null;
-  readonly minus: number | null;
-}
-
+/** What an agent does. Its texts come from inside a sandbox. */
+export type AgentStatus = Schemas['StatusView'];
 /** An agent of a sandbox. `id` is its terminal's, where it has one. */
-export interface SandboxAgent {
-  readonly id: string;
-  readonly agent: string;
-  readonly mode: string;
-  readonly status: AgentStatus;
-}
+export type SandboxAgent = Schemas['SandboxAgentView'];
+/** Something that waits for this person. */
+export type InboxItem = Schemas['InboxItemView'];

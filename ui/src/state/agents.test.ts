@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest';
-import type { Approval, Envelope, Sandbox } from '../api/types';
+import type { Envelope, Sandbox } from '../api/types';
 import { aboutOf, agentsOf, hasAgent, leadOf, needyFirst, withStatus } from './agents';
-import { inboxOf, optionFor } from './inbox';
 
 const AT = '2026-01-01T12:00:00Z';
 
 function sandbox(id: string): Sandbox {
-  return { sandbox_id: id, name: `box ${id}`, state: 'active' } as unknown as Sandbox;
+  return { sandbox_id: id, name: `box ${id}`, state: 'active', agents: [] } as unknown as Sandbox;
 }
 
 function event(payload: Record<string, unknown>): Envelope {
@@ -51,41 +50,6 @@ test('who needs their person comes first, the longest waiting before the others'
   const lead = leadOf(list[2] ?? sandbox('x'));
   expect(lead && aboutOf(lead)).toBe('first');
   expect(list.map(hasAgent)).toEqual([true, false, true]);
-});
-
-test('the inbox joins approvals and questions, the longest waiting first', () => {
-  const options = [
-    { id: 'ok', label: 'Allow', effect: 'allow' },
-    { id: 'no', label: 'Deny', effect: 'deny' },
-  ];
-  const list = with_([sandbox('a')], 'a', {
-    id: 't_1',
-    status: 'needs_you',
-    question: 'May I?',
-    card: 'c1',
-    answer: 'protocol',
-    options,
-    since: '2026-01-01T13:00:00Z',
-  });
-  const asked = ['pending', 'granted'].map(
-    (state, i) =>
-      ({
-        approval_id: `ap_${i}`,
-        state,
-        asked_at: AT,
-        sandbox_id: 'b',
-        sandbox_name: 'box b',
-      }) as unknown as Approval,
-  );
-  const items = inboxOf(list, asked);
-  expect(items.map(({ kind, name }) => [kind, name])).toEqual([
-    ['approval', 'box b'],
-    ['agent', 'box a'],
-  ]);
-  const question = items[1];
-  if (question?.kind !== 'agent') throw new Error('no question');
-  expect(optionFor(question.agent, 'allow')).toBe('ok');
-  expect(optionFor(question.agent, 'deny')).toBe('no');
 });
 
 test("a day's events of thirty sandboxes leave one entry per agent", () => {

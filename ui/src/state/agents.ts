@@ -22,7 +22,6 @@ const UNKNOWN: Omit<AgentStatus, 'status'> = {
 
 /** Those that concern their person most come first. */
 const ORDER: readonly Kind[] = ['needs_you', 'failed', 'done', 'working', 'idle', 'stopped'];
-const NONE: readonly SandboxAgent[] = [];
 /** More agents of one sandbox are not shown. */
 const MOST = 80;
 
@@ -37,7 +36,7 @@ export const statusWords: Readonly<Record<Kind, string>> = {
 };
 
 export function agentsOf(sandbox: Sandbox): readonly SandboxAgent[] {
-  return (sandbox as { readonly agents?: readonly SandboxAgent[] }).agents ?? NONE;
+  return sandbox.agents;
 }
 
 /** The agent that concerns its person most, the longest waiting before the others. */

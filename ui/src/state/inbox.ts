@@ -1,72 +1,51 @@
-/** Everything that waits for this person, the longest waiting first. */
+/** Everything that waits for this person, the longest waiting first, as the server lists it. */
 
-import { api } from '../api/client';
-import type { Approval, Sandbox, SandboxAgent } from '../api/types';
-import { agentsOf } from './agents';
-import { notifyFailure } from './announce';
+import { call } from '../api/call';
+import type { InboxItem, Schemas } from '../api/types';
+import { announce, notify, notifyFailure } from './announce';
+import { Store } from './store';
 
-export type InboxItem =
-  | {
-      readonly kind: 'approval';
-      readonly id: string;
-      readonly at: string;
-      readonly sandboxId: string;
-      readonly name: string;
-      readonly approval: Approval;
-    }
-  | {
-      readonly kind: 'agent';
-      readonly id: string;
-      readonly at: string;
-      readonly sandboxId: string;
-      readonly name: string;
-      readonly agent: SandboxAgent;
-    };
+/** null until the first answer. */
+export const inbox = new Store<readonly InboxItem[] | null>(null);
 
-/** Joins approvals that wait for a decision and agents that wait for an answer. Pure. */
-export function inboxOf(
-  sandboxes: readonly Sandbox[],
-  approvals: readonly Approval[],
-): readonly InboxItem[] {
-  const asked = approvals
-    .filter(({ state }) => state === 'pending')
-    .map((approval): InboxItem => ({
-      kind: 'approval',
-      id: approval.approval_id,
-      at: approval.asked_at,
-      sandboxId: approval.sandbox_id,
-      name: approval.sandbox_name,
-      approval,
-    }));
-  const agents = sandboxes.flatMap((sandbox) =>
-    agentsOf(sandbox)
-      .filter(({ status }) => status.status === 'needs_you')
-      .map((agent): InboxItem => ({
-        kind: 'agent',
-        id: `${sandbox.sandbox_id} ${agent.id} ${agent.status.card} ${agent.status.since}`,
-        at: agent.status.since,
-        sandboxId: sandbox.sandbox_id,
-        name: sandbox.name,
-        agent,
-      })),
-  );
-  return [...asked, ...agents].sort((a, b) => a.at.localeCompare(b.at) || a.id.localeCompare(b.id));
+export async function loadInbox(): Promise<void> {
+  const before = inbox.get();
+  const { items } = (await call('GET', 'v1/inbox')) as Schemas['InboxView'];
+  inbox.set(items);
+  const known = new Set((before ?? []).map(({ id }) => id));
+  const fresh = items.find(({ id }) => !known.has(id));
+  if (fresh !== undefined) announce(`${fresh.sandbox_name} waits for you.`);
 }
 
-/** The id of the option that `y` or `n` chooses; null where the question has none of the kind. */
-export function optionFor({ status }: SandboxAgent, effect: 'allow' | 'deny'): string | null {
-  return status.options.find((one) => one.effect === effect)?.id ?? null;
+/** Whether something of this sandbox waits. */
+export function waits(sandboxId: string): boolean {
+  return (inbox.get() ?? []).some(({ sandbox_id: id }) => id === sandboxId);
 }
 
-/** Answers an agent's question by its protocol. */
-export async function answerAgent(
-  sandboxId: string,
-  agent: SandboxAgent,
-  body: { option?: string; text?: string },
+/** The id of the option that `y` or `n` chooses; null where there is none of the kind. Pure. */
+export function optionFor({ options }: InboxItem, effect: 'allow' | 'deny'): string | null {
+  return options.find((one) => one.effect === effect)?.id ?? null;
+}
+
+/** Answers exactly what is shown. */
+export async function answerItem(
+  item: InboxItem,
+  answer: { readonly option: string } | { readonly text: string },
 ): Promise<void> {
+  const { id, shown } = item;
   try {
-    await api.answer(sandboxId, agent.id, agent.status.card, body);
+    await call('POST', `v1/inbox/${encodeURIComponent(id)}/answer`, { ...answer, shown });
+    inbox.set((now) => (now ?? []).filter((one) => one.id !== id));
+    notify(wordsOf(item, 'option' in answer ? answer.option : null));
   } catch (reason) {
     notifyFailure('Not answered')(reason);
+    await loadInbox();
   }
+}
+
+function wordsOf({ options, kind, sandbox_name: name }: InboxItem, option: string | null): string {
+  const chosen = options.find(({ id }) => id === option);
+  const said = `${chosen?.label ?? 'Answered'}: ${name}.`;
+  const lasts = chosen?.effect === 'allow' && (kind === 'secret' || kind === 'host');
+  return lasts ? `${said} “Secrets and approvals” takes it back.` : said;
 }

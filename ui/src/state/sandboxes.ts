@@ -10,6 +10,7 @@ import type { Envelope, Sandbox, Terminal } from '../api/types';
 import { withStatus } from './agents';
 import { notify, notifyFailure } from './announce';
 import { loadApprovals } from './approvals';
+import { loadInbox, waits } from './inbox';
 import { hearRefusal } from './refusals';
 import { listensWhileHidden } from './attention/settings';
 import { Store } from './store';
@@ -98,6 +99,13 @@ function lookAtSecrets(): Promise<void> {
   return loadAll();
 }
 
+/** Whether an event may have changed what waits for this person. */
+function movesInbox({ event_type: kind, stream, payload }: Envelope): boolean {
+  if (kind.startsWith('approval.') || kind === 'git.pushed') return true;
+  if (kind !== 'agent.status' && !kind.startsWith('sandbox.')) return false;
+  return payload['status'] === 'needs_you' || waits(stream.slice('sandbox:'.length));
+}
+
 function hearStatus(id: string, event: Envelope): void {
   statuses += 1;
   const now = withStatus(sandboxes.get() ?? [], id, event);
@@ -105,8 +113,9 @@ function hearStatus(id: string, event: Envelope): void {
   else sandboxes.set(now);
 }
 
-/** Events that are told to the person at once. */
+/** Events that are read themselves, instead of fetching what they name. */
 const TOLD: Readonly<Record<string, (id: string, event: Envelope) => void>> = {
+  'agent.status': hearStatus,
   'door.refused': hearRefusal,
   'share.entered': welcomeGuest,
 };
@@ -114,13 +123,13 @@ const TOLD: Readonly<Record<string, (id: string, event: Envelope) => void>> = {
 function onEvent(event: Envelope): void {
   const { stream, event_type: kind } = event;
   if (kind.startsWith('approval.')) soon('approvals', loadApprovals);
+  if (movesInbox(event)) soon('inbox', loadInbox);
   if (kind.startsWith('secret.')) soon('secrets', lookAtSecrets);
   const id = stream.startsWith('sandbox:') ? stream.slice('sandbox:'.length) : null;
   if (id === null) return;
   if (AGENT_MOVES.includes(kind)) {
     agentsMoved.set((now) => ({ ...now, [id]: (now[id] ?? 0) + 1 }));
   }
-  if (kind === 'agent.status') hearStatus(id, event);
   TOLD[kind]?.(id, event);
   if (kind.startsWith('sandbox.') || SHOWN_MOVES.includes(kind))
     soon(`sandbox ${id}`, () => loadOne(id));
@@ -147,6 +156,7 @@ export function followSandboxes(): () => void {
     onConnect: () => {
       soon('all', loadAll);
       soon('approvals', loadApprovals);
+      soon('inbox', loadInbox);
       for (const id of Object.keys(terminals.get())) {
         soon(`terminals ${id}`, () => loadTerminals(id));
       }

@@ -89,6 +89,8 @@ class ScriptedServer:
     tickets: set[str] = field(default_factory=lambda: {TICKET})
     cookies: set[str] = field(default_factory=set)
     agent: ScriptedAgent = field(default_factory=ScriptedAgent)
+    #: The items of the inbox that were answered, and how.
+    answers: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     #: Answers of the next create, instead of making a sandbox.
     create_problem: tuple[int, str, str, str | None] | None = None
     #: What a repository's own file proposes.
@@ -214,6 +216,8 @@ class ScriptedServer:
             web.get("/assets/{name}", self._asset),
             web.get("/sw.js", self._worker),
             web.get("/v1/approvals", self._approvals),
+            web.get("/v1/inbox", self._inbox),
+            web.post("/v1/inbox/{item}/answer", self._answer),
             web.get("/v1/push-subscriptions", self._push),
             web.post("/auth/login", self._login),
             web.get("/auth/me", self._me),
@@ -250,6 +254,33 @@ class ScriptedServer:
 
     async def _approvals(self, _: web.Request) -> web.StreamResponse:
         return web.json_response({"approvals": []})
+
+    async def _inbox(self, _: web.Request) -> web.StreamResponse:
+        items = [
+            {
+                "id": f"q_{agent['id']}",
+                "kind": "agent",
+                "sandbox_id": sandbox["sandbox_id"],
+                "sandbox_name": sandbox["name"],
+                "agent": agent["agent"],
+                "agent_id": agent["id"],
+                "since": agent["status"]["since"],
+                "lines": [agent["status"]["question"]],
+                "options": agent["status"]["options"],
+                "words": agent["status"]["words"],
+                "by": agent["status"]["answer"],
+                "shown": "a" * 64,
+                "times": 1,
+            }
+            for sandbox in self.sandboxes.values()
+            for agent in sandbox["agents"]
+            if agent["status"]["status"] == "needs_you"
+        ]
+        return web.json_response({"items": sorted(items, key=lambda one: one["since"])})
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        self.answers.append((request.match_info["item"], await request.json()))
+        return web.Response(status=204)
 
     async def _push(self, _: web.Request) -> web.StreamResponse:
         return web.json_response({"public_key": "BA" + "A" * 85, "subscriptions": []})

@@ -57,10 +57,11 @@ async def test_who_needs_their_person_comes_first_and_is_answered_by_keyboard(
     await page.keyboard.press("k")
     await page.keyboard.press("y")  # too soon: nobody saw what it would answer
     await page.wait_for_function("() => performance.now() > (window.seen ??= performance.now()) + 700")
-    assert server.agent.answers == []
-    await page.keyboard.press("y")
-    await server.agent.answered()
-    assert server.agent.answers == [("c1", {"option": "yes"})]
+    assert server.answers == []
+    async with page.expect_response("**/answer"):
+        await page.keyboard.press("y")
+    assert server.answers == [("q_t_9", {"option": "yes", "shown": "a" * 64})]
+    await expect(items).to_have_count(1)
 
     await server.report(works, "t_9", "working", on="npm publish", mode="machine")
     await expect(items).to_have_count(1)
@@ -85,7 +86,7 @@ async def test_person_is_notified_of_what_is_not_on_screen_and_of_a_lost_server(
     await page.locator(".row", has_text="shown").click()
     await page.bring_to_front()
     for sandbox in (shown, other):
-        await server.report(sandbox, "t_1", "needs_you", question="rm -rf / ?")
+        await server.report(sandbox, "t_1", "needs_you", question="rm -rf / ?", answer="terminal")
     await expect(page).to_have_title("(2) shown · Atoll")
     await server.report(other, "t_1", "done")
     await page.wait_for_function("() => window.notes.length === 2")

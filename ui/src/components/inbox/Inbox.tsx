@@ -1,16 +1,14 @@
 /** What waits for this person, as a part of other pages; nothing where nothing waits. */
 
-import { useMemo } from 'react';
-import { approvals } from '../../state/approvals';
-import { inboxOf, type InboxItem } from '../../state/inbox';
-import { sandboxes } from '../../state/sandboxes';
+import type { InboxItem } from '../../api/types';
+import { inbox } from '../../state/inbox';
 import { useStore } from '../../state/store';
 import { Item } from './InboxItems';
 
+const NOTHING: readonly InboxItem[] = [];
+
 export function useInbox(): readonly InboxItem[] {
-  const list = useStore(sandboxes);
-  const asked = useStore(approvals);
-  return useMemo(() => inboxOf(list ?? [], asked ?? []), [list, asked]);
+  return useStore(inbox) ?? NOTHING;
 }
 
 export function Inbox() {

@@ -1,178 +1,118 @@
-/** The items of the inbox: who asks, since when, what exactly will be allowed, and the answers. */
+/** An item of the inbox: who asks, since when, what exactly will be allowed, and the answers. */
 
-import { useState, type ReactNode } from 'react';
-import type { Approval, Reach } from '../../api/types';
-import { approve, decide } from '../../state/approvals';
+import { useState } from 'react';
+import type { InboxItem } from '../../api/types';
 import { age, tick } from '../../state/clock';
-import { answerAgent, optionFor, type InboxItem } from '../../state/inbox';
+import { answerItem, optionFor } from '../../state/inbox';
 import { go } from '../../state/route';
 import { useStore } from '../../state/store';
 import { Icon, type IconName } from '../parts/icons';
 
-/** One item. Answers that keys choose carry `data-key`, so that a key does what a click does. */
+const KINDS: Readonly<Record<InboxItem['kind'], { icon: IconName; words: string }>> = {
+  agent: { icon: 'agent', words: 'asks' },
+  secret: { icon: 'key', words: 'wants to send a secret' },
+  command: { icon: 'terminal', words: 'wants to run a command' },
+  push: { icon: 'branch', words: 'pushed a branch, held for you' },
+  host: { icon: 'network', words: 'wants to reach a host' },
+};
+
+/** Answers that keys choose carry `data-key`, so that a key does what a click does. */
 export function Item({ item }: { readonly item: InboxItem }) {
-  return item.kind === 'approval' ? (
-    <ApprovalItem approval={item.approval} />
-  ) : (
-    <QuestionItem item={item} />
+  const [busy, setBusy] = useState(false);
+  const [allow, deny] = [optionFor(item, 'allow'), optionFor(item, 'deny')];
+
+  function answer(with_: { option: string } | { text: string }): void {
+    setBusy(true);
+    void answerItem(item, with_).finally(() => setBusy(false));
+  }
+
+  return (
+    <>
+      <Head item={item} />
+      <Lines lines={item.lines} />
+      <div className="asking-acts">
+        {item.options.map(({ id, label }) => (
+          <button
+            key={id}
+            type="button"
+            disabled={busy}
+            data-key={id === allow ? 'y' : id === deny ? 'n' : undefined}
+            className={id === allow ? 'button button-primary' : 'button'}
+            onClick={() => answer({ option: id })}
+          >
+            {label}
+          </button>
+        ))}
+        {item.words && <OwnWords item={item} busy={busy} onSend={(text) => answer({ text })} />}
+        <span className="spring" />
+        <OpenButton item={item} />
+      </div>
+    </>
   );
 }
 
-interface HeadProps {
-  readonly icon: IconName;
-  readonly name: string;
-  readonly at: string;
-  readonly more?: string;
-  readonly children: ReactNode;
-}
-
-function Head({ icon, name, at, more = '', children }: HeadProps) {
+function Head({ item }: { readonly item: InboxItem }) {
   const now = useStore(tick);
+  const { kind, sandbox_name: name, agent, since, times } = item;
+  const { icon, words } = KINDS[kind];
   return (
     <p className="asking-head">
       <Icon name={icon} />
       <strong>{name}</strong>
-      <span>{children}</span>
-      <span className="quiet" title={new Date(at).toLocaleString()}>
-        {more}
-        {age(at, now)}
+      <span>{agent === null ? words : `${agent} ${words}`}</span>
+      <span className="quiet" title={new Date(since).toLocaleString()}>
+        {times > 1 && `${times} times · `}
+        {age(since, now)}
       </span>
     </p>
   );
 }
 
-/** Runs one answer at a time. */
-function useBusy(): readonly [boolean, (act: () => Promise<void>) => void] {
-  const [busy, setBusy] = useState(false);
-  return [
-    busy,
-    (act) => {
-      setBusy(true);
-      void act().finally(() => setBusy(false));
-    },
-  ];
+interface OwnWordsProps {
+  readonly item: InboxItem;
+  readonly busy: boolean;
+  readonly onSend: (text: string) => void;
 }
 
-const ICONS: Readonly<Record<string, IconName>> = { secret: 'key', command: 'terminal' };
-const WANTS: Readonly<Record<string, string>> = {
-  secret: 'wants to send a secret',
-  command: 'wants to run a command',
-};
-
-function ApprovalItem({ approval }: { readonly approval: Approval }) {
-  const [busy, run] = useBusy();
-  const { kind, sandbox_name: name, times, asked_at: at } = approval;
-  return (
-    <>
-      <Head
-        icon={ICONS[kind] ?? 'network'}
-        name={name}
-        at={at}
-        more={times > 1 ? `${times} times · ` : ''}
-      >
-        {WANTS[kind] ?? 'asks to be allowed'}
-      </Head>
-      <Lines lines={approval.lines} />
-      <div className="asking-acts">
-        {reachesOf(approval).map(({ reach, words }, i) => (
-          <button
-            key={reach}
-            type="button"
-            disabled={busy}
-            data-key={i === 0 ? 'y' : undefined}
-            className={i === 0 ? 'button button-primary' : 'button'}
-            onClick={() => run(() => approve(approval, reach))}
-          >
-            {words}
-          </button>
-        ))}
-        <span className="spring" />
-        <button
-          type="button"
-          className="button"
-          data-key="n"
-          disabled={busy}
-          onClick={() => run(() => decide(approval, 'deny'))}
-        >
-          Deny
-        </button>
-      </div>
-    </>
-  );
-}
-
-type Question = Extract<InboxItem, { kind: 'agent' }>;
-
-function QuestionItem({ item }: { readonly item: Question }) {
-  const { agent, sandboxId, name, at } = item;
-  const { answer, question } = agent.status;
-  return (
-    <>
-      <Head icon="agent" name={name} at={at}>
-        {agent.agent} asks
-      </Head>
-      <Lines lines={[question === '' ? 'It waits for you.' : question]} />
-      {answer === 'protocol' && <Answers item={item} />}
-      <div className="asking-acts">
-        <button
-          type="button"
-          className={answer === 'protocol' ? 'button' : 'button button-primary'}
-          data-key="Enter"
-          onClick={() => go(sandboxId, agent.id)}
-        >
-          {agent.mode === 'machine' ? 'Open its cards' : 'Open its terminal'}
-        </button>
-      </div>
-    </>
-  );
-}
-
-function Answers({ item }: { readonly item: Question }) {
-  const [busy, run] = useBusy();
+function OwnWords({ item, busy, onSend }: OwnWordsProps) {
   const [text, setText] = useState('');
-  const { agent, sandboxId } = item;
-  const { options, words } = agent.status;
-  const [allow, deny] = [optionFor(agent, 'allow'), optionFor(agent, 'deny')];
-  const keyOf = (id: string): string | undefined =>
-    id === allow ? 'y' : id === deny ? 'n' : undefined;
   return (
-    <div className="asking-acts">
-      {options.map((option) => (
-        <button
-          key={option.id}
-          type="button"
-          disabled={busy}
-          data-key={keyOf(option.id)}
-          className={option.id === allow ? 'button button-primary' : 'button'}
-          onClick={() => run(() => answerAgent(sandboxId, agent, { option: option.id }))}
-        >
-          {option.label}
-        </button>
-      ))}
-      {words && (
-        <form
-          className="talk-own"
-          onSubmit={(event) => {
-            event.preventDefault();
-            if (text.trim() !== '') run(() => answerAgent(sandboxId, agent, { text }));
-          }}
-        >
-          <input
-            aria-label={`Your answer to ${item.name}`}
-            placeholder={options.length > 0 ? 'Or in your own words' : 'Your answer'}
-            value={text}
-            onChange={(event) => setText(event.target.value)}
-          />
-          <button type="submit" className="button" disabled={busy || text.trim() === ''}>
-            Send
-          </button>
-        </form>
-      )}
-    </div>
+    <form
+      className="talk-own"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (text.trim() !== '') onSend(text);
+      }}
+    >
+      <input
+        aria-label={`Your answer to ${item.sandbox_name}`}
+        placeholder={item.options.length > 0 ? 'Or in your own words' : 'Your answer'}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+      />
+      <button type="submit" className="button" disabled={busy || text.trim() === ''}>
+        Send
+      </button>
+    </form>
   );
 }
 
-/** The server's own lines, word for word: a digest of them goes back with an approval. */
+/** Leads to the terminal or the cards of the agent that asks, else to the sandbox. */
+function OpenButton({ item }: { readonly item: InboxItem }) {
+  const { by, sandbox_id: sandbox, agent_id: agent } = item;
+  return (
+    <button
+      type="button"
+      className={by === 'terminal' ? 'button button-primary' : 'button'}
+      data-key="Enter"
+      onClick={() => go(sandbox, agent)}
+    >
+      {by === 'terminal' ? 'Answer at its terminal' : 'Open'}
+    </button>
+  );
+}
+
+/** The server's own lines, word for word: a digest of them goes back with an answer. */
 export function Lines({ lines }: { readonly lines: readonly string[] }) {
   return (
     <pre className="asking-lines">
@@ -184,14 +124,4 @@ export function Lines({ lines }: { readonly lines: readonly string[] }) {
       ))}
     </pre>
   );
-}
-
-/** Only a secret may be approved for longer than once. */
-function reachesOf({ kind }: Approval): readonly { reach: Reach; words: string }[] {
-  if (kind !== 'secret') return [{ reach: 'once', words: 'Approve once' }];
-  return [
-    { reach: 'once', words: 'Approve once' },
-    { reach: 'sandbox', words: 'For this sandbox' },
-    { reach: 'organization', words: 'For the organization' },
-  ];
 }

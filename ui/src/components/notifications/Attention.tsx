@@ -1,13 +1,13 @@
 /** Watches what waits for the person, and tells them; draws nothing itself. */
 
 import { useEffect, useRef } from 'react';
-import { approvals } from '../../state/approvals';
 import { showBadge, titleOf } from '../../state/attention/badge';
 import { admit, badgeAfter, newsOf, seenOf } from '../../state/attention/news';
 import type { Badge, Seen, Times } from '../../state/attention/news';
 import { beginPush } from '../../state/attention/push';
 import { isOnScreen, tell } from '../../state/attention/tell';
 import { tick } from '../../state/clock';
+import { inbox } from '../../state/inbox';
 import { sandboxes } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
 import { useInbox } from '../inbox/Inbox';
@@ -32,7 +32,7 @@ export function Attention({ name }: { readonly name: string | null }) {
 /** Tells of what becomes news from the first answer of the server on. */
 function useNews(): void {
   const list = useStore(sandboxes);
-  const asked = useStore(approvals);
+  const asked = useStore(inbox);
   const before = useRef<Seen | null>(null);
   const times = useRef<Times>({});
   useEffect(() => {

@@ -3,7 +3,7 @@
 import { useEffect, useState } from 'react';
 import { api } from '../../api/client';
 import type { Approval, Secret } from '../../api/types';
-import { approvals, decide } from '../../state/approvals';
+import { approvals, revoke } from '../../state/approvals';
 import { notify, notifyFailure } from '../../state/announce';
 import { sandboxes, secretsMoved } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
@@ -141,8 +141,7 @@ function Scope({ scope }: { readonly scope: string }) {
 }
 
 function Granted() {
-  const all = useStore(approvals) ?? [];
-  const granted = all.filter(({ state }) => state === 'granted');
+  const granted = useStore(approvals) ?? [];
   if (granted.length === 0) return null;
   return (
     <section>
@@ -169,11 +168,7 @@ function Standing({ approval }: { readonly approval: Approval }) {
           {until !== null && `, until ${new Date(until).toLocaleString()}`}
         </span>
         <span className="spring" />
-        <button
-          type="button"
-          className="button button-small"
-          onClick={() => void decide(approval, 'revoke')}
-        >
+        <button type="button" className="button button-small" onClick={() => void revoke(approval)}>
           Revoke
         </button>
       </div>

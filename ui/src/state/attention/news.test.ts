@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Approval, Sandbox } from '../../api/types';
+import type { InboxItem, Sandbox } from '../../api/types';
 import { admit, badgeAfter, newsOf, seenOf, type Badge, type Times } from './news';
 
 function box(id: string, ...agents: [string, string, string][]): Sandbox {
@@ -12,9 +12,9 @@ function box(id: string, ...agents: [string, string, string][]): Sandbox {
   return { sandbox_id: id, name: `box ${id}`, agents: list } as unknown as Sandbox;
 }
 
-function asked(id: string, state = 'pending'): Approval {
+function asked(id: string, kind = 'secret'): InboxItem {
   const more = { sandbox_id: 'a', sandbox_name: 'box a', lines: ['secret'] };
-  return { approval_id: id, state, ...more } as unknown as Approval;
+  return { id, kind, ...more } as unknown as InboxItem;
 }
 
 const NOTHING = seenOf([], []);
@@ -37,7 +37,7 @@ test('many of one sandbox at once are one piece of news, and hold no text from i
   const list = [
     box('a', ['t_1', 'needs_you', '1'], ['t_2', 'needs_you', '1'], ['t_3', 'done', '1']),
   ];
-  const news = newsOf(NOTHING, seenOf(list, [asked('ap_1'), asked('ap_2'), asked('x', 'granted')]));
+  const news = newsOf(NOTHING, seenOf(list, [asked('ap_1'), asked('ap_2'), asked('q_1', 'agent')]));
   expect(news.map(({ reason }) => reason).sort()).toEqual(['done', 'needs_you']);
   expect(JSON.stringify(news)).not.toMatch(/rm -rf|secret/);
 });

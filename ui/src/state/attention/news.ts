@@ -1,6 +1,6 @@
 /** What has become news since the last look: an agent needs its person, or is done. Pure. */
 
-import type { Approval, Sandbox } from '../../api/types';
+import type { InboxItem, Sandbox } from '../../api/types';
 import { agentsOf } from '../agents';
 
 export type NewsReason = 'needs_you' | 'done';
@@ -24,7 +24,7 @@ export const SENTENCES: Readonly<Record<NewsReason, string>> = {
 const PER_MINUTE = 10;
 const MINUTE_MS = 60_000;
 
-export function seenOf(sandboxes: readonly Sandbox[], approvals: readonly Approval[]): Seen {
+export function seenOf(sandboxes: readonly Sandbox[], inbox: readonly InboxItem[]): Seen {
   const seen = new Map<string, News & { mark: string }>();
   for (const sandbox of sandboxes) {
     for (const { id, status } of agentsOf(sandbox)) {
@@ -34,9 +34,9 @@ export function seenOf(sandboxes: readonly Sandbox[], approvals: readonly Approv
       seen.set(`${sandboxId} ${id}`, { reason: status.status, sandboxId, name, mark });
     }
   }
-  for (const { approval_id: id, state, sandbox_id: sandboxId, sandbox_name: name } of approvals) {
-    if (state !== 'pending') continue;
-    seen.set(id, { reason: 'needs_you', sandboxId, name, mark: state });
+  for (const { id, kind, sandbox_id: sandboxId, sandbox_name: name } of inbox) {
+    // An agent's question is known by its status already.
+    if (kind !== 'agent') seen.set(id, { reason: 'needs_you', sandboxId, name, mark: kind });
   }
   return seen;
 }
