@@ -21,11 +21,13 @@ MAX_KEPT_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A POSIX shell script, what it is for (a verb phrase, for messages) and its time limit."""
+    """A POSIX shell script, what it is for (a verb phrase, for messages) and its time limit. One that
+    only looks is `unrecorded`: no event tells of it, and it is no activity."""
 
     purpose: str
     text: str
     seconds: float = 900.0
+    unrecorded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ async def run_inside(
     takes too long, `Failed` when it was killed or the answer broke off, and what the runtime's
     problem documents stand for."""
     argv = ["/bin/sh", "-c", script.text, "atoll", *args]
-    body = ExecBody(argv=argv, cwd="/workspace", timeout=script.seconds)
+    body = ExecBody(argv=argv, cwd="/workspace", timeout=script.seconds, unrecorded=script.unrecorded)
     async with client.stream(stream_exec(body)) as answer:
         return await _followed(answer, script, heard, kept_bytes=kept_bytes)
 

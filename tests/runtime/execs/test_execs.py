@@ -147,6 +147,16 @@ async def test_output_of_what_was_left_is_let_go_beyond_a_number_of_pipes() -> N
             await asyncio.sleep(0.01)
 
 
+async def test_unrecorded_exec_leaves_no_entry_and_is_no_activity() -> None:
+    async with runtime() as rt:
+        before = (await rt.call("GET", "/journal"))[1]["last"]
+        record = await run(rt, argv=["true"], unrecorded=True)
+        assert record["exit_code"] == 0
+        assert (await rt.call("GET", "/journal"))[1]["last"] == before
+        await run(rt, argv=["true"])
+        assert (await rt.call("GET", "/journal"))[1]["last"] == before + 2
+
+
 async def test_exec_in_the_background_is_fed_followed_and_reattached_by_offset() -> None:
     async with runtime() as rt:
         status, started = await rt.call("POST", "/execs", {"argv": ["cat"], "background": True})

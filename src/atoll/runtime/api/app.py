@@ -65,7 +65,7 @@ async def _health(request: web.Request) -> web.Response:
     parts = parts_of(request)
     terminals = parts.terminals
     counts = Counts(terminals.running, parts.execs.running, terminals.attached)
-    if parts.execs.running or parts.agents.working:
+    if parts.execs.in_use or parts.agents.working:
         parts.activity.use()
     return answer(parts.activity.health(counts))
 

@@ -53,7 +53,8 @@ def routes() -> list[web.RouteDef]:
 async def _start(request: web.Request) -> web.StreamResponse:
     exec_request = _exec_request(await read_json(request, ExecBody))
     started = await parts_of(request).execs.start(exec_request)
-    parts_of(request).activity.touch()
+    if not exec_request.unrecorded:
+        parts_of(request).activity.touch()
     place = {"Location": f"/execs/{started.spec.id}"}
     if exec_request.background:
         return answer(started.record_with_output(), 201, place)
@@ -144,6 +145,7 @@ def _exec_request(body: ExecBody) -> ExecRequest:
         background=body.background,
         max_output_bytes=body.max_output_bytes,
         reap=body.reap,
+        unrecorded=body.unrecorded,
     )
 
 

@@ -42,6 +42,7 @@ class ExecRequest:
     background: bool
     max_output_bytes: int
     reap: bool
+    unrecorded: bool = False
 
 
 @dataclass(slots=True)
@@ -83,6 +84,12 @@ class Execs:
         """Number of programs that have not ended."""
         return len(self._execs) - len(self._finished)
 
+    @property
+    def in_use(self) -> bool:
+        """True while a program runs that somebody asked for."""
+        running = (one for one in self._execs.values() if one.spec.id not in self._finished)
+        return any(not one.spec.unrecorded for one in running)
+
     def apply(self, policy: Policy) -> None:
         """Give what is started from now on the policy's variables."""
         self._policy_env = dict(policy.env)
@@ -118,7 +125,8 @@ class Execs:
             make_stage=self._make_stage,
         )
         self._execs[spec.id] = started
-        self._journal.append("exec.started", _payload(spec))
+        if not spec.unrecorded:
+            self._journal.append("exec.started", _payload(spec))
         self._tasks.spawn(self._follow(started), f"exec {spec.id}")
         return started
 
@@ -151,7 +159,8 @@ class Execs:
         """Wait for the end of an exec, then keep it for a while."""
         end = await started.run()
         spec = started.spec
-        self._journal.append("exec.exited", {**_payload(spec), "exit": end.words()})
+        if not spec.unrecorded:
+            self._journal.append("exec.exited", {**_payload(spec), "exit": end.words()})
         if spec.id not in self._execs:
             return
         self._finished[spec.id] = self._loop.call_later(KEPT_SECONDS, self._drop, spec.id)
@@ -200,6 +209,7 @@ class Execs:
             max_output_bytes=request.max_output_bytes,
             started_at=timestamp(),
             reap=request.reap,
+            unrecorded=request.unrecorded,
         )
 
 

@@ -13,7 +13,7 @@ from atoll.wire.contract.terminals import End
 class ExecSpec:
     """Program to run. `stdin` None with `open_input` is fed later, without it is empty. `timeout`
     in seconds from the start; `max_output_bytes` for each stream. With `reap` its end is the end of
-    all it started."""
+    all it started. One that is `unrecorded` leaves no journal entry."""
 
     id: ExecId
     argv: tuple[str, ...]
@@ -25,6 +25,7 @@ class ExecSpec:
     max_output_bytes: int
     started_at: str
     reap: bool
+    unrecorded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

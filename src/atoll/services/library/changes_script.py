@@ -100,4 +100,5 @@ else
 fi
 """,
     seconds=120.0,
+    unrecorded=True,
 )

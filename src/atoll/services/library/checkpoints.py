@@ -31,6 +31,7 @@ points | tail -n 60 | while read -r number commit; do
 done
 """,
     seconds=60.0,
+    unrecorded=True,
 )
 
 

@@ -23,7 +23,8 @@ OUTPUT_BYTES = 10 * 1024 * 1024
 
 class ExecBody(RequestBody):
     """The body of `POST /execs`: `argv`, or `shell` for a line; `stdin` in base64, `timeout` in
-    seconds."""
+    seconds. One that is `unrecorded` is the control plane's own look at files: it leaves no journal
+    entry and is no activity."""
 
     argv: list[str] | None = None
     shell: str | None = None
@@ -34,6 +35,7 @@ class ExecBody(RequestBody):
     background: bool = False
     max_output_bytes: int = OUTPUT_BYTES
     reap: bool = False
+    unrecorded: bool = False
 
 
 class SignalBody(RequestBody):
