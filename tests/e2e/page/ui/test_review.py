@@ -94,6 +94,27 @@ async def test_changes_are_read_commented_and_sent_by_keyboard(open_page: OpenPa
         "Please address this review comment on your changes.\n\n"
         "src/a.py:2\n> return 2\nWhy two?"
     ]
+    # A hunk is discarded and a message committed, each after it was asked for.
+    done: list[tuple[str, Any]] = []
+
+    async def act(route: Route) -> None:
+        done.append((urlsplit(route.request.url).path, json.loads(route.request.post_data or "")))
+        body = json.dumps({"saved": 1, "commit": "c" * 40})
+        await route.fulfill(status=200, content_type="application/json", body=body)
+
+    await page.route(re.compile("/(commit|discard)$"), act)
+    await diff.get_by_role("button", name="Discard").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Discard").click()
+    await page.get_by_role("button", name="Commit…").click()
+    await page.get_by_role("textbox", name="Message").fill("Mend it")
+    await page.get_by_role("dialog").get_by_role("button", name="Commit", exact=True).click()
+    await expect(page.get_by_role("dialog")).to_have_count(0)
+    (discard, hunk), (commit, message) = done
+    assert discard.endswith("/changes/discard") and hunk["digest"] == "d2"
+    assert hunk["hunk"] == {
+        "old_start": 1, "old_lines": 2, "new_start": 1, "new_lines": 2, "context": 3,
+    }  # fmt: skip
+    assert commit.endswith("/commit") and message == {"repo": 0, "message": "Mend it"}
     # A file of many lines: only those on the screen are there, and nothing hidden acts.
     await page.locator(".review").press("m")
     await expect(page.locator(".review-seen")).to_have_count(1)

@@ -31,6 +31,8 @@ interface DiffViewProps {
   readonly onEdit: (at: Editing | null) => void;
   readonly onSave: (words: string) => void;
   readonly onRemove: (id: number) => void;
+  /** Discards a hunk, by its place in the file; null where that is not possible. */
+  readonly onDiscard: ((hunk: number) => void) | null;
 }
 
 export function DiffView(props: DiffViewProps) {
@@ -68,7 +70,12 @@ export function DiffView(props: DiffViewProps) {
               row={row}
               here={from + i === cursor}
               colours={colours}
-              {...{ onEdit: props.onEdit, onSave: props.onSave, onRemove: props.onRemove }}
+              {...{
+                onEdit: props.onEdit,
+                onSave: props.onSave,
+                onRemove: props.onRemove,
+                onDiscard: props.onDiscard,
+              }}
             />
           ))}
         </div>
@@ -109,14 +116,24 @@ interface RowProps {
   readonly onEdit: (at: Editing | null) => void;
   readonly onSave: (words: string) => void;
   readonly onRemove: (id: number) => void;
+  readonly onDiscard: ((hunk: number) => void) | null;
 }
 
 const RowView = memo(function RowView(props: RowProps) {
-  const { row, here, colours, onEdit, onSave, onRemove } = props;
+  const { row, here, colours, onEdit, onSave, onRemove, onDiscard } = props;
   const mark = here ? ' diff-here' : '';
   switch (row.kind) {
     case 'hunk':
-      return <div className={`diff-hunk${mark}`}>{visible(row.words)}</div>;
+      return (
+        <div className={`diff-hunk${mark}`}>
+          <span>{visible(row.words)}</span>
+          {onDiscard !== null && (
+            <button type="button" className="diff-discard" onClick={() => onDiscard(row.hunk)}>
+              Discard
+            </button>
+          )}
+        </div>
+      );
     case 'line':
       return (
         <div className={`diff-row ${classOf(row.line)}${mark}`}>

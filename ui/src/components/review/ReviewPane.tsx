@@ -61,7 +61,8 @@ interface ReviewProps {
 function Review({ sandbox, compared, look, onCompare, onLook }: ReviewProps) {
   const id = sandbox.sandbox_id;
   const box = useRef<HTMLDivElement>(null);
-  const { value: changes, problem } = useChanges(id, compared, isLive(sandbox));
+  const live = isLive(sandbox);
+  const { value: changes, problem } = useChanges(id, compared, live);
   const files = changes?.files ?? NO_FILES;
   const { file, choose, step } = useChosen(files);
   const { isSeen, mark } = useSeen(id);
@@ -100,7 +101,7 @@ function Review({ sandbox, compared, look, onCompare, onLook }: ReviewProps) {
           />
           <FilePane
             key={file.path}
-            {...{ id, compared, file, look, lines, onSave }}
+            {...{ id, live, compared, file, look, lines, onSave }}
             comments={all}
             seen={isSeen(file)}
             onSeen={() => mark(file)}

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react';
 import type { Sandbox } from '../../api/types';
 import { announce, notifyFailure } from '../../state/announce';
 import { isLive } from '../../state/acts';
-import { Confirm } from '../parts/Dialog';
+import { Confirm, Dialog } from '../parts/Dialog';
 import type { Look } from './ReviewPane';
 import { reviews, type Against, type Changes, type Checkpoint, type Compared } from './reviews';
 
@@ -66,6 +66,9 @@ export function ReviewTools(props: ReviewToolsProps) {
       )}
       {changes !== null && <Sum changes={changes} />}
       <span className="spring" />
+      {isLive(sandbox) && changes?.files.some(({ uncommitted }) => uncommitted) === true && (
+        <Commit id={sandbox.sandbox_id} repo={compared.repo} />
+      )}
       <label className="check">
         <input
           type="checkbox"
@@ -96,6 +99,58 @@ function Sum({ changes }: { readonly changes: Changes }) {
       <span className="review-minus">−{deletions}</span>
       {commits > 0 && ` · ${commits === 1 ? '1 commit' : `${commits} commits`}`}
     </span>
+  );
+}
+
+/** Commits what is not committed, with a message. */
+function Commit({ id, repo }: { readonly id: string; readonly repo: number }) {
+  const [open, setOpen] = useState(false);
+  const [message, setMessage] = useState('');
+
+  async function commit(): Promise<void> {
+    try {
+      const { commit: made } = await reviews.commit(id, repo, message);
+      setOpen(false);
+      setMessage('');
+      announce(`Committed as ${made.slice(0, 12)}.`);
+    } catch (reason) {
+      notifyFailure('Not committed')(reason);
+    }
+  }
+
+  return (
+    <>
+      <button type="button" className="button button-small" onClick={() => setOpen(true)}>
+        Commit…
+      </button>
+      {open && (
+        <Dialog title="Commit all that is not committed" onClose={() => setOpen(false)}>
+          <form
+            className="review-commit"
+            onSubmit={(event) => {
+              event.preventDefault();
+              void commit();
+            }}
+          >
+            <textarea
+              data-first-focus
+              aria-label="Message"
+              placeholder="What changes, and why"
+              maxLength={10000}
+              value={message}
+              onChange={(event) => setMessage(event.target.value)}
+            />
+            <button
+              type="submit"
+              className="button button-primary"
+              disabled={message.trim() === ''}
+            >
+              Commit
+            </button>
+          </form>
+        </Dialog>
+      )}
+    </>
   );
 }
 

@@ -6,6 +6,7 @@ import type { Schemas } from '../../api/types';
 export type Changes = Schemas['TreeChangesView'];
 export type ChangedFile = Schemas['ChangedFile'];
 export type Against = Schemas['Against'];
+export type Hunk = Schemas['Hunk'];
 export type Diff = Schemas['DiffView'];
 export type Checkpoint = Schemas['CheckpointView'];
 
@@ -19,6 +20,11 @@ function queryOf({ repo, against, checkpoint }: Compared): URLSearchParams {
   const query = new URLSearchParams({ repo: String(repo), against });
   if (checkpoint !== null) query.set('checkpoint', String(checkpoint));
   return query;
+}
+
+function rangeOf(hunk: Hunk): Schemas['HunkBody'] {
+  const { old_start, old_lines, new_start, new_lines } = hunk;
+  return { old_start, old_lines, new_start, new_lines, context: 3 };
 }
 
 /** Seconds the server waits for a change before it answers. */
@@ -43,6 +49,30 @@ export const reviews = {
   async checkpoints(id: string, repo: number): Promise<readonly Checkpoint[]> {
     const list = await call('GET', `${sandboxAt(id)}/checkpoints?repo=${repo}`);
     return (list as Schemas['CheckpointList']).checkpoints;
+  },
+  /** Undoes the changes of a file, or of one hunk of it. */
+  discard(
+    id: string,
+    { repo, against, checkpoint }: Compared,
+    { path, digest }: ChangedFile,
+    hunk: Hunk | null,
+  ): Promise<Schemas['RestoredView']> {
+    const body: Schemas['DiscardBody'] = {
+      path,
+      digest,
+      repo,
+      against,
+      checkpoint,
+      hunk: hunk === null ? null : rangeOf(hunk),
+    };
+    return call('POST', `${sandboxAt(id)}/changes/discard`, body) as Promise<
+      Schemas['RestoredView']
+    >;
+  },
+  commit(id: string, repo: number, message: string): Promise<Schemas['CommittedView']> {
+    return call('POST', `${sandboxAt(id)}/commit`, { repo, message }) as Promise<
+      Schemas['CommittedView']
+    >;
   },
   restore(id: string, repo: number, number: number): Promise<Schemas['RestoredView']> {
     const path = `${sandboxAt(id)}/checkpoints/${number}/restore?repo=${repo}`;
