@@ -67,9 +67,8 @@ async def run_inside(
     takes too long, `Failed` when it was killed or the answer broke off, and what the runtime's
     problem documents stand for."""
     argv = ["/bin/sh", "-c", script.text, "atoll", *args]
-    body = ExecBody(
-        argv=argv, cwd="/workspace", timeout=script.seconds, unrecorded=script.unrecorded
-    )
+    seconds, quiet = script.seconds, script.unrecorded
+    body = ExecBody(argv=argv, cwd="/workspace", timeout=seconds, unrecorded=quiet)
     async with client.stream(stream_exec(body)) as answer:
         return await _followed(answer, script, heard, kept_bytes=kept_bytes)
 
