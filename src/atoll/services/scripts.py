@@ -21,8 +21,8 @@ MAX_KEPT_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A POSIX shell script, what it is for (a verb phrase, for messages) and its time limit. One that
-    only looks is `unrecorded`: no event tells of it, and it is no activity."""
+    """A POSIX shell script, what it is for (a verb phrase, for messages) and its time limit. One
+    that only looks is `unrecorded`: no event tells of it, and it is no activity."""
 
     purpose: str
     text: str
