@@ -3,14 +3,20 @@
 What cannot run here is named in `ELSEWHERE` with the test that runs it.
 """
 
+import os
 import re
 import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from atoll.testing.server import TestServer, test_server
+from atoll.wiring.host import LocalHost
 from tests.peers.api import api_of
 from tests.places import ROOT
 
@@ -20,12 +26,13 @@ ELSEWHERE = {
     "atoll attach app-fix": "tests/e2e/terminals/test_turns.py: it needs a terminal",
     'atoll agent ask app-fix "And the linter?"': "tests/e2e/agents/test_agent_control.py: a model",
     "atoll exec app-fix -- pytest -q": "tests/e2e/test_control_plane.py: no test is there",
+    "atoll inbox answer q_5b allow": "tests/surfaces/cli/commands/agents/test_inbox.py",
     "atoll approve ap_k3…": "tests/e2e/page/test_people.py: a person reads what is asked",
     "atoll open app-fix 3000": "tests/e2e/terminals/test_open.py: it lasts until Ctrl-C",
     "atoll play app-fix:rec_7hq2…": "tests/e2e/terminals/test_recordings.py: it needs a terminal",
 }
 #: An agent's program is downloaded; the sandbox is the same without it.
-WITHOUT_AGENT = ("--agent", "codex")
+WITHOUT_AGENT = ("--agent", "codex", "--prompt", "Fix the login page")
 VALUE = "Tq7-x91z-pLm4-w0Rk\n"
 
 pytestmark = pytest.mark.timeout(240)
@@ -60,6 +67,43 @@ def test_commands_of_the_readme_run_in_their_order(server: TestServer, repositor
         elif words not in ELSEWHERE:
             by_a_person(server, repository, words)
     assert set(ELSEWHERE) <= seen, "a command of the list is no longer in the README"
+
+
+def test_first_block_starts_atoll_in_a_clean_clone(tmp_path: Path) -> None:
+    clone, home = tmp_path / "clone", Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
+    home.chmod(0o711)
+    subprocess.run(["git", "clone", "-q", str(ROOT), str(clone)], check=True)
+    # `make run` installs it; what it installs is what runs this test.
+    (clone / ".venv").symlink_to(ROOT / ".venv")
+    environ = {**os.environ, "ATOLL_HOME": str(home), "ATOLL_DEMO": str(tmp_path / "demo")}
+    with subprocess.Popen(
+        ["scripts/run", "--no-browser"],
+        cwd=clone,
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            printed = []
+            for line in process.stdout:
+                printed.append(line.strip())
+                if line.startswith("sandbox demo"):
+                    break
+        finally:
+            process.send_signal(signal.SIGINT)
+            LocalHost().down(home)
+            shutil.rmtree(home)
+    for line in promised():
+        assert any(said.startswith(line) for said in printed), (line, printed)
+
+
+def promised() -> list[str]:
+    """The lines that `make run` prints, up to what differs each time."""
+    block = re.findall(r"```console\n\$ make run\n(.*?)```", README.read_text(), re.DOTALL)[0]
+    lines = [line for line in block.splitlines() if not line.startswith(("install:", "…"))]
+    return [re.split(r"\d{5}", line)[0] for line in lines]
 
 
 def shown(printed: str) -> str:
