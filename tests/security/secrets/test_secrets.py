@@ -205,8 +205,8 @@ def test_flood_of_questions_stays_a_short_list(api: Api) -> None:
     )
     api.run("box", line)
     api.run("box", line)
-    until(lambda: len(pending(api)), lambda count: count > 5, seconds=5)
-    assert len(pending(api)) <= 20
+    until(lambda: len(pending(api)), lambda count: count > 3, seconds=5)
+    assert len(pending(api)) <= 10  # five a minute, and the test may see two of them
 
 
 def test_no_value_is_on_the_disk_in_a_log_or_in_an_event(server: TestServer, api: Api) -> None:

@@ -18,7 +18,7 @@ def test_completion_of_a_name_asks_the_server(environ: dict[str, str], server: S
     asked = {**environ, "_ATOLL_COMPLETE": "bash_complete", "COMP_WORDS": "atoll info al"}
     done = spawned({**asked, "COMP_CWORD": "2"}).communicate(timeout=10)[0]
     assert done.split() == [b"plain,alpha"]
-    done = spawned({**asked, "COMP_WORDS": "atoll in", "COMP_CWORD": "1"}).communicate(timeout=10)[
+    done = spawned({**asked, "COMP_WORDS": "atoll inf", "COMP_CWORD": "1"}).communicate(timeout=10)[
         0
     ]
     assert done.split() == [b"plain,info"]
