@@ -58,20 +58,11 @@ def build_parts(
         tasks=tasks,
         make_stage=ground.redactions.stream,
     )
-    clean = ground.redactions.text
     for part in (ground.redactions, terminals, recordings, execs):
         policy.subscribe(part.apply)
     return Parts(
         terminals=terminals,
-        agents=Agents(
-            spawner,
-            boot.agents,
-            terminals,
-            journal=journal,
-            tasks=tasks,
-            clean=clean,
-            on_turn=Checkpoints(spawner, tasks, env=boot.env, workspace=boot.workspace).begin,
-        ),
+        agents=_build_agents(boot, ground, terminals),
         execs=execs,
         files=Files(spawner, changed=_file_changed(ground)),
         journal=journal,
@@ -86,6 +77,22 @@ def build_parts(
         settle_audit=settle_audit,
         settling=Settling(boot.settle),
         idle_end=IdleEnd(boot.idle_end_seconds, end),
+    )
+
+
+def _build_agents(boot: RuntimeBoot, ground: RuntimeGround, terminals: Terminals) -> Agents:
+    """Return the agents, whose turns begin with a checkpoint of the files."""
+    spawner, tasks = ground.spawner, ground.tasks
+    checkpoints = Checkpoints(spawner, tasks, env=boot.env, workspace=boot.workspace)
+    return Agents(
+        spawner,
+        boot.agents,
+        terminals,
+        journal=ground.journal,
+        tasks=tasks,
+        clean=ground.redactions.text,
+        on_turn=checkpoints.begin,
+        count=checkpoints.count,
     )
 
 

@@ -1,6 +1,7 @@
 """Turns of an agent as two sources tell of them: its hooks, and what it writes down."""
 
 import asyncio
+from collections.abc import Callable
 from typing import cast
 
 import pytest
@@ -116,4 +117,27 @@ async def test_checkpoint_is_taken_where_a_turn_begins_and_not_where_it_goes_on(
     assert turns == [("t_1", "claude-code")]
     session.heard([Ended(), Began()])
     assert len(turns) == 2
+    session.ended()
+
+
+async def test_changes_are_counted_when_the_turn_ends_and_are_part_of_the_status() -> None:
+    counts: list[Callable[[int, int, int], None]] = []
+    context = SessionContext(
+        lambda kind, payload: None,
+        lambda text: text,
+        lambda *_: None,
+        lambda _: None,
+        count=lambda _, counted: counts.append(counted),
+    )
+    status = AgentStatus(Identity("t_1", "claude-code", "tui", START))
+    nobody = cast(Process, None)
+    session = AgentSession(status, nobody, cast(AgentChannel, None), context)
+    session.heard([Began()])
+    assert not counts
+    session.heard([Ended()])
+    (counted,) = counts
+    counted(2, 12, 3)
+    shown = session.shown().status
+    assert shown is not None
+    assert (shown.commits, shown.plus, shown.minus) == (2, 12, 3)
     session.ended()

@@ -48,6 +48,23 @@ async def test_turn_begins_with_a_checkpoint_of_every_repository(tmp_path: Path)
         assert git(work, "status", "--porcelain") == "?? a"
 
 
+async def test_changes_since_the_first_turn_are_counted(tmp_path: Path) -> None:
+    work = repository(tmp_path / "w")
+    git(work, "config", "user.name", "a")
+    git(work, "config", "user.email", "a@b")
+    counts: list[tuple[int, int, int]] = []
+    async with local(work) as spawner:
+        await taken(spawner, work)
+        git(work, "add", "a")
+        git(work, "commit", "-qm", "a")
+        (work / "a").write_text("b\nc\n")
+        (work / "new").write_text("d\n")
+        async with Tasks() as tasks:
+            points = Checkpoints(spawner, tasks, env=ENV, workspace=str(work))
+            await points._count("t_1", lambda *each: counts.append(each))
+    assert counts == [(1, 3, 1)]
+
+
 async def test_checkpoint_that_fails_or_takes_too_long_ends_quietly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

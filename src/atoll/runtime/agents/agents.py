@@ -63,6 +63,7 @@ class Agents:
         tasks: Tasks,
         clean: Clean = lambda text: text,
         on_turn: Callable[[str, str], None] = lambda *_: None,
+        count: Callable[[str, Callable[[int, int, int], None]], None] = lambda *_: None,
     ) -> None:
         self._spawner = spawner
         self._known = known
@@ -72,7 +73,12 @@ class Agents:
         self._clean = clean
         self._register = AgentRegister(spawner, journal, tasks)
         self._context = SessionContext(
-            journal.append, clean, self._register.converses, self._register.left, on_turn
+            journal.append,
+            clean,
+            self._register.converses,
+            self._register.left,
+            on_turn,
+            count,
         )
         self._instructions = Instructions(journal)
         self._sessions: dict[str, AgentSession] = {}

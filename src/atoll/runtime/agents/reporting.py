@@ -75,6 +75,11 @@ class StatusReport:
             self._pending.pop(card.id, None)
         self._on = headline(card) or self._on
 
+    def counted(self, commits: int, plus: int, minus: int) -> None:
+        """Record the commits and lines that the agent has changed so far, and publish them."""
+        self._known = replace(self._known, commits=commits, plus=plus, minus=minus)
+        self.settle()
+
     def settle(self) -> None:
         """Take all that was recorded as one change, and publish it when it is due."""
         lock = self._agent.lock

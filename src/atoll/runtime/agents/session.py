@@ -27,7 +27,7 @@ from atoll.domain.agent.previews import previews
 from atoll.domain.agent.status import AttentionBudget
 from atoll.domain.broker.audit_budget import AuditBudget
 from atoll.domain.errors import Conflict, Forbidden, NotFound
-from atoll.domain.terminal.softlock import REASONS, AgentState, LockReason
+from atoll.domain.terminal.softlock import REASONS, AgentState, LockReason, Work
 from atoll.ports.spawner import Process
 from atoll.runtime.agents.reporting import StatusReport
 from atoll.runtime.agents.status import AgentStatus, Identity
@@ -77,7 +77,8 @@ class SessionObserver(Protocol):
 class SessionContext:
     """The runtime around a session. `clean` cleans the text of cards; `on_conversation` receives
     the conversation's id, in the agent's own naming; `on_end` is called once the agent's process is
-    gone, `on_turn` with the id and name of an agent whose turn begins; `attention` bounds how often
+    gone, `on_turn` with the id and name of an agent whose turn begins; `count` counts the
+    changes of an agent and reports them later; `attention` bounds how often
     agents call for their person."""
 
     record: Record
@@ -85,6 +86,7 @@ class SessionContext:
     on_conversation: Callable[[Identity, str], None]
     on_end: "Callable[[AgentSession], None]"
     on_turn: Callable[[str, str], None] = lambda *_: None
+    count: Callable[[str, Callable[[int, int, int], None]], None] = lambda *_: None
     attention: AttentionBudget = field(default_factory=AttentionBudget)
 
 
@@ -381,12 +383,20 @@ class AgentSession:
     def _announce(self, reason: str) -> None:
         """Report the lock if it changed since the last report, and the cards."""
         state = self._status.message()
-        if state != self._announced:
+        before = self._announced
+        if state != before:
             self._announced = state
+            if before is not None and before.turn == Work.WORKING != state.turn:
+                self._context.count(self.identity.id, self._counted)
             for observer in self._observers:
                 observer.changed(state)
             turn = {"agent_state": state.agent_state, "turn": state.turn, "why": reason}
             self._write("agent.state", turn)
+        self._tell()
+
+    def _counted(self, commits: int, plus: int, minus: int) -> None:
+        """Report what the agent changed so far."""
+        self._report.counted(commits, plus, minus)
         self._tell()
 
     def _write(self, kind: str, told: Mapping[str, object]) -> None:

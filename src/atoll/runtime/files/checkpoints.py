@@ -1,4 +1,5 @@
-"""Checkpoints: commits of the working trees, taken when a turn of an agent begins.
+"""Checkpoints: commits of the working trees, taken when a turn of an agent begins. At its end the
+lines and commits since the agent's first one are counted.
 
 Git runs inside, as the sandbox's user and within its quota (`wire.git.checkpoints`). A checkpoint
 that fails costs a way back, never the turn.
@@ -6,13 +7,15 @@ that fails costs a way back, never the turn.
 
 import asyncio
 import logging
+import re
+from collections.abc import Callable
 from contextlib import suppress
 
 from atoll.domain.errors import AtollError
 from atoll.ports.spawner import ProcessSpec, Spawner
 from atoll.runtime.files.pipe import HalfPipe
 from atoll.runtime.tasks import Tasks
-from atoll.wire.git.checkpoints import CHECKPOINT
+from atoll.wire.git.checkpoints import CHECKPOINT, TALLY
 
 log = logging.getLogger("atoll.runtime")
 
@@ -20,6 +23,8 @@ SECONDS = 60.0
 """The time a checkpoint may take; a larger tree has none."""
 
 _KILL = 9
+_KEPT_BYTES = 4096
+_COUNTS = re.compile(rb"^(\d{1,9}) (\d{1,9}) (\d{1,9})$", re.MULTILINE)
 
 
 class Checkpoints:
@@ -41,21 +46,37 @@ class Checkpoints:
             subject = f"Before a turn of {agent}"
             self._running = self._tasks.spawn(self._take(terminal, subject), "checkpoint")
 
+    def count(self, terminal: str, counted: Callable[[int, int, int], None]) -> None:
+        """Count commits, lines added and lines removed since the agent's first turn began, and
+        report them to `counted`; never waits."""
+        self._tasks.spawn(self._count(terminal, counted), "count of changes")
+
     async def _take(self, terminal: str, subject: str) -> None:
+        await self._run(CHECKPOINT, terminal, subject)
+
+    async def _count(self, terminal: str, counted: Callable[[int, int, int], None]) -> None:
+        found = _COUNTS.findall(await self._run(TALLY, terminal))
+        if found:
+            commits, plus, minus = (sum(map(int, each)) for each in zip(*found, strict=True))
+            counted(commits, plus, minus)
+
+    async def _run(self, script: str, *args: str) -> bytes:
+        """Return the first bytes that a script prints; empty when it fails."""
         try:
             async with asyncio.timeout(SECONDS):
-                await self._run(terminal, subject)
+                return await self._printed(script, args)
         except TimeoutError:
-            log.warning("no checkpoint was taken within %g s: the files are too many", SECONDS)
+            log.warning("git was not done within %g s: the files are too many", SECONDS)
         except AtollError as error:
-            log.warning("no checkpoint was taken: %s", error.message)
+            log.warning("git could not be run: %s", error.message)
+        return b""
 
-    async def _run(self, terminal: str, subject: str) -> None:
+    async def _printed(self, script: str, args: tuple[str, ...]) -> bytes:
         pipes = (HalfPipe(reads=False), HalfPipe(reads=True), HalfPipe(reads=True))
         try:
             process = await self._spawner.spawn(
                 ProcessSpec(
-                    argv=("/bin/sh", "-c", CHECKPOINT, "atoll", terminal, subject),
+                    argv=("/bin/sh", "-c", script, "atoll", *args),
                     env=self._env,
                     cwd=self._workspace,
                     stdin=pipes[0].theirs,
@@ -66,8 +87,9 @@ class Checkpoints:
             for pipe in pipes:
                 pipe.given()
             try:
-                await _ended(pipes[1])
+                printed = await _read(pipes[1])
                 await process.wait()
+                return printed
             finally:
                 with suppress(AtollError):
                     await process.signal(_KILL, tree=True)
@@ -76,7 +98,9 @@ class Checkpoints:
                 pipe.close()
 
 
-async def _ended(pipe: HalfPipe) -> None:
-    """Read until nobody can write any more; the output says nothing."""
-    while await pipe.read():
-        pass
+async def _read(pipe: HalfPipe) -> bytes:
+    """Read until nobody can write any more; returns the first bytes."""
+    kept = b""
+    while data := await pipe.read():
+        kept = (kept + data)[:_KEPT_BYTES]
+    return kept

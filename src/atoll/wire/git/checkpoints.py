@@ -123,3 +123,36 @@ for folder; do
 done
 """
 )
+
+# $1 terminal. Prints of each repository in the current directory, as `COMMITS PLUS MINUS`, what
+# its files and commits gained since the first checkpoint of this terminal.
+TALLY: Final = (
+    r"""
+if [ -d .git ]; then set -- "$1" .; else set -- "$1" */.git */*/.git; fi
+terminal=$1
+shift
+for folder; do
+  [ -d "$folder" ] || continue
+  (
+    set -- "${folder%/.git}" ''
+"""
+    + QUIET
+    + POINTS
+    + r"""
+    settle
+    first=$(theirs for-each-ref --format='%(refname:lstrip=4) %(objectname)' \
+      "refs/atoll/checkpoints/$terminal/" | sort -n | sed -n '1s/.* //p')
+    [ -n "$first" ] || first=$(points | sed -n '1s/.* //p')
+    [ -n "$first" ] || exit 0
+    commits=$(own rev-list --count "$first..${head:-$first}") || exit 14
+    own ls-files -o --exclude-standard -z | sed -z 5000q | grep -zv '/$' \
+      | sed -z 's/^/100644 e69de29bb2d1d6434b8b29ae775ad8c2e48c5391\t/' \
+      | own update-index -z --index-info
+    lines=$(own diff --shortstat --no-ext-diff --no-textconv -M --ignore-submodules=dirty "$first")
+    plus=$(echo "$lines" | sed -n 's/.* \([0-9]*\) insertion.*/\1/p')
+    minus=$(echo "$lines" | sed -n 's/.* \([0-9]*\) deletion.*/\1/p')
+    echo "$commits ${plus:-0} ${minus:-0}"
+  )
+done
+"""
+)
