@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, async_playwright, expect
+from playwright.async_api import Browser, Page, async_playwright, expect
 
 from atoll.testing.server import TestServer, test_server
 from tests.e2e.page.other_network import OtherNetwork, other_network
@@ -64,6 +64,7 @@ async def test_colleague_elsewhere_comes_asks_drives_and_is_revoked(
             await ada.until(lambda state: driver(state) == "Ada")
             async with guest(browser, link, "Bob") as page:
                 await by_browser(ada, Terminal(page, terminal))
+                await by_talk(ada, page)
                 with _by_link(elsewhere, tmp_path, link) as eve:
                     await by_command_line(ada, eve)
                     listed = reachable.run("share", "list", "box").stdout
@@ -105,6 +106,20 @@ async def by_browser(ada: AttachedClient, his: Terminal) -> None:
     await ada.sees(b"by bob\r\nby bob")
     await ada.say("revoke_control")
     await ada.until(lambda state: driver(state) == "Ada")
+
+
+async def by_talk(ada: AttachedClient, page: Page) -> None:
+    """They say a line to each other; the program has none of it."""
+    await page.get_by_role("button", name="Talk").click()
+    await page.get_by_label("Say to everybody here").fill("shall I?")
+    await page.keyboard.press("Enter")
+    heard = await ada.told("talk")
+    assert [(one["name"], one["text"]) for one in heard["lines"]] == [("Bob", "shall I?")]
+    await ada.say("say", text="go on <b>")
+    await expect(page.get_by_label("What people here said")).to_contain_text("Ada go on <b>")
+    await expect(page.locator(".notices")).to_contain_text("Ada: go on <b>")
+    await page.keyboard.press("Escape")
+    assert b"shall" not in ada.seen
 
 
 async def by_command_line(ada: AttachedClient, eve: PersonTty) -> None:

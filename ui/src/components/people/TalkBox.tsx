@@ -45,7 +45,10 @@ interface LinesProps {
 
 function Lines({ lines, mine }: LinesProps) {
   const end = useRef<HTMLLIElement>(null);
-  useEffect(() => end.current?.scrollIntoView({ block: 'nearest' }), [lines]);
+  useEffect(() => {
+    // In braces: a browser may return a promise, which is no way to undo an effect.
+    end.current?.scrollIntoView({ block: 'nearest' });
+  }, [lines]);
   if (lines.length === 0) return <p className="quiet">Nobody has said anything yet.</p>;
   return (
     <ol className="talk-lines" aria-label="What people here said" tabIndex={0}>
