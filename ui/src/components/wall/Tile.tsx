@@ -2,7 +2,9 @@
 
 import { useEffect, useRef, useState } from 'react';
 import type { Sandbox, Terminal } from '../../api/types';
+import { agentsOf } from '../../state/agents';
 import type { AttachStatus } from '../../terminal/attach/status';
+import { AgentMark } from '../agents/AgentMark';
 import { Icon } from '../parts/icons';
 import { terminalWords } from '../parts/words';
 import { useTerminalView } from '../terminals/useTerminalView';
@@ -28,7 +30,8 @@ export function Tile({ sandbox, terminal, client, onOpen }: TileProps) {
     return () => observer.disconnect();
   }, []);
   const words = terminalWords(terminal, status?.title ?? '');
-  const agent = (status?.agent ?? null) !== null;
+  const does = agentsOf(sandbox).find(({ id }) => id === terminal.terminal_id);
+  const agent = does !== undefined || (status?.agent ?? null) !== null;
   return (
     <li ref={tile} className="tile">
       <button
@@ -42,6 +45,8 @@ export function Tile({ sandbox, terminal, client, onOpen }: TileProps) {
           {sandbox.name}
         </span>
         <span className="tile-words">{words}</span>
+        <span className="spring" />
+        {does !== undefined && <AgentMark agent={does} />}
       </button>
       <div className="tile-screen" inert onClick={onOpen}>
         {seen && <Picture {...{ sandbox, terminal, client }} onStatus={setStatus} />}

@@ -2,6 +2,7 @@
 
 import { use, useEffect, useMemo, useRef, type KeyboardEvent } from 'react';
 import type { Sandbox, Terminal } from '../../api/types';
+import { needyFirst } from '../../state/agents';
 import { isLive } from '../../state/acts';
 import { go } from '../../state/route';
 import { loadTerminals, terminals } from '../../state/sandboxes';
@@ -34,7 +35,7 @@ export function Wall({ list, onMenu, onPalette }: WallProps) {
   useEffect(() => {
     grid.current?.querySelector<HTMLElement>('.tile-face')?.focus();
   }, [ids]);
-  const shown = live.flatMap((sandbox): Shown[] =>
+  const shown = needyFirst(live).flatMap((sandbox): Shown[] =>
     (loaded[sandbox.sandbox_id] ?? [])
       .filter(({ state }) => state !== 'exited')
       .map((terminal) => ({ sandbox, terminal })),
