@@ -3,7 +3,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.domain.errors import Invalid
-from atoll.domain.sandbox.naming import bent, default_name, free_name, read_name
+from atoll.domain.sandbox import naming
+from atoll.domain.sandbox.naming import (
+    MAX_NAME,
+    bent,
+    default_name,
+    free_name,
+    read_name,
+    spoken_name,
+)
 
 
 @pytest.mark.parametrize("name", ["a", "repo-fix", "a.b_c-d", "0" * 63])
@@ -43,3 +51,17 @@ def test_free_name_is_free_and_fits(wanted: str, rivals: int) -> None:
 
 def test_free_name_counts_on_until_one_is_free() -> None:
     assert free_name("box", {"box", "box-2", "box-3"}) == "box-4"
+
+
+def test_spoken_name_is_two_words_after_its_base_and_free() -> None:
+    first = spoken_name("app", "abcdef", ())
+    assert read_name(first) == first and first.startswith("app-") and first.count("-") == 2
+    second = spoken_name("app", "abcdef", {first})
+    assert second != first
+    assert len(read_name(spoken_name("x" * 100, "abcdef", ()))) <= MAX_NAME
+
+
+def test_words_of_names_look_unlike_each_other() -> None:
+    words = [*naming._QUALITIES, *naming._ANIMALS]
+    assert len({word[:3] for word in words}) == len(words) == 64
+    assert max(map(len, words)) <= naming.MAX_WORD

@@ -19,7 +19,7 @@ from atoll.domain.repository.branch import default_branch, proposed_branch, read
 from atoll.domain.repository.project import DecidedProject
 from atoll.domain.repository.repository import is_local_key, plain_name, read_remote
 from atoll.domain.sandbox.instructions import read_instructions
-from atoll.domain.sandbox.naming import default_name, free_name, read_name
+from atoll.domain.sandbox.naming import default_name, free_name, read_name, spoken_name
 from atoll.domain.sandbox.project import SandboxProject, project_of, widened, with_variables
 from atoll.domain.sandbox.sandbox import Consumer, CreateSandbox, RepoRequest, Sandbox, SandboxRepo
 from atoll.domain.sandbox.task import read_task
@@ -354,11 +354,16 @@ def _name(
         return read_name(request.name)
     first = repos[0] if repos else None
     repo = None if first is None else plain_name(first.repo_url.rstrip("/").rsplit("/", 1)[-1])
+    token = circumstances.sandbox_id[3:9]
+    if request.task is not None and not any(one.branch for one in request.repos):
+        # Its branch is a sentence: two words are easier to say.
+        base = repo or (request.agent or profile.id).partition("@")[0].removeprefix("profile.")
+        return spoken_name(base, token, circumstances.taken)
     wanted = default_name(
         repo=repo,
         branch=None if first is None else first.branch,
         profile_id=profile.id,
-        token=circumstances.sandbox_id[3:9],
+        token=token,
     )
     return free_name(wanted, circumstances.taken)
 

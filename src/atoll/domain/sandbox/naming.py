@@ -8,6 +8,21 @@ from atoll.domain.errors import Invalid
 MAX_NAME = 63
 """The longest name, as long as a host name's label: it is the sandbox's host name too."""
 
+MAX_WORD = 7
+"""The longest word of a name that people can say."""
+
+_QUALITIES = (
+    "amber", "bold", "calm", "dapper", "elated", "fair", "gentle", "happy", "icy", "jolly", "keen",
+    "lively", "mellow", "noble", "olive", "proud", "quiet", "rapid", "silver", "tidy", "upbeat",
+    "vivid", "warm", "young", "zesty", "brave", "clever", "dusty", "early", "fresh", "grand",
+    "honest",
+)  # fmt: skip
+_ANIMALS = (
+    "ant", "bear", "crane", "deer", "eagle", "fox", "goose", "hare", "ibis", "jackal", "koala",
+    "lynx", "moth", "newt", "otter", "panda", "quail", "raven", "seal", "tiger", "urchin", "viper",
+    "wolf", "yak", "zebra", "badger", "cobra", "dove", "finch", "gecko", "heron", "marmot",
+)  # fmt: skip
+
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?\Z")
 _ID_LIKE = re.compile(r"sb_[a-z2-7]{16}\Z")
 _FOREIGN = re.compile(r"[^a-z0-9._-]+")
@@ -29,6 +44,20 @@ def default_name(*, repo: str | None, branch: str | None, profile_id: str, token
     if repo is not None and branch is not None:
         return bent(f"{repo}-{branch}")
     return bent(f"{profile_id.removeprefix('profile.')}-{token}")
+
+
+def spoken_name(base: str, token: str, taken: Container[str]) -> str:
+    """Return `<base>-<word>-<word>`, a name that people can say, chosen by `token` and free. No two
+    words begin with the same three letters, so that no two names look alike."""
+    room = bent(base)[: MAX_NAME - 2 * MAX_WORD - 2].rstrip("._-")
+    start = sum(ord(char) * 31**place for place, char in enumerate(token))
+    many = len(_QUALITIES) * len(_ANIMALS)
+    for number in range(many):
+        quality, animal = divmod((start + number) % many, len(_ANIMALS))
+        name = f"{room}-{_QUALITIES[quality]}-{_ANIMALS[animal]}"
+        if name not in taken:
+            return name
+    return free_name(bent(f"{base}-{token}"), taken)
 
 
 def bent(text: str) -> str:

@@ -14,7 +14,7 @@ import { useInbox } from '../inbox/Inbox';
 import { ExposedMark } from '../sandboxes/ExposedMark';
 import { Icon, Mark } from '../parts/icons';
 import { StateShape, stateWords } from '../sandboxes/StateMark';
-import { repoWords } from '../parts/words';
+import { middleCut, repoWords } from '../parts/words';
 
 interface RailProps {
   readonly onNew: () => void;
@@ -163,7 +163,9 @@ function Row({ sandbox, onPick }: { readonly sandbox: Sandbox; readonly onPick: 
           </span>
         )}
         <span className="row-name">
-          <span className="row-words">{sandbox.name}</span>
+          <span className="row-words" title={sandbox.name}>
+            {middleCut(sandbox.name, 28)}
+          </span>
           <ExposedMark sandbox={sandbox} />
         </span>
         <time className="row-age" dateTime={sandbox.created_at} title={sandbox.created_at}>

@@ -15,7 +15,7 @@ import { StateMark } from './StateMark';
 import { TaskNote } from '../tasks/TaskNote';
 import { Terminals } from '../terminals/Terminals';
 import { TimeLeft } from './TimeLeft';
-import { profileWords, repoWords } from '../parts/words';
+import { middleCut, profileWords, repoWords } from '../parts/words';
 
 /** States whose time runs. */
 const AGING = ['ready', 'active', 'stopped'];
@@ -33,7 +33,7 @@ export function SandboxView({ sandbox, onAct, onPalette, onMenu }: SandboxViewPr
       <header className="sandbox-head">
         <div className="sandbox-title">
           <MenuButton onMenu={onMenu} />
-          <h1 title={sandbox.sandbox_id}>{sandbox.name}</h1>
+          <h1 title={`${sandbox.name} (${sandbox.sandbox_id})`}>{middleCut(sandbox.name, 48)}</h1>
           <StateMark state={sandbox.state} />
           <ExposedMark sandbox={sandbox} />
           <span className="spring" />

@@ -68,6 +68,15 @@ def show_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     _print("\n".join(lines), sys.stdout)
 
 
+def middle_cut(name: str, most: int) -> str:
+    """Return a name in at most `most` characters. The middle goes first: names differ at the end,
+    too."""
+    if len(name) <= most:
+        return name
+    head = most // 2
+    return f"{name[:head]}…{name[len(name) - (most - head - 1) :]}"
+
+
 def painted(word: str, width: int = 0) -> str:
     """Return `word` padded to `width`, on a terminal in the colour of the state it names."""
     colour = _STATE_COLOURS.get(word)

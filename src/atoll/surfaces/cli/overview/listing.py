@@ -3,15 +3,19 @@
 Loaded at every start of that command, so it loads little itself.
 """
 
+import sys
+
 from atoll.client.shapes import Sandbox
 from atoll.surfaces.cli.console.moments import age
-from atoll.surfaces.cli.console.output import note, show_json, show_table
+from atoll.surfaces.cli.console.output import middle_cut, note, show_json, show_table
 from atoll.surfaces.cli.console.waiting import end_notice, name_of
 from atoll.surfaces.cli.overview.agent_line import agents_line
 
 EXPECTED = ("requested", "provisioning", "ready", "active")
 """The states in which the agent of a sandbox may still be started."""
 SETUP_MARKS = {"running": "set-up runs", "failed": "set-up failed"}
+MAX_SHOWN = 36
+"""The longest name in a table on a terminal; `--json` and pipes have it whole."""
 HEADINGS = ("NAME", "STATE", "STATUS", "AGE", "PROFILE", "AGENT", "REPOSITORY")
 
 
@@ -32,7 +36,7 @@ def _row(sandbox: Sandbox) -> tuple[str, ...]:
     repository = metadata.repo_url.rsplit("/", 1)[-1].removesuffix(".git")
     branch = metadata.branch
     return (
-        name_of(sandbox),
+        middle_cut(name_of(sandbox), MAX_SHOWN) if sys.stdout.isatty() else name_of(sandbox),
         _state(sandbox),
         agents_line(sandbox.agents, wanted=sandbox.agent if sandbox.state in EXPECTED else ""),
         age(sandbox.created_at),

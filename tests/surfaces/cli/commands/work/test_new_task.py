@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from atoll.surfaces.cli.console.output import middle_cut
 from tests.surfaces.cli.conftest import Cli
 from tests.surfaces.cli.scripted import Scripted, Seen
 
@@ -130,3 +131,11 @@ def test_missing_agent_is_installed_after_a_yes(
     assert ran.code == 0, ran.err
     assert any(one.path.endswith("/codex/install") for one in server.seen)
     assert len(creates(server)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "shown"),
+    [("short", 32, "short"), ("a" * 10 + "z" * 10, 9, "aaaa…zzzz"), ("abcdef", 4, "ab…f")],
+)
+def test_long_name_is_cut_in_its_middle(name: str, most: int, shown: str) -> None:
+    assert middle_cut(name, most) == shown
