@@ -3,6 +3,7 @@
 A shell that completes must stay quiet: where names cannot be had, there are none.
 """
 
+import re
 from collections.abc import Callable, Iterable
 
 import click
@@ -15,6 +16,10 @@ from atoll.domain.errors import AtollError
 from atoll.surfaces.cli.console.invocation import Invocation
 
 COMPLETION_SECONDS = 1.0
+MAX_OFFERED = 200
+
+_PLAIN = re.compile(r"[\w.@%+=/-][\w.@%+=:/~-]*")
+"""What means nothing else to a shell, which inserts what it is offered into the next command."""
 
 Query = tuple[tuple[str, str], ...]
 Candidates = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
@@ -30,6 +35,12 @@ def listed(
         return names(invocation.api().transport.read(shape, call))
 
     return _quietly(found)
+
+
+def offered(names: Iterable[str], incomplete: str) -> list[str]:
+    """Return the names that begin so and mean nothing else to a shell, at most `MAX_OFFERED`."""
+    found = [name for name in names if name.startswith(incomplete) and _PLAIN.fullmatch(name)]
+    return found[:MAX_OFFERED]
 
 
 def sandboxes() -> Candidates:
@@ -104,7 +115,7 @@ def _quietly(names: Callable[[Invocation], Iterable[str]]) -> Candidates:
         if invocation is None:
             return []
         try:
-            found = [name for name in names(invocation) if name.startswith(incomplete)]
+            found = offered(names(invocation), incomplete)
         except (AtollError, OSError):
             return []
         return [CompletionItem(name) for name in found if name]

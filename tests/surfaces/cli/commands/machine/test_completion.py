@@ -1,5 +1,9 @@
 """What a shell completes, asked of the server where it must be."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 from aiohttp import web
 
@@ -48,3 +52,55 @@ def test_completion_knows_what_each_argument_may_be(
     asked = {"_ATOLL_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": place}
     done = spawned({**environ, **asked}).communicate(timeout=20)[0]
     assert done.split() == [found]
+
+
+HOSTILE = ("$(reboot)", "a;b", "x\ny", "`id`", "\x1b[2J", "a b", "a*")
+
+
+def test_completion_reaches_into_a_sandbox_and_offers_plain_names_only(
+    environ: dict[str, str], server: Scripted
+) -> None:
+    server.add("box")
+    entries = [{"name": "src", "type": "dir"}, {"name": "setup.py", "type": "file"}]
+    entries += [{"name": name, "type": "file"} for name in HOSTILE]
+    server.answers |= {
+        "GET /v1/sandboxes/box/files": lambda _: web.json_response({"entries": entries}),
+        "GET /v1/sandboxes/box/recordings": lambda _: web.json_response(
+            {"recordings": [{"recording_id": "rec_1"}, {"recording_id": "$(id)"}]}
+        ),
+    }
+    assert _completed(environ, "atoll cp bo") == [b"plain,box:"]
+    assert _completed(environ, "atoll cp box:") == [b"plain,box:src/", b"plain,box:setup.py"]
+    assert _completed(environ, "atoll cp box:lib/s")[0] == b"plain,box:lib/src/"
+    assert server.requests("GET", "/v1/sandboxes/box/files")[-1].query == {"path": "lib"}
+    assert _completed(environ, "atoll play box:") == [b"plain,box:rec_1"]
+
+
+def test_completion_in_bash_survives_the_colon(
+    cli: Cli, environ: dict[str, str], server: Scripted
+) -> None:
+    server.add("box")
+    entries = [{"name": "src", "type": "dir"}]
+    server.answers["GET /v1/sandboxes/box/files"] = lambda _: web.json_response(
+        {"entries": entries}
+    )
+    line = "atoll cp box:s"
+    script = (
+        f"{cli('completion', 'bash').out}\n"
+        'atoll() { "$PYTHON" -m atoll.wiring.command; }\n'
+        f"COMP_LINE='{line}' COMP_POINT={len(line)}\n"
+        '_atoll_completion atoll 2>/dev/null; echo "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(
+        ["bash", "-c", script],
+        env={**os.environ, **environ, "PYTHON": sys.executable},
+        capture_output=True,
+        timeout=20,
+    )
+    assert done.stdout == b"src/\n"
+
+
+def _completed(environ: dict[str, str], line: str) -> list[bytes]:
+    place = str(len(line.split()) - 1)
+    asked = {"_ATOLL_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": place}
+    return spawned({**environ, **asked}).communicate(timeout=20)[0].splitlines()

@@ -14,6 +14,7 @@ from atoll.surfaces.cli.attach.player import FASTEST, SLOWEST, Pace, play
 from atoll.surfaces.cli.attach.rawtty import RawTty
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.output import note
+from atoll.surfaces.cli.dispatch.remote_names import recordings
 from atoll.wire.terminal.asciicast import (
     MAX_LINE_BYTES,
     BadCast,
@@ -28,7 +29,7 @@ from atoll.wire.terminal.asciicast import (
     "play",
     epilog="Space pauses, n goes to the next command, + and - change the speed, q leaves.",
 )
-@click.argument("recording", metavar="FILE|NAME:REC")
+@click.argument("recording", metavar="FILE|NAME:REC", shell_complete=recordings)
 @click.option(
     "--speed",
     type=click.FloatRange(SLOWEST, FASTEST),

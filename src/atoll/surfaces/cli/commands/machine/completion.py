@@ -11,6 +11,27 @@ _INSTALL = {
     "fish": "atoll completion fish > ~/.config/fish/completions/atoll.fish",
 }
 
+_BASH = r"""_atoll_completion() {
+    # Bash splits words at colons: the line is sent as it is, and what stands before the last
+    # colon is taken off each answer.
+    local line=${COMP_LINE:0:COMP_POINT} words last answer kind value before
+    read -ra words <<< "$line"
+    case $line in *[[:space:]]) words+=("") ;; esac
+    last=${words[${#words[@]} - 1]}
+    before=
+    case $last in *:*) before=${last%"${last##*:}"} ;; esac
+    COMPREPLY=()
+    while IFS=, read -r kind value; do
+        case $kind in
+            dir) compopt -o dirnames ;;
+            file) compopt -o default ;;
+            plain) COMPREPLY+=("${value#"$before"}")
+                case $value in *[:/]) compopt -o nospace ;; esac ;;
+        esac
+    done < <(COMP_WORDS=$line COMP_CWORD=$((${#words[@]} - 1)) _ATOLL_COMPLETE=bash_complete "$1")
+}
+complete -o nosort -F _atoll_completion atoll"""
+
 
 @click.command("completion", epilog="bash: " + _INSTALL["bash"])
 @click.argument("shell", type=click.Choice(list(_INSTALL)))
@@ -22,4 +43,5 @@ def command(context: click.Context, shell: str) -> None:
         raise Failed(f"no completion for {shell} in this version of click")
     root = context.find_root().command
     click.echo(f"# {_INSTALL[shell]}")
-    click.echo(kind(root, {}, "atoll", "_ATOLL_COMPLETE").source())
+    source = kind(root, {}, "atoll", "_ATOLL_COMPLETE").source()
+    click.echo(_BASH if shell == "bash" else source)

@@ -18,6 +18,7 @@ from atoll.surfaces.cli.console.guard import GuardedStream
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, show_json
+from atoll.surfaces.cli.dispatch.remote_names import remote_paths
 from atoll.surfaces.cli.transfer.arrived_tree import Notices, take_repositories_out
 from atoll.surfaces.cli.transfer.sandbox_files import (
     PIPE,
@@ -34,8 +35,8 @@ _REMOTE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*):(.*)", re.DOTALL)
 
 
 @click.command("cp", epilog="Sandbox paths are relative to /workspace. `./a:b` is a local name.")
-@click.argument("source", metavar="SRC")
-@click.argument("target", metavar="DST")
+@click.argument("source", metavar="SRC", shell_complete=remote_paths)
+@click.argument("target", metavar="DST", shell_complete=remote_paths)
 @click.option(
     "--with-secrets", is_flag=True, help="Copy files that contain a secret of yours, too."
 )

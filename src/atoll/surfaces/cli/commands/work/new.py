@@ -22,6 +22,7 @@ from atoll.surfaces.cli.console.waiting import name_of, place_notice, wait_ready
 from atoll.surfaces.cli.create.agents import put_right
 from atoll.surfaces.cli.create.job import Job, jobs, read_prompt
 from atoll.surfaces.cli.create.request import create_body
+from atoll.surfaces.cli.dispatch.remote_names import branches
 from atoll.surfaces.cli.transfer.copies import read_copy, send_copies
 from atoll.surfaces.cli.transfer.mounts import granted, read_mount
 from atoll.surfaces.cli.transfer.origin import origins
@@ -46,8 +47,8 @@ class _Manner:
     epilog="REPO is owner/repo, an https or ssh address, or a path of yours such as `.`.",
 )
 @click.argument("repo", required=False)
-@click.argument("branch", required=False)
-@click.argument("from_branch", metavar="[FROM-BRANCH]", required=False)
+@click.argument("branch", required=False, shell_complete=branches)
+@click.argument("from_branch", metavar="[FROM-BRANCH]", required=False, shell_complete=branches)
 @click.option(
     "--repo",
     "also",

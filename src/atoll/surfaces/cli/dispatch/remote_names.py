@@ -1,0 +1,92 @@
+"""Completion of what lies in a sandbox (`NAME:PATH`, `NAME:RECORDING`), and of local branches.
+
+Names from inside a sandbox are hostile: a shell inserts what it is offered into the line that the
+person runs next. Only plain characters are offered.
+"""
+
+from collections.abc import Callable, Iterable
+
+import click
+from click.shell_completion import CompletionItem
+
+from atoll.client import fields
+from atoll.client.fields import Shape
+from atoll.client.terminal_shapes import RecordingList
+from atoll.client.transport import Call, at
+from atoll.domain.errors import AtollError
+from atoll.surfaces.cli.console.candidates import COMPLETION_SECONDS, offered, sandbox_names
+from atoll.surfaces.cli.console.invocation import Invocation
+
+GIT_SECONDS = 2.0
+
+
+class _Entry(Shape):
+    name = fields.text()
+    type = fields.text()
+
+
+class _Entries(Shape):
+    entries = fields.many(_Entry)
+
+
+def remote_paths(context: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Complete `NAME:PATH`; without a colon the names, and files of this machine."""
+    if typed.startswith((".", "/", "~", "-")):
+        return [CompletionItem(typed, type="file")]
+    found = _complete(context, typed, _entries)
+    return found or ([] if ":" in typed else [CompletionItem(typed, type="file")])
+
+
+def recordings(context: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Complete `NAME:RECORDING`, or a file."""
+    found = _complete(context, typed, _recordings)
+    return found or [CompletionItem(typed, type="file")]
+
+
+def branches(_context: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Complete the branches of the checkout that the person is in."""
+    import subprocess  # loaded late, as all that only completion needs
+
+    asked = ("git", "for-each-ref", "--format=%(refname:short)", "refs/heads")
+    try:
+        done = subprocess.run(asked, capture_output=True, timeout=GIT_SECONDS, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return _items(offered(done.stdout.decode("utf-8", "replace").splitlines(), typed))
+
+
+_Inside = Callable[[Invocation, str, str], Iterable[str]]
+
+
+def _complete(context: click.Context, typed: str, inside: _Inside) -> list[CompletionItem]:
+    invocation = context.find_object(Invocation)
+    if invocation is None:
+        return []
+    name, colon, rest = typed.partition(":")
+    try:
+        if not colon:
+            names = sandbox_names(invocation.api(), seconds=COMPLETION_SECONDS)
+            return _items(offered((f"{one}:" for one in names), typed))
+        return _items(offered((f"{name}:{one}" for one in inside(invocation, name, rest)), typed))
+    except (AtollError, OSError):
+        return []
+
+
+def _entries(invocation: Invocation, name: str, rest: str) -> Iterable[str]:
+    folder, slash, _ = rest.rpartition("/")
+    query = (("path", folder or slash or "."),)
+    call = Call("GET", at("sandboxes", name, "files"), query, timeout=COMPLETION_SECONDS)
+    listed = invocation.api().transport.read(_Entries, call)
+    for entry in listed.entries:
+        yield f"{folder}{slash}{entry.name}" + ("/" if entry.type == "dir" else "")
+
+
+def _recordings(invocation: Invocation, name: str, _rest: str) -> Iterable[str]:
+    place = at("sandboxes", name, "recordings")
+    call = Call("GET", place, timeout=COMPLETION_SECONDS)
+    found = invocation.api().transport.read(RecordingList, call)
+    return (one.recording_id for one in found.recordings)
+
+
+def _items(names: Iterable[str]) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in names]
