@@ -7,6 +7,7 @@ import { ConfirmAct } from './components/frame/ConfirmAct';
 import { CreateDialog } from './components/sandboxes/CreateDialog';
 import { GuestRoom } from './components/people/GuestRoom';
 import { InboxPage } from './components/inbox/InboxPage';
+import { HomeDialog } from './components/home/HomeDialog';
 import { Home } from './components/frame/Home';
 import { Invited } from './components/people/Invited';
 import { LoggedOut, VisitOver } from './components/frame/LoggedOut';
@@ -32,6 +33,7 @@ import { useStore } from './state/store';
 type Over =
   | { readonly is: 'create'; readonly profile: string | null }
   | { readonly is: 'act'; readonly act: Act; readonly sandbox: Sandbox }
+  | { readonly is: 'home'; readonly sandbox: Sandbox }
   | { readonly is: 'palette' }
   | { readonly is: 'logout' };
 
@@ -75,6 +77,10 @@ function Shell() {
     else setOver({ is: 'act', act, sandbox });
   }
 
+  function onHome(): void {
+    if (sandbox !== null) setOver({ is: 'home', sandbox });
+  }
+
   return (
     <div className={shellClass(menu, folded)}>
       <a className="skip" href="#main" onClick={skipToMain}>
@@ -90,7 +96,10 @@ function Shell() {
       <div className="stage" id="main" tabIndex={-1}>
         {sandbox !== null && (
           <Suspense>
-            <SandboxView key={sandbox.sandbox_id} {...{ sandbox, onAct, onPalette, onMenu }} />
+            <SandboxView
+              key={sandbox.sandbox_id}
+              {...{ sandbox, onAct, onHome, onPalette, onMenu }}
+            />
           </Suspense>
         )}
         <PlainPages page={page} {...{ onMenu, onPalette }} />
@@ -101,7 +110,7 @@ function Shell() {
       <Offline />
       <Attention name={sandbox?.name ?? null} />
       <ProjectDialog />
-      <Above over={over} setOver={setOver} place={{ sandbox, list: list ?? [], onAct }} />
+      <Above over={over} setOver={setOver} place={{ sandbox, list: list ?? [], onAct, onHome }} />
     </div>
   );
 }
@@ -150,6 +159,7 @@ interface AboveProps {
     readonly sandbox: Sandbox | null;
     readonly list: readonly Sandbox[];
     readonly onAct: (act: Act) => void;
+    readonly onHome: () => void;
   };
 }
 
@@ -163,6 +173,8 @@ function Above({ over, setOver, place }: AboveProps) {
       return <CreateDialog profile={over.profile} onClose={close} />;
     case 'act':
       return <ConfirmAct sandbox={over.sandbox} act={over.act} onClose={close} />;
+    case 'home':
+      return <HomeDialog sandbox={over.sandbox} onClose={close} />;
     case 'palette':
       return (
         <Palette

@@ -4,7 +4,7 @@ import type { Sandbox } from './api/types';
 import type { Command } from './components/frame/Palette';
 import { stateWords } from './components/sandboxes/StateMark';
 import { repoWords } from './components/parts/words';
-import { actsOf, actWords, isLive, openTerminal, type Act } from './state/acts';
+import { actsOf, actWords, comesHome, isLive, openTerminal, type Act } from './state/acts';
 import { go, goTo } from './state/route';
 import { foldRail, railFolded, resizeText } from './state/layouts';
 import { setTheme, shade, toggleTheme } from './state/theme';
@@ -13,6 +13,7 @@ interface Place {
   readonly sandbox: Sandbox | null;
   readonly list: readonly Sandbox[];
   readonly onAct: (act: Act) => void;
+  readonly onHome: () => void;
   readonly onNew: () => void;
   readonly onLogOut: () => void;
 }
@@ -85,9 +86,16 @@ export function commandsOf(place: Place): readonly Command[] {
   ];
 }
 
-function ofSandbox({ sandbox, onAct }: Place): readonly Command[] {
+function ofSandbox({ sandbox, onAct, onHome }: Place): readonly Command[] {
   if (sandbox === null) return [];
   const { sandbox_id: id, name, agent } = sandbox;
+  const home: Command = {
+    id: 'home',
+    words: 'Bring its work home',
+    note: name,
+    icon: 'branch',
+    run: onHome,
+  };
   const terminals: Command[] = [
     {
       id: 'terminal',
@@ -109,6 +117,7 @@ function ofSandbox({ sandbox, onAct }: Place): readonly Command[] {
   return [
     ...(isLive(sandbox) ? terminals : []),
     { id: 'log', words: 'Show the log', note: name, icon: 'log', run: () => go(id, 'log') },
+    ...(comesHome(sandbox) ? [home] : []),
     ...actsOf(sandbox).map((act): Command => ({
       id: act,
       words: `${actWords[act]} this sandbox`,

@@ -8,6 +8,7 @@ import './styles/parts.css';
 import './styles/terminal.css';
 import './styles/blocks.css';
 import './styles/wall.css';
+import './styles/home.css';
 import './styles/people.css';
 import './styles/recordings.css';
 import './styles/secrets.css';

@@ -52,6 +52,18 @@ export function download(path: string): Promise<string> {
   return exchange('GET', path, undefined, {});
 }
 
+/** Fetches bytes as they are. */
+export async function downloadBytes(path: string): Promise<Blob> {
+  let response: Response;
+  try {
+    response = await fetch(address(path), { credentials: 'same-origin', headers: keyHeaders() });
+  } catch {
+    throw new Problem('The server cannot be reached. Is “atoll up” running?', 0, 'unreachable');
+  }
+  if (!response.ok) throw problemOf(response.status, await response.text());
+  return response.blob();
+}
+
 /** Sends bytes as they are. */
 export async function upload(path: string, body: Blob): Promise<void> {
   const headers = { ...keyHeaders(), 'Content-Type': 'application/octet-stream' };

@@ -36,6 +36,11 @@ export function actsOf({ state, ready_at }: Sandbox): readonly Act[] {
   }
 }
 
+/** Whether it has a repository whose work can be brought home. */
+export function comesHome({ state, repos }: Sandbox): boolean {
+  return repos.length > 0 && ['ready', 'active', 'stopped', 'expired', 'failed'].includes(state);
+}
+
 /** Whether terminals can be opened in it now. */
 export function isLive({ state }: Sandbox): boolean {
   return state === 'ready' || state === 'active';

@@ -2,7 +2,7 @@
 
 import { useState } from 'react';
 import type { Sandbox } from '../../api/types';
-import { actsOf, actWords, type Act } from '../../state/acts';
+import { actsOf, actWords, comesHome, type Act } from '../../state/acts';
 import { refusals } from '../../state/refusals';
 import { useStore } from '../../state/store';
 import { ExposedMark } from './ExposedMark';
@@ -23,11 +23,12 @@ const AGING = ['ready', 'active', 'stopped'];
 interface SandboxViewProps {
   readonly sandbox: Sandbox;
   readonly onAct: (act: Act) => void;
+  readonly onHome: () => void;
   readonly onPalette: () => void;
   readonly onMenu: () => void;
 }
 
-export function SandboxView({ sandbox, onAct, onPalette, onMenu }: SandboxViewProps) {
+export function SandboxView({ sandbox, onAct, onHome, onPalette, onMenu }: SandboxViewProps) {
   return (
     <main className="sandbox" aria-label={`Sandbox ${sandbox.name}`}>
       <header className="sandbox-head">
@@ -38,6 +39,11 @@ export function SandboxView({ sandbox, onAct, onPalette, onMenu }: SandboxViewPr
           <ExposedMark sandbox={sandbox} />
           <span className="spring" />
           <div className="acts" role="toolbar" aria-label="Sandbox">
+            {comesHome(sandbox) && (
+              <button type="button" className="button button-small" onClick={onHome}>
+                Bring home
+              </button>
+            )}
             {actsOf(sandbox).map((act) => (
               <button
                 key={act}

@@ -1,0 +1,85 @@
+/** Branches that were pushed inside and wait for their owner. */
+
+import { useEffect, useState } from 'react';
+import type { Sandbox } from '../../api/types';
+import { notify, notifyFailure } from '../../state/announce';
+import { dropHeld, orderHeld, pushesOf, type HeldPush, type PullOrder } from '../../state/home';
+
+interface HeldPushesProps {
+  readonly sandbox: Sandbox;
+  readonly watched: boolean;
+  readonly pulls: readonly PullOrder[];
+  readonly onOrdered: () => void;
+}
+
+export function HeldPushes({ sandbox, watched, pulls, onOrdered }: HeldPushesProps) {
+  const { sandbox_id: id, name } = sandbox;
+  const [held, setHeld] = useState<readonly HeldPush[]>([]);
+  const [busy, setBusy] = useState(false);
+  // A pull that ended may have taken one along.
+  const done = pulls.filter(({ state }) => state === 'done').length;
+
+  useEffect(() => {
+    pushesOf(id).then(setHeld, notifyFailure('Held pushes could not be shown'));
+  }, [id, done]);
+
+  async function run(act: () => Promise<unknown>): Promise<void> {
+    setBusy(true);
+    try {
+      await act();
+      setHeld(await pushesOf(id));
+    } catch (reason) {
+      notifyFailure('Not done')(reason);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  async function pull(one: HeldPush): Promise<void> {
+    await orderHeld(id, one);
+    onOrdered();
+    if (!watched) notify(`Run “atoll pull ${name} --pushed ${one.branch}” in your checkout.`);
+  }
+
+  async function drop(one: HeldPush): Promise<void> {
+    await dropHeld(one);
+    notify(`${one.branch} is dropped.`);
+  }
+
+  if (held.length === 0) return null;
+  return (
+    <section>
+      <h3 className="form-title">Pushed inside, held for you</h3>
+      <ul className="lines lines-scroll">
+        {held.map((one) => (
+          <li key={one.kept_id}>
+            <span className="lines-words">
+              <code>{one.branch}</code>
+              <span className="quiet">
+                {one.commits} new · {one.commit.slice(0, 12)} · {one.subject}
+              </span>
+            </span>
+            <button
+              type="button"
+              className="button button-small"
+              disabled={busy}
+              aria-label={`Pull ${one.branch}`}
+              onClick={() => void run(() => pull(one))}
+            >
+              Pull
+            </button>
+            <button
+              type="button"
+              className="button button-small"
+              disabled={busy}
+              aria-label={`Drop ${one.branch}`}
+              onClick={() => void run(() => drop(one))}
+            >
+              Drop
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,64 @@
+/** The pulls that were asked for here, and how each ended. */
+
+import { useCallback, useEffect, useState } from 'react';
+import type { Schemas } from '../../api/types';
+import { pullsOf, type PullOrder } from '../../state/home';
+
+const LOOK_MS = 2_000;
+
+type Pulls = Schemas['PullList'];
+
+/** The orders of a sandbox while the view is open, and a way to look again at once. */
+export function usePulls(id: string): readonly [Pulls | null, () => void] {
+  const [pulls, setPulls] = useState<Pulls | null>(null);
+  const [turn, setTurn] = useState(0);
+  useEffect(() => {
+    let open = true;
+    const look = (): void => {
+      pullsOf(id).then(
+        (found) => {
+          if (open) setPulls(found);
+        },
+        () => undefined,
+      );
+    };
+    look();
+    const timer = window.setInterval(look, LOOK_MS);
+    return () => {
+      open = false;
+      window.clearInterval(timer);
+    };
+  }, [id, turn]);
+  const reload = useCallback(() => setTurn((now) => now + 1), []);
+  return [pulls, reload];
+}
+
+export function PullOrders({ list }: { readonly list: readonly PullOrder[] }) {
+  if (list.length === 0) return null;
+  return (
+    <ul className="lines lines-scroll" aria-label="Pulls" aria-live="polite">
+      {list.slice(0, 8).map((order) => (
+        <li key={order.order_id}>
+          <span className="lines-words">
+            <code>{order.written ?? order.into ?? order.branch ?? 'its own branch'}</code>
+            <span className="quiet">{wordsOf(order)}</span>
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function wordsOf({ state, commit, said }: PullOrder): string {
+  const more = said === '' ? '' : ` · ${said}`;
+  switch (state) {
+    case 'waiting':
+      return 'waits for “atoll pull --watch” in your checkout';
+    case 'taken':
+      return 'is being pulled';
+    case 'done':
+      return `is at ${commit?.slice(0, 12) ?? '?'} in your checkout${more}`;
+    case 'failed':
+      return `failed${more}`;
+  }
+}

@@ -1,0 +1,121 @@
+/** Newer commits into a sandbox: the rebase, and what to do about a conflict. */
+
+import { useEffect, useState } from 'react';
+import type { Sandbox } from '../../api/types';
+import { notifyFailure } from '../../state/announce';
+import { syncWith, type Sync } from '../../state/home';
+
+interface SyncSectionProps {
+  readonly sandbox: Sandbox;
+  readonly repo: number;
+}
+
+export function SyncSection({ sandbox, repo }: SyncSectionProps) {
+  const { sandbox_id: id } = sandbox;
+  const [sync, setSync] = useState<Sync | null>(null);
+  const [busy, setBusy] = useState(false);
+  const uploaded = sandbox.repos[repo]?.key != null;
+
+  useEffect(() => {
+    let open = true;
+    syncWith(id, { repo, act: 'look', agent: false }).then(
+      (found) => {
+        if (open) setSync(found);
+      },
+      () => undefined,
+    );
+    return () => {
+      open = false;
+    };
+  }, [id, repo]);
+
+  async function run(act: 'rebase' | 'abort', agent = false): Promise<void> {
+    setBusy(true);
+    try {
+      setSync(await syncWith(id, { repo, act, agent }));
+    } catch (reason) {
+      notifyFailure('Not synced')(reason);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  const stuck = sync?.outcome === 'conflict';
+  return (
+    <section aria-busy={busy}>
+      <h3 className="form-title">Newer commits</h3>
+      <p className="field-hint" role="status">
+        {sync === null || sync.outcome === 'clean' ? hint(uploaded, sandbox.name) : wordsOf(sync)}
+      </p>
+      {stuck && <Conflict sync={sync} />}
+      <div className="home-acts">
+        {stuck ? (
+          <>
+            <button
+              type="button"
+              className="button button-primary"
+              disabled={busy}
+              onClick={() => void run('rebase', true)}
+            >
+              Let the agent resolve it
+            </button>
+            <button
+              type="button"
+              className="button"
+              disabled={busy}
+              onClick={() => void run('abort')}
+            >
+              Give the rebase up
+            </button>
+          </>
+        ) : (
+          <button
+            type="button"
+            className="button"
+            disabled={busy}
+            onClick={() => void run('rebase')}
+          >
+            {busy ? 'Rebasing…' : 'Sync'}
+          </button>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Conflict({ sync }: { readonly sync: Sync }) {
+  return (
+    <ul className="lines lines-scroll" aria-label="Files in conflict">
+      {sync.files.map((path) => (
+        <li key={path}>
+          <code>{path}</code>
+        </li>
+      ))}
+      {sync.more > 0 && <li>and {sync.more} more</li>}
+    </ul>
+  );
+}
+
+function hint(uploaded: boolean, name: string): string {
+  return uploaded
+    ? `Rebases its branch onto what your checkout sent last. “atoll sync ${name}” there sends newer commits first.`
+    : 'Fetches the remote, and rebases its branch onto the newer commits.';
+}
+
+function wordsOf({ outcome, commits, onto, commit, stashed, agent }: Sync): string {
+  const more = stashed ? ' What was not committed did not fit: it is in a stash inside.' : '';
+  switch (outcome) {
+    case 'updated':
+      return `It stands on ${commits} newer ${commits === 1 ? 'commit' : 'commits'} of ${onto}.${more}`;
+    case 'current':
+      return `It has all of ${onto} already.`;
+    case 'conflict':
+      return agent === null
+        ? 'A rebase or merge stopped at a conflict in these files:'
+        : 'Its agent was asked to resolve the conflict in these files:';
+    case 'aborted':
+      return `The rebase is given up: it is back at ${commit.slice(0, 12)}.`;
+    case 'clean':
+      return '';
+  }
+}
