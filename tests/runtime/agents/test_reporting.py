@@ -130,3 +130,15 @@ async def test_agents_of_one_sandbox_call_a_bounded_number_of_times_a_minute() -
     calls = [*first.kinds, *second.kinds].count("needs_you")
     assert calls == CALLS
     assert (first.kinds[-1], set(second.kinds)) == ("working", {"working"})
+
+
+async def test_question_at_a_terminal_that_two_sources_report_is_one_call() -> None:
+    one = Reported()
+    hook = Draft("asking:1", CardKind.STATUS, CardState.PENDING, title="The agent asks you")
+    own = Draft("call:1", CardKind.QUESTION, CardState.PENDING, title="The agent asks", text="A?")
+    one.session.heard([Began()])
+    one.session.heard([hook, Yielded()])
+    one.session.heard([own], turns=False)
+    assert one.kinds == ["working", "needs_you", "needs_you"]
+    assert [entry["begins"] for entry in one.entries] == [True, True, False]
+    assert one.entries[-1]["question"] == "The agent asks A?"

@@ -80,7 +80,7 @@ class Hooks:
             message = _MESSAGE.search(rest)
             return self._asks(_plain(message[1]) if message else "The agent asks for you")
         if event == "PreToolUse" and tool is not None and tool[1] in ASKING_TOOLS:
-            return (Yielded(),)
+            return self._asks("The agent asks you a question")
         if event in PROMPT_EVENTS:
             return (*self._answered(), Began())
         if event in WORKING_EVENTS:

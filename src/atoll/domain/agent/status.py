@@ -55,7 +55,7 @@ def step(before: StatusRecord, facts: AgentFacts, at: str) -> StatusRecord:
     """Return the status after `before`. `since` moves only when the status or its question does."""
     kind, reason = _kind(before, facts)
     asked = facts.asked if kind == "needs_you" else None
-    same = kind == before.status and (asked is None or asked.id == before.card)
+    same = kind == before.status and (asked is None or _is_same_question(before, asked))
     ended = before.status in ("working", "needs_you") and kind in ("done", "failed", "idle")
     record = replace(
         before,
@@ -66,6 +66,13 @@ def step(before: StatusRecord, facts: AgentFacts, at: str) -> StatusRecord:
         turns=before.turns + (ended and facts.outcome is not None),
     )
     return _with_question(record, asked)
+
+
+def _is_same_question(before: StatusRecord, asked: Card) -> bool:
+    """Report whether a card asks what was asked before. At a terminal the hooks and the transcript
+    both report a question, each by a card of its own."""
+    at_terminal = asked.data.get("answerable") is not True
+    return asked.id == before.card or (at_terminal and before.answer == "terminal")
 
 
 def when_sandbox_ended(status: StatusRecord, *, failed: bool, reason: str, at: str) -> StatusRecord:

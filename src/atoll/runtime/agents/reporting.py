@@ -83,7 +83,8 @@ class StatusReport:
     def settle(self) -> None:
         """Take all that was recorded as one change, and publish it when it is due."""
         lock = self._agent.lock
-        asked = next(iter(self._pending.values()), None)
+        pending = sorted(self._pending.values(), key=lambda card: card.kind is CardKind.STATUS)
+        asked = next(iter(pending), None)
         facts = AgentFacts(
             lock.state, lock.work, asked, self._outcome, on=self._on, failure=self._failure
         )
@@ -106,7 +107,7 @@ class StatusReport:
             return
         if self._calls:
             self._attention.call(now)
-        begins = self._known.since != self.published.since
+        begins = self._begins
         self.published, self._published_at = self._known, now
         identity = self._agent.identity
         entry: dict[str, object] = {"id": identity.id, "agent": identity.name}
@@ -116,7 +117,13 @@ class StatusReport:
     @property
     def _calls(self) -> bool:
         """True if publishing what is known calls for the person."""
-        return self._known.status == "needs_you" and self._known.card != self.published.card
+        return self._begins and self._known.status == "needs_you"
+
+    @property
+    def _begins(self) -> bool:
+        """True if what is known is another status, or question, than what is published."""
+        known, published = self._known, self.published
+        return (known.status, known.since) != (published.status, published.since)
 
     def _due(self, now: float) -> float:
         if self._calls:

@@ -194,7 +194,7 @@ def test_hook_at_the_end_of_a_turn_says_how_it_ended_and_one_at_the_start_yields
 
 def test_hook_of_a_tool_that_waits_for_the_person_yields_and_unknown_events_say_nothing() -> None:
     asks = Hooks().read('{"hook_event_name":"PreToolUse","tool_name":"AskUserQuestion"')
-    assert asks is not None and [type(one).__name__ for one in asks.said] == ["Yielded"]
+    assert asks is not None and [type(one).__name__ for one in asks.said] == ["Draft", "Yielded"]
     unknown = Hooks().read('{"transcript_path":"relative","hook_event_name":"SomethingNew"')
     assert unknown is not None and (unknown.said, unknown.transcript) == ((), None)
 
