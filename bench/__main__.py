@@ -12,6 +12,7 @@ from atoll.zygote.host.title import has_title
 from atoll.zygote.start.pool import POOL_SIZE
 from bench.attach import attach
 from bench.broker import broker
+from bench.changes import changes
 from bench.cli import cli
 from bench.docker_peer import docker_peer
 from bench.docker_wall import docker_wall
@@ -229,6 +230,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "cli": cli,
     "attach": attach,
     "status": status,
+    "changes": changes,
 }
 
 

@@ -24,14 +24,20 @@ shift 9
 space=$1
 shift
 max=5000 blob=e69de29bb2d1d6434b8b29ae775ad8c2e48c5391
+state() {
+  own status --porcelain=v1 -z --no-renames --untracked-files=all --ignore-submodules=dirty \
+    -- "$@" > "$work/whole"
+}
 look() {
   settle
-  own ls-files -v -z | sed -zn 's/^[a-z] //p' > "$work/hidden"
+  # Marked files are rare: they are looked for beside the status, which is then read again.
+  own ls-files -v -z | sed -zn 's/^[a-z] //p' > "$work/hidden" &
+  state "$@" || exit 14
+  wait
   if [ -s "$work/hidden" ]; then
     own update-index -z --no-assume-unchanged --stdin < "$work/hidden" || exit 14
+    state "$@" || exit 14
   fi
-  own status --porcelain=v1 -z --no-renames --untracked-files=all --ignore-submodules=dirty \
-    -- "$@" > "$work/whole" || exit 14
   head -c 8000000 "$work/whole" > "$work/status"
   sed -z 's/^...//' "$work/status" | sed -z "${max}q" > "$work/names"
   (cd "$top" && xargs -0 -r -n 5000 -s 1000000 stat -c '%s|%i|%z|%n' -- < "$work/names") \
@@ -63,7 +69,8 @@ case $against in
     base=$(theirs rev-parse -q --verify "$point^{commit}" 2> /dev/null) || exit 16 ;;
 esac
 commits=0
-if [ -n "$base" ] && [ -n "$head" ]; then
+if [ "$base" = "$head" ]; then :
+elif [ -n "$base" ] && [ -n "$head" ]; then
   commits=$(own rev-list --count "$base..$head" 2> /dev/null) || commits=0
 elif [ -n "$head" ]; then commits=$(own rev-list --count "$head" 2> /dev/null) || commits=0; fi
 {
