@@ -25,7 +25,7 @@ NUMBERS = (
     *(401, 402, 403, 404, 405),
     *(601, 602, 603, 604, 605, 606, 607),
     *range(801, 811),
-    871,
+    *range(871, 874),
     881,
 )
 """Of the list of threats Atoll is built against; some numbers are not taken. From 301 on: attempts

@@ -131,7 +131,11 @@ async def by_command_line(ada: AttachedClient, eve: PersonTty) -> None:
     await asyncio.to_thread(eve.expect, b"[Ada drives")
     await asyncio.to_thread(eve.type, b"\x1d")
     await ada.until(lambda state: [one["name"] for one in state["waiting"]] == ["Eve"])
+    await asyncio.to_thread(eve.expect, b"[asked Ada]")
+    told = len(eve.seen)
     await ada.say("grant_control")
     await ada.until(lambda state: driver(state) == "Eve")
+    # Its title no longer says that it waits.
+    await asyncio.to_thread(eve.expect, b"\x1b]2;", since=told)
     await asyncio.to_thread(eve.type, b"by eve\r")
     await ada.sees(b"by eve\r\nby eve")
