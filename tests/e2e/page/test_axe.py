@@ -326,6 +326,7 @@ async def test_cards_of_an_agent_and_ended_sandboxes_hold_to_axe(look: str) -> N
             page = at.page
             await expect(page.locator(".card-name").first).to_be_visible()
             await at.check("home with sandboxes in every state")
+            await inbox(at, server)
             await cards(at, server, terminal)
             for sandbox, told in server.sandboxes.items():
                 await page.goto(f"{server.url}#/sandboxes/{sandbox}")
@@ -333,6 +334,31 @@ async def test_cards_of_an_agent_and_ended_sandboxes_hold_to_axe(look: str) -> N
                     page.get_by_role("heading", name=told["name"], exact=True)
                 ).to_be_visible()
                 await at.check(f"sandbox that is {told['state']}")
+
+
+async def inbox(at: Survey, server: ScriptedServer) -> None:
+    """What agents do, each way; the inbox with questions and without; the settings."""
+    page, (first, *others) = at.page, list(server.sandboxes)
+    asked = {"options": OPTIONS, "words": True, "answer": "protocol", "mode": "machine"}
+    about = "a line that goes on and on " * 6
+    await server.report(first, "t_9", "needs_you", question=f"May I? {about}", card="c", **asked)
+    await server.report(others[1], "t_8", "needs_you", question=about, answer="terminal")
+    await expect(page.get_by_role("region", name="Waiting for you")).to_be_visible()
+    await at.check("home while agents wait")
+    await page.goto(f"{server.url}#/inbox")
+    items = page.get_by_role("list", name="Waiting for you").get_by_role("listitem")
+    await expect(items).to_have_count(2)
+    await at.check("inbox")
+    for status in ("working", "failed", "idle", "done"):
+        await server.report(others[1], "t_8", status, on=about, reason=about)
+    await server.report(first, "t_9", "working", on=about)
+    await expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    await at.check("inbox without an item")
+    await page.goto(f"{server.url}#/notifications")
+    await expect(page.get_by_role("heading", name="Notifications")).to_be_visible()
+    await at.check("notifications")
+    for sandbox, agent in ((first, "t_9"), (others[1], "t_8")):
+        await server.report(sandbox, agent, "stopped")
 
 
 def prepared(server: ScriptedServer) -> ScriptedTerminal:
