@@ -11,9 +11,9 @@ import { withStatus } from './agents';
 import { notify, notifyFailure } from './announce';
 import { loadApprovals } from './approvals';
 import { loadInbox, waits } from './inbox';
-import { hearRefusal } from './refusals';
+import { hearRefusal, refusals } from './refusals';
 import { listensWhileHidden } from './attention/settings';
-import { Store } from './store';
+import { only, Store } from './store';
 
 /** null until the first answer. */
 export const sandboxes = new Store<readonly Sandbox[] | null>(null);
@@ -58,6 +58,15 @@ export function keep(sandbox: Sandbox): void {
     const all = sandbox.state === 'destroyed' ? others : [...others, sandbox];
     return all.sort((a, b) => b.created_at.localeCompare(a.created_at));
   });
+  if (sandbox.state === 'destroyed') forgetOthers();
+}
+
+/** Drops what is known of sandboxes that are gone, so that a page open for days stays small. */
+function forgetOthers(): void {
+  const ids = new Set((sandboxes.get() ?? []).map((one) => one.sandbox_id));
+  terminals.set((now) => only(now, ids));
+  agentsMoved.set((now) => only(now, ids));
+  refusals.set((now) => only(now, ids));
 }
 
 export function keepTerminals(id: string, list: readonly Terminal[]): void {
@@ -74,6 +83,7 @@ async function loadAll(): Promise<void> {
   const before = statuses;
   const list = await api.sandboxes();
   sandboxes.set([...list].sort((a, b) => b.created_at.localeCompare(a.created_at)));
+  forgetOthers();
   if (before !== statuses) soon('all again', loadAll, AGAIN_MS);
 }
 

@@ -28,3 +28,12 @@ export class Store<T> {
 export function useStore<T>(store: Store<T>): T {
   return useSyncExternalStore(store.subscribe, store.get);
 }
+
+/** The entries of these keys; the same record where it has no others. Pure. */
+export function only<T>(
+  record: Readonly<Record<string, T>>,
+  keys: ReadonlySet<string>,
+): Readonly<Record<string, T>> {
+  const kept = Object.entries(record).filter(([key]) => keys.has(key));
+  return kept.length === Object.keys(record).length ? record : Object.fromEntries(kept);
+}
