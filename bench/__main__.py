@@ -18,6 +18,7 @@ from bench.docker_peer import docker_peer
 from bench.docker_wall import docker_wall
 from bench.figures import Series, table, verdict
 from bench.neighbour import neighbour
+from bench.page import page
 from bench.peers import BareBubblewrap, Docker, fork_and_exec, milliseconds
 from bench.redaction import redaction
 from bench.server import Server, server
@@ -229,6 +230,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "neighbour": neighbour,
     "cli": cli,
     "attach": attach,
+    "page": page,
     "status": status,
     "changes": changes,
 }

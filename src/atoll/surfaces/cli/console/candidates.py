@@ -19,7 +19,7 @@ COMPLETION_SECONDS = 1.0
 MAX_OFFERED = 200
 
 _PLAIN = re.compile(r"[\w.@%+=/-][\w.@%+=:/~-]*")
-"""What means nothing else to a shell, which inserts what it is offered into the next command."""
+"""Names that mean nothing else to a shell, which inserts them into the next command."""
 
 Query = tuple[tuple[str, str], ...]
 Candidates = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
