@@ -1,0 +1,63 @@
+"""Items of the inbox: what they show, and what stands for it."""
+
+from msgspec.structs import replace
+
+from atoll.domain.inbox.item import MAX_LINES, AnswerBy, agent_item_id, item_of_agent
+from atoll.domain.sandbox.reported import ReportedAgent
+from atoll.testing.contracts.rows.sandboxes import sandbox
+from atoll.wire.contract.agents import CardRecord, StatusOption, StatusRecord
+
+HERE = sandbox("one")
+STATUS = StatusRecord(
+    "needs_you",
+    "2026-01-01T00:00:00.000Z",
+    question="Allow Bash? npm…",
+    card="approval:1",
+    answer="protocol",
+    options=(StatusOption("allow", "Allow", "allow"),),
+)
+AGENT = ReportedAgent("g_1", "codex", "machine", STATUS)
+CARD = CardRecord("approval:1", 1, "pending", "Allow Bash?", "npm publish\nrm \u202e\x1b[2J")
+
+
+def test_item_shows_the_whole_card_without_characters_that_hide() -> None:
+    item = item_of_agent(HERE, AGENT, CARD)
+    assert item.lines == ("Allow Bash?", "npm publish", "rm \\u202e\\x1b[2J")
+    assert (item.by, item.options, item.card) == (
+        AnswerBy.PROTOCOL,
+        STATUS.options,
+        "approval:1",
+    )
+
+
+def test_item_says_that_a_long_card_is_not_all_shown() -> None:
+    many = replace(CARD, text="x\n" * (MAX_LINES + 1))
+    assert "not all" in item_of_agent(HERE, AGENT, many).lines[-1]
+    assert "not all" in item_of_agent(HERE, AGENT, replace(CARD, cut=True)).lines[-1]
+
+
+def test_shown_stands_for_all_that_an_answer_depends_on() -> None:
+    shown = item_of_agent(HERE, AGENT, CARD).shown
+    hidden = replace(CARD, text="x\n" * (MAX_LINES + 1))
+    others = [
+        item_of_agent(HERE, AGENT, replace(CARD, text="npm publish")),
+        item_of_agent(HERE, AGENT, replace(CARD, title="Allow?")),
+        item_of_agent(HERE, replace(AGENT, status=replace(STATUS, options=())), CARD),
+        item_of_agent(HERE, replace(AGENT, status=replace(STATUS, card="approval:2")), CARD),
+        item_of_agent(HERE, AGENT, hidden),
+        item_of_agent(HERE, AGENT, replace(hidden, text=hidden.text + "y")),
+    ]
+    assert len({shown, *(one.shown for one in others)}) == 1 + len(others)
+
+
+def test_id_names_one_question_of_one_agent() -> None:
+    later = replace(AGENT, status=replace(STATUS, since="2026-01-01T00:00:01.000Z"))
+    other = replace(AGENT, id="g_2")
+    ids = {agent_item_id(HERE, one) for one in (AGENT, later, other)}
+    assert len(ids) == 3 and agent_item_id(HERE, AGENT) in ids
+
+
+def test_question_without_its_card_is_for_the_terminal() -> None:
+    item = item_of_agent(HERE, AGENT, None)
+    assert (item.by, item.options) == (AnswerBy.TERMINAL, ())
+    assert item.lines == ("Allow Bash? npm…",)
