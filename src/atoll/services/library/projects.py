@@ -103,6 +103,8 @@ class Projects:
         """Drop the caller's decisions on a repository, so that it is asked again. Returns how many
         there were."""
         _check_person(caller)
+        if not repository.isprintable():
+            return 0  # no key has such characters, and PostgreSQL refuses a NUL
         async with self._ground.store.begin() as rows:
             count = await rows.projects.forget(caller.org_id, caller.id, repository)
             if count:

@@ -31,6 +31,8 @@ from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1/projects", tags=["projects"], route_class=JsonRoute)
 
+SCHEMA = "application/schema+json"
+
 Text = Annotated[str | None, Query(max_length=2000)]
 
 
@@ -116,10 +118,17 @@ async def list_projects(atoll: Atoll, caller: Caller) -> Response:
     return Json({"projects": [_decided(one) for one in found]})
 
 
-@router.get("/schema.json", response_model=None, responses=problems())
+@router.get(
+    "/schema.json",
+    response_model=None,
+    responses={
+        200: {"description": "A JSON Schema.", "content": {SCHEMA: {"schema": {"type": "object"}}}},
+        **problems(),
+    },
+)
 async def get_schema(_caller: Caller) -> Response:
     """Return the JSON Schema of `.atoll.yaml`."""
-    return Json(project_schema(), media_type="application/schema+json")
+    return Json(project_schema(), media_type=SCHEMA)
 
 
 @router.get("/file", response_model=ProjectView, responses=problems(404, 502))
