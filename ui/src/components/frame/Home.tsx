@@ -16,7 +16,7 @@ import { Inbox } from '../inbox/Inbox';
 import { AgentAbout, AgentMark } from '../agents/AgentMark';
 import { MenuButton } from '../parts/MenuButton';
 import { StateMark } from '../sandboxes/StateMark';
-import { middleCut, profileWords, repoWords } from '../parts/words';
+import { profileWords, repoWords } from '../parts/words';
 
 interface HomeProps {
   readonly list: readonly Sandbox[];
@@ -104,7 +104,7 @@ function SandboxCard({ sandbox }: { readonly sandbox: Sandbox }) {
       <button type="button" className="card-face" onClick={() => go(id)}>
         <span className="card-title">
           <span className="card-name" title={sandbox.name}>
-            {middleCut(sandbox.name)}
+            {sandbox.name}
           </span>
           <ExposedMark sandbox={sandbox} />
           {lead === null ? <StateMark state={sandbox.state} /> : <AgentMark agent={lead} />}

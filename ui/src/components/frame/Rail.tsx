@@ -14,7 +14,7 @@ import { useInbox } from '../inbox/Inbox';
 import { ExposedMark } from '../sandboxes/ExposedMark';
 import { Icon, Mark } from '../parts/icons';
 import { StateShape, stateWords } from '../sandboxes/StateMark';
-import { middleCut, repoWords } from '../parts/words';
+import { repoWords } from '../parts/words';
 
 interface RailProps {
   readonly onNew: () => void;
@@ -164,7 +164,7 @@ function Row({ sandbox, onPick }: { readonly sandbox: Sandbox; readonly onPick: 
         )}
         <span className="row-name">
           <span className="row-words" title={sandbox.name}>
-            {middleCut(sandbox.name, 28)}
+            {sandbox.name}
           </span>
           <ExposedMark sandbox={sandbox} />
         </span>

@@ -2,13 +2,6 @@
 
 import type { Network, Sandbox, Secret, Terminal } from '../../api/types';
 
-/** A name in at most `most` characters; the middle goes first: names differ at the end, too. */
-export function middleCut(name: string, most = 36): string {
-  if (name.length <= most) return name;
-  const head = Math.floor(most / 2);
-  return `${name.slice(0, head)}…${name.slice(name.length - (most - head - 1))}`;
-}
-
 /** `owner/repo · branch` of the first repository; null when there is none. */
 export function repoWords(sandbox: Sandbox): string | null {
   const repo = sandbox.repos[0];

@@ -15,7 +15,7 @@ import { StateMark } from './StateMark';
 import { TaskNote } from '../tasks/TaskNote';
 import { Terminals } from '../terminals/Terminals';
 import { TimeLeft } from './TimeLeft';
-import { middleCut, profileWords, repoWords } from '../parts/words';
+import { profileWords, repoWords } from '../parts/words';
 
 /** States whose time runs. */
 const AGING = ['ready', 'active', 'stopped'];
@@ -34,7 +34,7 @@ export function SandboxView({ sandbox, onAct, onHome, onPalette, onMenu }: Sandb
       <header className="sandbox-head">
         <div className="sandbox-title">
           <MenuButton onMenu={onMenu} />
-          <h1 title={`${sandbox.name} (${sandbox.sandbox_id})`}>{middleCut(sandbox.name, 48)}</h1>
+          <h1 title={`${sandbox.name} (${sandbox.sandbox_id})`}>{sandbox.name}</h1>
           <StateMark state={sandbox.state} />
           <ExposedMark sandbox={sandbox} />
           <span className="spring" />
