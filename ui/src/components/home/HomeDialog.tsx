@@ -4,7 +4,7 @@ import { useState } from 'react';
 import type { Sandbox } from '../../api/types';
 import { notify, notifyFailure } from '../../state/announce';
 import { isLive } from '../../state/acts';
-import { bundleOf, orderPull, pullCommand, type PullWish } from '../../state/home';
+import { bundleOf, orderPull, pullCommand, type PullWish } from '../../state/home/home';
 import { Dialog } from '../parts/Dialog';
 import { UnpulledWork } from '../sandboxes/UnpulledWork';
 import { HeldPushes } from './HeldPushes';

@@ -2,7 +2,7 @@
 
 import { useCallback, useEffect, useState } from 'react';
 import type { Schemas } from '../../api/types';
-import { pullsOf, type PullOrder } from '../../state/home';
+import { pullsOf, type PullOrder } from '../../state/home/home';
 
 const LOOK_MS = 2_000;
 

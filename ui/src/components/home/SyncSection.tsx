@@ -3,7 +3,7 @@
 import { useEffect, useState } from 'react';
 import type { Sandbox } from '../../api/types';
 import { notifyFailure } from '../../state/announce';
-import { syncWith, type Sync } from '../../state/home';
+import { syncWith, type Sync } from '../../state/home/home';
 
 interface SyncSectionProps {
   readonly sandbox: Sandbox;

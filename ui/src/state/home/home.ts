@@ -1,7 +1,7 @@
 /** Bringing work home: pull orders, held pushes, and syncs of one sandbox. */
 
-import { call, downloadBytes, sandboxAt } from '../api/call';
-import type { Schemas } from '../api/types';
+import { call, downloadBytes, sandboxAt } from '../../api/call';
+import type { Schemas } from '../../api/types';
 
 export type PullOrder = Schemas['PullView'];
 export type HeldPush = Schemas['PushView'];
