@@ -3,7 +3,13 @@
 import { useEffect, useState } from 'react';
 import type { Sandbox } from '../../api/types';
 import { notify, notifyFailure } from '../../state/announce';
-import { dropHeld, orderHeld, pushesOf, type HeldPush, type PullOrder } from '../../state/home/home';
+import {
+  dropHeld,
+  orderHeld,
+  pushesOf,
+  type HeldPush,
+  type PullOrder,
+} from '../../state/home/home';
 
 interface HeldPushesProps {
   readonly sandbox: Sandbox;
