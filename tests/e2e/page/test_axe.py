@@ -112,7 +112,7 @@ class Survey:
     async def act(self, words: str, view: str) -> None:
         """Judge the dialog of a command of the palette."""
         await self.palette()
-        await self.page.get_by_role("combobox").fill(words)
+        await self.page.get_by_role("combobox", name="Find a command or sandbox").fill(words)
         await self.page.keyboard.press("Enter")
         await expect(self.page.get_by_role("dialog")).to_be_visible()
         await self.check(view)
@@ -125,7 +125,9 @@ class Survey:
             await buttons.first.click()
         else:
             await self.page.keyboard.press("Control+k")
-        await expect(self.page.get_by_role("combobox")).to_be_visible()
+        await expect(
+            self.page.get_by_role("combobox", name="Find a command or sandbox")
+        ).to_be_visible()
 
 
 @pytest.fixture
@@ -183,7 +185,9 @@ async def test_page_before_login_and_its_first_pages_hold_to_axe(
                 await asyncio.to_thread(waiting.communicate)
             await at.palette()
             await at.check("palette")
-            await page.get_by_role("combobox").fill("no such command")
+            await page.get_by_role("combobox", name="Find a command or sandbox").fill(
+                "no such command"
+            )
             await at.check("palette without a match")
             await page.keyboard.press("Escape")
             await page.goto(f"{server.url}/#/sandboxes/nobody")

@@ -16,7 +16,7 @@ async def test_palette_finds_and_runs_a_command(open_page: OpenPage) -> None:
     page = open_page.page
     await page.locator(".rail-new").focus()
     await page.keyboard.press("Control+k")
-    await expect(page.get_by_role("combobox")).to_be_focused()
+    await expect(page.get_by_role("combobox", name="Find a command or sandbox")).to_be_focused()
     await page.keyboard.type("new claude")
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("tab", name="claude")).to_have_attribute("aria-selected", "true")
@@ -29,7 +29,7 @@ async def test_palette_in_terminal_leaves_control_k_to_the_program(open_page: Op
     await open_page.sees("$ z")
     assert bytes(open_page.terminal.typed) == b"\x0bz"
     await open_page.page.keyboard.press("Control+Shift+K")
-    await expect(open_page.page.get_by_role("combobox")).to_be_visible()
+    await expect(open_page.page.get_by_role("combobox", name="Find a command or sandbox")).to_be_visible()
     await open_page.page.keyboard.press("Escape")
     await expect(open_page.page.locator(".xterm-helper-textarea")).to_be_focused()
 
