@@ -7,10 +7,10 @@
 import { api } from '../api/client';
 import { followEvents } from '../api/events';
 import type { Envelope, Sandbox, Terminal } from '../api/types';
-import { withStatus } from './agents';
+import { withStatus } from './attention/agents';
 import { notify, notifyFailure } from './announce';
 import { loadApprovals } from './approvals';
-import { loadInbox, waits } from './inbox';
+import { loadInbox, waits } from './attention/inbox';
 import { hearRefusal, refusals } from './refusals';
 import { listensWhileHidden } from './attention/settings';
 import { only, Store } from './store';

@@ -1,7 +1,7 @@
 /** What an agent does: a shape and a word, and what it is about; colour only repeats them. */
 
 import type { AgentStatus, SandboxAgent } from '../../api/types';
-import { aboutOf, statusWords } from '../../state/agents';
+import { aboutOf, statusWords } from '../../state/attention/agents';
 
 const shapes: Readonly<Record<AgentStatus['status'], string>> = {
   needs_you: 'M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2Zm0 3v3.6M8 11v.01',

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react';
 import { api } from '../../api/client';
 import type { Profile, Sandbox } from '../../api/types';
 import { isLive } from '../../state/acts';
-import { leadOf, needyFirst } from '../../state/agents';
+import { leadOf, needyFirst } from '../../state/attention/agents';
 import { duration, secondsUntil, tick } from '../../state/clock';
 import { go } from '../../state/route';
 import { useStore } from '../../state/store';

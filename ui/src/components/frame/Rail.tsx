@@ -4,7 +4,7 @@ import { useMemo, useState } from 'react';
 import type { Sandbox } from '../../api/types';
 import { age, tick } from '../../state/clock';
 import { isLive } from '../../state/acts';
-import { leadOf, needyFirst, statusWords } from '../../state/agents';
+import { leadOf, needyFirst, statusWords } from '../../state/attention/agents';
 import { go, goTo, route } from '../../state/route';
 import { connected, sandboxes } from '../../state/sandboxes';
 import { useStore } from '../../state/store';

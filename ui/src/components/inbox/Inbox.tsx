@@ -1,7 +1,7 @@
 /** What waits for this person, as a part of other pages; nothing where nothing waits. */
 
 import type { InboxItem } from '../../api/types';
-import { inbox } from '../../state/inbox';
+import { inbox } from '../../state/attention/inbox';
 import { useStore } from '../../state/store';
 import { Item } from './InboxItems';
 

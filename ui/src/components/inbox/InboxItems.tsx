@@ -3,7 +3,7 @@
 import { useState } from 'react';
 import type { InboxItem } from '../../api/types';
 import { age, tick } from '../../state/clock';
-import { answerItem, optionFor } from '../../state/inbox';
+import { answerItem, optionFor } from '../../state/attention/inbox';
 import { go } from '../../state/route';
 import { useStore } from '../../state/store';
 import { Icon, type IconName } from '../parts/icons';

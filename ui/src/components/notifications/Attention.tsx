@@ -7,7 +7,7 @@ import type { Badge, Seen, Times } from '../../state/attention/news';
 import { beginPush } from '../../state/attention/push';
 import { isOnScreen, tell } from '../../state/attention/tell';
 import { tick } from '../../state/clock';
-import { inbox } from '../../state/inbox';
+import { inbox } from '../../state/attention/inbox';
 import { sandboxes } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
 import { useInbox } from '../inbox/Inbox';

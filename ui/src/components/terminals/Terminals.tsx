@@ -4,7 +4,7 @@ import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } fro
 import { api } from '../../api/client';
 import type { Agent, Sandbox, Terminal } from '../../api/types';
 import { closeTerminal, isLive, openTerminal } from '../../state/acts';
-import { agentsOf, hasAgent } from '../../state/agents';
+import { agentsOf, hasAgent } from '../../state/attention/agents';
 import { announce, notifyFailure } from '../../state/announce';
 import { go, route } from '../../state/route';
 import { moveTab, ordered, orders } from '../../state/layouts';

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from 'react';
 import type { Sandbox, Terminal } from '../../api/types';
-import { agentsOf } from '../../state/agents';
+import { agentsOf } from '../../state/attention/agents';
 import type { AttachStatus } from '../../terminal/attach/status';
 import { AgentMark } from '../agents/AgentMark';
 import { Icon } from '../parts/icons';

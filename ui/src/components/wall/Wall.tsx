@@ -2,7 +2,7 @@
 
 import { use, useEffect, useMemo, useRef, type KeyboardEvent } from 'react';
 import type { Sandbox, Terminal } from '../../api/types';
-import { needyFirst } from '../../state/agents';
+import { needyFirst } from '../../state/attention/agents';
 import { isLive } from '../../state/acts';
 import { go } from '../../state/route';
 import { loadTerminals, terminals } from '../../state/sandboxes';

@@ -1,7 +1,7 @@
 /** What has become news since the last look: an agent needs its person, or is done. Pure. */
 
 import type { InboxItem, Sandbox } from '../../api/types';
-import { agentsOf } from '../agents';
+import { agentsOf } from './agents';
 
 export type NewsReason = 'needs_you' | 'done';
 

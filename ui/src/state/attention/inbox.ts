@@ -1,9 +1,9 @@
 /** Everything that waits for this person, the longest waiting first, as the server lists it. */
 
-import { call } from '../api/call';
-import type { InboxItem, Schemas } from '../api/types';
-import { announce, notify, notifyFailure } from './announce';
-import { Store } from './store';
+import { call } from '../../api/call';
+import type { InboxItem, Schemas } from '../../api/types';
+import { announce, notify, notifyFailure } from '../announce';
+import { Store } from '../store';
 
 /** null until the first answer. */
 export const inbox = new Store<readonly InboxItem[] | null>(null);

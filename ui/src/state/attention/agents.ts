@@ -1,6 +1,6 @@
 /** What the agents of sandboxes do. Pure: `sandboxes` holds them, and the log's events change them. */
 
-import type { AgentStatus, Envelope, Sandbox, SandboxAgent } from '../api/types';
+import type { AgentStatus, Envelope, Sandbox, SandboxAgent } from '../../api/types';
 
 type Kind = AgentStatus['status'];
 

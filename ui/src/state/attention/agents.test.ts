@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Envelope, Sandbox } from '../api/types';
+import type { Envelope, Sandbox } from '../../api/types';
 import { aboutOf, agentsOf, hasAgent, leadOf, needyFirst, withStatus } from './agents';
 
 const AT = '2026-01-01T12:00:00Z';
