@@ -1,7 +1,7 @@
 /** The draft of a task, and the requests that it makes: one for each agent. Pure. */
 
 import type { CreateSandbox, NetworkMode, Repository } from '../../api/types';
-import { branchForAgent, proposedBranch } from '../../state/branch';
+import { branchForAgent, proposedBranch } from './branch';
 
 /** `repo`: '' for none, `key:…` of one that is here, `url` for the address. */
 export interface TaskDraft {
