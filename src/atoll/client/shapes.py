@@ -258,13 +258,13 @@ class PullOrder(Shape):
     into = fields.text()
     uncommitted = fields.flag()
     pushed = fields.flag()
-    state = fields.text()
+    state: Field[Literal["waiting", "taken", "done", "failed"]] = fields.word()
 
 
 class Sync(Shape):
     """The result of a sync."""
 
-    outcome = fields.text()
+    outcome: Field[Literal["updated", "current", "conflict", "aborted", "clean"]] = fields.word()
     onto = fields.text()
     commit = fields.text()
     commits = fields.number()
