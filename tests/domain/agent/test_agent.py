@@ -1,6 +1,13 @@
 import pytest
 
-from atoll.domain.agent.agent import Agent, layer_path, named, read_version, split_reference
+from atoll.domain.agent.agent import (
+    Agent,
+    layer_path,
+    named,
+    read_version,
+    split_reference,
+    takes_prompts,
+)
 from atoll.domain.errors import Invalid
 
 
@@ -27,3 +34,8 @@ def test_agent_answers_to_its_name_and_aliases_and_lies_under_its_name() -> None
         ("claude", claude), ("claude-code", claude), ("codex", codex),
     )  # fmt: skip
     assert layer_path(claude).endswith("/claude")
+
+
+def test_plain_shell_takes_no_prompt() -> None:
+    assert not takes_prompts(Agent("shell", "bash", ("bash",), ()))
+    assert takes_prompts(Agent("codex", "codex", ("codex",), (), state=(".codex",)))

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from atoll.domain.agent.card import Card, CardKind, CardState, Option, Value
 from atoll.domain.agent.status import (
@@ -155,3 +156,13 @@ def test_calls_are_bounded_in_any_minute() -> None:
     assert budget.wait(CALL_SECONDS) == 0.0
     budget.call(CALL_SECONDS)
     assert budget.wait(CALL_SECONDS) == 1.0
+
+
+def test_same_question_by_another_card_is_the_same_at_a_terminal_only() -> None:
+    asked = step(FIRST, replace(WAITING, asked=card(CardKind.APPROVAL, title="Run?")), "t1")
+    other = structs.replace(card(CardKind.APPROVAL, title="Run?"), id="c2")
+    assert step(asked, replace(WAITING, asked=other), "t2").since == "t1"
+    protocol = card(CardKind.APPROVAL, title="Run?", answerable=True)
+    first = step(FIRST, replace(WAITING, asked=protocol), "t1")
+    again = replace(WAITING, asked=structs.replace(protocol, id="c2"))
+    assert step(first, again, "t2").since == "t2"

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from atoll.domain.approvals.approval import (
     COOLDOWN,
+    HOST_COOLDOWN,
+    MAX_HOSTS,
     MAX_PER_MINUTE,
     MAX_TTL,
     MAX_WORDS,
@@ -17,9 +19,11 @@ from atoll.domain.approvals.approval import (
     ApprovalState,
     CommandAsk,
     GrantScope,
+    HostAsk,
     Requester,
     SecretAsk,
     check_command,
+    check_host,
     denied,
     digest,
     granted,
@@ -27,6 +31,7 @@ from atoll.domain.approvals.approval import (
     holds,
     overtaken,
     revoked,
+    rule_of,
     same_question,
     shown_lines,
     silences,
@@ -218,3 +223,33 @@ def test_sandbox_has_room_for_five_new_requests_a_minute() -> None:
     assert has_room(open_ones[0], open_ones[1:], NOW)
     assert not has_room(open_ones[0], open_ones, NOW + timedelta(seconds=59))
     assert has_room(open_ones[0], open_ones, NOW + timedelta(seconds=60))
+
+
+def test_host_is_approved_for_its_sandbox_alone_until_that_is_revoked() -> None:
+    host = replace(OPEN, ask=check_host("api.example.com", 443))
+    assert shown_lines(host)[0] == "Let this sandbox connect to api.example.com:443"
+    assert rule_of(HostAsk("api.example.com", 443)) == "api.example.com:443"
+    said = granted(host, yes(of=host), by="me", now=NOW)
+    assert (said.verdict, said.until) == (ApprovalState.GRANTED, None)
+    for grant in (yes(GrantScope.ONCE, of=host), yes(ttl=timedelta(hours=1), of=host)):
+        with pytest.raises(Invalid):
+            granted(host, grant, by="me", now=NOW)
+    assert denied(host, by="me", now=NOW).until == NOW + HOST_COOLDOWN
+    assert digest(host) != digest(OPEN)
+
+
+def test_host_that_no_rule_could_name_is_refused() -> None:
+    for bad in ("*.example.com", "API.example.com"):
+        with pytest.raises(Invalid):
+            check_host(bad, 443)
+
+
+def test_sandbox_asks_for_few_hosts_at_once() -> None:
+    host = replace(OPEN, ask=HostAsk("a.example", 443))
+    asked = [
+        replace(host, id=ApprovalId(f"ap_{n}"), asked_at=NOW - timedelta(hours=1))
+        for n in range(MAX_HOSTS)
+    ]
+    assert has_room(host, asked[1:], NOW)
+    assert not has_room(host, asked, NOW)
+    assert has_room(OPEN, asked, NOW)

@@ -1,8 +1,31 @@
 """Items of the inbox: what they show, and what stands for it."""
 
+import dataclasses
+
+import pytest
 from msgspec.structs import replace
 
-from atoll.domain.inbox.item import MAX_LINES, AnswerBy, agent_item_id, item_of_agent
+from atoll.domain.approvals.approval import (
+    Approval,
+    Ask,
+    CommandAsk,
+    HostAsk,
+    Requester,
+    SecretAsk,
+    digest,
+    shown_lines,
+)
+from atoll.domain.ids import ApprovalId
+from atoll.domain.inbox.item import (
+    MAX_LINES,
+    AnswerBy,
+    ItemKind,
+    PushedBranch,
+    agent_item_id,
+    item_of_agent,
+    item_of_approval,
+    item_of_push,
+)
 from atoll.domain.sandbox.reported import ReportedAgent
 from atoll.testing.contracts.rows.sandboxes import sandbox
 from atoll.wire.contract.agents import CardRecord, StatusOption, StatusRecord
@@ -61,3 +84,38 @@ def test_question_without_its_card_is_for_the_terminal() -> None:
     item = item_of_agent(HERE, AGENT, None)
     assert (item.by, item.options) == (AnswerBy.TERMINAL, ())
     assert item.lines == ("Allow Bash? npm…",)
+
+
+@pytest.mark.parametrize(
+    ("ask", "kind", "answers"),
+    [
+        (SecretAsk("KEY", "sec_1", 1, "a.example", 443), ItemKind.SECRET, 4),
+        (HostAsk("a.example", 443), ItemKind.HOST, 2),
+        (CommandAsk(("make",), "/workspace"), ItemKind.COMMAND, 2),
+    ],
+)
+def test_approval_is_an_item_with_the_answers_it_takes(
+    ask: Ask, kind: ItemKind, answers: int
+) -> None:
+    requester = Requester(HERE.id, HERE.name, 1, "a_1")
+    approval = Approval(
+        ApprovalId("ap_1"), HERE.org_id, HERE.owner, requester, ask, HERE.created_at, None
+    )
+    item = item_of_approval(approval, AGENT)
+    assert (item.kind, len(item.options), item.by) == (kind, answers, AnswerBy.PERSON)
+    assert (item.lines, item.shown) == (shown_lines(approval), digest(approval))
+    assert (item.agent, item.agent_id) == ("codex", "g_1")
+    assert item_of_approval(approval, None).agent is None
+
+
+def test_held_push_is_an_item_that_shows_no_hiding_characters() -> None:
+    push = PushedBranch(
+        "kept_1", HERE.id, HERE.name, "2026-01-01T00:00:00.000Z", "fix", "a" * 40, 1, "a\x1b[2J"
+    )
+    item = item_of_push(push)
+    assert item.lines == ("branch fix: 1 new commit up to aaaaaaaaaaaa", "a\\x1b[2J")
+    assert [one.id for one in item.options] == ["pull", "drop"]
+    assert item_of_push(dataclasses.replace(push, commits=2, subject="")).lines == (
+        "branch fix: 2 new commits up to aaaaaaaaaaaa",
+    )
+    assert item.shown != item_of_push(dataclasses.replace(push, commit="b" * 40)).shown

@@ -10,6 +10,7 @@ from atoll.domain.people.push import (
     WINDOW,
     PushRate,
     PushReason,
+    host_of,
     origin_of,
     push_message,
     push_reason,
@@ -26,6 +27,7 @@ def test_target_is_read_as_browsers_spell_it() -> None:
     assert (len(target.p256dh), target.auth) == (65, b"a" * 16)
     assert "kkk" not in repr(target)
     assert origin_of("https://push.example:8443/a") == "https://push.example:8443"
+    assert host_of("https://push.example:8443/a") == "push.example"
 
 
 @pytest.mark.parametrize(
@@ -33,6 +35,10 @@ def test_target_is_read_as_browsers_spell_it() -> None:
     [
         ("http://push.example/", KEY, AUTH, "endpoint"),
         ("https://push.example/#a", KEY, AUTH, "endpoint"),
+        ("https://10.0.0.1/a", KEY, AUTH, "endpoint"),
+        ("https://[::1]/a", KEY, AUTH, "endpoint"),
+        ("https://push.example/", KEY, "é", "keys.auth"),
+        ("https://push.example/", KEY, "aaaaa", "keys.auth"),
         ("https://push.example:x/", KEY, AUTH, "endpoint"),
         ("https://push.example/" + "a" * 1024, KEY, AUTH, "endpoint"),
         ("https://пуш.example/", KEY, AUTH, "endpoint"),

@@ -44,7 +44,8 @@ def test_other_output_is_none() -> None:
 
 
 def test_what_cannot_be_read_or_was_cut_is_skipped() -> None:
-    raw = b":1 2 M\0" + RAW + b"?\0" + RAW + b"M\0ok\0" + b"5\t1\tnobody\0junk\0" + RAW + b"M\0"
+    raw = b":1 2 M\0" + RAW + b"?\0" + RAW + b"M\0ok\0"
+    raw += b"5\t1\tnobody\0junk\0" + RAW + b"M"
     found = read_changes(output(b"x\0 M o", raw, b"a|b\n"), MARK)
     assert found is not None and [file.path for file in found.files] == ["ok"]
     assert not found.files[0].uncommitted

@@ -24,6 +24,7 @@ from atoll.domain.sandbox.sandbox import (
     SetupMetadata,
     State,
 )
+from atoll.domain.sandbox.task import TaskRequest
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 PROFILE = Profile("profile.x", "1.0.0")
@@ -69,6 +70,13 @@ def test_one_repository_is_the_workspace_and_several_lie_in_it() -> None:
     several = grant(request, PROFILE, AROUND)
     assert [r.path for r in several.repos] == ["/workspace/r", "/workspace/r-2"]
     assert several.repos[0].from_branch == "main"
+
+
+def test_task_without_a_branch_has_a_name_people_can_say() -> None:
+    request = CreateSandbox(agent="codex", task=TaskRequest("Go."))
+    assert grant(request, PROFILE, AROUND).name.startswith("codex-")
+    there = replace(request, repos=(RepoRequest("o/app"),))
+    assert grant(there, PROFILE, AROUND).name.startswith("app-")
 
 
 def test_start_folder_lies_in_the_workspace() -> None:

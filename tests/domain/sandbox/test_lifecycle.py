@@ -43,6 +43,7 @@ from atoll.domain.sandbox.stimulus import (
     TornDown,
     Touched,
 )
+from atoll.domain.sandbox.task import Task, given
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -452,3 +453,11 @@ class Life(RuleBasedStateMachine):
 
 TestLife = Life.TestCase
 TestLife.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+
+
+def test_reached_records_what_became_of_the_task() -> None:
+    begun = after(replace(new_sandbox(), task=Task("Go.")), Requested())
+    told = given(Task("Go."))
+    ready, instructions = step(begun, Reached(1, Attachment(), task=told), NOW)
+    assert ready.task == told
+    assert Append("task.given") in instructions

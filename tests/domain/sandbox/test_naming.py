@@ -65,3 +65,8 @@ def test_words_of_names_look_unlike_each_other() -> None:
     words = [*naming._QUALITIES, *naming._ANIMALS]
     assert len({word[:3] for word in words}) == len(words) == 64
     assert max(map(len, words)) <= naming.MAX_WORD
+
+
+def test_spoken_name_counts_on_when_all_pairs_are_taken() -> None:
+    taken = {f"app-{one}-{two}" for one in naming._QUALITIES for two in naming._ANIMALS}
+    assert spoken_name("app", "abcdef", taken) == "app-abcdef"

@@ -9,7 +9,17 @@ from atoll.domain.repository.branch import (
     proposed_branch,
     read_branch,
 )
-from atoll.domain.sandbox.task import MAX_PROMPT, Task, TaskRequest, read_task
+from atoll.domain.sandbox.task import (
+    MAX_PROMPT,
+    Task,
+    TaskRequest,
+    TaskState,
+    again,
+    failed,
+    given,
+    queued,
+    read_task,
+)
 
 
 @pytest.mark.parametrize(
@@ -64,3 +74,12 @@ def test_task_that_no_agent_can_receive_is_refused(
     with pytest.raises(Invalid, match=words) as err:
         read_task(TaskRequest(prompt), agent, instructions=instructions)
     assert err.value.field == "prompt"
+
+
+def test_task_follows_its_agent() -> None:
+    task = Task("Go.")
+    assert given(task).state is TaskState.GIVEN
+    lost = failed(task, "no key")
+    assert (lost.state, lost.reason) == (TaskState.FAILED, "no key")
+    assert again(lost) == task
+    assert queued(task, 2).state is TaskState.QUEUED

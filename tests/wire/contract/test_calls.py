@@ -61,6 +61,10 @@ CALLS: list[tuple[RuntimeCall[Any], str]] = [
     (terminals.close_terminal("t_1"), "DELETE /sessions/t_1"),
     (terminals.close_terminal("t_1", grace_seconds=2.0), "DELETE /sessions/t_1?grace=2"),
     (
+        terminals.rename_terminal("t_1", terminals.RenameBody(name="n")),
+        'PATCH /sessions/t_1 {"name":"n"}',
+    ),
+    (
         terminals.resize_terminal("t_1", terminals.ResizeBody(cols=1, rows=2)),
         'POST /sessions/t_1/resize {"cols":1,"rows":2}',
     ),
@@ -90,6 +94,7 @@ CALLS: list[tuple[RuntimeCall[Any], str]] = [
         agents.ask_agent("g_1", agents.AskBody(prompt="x"), ()),
         'POST /sessions/g_1/ask {"prompt":"x"}',
     ),
+    (agents.get_card("g_1", "c_1"), "GET /sessions/g_1/cards/c_1"),
     (agents.list_cards("g_1", since=4), "GET /sessions/g_1/cards?since=4"),
     (
         agents.answer_card("g_1", "c_1", agents.AnswerBody(option="yes"), ()),

@@ -105,3 +105,14 @@ def test_seven_bit_keeps_every_place() -> None:
     data = "é\x9b31m©\x85字\x9c".encode()
     assert vtparser.seven_bit(data) == "é\x1b[31m©\x1bE字\x1b\\".encode()
     assert vtparser.seven_bit(b"plain") == b"plain"
+
+
+def test_parser_is_between_only_where_something_new_begins() -> None:
+    parser = Parser()
+    assert parser.between
+    parser.feed(b"\x1b[3")
+    assert not parser.between
+    parser.feed(b"1m\xc3")
+    assert not parser.between
+    parser.feed(b"\xa9")
+    assert parser.between
