@@ -55,3 +55,8 @@ def test_files_beyond_the_bound_are_counted() -> None:
     raw = b"".join(RAW + b"M\0%d\0" % number for number in range(MAX_FILES + 2))
     found = read_changes(output(raw=raw), MARK)
     assert found is not None and (len(found.files), found.total) == (MAX_FILES, MAX_FILES)
+
+
+def test_entry_without_its_path_is_no_file() -> None:
+    found = read_changes(output(raw=RAW + b"M\0"), MARK)
+    assert found is not None and found.files == ()

@@ -78,7 +78,7 @@ async def test_guest_of_an_ended_link_reads_so_and_can_press_no_key(
             header = page.locator(".guest-head")
             await expect(header.get_by_text("This link has ended")).to_be_visible()
             await expect(header).not_to_contain_text("left")
-            await expect(page.get_by_text("Ask for a new link")).to_be_visible()
+            await expect(page.get_by_text("Ask whoever invited you for a new link")).to_be_visible()
             await expect(page.get_by_role("button", name="Leave")).to_have_count(0)
             await expect(page.get_by_text("atoll login")).to_have_count(0)
             await Terminal(page, terminal).sees("seen before")
