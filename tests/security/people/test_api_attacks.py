@@ -22,7 +22,7 @@ from tests.places import ROOT
 KEY = "sk-canary-7f3a9c21e5"
 KEYS = f'[openai]\nkey = "{KEY}"\nbase_url = "http://127.0.0.1:9"\n'
 SPEC = json.loads((ROOT / "docs" / "openapi.json").read_text())
-PUBLIC = {"/healthz", "/readyz", "/auth/login", "/auth/guests"}
+PUBLIC = {"/healthz", "/readyz", "/auth/login", "/auth/guests", "/auth/invitations"}
 LEAK = re.compile(r'Traceback|File "|sqlalchemy|sqlite|site-packages|\.py\b')
 
 
