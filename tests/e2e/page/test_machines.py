@@ -62,13 +62,17 @@ async def test_sandbox_of_a_machine_shows_its_cards_and_instructions(server: Tes
             api.call("POST", f"/v1/sandboxes/{sandbox}/agents", json=order)
             chosen = page.get_by_role("tab", selected=True)
             await expect(chosen).to_contain_text("claude-code (cards)", timeout=MILLISECONDS)
-            await expect(page.locator(".talk").get_by_text("As told.")).to_be_visible(timeout=MILLISECONDS)
+            await expect(page.locator(".talk").get_by_text("As told.")).to_be_visible(
+                timeout=MILLISECONDS
+            )
             await expect(page.get_by_text("Nothing runs in it yet")).to_have_count(0)
             await expect(page.get_by_text("its agent has them")).to_be_visible(timeout=MILLISECONDS)
             # Somebody who comes later finds the cards, too, and no shell was opened for that.
             await page.reload()
             await expect(chosen).to_contain_text("claude-code (cards)", timeout=MILLISECONDS)
-            await expect(page.locator(".talk").get_by_text("As told.")).to_be_visible(timeout=MILLISECONDS)
+            await expect(page.locator(".talk").get_by_text("As told.")).to_be_visible(
+                timeout=MILLISECONDS
+            )
             assert api.call("GET", f"/v1/sandboxes/{sandbox}/terminals")["terminals"] == []
 
 
