@@ -8,6 +8,7 @@ import pytest
 from atoll.domain.approvals.approval import (
     COOLDOWN,
     MAX_PENDING,
+    MAX_PER_MINUTE,
     Approval,
     ApprovalGrant,
     ApprovalState,
@@ -160,7 +161,7 @@ async def test_flood_of_questions_is_cut() -> None:
         _, secret = await begun(s)
         for number in range(200):
             wants(s, secret, host=f"h{number}.example.com")
-        assert len(await asked(s)) == MAX_PENDING
+        assert MAX_PER_MINUTE <= len(await asked(s)) <= MAX_PENDING
 
 
 @pytest.mark.parametrize(
