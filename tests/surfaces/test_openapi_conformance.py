@@ -82,9 +82,8 @@ def test_document_checked_in_is_current() -> None:
 def test_operation_answers_as_documented(case: schemathesis.Case[Any], atoll: World) -> None:
     assume(len(urlencode(case.query or {}, doseq=True, errors="replace")) <= MAX_QUERY_BYTES)
     # A call that waits for a change would wait for its whole time here.
-    seconds = (case.query or {}).get("wait")
-    if isinstance(seconds, int) and seconds > 1:
-        case.query["wait"] = 1
+    if str(case.query.get("wait", "")).isdecimal():
+        case.query["wait"] = "0"
     # What stands inside a sandbox is asked of one that is there, else all would be 404.
     if any(part in case.operation.path for part in INSIDE):
         case.path_parameters = {name: HERE[name] for name in case.path_parameters or {}}
