@@ -5,7 +5,7 @@ Binary frames are plain bytes and need no codec. Nothing here knows who drives.
 """
 
 import base64
-from typing import ClassVar, get_args
+from typing import ClassVar, Final, get_args
 
 import msgspec
 
@@ -166,8 +166,17 @@ class InputTaken(msgspec.Struct, tag_field="type", tag="input_taken", frozen=Tru
     bytes: int
 
 
-class Heartbeat(msgspec.Struct, tag_field="type", tag="heartbeat", frozen=True):
-    """A sign that the connection is alive; sent to a client that requested it."""
+HEARTBEAT_SECONDS: Final = 2.0
+"""The interval of heartbeats: a page reports silence within five seconds."""
+
+
+class Heartbeat(msgspec.Struct, tag_field="type", tag="heartbeat", frozen=True, omit_defaults=True):
+    """A sign that the connection is alive; sent to a client that requested it.
+
+    The next one follows after `every_ms`; a runtime of an older release does not say it.
+    """
+
+    every_ms: int = 5_000
 
 
 class Refused(msgspec.Struct, tag_field="type", tag="error", frozen=True):

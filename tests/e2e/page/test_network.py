@@ -29,8 +29,25 @@ in_the_browser = pytest.mark.skipif(
 PASTE_BYTES = 2 * 1024 * 1024
 #: What a loaded machine may need for it.
 MILLISECONDS = 120_000
-#: A dead connection is to be noticed within about 20 s; the rest is the loaded machine's.
+#: A dead connection is to be given up within about 12 s; the rest is the loaded machine's.
 NOTICED_SECONDS = 60.0
+#: A page is to say so within that, from the cut on.
+SAID_SECONDS = 5.0
+LINES = 600
+COUNTS = f"""stty raw -echo; echo waits; head -c 2 >/dev/null; i=0
+while [ $i -lt {LINES} ]; do echo "line $i"; i=$((i+1)); sleep 0.03; done; echo counted; exec cat"""
+#: When each of these words first stood on the page, by its own clock.
+_WHEN = """words => {
+  window.when = {};
+  const look = () => { for (const word of words)
+    if (!(word in window.when) && document.body.innerText.includes(word))
+      window.when[word] = performance.now(); };
+  new MutationObserver(look).observe(document.body,
+    {subtree: true, childList: true, characterData: true});
+  return performance.now();
+}"""
+OFFLINE = "Offline: what you see may be old"
+QUIET = "Offline: the server does not answer."
 BLANK = b"\x1b[0m" + b" " * 20
 _PASTE = """text => {
   const data = new DataTransfer();
@@ -130,11 +147,11 @@ async def network(server: TestServer) -> AsyncIterator[SilentNetwork]:
 
 
 @in_the_browser
-async def test_page_notices_a_silent_network_and_comes_back_by_itself(
+async def test_page_says_a_silent_network_in_5_s_and_comes_back_with_every_byte(
     server: TestServer, api: Api
 ) -> None:
     sandbox = api.create()["sandbox_id"]
-    terminal = api.terminal(sandbox, "cat")
+    terminal = api.terminal(sandbox, "sh", "-c", COUNTS)
     done = await asyncio.to_thread(server.run, "login")
     link = LINK.findall(done.stdout)[0]
     async with (
@@ -146,8 +163,19 @@ async def test_page_notices_a_silent_network_and_comes_back_by_itself(
         await expect(live).to_contain_text("Live")
         await page.goto(f"{between.url}/#/sandboxes/{sandbox}/{terminal}")
         await role(page, "You drive")
+        await sees(page, terminal, "waits")
+        await Terminal(page, terminal).type("go")
+        await sees(page, terminal, "line 20")
+        cut_at = await page.evaluate(_WHEN, [OFFLINE, QUIET])
         between.cut()
         milliseconds = NOTICED_SECONDS * 1000
+        await expect(page.get_by_text(QUIET)).to_be_visible(timeout=milliseconds)
+        await expect(page.get_by_text(OFFLINE)).to_be_visible(timeout=milliseconds)
+        when = await page.evaluate("window.when")
+        assert {word: (at - cut_at) / 1000 < SAID_SECONDS for word, at in when.items()} == {
+            OFFLINE: True,
+            QUIET: True,
+        }, (cut_at, when)
         await expect(page.get_by_text("Disconnected.").first).to_be_visible(timeout=milliseconds)
         await expect(live).to_contain_text("Reconnecting", timeout=milliseconds)
         assert "You drive" not in await page.locator(".pane-role").first.inner_text()
@@ -156,6 +184,10 @@ async def test_page_notices_a_silent_network_and_comes_back_by_itself(
         await expect(page.get_by_text("Disconnected.")).to_have_count(0, timeout=milliseconds)
         await Terminal(page, terminal).type("and on\r")
         await sees(page, terminal, "and on")
+        whole = b"waits\n" + b"".join(b"line %d\n" % n for n in range(LINES)) + b"counted\nand on\r"
+        tap = await Terminal(page, terminal).has(len(whole))
+        assert tap["hash"] == hashlib.sha256(whole[tap["start"] :]).hexdigest()
+        assert (tap["end"], tap["breaks"]) == (len(whole), [])
 
 
 async def test_attach_notices_a_silent_network_and_comes_back_by_itself(

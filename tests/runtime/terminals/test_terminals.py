@@ -467,7 +467,7 @@ async def test_client_that_asks_for_heartbeats_sees_them_at_a_silent_terminal(
         terminal = await rt.open("sleep", "100")
         async with rt.attach(terminal, heartbeat="true") as viewer:
             for _ in range(3):
-                await viewer.until(Heartbeat)
+                assert await viewer.until(Heartbeat) == Heartbeat(50)
 
 
 async def test_input_is_reported_as_the_program_takes_it_and_never_ahead_of_it() -> None:

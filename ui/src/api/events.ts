@@ -5,7 +5,7 @@
  * nudge to look again, so nothing missed while away can leave the page wrong.
  */
 
-import { BROWSER_TIMERS, Pulse, QUIET } from '../pulse';
+import { BROWSER_TIMERS, Pulse } from '../pulse';
 import { retryDelay } from '../retry';
 import { address, reportLoggedOut } from './call';
 import { keyHeaders } from './page-key';
@@ -22,6 +22,7 @@ export interface EventHandlers {
 }
 
 const PACE = { firstMs: 500, mostMs: 8_000 };
+const HEARTBEAT_MS = 2_000;
 /** A page out of view gives its connection back: browsers allow six per server. */
 const HIDDEN_LINGER_MS = 30_000;
 
@@ -41,25 +42,17 @@ export function followEvents(handlers: EventHandlers): () => void {
     // Ends only this reading, and not the following.
     const reading = new AbortController();
     mine.signal.addEventListener('abort', () => reading.abort());
-    const pulse = new Pulse(BROWSER_TIMERS, () => reading.abort());
-    const quiet = new Pulse(BROWSER_TIMERS, () => handlers.onConnection(false), QUIET);
-    pulse.begin();
-    quiet.begin();
-    function felt(): void {
-      pulse.felt();
-      quiet.felt();
-      if (quiet.beats) return;
-      // It was only slow: nothing was lost, and the stream goes on.
-      quiet.begin();
-      handlers.onConnection(true);
-    }
+    const pulse = new Pulse(BROWSER_TIMERS, {
+      onQuiet: (quiet) => handlers.onConnection(!quiet),
+      onSilence: () => reading.abort(),
+    });
+    pulse.begin(HEARTBEAT_MS);
     try {
-      await read(reading.signal, felt);
+      await read(reading.signal, () => pulse.felt());
     } catch {
       // Any failure of a stream has one cure, which follows: connect again.
     } finally {
       pulse.end();
-      quiet.end();
     }
     if (stopped || abort !== mine || mine.signal.aborted) return;
     handlers.onConnection(false);

@@ -18,13 +18,12 @@ from atoll.runtime.agents.session import AgentSession
 from atoll.runtime.api.requests import query_flag, query_integer
 from atoll.runtime.terminals.viewers.connection import Connection
 from atoll.runtime.terminals.viewers.viewer import CLOSE_UNKNOWN
-from atoll.wire.attach import Heartbeat, encode
+from atoll.wire.attach import HEARTBEAT_SECONDS, Heartbeat, encode
 from atoll.wire.contract.agents import AgentRecord, CardsPage
 
 GATHER_SECONDS = 0.05
 """Changes are gathered this long: a sentence comes in many pieces."""
 PING_SECONDS = 25.0
-HEARTBEAT_SECONDS = 5.0
 PAGE_CARDS = 200
 MAX_READERS = 64
 
@@ -112,11 +111,13 @@ class _Reader:
     async def _ping(self) -> None:
         """Keep the connection alive; a browser sees no pings, so it may ask for heartbeats."""
         while not self._connection.closed:
-            await asyncio.sleep(HEARTBEAT_SECONDS if self._heartbeat else PING_SECONDS)
             try:
                 if self._heartbeat:
-                    await self._connection.send_text(encode(Heartbeat()))
+                    beat = Heartbeat(round(HEARTBEAT_SECONDS * 1000))
+                    await self._connection.send_text(encode(beat))
+                    await asyncio.sleep(HEARTBEAT_SECONDS)
                 else:
+                    await asyncio.sleep(PING_SECONDS)
                     await self._connection.ping()
             except ConnectionError:
                 return

@@ -23,6 +23,7 @@ from atoll.runtime.terminals.viewers.viewer import (
     ViewerOptions,
 )
 from atoll.wire.attach import (
+    HEARTBEAT_SECONDS,
     Ack,
     BadFrame,
     ClientMessage,
@@ -44,7 +45,6 @@ from atoll.wire.terminal.scrollback import Scrollback
 log = logging.getLogger("atoll.runtime")
 
 PING_SECONDS = 25.0
-HEARTBEAT_SECONDS = 5.0
 MISSED_PONGS = 2
 MAX_VIEWERS = 64
 TURNS_PER_SECOND = 10
@@ -175,8 +175,8 @@ class AttachSession:
     async def _beat(self) -> None:
         """Show a client that the connection is alive: a browser sees no pings."""
         while not self._link.closed:
+            self._viewer.notify(Heartbeat(round(HEARTBEAT_SECONDS * 1000)))
             await asyncio.sleep(HEARTBEAT_SECONDS)
-            self._viewer.notify(Heartbeat())
 
     async def _expire(self, expires: float) -> None:
         """End the connection when its credential does."""

@@ -257,5 +257,5 @@ async def beat(socket: web.WebSocketResponse) -> None:
     """Show the page that the connection is alive."""
     with suppress(ConnectionError):
         while True:
+            await socket.send_str('{"type":"heartbeat","every_ms":2000}')
             await asyncio.sleep(HEARTBEAT_SECONDS)
-            await socket.send_str('{"type":"heartbeat"}')

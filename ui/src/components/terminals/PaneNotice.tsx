@@ -15,13 +15,13 @@ interface PaneNoticeProps {
 
 export function PaneNotice({ status, refused, view }: PaneNoticeProps) {
   if (status === null || status.phase === 'closed') return null;
-  if (status.phase === 'live') return <TurnNotice status={status} {...{ refused, view }} />;
-  const cut = status.phase === 'waiting' || (status.phase === 'connecting' && status.resumes);
+  if (status.phase === 'live' && !status.quiet)
+    return <TurnNotice status={status} {...{ refused, view }} />;
   const ended = isOver(status.phase);
   return (
     <div className={ended ? 'pane-notice pane-notice-end' : 'pane-notice'} role="status">
       <Words status={status} refused={refused !== null} />
-      {cut && (
+      {isCut(status) && (
         <button type="button" className="button button-small" onClick={() => view?.retryNow()}>
           Reconnect now
         </button>
@@ -42,6 +42,11 @@ export function PaneNotice({ status, refused, view }: PaneNoticeProps) {
   );
 }
 
+/** Whether bytes flowed and do no more. */
+function isCut({ phase, quiet, resumes }: AttachStatus): boolean {
+  return phase === 'waiting' || quiet || (phase === 'connecting' && resumes);
+}
+
 function Words({ status, refused }: { readonly status: AttachStatus; readonly refused: boolean }) {
   switch (status.phase) {
     case 'connecting':
@@ -60,6 +65,8 @@ function Words({ status, refused }: { readonly status: AttachStatus; readonly re
     case 'revoked':
       return <span>Your access has ended. Ask whoever invited you for a new link.</span>;
     case 'live':
+      // Live and quiet: it is only slow, or it is given up in a few seconds.
+      return <Quiet refused={refused} />;
     case 'closed':
       return null;
   }
@@ -67,6 +74,10 @@ function Words({ status, refused }: { readonly status: AttachStatus; readonly re
 
 function plain(exit: NonNullable<AttachStatus['exit']>): Readonly<Record<string, unknown>> {
   return exit.kind === 'code' ? { code: exit.code } : { signal: exit.signal };
+}
+
+function Quiet({ refused }: { readonly refused: boolean }) {
+  return <span>{refused ? 'Not typed: offline.' : 'Offline: the server does not answer.'}</span>;
 }
 
 interface CutProps {

@@ -46,10 +46,49 @@ describe('the first connection', () => {
 });
 
 describe('a network that goes away without a word', () => {
-  it('is noticed within twenty seconds, and the terminal comes back by itself', () => {
+  it('is said within five seconds, and nothing is typed into it', () => {
+    world.socket.start(0);
+    world.socket.text({ type: 'heartbeat', every_ms: 2000 });
+    for (let i = 0; i < 5; i += 1) world.advance(1_000);
+    expect([world.phase, world.attachment.status.quiet]).toEqual(['live', true]);
+    expect(world.attachment.send('x')).toBe(false);
+    world.socket.bytes('only slow');
+    expect(world.attachment.status.quiet).toBe(false);
+    expect(world.attachment.send('x')).toBe(true);
+    expect(world.sockets).toHaveLength(1);
+  });
+
+  it('is not said of a runtime whose heartbeats come every five seconds', () => {
+    world.socket.start(0);
+    for (let i = 0; i < 20; i += 1) {
+      if (i % 5 === 0) world.socket.text({ type: 'heartbeat' });
+      world.advance(1_000);
+    }
+    expect([world.phase, world.attachment.status.quiet]).toEqual(['live', false]);
+  });
+
+  it('is not said between heartbeats', () => {
+    world.socket.start(0);
+    for (let i = 0; i < 20; i += 1) {
+      world.socket.text({ type: 'heartbeat', every_ms: 2000 });
+      for (let j = 0; j < 4; j += 1) world.advance(500);
+    }
+    expect(world.statuses.some(({ quiet }) => quiet)).toBe(false);
+  });
+
+  it('lets a person connect anew at once', () => {
+    world.socket.start(0);
+    world.socket.text({ type: 'heartbeat', every_ms: 2000 });
+    for (let i = 0; i < 5; i += 1) world.advance(1_000);
+    world.attachment.wake(false);
+    expect([world.phase, world.attachment.status.quiet]).toEqual(['connecting', false]);
+    expect(world.sockets).toHaveLength(2);
+  });
+
+  it('is given up within twelve seconds, and the terminal comes back by itself', () => {
     world.socket.start(0);
     world.socket.bytes('one');
-    for (let i = 0; i < 4; i += 1) world.advance(5_000);
+    for (let i = 0; i < 4; i += 1) world.advance(3_000);
     expect(world.phase).toBe('waiting');
     expect(world.attachment.status.drives).toBe(false);
     world.advance(250);

@@ -90,7 +90,10 @@ export class Attachment {
     });
     this.#retry = new Alarm(timers);
     this.#start = new Alarm(timers);
-    this.#pulse = new Pulse(timers, () => this.#onClose(0, ''));
+    this.#pulse = new Pulse(timers, {
+      onQuiet: (quiet) => this.#set({ quiet }),
+      onSilence: () => this.#onClose(0, ''),
+    });
   }
 
   get status(): AttachStatus {
@@ -102,9 +105,14 @@ export class Attachment {
     this.#connect();
   }
 
-  /** Sends keystrokes, or a paste; false (and nothing is sent, now or later) unless live. */
+  /** Whether what is typed arrives, as far as this page knows. */
+  get carries(): boolean {
+    return this.#status.phase === 'live' && !this.#status.quiet;
+  }
+
+  /** Sends keystrokes, or a paste; false (and nothing is sent, now or later) unless it `carries`. */
   send(data: string | Uint8Array): boolean {
-    if (this.#status.phase !== 'live' || this.#socket === null) return false;
+    if (!this.carries || this.#socket === null) return false;
     this.#outbox.push(typeof data === 'string' ? this.#encoder.encode(data) : data);
     return true;
   }
@@ -151,8 +159,8 @@ export class Attachment {
    * is made anew as well, since a dead TCP connection can look alive for minutes.
    */
   wake(suspect: boolean): void {
-    const { phase } = this.#status;
-    if (phase === 'waiting' || (suspect && (phase === 'live' || phase === 'connecting'))) {
+    const { phase, quiet } = this.#status;
+    if (phase === 'waiting' || quiet || (suspect && (phase === 'live' || phase === 'connecting'))) {
       this.#attempts = 0;
       this.#connect();
     }
@@ -234,6 +242,9 @@ export class Attachment {
         break;
       case 'taken':
         this.#outbox.taken(frame.bytes);
+        break;
+      case 'heartbeat':
+        this.#pulse.beatsEvery(frame.everyMs);
         break;
       default:
         this.#onPeople(frame);
@@ -347,6 +358,7 @@ export class Attachment {
     this.#start.clear();
     this.#retry.clear();
     this.#pulse.end();
+    this.#set({ quiet: false });
     const socket = this.#socket;
     if (socket === null) return;
     this.#socket = null;

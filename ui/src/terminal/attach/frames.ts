@@ -43,6 +43,8 @@ export type ServerFrame =
   | { readonly type: 'refused'; readonly reason: string; readonly message: string }
   /** Of what this connection sent, so many bytes went to the program or were refused. */
   | { readonly type: 'taken'; readonly bytes: number }
+  /** The connection is alive, and the next sign of it comes after so long. */
+  | { readonly type: 'heartbeat'; readonly everyMs: number }
   | PeopleFrame;
 
 /** Frames about who is here and what goes on. */
@@ -65,6 +67,8 @@ export type ClientFrame =
   | { readonly type: 'say'; readonly text: string };
 
 const DEFAULT_ACK_EVERY = 65_536;
+/** The interval of a runtime that does not say it. */
+const DEFAULT_HEARTBEAT_MS = 5_000;
 
 /** Reads one text frame; null when it is not one of ours. */
 export function parseFrame(text: string): ServerFrame | null {
@@ -95,8 +99,13 @@ export function parseFrame(text: string): ServerFrame | null {
     case 'input_taken':
       return { type: 'taken', bytes: whole(fields['bytes']) };
     default:
-      return aboutPeople(fields);
+      return heartbeat(fields) ?? aboutPeople(fields);
   }
+}
+
+function heartbeat(fields: Fields): ServerFrame | null {
+  if (fields['type'] !== 'heartbeat') return null;
+  return { type: 'heartbeat', everyMs: whole(fields['every_ms']) || DEFAULT_HEARTBEAT_MS };
 }
 
 function aboutPeople(fields: Fields): PeopleFrame | null {

@@ -25,6 +25,8 @@ export type Phase =
 
 export interface AttachStatus {
   readonly phase: Phase;
+  /** Live, but nothing came for seconds: it is offline, or the server is slow. */
+  readonly quiet: boolean;
   readonly driver: string | null;
   readonly drives: boolean;
   /** People here and people waiting; null until received. */
@@ -56,6 +58,7 @@ export function isOver(phase: Phase): boolean {
 /** Before anything was heard. */
 export const UNTOLD: AttachStatus = {
   phase: 'connecting',
+  quiet: false,
   driver: null,
   drives: false,
   control: null,

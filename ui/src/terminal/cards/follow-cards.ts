@@ -4,6 +4,7 @@ import { api } from '../../api/client';
 import { keyProtocols } from '../../api/page-key';
 import { BROWSER_TIMERS, Pulse } from '../../pulse';
 import { retryDelay } from '../../retry';
+import { parseFrame } from '../attach/frames';
 import { NO_CARDS, readPage, withPage, type CardList } from './cards';
 
 const PACE = { firstMs: 300, mostMs: 5_000 };
@@ -22,16 +23,22 @@ export function followCards(
   let attempts = 0;
   let over = false;
 
-  const pulse = new Pulse(BROWSER_TIMERS, () => onClose(0));
+  const pulse = new Pulse(BROWSER_TIMERS, {
+    onQuiet: (quiet) => onCards(list, !quiet),
+    onSilence: () => onClose(0),
+  });
 
   function connect(): void {
     const made = new WebSocket(api.cardsAddress(sandboxId, id, list.seq), keyProtocols());
     socket = made;
     pulse.begin();
     made.onmessage = ({ data }: MessageEvent<unknown>) => {
-      if (socket === made) pulse.felt();
-      const page = typeof data === 'string' ? readPage(data) : null;
-      if (page === null || over) return;
+      if (socket !== made || over || typeof data !== 'string') return;
+      pulse.felt();
+      const frame = parseFrame(data);
+      if (frame?.type === 'heartbeat') pulse.beatsEvery(frame.everyMs);
+      const page = readPage(data);
+      if (page === null) return;
       attempts = 0;
       list = withPage(list, page);
       onCards(list, true);

@@ -198,9 +198,9 @@ export class TerminalView {
   /** Whether typing would go somewhere; says why when not. */
   ready(): boolean {
     if (!this.#mayType()) return false;
-    const live = this.#attachment.status.phase === 'live';
-    if (!live) this.#options.onRefused(null, CUT_OFF);
-    return live;
+    const { carries } = this.#attachment;
+    if (!carries) this.#options.onRefused(null, CUT_OFF);
+    return carries;
   }
 
   paste(text: string): void {

@@ -13,7 +13,7 @@ from atoll.client.server import Server
 from atoll.client.transport import at
 
 SILENCE_SECONDS = 18.0
-"""The server sends a heartbeat every 5 s; this long without anything means the line is dead."""
+"""The server sends a heartbeat every 5 s or oftener; after this silence the line is dead."""
 CONNECT_SECONDS = 10.0
 MAX_FRAME_BYTES = 4 * 1024 * 1024
 SEND_BYTES = 32 * 1024
