@@ -35,8 +35,11 @@ def assess(
 ) -> AgentReadiness:
     """Return the readiness. `missing` is the host's refusal to mount the program, None where it has
     one; `forbidden` tells that the installation leaves the agent out."""
-    if missing is not None and (forbidden or agent.package is None):
-        return AgentReadiness(agent, ReadinessState.UNAVAILABLE, missing, agent.hint or None)
+    if missing is not None and forbidden:
+        return AgentReadiness(agent, ReadinessState.UNAVAILABLE, missing)
+    if missing is not None and agent.package is None:
+        state = ReadinessState.UNAVAILABLE
+        return AgentReadiness(agent, state, "It is not on this host.", agent.hint or None)
     if missing is not None:
         return AgentReadiness(
             agent,

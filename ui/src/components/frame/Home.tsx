@@ -46,8 +46,8 @@ export function Home({ list, missing, onNew, onMenu }: HomeProps) {
         <Mark />
         <h1>{title}</h1>
         <p className="home-lead">{lead}</p>
-        <Composer />
         <Inbox />
+        <Composer />
         <TaskGroups list={list} />
         {running.length > 0 && (
           <section>

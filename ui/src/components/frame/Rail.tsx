@@ -5,14 +5,14 @@ import type { Sandbox } from '../../api/types';
 import { age, tick } from '../../state/clock';
 import { isLive } from '../../state/acts';
 import { leadOf, needyFirst, statusWords } from '../../state/attention/agents';
-import { go, goTo, route } from '../../state/route';
+import { go, goTo, route, type PlainPage } from '../../state/route';
 import { connected, sandboxes } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
 import { shade, toggleTheme } from '../../state/theme';
 import { AgentAbout, AgentShape } from '../agents/AgentMark';
 import { useInbox } from '../inbox/Inbox';
 import { ExposedMark } from '../sandboxes/ExposedMark';
-import { Icon, Mark } from '../parts/icons';
+import { Icon, Mark, type IconName } from '../parts/icons';
 import { StateShape, stateWords } from '../sandboxes/StateMark';
 import { repoWords } from '../parts/words';
 
@@ -192,48 +192,38 @@ function Row({ sandbox, onPick }: { readonly sandbox: Sandbox; readonly onPick: 
   );
 }
 
+const PLACES: readonly { page: PlainPage; icon: IconName; words: string; key?: string }[] = [
+  { page: 'inbox', icon: 'question', words: 'Inbox', key: 'I' },
+  { page: 'wall', icon: 'grid', words: 'Wall', key: 'W' },
+  { page: 'secrets', icon: 'key', words: 'Secrets and approvals' },
+  { page: 'notifications', icon: 'bell', words: 'Notifications' },
+];
+
 function RailPlaces({ onPick }: { readonly onPick: () => void }) {
   const here = useStore(route).page;
   const waiting = useInbox().length;
   return (
     <div className="rail-places">
-      <button
-        type="button"
-        className={waiting > 0 ? 'rail-place rail-pending' : 'rail-place'}
-        aria-current={here === 'inbox' ? 'page' : undefined}
-        onClick={() => {
-          goTo('inbox');
-          onPick();
-        }}
-      >
-        <Icon name="question" />
-        Inbox
-        {waiting > 0 && <span className="count">{waiting}</span>}
-      </button>
-      <button
-        type="button"
-        className="rail-place"
-        aria-current={here === 'secrets' ? 'page' : undefined}
-        onClick={() => {
-          goTo('secrets');
-          onPick();
-        }}
-      >
-        <Icon name="key" />
-        Secrets and approvals
-      </button>
-      <button
-        type="button"
-        className="rail-place"
-        aria-current={here === 'notifications' ? 'page' : undefined}
-        onClick={() => {
-          goTo('notifications');
-          onPick();
-        }}
-      >
-        <Icon name="bell" />
-        Notifications
-      </button>
+      {PLACES.map(({ page, icon, words, key }) => {
+        const count = page === 'inbox' ? waiting : 0;
+        return (
+          <button
+            key={page}
+            type="button"
+            className={count > 0 ? 'rail-place rail-pending' : 'rail-place'}
+            aria-current={here === page ? 'page' : undefined}
+            title={key === undefined ? undefined : `${words} (${key})`}
+            onClick={() => {
+              goTo(page);
+              onPick();
+            }}
+          >
+            <Icon name={icon} />
+            {words}
+            {count > 0 && <span className="count">{count}</span>}
+          </button>
+        );
+      })}
     </div>
   );
 }

@@ -34,7 +34,7 @@ export function AgentChoice({ agents, chosen, onChoose, onMended }: AgentChoiceP
       <legend>Agents</legend>
       {agents === null && <p className="quiet">Loading…</p>}
       {agents !== null && working.length === 0 && (
-        <p className="quiet">No agent works here yet. Mend one below.</p>
+        <p className="quiet">No agent is ready yet. Install one, or set its key.</p>
       )}
       <div className="composer-agents">
         {working.map(({ name }) => (
@@ -79,15 +79,18 @@ function Lacking({ agent, onMended }: LackingProps) {
   const [asks, setAsks] = useState(false);
   const { name, state, reason, mend } = agent;
   return (
-    <li>
-      <strong>{name}</strong> {reason}{' '}
+    <li className="blocked">
+      <strong>{name}</strong>
+      <span className="blocked-why">
+        {reason}
+        {state === 'unavailable' && mend !== null && ` To mend it, ${mend}.`}
+      </span>
       {state === 'not_installed' && <Install agent={agent} onMended={onMended} />}
       {state === 'key_missing' && (
         <button type="button" className="button button-small" onClick={() => setAsks(true)}>
           Set a key
         </button>
       )}
-      {state === 'unavailable' && mend !== null && <span className="quiet">{mend}</span>}
       {asks && (
         <SecretDialog
           provider={agent.providers[0]}
@@ -120,8 +123,8 @@ function Install({ agent, onMended }: LackingProps) {
           api.installAgent(name).then(onMended, notifyFailure(`${name} was not installed`));
         }}
       >
-        Install {name}
-        {size > 0 && ` (${sizeWords(size * MIB)})`}
+        Install<span className="spoken"> {name}</span>
+        {size > 0 && <span className="quiet"> · {sizeWords(size * MIB)}</span>}
       </button>
       {install !== null && (
         <p className="field-trouble" role="alert">

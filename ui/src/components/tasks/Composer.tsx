@@ -36,7 +36,13 @@ export function Composer() {
   }
   useEffect(() => {
     look();
-    api.repositories().then(setKnown, () => setKnown([]));
+    api.repositories().then(
+      (list) => {
+        setKnown(list);
+        setDraft((now) => ({ ...now, repo: now.repo || firstRepo(list) }));
+      },
+      () => setKnown([]),
+    );
     api.profiles().then(setProfiles, () => setProfiles([]));
   }, []);
 
@@ -107,6 +113,11 @@ export function Composer() {
       </footer>
     </form>
   );
+}
+
+/** What a task most likely is about: a repository of this server, where there is one. */
+function firstRepo([first]: readonly Repository[]): string {
+  return first === undefined ? '' : `key:${first.key}`;
 }
 
 /** Keeps what is still there, else the first agent that works. */
