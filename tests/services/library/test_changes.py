@@ -174,6 +174,20 @@ async def test_hidden_files_are_shown(review: Review) -> None:
     assert list(found) == ["a new", "src/a.txt", "two.txt"]
 
 
+async def test_files_hidden_between_two_looks_are_shown(review: Review) -> None:
+    assert "src/a.txt" in await review.files("uncommitted")
+    assert "src/a.txt" in await review.files("uncommitted")
+    review.box.run("git update-index --assume-unchanged src/a.txt")
+    assert "src/a.txt" in await review.files("uncommitted")
+    review.box.run("git update-index --no-assume-unchanged src/a.txt; git checkout -q src/a.txt")
+    assert list(await review.files("uncommitted")) == ["a new"]
+
+
+async def test_untracked_cache_of_the_agent_is_not_believed(review: Review) -> None:
+    review.box.run("git config core.untrackedCache true; git status; git status; mkdir n; : > n/n")
+    assert list(await review.files("uncommitted")) == ["a new", "n/n", "src/a.txt"]
+
+
 async def test_hostile_names_are_data(review: Review) -> None:
     names = ["-rf", "a\nb", "tab\there", "\x1b[2Jred", 'quo"te', "b/x b/x", ":(top)y", "é"]
     for name in names:

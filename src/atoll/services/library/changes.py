@@ -26,6 +26,7 @@ MAX_PATHS = 200
 MAX_DIFF_BYTES = 4 * 1024 * 1024
 NO_SUCH_COMMIT = 16
 _KEPT_BYTES = MAX_DIFF_BYTES + 1_100_000
+_STAMPS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,8 @@ class WorkingTrees:
 
     def __init__(self, sandboxes: Sandboxes) -> None:
         self._sandboxes = sandboxes
+        # Stamps of indexes in which no file is marked as hidden, by sandbox and path.
+        self._plain: dict[tuple[str, str], str] = {}
 
     async def changes(
         self,
@@ -89,7 +92,7 @@ class WorkingTrees:
         """Return the changes; those with the digest `since` only after `wait_seconds`."""
         asked = ("list", since, str(min(wait_seconds, MAX_WAIT_SECONDS)), "3", "yes")
         async with self._sandboxes.reading(caller, ref) as (sandbox, client):
-            mark, outcome = await _run(client, tree_of(sandbox, wanted.repo), wanted, asked)
+            mark, outcome = await self._run(client, sandbox, wanted, asked)
         found = read_changes(outcome.out, mark)
         if found is None:
             raise Failed("The sandbox did not list its changes: its git or shell is broken.")
@@ -100,13 +103,35 @@ class WorkingTrees:
         blanks = "yes" if style.whitespace else "no"
         asked = ("patch", "", "0", str(style.context), blanks)
         async with self._sandboxes.reading(caller, ref) as (sandbox, client):
-            mark, outcome = await _run(client, tree_of(sandbox, wanted.repo), wanted, asked)
+            mark, outcome = await self._run(client, sandbox, wanted, asked)
         sections = outcome.out.split(b"\0" + mark.encode() + b"\0")
         if len(sections) < 4:
             raise Failed("The sandbox did not send its diff: its git or shell is broken.")
         files = read_diff(sections[2])
         cut = len(sections[2]) >= MAX_DIFF_BYTES or any(file.truncated for file in files)
         return Diff(files, cut)
+
+    async def _run(
+        self, client: RuntimeClient, sandbox: Sandbox, wanted: Comparison, asked: tuple[str, ...]
+    ) -> tuple[str, Outcome]:
+        tree, mark = tree_of(sandbox, wanted.repo), secrets.token_hex(16)
+        against = wanted.against.value
+        if wanted.against is Against.TURN and wanted.checkpoint is not None:
+            against = f"{against}{wanted.checkpoint}"
+        args = (tree.path, tree.store, tree.began, against, mark, *asked)
+        index = sandbox.id, tree.path
+        plain = self._plain.pop(index, "")
+        outcome = await run_inside(
+            client, CHANGES, (*args, plain, *wanted.paths), kept_bytes=_KEPT_BYTES
+        )
+        if outcome.exec_id:
+            await _forget(client, outcome.exec_id)
+        _check(outcome, tree, wanted)
+        stamp = outcome.out.split(b"\0", 7)[6:7]
+        self._plain[index] = stamp[0][:200].decode("ascii", "replace") if stamp else ""
+        if len(self._plain) > _STAMPS:
+            del self._plain[next(iter(self._plain))]
+        return mark, outcome
 
 
 def tree_of(sandbox: Sandbox, number: int) -> Tree:
@@ -121,17 +146,8 @@ def tree_of(sandbox: Sandbox, number: int) -> Tree:
     return Tree(repo.path, inside_path(number), began)
 
 
-async def _run(
-    client: RuntimeClient, tree: Tree, wanted: Comparison, asked: tuple[str, ...]
-) -> tuple[str, Outcome]:
-    mark = secrets.token_hex(16)
-    against = wanted.against.value
-    if wanted.against is Against.TURN and wanted.checkpoint is not None:
-        against = f"{against}{wanted.checkpoint}"
-    args = (tree.path, tree.store, tree.began, against, mark, *asked, *wanted.paths)
-    outcome = await run_inside(client, CHANGES, args, kept_bytes=_KEPT_BYTES)
-    if outcome.exec_id:
-        await _forget(client, outcome.exec_id)
+def _check(outcome: Outcome, tree: Tree, wanted: Comparison) -> None:
+    """Raise the error that the end of the script stands for."""
     if outcome.code == NOT_A_REPOSITORY:
         raise NotFound(f"{tree.path} in the sandbox is no git repository.")
     if outcome.code == NO_SUCH_COMMIT:
@@ -142,7 +158,6 @@ async def _run(
         )
     if outcome.code != 0:
         raise Failed(f"The changes in {tree.path} cannot be read: {outcome.said}")
-    return mark, outcome
 
 
 async def _forget(client: RuntimeClient, exec_id: str) -> None:

@@ -10,10 +10,12 @@ from atoll.wire.git.checkpoints import POINTS, QUIET
 # $3 branch or tag of the shared repository to compare with  $4 base, uncommitted,
 # turn, or turnN for checkpoint N
 # $5 a text that ends each section  $6 list, or patch  $7 a digest to wait for a change of, or ""
-# $8 seconds to wait for it  $9 lines of context  $10 whitespace: yes, or no  $11… paths (none: all)
+# $8 seconds to wait for it  $9 lines of context  $10 whitespace: yes, or no  $11 the stamp of an
+# index without marks that hide a file, or ""  $12… paths (none: all)
 #
-# Prints, ended by NUL, branch, HEAD, base, commits since, count of files and a digest; then the
-# status, the changes or the patch, and size, inode and change time of each file.
+# Prints, ended by NUL, branch, HEAD, base, commits since, count of files, a digest and the stamp of
+# an index without such marks; then the status, the changes or the patch, and size, inode and change
+# time of each file.
 CHANGES = Script(
     "compare the files",
     QUIET
@@ -21,34 +23,43 @@ CHANGES = Script(
     + r"""
 from=$3 against=$4 mark=$5 mode=$6 since=$7 seconds=$8 context=$9
 shift 9
-space=$1
-shift
+space=$1 plain=$2
+shift 2
 max=5000 blob=e69de29bb2d1d6434b8b29ae775ad8c2e48c5391
 state() {
   own status --porcelain=v1 -z --no-renames --untracked-files=all --ignore-submodules=dirty \
     -- "$@" > "$work/whole"
 }
+# An index is searched for marked files once, beside the status, which is then read again.
 look() {
-  settle
-  # Marked files are rare: they are looked for beside the status, which is then read again.
-  own ls-files -v -z | sed -zn 's/^[a-z] //p' > "$work/hidden" &
-  state "$@" || exit 14
-  wait
-  if [ -s "$work/hidden" ]; then
-    own update-index -z --no-assume-unchanged --stdin < "$work/hidden" || exit 14
+  locate
+  if [ -f "$top/.git/index" ] && [ ! -L "$top/.git/index" ]; then index=$top/.git/index
+  else copy; fi
+  stamp=$(stat -c '%i %s %y %z' "$index" 2> /dev/null)
+  if [ -n "$stamp" ] && [ "$stamp" = "$plain" ]; then state "$@" || exit 14
+  else
+    plain=$stamp
+    own ls-files -v -z | sed -zn 's/^[a-z] //p' > "$work/hidden" &
     state "$@" || exit 14
+    wait
+    if [ -s "$work/hidden" ]; then
+      plain=
+      copy
+      own update-index -z --no-assume-unchanged --stdin < "$work/hidden" || exit 14
+      state "$@" || exit 14
+    fi
   fi
-  head -c 8000000 "$work/whole" > "$work/status"
-  sed -z 's/^...//' "$work/status" | sed -z "${max}q" > "$work/names"
+  sed -z "s/^...//;${max}q" "$work/whole" > "$work/names"
   (cd "$top" && xargs -0 -r -n 5000 -s 1000000 stat -c '%s|%i|%z|%n' -- < "$work/names") \
     > "$work/times" 2> /dev/null
-  echo "$head $branch $(points | tail -n 1)" > "$work/state"
-  digest=$(cat "$work/state" "$work/whole" "$work/times" | own hash-object --stdin)
+  { echo "$head $branch"; theirs for-each-ref refs/atoll/checkpoints; } > "$work/state"
+  digest=$(own hash-object --no-filters "$work/state" "$work/whole" "$work/times")
+  digest=$(printf '%.20s' $digest)
 }
 look "$@"
 while [ "$digest" = "$since" ] && [ "$seconds" -gt 0 ]; do
-  sleep 2
-  seconds=$((seconds - 2))
+  sleep 1
+  seconds=$((seconds - 1))
   look "$@"
 done
 case $against in
@@ -73,33 +84,42 @@ if [ "$base" = "$head" ]; then :
 elif [ -n "$base" ] && [ -n "$head" ]; then
   commits=$(own rev-list --count "$base..$head" 2> /dev/null) || commits=0
 elif [ -n "$head" ]; then commits=$(own rev-list --count "$head" 2> /dev/null) || commits=0; fi
+if [ "${base:-$empty}" = "${head:-$empty}" ]; then same=yes; else same=; fi
 {
-  if [ "${base:-$empty}" != "${head:-$empty}" ]; then
+  if [ -z "$same" ]; then
     own diff-tree -r -z --no-renames --name-only --ignore-submodules=dirty \
       "${base:-$empty}" "${head:-$empty}" -- "$@" | head -c 8000000
   fi
-  sed -z 's/^...//' "$work/status"
+  head -c 8000000 "$work/whole" | sed -z 's/^...//'
 } | sort -zu > "$work/all"
-total=$(tr -dc '\0' < "$work/all" | wc -c | tr -d ' ')
-sed -z "${max}q" "$work/all" > "$work/paths"
-sed -zn "s/^?? /100644 $blob\t/p" "$work/status" | grep -zv '/$' | sed -z "${max}q" \
-  > "$work/new"
-if [ -s "$work/new" ]; then own update-index -z --index-info < "$work/new" || exit 14; fi
-each() { (cd "$top" && xargs -0 -r -n 5000 -s 1000000 "$@" < "$work/paths"); }
-export GIT_DIR="$work/g" GIT_WORK_TREE="$top" GIT_INDEX_FILE="$work/index"
+total=$(($(tr -dc '\0' < "$work/all" | wc -c)))
+paths=$work/all
+if [ "$total" -gt "$max" ]; then
+  paths=$work/paths
+  sed -z "${max}q" "$work/all" > "$paths"
+fi
+sed -zn "/\/\$/d;s/^?? /100644 $blob\t/p" "$work/whole" > "$work/new"
+if [ -s "$work/new" ]; then
+  [ "$index" = "$work/index" ] || copy
+  head -zn "$max" "$work/new" | own update-index -z --index-info || exit 14
+fi
+each() { (cd "$top" && xargs -0 -r -n 5000 -s 1000000 "$@" < "$paths"); }
+export GIT_DIR="$work/g" GIT_WORK_TREE="$top" GIT_INDEX_FILE="$index"
 export GIT_OBJECT_DIRECTORY="$top/.git/objects"
 compare() {
-  each git --literal-pathspecs diff --no-color --no-ext-diff --no-textconv -M \
-    --ignore-submodules=dirty --src-prefix=a/ --dst-prefix=b/ "$@" "${base:-$empty}" --
+  each git --literal-pathspecs -c core.preloadIndex=false diff --no-color --no-ext-diff \
+    --no-textconv -M --ignore-submodules=dirty --src-prefix=a/ --dst-prefix=b/ \
+    "$@" "${base:-$empty}" --
 }
-printf '%s\0' "$branch" "$head" "$base" "$commits" "$total" "$digest"
+printf '%s\0' "$branch" "$head" "$base" "$commits" "$total" "$digest" "$plain"
 printf '\0%s\0' "$mark"
-head -c 1000000 "$work/status"
+head -c 1000000 "$work/whole"
 printf '\0%s\0' "$mark"
 if [ "$mode" = list ]; then
   compare --raw --numstat -z --abbrev=40 | head -c 2500000
   printf '\0%s\0' "$mark"
-  each stat -c '%s|%i|%z|%n' -- 2> /dev/null | head -c 1000000
+  if [ -n "$same" ] && [ "$total" -le "$max" ]; then cat "$work/times"
+  else each stat -c '%s|%i|%z|%n' -- 2> /dev/null; fi | head -c 1000000
 else
   if [ "$space" = no ]; then set -- -w; else set --; fi
   compare -p "-U$context" "$@" | head -c 4194304

@@ -18,7 +18,10 @@ MAX_CHECKPOINTS: Final = 50
 QUIET: Final = r"""
 set -u
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:$PATH
-for name in $(env | sed -n 's/^\(GIT_[A-Z_0-9]*\)=.*/\1/p'); do unset "$name"; done
+case "$(export -p)" in
+  *GIT_*)
+    for name in $(env | sed -n 's/^\(GIT_[A-Z_0-9]*\)=.*/\1/p'); do unset "$name"; done ;;
+esac
 export LC_ALL=C GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null GIT_OPTIONAL_LOCKS=0
 export GIT_TERMINAL_PROMPT=0 GIT_NO_LAZY_FETCH=1 GIT_NO_REPLACE_OBJECTS=1 GIT_ATTR_NOSYSTEM=1
 cd "$1" 2> /dev/null && [ -d .git ] && [ ! -L .git ] || exit 13
@@ -28,35 +31,40 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/atoll-XXXXXX") || exit 14
 trap 'rm -rf "$work"' EXIT
 trap 'exit 143' HUP INT TERM
 mkdir -p "$work/g/refs" || exit 14
-cat > "$work/g/config" << 'END'
-[core]
-repositoryformatversion = 0
-bare = false
-bigFileThreshold = 16m
-sparseCheckout = true
-[diff]
-renameLimit = 1000
-[gc]
-auto = 0
-END
-empty=4b825dc642cb6eb9a060e54bf8d69288fbee4904
+printf '%s\n' '[core]' 'repositoryformatversion = 0' 'bare = false' 'bigFileThreshold = 16m' \
+  'sparseCheckout = true' 'untrackedCache = false' 'fsmonitor = false' \
+  '[diff]' 'renameLimit = 1000' '[gc]' 'auto = 0' > "$work/g/config"
+empty=4b825dc642cb6eb9a060e54bf8d69288fbee4904 index=$work/index
 theirs() { git --git-dir="$top/.git" "$@"; }
-settle() {
-  head=$(theirs rev-parse -q --verify 'HEAD^{commit}' 2> /dev/null) || head=
-  branch=$(theirs symbolic-ref -q HEAD 2> /dev/null) || branch=
+locate() {
+  line=$(theirs rev-parse -q 'HEAD^{commit}' --symbolic-full-name HEAD 2> /dev/null) || line=
+  head=${line%%"
+"*} branch=${line#*"
+"}
+  case $branch in
+    refs/heads/*) ;;
+    *)
+      head=$(theirs rev-parse -q --verify 'HEAD^{commit}' 2> /dev/null) || head=
+      branch=$(theirs symbolic-ref -q HEAD 2> /dev/null) || branch= ;;
+  esac
   branch=${branch#refs/heads/}
   if [ -n "$head" ]; then printf '%s\n' "$head"; else echo 'ref: refs/heads/none'; fi \
     > "$work/g/HEAD"
-  rm -f "$work/index" "$work/index.lock"
-  if [ -f "$top/.git/index" ] && [ ! -L "$top/.git/index" ]; then
-    cp "$top/.git/index" "$work/index" || exit 14
-  elif [ -n "$head" ]; then own read-tree "$head" || exit 14; fi
   for one in "$top"/.git/sharedindex.*; do
     if [ -f "$one" ]; then ln -sf "$one" "$work/g/"; fi
   done
 }
+# A copy keeps its time: git compares files that changed in the moment the index was written.
+copy() {
+  index=$work/index
+  rm -f "$index" "$index.lock"
+  if [ -f "$top/.git/index" ] && [ ! -L "$top/.git/index" ]; then
+    cp -p "$top/.git/index" "$index" || exit 14
+  elif [ -n "$head" ]; then own read-tree "$head" || exit 14; fi
+}
+settle() { locate; copy; }
 own() {
-  GIT_DIR="$work/g" GIT_WORK_TREE="$top" GIT_INDEX_FILE="$work/index" \
+  GIT_DIR="$work/g" GIT_WORK_TREE="$top" GIT_INDEX_FILE="$index" \
     GIT_OBJECT_DIRECTORY="$top/.git/objects" git --literal-pathspecs "$@"
 }
 """
