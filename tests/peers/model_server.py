@@ -7,6 +7,7 @@ of a conversation may hold its own (OpenAI Responses and Anthropic).
 key gets the vendor's 401. Run it: `python -m tests.peers.model_server PORT KEY`.
 """
 
+import asyncio
 import json
 import re
 import sys
@@ -35,6 +36,7 @@ class ModelServer:
     requests: list[tuple[str, str]] = field(default_factory=list)
     rejected: int = 0
     bodies: deque[str] = field(default_factory=lambda: deque(maxlen=32))
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
 
     def forget(self) -> None:
         """Begin again, as if nothing was asked yet."""
@@ -63,6 +65,7 @@ class ModelServer:
             error = {"type": "authentication_error", "message": "invalid x-api-key"}
             return web.json_response({"type": "error", "error": error}, status=401)
         self.bodies.append(await request.text())
+        self.asked.set()
         answer: web.StreamResponse = await handler(request)
         return answer
 

@@ -4,6 +4,7 @@ from atoll.domain.agent.agent import (
     Agent,
     layer_path,
     named,
+    plain_prompt,
     read_version,
     split_reference,
     takes_prompts,
@@ -39,3 +40,18 @@ def test_agent_answers_to_its_name_and_aliases_and_lies_under_its_name() -> None
 def test_plain_shell_takes_no_prompt() -> None:
     assert not takes_prompts(Agent("shell", "bash", ("bash",), ()))
     assert takes_prompts(Agent("codex", "codex", ("codex",), (), state=(".codex",)))
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ('say "a", `b` and $C\n\n\tindented: größer', 'say "a", `b` and $C\n\n\tindented: größer'),
+        ("one\r\ntwo\rthree", "one\ntwo\nthree"),
+        ("\x1b[1;31mred\x1b[0m \x1b]0;title\x07x\x1b]8;;u\x1b\\y", "red xy"),
+        ("\x1b[201~\x1b\x03rm -rf\x08\x7f\x9b2J", "rm -rf2J"),
+        ("\x1b]never ends", ""),
+        ("\x1b(Bplain\x1b", "plain"),
+    ],
+)
+def test_prompt_holds_nothing_that_acts_as_keys_or_commands(words: str, text: str) -> None:
+    assert plain_prompt(words) == text

@@ -78,10 +78,13 @@ def _enter(keys: str, wall: Wall) -> tuple[AbstractContextManager[TestServer], T
     return context, server
 
 
-async def sandbox_for(world: World, agent: str, repository: Path, *more: str) -> str:
-    done = await asyncio.to_thread(
-        world.server.run, "new", str(repository), "--agent", agent, "--detach", "--json", *more
-    )
+async def sandbox_for(
+    world: World, agent: str, repository: Path, *more: str, said: str | None = None
+) -> str:
+    """Create a sandbox with `atoll new`, which reads `said` on its standard input."""
+    words = ("new", str(repository), "--agent", agent, "--detach", "--json", *more)
+    given = {} if said is None else {"input": said}
+    done = await asyncio.to_thread(world.server.run, *words, **given)
     assert done.returncode == 0, done.stderr
     return str(json.loads(done.stdout)["sandbox_id"])
 

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from atoll.domain.agent.registry import AGENTS as CATALOGUE
 from atoll.ports.runtime_boot import Agent, Machine
 from tests.runtime.agents.test_agents import MACHINE
 from tests.runtime.agents.test_register import until
@@ -11,7 +12,21 @@ from tests.runtime.stage import Runtime, runtime
 
 WORDS = "Read CONTRIBUTING first."
 TOLD = Agent("told", ("sh", "-c", 'echo "told <$*>"; read -r line', "told"), prompt_argv=())
-TYPED = Agent("typed", ("sh", "-c", 'stty -echo; read -r line; echo "told <$line>"; cat'))
+# It is slow to start: what is typed before it reads keys is lost.
+_TYPED = r"""
+stty -echo; echo starting; sleep 0.6
+python3 -c 'import termios; termios.tcflush(0, termios.TCIFLUSH)'
+printf '\033[?2004h'; read -r line
+line=${line#?\[200~}; echo "told <${line%?\[201~}>"; cat
+"""
+TYPED = Agent("typed", ("sh", "-c", _TYPED))
+# Each agent of the catalogue that takes a prompt as its argument, by a program that shows it.
+_SHOW = "import sys; print('told', [word.encode() for word in sys.argv[1:]], flush=True); input()"
+SHOWN = [
+    Agent(one.name, ("python3", "-c", _SHOW), prompt_argv=one.prompt_argv)
+    for one in CATALOGUE
+    if one.prompt_argv is not None
+]
 SPOKEN = Agent("spoken", ("sh",), machine=Machine("claude", ("sh", "-c", MACHINE)))
 AGENTS = (TOLD, TYPED, SPOKEN)
 MACHINES = {"agent": "spoken", "mode": "machine"}
@@ -92,3 +107,13 @@ async def test_agent_without_a_first_prompt_has_them_typed() -> None:
         async with rt.attach(agent_id) as watcher:
             await watcher.until_bytes(f"told <{WORDS}>".encode())
         await until(lambda: receivers(rt) == [agent_id])
+
+
+@pytest.mark.parametrize("agent", SHOWN, ids=lambda agent: agent.name)
+async def test_agent_receives_instructions_and_task_as_one_argument(agent: Agent) -> None:
+    async with runtime(agents=(agent,)) as rt:
+        order = {"agent": agent.name, "instructions": "- Greet.", "prompt": 'Say "é"\x1b[1m\r\n$C'}
+        agent_id = await opened(rt, **order)
+        words = [*(agent.prompt_argv or ()), ' - Greet.\n\nSay "é"\n$C']
+        async with rt.attach(agent_id) as watcher:
+            await watcher.until_bytes(f"told {[word.encode() for word in words]}".encode())

@@ -27,6 +27,11 @@ class Seed:
 Registry = Literal["npm", "pip"]
 """The package registry of a program: npm's, or Python's (installed in a virtual environment)."""
 
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])?")
+"""Escape sequences of ECMA-48: CSI, OSC and two-character ones, also one that is cut off."""
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+!_-]{0,63}\Z")
 
 
@@ -124,6 +129,13 @@ def takes_prompts(agent: Agent) -> bool:
     """Report whether the agent reads words. A plain shell, which keeps nothing of its own, would
     run them as commands."""
     return bool(agent.state)
+
+
+def plain_prompt(words: str) -> str:
+    """Return a prompt as text: without escape sequences and control characters, which would act as
+    keys in an agent's input line and as commands in the terminal that shows it."""
+    lines = words.replace("\r\n", "\n").replace("\r", "\n")
+    return _CONTROLS.sub("", _ESCAPES.sub("", lines))
 
 
 def split_reference(reference: str) -> tuple[str, str | None]:

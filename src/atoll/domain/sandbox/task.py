@@ -7,6 +7,7 @@ ready.
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from atoll.domain.agent.agent import plain_prompt
 from atoll.domain.errors import Invalid
 
 MAX_PROMPT = 64 * 1024
@@ -73,7 +74,7 @@ def read_task(request: TaskRequest | None, agent: str | None, *, instructions: s
             "that has one",
             field="prompt",
         )
-    words = request.prompt
+    words = request.prompt if "\0" in request.prompt else plain_prompt(request.prompt)
     size = len(words.encode("utf-8", "surrogatepass"))
     if not words.strip() or "\0" in words or size > MAX_PROMPT:
         raise Invalid(f"a prompt is 1 to {MAX_PROMPT} bytes of text without NUL", field="prompt")

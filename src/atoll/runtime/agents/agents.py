@@ -134,7 +134,7 @@ class Agents:
         argv = _at_terminal(agent, order)
         identity = Identity(fresh_id(), agent.name, TUI, timestamp(), order.softlock)
         status = AgentStatus(identity, reports_turns=_tells(agent))
-        session, terminal = await self._start_at_terminal(
+        session, channel, terminal = await self._start_at_terminal(
             agent,
             replace(
                 wanted,
@@ -160,13 +160,13 @@ class Agents:
         if agent.prompt_argv is not None:
             self._instructions.received(identity, order)
         elif order.first_prompt:
-            instructing = self._instruct(session, order, order.first_prompt)
+            instructing = self._instruct(session, channel, order)
             self._tasks.spawn(instructing, f"instructions of {identity.id}")
         return terminal
 
     async def _start_at_terminal(
         self, agent: Agent, request: TerminalRequest, status: AgentStatus
-    ) -> tuple[AgentSession, Terminal]:
+    ) -> tuple[AgentSession, TuiChannel, Terminal]:
         """Watch an agent that can report its turns, then start it."""
         watching = self._watching(status.identity, agent)
         if watching is not None:
@@ -178,12 +178,15 @@ class Agents:
             if watching is not None:
                 watching.cancel()
             raise
-        return self._connect(status, terminal, watching), terminal
+        return *self._connect(status, terminal, watching), terminal
 
-    async def _instruct(self, session: AgentSession, order: AgentOrder, words: str) -> None:
+    async def _instruct(
+        self, session: AgentSession, channel: TuiChannel, order: AgentOrder
+    ) -> None:
         """Type the first prompt to an agent that takes none as an argument."""
         try:
-            await session.ask(words)
+            await channel.reads_keys()
+            await session.ask(order.first_prompt or "")
         except AtollError as error:
             self._instructions.release(order)
             log.warning("agent %s has no first prompt: %s", session.identity.id, error.message)
@@ -255,8 +258,8 @@ class Agents:
 
     def _connect(
         self, status: AgentStatus, terminal: Terminal, watching: RunningWatch | None
-    ) -> AgentSession:
-        """Return the session of an agent that was started at this terminal."""
+    ) -> tuple[AgentSession, TuiChannel]:
+        """Return the session of an agent that was started at this terminal, and its channel."""
         pty = terminal.pty
         channel = TuiChannel(pty, status)
         announcer = TerminalAnnouncer(terminal, status, channel)
@@ -265,7 +268,7 @@ class Agents:
         if watching is not None:
             watching.follow(session)
         self._sessions[status.identity.id] = session
-        return session
+        return session, channel
 
     async def _run_machine(self, start: _MachineStart) -> None:
         """Run one machine from its start to its end."""

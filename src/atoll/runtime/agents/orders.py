@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from atoll.domain.agent.agent import plain_prompt
 from atoll.domain.terminal.softlock import Strictness
 from atoll.runtime.agents.status import Identity
 from atoll.runtime.journal.journal import Journal
@@ -31,7 +32,8 @@ class AgentOrder:
     @property
     def first_prompt(self) -> str | None:
         """First prompt of the agent: its sandbox's instructions, then the prompt."""
-        return "\n\n".join(filter(None, (self.instructions, self.prompt))) or None
+        given = (plain_prompt(words) for words in (self.instructions, self.prompt) if words)
+        return "\n\n".join(filter(None, given)) or None
 
 
 class Instructions:

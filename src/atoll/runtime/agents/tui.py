@@ -8,11 +8,11 @@ are read by programs inside: nothing here opens a path that something inside has
 import asyncio
 import contextlib
 import logging
-import re
 from dataclasses import dataclass
 
 import msgspec
 
+from atoll.domain.agent.agent import plain_prompt
 from atoll.domain.agent.card import Card
 from atoll.domain.agent.codex.files import CodexRolloutCards
 from atoll.domain.agent.conversation import Step
@@ -42,6 +42,8 @@ FIRST_REPORT_SECONDS = 10.0
 """The same for an agent that has reported nothing yet: it may still be starting."""
 ENTERS = 3
 """Presses of Enter at most: one without effect in time was lost, and is repeated."""
+READY_SECONDS = 30.0
+"""The longest wait for an agent that just starts to read keys: it is asked all the same then."""
 COMMANDS = ("/", "!", "#")
 """First characters of a prompt to the TUI itself. It begins no turn, and a further Enter could
 choose something that it offers."""
@@ -53,7 +55,6 @@ SWITCH_SECONDS = 1.0
 REPORT_PIPE_SECONDS = 5.0
 FORGET_SECONDS = 2.0
 MAX_PROMPT = 64 * 1024
-_UNTYPED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _REPORT_PIPE_SCRIPT = """
 umask 077; pipe=$1; shift
 while [ $# -gt 1 ]; do printf %s "$2" >"$pipe$1" || exit; shift 2; done
@@ -102,7 +103,7 @@ class TuiChannel:
             await self._draws(PATIENCE_SECONDS)
         await self._quiet()
         self._check_line()
-        plain = _UNTYPED.sub("", words.replace("\r\n", "\n").replace("\r", "\n"))[:MAX_PROMPT]
+        plain = plain_prompt(words)[:MAX_PROMPT]
         modes = self._pty.scrollback.modes
         if BRACKETED_PASTE in modes.private:
             typed = PASTE + plain.encode() + PASTED
@@ -113,6 +114,15 @@ class TuiChannel:
         await self._quiet()
         await self._submit(reported=not plain.startswith(COMMANDS))
         return Step()
+
+    async def reads_keys(self) -> None:
+        """Wait until a starting agent has its input line: programs with one turn bracketed paste
+        on. What is typed before is cut to one line by the terminal, and may be lost."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(READY_SECONDS):
+                while BRACKETED_PASTE not in self._pty.scrollback.modes.private:
+                    self._drawn.clear()
+                    await self._drawn.wait()
 
     async def interrupt(self) -> Step | None:
         """Press Escape."""

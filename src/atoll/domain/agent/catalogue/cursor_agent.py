@@ -18,5 +18,6 @@ AGENT = Agent(
     state=(".cursor",),
     seeds=(Seed(".cursor/cli-config.json", _CONFIG),),
     aliases=("cursor",),
+    prompt_argv=(),
     hint="install it for everyone on this machine (it must be in /usr/local/bin or /usr/bin)",
 )
