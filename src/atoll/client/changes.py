@@ -19,6 +19,7 @@ class ChangedFile(Shape):
     deletions = fields.number()
     binary = fields.flag()
     untracked = fields.flag()
+    digest = fields.text()
 
 
 class TreeChanges(Shape):
@@ -83,6 +84,12 @@ class Restored(Shape):
     saved = fields.number()
 
 
+class Committed(Shape):
+    """The new commit."""
+
+    commit = fields.text()
+
+
 class WorkingTrees:
     """The working trees of a sandbox. Methods raise the classes of `atoll.domain.errors`."""
 
@@ -106,3 +113,14 @@ class WorkingTrees:
         """Bring the files and the branch back to a checkpoint."""
         path = ("sandboxes", name, "checkpoints", str(number), "restore")
         return self._transport.read(Restored, post(*path, query=(("repo", str(repo)),)))
+
+    def discard(self, name: str, file: ChangedFile, *, against: str, repo: int) -> Restored:
+        """Undo the changes of a file as it was listed."""
+        body = {"path": file.path, "digest": file.digest, "against": against, "repo": repo}
+        call = post("sandboxes", name, "changes", "discard", value=body)
+        return self._transport.read(Restored, call)
+
+    def commit(self, name: str, message: str, *, paths: tuple[str, ...], repo: int) -> Committed:
+        """Commit what is not committed, with `paths` only these files."""
+        body = {"message": message, "paths": list(paths) or None, "repo": repo}
+        return self._transport.read(Committed, post("sandboxes", name, "commit", value=body))

@@ -34,9 +34,6 @@ ORDER: dict[str, tuple[str, ...]] = {
         "exec",
         "cp",
         "open",
-        "diff",
-        "checkpoints",
-        "rewind",
         "pull",
         "sync",
         "start",
@@ -47,6 +44,13 @@ ORDER: dict[str, tuple[str, ...]] = {
         "kept",
         "prune",
         "project",
+    ),
+    "review": (
+        "diff",
+        "commit",
+        "discard",
+        "checkpoints",
+        "rewind",
     ),
     "agents": (
         "inbox",

@@ -8,7 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import click
 
@@ -54,11 +54,7 @@ def diff_lines(file: FileDiff) -> Iterator[str]:
 
 def stat_lines(changes: TreeChanges) -> Iterator[str]:
     """Yield a line for each file, and their sum."""
-    width = max((len(_shown(file)) for file in changes.files), default=0)
-    for file in changes.files:
-        letter = "?" if file.untracked else _LETTERS.get(file.kind, " ")
-        count = "binary" if file.binary else _counts(file.additions, file.deletions)
-        yield f"{letter} {_shown(file):<{width}}  {count}"
+    yield from file_lines(changes.files)
     hidden = changes.total - len(changes.files)
     if hidden > 0:
         yield f"and {hidden} more"
@@ -66,6 +62,15 @@ def stat_lines(changes: TreeChanges) -> Iterator[str]:
     commits = f", {changes.commits} commit{'' if changes.commits == 1 else 's'}"
     sums = _counts(changes.additions, changes.deletions)
     yield f"{changes.total} file{plural} changed, {sums}{commits if changes.commits else ''}"
+
+
+def file_lines(files: Sequence[ChangedFile]) -> Iterator[str]:
+    """Yield a line for each file."""
+    width = max((len(_shown(file)) for file in files), default=0)
+    for file in files:
+        letter = "?" if file.untracked else _LETTERS.get(file.kind, " ")
+        count = "binary" if file.binary else _counts(file.additions, file.deletions)
+        yield f"{letter} {_shown(file):<{width}}  {count}"
 
 
 def _hunk_lines(hunk: Hunk) -> Iterator[str]:

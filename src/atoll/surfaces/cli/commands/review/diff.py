@@ -3,6 +3,7 @@
 import click
 
 from atoll.client.changes import WorkingTrees
+from atoll.surfaces.cli.console.changed_files import changed_paths
 from atoll.surfaces.cli.console.diff_lines import diff_lines, page, stat_lines
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
@@ -11,7 +12,7 @@ from atoll.surfaces.cli.console.output import note, show_json
 
 @click.command("diff")
 @sandbox_argument()
-@click.argument("paths", metavar="[PATH]...", nargs=-1)
+@click.argument("paths", metavar="[PATH]...", nargs=-1, shell_complete=changed_paths("base"))
 @click.option("--stat", is_flag=True, help="Only list the files, with their counts of lines.")
 @click.option("--turn", is_flag=True, help="Compare with the files before the agent's last turn.")
 @click.option(

@@ -1,0 +1,1 @@
+"""Commands that look at the changes in a sandbox, undo and commit them."""

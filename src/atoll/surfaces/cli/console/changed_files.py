@@ -1,0 +1,48 @@
+"""Completion of the files that differ in the sandbox that a command names.
+
+Names from inside a sandbox are hostile: only plain ones are offered to a shell.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import click
+from click.shell_completion import CompletionItem
+
+from atoll.client.changes import TreeChanges
+from atoll.client.transport import Call, at
+from atoll.domain.errors import AtollError
+from atoll.surfaces.cli.console.candidates import COMPLETION_SECONDS, Candidates, offered
+from atoll.surfaces.cli.console.invocation import Invocation
+
+
+def changed_paths(against: str = "uncommitted") -> Candidates:
+    """Return the changed files of the sandbox that the line names, and their folders."""
+
+    def candidates(
+        context: click.Context, _parameter: click.Parameter, typed: str
+    ) -> list[CompletionItem]:
+        invocation, name = context.find_object(Invocation), context.params.get("name")
+        if invocation is None or not name:
+            return []
+        query = (("against", against), ("repo", str(context.params.get("repo") or 0)))
+        try:
+            call = Call("GET", at("sandboxes", name, "changes"), query, timeout=COMPLETION_SECONDS)
+            found = invocation.api().transport.read(TreeChanges, call)
+        except (AtollError, OSError):
+            return []
+        names = _next(typed, (file.path for file in found.files))
+        return [CompletionItem(one) for one in offered(names, typed)]
+
+    return candidates
+
+
+def _next(typed: str, paths: Iterable[str]) -> Iterator[str]:
+    """Yield each path up to the folder after what is typed, once."""
+    seen = set()
+    for path in paths:
+        if path.startswith(typed):
+            folder, slash, _ = path[len(typed) :].partition("/")
+            name = typed + folder + slash
+            if name not in seen:
+                seen.add(name)
+                yield name
