@@ -1,8 +1,8 @@
 """Recording while it runs: what passes a terminal, written down as asciicast v3.
 
 It satisfies `Observer`. Output comes redacted. Input is redacted here, and a line typed where the
-program shows no echo (a password) becomes one asterisk. Of the time before it began, a recording
-holds the terminal's settings only.
+program shows no echo (a password) becomes one asterisk. A recording begins with the screen as it
+is; of the time before it holds no more than that takes.
 """
 
 import codecs
@@ -19,10 +19,11 @@ from atoll.runtime.terminals.pty_process import PtyProcess
 from atoll.wire.attach import Exited
 from atoll.wire.terminal import asciicast
 from atoll.wire.terminal.asciicast import Event
-from atoll.wire.terminal.modes import preamble
 
 HIDDEN = b"*"
 SIGNAL_EXIT = 128
+PIECE_BYTES = 64 * 1024
+"""The most output in one event: escaped, it stays below the longest line."""
 
 Stopped = Callable[[str], None]
 """Called once, with the state a recording ended in."""
@@ -60,21 +61,19 @@ class Recorder:
         return round(time.monotonic() - self._began, 3)
 
     def begin(self, name: str) -> None:
-        """Write the header and the terminal's settings. `name` stands for a title."""
+        """Write the header and the screen as it is. `name` stands for a title."""
         pty = self._pty
         size = asciicast.Term(cols=pty.size.cols, rows=pty.size.rows)
         title = pty.title or name
         header = asciicast.Header(version=3, term=size, timestamp=int(time.time()), title=title)
         self._write(asciicast.spell_header(header))
         if pty.scrollback.end:
-            self._event(asciicast.OUTPUT, preamble(pty.scrollback.modes).decode("utf-8"))
+            self._shown(pty.scrollback.screen(pty.size.rows))
             pty.nudge()
 
     def showed(self, data: bytes) -> None:
         """Receive output, as it went into the ring."""
-        text = self._output.decode(data)
-        if text:
-            self._event(asciicast.OUTPUT, text)
+        self._shown(data)
         for mark in self._pty.marks.since(self._marked):
             self._marked = mark.seq
             if mark.n > self._command:
@@ -115,6 +114,12 @@ class Recorder:
         if fd >= 0:
             os.close(fd)
             self._stopped(state)
+
+    def _shown(self, data: bytes) -> None:
+        for at in range(0, len(data), PIECE_BYTES):
+            text = self._output.decode(data[at : at + PIECE_BYTES])
+            if text:
+                self._event(asciicast.OUTPUT, text)
 
     def _keep_typed(self, data: bytes) -> None:
         text = self._input.decode(data)

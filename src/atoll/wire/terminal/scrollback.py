@@ -5,7 +5,7 @@ viewer answers an old question, and every offset stays true. The driver reads fr
 Nothing here knows who is attached.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import deque
 
 from atoll.wire.terminal.modes import Modes
@@ -23,6 +23,9 @@ MAX_HELD_BYTES = 64
 None of the questions is longer."""
 MAX_FRESH = 64
 """The number of unblanked questions kept for the driver; further ones are not answered."""
+REDRAWN = 4
+"""Rows of a normal screen are sought that many times over, since programs redraw them."""
+_CLEARS = (b"\x1b[2J", b"\x1b[?1049h", b"\x1b[?1047h", b"\x1b[?47h")
 _NOWHERE = (-1, 0)
 
 
@@ -113,6 +116,27 @@ class Scrollback:
         once."""
         return self._cut_from((self._ring.start + self._ring.end) // 2)
 
+    def screen(self, rows: int) -> bytes:
+        """Return bytes that draw the present screen of so many rows on any terminal.
+
+        It is a replay, so some of what scrolled away comes with it, but little: the last rows of a
+        shell, and of a full-screen program what it drew since it cleared the screen. A program that
+        drew longer ago than the ring reaches has to repaint.
+        """
+        start = self._ring.start
+        data = self._ring.read(start, self._ring.capacity)
+        if self.modes.alternate:
+            at = max(data.rfind(clear) for clear in _CLEARS)
+        else:
+            at = len(data)
+            # Lines that were redrawn in place count each time.
+            for _ in range(rows * REDRAWN):
+                at = data.rfind(b"\n", 0, at)
+                if at < 0:
+                    break
+        cut = self._cut_before(start + at) if at >= 0 else self.first_cut()
+        return cut.preamble() + data[cut.offset - start :]
+
     def read(self, offset: int, limit: int, *, fresh_from: int | None = None) -> bytes:
         """Return up to `limit` bytes from `offset` to `ready`.
 
@@ -149,6 +173,11 @@ class Scrollback:
                 patched = patched or bytearray(data)
                 patched[low - offset : high - offset] = text[low - start : high - start]
         return data if patched is None else bytes(patched)
+
+    def _cut_before(self, offset: int) -> Cut:
+        """Return the last cut at or before `offset`, or the first one."""
+        at = bisect_right(self._cuts, offset, key=lambda cut: cut.offset)
+        return self._cuts[at - 1] if at else self.first_cut()
 
     def _cut_from(self, offset: int) -> Cut:
         """Return the first cut at or after `offset`, or the present one."""
