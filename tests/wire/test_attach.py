@@ -26,9 +26,9 @@ from atoll.wire.attach import (
     ("message", "text"),
     [
         (
-            Start(5, "", 80, 24, "c1", None, "t", 65536, 131072),
+            Start(5, "", 80, 24, "c1", None, "t", 65536, 131072, 7),
             '{"type":"start","offset":5,"preamble":"","cols":80,"rows":24,"client":"c1",'
-            '"driver":null,"title":"t","ack_every":65536,"input_window":131072}',
+            '"driver":null,"title":"t","ack_every":65536,"input_window":131072,"live":7}',
         ),
         (Resync(1, 9, "G2M="), '{"type":"resync","from":1,"to":9,"preamble":"G2M="}'),
         (Sized(80, 24), '{"type":"size","cols":80,"rows":24}'),

@@ -5,6 +5,7 @@ import type { Command } from './components/frame/Palette';
 import { stateWords } from './components/sandboxes/StateMark';
 import { repoWords } from './components/parts/words';
 import { actsOf, actWords, comesHome, isLive, openTerminal, type Act } from './state/acts';
+import { copyRules, forgetCopies } from './state/clipboard';
 import { go, goTo } from './state/route';
 import { foldRail, railFolded, resizeText } from './state/layouts';
 import { setTheme, shade, toggleTheme } from './state/theme';
@@ -70,6 +71,7 @@ export function commandsOf(place: Place): readonly Command[] {
       icon: 'text',
       run: () => resizeText(0),
     },
+    ...copies(),
     {
       id: 'theme',
       words: `Switch to ${shade.get() === 'dark' ? 'light' : 'dark'} colours`,
@@ -126,4 +128,11 @@ function ofSandbox({ sandbox, onAct, onHome }: Place): readonly Command[] {
       run: () => onAct(act),
     })),
   ];
+}
+
+/** The way back from decisions about programs that copy. */
+function copies(): readonly Command[] {
+  if (Object.keys(copyRules.get()).length === 0) return [];
+  const words = 'Ask again before programs copy';
+  return [{ id: 'copies', words, icon: 'copy', run: forgetCopies }];
 }

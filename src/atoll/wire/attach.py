@@ -28,6 +28,7 @@ class Start(msgspec.Struct, tag_field="type", tag="start", frozen=True):
 
     The next binary byte has offset `offset`; `preamble` (base64) comes before it, uncounted.
     `input_window` is how many bytes a client may have sent beyond what `InputTaken` reported.
+    Output before `live` is a replay: programs wrote it before this client came.
     """
 
     offset: int
@@ -39,6 +40,7 @@ class Start(msgspec.Struct, tag_field="type", tag="start", frozen=True):
     title: str
     ack_every: int
     input_window: int = 0
+    live: int = 0
 
 
 class Resync(msgspec.Struct, tag_field="type", tag="resync", frozen=True):

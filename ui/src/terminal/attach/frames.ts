@@ -27,6 +27,8 @@ export type ServerFrame =
       readonly ackEvery: number;
       /** Bytes typed that may be on their way; 0: as many as one likes. */
       readonly inputWindow: number;
+      /** Output before it was written before this client came. */
+      readonly live: number;
     }
   | {
       readonly type: 'resync';
@@ -145,6 +147,7 @@ function start(fields: Fields): ServerFrame {
     title: word(fields['title']),
     ackEvery: whole(fields['ack_every']) || DEFAULT_ACK_EVERY,
     inputWindow: whole(fields['input_window']),
+    live: whole(fields['live']),
   };
 }
 

@@ -36,7 +36,6 @@ export class Stream {
   readonly #idle: Alarm;
   /** Offset of the next byte to come; null before the first connection. */
   #received: number | null = null;
-  /** Offset up to which the screen has parsed. */
   #shown = 0;
   #acked = 0;
   #ackEvery = 0;
@@ -50,6 +49,11 @@ export class Stream {
 
   get received(): number | null {
     return this.#received;
+  }
+
+  /** Offset up to which the screen has parsed. */
+  get shown(): number {
+    return this.#shown;
   }
 
   /**

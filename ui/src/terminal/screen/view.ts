@@ -20,6 +20,7 @@ import { guardAnswers } from '../cards/answers';
 import { drivesElsewhere } from '../attach/turns';
 import { Attachment, type AttachSocket } from '../attach/attach';
 import type { AttachStatus } from '../attach/status';
+import { CopyWishes, type CopyWish } from './clipboard';
 import { colours } from './colours';
 import { follow, followable } from './links';
 import { interruptOf, lockOf } from '../attach/party';
@@ -50,6 +51,8 @@ export interface TerminalViewOptions {
   readonly onPageKey: (key: PageKey) => void;
   /** Files were dropped on the terminal or pasted. */
   readonly onFiles: (files: readonly File[]) => void;
+  /** A program asks to put a text into the clipboard; it happens only if the page does it. */
+  readonly onCopy: (wish: CopyWish) => void;
   readonly onMatches: (index: number, count: number) => void;
   /** The link under the pointer, or null. */
   readonly onHover: (href: string | null) => void;
@@ -334,7 +337,15 @@ export class TerminalView {
       random: () => Math.random(),
     });
     const guards = guardAnswers(this.#term, () => attachment.mayAnswer());
-    this.#cleanups.push(() => guards.forEach((guard) => guard.dispose()));
+    const wishes = new CopyWishes((wish) => this.#options.onCopy(wish));
+    const copies = this.#term.parser.registerOscHandler(52, (body) => {
+      if (!this.#options.watches && attachment.mayCopy()) wishes.take(body);
+      return true;
+    });
+    this.#cleanups.push(
+      () => [...guards, copies].forEach((guard) => guard.dispose()),
+      () => wishes.dispose(),
+    );
     return attachment;
   }
 
