@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from atoll.surfaces.cli.attach.rawtty import RawTty
 
 MAX_QUEUED_BYTES = 256 * 1024
-WRITE_BYTES = 32 * 1024
+WRITE_BYTES = 64 * 1024
 """The bytes after which a write is whole: what it showed is then acknowledged, and the server goes
 on while the next one is drawn."""
 

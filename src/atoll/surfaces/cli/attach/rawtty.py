@@ -89,9 +89,11 @@ class RawTty:
     def show(self, data: bytes) -> None:
         """Show output of the terminal, as far as it is harmless: written whole, its modes
         remembered. Blocks while the terminal is slow: that is the backpressure."""
-        data = self._guard.feed(data)
-        self.write(data)
-        self.screen.feed(data)
+        pieces = list(self._guard.pieces(data))
+        self.write(b"".join(shown for shown, _ in pieces))
+        for shown, usual in pieces:
+            if not (usual and self.screen.at_rest):
+                self.screen.feed(shown)
 
     def clear(self) -> None:
         """Restore plain modes and an empty screen, without a hard reset."""

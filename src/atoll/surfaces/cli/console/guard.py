@@ -4,13 +4,14 @@ Reads output with the parser and writes again, spelled in one way, only what `ha
 whatever the bytes were, and however they were cut, the terminal sees whole sequences of that list.
 """
 
+from collections.abc import Iterator
 from typing import BinaryIO
 
 from atoll.surfaces.cli.console import harmless
 from atoll.wire.terminal.parser import Control, Function, Parser, Piece, String, Text
 
-_PLAIN = bytes([*range(0x08, 0x0E), *range(0x20, 0x7F)])
-"""Text in ASCII and the control characters that lay it out: most output is nothing else."""
+_HEAD_BYTES = 256
+"""Parsed first where a sequence is under way: it has ended by then, as a rule."""
 
 
 class ScreenGuard:
@@ -25,8 +26,20 @@ class ScreenGuard:
 
     def feed(self, data: bytes) -> bytes:
         """Return the bytes to show now."""
-        if self._parser.between and not data.translate(None, _PLAIN):
-            return data
+        return b"".join(shown for shown, _ in self.pieces(data))
+
+    def pieces(self, data: bytes) -> Iterator[tuple[bytes, bool]]:
+        """Yield the bytes to show now, and whether they are `harmless.usual`."""
+        if not self._parser.between:
+            yield self._parsed(data[:_HEAD_BYTES]), False
+            data = data[_HEAD_BYTES:]
+        if self._parser.between and (end := harmless.usual(data)):
+            yield data[:end], True
+            data = data[end:]
+        if data:
+            yield self._parsed(data), False
+
+    def _parsed(self, data: bytes) -> bytes:
         return b"".join(map(self._shown, self._parser.feed(data)))
 
     def _shown(self, piece: Piece) -> bytes:
