@@ -160,6 +160,61 @@ async def test_push_that_is_not_held_says_why(
     assert not (box.workspace / "ran").exists()
 
 
+async def test_push_of_several_refs_says_what_happened_to_each(holding: Holding) -> None:
+    sandbox, box = await laid_out(holding)
+    box.run("git tag new; git branch two")
+    code, said = push(box, "origin", "fix", "two", "new")
+    assert code != 0
+    for name in ("fix", "two"):
+        assert f"Held for the owner of r-fix: branch {name}. It was not sent anywhere." in said
+    assert "Only branches are held for the owner, and refs/tags/new is none" in said
+    await holding.pushes.collect(sandbox, box)
+    assert [one.pushed.branch for one in await holding.held() if one.pushed] == ["fix", "two"]
+    box.run("git commit -q --amend -m other")
+    code, said = push(box, "-f", "origin", "fix")
+    assert code == 0 and "branch fix, in place of what it was." in said
+    code, said = push(box, "--delete", "origin", "fix")
+    assert code != 0 and "Only the owner drops a held branch: atoll pull NAME" in said
+
+
+async def test_tree_of_an_earlier_program_holds_pushes_after_its_next_start(
+    holding: Holding,
+) -> None:
+    sandbox, box = await laid_out(holding)
+    # As it was laid out before there were held pushes.
+    box.run("rm -rf .git/atoll; sed -i '/atoll.to/,$d' .git/config")
+    assert push(box, "origin", "fix")[0] != 0
+    before = box.run("git rev-parse HEAD; git status --porcelain")
+    await holding.world.workspaces.prepare(sandbox, box, lambda _: None)
+    assert push(box, "origin", "fix")[0] == 0
+    assert len(await holding.pushes.collect(sandbox, box)) == 1
+    # Once is enough: later starts change nothing.
+    config = box.run("cat .git/config")
+    await holding.world.workspaces.prepare(sandbox, box, lambda _: None)
+    assert box.run("cat .git/config") == config
+    assert box.run("git rev-parse HEAD; git status --porcelain") == before
+
+
+@pytest.mark.parametrize(
+    "break_it",
+    [
+        "ln -s /etc .git/atoll",
+        "rm .git/config; mkdir .git/config",
+        "chmod -w .git",
+        "mv .git else; ln -s else .git",
+        "mv .git else; echo gitdir: else > .git",
+    ],
+)
+async def test_tree_that_cannot_hold_pushes_starts_all_the_same(
+    holding: Holding, break_it: str
+) -> None:
+    sandbox, box = await laid_out(holding)
+    box.run(f"rm -rf .git/atoll; {break_it}")
+    await holding.world.workspaces.prepare(sandbox, box, lambda _: None)
+    assert not Path("/etc/pushed.git").exists()
+    box.run("chmod -f +w .git || true")
+
+
 async def test_branches_are_bounded(holding: Holding) -> None:
     sandbox, box = await laid_out(holding)
     names = [f"fix:b{number}" for number in range(40)]

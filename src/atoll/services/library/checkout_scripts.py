@@ -26,10 +26,20 @@ PREPARE = Script(
 set -eu
 dir=$1 store=$2 branch=$3 commit=$4 tracked=$5 url=$6 head=$7 label=$8 number=$9
 shift 9
+"""
+    + QUARANTINE
+    + r"""
 mark=.git/atoll-unfinished
 mkdir -p "$dir"
 cd "$dir"
-if [ -e .git ] && [ ! -e "$mark" ]; then exit 0; fi
+if [ -e .git ] && [ ! -e "$mark" ]; then
+  # A tree of before there were held pushes gets their place, once. What the agent made of its
+  # repository meanwhile must not keep the sandbox from starting.
+  if [ -d .git ] && [ ! -L .git ] && [ ! -e .git/atoll ] && [ ! -L .git/atoll ]; then
+    (quarantine) || rm -rf .git/atoll
+  fi
+  exit 0
+fi
 mkdir -p .git/objects/info
 : > "$mark"
 rm -f .git/index.lock
@@ -60,9 +70,7 @@ if [ "$tracked" = yes ]; then
 fi
 git config user.name > /dev/null || git config user.name 'Atoll agent'
 git config user.email > /dev/null || git config user.email 'agent@atoll.invalid'
-"""
-    + QUARANTINE
-    + """
+quarantine
 rm -f "$mark"
 """,
 )

@@ -9,11 +9,12 @@ from atoll.services.scripts import Script
 MAX_HELD = 32
 """Branches that one repository of a sandbox may hold."""
 
-# A part of PREPARE, which sets: the working directory, $store, $url, $label (the sandbox's name)
-# and $number (of the repository). Pushes to `atoll`, and to `origin` unless the broker may push
+# A function of PREPARE, which sets: the working directory, $store, $url, $label (the name of the
+# sandbox) and $number (of the repository). Pushes to `atoll`, and to `origin` unless the broker may push
 # there, go to .git/atoll/pushed.git: git prefers the longest `pushInsteadOf`, and the broker's
 # names the whole address. Nothing is borrowed from the working repository, which may be pruned.
 QUARANTINE = r"""
+quarantine() {
 held=$PWD/.git/atoll/pushed.git
 mkdir -p "$held/objects/info" "$held/objects/pack" "$held/refs/heads" "$held/hooks" .git/atoll/to
 printf 'ref: refs/heads/none\n' > "$held/HEAD"
@@ -34,7 +35,7 @@ cat > "$held/hooks/update" << 'END'
 LC_ALL=C
 name=${1#refs/heads/}
 if [ "$name" = "$1" ]; then
-  echo "Only branches are held for the owner: push a branch." >&2; exit 1
+  echo "Only branches are held for the owner, and $1 is none: push a branch." >&2; exit 1
 fi
 case $3 in
   *[!0]*) ;;
@@ -56,7 +57,9 @@ names=
 while read -r old new ref; do
   name=\${ref#refs/heads/}
   names="\$names \$name"
-  echo "Held for the owner of this sandbox, who brings it home with:"
+  case \$old in *[!0]*) again=", in place of what it was";; *) again=;; esac
+  echo "Held for the owner of $label: branch \$name\$again. It was not sent anywhere."
+  echo "Its owner brings it home with:"
   echo "  atoll pull $label --pushed \$name"
 done
 if [ -x /.atoll/init ]; then /.atoll/init ask pushed -- true $number \$names > /dev/null 2>&1; fi
@@ -72,6 +75,7 @@ chmod 755 "$held/hooks/update" "$held/hooks/post-receive"
     printf '[url "%s/.git/atoll/to/"]\n\tpushInsteadOf = %s/\n' "$PWD" "${url%/*}"
   fi
 } >> .git/config
+}
 """.replace("MAX_HELD", str(MAX_HELD))
 
 # $1 folder  $2 shared repository
