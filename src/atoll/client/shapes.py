@@ -226,10 +226,25 @@ class UnpulledPlace(Shape):
     more = fields.number()
 
 
+class HeldPush(Shape):
+    """A branch pushed inside that waits on the server."""
+
+    kept_id = fields.text()
+    repo = fields.number()
+    branch = fields.text()
+    ref = fields.text()
+    commit = fields.text()
+    commits = fields.number()
+    subject = fields.text()
+    pushed_at = fields.text()
+    kept_until = fields.text()
+
+
 class Unpulled(Shape):
-    """Work that lies only in a sandbox."""
+    """Work that lies only in a sandbox, and pushes that are held on the server."""
 
     places = fields.many(UnpulledPlace)
+    pushes = fields.many(HeldPush)
 
 
 class Kept(Shape):
@@ -272,19 +287,6 @@ class Sync(Shape):
     more = fields.number()
     stashed = fields.flag()
     agent = fields.text()
-
-
-class HeldPush(Shape):
-    """A branch pushed inside that waits on the server."""
-
-    kept_id = fields.text()
-    repo = fields.number()
-    branch = fields.text()
-    ref = fields.text()
-    commit = fields.text()
-    commits = fields.number()
-    subject = fields.text()
-    pushed_at = fields.text()
 
 
 class HeldPushes(Shape):

@@ -12,7 +12,6 @@ import type {
   Repository,
   Sandbox,
   Terminal,
-  UnpulledPlace,
 } from './types';
 
 /** The plain shell first, then the agents, then the rest. */
@@ -90,9 +89,8 @@ export const api = {
       'POST',
       `${sandboxAt(id)}/destroy${keepWorktree ? '?keep_worktree=true' : ''}`,
     ) as Promise<Sandbox>,
-  async unpulled(id: string): Promise<UnpulledPlace[]> {
-    return ((await call('GET', `${sandboxAt(id)}/unpulled`)) as { places: UnpulledPlace[] }).places;
-  },
+  unpulled: (id: string) =>
+    call('GET', `${sandboxAt(id)}/unpulled`) as Promise<Api.Schemas['UnpulledView']>,
   /** `ttl`: what is added to its time, such as `2h`. */
   extend: (id: string, ttl: string) =>
     call('POST', `${sandboxAt(id)}/extend_ttl`, { ttl }) as Promise<Sandbox>,

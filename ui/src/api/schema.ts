@@ -103,8 +103,8 @@ export interface components {
             readonly text?: string | null;
         };
         /**
-         * @description The way to answer: a person decides an approval or a held push, an agent takes the answer by
-         *     its protocol, or at its terminal only.
+         * @description The way to answer: a person decides an approval, a held push or an end, an agent takes the
+         *     answer by its protocol, or at its terminal only.
          * @enum {string}
          */
         readonly AnswerBy: "person" | "protocol" | "terminal";
@@ -706,11 +706,11 @@ export interface components {
             readonly weak: boolean;
         };
         /**
-         * @description The kind of an item: an approval of a secret, a command or a host, an agent's request, or a
-         *     held push.
+         * @description The kind of an item: an approval of a secret, a command or a host, an agent's request, a held
+         *     push, or a sandbox's end.
          * @enum {string}
          */
-        readonly ItemKind: "secret" | "command" | "host" | "agent" | "push";
+        readonly ItemKind: "secret" | "command" | "host" | "agent" | "push" | "end";
         /** @description The caller's kept worktrees, newest first. */
         readonly KeptList: {
             readonly kept: readonly components["schemas"]["KeptView"][];
@@ -1817,9 +1817,13 @@ export interface components {
             readonly tip: string | null;
             readonly untracked: readonly string[];
         };
-        /** @description Every place with such work; none when nothing would be lost. */
+        /**
+         * @description Every place with such work; none when nothing would be lost. `pushes` are branches that were
+         *     pushed inside and are held on the server; they stay there for their time.
+         */
         readonly UnpulledView: {
             readonly places: readonly components["schemas"]["UnpulledPlace"][];
+            readonly pushes: readonly components["schemas"]["PushView"][];
         };
         /** @description The files of a form, in its order. */
         readonly Uploaded: {

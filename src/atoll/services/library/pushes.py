@@ -90,6 +90,13 @@ class HeldPushes:
             await self._take(sandbox.id)
         return await self._held(sandbox)
 
+    async def shown(self, caller: Principal, ref: str) -> tuple[KeptWorktree, ...]:
+        """Return the held pushes of a sandbox as `of` does; none to anyone but its owner."""
+        try:
+            return await self.of(caller, ref)
+        except Forbidden:
+            return ()
+
     async def waiting(self, caller: Principal) -> tuple[KeptWorktree, ...]:
         """Return the held pushes of all the caller's sandboxes, newest first."""
         mine = (caller.org_id, caller.id)

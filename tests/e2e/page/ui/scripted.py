@@ -399,7 +399,8 @@ class ScriptedServer:
 
     async def _unpulled(self, request: web.Request) -> web.StreamResponse:
         sandbox = self.sandboxes[request.match_info["id"]]
-        return web.json_response({"places": sandbox.get("unpulled", [])})
+        held = sandbox.get("held", [])
+        return web.json_response({"places": sandbox.get("unpulled", []), "pushes": held})
 
     async def _act(self, request: web.Request) -> web.StreamResponse:
         sandbox_id, verb = request.match_info["id"], request.match_info["verb"]

@@ -7,6 +7,7 @@ import {
   dropHeld,
   orderHeld,
   pushesOf,
+  quoted,
   type HeldPush,
   type PullOrder,
 } from '../../state/home/home';
@@ -44,7 +45,8 @@ export function HeldPushes({ sandbox, watched, pulls, onOrdered }: HeldPushesPro
   async function pull(one: HeldPush): Promise<void> {
     await orderHeld(id, one);
     onOrdered();
-    if (!watched) notify(`Run “atoll pull ${name} --pushed ${one.branch}” in your checkout.`);
+    if (!watched)
+      notify(`Run “atoll pull ${name} --pushed ${quoted(one.branch)}” in your checkout.`);
   }
 
   async function drop(one: HeldPush): Promise<void> {

@@ -2,14 +2,14 @@
 
 import { useEffect, useState } from 'react';
 import { api } from '../../api/client';
-import type { UnpulledPlace } from '../../api/types';
+import type { Schemas, UnpulledPlace } from '../../api/types';
 
 const SHOWN = 8;
 
 type Found =
   | { readonly is: 'looking' }
   | { readonly is: 'unknown'; readonly why: string }
-  | { readonly is: 'found'; readonly places: readonly UnpulledPlace[] };
+  | { readonly is: 'found'; readonly work: Schemas['UnpulledView'] };
 
 export function UnpulledWork({ sandboxId }: { readonly sandboxId: string }) {
   const [found, setFound] = useState<Found>({ is: 'looking' });
@@ -20,7 +20,7 @@ export function UnpulledWork({ sandboxId }: { readonly sandboxId: string }) {
       if (open) setFound(now);
     };
     api.unpulled(sandboxId).then(
-      (places) => tell({ is: 'found', places }),
+      (work) => tell({ is: 'found', work }),
       (reason: unknown) =>
         tell({ is: 'unknown', why: reason instanceof Error ? reason.message : String(reason) }),
     );
@@ -33,12 +33,40 @@ export function UnpulledWork({ sandboxId }: { readonly sandboxId: string }) {
     <div className="unpulled" role="status">
       {found.is === 'looking' && <p className="quiet">Looking for work that exists only here…</p>}
       {found.is === 'unknown' && <p>Work that exists only here cannot be listed: {found.why}</p>}
-      {found.is === 'found' && found.places.length === 0 && (
-        <p className="quiet">No work exists only here.</p>
-      )}
-      {found.is === 'found' &&
-        found.places.map((place) => <Place key={place.path} place={place} />)}
+      {found.is === 'found' && <Work work={found.work} />}
     </div>
+  );
+}
+
+function Work({ work: { places, pushes } }: { readonly work: Schemas['UnpulledView'] }) {
+  return (
+    <>
+      {places.length === 0 && <p className="quiet">No work exists only here.</p>}
+      {places.map((place) => (
+        <Place key={place.path} place={place} />
+      ))}
+      {pushes.length > 0 && <Pushes pushes={pushes} />}
+    </>
+  );
+}
+
+/** Held on the server: an act does not lose them, but nobody has them yet. */
+function Pushes({ pushes }: { readonly pushes: Schemas['UnpulledView']['pushes'] }) {
+  return (
+    <section>
+      <p>
+        <strong>Pushed inside, not pulled:</strong> held on the server
+      </p>
+      <ul>
+        {pushes.slice(0, SHOWN).map(({ kept_id: id, branch, commits, kept_until: until }) => (
+          <li key={id}>
+            <code>{branch}</code>, {count(commits, 'new commit')}, until{' '}
+            {new Date(until).toLocaleString()}
+          </li>
+        ))}
+        {pushes.length > SHOWN && <li>and {pushes.length - SHOWN} more</li>}
+      </ul>
+    </section>
   );
 }
 

@@ -71,7 +71,8 @@ export function pullCommand(name: string, wish: PullWish): string {
     .join(' ');
 }
 
-function quoted(word: string): string {
+/** A word as a shell takes it: names come from inside. Pure. */
+export function quoted(word: string): string {
   return word === '' || /^[\w@%+=:,./-]+$/u.test(word)
     ? word
     : `'${word.replaceAll("'", "'\\''")}'`;

@@ -3,6 +3,7 @@
 Names and subjects come from inside a sandbox; `note` cleans what it prints.
 """
 
+import shlex
 import sys
 from dataclasses import dataclass
 from enum import Enum
@@ -10,8 +11,9 @@ from enum import Enum
 import click
 
 from atoll.client.client import Client
-from atoll.client.shapes import Sandbox, UnpulledPlace
+from atoll.client.shapes import HeldPush, Sandbox, UnpulledPlace
 from atoll.domain.errors import AtollError
+from atoll.surfaces.cli.console.moments import until
 from atoll.surfaces.cli.console.output import clean, confirmed, note
 from atoll.surfaces.cli.console.waiting import name_of
 
@@ -31,11 +33,13 @@ class Choice(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SandboxWork:
-    """The work in one sandbox; `unknown` says why it cannot be listed."""
+    """The work in one sandbox; `unknown` says why it cannot be listed. `pushes` are held on the
+    server, so they are not lost."""
 
     name: str
     places: tuple[UnpulledPlace, ...] = ()
     unknown: str = ""
+    pushes: tuple[HeldPush, ...] = ()
 
     def __bool__(self) -> bool:
         """Return whether something may be lost."""
@@ -60,11 +64,19 @@ def look(api: Client, sandbox: Sandbox) -> SandboxWork:
         found = api.sandboxes.unpulled(sandbox.sandbox_id)
     except AtollError as error:
         return SandboxWork(name, unknown=error.message)
-    return SandboxWork(name, tuple(found.places))
+    return SandboxWork(name, tuple(found.places), pushes=tuple(found.pushes))
 
 
 def tell(work: SandboxWork) -> None:
-    """Print commits and files, on stderr."""
+    """Print commits, files and held pushes, on stderr."""
+    for push in work.pushes[:SHOWN]:
+        commits = _count(push.commits, "new commit")
+        note(
+            f"{work.name} pushed {push.branch} ({commits}), held until {until(push.kept_until)}: "
+            f"`atoll pull {work.name} --pushed {shlex.quote(push.branch)}`"
+        )
+    if left := len(work.pushes[SHOWN:]):
+        note(f"… and {left} more: `atoll pull {work.name} --pushed` lists them")
     if not work:
         return
     note(str(work))

@@ -3,6 +3,7 @@
 Each is an entry of `/v1/kept` as well, whose bundle brings it and whose deletion drops it.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter
@@ -44,8 +45,12 @@ class PushList(ResponseModel):
 @router.get("/pushes", response_model=PushList, responses=problems(403, 404, 502))
 async def list_pushes(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the branches that were pushed inside and wait for their owner."""
-    held = await atoll.pushes.of(*at)
-    return Json({"pushes": [_view(one, one.pushed) for one in held if one.pushed is not None]})
+    return Json({"pushes": push_views(await atoll.pushes.of(*at))})
+
+
+def push_views(held: Sequence[KeptWorktree]) -> list[dict[str, Any]]:
+    """Return the views of held pushes."""
+    return [_view(one, one.pushed) for one in held if one.pushed is not None]
 
 
 def _view(kept: KeptWorktree, push: HeldPush) -> dict[str, Any]:

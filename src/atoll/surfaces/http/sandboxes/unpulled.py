@@ -12,6 +12,7 @@ from atoll.services.library.unpulled import UnpulledPlace
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import Body, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.sandboxes.pushes import PushView, push_views
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
 from atoll.surfaces.http.server.problems import problems
 
@@ -21,9 +22,11 @@ Commit = Annotated[str, Field(pattern="^[0-9a-f]{40}$", strict=True)]
 
 
 class UnpulledView(ResponseModel):
-    """Every place with such work; none when nothing would be lost."""
+    """Every place with such work; none when nothing would be lost. `pushes` are branches that were
+    pushed inside and are held on the server; they stay there for their time."""
 
     places: list[UnpulledPlace]
+    pushes: list[PushView]
 
 
 class PulledBody(Body):
@@ -36,8 +39,9 @@ class PulledBody(Body):
 @router.get("/unpulled", response_model=UnpulledView, responses=problems(404, 409, 502))
 async def unpulled_work(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the work that is lost when the sandbox is destroyed: commits nobody pulled, stashes,
-    changed and untracked files."""
-    return Json({"places": await atoll.unpulled.of(*at)})
+    changed and untracked files. Pushes that are held for the owner are named, too."""
+    held = push_views(await atoll.pushes.shown(*at))
+    return Json({"places": await atoll.unpulled.of(*at), "pushes": held})
 
 
 @router.post("/pulled", status_code=204, responses=problems(404, 409))

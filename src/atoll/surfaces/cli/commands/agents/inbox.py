@@ -18,7 +18,9 @@ from atoll.surfaces.cli.console.output import note, say, show_json
 
 EFFECTS = {"yes": "allow", "y": "allow", "allow": "allow", "no": "deny", "n": "deny"}
 """The answers that stand for an option by its effect; `deny` is an option's own id."""
-PERSON, PUSH = "person", "push"
+PERSON = "person"
+PLAIN = ("push", "end")
+"""The kinds that widen nothing, and are answered without words."""
 
 
 class _Inbox(click.Group):
@@ -69,7 +71,7 @@ def answer_item(invocation: Invocation, item: str, *, answer: str) -> None:
             f"`atoll attach {found.sandbox_name}`"
         )
     body = _body(found, answer)
-    if found.by == PERSON and found.kind != PUSH and body.get("option") != "deny":
+    if found.by == PERSON and found.kind not in PLAIN and body.get("option") != "deny":
         body["words"] = _confirmed(api, found)
     api.inbox.answer(found.id, body)
     say(f"answered {found.id}")
