@@ -76,6 +76,7 @@ ACTING: dict[str, tuple[object, dict[str, Any]]] = {
     "ttl.max": ("5h", {}),
     "ttl.idle_reap": ("10m", {}),
     "ttl.idle_stop": ("10m", {}),
+    "ttl.warning": ("10m", {}),
     "ttl.retention": ("2h", {}),
     "resources.cpu": (0.5, {}),
     "resources.memory_mb": (64, {}),

@@ -127,6 +127,12 @@ KINDS: Mapping[str, EventKind] = dict(
         ),
         _kind("sandbox.ends_soon", _LIFE + " expires_at", "", "The sandbox expires soon."),
         _kind(
+            "sandbox.end_accepted",
+            _LIFE + " expires_at",
+            "",
+            "Its owner lets the sandbox expire at this time.",
+        ),
+        _kind(
             "sandbox.ttl_extended",
             _LIFE,
             "expires_at retained_until",

@@ -14,7 +14,14 @@ from atoll.domain.network.switch import NetworkChange
 from atoll.domain.profile.profile import Profile, Scope, Ttl
 from atoll.domain.sandbox.instruction import Append, Instruction, Provision, Teardown
 from atoll.domain.sandbox.lifecycle import MAX_PULLED, step
-from atoll.domain.sandbox.lifetime import deadline, ends_soon, idle_deadline, warning_at
+from atoll.domain.sandbox.lifetime import (
+    deadline,
+    end_waits,
+    ends_soon,
+    extension_of,
+    idle_deadline,
+    warning_at,
+)
 from atoll.domain.sandbox.sandbox import (
     Attachment,
     PulledTip,
@@ -24,6 +31,7 @@ from atoll.domain.sandbox.sandbox import (
     keeps_files,
 )
 from atoll.domain.sandbox.stimulus import (
+    AcceptEnd,
     Broke,
     Destroy,
     Due,
@@ -249,12 +257,32 @@ def test_sandbox_says_once_that_it_ends_soon_and_again_after_more_time() -> None
     warned, (told,) = step(READY, Due(), half)
     assert told == Append("sandbox.ends_soon", None, {"expires_at": READY.expires_at.isoformat()})
     assert ends_soon(warned) and not ends_soon(READY)
+    assert end_waits(warned) and not end_waits(READY)
+    assert step(READY, AcceptEnd(), half) == (READY, ())
+    accepted, (said,) = step(warned, AcceptEnd(), half)
+    assert said == replace(told, event_type="sandbox.end_accepted")
+    assert ends_soon(accepted) and not end_waits(accepted)
     assert (warned.state, deadline(warned)) == (State.READY, READY.expires_at)
     assert step(warned, Due(), half) == (warned, ())
     longer = after(warned, ExtendTtl(3600))
     assert not ends_soon(longer)
+    assert end_waits(after(replace(longer, end_accepted=READY.expires_at), Due(), now=half + HOUR))
     assert deadline(longer) == half + HOUR
     assert not ends_soon(after(warned, Due(), now=NOW + HOUR))
+
+
+def test_warning_comes_when_the_profile_says_at_the_earliest_at_half() -> None:
+    late = replace(READY.profile, ttl=replace(READY.profile.ttl, warning_seconds=600))
+    assert warning_at(replace(READY, profile=late)) == READY.expires_at - timedelta(minutes=10)
+    short = replace(READY, profile=late, ttl_seconds=60)
+    assert warning_at(short) == READY.expires_at - timedelta(seconds=30)
+
+
+def test_extension_is_the_whole_time_again_or_what_fits() -> None:
+    room = READY.expires_at + timedelta(seconds=90)
+    assert extension_of(READY) == READY.ttl_seconds
+    assert extension_of(replace(READY, max_expires_at=room)) == 90
+    assert extension_of(replace(READY, max_expires_at=READY.expires_at)) == 0
 
 
 def test_recreate_of_one_that_was_ready_renews_first() -> None:

@@ -16,11 +16,13 @@ from atoll.services.agents.agents import Agents
 from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
+from atoll.services.inbox.endings import Endings
 from atoll.services.inbox.inbox import Inbox, InboxAnswer
 from atoll.services.journals.push_notes import PushNotes
 from atoll.services.library.pull_orders import Checkout, PullOrders
 from atoll.services.library.pushes import HeldPushes
 from atoll.services.library.settings import KeptSettings
+from atoll.services.library.unpulled import UnpulledWork
 from atoll.services.terminals.terminals import Terminals
 from tests.services.approvals.test_approvals import collected, entry
 from tests.services.scene import Scene, body_of, scene
@@ -69,12 +71,14 @@ def inbox_of(s: Scene, shelf: Held | None = None, pulls: PullOrders | None = Non
         Ground(s.store, s.bus, s.clock, Identifiers()), s.sandboxes, cast(Any, None),
         shelf=cast(Any, held), notes=PushNotes(), settings=KeptSettings(30),
     )  # fmt: skip
+    ground, unpulled = Ground(s.store, s.bus, s.clock, Identifiers()), UnpulledWork(s.sandboxes)
     return Inbox(
         s.approvals,
         AgentStatuses(s.store),
         agents,
         pushes=pushes,
         pulls=pulls or PullOrders(s.sandboxes, s.clock),
+        endings=Endings(ground, s.sandboxes, unpulled, pushes=pushes),
     )
 
 
@@ -240,3 +244,55 @@ async def test_held_push_of_its_owner_is_dropped_or_ordered() -> None:
         await inbox.answer(LOCAL_PERSON, item.id, InboxAnswer(item.shown, "drop"))
         assert await inbox.list(LOCAL_PERSON) == []
         assert [one.id for one in shelf.held] == ["kept_2"]
+
+
+async def ending(s: Scene) -> Sandbox:
+    """A sandbox whose end is announced."""
+    made = await s.ready(name="box")
+    with s.bus.listen(f"sandbox:{made.id}") as listener:
+        s.clock.turn(1800)
+        while "sandbox.ends_soon" not in await s.kinds(made):
+            await listener.wait()
+    return made
+
+
+async def test_announced_end_waits_with_its_work_and_is_extended() -> None:
+    async with scene() as s:
+        made = await ending(s)
+        inbox = inbox_of(s, Held((held(s, made, "kept_1"),)))
+        item, pushed = sorted(await inbox.list(LOCAL_PERSON), key=lambda one: one.kind)
+        assert (item.kind, item.by, pushed.kind) == ("end", "person", "push")
+        assert [one.id for one in item.options] == ["extend", "let_end"]
+        assert item.lines[0].startswith(f"its time is over at {made.expires_at:%Y-%m-%d %H:%M}")
+        assert "pushed inside and held: fix at aaaaaaaaaaaa" in item.lines
+        with pytest.raises(Invalid):
+            await inbox.answer(LOCAL_PERSON, item.id, InboxAnswer(item.shown, "sell"))
+        await inbox.answer(LOCAL_PERSON, item.id, InboxAnswer(item.shown, "extend"))
+        longer = await s.sandboxes.get(LOCAL_PERSON, made.id)
+        assert longer.expires_at - made.expires_at == timedelta(seconds=made.ttl_seconds)
+        assert [one.kind for one in await inbox.list(LOCAL_PERSON)] == ["push"]
+
+
+async def test_end_that_its_person_accepts_is_not_shown_again() -> None:
+    async with scene() as s:
+        made = await ending(s)
+        inbox = inbox_of(s)
+        (item,) = await inbox.list(LOCAL_PERSON)
+        await inbox.answer(LOCAL_PERSON, item.id, InboxAnswer(item.shown, "let_end"))
+        assert await inbox.list(LOCAL_PERSON) == []
+        assert "sandbox.end_accepted" in await s.kinds(made)
+        with pytest.raises(NotFound):
+            await inbox.answer(LOCAL_PERSON, item.id, InboxAnswer(item.shown, "extend"))
+
+
+async def test_end_of_a_sandbox_that_cannot_be_looked_into_says_so() -> None:
+    async with scene() as s:
+        made = await ending(s)
+        s.runtime.down = True
+        repo = SandboxRepo("https://h.example/o/r", "fix", None, "/workspace")
+        async with s.store.begin() as rows:
+            await rows.sandboxes.update(
+                replace(await s.sandboxes.get(LOCAL_PERSON, made.id), repos=(repo,))
+            )
+        (item,) = await inbox_of(s).list(LOCAL_PERSON)
+        assert "cannot be listed" in item.lines[1]

@@ -109,9 +109,12 @@ function lookAtSecrets(): Promise<void> {
   return loadAll();
 }
 
+/** Events that make an item of the inbox. */
+const NEW_ITEMS: readonly string[] = ['git.pushed', 'sandbox.ends_soon'];
+
 /** Whether an event may have changed what waits for this person. */
 function movesInbox({ event_type: kind, stream, payload }: Envelope): boolean {
-  if (kind.startsWith('approval.') || kind === 'git.pushed') return true;
+  if (kind.startsWith('approval.') || NEW_ITEMS.includes(kind)) return true;
   if (kind !== 'agent.status' && !kind.startsWith('sandbox.')) return false;
   return payload['status'] === 'needs_you' || waits(stream.slice('sandbox:'.length));
 }

@@ -1,9 +1,9 @@
 """An item of the inbox: something that waits for a person, and the answers that it takes.
 
-Pure. Three things become items: approval requests, questions of agents, and held pushes. Each item
-has lines that say exactly what an answer allows, and `shown`, which stands for them: an answer must
-return it, so that nobody answers what they did not see. Everything comes from inside a sandbox, so
-it is spelled out without control characters.
+Pure. Four things become items: approval requests, questions of agents, held pushes, and ends that
+come soon (`domain.inbox.ending`). Each item has lines that say exactly what an answer allows, and
+`shown`, which stands for them: an answer must return it, so that nobody answers what they did not
+see. Everything comes from inside a sandbox, so it is spelled out without control characters.
 """
 
 import hashlib
@@ -30,19 +30,20 @@ PULL, DROP = "pull", "drop"
 
 
 class ItemKind(StrEnum):
-    """The kind of an item: an approval of a secret, a command or a host, an agent's request, or a
-    held push."""
+    """The kind of an item: an approval of a secret, a command or a host, an agent's request, a held
+    push, or a sandbox's end."""
 
     SECRET = "secret"  # noqa: S105  # a word, no value
     COMMAND = "command"
     HOST = "host"
     AGENT = "agent"
     PUSH = "push"
+    END = "end"
 
 
 class AnswerBy(StrEnum):
-    """The way to answer: a person decides an approval or a held push, an agent takes the answer by
-    its protocol, or at its terminal only."""
+    """The way to answer: a person decides an approval, a held push or an end, an agent takes the
+    answer by its protocol, or at its terminal only."""
 
     PERSON = "person"
     PROTOCOL = "protocol"

@@ -85,8 +85,8 @@ class Ttl:
     """The seconds a sandbox lives.
 
     After `idle_reap_seconds` without input, exec or file change it expires. After
-    `idle_stop_seconds` without any use it stops. None never does. An ended sandbox is kept for
-    `retention_seconds`.
+    `idle_stop_seconds` without any use it stops. None never does. It warns `warning_seconds` before
+    its end. An ended sandbox is kept for `retention_seconds`.
     """
 
     default_seconds: int = 4 * 3600
@@ -94,6 +94,7 @@ class Ttl:
     idle_reap_seconds: int | None = None
     retention_seconds: int = 7 * 24 * 3600
     idle_stop_seconds: int | None = None
+    warning_seconds: int = 3600
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,6 +183,7 @@ def _ttl_document(ttl: Ttl) -> dict[str, Json]:
         "max": spell_duration(ttl.max_seconds),
         "idle_reap": None if idle is None else spell_duration(idle),
         "idle_stop": None if stop is None else spell_duration(stop),
+        "warning": spell_duration(ttl.warning_seconds),
         "retention": spell_duration(ttl.retention_seconds),
     }
 
@@ -249,6 +250,7 @@ def _ttl(node: Node | None) -> Ttl:
         idle_reap_seconds=part.seconds("idle_reap", None),
         idle_stop_seconds=part.seconds("idle_stop", None),
         retention_seconds=part.seconds("retention", None) or normal.retention_seconds,
+        warning_seconds=part.seconds("warning", None) or normal.warning_seconds,
     )
     part.done()
     if ttl.default_seconds > ttl.max_seconds:

@@ -18,7 +18,7 @@ from atoll.domain.event import Json
 from atoll.domain.network.switch import NetworkChange, changed, told
 from atoll.domain.profile.profile import Scope
 from atoll.domain.sandbox.instruction import Append, Instruction, Provision, Teardown
-from atoll.domain.sandbox.lifetime import extended, renewed, warning_at
+from atoll.domain.sandbox.lifetime import end_waits, extended, renewed, warning_at
 from atoll.domain.sandbox.project import (
     SandboxProject,
     SetupState,
@@ -38,6 +38,7 @@ from atoll.domain.sandbox.sandbox import (
     keeps_files,
 )
 from atoll.domain.sandbox.stimulus import (
+    AcceptEnd,
     AgentConversed,
     AgentEnded,
     AgentReport,
@@ -91,7 +92,7 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
             return _asked(sandbox, stimulus, now)
         case Due() | Idle() | Touched() | ConsumerEnded():
             return _in_time(sandbox, stimulus, now)
-        case Exposed() | Pulled() | Instructed() | Queued():
+        case Exposed() | Pulled() | Instructed() | Queued() | AcceptEnd():
             return _noted(sandbox, stimulus)
         case SetupBegan() | SetupEnded():
             return _set_up(sandbox, stimulus)
@@ -123,8 +124,15 @@ def _asked(
             return _switch_network(sandbox, now, change)
 
 
-def _noted(sandbox: Sandbox, stimulus: Exposed | Pulled | Instructed | Queued) -> Outcome:
+def _noted(
+    sandbox: Sandbox, stimulus: Exposed | Pulled | Instructed | Queued | AcceptEnd
+) -> Outcome:
     match stimulus:
+        case AcceptEnd():
+            if not end_waits(sandbox):
+                return sandbox, ()
+            accepted = replace(sandbox, end_accepted=sandbox.expires_at)
+            return accepted, (Append("sandbox.end_accepted", None, _end_told(sandbox)),)
         case Exposed(names):
             return _exposed(sandbox, names)
         case Queued(before):
@@ -336,8 +344,12 @@ def _warn(sandbox: Sandbox, now: datetime) -> Outcome:
     """Warn once, for each end it is given, that it ends soon."""
     if sandbox.warned_of == sandbox.expires_at or now < warning_at(sandbox):
         return sandbox, ()
-    told = Append("sandbox.ends_soon", None, {"expires_at": sandbox.expires_at.isoformat()})
+    told = Append("sandbox.ends_soon", None, _end_told(sandbox))
     return replace(sandbox, warned_of=sandbox.expires_at), (told,)
+
+
+def _end_told(sandbox: Sandbox) -> dict[str, Json]:
+    return {"expires_at": sandbox.expires_at.isoformat()}
 
 
 def _idle(sandbox: Sandbox, now: datetime, idle: Idle) -> Outcome:

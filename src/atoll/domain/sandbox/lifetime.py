@@ -10,9 +10,8 @@ from atoll.domain.duration import spell_duration
 from atoll.domain.errors import Conflict, LimitReached
 from atoll.domain.sandbox.sandbox import KEPT, LIVE, RUNNING, Sandbox
 
-WARNING_SECONDS = 3600
-"""The time before a sandbox's end at which it warns; one that lives less than two hours warns at
-half."""
+LEAST_EXTENSION = 60
+"""The shortest extension, in seconds, that a warning offers."""
 
 
 def deadline(sandbox: Sandbox) -> datetime | None:
@@ -27,14 +26,28 @@ def deadline(sandbox: Sandbox) -> datetime | None:
 
 
 def warning_at(sandbox: Sandbox) -> datetime:
-    """Return when a living sandbox has to warn that it ends soon."""
-    before = min(WARNING_SECONDS, sandbox.ttl_seconds / 2)
+    """Return when a living sandbox has to warn that it ends soon: at the time its profile sets, at
+    the earliest at half of its life."""
+    before = min(sandbox.profile.ttl.warning_seconds, sandbox.ttl_seconds / 2)
     return sandbox.expires_at - timedelta(seconds=before)
 
 
 def ends_soon(sandbox: Sandbox) -> bool:
     """Report whether it warned that it ends soon, and still does."""
     return sandbox.state in LIVE and sandbox.warned_of == sandbox.expires_at
+
+
+def end_waits(sandbox: Sandbox) -> bool:
+    """Report whether its end comes soon and its person has not accepted that."""
+    return ends_soon(sandbox) and sandbox.end_accepted != sandbox.expires_at
+
+
+def extension_of(sandbox: Sandbox) -> int:
+    """Return the seconds by which a living sandbox is extended when nobody names a time: its whole
+    time again, or what fits. 0 when too little fits."""
+    room = int((sandbox.max_expires_at - sandbox.expires_at).total_seconds())
+    fits = min(sandbox.ttl_seconds, room)
+    return fits if fits >= LEAST_EXTENSION else 0
 
 
 def idle_deadline(sandbox: Sandbox) -> datetime | None:

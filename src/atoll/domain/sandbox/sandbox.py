@@ -158,7 +158,8 @@ class Sandbox:
     """A sandbox. `profile` is the effective recipe (the request applied to the named profile).
 
     - `ttl_seconds` is the requested time; `expires_at` never passes `max_expires_at`.
-    - `warned_of`: the end of which a warning was given.
+    - `warned_of`: the end of which a warning was given; `end_accepted`: the end that its person
+      lets come.
     - `last_used_at`: as `last_active_at`, but a turn, a request at a door or a forwarded port count
       too.
     - `cwd`: where terminals and commands start, `/workspace` or below.
@@ -212,6 +213,7 @@ class Sandbox:
     resuming: bool = False
     task: Task | None = None
     project: SandboxProject | None = None
+    end_accepted: datetime | None = None
 
 
 def keeps_files(sandbox: Sandbox) -> bool:

@@ -116,6 +116,11 @@ class Pulled:
 
 
 @dataclass(frozen=True, slots=True)
+class AcceptEnd:
+    """A person's decision to let it end when its time is over."""
+
+
+@dataclass(frozen=True, slots=True)
 class ExtendTtl:
     """A request to extend its time."""
 
@@ -225,6 +230,7 @@ Stimulus = (
     | Recreate
     | Destroy
     | ExtendTtl
+    | AcceptEnd
     | ConsumerEnded
     | SwitchNetwork
     | Pulled

@@ -2,7 +2,7 @@
 
 Approvals are decided by `services.approvals`, with all its checks that a person is there. Questions
 of agents are answered by their protocol, through `services.agents`. A held push is dropped, or
-ordered into the checkout that waits for it.
+ordered into the checkout that waits for it. A sandbox that ends soon is extended, or left to end.
 """
 
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from atoll.domain.approvals.approval import ApprovalGrant, ApprovalState, GrantScope
 from atoll.domain.errors import AtollError, Conflict, Invalid, NotFound
+from atoll.domain.inbox.ending import PREFIX
 from atoll.domain.inbox.item import (
     DENY,
     DROP,
@@ -29,6 +30,7 @@ from atoll.ports.kept import HeldPush, KeptWorktree
 from atoll.services.agents.agents import Agents
 from atoll.services.agents.statuses import AgentStatuses, PlacedAgent
 from atoll.services.approvals.approvals import Approvals
+from atoll.services.inbox.endings import Endings
 from atoll.services.library.pull_orders import PullDraft, PullOrders
 from atoll.services.library.pushes import HeldPushes
 from atoll.wire.contract.agents import AnswerBody
@@ -58,7 +60,9 @@ class Inbox:
         *,
         pushes: HeldPushes,
         pulls: PullOrders,
+        endings: Endings,
     ) -> None:
+        self._endings = endings
         self._pushes = pushes
         self._pulls = pulls
         self._approvals = approvals
@@ -72,11 +76,12 @@ class Inbox:
         items = [item_of_approval(one, _asker(placed, one.requester.sandbox_id)) for one in pending]
         items += [await self._agent_item(caller, one) for one in placed if _calls(one)]
         items += [item_of_push(_pushed(one)) for one in await self._pushes.waiting(caller)]
+        items += await self._endings.items(caller)
         return sorted(items, key=lambda one: one.since)
 
     async def get(self, caller: Principal, item_id: str) -> InboxItem:
         """Return one item. Raises `NotFound` for one that no longer waits."""
-        if item_id.startswith(("ap_", "kept_")):
+        if item_id.startswith(("ap_", "kept_", PREFIX)):
             for item in await self.list(caller):
                 if item.id == item_id:
                     return item
@@ -100,6 +105,9 @@ class Inbox:
             )
         if item.kind is ItemKind.PUSH:
             await self._follow(caller, item, answer)
+            return
+        if item.kind is ItemKind.END:
+            await self._endings.answer(caller, item, answer.option)
             return
         match item.by:
             case AnswerBy.PERSON:

@@ -17,9 +17,13 @@ from atoll.services.journals.events import Events
 from atoll.services.sandboxes.sandboxes import Sandboxes
 
 Notify = Callable[[str, str], Awaitable[None]]
-"""Notifies with a word (`needs-you` or `done`) and a sandbox's name; bounds itself, never fails."""
+"""Notifies with one of `WORDS` and a sandbox's name; bounds itself, never fails."""
 
-WORDS = {PushReason.NEEDS_YOU: "needs-you", PushReason.DONE: "done"}
+WORDS = {
+    PushReason.NEEDS_YOU: "needs-you",
+    PushReason.DONE: "done",
+    PushReason.ENDS_SOON: "ends-soon",
+}
 
 _log = structlog.get_logger(__name__)
 

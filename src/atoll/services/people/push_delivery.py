@@ -1,8 +1,8 @@
 """Delivery of push notifications: the log is followed, and browsers hear that an agent needs its
 person, or is done.
 
-A push says which sandbox, in one of two fixed sentences. A sandbox causes at most ten a minute. An
-event that was appended while nobody ran this is not pushed: it is no longer news.
+A push says which sandbox, in one of three fixed sentences. A sandbox causes at most ten a minute.
+An event that was appended while nobody ran this is not pushed: it is no longer news.
 """
 
 import asyncio

@@ -18,6 +18,7 @@ from atoll.domain.profile.profile import Profile, Scope
 from atoll.domain.sandbox.project import SETUP_TERMINAL, SetupState, failure_of
 from atoll.domain.sandbox.sandbox import RUNNING, CreateSandbox, Sandbox, State, keeps_files
 from atoll.domain.sandbox.stimulus import (
+    AcceptEnd,
     ConsumerEnded,
     Destroy,
     ExtendTtl,
@@ -182,6 +183,11 @@ class Sandboxes:
         if seconds < 1:
             raise Invalid("ttl must be at least one second.", field="ttl")
         return await self._act(caller, ref, ExtendTtl(seconds))
+
+    async def accept_end(self, caller: Principal, ref: str) -> Sandbox:
+        """Let it expire as announced, without a further question. Does nothing for one whose end
+        was not announced."""
+        return await self._act(caller, ref, AcceptEnd())
 
     async def end(self, caller: Principal, ref: str) -> Sandbox:
         """Expire the sandbox at the end of its consumer's session; it is kept for its retention.

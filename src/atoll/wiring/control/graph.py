@@ -32,6 +32,7 @@ from atoll.services.application import Application, Readiness
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.approvals.requests import ApprovalRequests
 from atoll.services.ground import Ground
+from atoll.services.inbox.endings import Endings
 from atoll.services.inbox.inbox import Inbox
 from atoll.services.journals.events import Events, Note
 from atoll.services.journals.journal_poll import JournalPoll
@@ -301,26 +302,27 @@ def build_application(
     """Return all use cases. The caller runs their background and loads their logins."""
     store, clock, own, preparation = ground.store, ground.clock, library.ports, library.preparation
     sandboxes, background = build_sandboxes(ground, ports, preparation, settings=settings)
-    events = Events(store, ground.bus, clock=clock, identifiers=ground.ids)
+    calls, events = RuntimeCalls(sandboxes), build_events(ground)
     logins = Logins(own.logins, clock, token=own.token, record=_login_recorder(events))
-    terminals, calls = Terminals(sandboxes), RuntimeCalls(sandboxes)
+    terminals, unpulled = Terminals(sandboxes), UnpulledWork(sandboxes)
     agents, statuses = Agents(sandboxes, terminals), AgentStatuses(store)
     approvals, pulls = Approvals(ground, sandboxes), PullOrders(sandboxes, clock)
     pushes = build_pushes(ground, sandboxes, library, settings=settings)
+    endings = Endings(ground, sandboxes, unpulled, pushes=pushes)
     return Application(
         sandboxes=sandboxes,
         background=background,
         terminals=terminals,
         agents=agents,
         statuses=statuses,
-        inbox=Inbox(approvals, statuses, agents, pushes=pushes, pulls=pulls),
+        inbox=Inbox(approvals, statuses, agents, pushes=pushes, pulls=pulls, endings=endings),
         catalogue=build_catalogue(ground, ports, events, background),
         consumers=Consumers(store, sandboxes),
         shares=Shares(ground, sandboxes, wrong=logins.wrong, inviter=logins.person),
         push=PushSubscriptions(ground, library.ports.push),
         push_delivery=PushDelivery(ground, library.ports.push),
         runtime_calls=calls,
-        unpulled=UnpulledWork(sandboxes),
+        unpulled=unpulled,
         syncs=Syncs(sandboxes, library.workspaces, agents=agents, events=events),
         changes=WorkingTrees(sandboxes),
         kept=build_kept(ground, sandboxes, calls, library, settings=settings),
@@ -338,6 +340,11 @@ def build_application(
         repositories=build_repositories(sandboxes, library, events, settings=settings),
         projects=build_projects(ground, library, settings=settings),
     )
+
+
+def build_events(ground: Ground) -> Events:
+    """Return the use cases on the event log."""
+    return Events(ground.store, ground.bus, clock=ground.clock, identifiers=ground.ids)
 
 
 def build_catalogue(

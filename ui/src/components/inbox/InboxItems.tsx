@@ -13,6 +13,7 @@ const KINDS: Readonly<Record<InboxItem['kind'], { icon: IconName; words: string 
   secret: { icon: 'key', words: 'wants to send a secret' },
   command: { icon: 'terminal', words: 'wants to run a command' },
   push: { icon: 'branch', words: 'pushed a branch, held for you' },
+  end: { icon: 'clock', words: 'ends soon' },
   host: { icon: 'network', words: 'wants to reach a host' },
 };
 

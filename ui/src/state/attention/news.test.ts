@@ -42,6 +42,10 @@ test('many of one sandbox at once are one piece of news, and hold no text from i
   expect(JSON.stringify(news)).not.toMatch(/rm -rf|secret/);
 });
 
+test('an end that comes soon is news of its own', () => {
+  expect(newsOf(NOTHING, seenOf([], [asked('end_1', 'end')]))[0]?.reason).toBe('ends_soon');
+});
+
 test('a sandbox makes ten notifications a minute, and others make theirs', () => {
   let times: Times = {};
   for (let i = 0; i < 10; i += 1) times = admit(times, 'a', i) ?? times;
