@@ -10,8 +10,8 @@ MAX_HELD = 32
 """Branches that one repository of a sandbox may hold."""
 
 # A function of PREPARE, which sets: the working directory, $store, $url, $label (the name of the
-# sandbox) and $number (of the repository). Pushes to `atoll`, and to `origin` unless the broker may push
-# there, go to .git/atoll/pushed.git: git prefers the longest `pushInsteadOf`, and the broker's
+# sandbox) and $number (of the repository). Pushes to `atoll`, and to `origin` unless the broker may
+# push there, go to .git/atoll/pushed.git: git prefers the longest `pushInsteadOf`, and the broker's
 # names the whole address. Nothing is borrowed from the working repository, which may be pruned.
 QUARANTINE = r"""
 quarantine() {
