@@ -2,7 +2,7 @@
 
 A prompt that holds `[[tool NAME {json}]]` makes the first answer a call of that tool; once
 its result is in the conversation, or without a script, the answer is a short text. Each prompt
-of a conversation may hold its own (OpenAI Responses and Anthropic).
+of a conversation may hold its own (`model_script` reads them). `scripts` gives plain sentences one.
 `[[write FILE TEXT]]` is for agents without tools: the answer holds the whole file. A wrong
 key gets the vendor's 401. Run it: `python -m tests.peers.model_server PORT KEY`.
 """
@@ -11,15 +11,16 @@ import asyncio
 import json
 import re
 import sys
-from collections import deque
-from collections.abc import AsyncIterator
+from collections import defaultdict, deque
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
 
-SCRIPT = re.compile(r"\[\[tool (\w+) (\{.*?\})\]\]", re.DOTALL)
+from tests.peers.model_script import REFUSAL, RESULT, Cue, cue_of, with_scripts
+
 WRITE = re.compile(r"\[\[write (\S+) (.*?)\]\]", re.DOTALL)
 GOES_ON = re.compile(r"Process running with session ID (\d+)")
 """Said by Codex once a command has run for ten seconds, however fast the machine is."""
@@ -29,10 +30,14 @@ DONE = "All done: the task is finished."
 
 @dataclass
 class ModelServer:
-    """What it was asked, and the key it accepts."""
+    """What it was asked, and the key it accepts; `gates` hold the answers to `[[hold NAME]]`."""
 
     key: str
     url: str = ""
+    scripts: dict[str, str] = field(default_factory=dict)
+    gates: defaultdict[str, asyncio.Event] = field(
+        default_factory=lambda: defaultdict(asyncio.Event)
+    )
     requests: list[tuple[str, str]] = field(default_factory=list)
     rejected: int = 0
     bodies: deque[str] = field(default_factory=lambda: deque(maxlen=32))
@@ -69,6 +74,19 @@ class ModelServer:
         answer: web.StreamResponse = await handler(request)
         return answer
 
+    async def _read(self, request: web.Request) -> dict[str, Any]:
+        body: dict[str, Any] = json.loads(with_scripts(await request.text(), self.scripts))
+        return body
+
+    async def _wait(self, cue: Cue) -> None:
+        """Wait until the answer is released. Raises `HTTPBadRequest` for one that fails."""
+        if cue.hold:
+            await self.gates[cue.hold].wait()
+        if cue.fails:
+            error = {"type": "invalid_request_error", "message": REFUSAL, "code": 400}
+            told = json.dumps({"type": "error", "error": {**error, "status": "FAILED"}})
+            raise web.HTTPBadRequest(text=told, content_type="application/json")
+
     async def _models(self, _request: web.Request) -> web.Response:
         return web.json_response({"object": "list", "data": [{"id": "fake-model"}]})
 
@@ -76,12 +94,14 @@ class ModelServer:
         return web.json_response({"input_tokens": 10})
 
     async def _responses(self, request: web.Request) -> web.StreamResponse:
-        body = await request.json()
+        body = await self._read(request)
         items = body["input"] if isinstance(body["input"], list) else []
         asked = max((n for n, i in enumerate(items) if i.get("role") == "user"), default=0)
         told = [i for i in items[asked:] if str(i.get("type", "")).endswith("call_output")]
-        script = _script(json.dumps(items[asked:] or body["input"]))
-        tool = _waited_for(told[-1]) if told else script
+        cue = cue_of(_of_responses(items[asked:] or [{"role": "user", "content": body["input"]}]))
+        await self._wait(cue)
+        said = cue.says or DONE
+        tool = _waited_for(told[-1]) if told else cue.tool
         number = sum(str(i.get("type", "")).endswith("call_output") for i in items) + 1
         if tool:
             item: dict[str, Any] = {
@@ -92,7 +112,7 @@ class ModelServer:
             item = {
                 "type": "message", "id": f"msg_{len(items)}", "role": "assistant",
                 "status": "completed",
-                "content": [{"type": "output_text", "text": DONE, "annotations": []}],
+                "content": [{"type": "output_text", "text": said, "annotations": []}],
             }  # fmt: skip
         response = {"id": "resp_1", "object": "response", "model": "fake-model", "output": []}
         usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
@@ -104,7 +124,7 @@ class ModelServer:
         if not tool:
             events.append(
                 {"type": "response.output_text.delta", "item_id": f"msg_{len(items)}",
-                 "output_index": 0, "content_index": 0, "delta": DONE}
+                 "output_index": 0, "content_index": 0, "delta": said}
             )  # fmt: skip
         events += [
             {"type": "response.output_item.done", "output_index": 0, "item": item},
@@ -115,17 +135,26 @@ class ModelServer:
         return await _sse(request, [(e["type"], e) for e in events])
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
-        body = await request.json()
-        answered = any(m["role"] == "tool" for m in body["messages"])
-        tool = None if answered or not body.get("tools") else _script(json.dumps(body["messages"]))
+        body = await self._read(request)
+        cue = cue_of(_of_chat(body["messages"])) if body.get("tools") else Cue()
+        await self._wait(cue)
+        tool = cue.tool
         if tool:
             function = {"name": tool[0], "arguments": tool[1]}
             delta: dict[str, Any] = {
                 "role": "assistant",
-                "tool_calls": [{"index": 0, "id": "c1", "type": "function", "function": function}],
+                "tool_calls": [
+                    {
+                        "index": 0,
+                        "id": f"c{len(body['messages'])}",
+                        "type": "function",
+                        "function": function,
+                    }
+                ],
             }
         else:
-            delta = {"role": "assistant", "content": _written(json.dumps(body["messages"])) or DONE}
+            said = _written(json.dumps(body["messages"])) or cue.says or DONE
+            delta = {"role": "assistant", "content": said}
         reason = "tool_calls" if tool else "stop"
         head = {"id": "chat_1", "model": "fake-model", "created": 1}
         if not body.get("stream"):
@@ -137,8 +166,10 @@ class ModelServer:
         return await _sse(request, [("", first), ("", last)], end="[DONE]")
 
     async def _messages(self, request: web.Request) -> web.StreamResponse:
-        body = await request.json()
-        tool = _unanswered(body["messages"]) if body.get("tools") else None
+        body = await self._read(request)
+        cue = cue_of(_of_messages(body["messages"])) if body.get("tools") else Cue()
+        await self._wait(cue)
+        tool, said = cue.tool, cue.says or DONE
         number = json.dumps(body["messages"]).count('"tool_result"') + 1
         if tool:
             block: dict[str, Any] = {"type": "tool_use", "id": f"toolu_{number}", "name": tool[0]}
@@ -146,9 +177,9 @@ class ModelServer:
             delta = {"type": "input_json_delta", "partial_json": tool[1]}
             block["input"] = json.loads(tool[1])
         else:
-            block = {"type": "text", "text": DONE}
+            block = {"type": "text", "text": said}
             start = {"type": "text", "text": ""}
-            delta = {"type": "text_delta", "text": DONE}
+            delta = {"type": "text_delta", "text": said}
         reason = "tool_use" if tool else "end_turn"
         usage = {"input_tokens": 1, "output_tokens": 1}
         message: dict[str, Any] = {
@@ -171,11 +202,11 @@ class ModelServer:
     async def _gemini(self, request: web.Request) -> web.StreamResponse:
         if request.match_info["verb"] == "countTokens":
             return web.json_response({"totalTokens": 10})
-        body = await request.json()
-        text = json.dumps(body["contents"])
-        wanted = '"functionResponse"' not in text and body.get("tools")
-        tool = _script(text) if wanted else None
-        part: dict[str, Any] = {"text": DONE}
+        body = await self._read(request)
+        cue = cue_of(_of_gemini(body["contents"])) if body.get("tools") else Cue()
+        await self._wait(cue)
+        tool = cue.tool
+        part: dict[str, Any] = {"text": cue.says or DONE}
         if tool:
             part = {"functionCall": {"name": tool[0], "args": json.loads(tool[1])}}
         answer = {
@@ -199,32 +230,48 @@ def _waited_for(output: dict[str, Any]) -> tuple[str, str] | None:
     return "write_stdin", json.dumps(request)
 
 
-def _unanswered(messages: list[dict[str, Any]]) -> tuple[str, str] | None:
-    """The last scripted call of a conversation of Anthropic's that no tool's result follows. A
-    message a person queues may come in one turn with that result, before or behind it."""
-    script = None
+def _of_responses(items: list[dict[str, Any]]) -> Iterator[str | None]:
+    for item in items:
+        if str(item.get("type", "")).endswith("call_output"):
+            yield RESULT
+        elif item.get("role") == "user":
+            yield _text(item["content"])
+
+
+def _of_chat(messages: list[dict[str, Any]]) -> Iterator[str | None]:
     for message in messages:
-        content = message["content"]
+        if message["role"] == "tool":
+            yield RESULT
+        elif message["role"] == "user":
+            yield _text(message["content"])
+
+
+def _of_messages(messages: list[dict[str, Any]]) -> Iterator[str | None]:
+    """A message a person queues may come in one turn with a tool's result, before or behind it."""
+    for message in messages:
+        content = message["content"] if message["role"] == "user" else []
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        for block in blocks if message["role"] == "user" else ():
-            if block["type"] == "tool_result":
-                script = None
-            elif block["type"] == "text":
-                script = _script(json.dumps(block["text"])) or script
-    return script
+        for block in blocks:
+            yield RESULT if block["type"] == "tool_result" else str(block.get("text", ""))
+
+
+def _of_gemini(contents: list[dict[str, Any]]) -> Iterator[str | None]:
+    for content in contents:
+        for part in content["parts"] if content.get("role") != "model" else ():
+            yield RESULT if "functionResponse" in part else str(part.get("text", ""))
+
+
+def _text(content: Any) -> str:
+    """Return the text of a message, whole or in parts."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(str(part.get("text", "")) for part in content)
 
 
 def _written(conversation: str) -> str | None:
     """The answer to the last `[[write …]]`: a file as Aider's `whole` format spells it."""
     found = WRITE.findall(conversation)
     return "{}\n```\n{}\n```\n".format(*found[-1]) if found else None
-
-
-def _script(conversation: str) -> tuple[str, str] | None:
-    """The last scripted tool call of a conversation given as JSON text."""
-    plain = conversation.encode().decode("unicode_escape").replace('\\"', '"')
-    found = SCRIPT.findall(plain)
-    return found[-1] if found else None
 
 
 async def _sse(

@@ -101,6 +101,16 @@ def test_keys_that_are_a_link_or_too_long_are_refused(tmp_path: Path) -> None:
         keys.sealed_copy(path, path.stat().st_uid)
 
 
+def test_keys_are_known_by_their_providers_alone(tmp_path: Path) -> None:
+    path = tmp_path / "keys.toml"
+    assert keys.keyed_providers(path, 0) == ()
+    path.write_text('[openai]\nkey = "sk-1"\n [gemini] # mine\nkey = "a]\\n[b"\n')
+    path.chmod(0o600)
+    assert keys.keyed_providers(path, path.stat().st_uid) == ("openai", "gemini")
+    path.chmod(0o644)
+    assert keys.keyed_providers(path, path.stat().st_uid) == ()
+
+
 def test_record_that_is_garbage_is_named(tmp_path: Path) -> None:
     path = tmp_path / "box.json"
     assert record.load(path) is None

@@ -19,6 +19,7 @@ import { Rail } from './components/frame/Rail';
 import { ProjectDialog } from './components/sandboxes/ProjectDialog';
 import { SecretsPage } from './components/secrets/SecretsPage';
 import { SandboxView } from './components/sandboxes/SandboxView';
+import { beginTask } from './components/tasks/begin';
 import { Wall } from './components/wall/Wall';
 import { commandsOf } from './commands';
 import { useShortcuts } from './shortcuts';
@@ -65,6 +66,7 @@ function Shell() {
   const onMenu = (): void => setMenu(true);
   useShortcuts(over === null, {
     onPalette,
+    onTask: beginTask,
     onNew: () => onNew(null),
     onWall: () => goTo('wall'),
     onInbox: () => goTo('inbox'),

@@ -2,6 +2,7 @@
 
 import type { Sandbox } from './api/types';
 import type { Command } from './components/frame/Palette';
+import { beginTask } from './components/tasks/begin';
 import { stateWords } from './components/sandboxes/StateMark';
 import { repoWords } from './components/parts/words';
 import { actsOf, actWords, comesHome, isLive, openTerminal, type Act } from './state/acts';
@@ -23,6 +24,7 @@ export function commandsOf(place: Place): readonly Command[] {
   const { list, onNew, onLogOut } = place;
   return [
     ...ofSandbox(place),
+    { id: 'task', words: 'Home: a new task', note: 'H', icon: 'agent', run: beginTask },
     { id: 'new', words: 'New sandbox', note: 'N', icon: 'plus', run: onNew },
     { id: 'inbox', words: 'Inbox', note: 'I', icon: 'question', run: () => goTo('inbox') },
     {

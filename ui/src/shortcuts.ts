@@ -4,14 +4,15 @@ import { useEffect } from 'react';
 
 interface Shortcuts {
   readonly onPalette: () => void;
+  readonly onTask: () => void;
   readonly onNew: () => void;
   readonly onWall: () => void;
   readonly onInbox: () => void;
   readonly onFold: () => void;
 }
 
-/** Ctrl or Cmd with K opens the palette, N makes a sandbox, W shows the wall, I the inbox, B folds
- *  the rail. Off while `enabled` is false. */
+/** Ctrl or Cmd with K opens the palette, H goes home to a new task, N makes a sandbox, W shows the
+ *  wall, I the inbox, B folds the rail. Off while `enabled` is false. */
 export function useShortcuts(enabled: boolean, keys: Shortcuts): void {
   useEffect(() => {
     if (!enabled) return;
@@ -23,7 +24,8 @@ export function useShortcuts(enabled: boolean, keys: Shortcuts): void {
         keys.onPalette();
         return;
       }
-      const act = { n: keys.onNew, w: keys.onWall, i: keys.onInbox, b: keys.onFold }[event.key];
+      const { onTask: h, onNew: n, onWall: w, onInbox: i, onFold: b } = keys;
+      const act = { h, n, w, i, b }[event.key];
       if (act === undefined || withCommand || event.altKey) return;
       if (inside(event.target, 'input, textarea, select')) return;
       event.preventDefault();

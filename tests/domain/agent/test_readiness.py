@@ -45,6 +45,11 @@ def test_agent_that_does_not_work_says_why_and_what_mends_it(
     assert (found.mend or "").startswith(mend or "") and (mend is None) is (found.mend is None)
 
 
+def test_key_of_the_installation_is_a_key() -> None:
+    found = assess(find("codex"), [], missing=None, forbidden=False, keyed={"openai"})
+    assert found.state == "works"
+
+
 def test_agent_that_the_installation_leaves_out_is_not_offered_for_install() -> None:
     found = assess(find("codex"), [KEY], missing="not in the catalogue", forbidden=True)
     assert (found.state, found.reason) == (ReadinessState.UNAVAILABLE, "not in the catalogue")

@@ -3,7 +3,7 @@
 Pure: who asks says which secrets the person has, and what the host answered about the program.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -31,10 +31,16 @@ class AgentReadiness:
 
 
 def assess(
-    agent: Agent, secrets: Iterable[Secret], *, missing: str | None, forbidden: bool
+    agent: Agent,
+    secrets: Iterable[Secret],
+    *,
+    missing: str | None,
+    forbidden: bool,
+    keyed: Container[str] = (),
 ) -> AgentReadiness:
     """Return the readiness. `missing` is the host's refusal to mount the program, None where it has
-    one; `forbidden` tells that the installation leaves the agent out."""
+    one; `forbidden` tells that the installation leaves the agent out. `keyed` are the providers for
+    which the installation has a key of its own."""
     if missing is not None and forbidden:
         return AgentReadiness(agent, ReadinessState.UNAVAILABLE, missing)
     if missing is not None and agent.package is None:
@@ -47,7 +53,7 @@ def assess(
             "It is not installed on this host.",
             f"atoll agent install {agent.name}",
         )
-    if not has_key(agent, secrets):
+    if not any(one in keyed for one in agent.providers) and not has_key(agent, secrets):
         either = " or ".join(agent.providers)
         return AgentReadiness(
             agent,

@@ -5,7 +5,7 @@ progress is kept in memory: who looks asks again.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from atoll.domain.agent.agent import Agent
@@ -42,20 +42,24 @@ class AgentCatalogue:
         *,
         events: Events,
         runner: TaskRunner,
+        keyed: Callable[[], Awaitable[frozenset[str]]] | None = None,
     ) -> None:
+        """`keyed` returns the providers for which the installation has a key of its own."""
         self._store = ground.store
         self._layers = layers
         self._shelf = shelf
         self._events = events
         self._runner = runner
+        self._keyed = keyed
         self._installs: dict[str, Installing] = {}
 
     async def list(self, caller: Principal) -> Sequence[AgentReadiness]:
         """Return every agent Atoll knows, those that work first."""
         async with self._store.read() as rows:
             secrets = await rows.secrets.visible(caller.org_id, caller.id)
+        keyed = frozenset() if self._keyed is None else await self._keyed()
         found = [
-            assess(agent, secrets, missing=missing, forbidden=forbidden)
+            assess(agent, secrets, missing=missing, forbidden=forbidden, keyed=keyed)
             for agent in AGENTS
             for missing, forbidden in [await self._missing(agent)]
         ]

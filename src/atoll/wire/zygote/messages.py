@@ -300,6 +300,7 @@ class Reported(msgspec.Struct, frozen=True, tag_field="answer", tag="reported"):
 
     `degraded` names each limit a sandbox will lack. `unshared` tells why idle runtimes give no
     memory back (empty: they do). `disk_weight`: sandboxes' groups have a weight for the disk.
+    `keyed`: the model providers that the keys file of the home has a key for.
     """
 
     root: bool
@@ -311,6 +312,7 @@ class Reported(msgspec.Struct, frozen=True, tag_field="answer", tag="reported"):
     disk: Disk | None = None
     runtimes: Runtimes | None = None
     disk_weight: bool = False
+    keyed: tuple[str, ...] = ()
 
 
 class Imported(msgspec.Struct, frozen=True, tag_field="answer", tag="imported"):

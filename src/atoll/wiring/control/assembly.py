@@ -30,6 +30,7 @@ from atoll.adapters.storage.store import open_store, sqlite_url
 from atoll.adapters.vaults.envelope import EnvelopeVault
 from atoll.adapters.workspaces.metadata_files import HomeMetadata
 from atoll.adapters.zygote.importer import ZygoteImporter
+from atoll.adapters.zygote.own_keys import OwnKeys
 from atoll.domain.agent.agent import named
 from atoll.domain.agent.registry import allowed
 from atoll.ports.extension import ExtensionSetup
@@ -73,6 +74,8 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Application]:
 def _ports(settings: ControlSettings, vault: EnvelopeVault, stack: AsyncExitStack) -> SandboxPorts:
     clients = HttpRuntimeClients()
     stack.push_async_callback(clients.close)
+    keys = OwnKeys(settings.home / "run" / "zygote.sock")
+    stack.push_async_callback(keys.close)
     return SandboxPorts(
         extensions=load_extensions(_extension_setup(settings), settings.backends.extensions, stack),
         clients=clients,
@@ -82,6 +85,7 @@ def _ports(settings: ControlSettings, vault: EnvelopeVault, stack: AsyncExitStac
         metadata=HomeMetadata(settings.home / "sandboxes"),
         vault=vault,
         shelf=LayerShelf(settings.home / "agents"),
+        keyed=keys.providers,
     )
 
 

@@ -4,7 +4,7 @@
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -98,6 +98,7 @@ class SandboxPorts:
     configs: AgentConfigs | None = None
     metadata: MetadataFiles | None = None
     shelf: AgentShelf | None = None
+    keyed: Callable[[], Awaitable[frozenset[str]]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,7 +353,9 @@ def build_catalogue(
 ) -> AgentCatalogue:
     """Return the use cases on agents that can be installed."""
     runner = background.runner
-    return AgentCatalogue(ground, ports.agents, ports.shelf, events=events, runner=runner)
+    return AgentCatalogue(
+        ground, ports.agents, ports.shelf, events=events, runner=runner, keyed=ports.keyed
+    )
 
 
 def build_projects(ground: Ground, library: Library, *, settings: ServiceSettings) -> Projects:

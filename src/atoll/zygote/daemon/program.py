@@ -34,6 +34,7 @@ from atoll.zygote.host_resources import HostResources, ServeRuntime
 from atoll.zygote.jobs.imports import BundleImporter
 from atoll.zygote.jobs.programs import install
 from atoll.zygote.records.uids import Counter, Reserve
+from atoll.zygote.start.keys import keyed_providers
 from atoll.zygote.start.pool import POOL_SIZE
 from atoll.zygote.start.starts import Starts
 from atoll.zygote.stop.sweep import sweep
@@ -161,6 +162,7 @@ def _report(host: HostResources) -> wire.Reported:
             len(used), sum(used), max(used, default=0), host.settings.runtime_memory_mb * MIB
         ),
         disk_weight=host.groups.weighs_disk,
+        keyed=keyed_providers(host.home.keys, host.control_uid),
     )
 
 

@@ -6,17 +6,40 @@ a plain file of its owner or root.
 
 import fcntl
 import os
+import re
 import stat
 from pathlib import Path
 
 from atoll.domain.errors import Failed
 
 MAX_BYTES = 64 * 1024
+_TABLE = re.compile(rb"^[ \t]*\[([a-z0-9_-]{1,40})\][ \t]*(?:#.*)?$", re.MULTILINE)
 _SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 
 
 def sealed_copy(path: Path, owner: int) -> int | None:
     """Return a memfd that holds the file; None when there is no file. Raises `Failed`."""
+    content = _content(path, owner)
+    if content is None:
+        return None
+    memory = os.memfd_create("keys", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.write(memory, content)
+    os.lseek(memory, 0, os.SEEK_SET)
+    fcntl.fcntl(memory, fcntl.F_ADD_SEALS, _SEALS)
+    return memory
+
+
+def keyed_providers(path: Path, owner: int) -> tuple[str, ...]:
+    """Return the names of the file's tables, of which each has a key; none where a start would not
+    use the file."""
+    try:
+        content = _content(path, owner)
+    except Failed:
+        return ()
+    return tuple(name.decode() for name in _TABLE.findall(content or b""))
+
+
+def _content(path: Path, owner: int) -> bytes | None:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
@@ -33,8 +56,4 @@ def sealed_copy(path: Path, owner: int) -> int | None:
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
         raise Failed(f"{path} is longer than {MAX_BYTES} bytes: no keys file is")
-    memory = os.memfd_create("keys", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    os.write(memory, content)
-    os.lseek(memory, 0, os.SEEK_SET)
-    fcntl.fcntl(memory, fcntl.F_ADD_SEALS, _SEALS)
-    return memory
+    return content

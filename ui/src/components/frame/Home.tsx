@@ -68,7 +68,8 @@ export function Home({ list, missing, onNew, onMenu }: HomeProps) {
           </ul>
         </section>
         <p className="quiet home-keys">
-          <kbd>Ctrl</kbd> <kbd>K</kbd> finds everything · <kbd>N</kbd> makes a sandbox
+          <kbd>Ctrl</kbd> <kbd>K</kbd> finds everything · <kbd>H</kbd> begins a task · <kbd>N</kbd>{' '}
+          makes a sandbox
         </p>
       </div>
     </main>

@@ -1,0 +1,1 @@
+"""A morning with five agents, as the tour shows it."""

@@ -1,0 +1,114 @@
+"""A person's hand: keys alone at a desk, touches alone on a phone."""
+
+from pathlib import Path
+from typing import Protocol
+
+from playwright.async_api import Locator, Page, expect
+
+MOST_STOPS = 120
+"""The stops of Tab after which something counts as out of the keyboard's reach."""
+_FITS = "document.documentElement.scrollWidth <= window.innerWidth"
+
+
+class Hand(Protocol):
+    """How somebody uses the page."""
+
+    name: str
+    page: Page
+
+    async def press(self, there: Locator) -> None:
+        """Press a button, or choose what can be chosen."""
+
+    async def write(self, there: Locator, words: str) -> None:
+        """Write into an empty field."""
+
+    async def choose(self, there: Locator, option: str) -> None:
+        """Choose an option of a list by its words."""
+
+    async def go(self, place: str, name: str = "") -> None:
+        """Go home, to the inbox, or to a sandbox by its name."""
+
+
+class Keys:
+    """Nothing but keys."""
+
+    name = "desk"
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    async def reach(self, there: Locator) -> None:
+        """Move the focus there, by Tab alone."""
+        await expect(there).to_be_visible()
+        for back in ("Tab", "Shift+Tab"):
+            for _ in range(MOST_STOPS):
+                if await there.evaluate("one => one === document.activeElement"):
+                    return
+                await self.page.keyboard.press(back)
+        raise AssertionError(f"the keyboard does not reach {there}")
+
+    async def press(self, there: Locator) -> None:
+        await self.reach(there)
+        role = await there.evaluate("one => one.type ?? ''")
+        await self.page.keyboard.press("Space" if role in ("checkbox", "radio") else "Enter")
+
+    async def write(self, there: Locator, words: str) -> None:
+        await self.reach(there)
+        await self.page.keyboard.type(words)
+
+    async def choose(self, there: Locator, option: str) -> None:
+        await self.reach(there)
+        await self.page.keyboard.type(option)
+        chosen = there.locator("option:checked")
+        await expect(chosen).to_have_text(option)
+
+    async def go(self, place: str, name: str = "") -> None:
+        words = {"home": "Home", "inbox": "Inbox", "sandbox": f"Go to {name}"}[place]
+        await self.page.keyboard.press("Control+Shift+K")
+        field = self.page.get_by_role("combobox", name="Find a command")
+        await expect(field).to_be_focused()
+        await self.page.keyboard.type(words)
+        await self.page.keyboard.press("Enter")
+        await expect(field).to_have_count(0)
+
+
+class Touch:
+    """Nothing but touches, and the phone's own keyboard in a field."""
+
+    name = "phone"
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    async def press(self, there: Locator) -> None:
+        await there.tap()
+
+    async def write(self, there: Locator, words: str) -> None:
+        await there.tap()
+        await expect(there).to_be_focused()
+        await self.page.keyboard.type(words)
+
+    async def choose(self, there: Locator, option: str) -> None:
+        await there.tap()
+        await there.select_option(label=option)
+
+    async def go(self, place: str, name: str = "") -> None:
+        await self.page.get_by_role("button", name="Sandboxes").tap()
+        rail = self.page.get_by_role("navigation", name="Sandboxes")
+        there = {
+            "home": rail.get_by_role("link", name="Atoll"),
+            "inbox": rail.get_by_role("button", name="Inbox"),
+            "sandbox": rail.locator(".row", has_text=name),
+        }[place]
+        await there.tap()
+
+
+async def fits(page: Page) -> None:
+    """Nothing lies beside the screen."""
+    await page.wait_for_function(_FITS)
+
+
+async def picture(page: Page, to: Path) -> None:
+    """Keep what is on the screen."""
+    to.parent.mkdir(parents=True, exist_ok=True)
+    await page.screenshot(path=str(to), animations="disabled", caret="initial")
