@@ -16,6 +16,7 @@ import { NotificationsPage } from './components/notifications/NotificationsPage'
 import { Notices } from './components/frame/Notices';
 import { Palette } from './components/frame/Palette';
 import { Rail } from './components/frame/Rail';
+import { followComments } from './components/review/outbox';
 import { ProjectDialog } from './components/sandboxes/ProjectDialog';
 import { SecretsPage } from './components/secrets/SecretsPage';
 import { SandboxView } from './components/sandboxes/SandboxView';
@@ -61,6 +62,7 @@ function Shell() {
   const sandbox = list?.find((one) => one.sandbox_id === wanted || one.name === wanted) ?? null;
 
   useEffect(followSandboxes, []);
+  useEffect(followComments, []);
   const onPalette = useCallback(() => setOver({ is: 'palette' }), []);
   const onNew = useCallback((profile: string | null) => setOver({ is: 'create', profile }), []);
   const onMenu = (): void => setMenu(true);

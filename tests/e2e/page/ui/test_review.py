@@ -83,16 +83,26 @@ async def test_changes_are_read_commented_and_sent_by_keyboard(open_page: OpenPa
     await expect(diff).to_contain_text("return 2")
     await expect(diff.locator(".code-keyword").first).to_have_text("def")
     # A line, a comment on it, and the prompt that an agent gets.
-    for key in ("u", "j", "j", "j", "c"):
+    for key in ("u", "n", "ArrowDown", "c"):
         await page.keyboard.press(key)
     await page.get_by_role("textbox", name="Comment").fill("Why two?")
     await page.keyboard.press("Control+Enter")
-    await expect(diff.locator(".diff-comment")).to_have_text("Why two?Remove")
-    await page.get_by_role("button", name="Send to codex").click()
+    await expect(diff.locator(".diff-comment")).to_have_text("Why two?EditRemove")
+    # It is there after a reload, can be reworded, and goes with a key.
+    await page.reload()
+    await diff.get_by_role("button", name="Edit").click()
+    await page.get_by_role("textbox", name="Comment").fill("Why 2?")
+    await page.keyboard.press("Control+Enter")
+    await expect(diff.locator(".diff-comment")).to_have_text("Why 2?EditRemove")
+    await page.keyboard.press("?")
+    await expect(page.get_by_role("dialog")).to_contain_text("next and previous file")
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_role("button", name="Send to codex")).to_be_visible()
+    await page.locator(".review").press("Control+Enter")
     await expect(page.locator(".diff-comment")).to_have_count(0)
     assert asked == [
         "Please address this review comment on your changes.\n\n"
-        "src/a.py:2\n> return 2\nWhy two?"
+        "src/a.py:2\n> return 2\nWhy 2?"
     ]
     # A hunk is discarded and a message committed, each after it was asked for.
     done: list[tuple[str, Any]] = []
@@ -103,7 +113,8 @@ async def test_changes_are_read_commented_and_sent_by_keyboard(open_page: OpenPa
         await route.fulfill(status=200, content_type="application/json", body=body)
 
     await page.route(re.compile("/(commit|discard)$"), act)
-    await diff.get_by_role("button", name="Discard").click()
+    for key in ("n", "x"):
+        await page.locator(".review").press(key)
     await page.get_by_role("dialog").get_by_role("button", name="Discard").click()
     await page.get_by_role("button", name="Commit…").click()
     await page.get_by_role("textbox", name="Message").fill("Mend it")
@@ -116,9 +127,9 @@ async def test_changes_are_read_commented_and_sent_by_keyboard(open_page: OpenPa
     }  # fmt: skip
     assert commit.endswith("/commit") and message == {"repo": 0, "message": "Mend it"}
     # A file of many lines: only those on the screen are there, and nothing hidden acts.
-    await page.locator(".review").press("m")
+    await page.locator(".review").press("v")
     await expect(page.locator(".review-seen")).to_have_count(1)
-    await page.locator(".review").press("n")
+    await page.locator(".review").press("j")
     long = page.get_by_role("group", name="Changes of src/evil\\u{202e}\\u{1b}[2J.py")
     await expect(long).to_contain_text("line 1\\u{1b}[31m")
     assert await long.locator(".diff-row").count() < 200

@@ -2,73 +2,155 @@
 
 import { useEffect, useState } from 'react';
 import { api } from '../../api/client';
-import type { Agent } from '../../api/types';
-import { announce, notifyFailure } from '../../state/announce';
+import type { Agent, Sandbox } from '../../api/types';
+import { agentsOf } from '../../state/attention/agents';
 import { agentsMoved } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
-import { clearComments, promptOf, type Comment } from './comments';
+import { collectedOf, comments, queueComments, removeComments, type Comment } from './comments';
+import { fateOf, sendComments } from './outbox';
+import { visible } from './rows';
+
+/** The comments of a sandbox and who gets them. */
+export interface Outbox {
+  readonly list: readonly Comment[];
+  readonly agents: readonly Agent[];
+  readonly agent: Agent | null;
+  /** Whether the agent's turn is under way. */
+  readonly busy: boolean;
+  readonly queued: boolean;
+  readonly sending: boolean;
+  readonly choose: (id: string) => void;
+  /** Sends the comments; at the end of the turn where one is under way, unless `now`. */
+  readonly send: (now: boolean) => void;
+}
+
+export function useOutbox(sandbox: Sandbox): Outbox {
+  const id = sandbox.sandbox_id;
+  const agents = useAgents(id);
+  const { list, queuedFor } = collectedOf(useStore(comments), id);
+  const [chosen, setChosen] = useState<string | null>(null);
+  const [sending, setSending] = useState(false);
+  const agent = agents.find((one) => one.id === (chosen ?? queuedFor)) ?? agents[0] ?? null;
+  const known = agentsOf(sandbox).find((one) => one.id === agent?.id);
+  const busy = known !== undefined && fateOf(known) === 'wait';
+  const send = (now: boolean): void => {
+    if (agent === null || list.length === 0 || sending) return;
+    if (busy && !now) {
+      queueComments(id, agent.id);
+      return;
+    }
+    setSending(true);
+    void sendComments(id, agent).finally(() => setSending(false));
+  };
+  return {
+    list,
+    agents,
+    agent,
+    busy,
+    queued: queuedFor !== null,
+    sending,
+    choose: setChosen,
+    send,
+  };
+}
 
 interface CommentBarProps {
   readonly sandboxId: string;
-  readonly comments: readonly Comment[];
+  readonly outbox: Outbox;
+  readonly onOpen: (path: string) => void;
 }
 
-export function CommentBar({ sandboxId, comments }: CommentBarProps) {
-  const agents = useAgents(sandboxId);
-  const [chosen, setChosen] = useState<string | null>(null);
-  const [sending, setSending] = useState(false);
-  const agent = agents.find(({ id }) => id === chosen) ?? agents[0];
-
-  async function send(to: Agent): Promise<void> {
-    setSending(true);
-    try {
-      await api.ask(sandboxId, to.id, promptOf(comments));
-      clearComments(sandboxId);
-      announce(`The comments were sent to ${to.agent}.`);
-    } catch (reason) {
-      notifyFailure('The comments were not sent')(reason);
-    } finally {
-      setSending(false);
-    }
-  }
-
-  const many = comments.length === 1 ? '1 comment' : `${comments.length} comments`;
+export function CommentBar({ sandboxId, outbox, onOpen }: CommentBarProps) {
+  const { list, agent, queued } = outbox;
+  const many = list.length === 1 ? '1 comment' : `${list.length} comments`;
   return (
     <div className="review-bar" role="region" aria-label="Comments to send">
-      <span>{many}</span>
-      {agents.length > 1 && (
-        <select
-          aria-label="Agent"
-          value={agent?.id}
-          onChange={(event) => setChosen(event.target.value)}
-        >
-          {agents.map(({ id, agent: name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
+      <details className="review-collected">
+        <summary>{many}</summary>
+        <ul>
+          {list.map((one) => (
+            <li key={one.id}>
+              <button type="button" className="review-place" onClick={() => onOpen(one.path)}>
+                {visible(one.path)}:{one.line}
+              </button>{' '}
+              {one.words}{' '}
+              <button
+                type="button"
+                className="button button-small"
+                onClick={() => removeComments(sandboxId, [one])}
+              >
+                Remove
+              </button>
+            </li>
           ))}
-        </select>
-      )}
-      {agent === undefined ? (
-        <span className="quiet">No agent runs here that could take them.</span>
+        </ul>
+      </details>
+      <Receivers outbox={outbox} />
+      {agent === null ? (
+        <span className="quiet">No agent runs here that could take them. They are kept.</span>
       ) : (
+        <Sending outbox={outbox} name={agent.agent} />
+      )}
+      {queued && (
         <button
           type="button"
-          className="button button-small button-primary"
-          disabled={sending}
-          onClick={() => void send(agent)}
+          className="button button-small"
+          onClick={() => queueComments(sandboxId, null)}
         >
-          Send to {agent.agent}
+          Wait
         </button>
       )}
       <button
         type="button"
         className="button button-small"
-        onClick={() => clearComments(sandboxId)}
+        onClick={() => removeComments(sandboxId, list)}
       >
         Drop all
       </button>
     </div>
+  );
+}
+
+function Receivers({ outbox: { agents, agent, choose } }: { readonly outbox: Outbox }) {
+  if (agents.length < 2) return null;
+  return (
+    <select aria-label="Agent" value={agent?.id} onChange={(event) => choose(event.target.value)}>
+      {agents.map(({ id, agent: name }) => (
+        <option key={id} value={id}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function Sending({ outbox, name }: { readonly outbox: Outbox; readonly name: string }) {
+  const { busy, queued, sending, send } = outbox;
+  return (
+    <>
+      {queued && (
+        <span role="status">{name} gets them when its turn ends; this page sends them.</span>
+      )}
+      {busy && !queued && (
+        <button
+          type="button"
+          className="button button-small button-primary"
+          title="Ctrl+Enter"
+          onClick={() => send(false)}
+        >
+          Send when {name} is done
+        </button>
+      )}
+      <button
+        type="button"
+        className={busy ? 'button button-small' : 'button button-small button-primary'}
+        title={busy ? 'Ctrl+Shift+Enter' : 'Ctrl+Enter'}
+        disabled={sending}
+        onClick={() => send(true)}
+      >
+        {busy ? 'Send now' : `Send to ${name}`}
+      </button>
+    </>
   );
 }
 

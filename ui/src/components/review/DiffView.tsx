@@ -12,13 +12,9 @@ import {
   windowOf,
   type FileDiff,
   type Line,
-  type Place,
   type Row,
 } from './rows';
-
-export interface Editing extends Place {
-  readonly text: string;
-}
+import type { Editing } from './useLines';
 
 interface DiffViewProps {
   readonly file: FileDiff;
@@ -30,7 +26,7 @@ interface DiffViewProps {
   readonly onRows: (rows: readonly Row[]) => void;
   readonly onEdit: (at: Editing | null) => void;
   readonly onSave: (words: string) => void;
-  readonly onRemove: (id: number) => void;
+  readonly onRemove: (comment: Comment) => void;
   /** Discards a hunk, by its place in the file; null where that is not possible. */
   readonly onDiscard: ((hunk: number) => void) | null;
 }
@@ -70,6 +66,7 @@ export function DiffView(props: DiffViewProps) {
               row={row}
               here={from + i === cursor}
               colours={colours}
+              words={row.kind === 'editor' ? (editing?.comment?.words ?? '') : ''}
               {...{
                 onEdit: props.onEdit,
                 onSave: props.onSave,
@@ -113,14 +110,16 @@ interface RowProps {
   readonly row: Row;
   readonly here: boolean;
   readonly colours: RegExp | null;
+  /** What an editor begins with. */
+  readonly words: string;
   readonly onEdit: (at: Editing | null) => void;
   readonly onSave: (words: string) => void;
-  readonly onRemove: (id: number) => void;
+  readonly onRemove: (comment: Comment) => void;
   readonly onDiscard: ((hunk: number) => void) | null;
 }
 
 const RowView = memo(function RowView(props: RowProps) {
-  const { row, here, colours, onEdit, onSave, onRemove, onDiscard } = props;
+  const { row, here, colours, words, onEdit, onSave, onRemove, onDiscard } = props;
   const mark = here ? ' diff-here' : '';
   switch (row.kind) {
     case 'hunk':
@@ -159,19 +158,26 @@ const RowView = memo(function RowView(props: RowProps) {
       );
     case 'comment':
       return (
-        <div className="diff-comment">
+        <div className={`diff-comment${mark}`}>
           <p>{row.comment.words}</p>
           <button
             type="button"
             className="button button-small"
-            onClick={() => onRemove(row.comment.id)}
+            onClick={() => onEdit({ ...row.comment, comment: row.comment })}
+          >
+            Edit
+          </button>
+          <button
+            type="button"
+            className="button button-small"
+            onClick={() => onRemove(row.comment)}
           >
             Remove
           </button>
         </div>
       );
     case 'editor':
-      return <Editor onSave={onSave} onCancel={() => onEdit(null)} />;
+      return <Editor {...{ words, onSave }} onCancel={() => onEdit(null)} />;
   }
 });
 
@@ -215,12 +221,13 @@ function Code({ line, colours }: { readonly line: Line; readonly colours: RegExp
 }
 
 interface EditorProps {
+  readonly words: string;
   readonly onSave: (words: string) => void;
   readonly onCancel: () => void;
 }
 
-function Editor({ onSave, onCancel }: EditorProps) {
-  const [words, setWords] = useState('');
+function Editor({ words: before, onSave, onCancel }: EditorProps) {
+  const [words, setWords] = useState(before);
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => field.current?.focus(), []);
   return (
@@ -248,7 +255,7 @@ function Editor({ onSave, onCancel }: EditorProps) {
       />
       <div className="diff-editor-acts">
         <button type="submit" className="button button-small" disabled={words.trim() === ''}>
-          Add comment
+          {before === '' ? 'Add comment' : 'Change comment'}
         </button>
         <button type="button" className="button button-small" onClick={onCancel}>
           Cancel

@@ -1,13 +1,14 @@
 /** One changed file: its head, and its lines or why there are none. */
 
-import { useMemo, useState } from 'react';
+import { useMemo } from 'react';
 import { announce, notifyFailure } from '../../state/announce';
 import { Confirm } from '../parts/Dialog';
-import { removeComment, type Comment } from './comments';
+import { removeComments, type Comment } from './comments';
 import { DiffView } from './DiffView';
-import type { Lines, Look } from './ReviewPane';
+import type { Look } from './ReviewPane';
 import { reviews, type ChangedFile, type Compared, type Hunk } from './reviews';
-import { visible } from './rows';
+import { visible, type FileDiff } from './rows';
+import type { Lines } from './useLines';
 import { useDiff } from './useReview';
 
 interface FilePaneProps {
@@ -21,23 +22,27 @@ interface FilePaneProps {
   readonly seen: boolean;
   readonly onSeen: () => void;
   readonly onSave: (words: string) => void;
+  /** What is to be discarded, if its person says yes: a hunk by its place, or the file. */
+  readonly asked: number | 'file' | null;
+  readonly onAsk: (asked: number | 'file' | null) => void;
 }
 
 export function FilePane(props: FilePaneProps) {
-  const { id, live, compared, file, look, lines, comments, onSave } = props;
-  const [asked, setAsked] = useState<Hunk | 'file' | null>(null);
+  const { id, live, compared, file, look, lines, comments, onSave, onAsk } = props;
   const { value, problem } = useDiff(id, compared, file, look.blanks);
   const here = useMemo(
     () => comments.filter((one) => one.path === file.path),
     [comments, file.path],
   );
+  const discards = live && !file.path.endsWith('/');
+  const asked = discards ? askedOf(props.asked, value) : null;
   return (
     <section className="review-diff" aria-label="Diff">
       <FileHead
         file={file}
         seen={props.seen}
         onSeen={props.onSeen}
-        onDiscard={live && !file.path.endsWith('/') ? () => setAsked('file') : null}
+        onDiscard={discards ? () => onAsk('file') : null}
       />
       {value === null || value.hunks.length === 0 ? (
         <p className="review-note quiet" role={problem === null ? undefined : 'alert'}>
@@ -53,8 +58,8 @@ export function FilePane(props: FilePaneProps) {
           onRows={lines.onRows}
           onEdit={lines.setEditing}
           onSave={onSave}
-          onRemove={(comment) => removeComment(id, comment)}
-          onDiscard={live && look.blanks ? (at) => setAsked(value.hunks[at] ?? null) : null}
+          onRemove={(comment) => removeComments(id, [comment])}
+          onDiscard={discards && look.blanks ? onAsk : null}
         />
       )}
       {asked !== null && (
@@ -66,7 +71,7 @@ export function FilePane(props: FilePaneProps) {
           }
           action="Discard"
           danger
-          onClose={() => setAsked(null)}
+          onClose={() => onAsk(null)}
           onConfirm={() => void discard(id, compared, file, asked === 'file' ? null : asked)}
         >
           <p>
@@ -77,6 +82,10 @@ export function FilePane(props: FilePaneProps) {
       )}
     </section>
   );
+}
+
+function askedOf(asked: number | 'file' | null, diff: FileDiff | null): Hunk | 'file' | null {
+  return typeof asked === 'number' ? (diff?.hunks[asked] ?? null) : asked;
 }
 
 interface FileHeadProps {

@@ -1,23 +1,21 @@
 /** A sandbox's changes: its files, the diff of one of them, and comments for the agent.
  *
- * Keys: n and p choose a file, j and k a line, c comments, s and u split or unite, m marks a file
- * as seen.
+ * All of it works by keyboard: `ReviewKeys` names the keys.
  */
 
-import { useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import type { Sandbox } from '../../api/types';
 import { isLive } from '../../state/acts';
-import { useStore } from '../../state/store';
 import { panelOf } from '../parts/TabList';
-import { addComment, comments, commentsOf } from './comments';
-import { CommentBar } from './CommentBar';
-import type { Editing } from './DiffView';
+import { addComment, rewordComment } from './comments';
+import { CommentBar, useOutbox } from './CommentBar';
 import { FileList } from './FileList';
 import { FilePane } from './FilePane';
 import type { ChangedFile, Compared } from './reviews';
+import { onKeys, ReviewKeys } from './ReviewKeys';
 import { ReviewTools } from './ReviewTools';
-import { placeOf, type Row } from './rows';
 import { loadSeen, markSeen } from './seen';
+import { useLines } from './useLines';
 import { useChanges } from './useReview';
 
 /** How lines are shown. */
@@ -67,48 +65,63 @@ function Review({ sandbox, compared, look, onCompare, onLook }: ReviewProps) {
   const { file, choose, step } = useChosen(files);
   const { isSeen, mark } = useSeen(id);
   const lines = useLines(file?.path ?? '');
-  const all = commentsOf(useStore(comments), id);
+  const outbox = useOutbox(sandbox);
+  const [asked, setAsked] = useState<number | 'file' | null>(null);
+  const [help, setHelp] = useState(false);
   useEffect(() => box.current?.focus({ preventScroll: true }), []);
 
   const onKeyDown = onKeys({
-    n: () => step(1),
-    p: () => step(-1),
-    j: () => lines.move(1),
-    k: () => lines.move(-1),
+    j: () => step(1),
+    k: () => step(-1),
+    n: () => lines.moveHunk(1),
+    p: () => lines.moveHunk(-1),
+    ArrowDown: () => lines.move(1),
+    ArrowUp: () => lines.move(-1),
     c: lines.comment,
+    x: () => setAsked(look.blanks ? (lines.hunk() ?? 'file') : 'file'),
+    v: () => file !== null && mark(file),
     s: () => onLook({ ...look, split: true }),
     u: () => onLook({ ...look, split: false }),
-    m: () => file !== null && mark(file),
+    'Ctrl+Enter': () => outbox.send(false),
+    'Ctrl+Shift+Enter': () => outbox.send(true),
+    '?': () => setHelp(true),
   });
   const onSave = (words: string): void => {
-    if (lines.editing === null || file === null) return;
-    addComment(id, { ...lines.editing, path: file.path }, words);
+    const { editing } = lines;
+    if (editing === null || file === null) return;
+    if (editing.comment === undefined) addComment(id, { ...editing, path: file.path }, words);
+    else rewordComment(id, editing.comment.id, words);
     lines.setEditing(null);
     box.current?.focus({ preventScroll: true });
   };
   return (
     <div ref={box} className="review" tabIndex={-1} onKeyDown={onKeyDown} {...panelOf('changes')}>
-      <ReviewTools {...{ sandbox, compared, changes, look, onCompare, onLook }} />
+      <ReviewTools
+        {...{ sandbox, compared, changes, look, onCompare, onLook }}
+        onHelp={() => setHelp(true)}
+      />
       <Note problem={problem} loading={changes === null} empty={files.length === 0} />
       {file !== null && (
         <div className="review-body">
           <FileList
             files={files}
             chosen={file.path}
-            comments={all}
+            comments={outbox.list}
             {...{ isSeen }}
             onChoose={choose}
           />
           <FilePane
             key={file.path}
-            {...{ id, live, compared, file, look, lines, onSave }}
-            comments={all}
+            {...{ id, live, compared, file, look, lines, onSave, asked }}
+            onAsk={setAsked}
+            comments={outbox.list}
             seen={isSeen(file)}
             onSeen={() => mark(file)}
           />
         </div>
       )}
-      {all.length > 0 && <CommentBar sandboxId={id} comments={all} />}
+      {outbox.list.length > 0 && <CommentBar sandboxId={id} {...{ outbox }} onOpen={choose} />}
+      {help && <ReviewKeys onClose={() => setHelp(false)} />}
     </div>
   );
 }
@@ -129,19 +142,6 @@ function Note({ problem, loading, empty }: NoteProps) {
   }
   if (!empty) return null;
   return <p className="review-note quiet">{loading ? 'Comparing…' : 'Nothing differs.'}</p>;
-}
-
-/** Keys of the pane; a text field keeps its own. */
-function onKeys(keys: Readonly<Record<string, () => void>>): (event: KeyboardEvent) => void {
-  return (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target instanceof Element && event.target.closest('input, textarea, select')) return;
-    const act = keys[event.key];
-    if (act === undefined) return;
-    event.preventDefault();
-    event.stopPropagation();
-    act();
-  };
 }
 
 /** The chosen file; the first where it is gone. */
@@ -166,58 +166,4 @@ function useSeen(id: string) {
     setSeen((now) => markSeen(id, now, file.path, isSeen(file) ? null : file.digest));
   };
   return { isSeen, mark };
-}
-
-export interface Lines {
-  readonly cursor: number;
-  readonly editing: Editing | null;
-  readonly setEditing: (at: Editing | null) => void;
-  readonly onRows: (rows: readonly Row[]) => void;
-  readonly move: (by: number) => void;
-  readonly comment: () => void;
-}
-
-/** The line the keyboard is at, and the one that is commented on; both of one file. */
-function useLines(path: string): Lines {
-  const rows = useRef<readonly Row[]>([]);
-  const [at, setAt] = useState({ path, cursor: 0 });
-  const [edited, setEdited] = useState<{ path: string; editing: Editing | null }>({
-    path,
-    editing: null,
-  });
-  const cursor = at.path === path ? at.cursor : 0;
-  const onRows = useCallback((now: readonly Row[]) => {
-    rows.current = now;
-  }, []);
-  const setEditing = useCallback((editing: Editing | null) => setEdited({ path, editing }), [path]);
-  return useMemo(
-    () => ({
-      cursor,
-      editing: edited.path === path ? edited.editing : null,
-      setEditing,
-      onRows,
-      move: (by: number) => setAt({ path, cursor: nextLine(rows.current, cursor, by) }),
-      comment: () => {
-        const found = editingOf(rows.current[cursor]);
-        if (found !== null) setEdited({ path, editing: found });
-      },
-    }),
-    [cursor, edited, path, setEditing, onRows],
-  );
-}
-
-function editingOf(row: Row | undefined): Editing | null {
-  if (row?.kind !== 'line' && row?.kind !== 'pair') return null;
-  const line = row.kind === 'line' ? row.line : (row.right ?? row.left);
-  const place = line === null ? null : placeOf(line);
-  return line === null || place === null ? null : { ...place, text: line.text };
-}
-
-/** The next row with a line; the same when there is none. */
-function nextLine(rows: readonly Row[], from: number, by: number): number {
-  for (let at = from + by; at >= 0 && at < rows.length; at += by) {
-    const kind = rows[at]?.kind;
-    if (kind === 'line' || kind === 'pair') return at;
-  }
-  return from;
 }

@@ -15,6 +15,7 @@ interface ReviewToolsProps {
   readonly look: Look;
   readonly onCompare: (next: Compared) => void;
   readonly onLook: (next: Look) => void;
+  readonly onHelp: () => void;
 }
 
 const CHOICES: readonly { readonly value: Against; readonly words: string }[] = [
@@ -24,7 +25,7 @@ const CHOICES: readonly { readonly value: Against; readonly words: string }[] = 
 ];
 
 export function ReviewTools(props: ReviewToolsProps) {
-  const { sandbox, compared, changes, look, onCompare, onLook } = props;
+  const { sandbox, compared, changes, look, onCompare, onLook, onHelp } = props;
   const { repos } = sandbox;
   return (
     <div className="review-tools" role="toolbar" aria-label="Review">
@@ -85,6 +86,9 @@ export function ReviewTools(props: ReviewToolsProps) {
         />
         Ignore blanks
       </label>
+      <button type="button" className="button button-small review-help" onClick={onHelp}>
+        Keys
+      </button>
     </div>
   );
 }

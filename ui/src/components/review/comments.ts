@@ -1,4 +1,7 @@
-/** Comments on lines, collected per sandbox until they are sent to an agent as one prompt. */
+/** Comments on lines, collected per sandbox until they are sent to an agent as one prompt.
+ *
+ * The browser keeps them, so that they outlast a reload and a restart of the server.
+ */
 
 import { Store } from '../../state/store';
 import type { Place, Side } from './rows';
@@ -13,17 +16,72 @@ export interface Comment {
   readonly words: string;
 }
 
+/** The comments of a sandbox, and the agent that gets them when its turn ends. */
+export interface Collected {
+  readonly list: readonly Comment[];
+  readonly queuedFor: string | null;
+}
+
+type All = Readonly<Record<string, Collected>>;
+
+const PREFIX = 'atoll.comments.';
 const MAX_QUOTED = 200;
-const NONE: readonly Comment[] = [];
+const MAX_COMMENTS = 200;
+const NONE: Collected = { list: [], queuedFor: null };
 
-/** Comments by sandbox; they live as long as the page. */
-export const comments = new Store<Readonly<Record<string, readonly Comment[]>>>({});
-let last = 0;
+/** Comments by sandbox. */
+export const comments = new Store<All>({});
 
-export const commentsOf = (
-  all: Readonly<Record<string, readonly Comment[]>>,
-  sandbox: string,
-): readonly Comment[] => all[sandbox] ?? NONE;
+export const collectedOf = (all: All, sandbox: string): Collected => all[sandbox] ?? NONE;
+
+/** Reads what the browser kept; another tab may have changed it. */
+export function restoreComments(): void {
+  const found: Record<string, Collected> = {};
+  try {
+    for (let i = 0; i < localStorage.length; i += 1) {
+      const key = localStorage.key(i) ?? '';
+      const kept = key.startsWith(PREFIX) ? read(localStorage.getItem(key)) : null;
+      if (kept !== null) found[key.slice(PREFIX.length)] = kept;
+    }
+  } catch {
+    return;
+  }
+  comments.set(found);
+}
+
+/** Whether a key of the browser's storage is about comments; null stands for all keys. */
+export const isCommentKey = (key: string | null): boolean => key === null || key.startsWith(PREFIX);
+
+function read(text: string | null): Collected | null {
+  try {
+    const value = JSON.parse(text ?? '') as Partial<Collected>;
+    const list = Array.isArray(value.list) ? value.list.filter(isComment) : [];
+    const queuedFor = typeof value.queuedFor === 'string' ? value.queuedFor : null;
+    return { list, queuedFor };
+  } catch {
+    return null;
+  }
+}
+
+function isComment(value: unknown): value is Comment {
+  const { id, line, ...texts } = value as Comment;
+  return (
+    typeof id === 'number' &&
+    typeof line === 'number' &&
+    [texts.path, texts.text, texts.words].every((one) => typeof one === 'string')
+  );
+}
+
+function change(sandbox: string, by: (now: Collected) => Collected): void {
+  const next = by(collectedOf(comments.get(), sandbox));
+  try {
+    if (next.list.length === 0) localStorage.removeItem(PREFIX + sandbox);
+    else localStorage.setItem(PREFIX + sandbox, JSON.stringify(next));
+  } catch {
+    // Without storage they last as long as the page.
+  }
+  comments.set((now) => ({ ...now, [sandbox]: next }));
+}
 
 export function addComment(
   sandbox: string,
@@ -31,20 +89,33 @@ export function addComment(
   words: string,
 ): void {
   const { path, side, line, text } = place;
-  last += 1;
-  const added: Comment = { id: last, path, side, line, text, words: words.trim() };
-  comments.set((now) => ({ ...now, [sandbox]: [...commentsOf(now, sandbox), added] }));
+  change(sandbox, ({ list, queuedFor }) => {
+    const id = Math.max(0, ...list.map((one) => one.id)) + 1;
+    const added: Comment = { id, path, side, line, text, words: words.trim() };
+    return { list: [...list, added].slice(-MAX_COMMENTS), queuedFor };
+  });
 }
 
-export function removeComment(sandbox: string, id: number): void {
-  comments.set((now) => ({
-    ...now,
-    [sandbox]: commentsOf(now, sandbox).filter((one) => one.id !== id),
+export function rewordComment(sandbox: string, id: number, words: string): void {
+  change(sandbox, ({ list, queuedFor }) => ({
+    list: list.map((one) => (one.id === id ? { ...one, words: words.trim() } : one)),
+    queuedFor,
   }));
 }
 
-export function clearComments(sandbox: string): void {
-  comments.set((now) => ({ ...now, [sandbox]: NONE }));
+/** Removes these comments, as they were; one that was reworded meanwhile stays. */
+export function removeComments(sandbox: string, gone: readonly Comment[]): void {
+  change(sandbox, ({ list, queuedFor }) => {
+    const rest = list.filter(
+      ({ id, words }) => !gone.some((one) => one.id === id && one.words === words),
+    );
+    return { list: rest, queuedFor: rest.length === 0 ? null : queuedFor };
+  });
+}
+
+/** Keeps the comments for the end of an agent's turn; null takes that back. */
+export function queueComments(sandbox: string, agent: string | null): void {
+  change(sandbox, ({ list }) => ({ list, queuedFor: agent }));
 }
 
 /** All comments as one prompt, by file and line. Only printable text goes to a terminal. */

@@ -1,8 +1,22 @@
 import { beforeEach, expect, test, vi } from 'vitest';
+import { api } from '../../api/client';
+import type { Sandbox, SandboxAgent } from '../../api/types';
+import { sandboxes } from '../../state/sandboxes';
 import { coloured, commentOf } from './colours';
-import { addComment, comments, commentsOf, promptOf, removeComment } from './comments';
+import {
+  addComment,
+  collectedOf,
+  comments,
+  promptOf,
+  queueComments,
+  removeComments,
+  restoreComments,
+  rewordComment,
+} from './comments';
+import { fateOf, followComments } from './outbox';
 import { offsetsOf, rowsOf, visible, windowOf, type FileDiff, type Row } from './rows';
 import { loadSeen, markSeen } from './seen';
+import { hunkOf, nextHunk, nextLine } from './useLines';
 
 const FILE: FileDiff = {
   path: 'a.py',
@@ -29,6 +43,11 @@ beforeEach(() => {
   vi.stubGlobal('localStorage', {
     getItem: (key: string) => kept.get(key) ?? null,
     setItem: (key: string, value: string) => kept.set(key, value),
+    removeItem: (key: string) => kept.delete(key),
+    key: (at: number) => [...kept.keys()][at] ?? null,
+    get length() {
+      return kept.size;
+    },
   });
 });
 
@@ -97,13 +116,95 @@ test('characters that show nothing are spelled out', () => {
 test('comments become one prompt without control characters', () => {
   addComment('sb', { path: 'b.py', side: 'new', line: 3, text: ' x\u001b[2J = 1' }, ' use y ');
   addComment('sb', { path: 'a.py', side: 'old', line: 9, text: 'gone' }, 'keep it\nplease');
-  const all = commentsOf(comments.get(), 'sb');
+  const all = collectedOf(comments.get(), 'sb').list;
   expect(promptOf(all)).toBe(
     'Please address these 2 review comments on your changes.\n\n' +
       'a.py:9 (a line that was removed)\n> gone\nkeep it\nplease\n\nb.py:3\n> x [2J = 1\nuse y',
   );
-  removeComment('sb', all[0]?.id ?? 0);
-  expect(commentsOf(comments.get(), 'sb')).toHaveLength(1);
+  removeComments('sb', all.slice(0, 1));
+  expect(collectedOf(comments.get(), 'sb').list).toHaveLength(1);
+});
+
+test('comments outlast the page, reworded and queued', () => {
+  const place = { path: 'a.py', side: 'new', line: 3, text: 'x' } as const;
+  comments.set({});
+  addComment('sb', place, 'one');
+  addComment('sb', { ...place, line: 4 }, 'two');
+  const before = collectedOf(comments.get(), 'sb').list;
+  rewordComment('sb', 1, ' better ');
+  queueComments('sb', 't_1');
+  comments.set({});
+  restoreComments();
+  const { list, queuedFor } = collectedOf(comments.get(), 'sb');
+  expect(list.map(({ id, words }) => [id, words])).toEqual([
+    [1, 'better'],
+    [2, 'two'],
+  ]);
+  expect(queuedFor).toBe('t_1');
+  // What was reworded while the prompt was under way was not sent, and stays.
+  removeComments('sb', before);
+  expect(collectedOf(comments.get(), 'sb').list).toHaveLength(1);
+  removeComments('sb', collectedOf(comments.get(), 'sb').list);
+  expect(collectedOf(comments.get(), 'sb').queuedFor).toBeNull();
+  localStorage.setItem('atoll.comments.sb', '{"list": [{"id": "evil"}, 3], "queuedFor": 7}');
+  localStorage.setItem('atoll.comments.other', '[');
+  restoreComments();
+  expect(comments.get()).toEqual({ sb: { list: [], queuedFor: null } });
+});
+
+test('queued comments wait for the end of the turn', () => {
+  const agent = (status: string) =>
+    ({ id: 't_1', agent: 'codex', mode: 'tui', status: { status } }) as SandboxAgent;
+  expect(fateOf(undefined)).toBe('wait');
+  expect(['working', 'needs_you'].map((one) => fateOf(agent(one)))).toEqual(['wait', 'wait']);
+  expect(['done', 'idle', 'failed', 'stopped'].map((one) => fateOf(agent(one)))).toEqual([
+    'send',
+    'send',
+    'send',
+    'release',
+  ]);
+});
+
+test('queued comments are sent once when the turn ends', async () => {
+  vi.stubGlobal('window', { addEventListener: vi.fn(), removeEventListener: vi.fn(), setTimeout });
+  vi.stubGlobal('navigator', {});
+  const ask = vi.spyOn(api, 'ask').mockResolvedValue({} as never);
+  const boxed = (status: string) =>
+    [
+      {
+        sandbox_id: 'sb',
+        name: 'box',
+        agents: [{ id: 't_1', agent: 'codex', status: { status } }],
+      },
+    ] as unknown as readonly Sandbox[];
+  comments.set({});
+  addComment('sb', { path: 'a', side: 'new', line: 1, text: 'x' }, 'why?');
+  queueComments('sb', 't_1');
+  sandboxes.set(boxed('working'));
+  const stop = followComments();
+  expect(ask).not.toHaveBeenCalled();
+  sandboxes.set(boxed('done'));
+  sandboxes.set(boxed('idle'));
+  await vi.waitFor(() => expect(collectedOf(comments.get(), 'sb').list).toHaveLength(0));
+  expect(ask.mock.calls).toEqual([
+    ['sb', 't_1', 'Please address this review comment on your changes.\n\na:1\n> x\nwhy?'],
+  ]);
+  ask.mockRejectedValue(new Error('gone'));
+  addComment('sb', { path: 'a', side: 'new', line: 1, text: 'x' }, 'again');
+  queueComments('sb', 't_1');
+  await vi.waitFor(() => expect(collectedOf(comments.get(), 'sb').queuedFor).toBeNull());
+  expect(collectedOf(comments.get(), 'sb').list).toHaveLength(1);
+  stop();
+});
+
+test('the keyboard goes from change to change', () => {
+  const rows = rowsOf({ ...FILE, hunks: [...FILE.hunks, ...FILE.hunks] }, false, NO_MARKS);
+  expect(nextHunk(rows, 0, 1)).toBe(2);
+  expect(nextHunk(rows, 2, 1)).toBe(9);
+  expect(nextHunk(rows, 9, 1)).toBe(9);
+  expect(nextHunk(rows, 10, -1)).toBe(2);
+  expect([hunkOf(rows, 3), hunkOf(rows, 9)]).toEqual([0, 1]);
+  expect([nextLine(rows, 6, 1), nextLine(rows, 8, -1)]).toEqual([8, 6]);
 });
 
 test('pieces of a line are the line', () => {

@@ -41,7 +41,7 @@ export function placeOf(line: Line): Place | null {
 
 interface Marks {
   readonly comments: readonly Comment[];
-  readonly editing: Place | null;
+  readonly editing: (Place & { readonly comment?: Comment }) | null;
 }
 
 /** The rows of a file; `split` puts the old side beside the new one. */
@@ -99,7 +99,9 @@ function run(lines: readonly Line[], from: number, sign: string): readonly Line[
 function after(row: Row, { comments, editing }: Marks): readonly Row[] {
   const lines = row.kind === 'line' ? [row.line] : row.kind === 'pair' ? sidesOf(row) : [];
   const here = lines.map(placeOf).filter((place) => place !== null);
-  const found = comments.filter((one) => here.some((place) => same(place, one)));
+  const found = comments.filter(
+    (one) => one.id !== editing?.comment?.id && here.some((place) => same(place, one)),
+  );
   const rows = found.map((comment): Row => ({ kind: 'comment', comment }));
   const edited = editing !== null && here.some((place) => same(place, editing));
   return edited ? [...rows, { kind: 'editor' }] : rows;

@@ -1,0 +1,55 @@
+/** The keys of a review, and the dialog that names them. */
+
+import type { KeyboardEvent } from 'react';
+import { Dialog } from '../parts/Dialog';
+
+const KEYS: readonly (readonly [readonly string[], string])[] = [
+  [['j', 'k'], 'next and previous file'],
+  [['n', 'p'], 'next and previous change in the file'],
+  [['↓', '↑'], 'next and previous line'],
+  [['c'], 'comment on the line, or reword the comment'],
+  [['x'], 'discard the change, after a question; before any line is chosen the file'],
+  [['v'], 'mark the file as seen, or as not seen'],
+  [['s', 'u'], 'side by side, or in one column'],
+  [['Ctrl+Enter'], 'send the comments: when the agent is done, at once where it does not work'],
+  [['Ctrl+Shift+Enter'], 'send the comments now'],
+  [['?'], 'these keys'],
+];
+
+export function ReviewKeys({ onClose }: { readonly onClose: () => void }) {
+  return (
+    <Dialog title="Keys of the review" onClose={onClose}>
+      <dl className="review-keys">
+        {KEYS.map(([keys, words]) => (
+          <div key={words}>
+            <dt>
+              {keys.map((key) => (
+                <kbd key={key}>{key}</kbd>
+              ))}
+            </dt>
+            <dd>{words}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}
+
+/** Keys of the pane; a text field and a dialog keep their own. On a Mac Cmd is Ctrl. */
+export function onKeys(keys: Readonly<Record<string, () => void>>): (event: KeyboardEvent) => void {
+  return (event) => {
+    const withCommand = event.ctrlKey || event.metaKey;
+    if (event.altKey || (withCommand && event.key !== 'Enter')) return;
+    if (inside(event.target, 'input, textarea, select, dialog')) return;
+    const name = `${withCommand ? 'Ctrl+' : ''}${withCommand && event.shiftKey ? 'Shift+' : ''}`;
+    const act = keys[name + event.key];
+    if (act === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    act();
+  };
+}
+
+function inside(target: EventTarget, selector: string): boolean {
+  return target instanceof Element && target.closest(selector) !== null;
+}
