@@ -18,6 +18,7 @@ from tests.places import ROOT
 
 SCHEMAS = json.loads((ROOT / "docs" / "openapi.json").read_text())["components"]["schemas"]
 NAMED_OTHERWISE = {
+    "AgentSettings": "SettingsView",
     "AgentStatus": "StatusView",
     "Entry": "FileEntry",
     "Exec": "ExecWithOutput",

@@ -60,6 +60,10 @@ AGENT: dict[str, Any] = {
     "cards": 1,
     "started_at": "2026-01-01T00:00:00Z",
 }
+SETTINGS: dict[str, Any] = {
+    "model": {"now": "a", "choices": [{"id": "a", "label": "A"}], "free": True},
+    "permission_mode": None,
+}
 CARD: dict[str, Any] = {
     "v": 1,
     "seq": 1,

@@ -181,6 +181,13 @@ class AgentBody(TypedDict, total=False):
     permissions: Literal["allow", "ask"]
 
 
+class SettingsBody(TypedDict, total=False):
+    """A setting of an agent to change."""
+
+    model: str | None
+    permission_mode: str | None
+
+
 class AnswerBody(TypedDict, total=False):
     """An answer to a card."""
 

@@ -37,6 +37,28 @@ class AgentList(Shape):
     agents = fields.many(Agent)
 
 
+class Choice(Shape):
+    """A value that an agent offers for a setting."""
+
+    id = fields.text()
+    label = fields.text()
+
+
+class Setting(Shape):
+    """A setting of an agent, and its choices."""
+
+    now = fields.text()
+    choices = fields.many(Choice)
+    free = fields.flag()
+
+
+class AgentSettings(Shape):
+    """Settings of an agent that can be changed while it runs."""
+
+    model = fields.one(Setting)
+    permission_mode = fields.one(Setting)
+
+
 class Option(Shape):
     """An answer a card offers."""
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 
-from atoll.client.bodies import Action, AgentBody, AnswerBody, ExecBody, TerminalBody
+from atoll.client.bodies import Action, AgentBody, AnswerBody, ExecBody, SettingsBody, TerminalBody
 from atoll.client.terminal_shapes import (
     Agent,
     AgentList,
+    AgentSettings,
     Card,
     Cards,
     Entry,
@@ -18,7 +19,7 @@ from atoll.client.terminal_shapes import (
     Total,
     Unpacked,
 )
-from atoll.client.transport import ANSWER_SECONDS, Call, Pairs, Transport, at, get, post
+from atoll.client.transport import ANSWER_SECONDS, Call, Pairs, Transport, at, get, patch, post
 
 
 class Terminals:
@@ -83,6 +84,17 @@ class Agents:
         call = post("sandboxes", name, "terminals", agent, "agent", value={"action": action})
         patient = Call(call.method, call.path, call.query, call.headers, call.body, seconds)
         return self._transport.read(Agent, patient)
+
+    def settings(self, name: str, agent: str) -> AgentSettings:
+        """Return an agent's settings and their choices."""
+        return self._transport.read(
+            AgentSettings, get("sandboxes", name, "agents", agent, "settings")
+        )
+
+    def change(self, name: str, agent: str, body: SettingsBody) -> AgentSettings:
+        """Change a setting; returns once the agent has accepted it."""
+        call = patch("sandboxes", name, "agents", agent, "settings", value=body)
+        return self._transport.read(AgentSettings, call)
 
     def ask(self, name: str, agent: str, prompt: str) -> Agent:
         """Give an agent a prompt. Raises `Conflict` while it takes none."""

@@ -229,6 +229,12 @@ KINDS: Mapping[str, EventKind] = dict(
             "An agent received the sandbox's instructions.",
         ),
         _kind(
+            "agent.changed",
+            _INSIDE + " agent setting value by",
+            "unrecorded",
+            "The owner changed an agent's model or permission mode.",
+        ),
+        _kind(
             "agent.ended", _INSIDE + " agent why", "", "An agent ended by itself, or was stopped."
         ),
         _kind("task.queued", _LIFE + " before", "", "The task waits for a place, after so many."),

@@ -12,6 +12,10 @@ from tests.services.test_fields_act import CALLERS, OWED_REQUESTS, REQUESTED
 Acts = dict[str, str]
 CREATE_TEST = "tests/services/test_fields_act.py::test_field_of_a_create_changes_what_happens"
 LAYOUT = "tests/surfaces/test_repositories.py::"
+STEERED = (
+    "tests/runtime/agents/test_setting_changes.py::"
+    "test_owner_changes_model_and_mode_once_the_agent_accepts"
+)
 SETUPS = "tests/services/provisioning/test_project_setup.py::"
 PULLS = "tests/surfaces/test_pulls.py::"
 SYNCS = "tests/surfaces/test_syncs.py::"
@@ -166,6 +170,7 @@ ACTS: dict[str, Acts] = {
         "gaps": "tests/runtime/agents/test_agents.py::"
         "test_stop_ends_a_tree_that_ignores_everything_and_left_its_session",
     },
+    f"PATCH {BOX}/agents/{{agent}}/settings": {"model": STEERED, "permission_mode": STEERED},
     f"POST {HERE}/cards/{{card}}/answer": {
         "option": MACHINE,
         "text": "tests/domain/agent/codex/test_conversation.py::"

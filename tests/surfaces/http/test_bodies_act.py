@@ -79,6 +79,7 @@ SENT_ON: dict[str, Differences] = {
         {"action": "stop"},
         {"action": "pause", "gaps": [0, 0, 0, 0]},
     ),
+    f"PATCH {BOX}/agents/{{agent}}/settings": ({"model": "a"}, {"permission_mode": "b"}),
     f"POST {HERE}/cards/{{card}}/answer": ({}, {"option": "yes", "text": "words"}),
     f"POST {BOX}/files/mkdir": ({"path": "a"}, {"path": "b", "parents": True}),
     f"POST {BOX}/files/move": (
@@ -296,6 +297,7 @@ async def test_field_is_sent_on_to_the_runtime(atoll: World, operation: str, fie
         box = await _sandbox(client, profile="shell")
         method, _, path = operation.partition(" ")
         ids = {"sandbox": box, "session": box, "command": "e_1", "terminal": "t_1", "card": "c_1"}
+        ids |= {"agent": "t_1"}
         atoll.runtime.asked.clear()
         answer = await client.request(method, path.format_map(ids), json=told)
     assert answer.is_success, answer.text

@@ -59,6 +59,7 @@ from tests.peers.contract import (
     POLICY,
     RECORDING,
     SESSION,
+    SETTINGS,
 )
 
 
@@ -142,6 +143,8 @@ class ScriptedRuntime:
             ("GET", "/agents"): (200, {"agents": [AGENT]}),
             ("POST", "/agents"): (201, AGENT),
             ("GET", "/agents/t_1"): (200, AGENT),
+            ("GET", "/agents/t_1/settings"): (200, SETTINGS),
+            ("PATCH", "/agents/t_1/settings"): (200, SETTINGS),
             ("POST", "/sessions/t_1/agent"): (200, AGENT),
             ("POST", "/sessions/t_1/ask"): (202, AGENT),
             ("GET", "/sessions/t_1/cards"): (200, CARDS),

@@ -10,12 +10,12 @@ export interface components {
          */
         readonly Access: "none" | "ro" | "rw";
         /**
-         * @description The action on an agent. `gaps` are for `stop`: seconds after each of three INT, and after
-         *     TERM, before what comes next.
+         * @description The action on an agent. `unlock` lets its owner type on while it works. `gaps` are for
+         *     `stop`: seconds after each of three INT, and after TERM, before what comes next.
          */
         readonly ActionBody: {
             /** @enum {string} */
-            readonly action: "pause" | "resume" | "stop" | "interrupt" | "start" | "yield";
+            readonly action: "pause" | "resume" | "stop" | "interrupt" | "start" | "yield" | "unlock";
             readonly gaps?: readonly number[] | null;
         };
         /**
@@ -88,6 +88,8 @@ export interface components {
             readonly id: string;
             /** @enum {string} */
             readonly mode: "tui" | "machine";
+            readonly model: string;
+            readonly permission_mode: string;
             readonly softlock: components["schemas"]["Strictness"];
             readonly started_at: string;
             readonly status: components["schemas"]["StatusView"] | null;
@@ -249,6 +251,11 @@ export interface components {
             readonly commit: string;
             readonly number: number;
             readonly subject: string;
+        };
+        /** @description A value that the agent offers, and its name for people. */
+        readonly ChoiceView: {
+            readonly id: string;
+            readonly label: string;
         };
         /** @description A message, and the files to commit: all when none is named. */
         readonly CommitBody: {
@@ -1504,6 +1511,25 @@ export interface components {
             readonly name: string;
             readonly session_id: string;
             readonly state: components["schemas"]["State"];
+        };
+        /**
+         * @description A setting. `now` is empty while it is not known; `free` accepts values that are not among
+         *     the choices.
+         */
+        readonly SettingView: {
+            readonly choices: readonly components["schemas"]["ChoiceView"][];
+            readonly free: boolean;
+            readonly now: string;
+        };
+        /** @description A setting of an agent to change: `model` or `permission_mode`. */
+        readonly SettingsBody: {
+            readonly model?: string | null;
+            readonly permission_mode?: string | null;
+        };
+        /** @description Settings of an agent that can be changed; null where it has no such setting. */
+        readonly SettingsView: {
+            readonly model: components["schemas"]["SettingView"] | null;
+            readonly permission_mode: components["schemas"]["SettingView"] | null;
         };
         /**
          * @description Words for the agent, or `repo:PATH`, a file of the repository that holds them; and names

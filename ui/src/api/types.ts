@@ -30,8 +30,10 @@ export type Agent = Schemas['AgentView'];
 /** What the page offers to do with an agent. */
 export type AgentAction = Extract<
   Schemas['ActionBody']['action'],
-  'pause' | 'resume' | 'stop' | 'interrupt'
+  'pause' | 'resume' | 'stop' | 'interrupt' | 'unlock'
 >;
+export type AgentSettings = Schemas['SettingsView'];
+export type AgentSetting = Schemas['SettingView'];
 export type CardOption = Schemas['OptionView'];
 /** One card of `docs/program/cards.md`. */
 export type Card = Pick<

@@ -6,7 +6,9 @@ from typing import Protocol, TypeAlias
 
 from atoll.domain.agent.card import Card, Said, Value
 from atoll.domain.agent.lenient_json import Message
+from atoll.domain.agent.settings import SettingName
 from atoll.domain.errors import Conflict, Invalid, NotFound
+from atoll.wire.contract.agents import SettingsRecord
 
 Outgoing: TypeAlias = Mapping[str, Value]
 """A JSON object for the agent: a line of its input."""
@@ -17,12 +19,16 @@ class Step:
     """The result of one stimulus.
 
     `said` goes to cards and lock, `send` to the agent, in this order. `conversation` names the
-    present conversation once something was said in it: only then can it be resumed.
+    present conversation once something was said in it: only then can it be resumed. `settings` are
+    the agent's, where they changed. `settled` ends a change of a setting: an empty text means that
+    it holds, another one says why the agent refused it.
     """
 
     said: tuple[Said, ...] = ()
     send: tuple[Outgoing, ...] = ()
     conversation: str = ""
+    settings: SettingsRecord | None = None
+    settled: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,10 @@ class Conversation(Protocol):
 
     def answer(self, card: Card, option: str | None, words: str | None) -> Step:
         """Answer a pending card with an option or in words. Raises `NotFound`, `Invalid`."""
+        ...
+
+    def change(self, name: SettingName, value: str) -> Step:
+        """Change a setting to a value that the agent offers. A later step settles it."""
         ...
 
 

@@ -155,6 +155,12 @@ class SoftLock:
         """Record that the processes continue."""
         return self._go(AgentState.RUNNING, unless=AgentState.STOPPED)
 
+    def loosened(self) -> bool:
+        """Let the owner type on while the agent works, where the lock was strict."""
+        changed = self.strictness is Strictness.STRICT
+        self.strictness = Strictness.OWNER
+        return changed
+
     def stopped(self) -> bool:
         """Record that the agent has ended and does not come back."""
         self.work, self.deadline, self._prompted = Work.WAITING, None, False

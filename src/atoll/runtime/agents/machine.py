@@ -13,6 +13,7 @@ from atoll.domain.agent.card import Card, CardKind, CardState, Draft
 from atoll.domain.agent.conversation import Conversation, Step, Terms
 from atoll.domain.agent.lenient_json import Message
 from atoll.domain.agent.readers import CONVERSATIONS
+from atoll.domain.agent.settings import SettingName
 from atoll.domain.errors import Conflict, Invalid
 from atoll.runtime.agents.lines import Lines
 from atoll.runtime.agents.session import AgentSession
@@ -71,6 +72,10 @@ class MachineChannel:
     async def answer(self, card: Card, option: str | None, words: str | None) -> Step:
         """Answer the agent's question."""
         return self._do(self._conversation.answer(card, option, words))
+
+    async def change(self, name: SettingName, value: str) -> Step:
+        """Change a setting."""
+        return self._do(self._conversation.change(name, value))
 
     def _read(self, message: Message) -> Step:
         try:

@@ -24,12 +24,14 @@ from atoll.domain.agent.card import (
 from atoll.domain.agent.card_log import CardLog, Clean
 from atoll.domain.agent.conversation import Step
 from atoll.domain.agent.previews import previews
+from atoll.domain.agent.settings import SettingName
 from atoll.domain.agent.status import AttentionBudget
 from atoll.domain.broker.audit_budget import AuditBudget
 from atoll.domain.errors import Conflict, Forbidden, NotFound
 from atoll.domain.terminal.softlock import REASONS, AgentState, LockReason, Work
 from atoll.ports.spawner import Process
 from atoll.runtime.agents.reporting import StatusReport
+from atoll.runtime.agents.setting_change import AgentSettings
 from atoll.runtime.agents.status import AgentStatus, Identity
 from atoll.runtime.agents.stopping import Gaps, stop
 from atoll.runtime.clock import Alarm, timestamp
@@ -62,6 +64,10 @@ class AgentChannel(Protocol):
 
     async def answer(self, card: Card, option: str | None, words: str | None) -> Step:
         """Answer the agent's question."""
+        ...
+
+    async def change(self, name: SettingName, value: str) -> Step:
+        """Change a setting of the agent's; a later step settles it."""
         ...
 
 
@@ -120,6 +126,7 @@ class AgentSession:
         self._announced: AgentStateChanged | None = None
         self._overrun = Alarm(self._tick)
         self._report = StatusReport(status, context.record, context.attention)
+        self.settings = AgentSettings()
 
     def shown(self) -> AgentRecord:
         """Return the agent's record as the contract defines it."""
@@ -134,6 +141,8 @@ class AgentSession:
             cards=len(self.cards),
             started_at=self.identity.started_at,
             status=self._report.published,
+            model=self.settings.value("model"),
+            permission_mode=self.settings.value("permission_mode"),
         )
 
     @property
@@ -158,6 +167,8 @@ class AgentSession:
         self.heard(step.said)
         if step.conversation:
             self.converses(step.conversation)
+        if self.settings.apply(step):
+            self._tell()
 
     def converses(self, conversation: str) -> None:
         """Report the conversation it has."""
@@ -227,6 +238,12 @@ class AgentSession:
         if self.lock.ended():
             self._announce("yielded")
 
+    def unlock(self) -> None:
+        """Let the owner type on while the agent works, from now on."""
+        self._alive()
+        if self.lock.loosened():
+            self._announce("unlocked")
+
     async def stop(self, gaps: Gaps) -> None:
         """End the agent's whole process tree, with gentle signals first. Returns when no process is
         left. A second call waits for the first."""
@@ -285,6 +302,17 @@ class AgentSession:
             )
         self.apply(await self._channel.answer(card, option, words))
         return self.cards.get(card_id) or card
+
+    async def change(self, name: SettingName, value: str, *, by: str) -> None:
+        """Change the model or the permission mode; returns once the agent has accepted that.
+        Raises `Invalid`, `Conflict`."""
+        self._alive()
+        if self.lock.state is AgentState.PAUSED:
+            raise Conflict(REASONS[LockReason.PAUSED], code=LockReason.PAUSED)
+        with self.settings.changing(name, value) as settled:
+            self.apply(await self._channel.change(name, value))
+            await settled
+        self._write("agent.changed", {"setting": name, "value": value, "by": by})
 
     def put(self, draft: Draft) -> None:
         """Add a card from another source than the agent itself: shell marks, a screen."""

@@ -18,6 +18,7 @@ from atoll.domain.agent.codex.files import CodexRolloutCards
 from atoll.domain.agent.conversation import Step
 from atoll.domain.agent.hooks import HookReport, Hooks
 from atoll.domain.agent.readers import TRANSCRIPTS
+from atoll.domain.agent.settings import SettingName
 from atoll.domain.errors import AtollError, Conflict
 from atoll.domain.terminal.draft import DraftLength
 from atoll.ports.runtime_boot import WatchFile
@@ -133,6 +134,10 @@ class TuiChannel:
         """Raise `Conflict`: a question of a TUI is answered at its terminal."""
         del option, words
         raise Conflict(f"answer {card.id[:80]} at the agent's terminal", code="not_answerable")
+
+    async def change(self, name: SettingName, value: str) -> Step:
+        """Refuse to change a setting: people do that at the terminal."""
+        raise Conflict(f"change the {name} at the agent's terminal: {value} was not set")
 
     async def _submit(self, *, reported: bool) -> None:
         """Press Enter until it has an effect, and not once somebody else types."""

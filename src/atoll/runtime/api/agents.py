@@ -4,7 +4,8 @@
 from aiohttp import web
 
 from atoll.domain.agent.resumable import is_conversation
-from atoll.domain.errors import Invalid
+from atoll.domain.agent.settings import SettingName
+from atoll.domain.errors import Forbidden, Invalid
 from atoll.domain.terminal.size import clamp
 from atoll.domain.terminal.softlock import Strictness
 from atoll.runtime.agents.orders import AgentOrder
@@ -21,7 +22,14 @@ from atoll.runtime.api.requests import (
     read_json,
 )
 from atoll.runtime.terminals.terminals import TerminalRequest
-from atoll.wire.contract.agents import ActionBody, AgentList, AnswerBody, AskBody, OpenAgentBody
+from atoll.wire.contract.agents import (
+    ActionBody,
+    AgentList,
+    AnswerBody,
+    AskBody,
+    OpenAgentBody,
+    SettingsBody,
+)
 from atoll.wire.contract.terminals import RING_BYTES
 
 MAX_GAP_SECONDS = 10.0
@@ -34,6 +42,8 @@ def routes() -> list[web.RouteDef]:
         web.post("/agents", _open),
         web.get("/agents", _list),
         web.get("/agents/{id}", _show),
+        web.get("/agents/{id}/settings", _settings),
+        web.patch("/agents/{id}/settings", _change),
         web.post("/sessions/{id}/agent", _act_on),
         web.post("/sessions/{id}/ask", _ask),
         web.get("/sessions/{id}/cards", _cards),
@@ -76,9 +86,24 @@ async def _show(request: web.Request) -> web.Response:
     return answer(_agent(request).shown())
 
 
+async def _settings(request: web.Request) -> web.Response:
+    return answer(_agent(request).settings.record)
+
+
+async def _change(request: web.Request) -> web.Response:
+    _expect_owner(request)
+    name, value = _wanted(await read_json(request, SettingsBody))
+    session = _agent(request)
+    parts_of(request).activity.touch()
+    await session.change(name, value, by=request.query.get("principal", ""))
+    return answer(session.settings.record)
+
+
 async def _act_on(request: web.Request) -> web.Response:
     forbid_viewers(request.query.get("role", ""))
     body = await read_json(request, ActionBody)
+    if body.action == "unlock":
+        _expect_owner(request)
     session = _agent(request)
     parts_of(request).activity.touch()
     await _act(session, body)
@@ -114,8 +139,24 @@ async def _answer_card(request: web.Request) -> web.Response:
     return answer(await session.answer(request.match_info["card"], body.option, words))
 
 
+def _expect_owner(request: web.Request) -> None:
+    if request.query.get("role", "") != "owner":
+        raise Forbidden("only the owner changes what an agent may do", code="owner")
+
+
 def _agent(request: web.Request) -> AgentSession:
     return parts_of(request).agents.get(request.match_info["id"])
+
+
+def _wanted(body: SettingsBody) -> tuple[SettingName, str]:
+    """Return the setting to change: exactly one."""
+    match body:
+        case SettingsBody(model=str(value), permission_mode=None):
+            return "model", value
+        case SettingsBody(model=None, permission_mode=str(value)):
+            return "permission_mode", value
+        case SettingsBody():
+            raise Invalid("name one setting: model or permission_mode", field="model")
 
 
 async def _act(session: AgentSession, body: ActionBody) -> None:
@@ -132,6 +173,8 @@ async def _act(session: AgentSession, body: ActionBody) -> None:
             session.take()
         case "yield":
             session.give()
+        case "unlock":
+            session.unlock()
 
 
 def _gaps(seconds: list[float] | None) -> Gaps:

@@ -63,9 +63,26 @@ class Agents:
     async def act(
         self, caller: Principal, ref: str, agent_id: str, *, body: agents.ActionBody
     ) -> agents.AgentRecord:
-        """Pause, resume, stop or interrupt an agent, or set whose turn it is."""
+        """Pause, resume, stop or interrupt an agent, set whose turn it is, or lift its lock for its
+        owner. Raises `Forbidden` for a guest who lifts a lock."""
+        if body.action == "unlock" and caller.guest_access is not None:
+            raise _owners()
         client, who = await self._controlled(caller, ref, agent_id)
         return await client.call(agents.act_on_agent(_id(agent_id), body, who))
+
+    async def settings(self, caller: Principal, ref: str, agent_id: str) -> agents.SettingsRecord:
+        """Return what can be changed of an agent, and the choices."""
+        _, client = await self._terminals.runtime_for(caller, ref, agent_id)
+        return await client.call(agents.agent_settings(_id(agent_id)))
+
+    async def change(
+        self, caller: Principal, ref: str, agent_id: str, *, body: agents.SettingsBody
+    ) -> agents.SettingsRecord:
+        """Change an agent's model or permission mode. Raises `Forbidden` for a guest."""
+        if caller.guest_access is not None:
+            raise _owners()
+        client, who = await self._controlled(caller, ref, agent_id)
+        return await client.call(agents.change_agent(_id(agent_id), body, who))
 
     async def ask(
         self, caller: Principal, ref: str, agent_id: str, *, body: agents.AskBody
@@ -121,6 +138,10 @@ class Agents:
             raise Forbidden("Your link lets you watch this agent, not control it.")
         sandbox, client = await self._terminals.runtime_for(caller, ref, agent_id)
         return client, credentials(caller, sandbox)
+
+
+def _owners() -> Forbidden:
+    return Forbidden("Only the owner changes an agent's model or what it may do.")
 
 
 def _card_id(card: str) -> str:

@@ -10,7 +10,7 @@ from atoll.wire.contract.terminals import Softlock
 C = TypeVar("C")
 
 Mode = Literal["tui", "machine"]
-Action = Literal["pause", "resume", "stop", "interrupt", "start", "yield"]
+Action = Literal["pause", "resume", "stop", "interrupt", "start", "yield", "unlock"]
 
 
 class OpenAgentBody(RequestBody):
@@ -89,9 +89,40 @@ class StatusRecord(msgspec.Struct, frozen=True):
     minus: int | None = None
 
 
+class SettingChoice(msgspec.Struct, frozen=True):
+    """A value that an agent offers for a setting, and its name for people."""
+
+    id: str
+    label: str
+
+
+class SettingRecord(msgspec.Struct, frozen=True):
+    """The value of an agent's setting `now` (empty: not known) and its choices. `free`: values that
+    are not among them are accepted, too."""
+
+    now: str
+    choices: tuple[SettingChoice, ...] = ()
+    free: bool = False
+
+
+class SettingsRecord(msgspec.Struct, frozen=True):
+    """Settings of an agent that a person can change while it runs; None where it has none."""
+
+    model: SettingRecord | None = None
+    permission_mode: SettingRecord | None = None
+
+
+class SettingsBody(RequestBody):
+    """The body of `PATCH /agents/{id}/settings`: exactly one of them."""
+
+    model: str | None = None
+    permission_mode: str | None = None
+
+
 class AgentRecord(msgspec.Struct, frozen=True):
     """An agent. `id` is its terminal's, where it has one; `turn` says whether it works or waits
-    for its person, `watched` whether anything reports that. `status` is what it does."""
+    for its person, `watched` whether anything reports that. `status` is what it does. `model` and
+    `permission_mode` are empty where they are not known."""
 
     id: str
     agent: str
@@ -103,6 +134,8 @@ class AgentRecord(msgspec.Struct, frozen=True):
     cards: int
     started_at: str
     status: StatusRecord | None = None
+    model: str = ""
+    permission_mode: str = ""
 
 
 class AgentList(msgspec.Struct, frozen=True):
@@ -155,6 +188,17 @@ def get_agent(agent_id: str) -> RuntimeCall[AgentRecord]:
 def act_on_agent(agent_id: str, body: ActionBody, who: Query) -> RuntimeCall[AgentRecord]:
     """Control an agent; `who` acts, as in an attach."""
     return json_call("POST", f"/sessions/{agent_id}/agent", AgentRecord, query=who, body=body)
+
+
+def agent_settings(agent_id: str) -> RuntimeCall[SettingsRecord]:
+    """Return what can be changed of an agent."""
+    return json_call("GET", f"/agents/{agent_id}/settings", SettingsRecord)
+
+
+def change_agent(agent_id: str, body: SettingsBody, who: Query) -> RuntimeCall[SettingsRecord]:
+    """Change an agent's model or permission mode; returns its settings after that."""
+    path = f"/agents/{agent_id}/settings"
+    return json_call("PATCH", path, SettingsRecord, query=who, body=body)
 
 
 def ask_agent(agent_id: str, body: AskBody, who: Query) -> RuntimeCall[AgentRecord]:

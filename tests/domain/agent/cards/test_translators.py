@@ -45,7 +45,7 @@ TRANSLATORS: tuple[Callable[[], Any], ...] = (
     *(ClaudeCards, CodexExecCards, CodexRolloutCards, GeminiCards, OpencodeCards, QwenCards),
 )
 CONVERSATIONS: tuple[Callable[[], Conversation], ...] = (
-    ClaudeConversation,
+    lambda: ClaudeConversation(Terms("/")),
     lambda: CodexConversation(Terms("/")),
     lambda: AcpConversation(Terms("/", ask=True)),
 )
@@ -82,7 +82,7 @@ def test_codex_conversation_asks_once_its_thread_stands_and_answers_what_it_is_a
     _, start = talk.take({"id": hello["id"], "result": {}}).send
     assert start["method"] == "thread/start"
     assert fields(start, "params")["approvalPolicy"] == "on-request"
-    (turn,) = talk.take({"id": start["id"], "result": {"thread": {"id": "th"}}}).send
+    turn, _ = talk.take({"id": start["id"], "result": {"thread": {"id": "th"}}}).send
     assert turn["params"] == {"threadId": "th", "input": [{"type": "text", "text": "do it"}]}
     params: Value = {"itemId": "i", "command": "rm x", "availableDecisions": ["accept"]}
     asks: Message = {"method": "item/commandExecution/requestApproval", "id": 0, "params": params}
@@ -102,7 +102,7 @@ def test_codex_conversation_asks_once_its_thread_stands_and_answers_what_it_is_a
 
 
 def test_claude_conversation_repeats_the_input_of_what_it_allows() -> None:
-    talk, log = ClaudeConversation(), CardLog()
+    talk, log = ClaudeConversation(Terms("/")), CardLog()
     talk.begin()
     talk.ask("write it")
     asks: Message = {"type": "control_request", "request_id": "r9", "request": {
@@ -120,7 +120,7 @@ def test_claude_conversation_repeats_the_input_of_what_it_allows() -> None:
 
 
 def test_claude_names_its_conversation_when_it_introduces_itself() -> None:
-    talk = ClaudeConversation()
+    talk = ClaudeConversation(Terms("/"))
     assert talk.take({"type": "assistant", "session_id": "s"}).conversation == ""
     assert talk.take({"type": "system", "subtype": "init", "session_id": "s"}).conversation == "s"
 

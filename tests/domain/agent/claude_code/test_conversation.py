@@ -7,7 +7,7 @@ import pytest
 from atoll.domain.agent.card import Card, CardKind, CardState, Draft
 from atoll.domain.agent.card_log import CardLog
 from atoll.domain.agent.claude_code.conversation import ClaudeConversation
-from atoll.domain.agent.conversation import Step
+from atoll.domain.agent.conversation import Step, Terms
 from atoll.domain.agent.lenient_json import MAX_REMEMBERED, Message
 from atoll.domain.errors import Conflict, Invalid, NotFound
 from tests.domain.agent.cards.replay import AT
@@ -32,7 +32,7 @@ def response(step: Step) -> Any:
 
 
 def test_prompt_is_sent_once_and_the_next_after_the_result() -> None:
-    talk = ClaudeConversation()
+    talk = ClaudeConversation(Terms("/"))
     assert talk.begin().send[0]["request"] == {"subtype": "initialize", "hooks": None}
     (line,) = talk.ask("go").send
     assert line["message"] == {"role": "user", "content": [{"type": "text", "text": "go"}]}
@@ -43,7 +43,7 @@ def test_prompt_is_sent_once_and_the_next_after_the_result() -> None:
 
 
 def test_interrupt_is_sent_only_while_it_works() -> None:
-    talk = ClaudeConversation()
+    talk = ClaudeConversation(Terms("/"))
     assert talk.interrupt() == Step()
     talk.ask("go")
     assert talk.interrupt().send[0]["request"] == {"subtype": "interrupt"}
@@ -53,7 +53,7 @@ def test_interrupt_is_sent_only_while_it_works() -> None:
     ("words", "told"), [(None, "The person declined this."), ("use tabs", "use tabs")]
 )
 def test_denied_tool_is_told_why(words: str | None, told: str) -> None:
-    talk = ClaudeConversation()
+    talk = ClaudeConversation(Terms("/"))
     card = shown(talk.take(wants("r1", "Bash", command="rm -rf .")))
     with pytest.raises(Invalid):
         talk.answer(card, None, None)
@@ -70,7 +70,7 @@ def test_denied_tool_is_told_why(words: str | None, told: str) -> None:
 def test_question_is_answered_by_an_option_or_in_words(
     option: str | None, words: str | None, said: str
 ) -> None:
-    talk = ClaudeConversation()
+    talk = ClaudeConversation(Terms("/"))
     question = {"question": "Which?", "options": [{"label": "Red"}, {"label": "Blue"}]}
     card = shown(talk.take(wants("r1", "AskUserQuestion", questions=[question])))
     assert (card.kind, card.text) == (CardKind.QUESTION, "Which?")
@@ -83,7 +83,7 @@ def test_question_is_answered_by_an_option_or_in_words(
 
 
 def test_question_without_options_takes_words_only() -> None:
-    talk = ClaudeConversation()
+    talk = ClaudeConversation(Terms("/"))
     card = shown(talk.take(wants("r1", "AskUserQuestion", questions=[{"question": "Why?"}])))
     with pytest.raises(Invalid, match="answer in words"):
         talk.answer(card, "", "")
@@ -91,7 +91,7 @@ def test_question_without_options_takes_words_only() -> None:
 
 
 def test_request_it_takes_back_is_declined_and_no_longer_waits() -> None:
-    talk = ClaudeConversation()
+    talk = ClaudeConversation(Terms("/"))
     card = shown(talk.take(wants("r1", "Bash", command="ls")))
     back = {"type": "control_cancel_request", "request_id": "r1"}
     assert shown(talk.take(back)).state is CardState.DECLINED
@@ -101,7 +101,7 @@ def test_request_it_takes_back_is_declined_and_no_longer_waits() -> None:
 
 
 def test_request_that_waits_ends_with_its_turn() -> None:
-    talk = ClaudeConversation()
+    talk = ClaudeConversation(Terms("/"))
     talk.ask("go")
     card = shown(talk.take(wants("r1", "Bash", command="ls")))
     talk.take({"type": "result", "subtype": "error_during_execution", "is_error": True})
@@ -113,12 +113,12 @@ def test_request_nobody_serves_is_refused_rather_than_left_waiting() -> None:
     asks: Message = {
         "type": "control_request", "request_id": "r9", "request": {"subtype": "mcp_message"}
     }  # fmt: skip
-    refused = response(ClaudeConversation().take(asks))
+    refused = response(ClaudeConversation(Terms("/")).take(asks))
     assert (refused["subtype"], refused["request_id"]) == ("error", "r9")
 
 
 def test_flood_of_requests_keeps_the_newest_only() -> None:
-    talk = ClaudeConversation()
+    talk = ClaudeConversation(Terms("/"))
     cards = [
         shown(talk.take(wants(f"r{number}", "Bash", command="ls")))
         for number in range(MAX_REMEMBERED + 1)

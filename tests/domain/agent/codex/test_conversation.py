@@ -20,7 +20,7 @@ def standing() -> CodexConversation:
     talk = CodexConversation(Terms("/workspace"))
     talk.begin()
     talk.take({"id": 1, "result": {}})
-    assert talk.take({"id": 2, "result": {"thread": {"id": "th"}}}) == Step()
+    assert not talk.take({"id": 2, "result": {"thread": {"id": "th"}}}).said
     return talk
 
 
@@ -107,7 +107,7 @@ def test_prompt_is_a_turn_at_once_also_while_the_thread_is_being_opened() -> Non
     talk = CodexConversation(Terms("/w"))
     talk.begin()
     assert talk.ask("go") == Step(said=(Began(),))
-    (_, start), (turn,) = (
+    (_, start), (turn, _) = (
         talk.take({"id": 1, "result": {}}).send,
         talk.take({"id": 2, "result": {"thread": {"id": "th"}}}).send,
     )

@@ -1,8 +1,8 @@
 /** An agent at a terminal: its state in words, and what a person can do about it. */
 
-import { useState } from 'react';
+import { useState, type ReactNode } from 'react';
 import { api } from '../../api/client';
-import type { AgentAction } from '../../api/types';
+import type { Agent, AgentAction } from '../../api/types';
 import { notifyFailure } from '../../state/announce';
 import type { AgentState } from '../../terminal/attach/party';
 import { Confirm } from '../parts/Dialog';
@@ -14,6 +14,10 @@ interface AgentBarProps {
   readonly agent: AgentState;
   /** Whether this person may act on it. */
   readonly owner: boolean;
+  /** It works without a terminal. */
+  readonly machine?: boolean;
+  /** What else a person can set, beside the actions. */
+  readonly children?: ReactNode;
 }
 
 const WORDS: Readonly<Record<AgentAction, { words: string; icon: IconName }>> = {
@@ -21,9 +25,11 @@ const WORDS: Readonly<Record<AgentAction, { words: string; icon: IconName }>> = 
   resume: { words: 'Resume', icon: 'start' },
   interrupt: { words: 'Interrupt', icon: 'interrupt' },
   stop: { words: 'Stop', icon: 'stop' },
+  unlock: { words: 'Type anyway', icon: 'terminal' },
 };
 
-export function AgentBar({ sandboxId, terminalId, agent, owner }: AgentBarProps) {
+export function AgentBar(props: AgentBarProps) {
+  const { sandboxId, terminalId, agent, owner, machine = false, children } = props;
   const [busy, setBusy] = useState(false);
   const [stopping, setStopping] = useState(false);
 
@@ -44,11 +50,12 @@ export function AgentBar({ sandboxId, terminalId, agent, owner }: AgentBarProps)
         <Icon name="agent" />
       </span>
       <span className="agent-words" role="status">
-        {sentenceOf(agent, owner)}
+        {machine ? machineSentence(agent) : sentenceOf(agent, owner)}
       </span>
       <span className="spring" />
+      {children}
       {owner &&
-        actionsOf(agent).map((action) => (
+        actionsOf(agent, machine).map((action) => (
           <button
             key={action}
             type="button"
@@ -97,10 +104,22 @@ function sentenceOf(agent: AgentState, owner: boolean): string {
   }
 }
 
-function actionsOf(agent: AgentState): readonly AgentAction[] {
+/** The state of a machine, as a terminal's agent has it. */
+export function machineState({ agent, agent_state: state, turn }: Agent): AgentState {
+  return { agent, state, turn, strict: false };
+}
+
+function machineSentence(agent: AgentState): string {
+  const mood = moodOf(agent);
+  if (mood === 'working') return `${agent.agent} works`;
+  return mood === 'paused' ? `${agent.agent} is paused` : sentenceOf(agent, true);
+}
+
+function actionsOf(agent: AgentState, machine: boolean): readonly AgentAction[] {
+  const held = agent.strict && !machine;
   switch (moodOf(agent)) {
     case 'working':
-      return ['interrupt', 'pause', 'stop'];
+      return [...(held ? (['unlock'] as const) : []), 'interrupt', 'pause', 'stop'];
     case 'waiting':
       return ['pause', 'stop'];
     case 'paused':

@@ -3,6 +3,8 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { NO_CARDS, type CardList } from '../../terminal/cards/cards';
 import { followCards } from '../../terminal/cards/follow-cards';
+import { AgentBar, machineState } from './AgentBar';
+import { AgentSettings } from './AgentSettings';
 import { AskBar } from './AskBar';
 import { TalkCard } from './TalkCard';
 
@@ -71,6 +73,11 @@ export function CardsView({ sandboxId, id, owner, onTerminal, onRun = null }: Ca
           {connected === false && <p className="talk-status">Not connected.</p>}
         </div>
       </div>
+      {agent?.mode === 'machine' && (
+        <AgentBar {...{ sandboxId, owner }} terminalId={id} agent={machineState(agent)} machine>
+          {agent.agent_state !== 'stopped' && <AgentSettings {...{ sandboxId, agent, owner }} />}
+        </AgentBar>
+      )}
       {owner && agent !== null && (
         <AskBar
           sandboxId={sandboxId}

@@ -29,7 +29,7 @@ export function TalkBox({ status, view }: TalkBoxProps) {
       tone=""
     >
       {() => (
-        <div className="talk">
+        <div className="chat">
           <Lines lines={talk.lines} mine={me?.principal ?? ''} />
           <Say onSay={(text) => view?.say(text)} />
         </div>
@@ -51,11 +51,11 @@ function Lines({ lines, mine }: LinesProps) {
   }, [lines]);
   if (lines.length === 0) return <p className="quiet">Nobody has said anything yet.</p>;
   return (
-    <ol className="talk-lines" aria-label="What people here said" tabIndex={0}>
+    <ol className="chat-lines" aria-label="What people here said" tabIndex={0}>
       {lines.map((line, at) => (
         <li key={line.number} ref={at === lines.length - 1 ? end : undefined}>
           <Avatar name={line.name} principal={line.principal} />
-          <span className="talk-words">
+          <span className="chat-words">
             <strong>{line.principal === mine ? 'You' : line.name}</strong> {line.text}
           </span>
         </li>
@@ -68,7 +68,7 @@ function Say({ onSay }: { readonly onSay: (text: string) => void }) {
   const [text, setText] = useState('');
   return (
     <form
-      className="talk-say"
+      className="chat-say"
       onSubmit={(event) => {
         event.preventDefault();
         if (text.trim() === '') return;

@@ -11,12 +11,13 @@ interface PaneNoticeProps {
   /** What was refused a moment ago, in words; null when nothing was. */
   readonly refused: string | null;
   readonly view: TerminalView | null;
+  readonly onUnlock: () => void;
 }
 
-export function PaneNotice({ status, refused, view }: PaneNoticeProps) {
+export function PaneNotice({ status, refused, view, onUnlock }: PaneNoticeProps) {
   if (status === null || status.phase === 'closed') return null;
   if (status.phase === 'live' && !status.quiet)
-    return <TurnNotice status={status} {...{ refused, view }} />;
+    return <TurnNotice status={status} {...{ refused, view, onUnlock }} />;
   const ended = isOver(status.phase);
   return (
     <div className={ended ? 'pane-notice pane-notice-end' : 'pane-notice'} role="status">

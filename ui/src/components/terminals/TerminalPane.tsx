@@ -17,6 +17,7 @@ import { TextView } from './TextView';
 import type { Place } from '../../terminal/layout/layout';
 import type { PageKey } from '../../terminal/screen/page-keys';
 import { isOver } from '../../terminal/attach/status';
+import { typeAnyway } from './type-anyway';
 import { ComposeBar, TouchKeys } from './TouchKeys';
 import { useTerminalView, type Calls, type Viewed } from './useTerminalView';
 
@@ -50,6 +51,7 @@ export function TerminalPane(props: TerminalPaneProps) {
   const onSearch = (): void => setSearching(true);
   const onPageKey = (key: PageKey): void => {
     if (key === 'search') onSearch();
+    else if (key === 'unlock') void typeAnyway(sandboxId, terminalId, viewed.status);
     else calls.onPageKey(key);
   };
   const viewed = useTerminalView({ sandboxId, terminalId, client }, { ...calls, onPageKey });
@@ -99,6 +101,7 @@ export function TerminalPane(props: TerminalPaneProps) {
         hidden={cards}
         searching={searching && !cards}
         onSearched={() => setSearching(false)}
+        onUnlock={() => void typeAnyway(sandboxId, terminalId, status)}
       />
       {over?.is === 'share' && (
         <ShareDialog {...{ sandboxId, terminal }} onClose={() => setOver(null)} />
@@ -137,10 +140,11 @@ interface ScreenProps {
   readonly hidden: boolean;
   readonly searching: boolean;
   readonly onSearched: () => void;
+  readonly onUnlock: () => void;
 }
 
 /** The terminal itself with what lies on it, and a touch screen's keys below. */
-function Screen({ terminal, viewed, hidden, searching, onSearched }: ScreenProps) {
+function Screen({ terminal, viewed, hidden, searching, onSearched, onUnlock }: ScreenProps) {
   const { host, view, status, refused, copying, matches, hover } = viewed;
   const types = !hidden && status?.me?.role !== 'viewer';
   const off = status !== null && isOver(status.phase);
@@ -166,7 +170,7 @@ function Screen({ terminal, viewed, hidden, searching, onSearched }: ScreenProps
           aria-label={`Terminal ${terminal.name}. Control Shift Period leaves it.`}
         />
         {hover !== null && <p className="pane-link">{hover}</p>}
-        <PaneNotice status={status} refused={refused} view={view} />
+        <PaneNotice {...{ status, refused, view, onUnlock }} />
       </div>
       {types && view !== null && (
         <>

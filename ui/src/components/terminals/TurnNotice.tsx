@@ -2,7 +2,7 @@
 
 import { useState } from 'react';
 import type { AttachStatus } from '../../terminal/attach/status';
-import { controlActs } from '../../terminal/attach/turns';
+import { controlActs, mayUnlock } from '../../terminal/attach/turns';
 import type { TerminalView } from '../../terminal/screen/view';
 
 interface TurnNoticeProps {
@@ -10,28 +10,15 @@ interface TurnNoticeProps {
   /** What was refused a moment ago, in words; null when nothing was. */
   readonly refused: string | null;
   readonly view: TerminalView | null;
+  /** Lifts an agent's strict lock for its owner. */
+  readonly onUnlock: () => void;
 }
 
-export function TurnNotice({ status, refused, view }: TurnNoticeProps) {
+export function TurnNotice({ status, refused, view, onUnlock }: TurnNoticeProps) {
   const [passedOver, setPassedOver] = useState<string | null>(null);
   const { control, drives, me } = status;
   const asker = control?.waiting.find(({ client }) => client !== me?.client) ?? null;
-  if (refused !== null) {
-    return (
-      <div className="pane-notice pane-notice-now" role="alert">
-        <span>{refused}</span>
-        {controlActs(status).includes('ask') && (
-          <button
-            type="button"
-            className="button button-small"
-            onClick={() => view?.requestControl()}
-          >
-            Ask for control
-          </button>
-        )}
-      </div>
-    );
-  }
+  if (refused !== null) return <Refused {...{ status, refused, view, onUnlock }} />;
   if (asker === null || !(drives || me?.role === 'owner')) return null;
   const request = `${asker.client} ${control?.epoch ?? 0}`;
   if (passedOver === request) return null;
@@ -54,6 +41,28 @@ export function TurnNotice({ status, refused, view }: TurnNoticeProps) {
           Give control
         </button>
       </span>
+    </div>
+  );
+}
+
+function Refused({ status, refused, view, onUnlock }: TurnNoticeProps) {
+  return (
+    <div className="pane-notice pane-notice-now" role="alert">
+      <span>{refused}</span>
+      {mayUnlock(status) && (
+        <button type="button" className="button button-small" onClick={onUnlock}>
+          Type anyway (Ctrl Shift Y)
+        </button>
+      )}
+      {controlActs(status).includes('ask') && (
+        <button
+          type="button"
+          className="button button-small"
+          onClick={() => view?.requestControl()}
+        >
+          Ask for control
+        </button>
+      )}
     </div>
   );
 }

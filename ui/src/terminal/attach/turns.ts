@@ -42,6 +42,12 @@ export function drivesElsewhere({ control, me, drives }: Seen): boolean {
   return driver.principal === me.principal && driver.client !== me.client;
 }
 
+/** Whether this person may lift the lock that keeps them from typing while the agent works. */
+export function mayUnlock({ agent, me }: Pick<AttachStatus, 'agent' | 'me'>): boolean {
+  if (agent === null || me?.role !== 'owner' || !agent.strict) return false;
+  return agent.state === 'running' && agent.turn === 'working';
+}
+
 /** Who drives, for the bar. */
 export function roleWords({ phase, control, me, drives, driver }: Seen): string {
   if (phase !== 'live') return '\u00a0';

@@ -10,6 +10,7 @@ export type PageKey =
   | 'grid'
   | 'zoom'
   | 'wall'
+  | 'unlock'
   | 'left'
   | 'right'
   | 'up'
@@ -26,6 +27,7 @@ const CHORDS: Readonly<Record<string, PageKey>> = {
   KeyG: 'grid',
   Enter: 'zoom',
   KeyL: 'wall',
+  KeyY: 'unlock',
   ArrowLeft: 'left',
   ArrowRight: 'right',
   ArrowUp: 'up',

@@ -3,10 +3,14 @@
 The agent reads and writes files itself inside the sandbox, so no file methods are offered.
 """
 
+from dataclasses import replace
+
 from atoll.domain.agent.acp.cards import AcpCards
+from atoll.domain.agent.acp.settings import AcpSettings, update_of
 from atoll.domain.agent.card import Began, Card, CardKind, CardState, Draft, Said, Value, Yielded
 from atoll.domain.agent.conversation import Outgoing, Step, Terms, busy, chosen, not_pending
 from atoll.domain.agent.lenient_json import Message, name_of, part, remember, text
+from atoll.domain.agent.settings import SettingName
 from atoll.domain.errors import Invalid
 
 _UNSUPPORTED = -32601
@@ -19,6 +23,8 @@ class AcpConversation:
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
         self._cards = AcpCards()
+        self._settings = AcpSettings(asks=terms.ask)
+        self._change: tuple[SettingName, str] | None = None
         self._sent = 0
         self._waits_for: dict[str, str] = {}
         self._requests: dict[str, Value] = {}
@@ -53,13 +59,13 @@ class AcpConversation:
             return Step()
         said = tuple(self._cards.take(message))
         if "id" not in message:
-            return Step(said=said)
+            return Step(said=said, settings=self._settings.told(update_of(message)))
         number, name = message["id"], name_of(message, "id")
         if method != "session/request_permission":
             error: dict[str, Value] = {"code": _UNSUPPORTED, "message": f"{method} is not served"}
             return Step(send=(_rpc(id=number, error=error),))
         remember(self._requests, name, number)
-        if self._terms.ask:
+        if self._settings.asks:
             return Step(said=said)
         return self._allow(name, said)
 
@@ -96,6 +102,24 @@ class AcpConversation:
         said = tuple(self._cards.answered(name, accepted=effect == "allow"))
         return Step(said=said, send=(_selected(number, decision),))
 
+    def change(self, name: SettingName, value: str) -> Step:
+        """Change the session's model or mode. What is Atoll's own holds at once."""
+        call = self._settings.request(name, value)
+        if call is None:
+            return Step(settings=self._settings.changed(name, value), settled="")
+        method, params = call
+        self._change = name, value
+        return Step(send=(self._call(method, {"sessionId": self._session, **params}),))
+
+    def _changed(self, error: str) -> Step:
+        """Settle a change, as the agent answered it."""
+        change, self._change = self._change, None
+        if change is None:
+            return Step()
+        if error:
+            return Step(settled=error)
+        return Step(settings=self._settings.changed(*change), settled="")
+
     def _allow(self, name: str, said: tuple[Said, ...]) -> Step:
         """Approve at once where everything is allowed; the card shows the request."""
         options = next((one.options for one in said if isinstance(one, Draft)), None) or ()
@@ -114,9 +138,11 @@ class AcpConversation:
                 self._loads = part(result, "agentCapabilities").get("loadSession") is True
                 return self._open_session()
             case "session/new" if not error:
-                return self._session_ready(text(result, "sessionId"))
+                return self._session_ready(text(result, "sessionId"), result)
             case "session/load" if not error:
-                return self._session_ready(self._terms.conversation or "")
+                return self._session_ready(self._terms.conversation or "", result)
+            case "session/set_mode" | "session/set_model" | "session/set_config_option":
+                return self._changed(error)
             case "session/load":
                 return self._new_session(error)
             case "session/prompt":
@@ -151,11 +177,13 @@ class AcpConversation:
     def _place(self) -> dict[str, Value]:
         return {"cwd": self._terms.cwd, "mcpServers": []}
 
-    def _session_ready(self, session: str) -> Step:
+    def _session_ready(self, session: str, result: Message) -> Step:
         """Take the session as ready, and send the prompt that waited for it."""
         self._session = session
+        settings = self._settings.opened(result)
         prompt, self._prompt = self._prompt, None
-        return Step() if prompt is None else self._start(prompt)
+        step = Step() if prompt is None else self._start(prompt)
+        return replace(step, settings=settings)
 
     def _start(self, words: str) -> Step:
         self._working = True

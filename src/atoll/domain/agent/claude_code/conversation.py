@@ -2,26 +2,33 @@
 
 from atoll.domain.agent.card import Card, CardKind, Value
 from atoll.domain.agent.claude_code.cards import ALLOW, ClaudeCards
-from atoll.domain.agent.conversation import Outgoing, Step, busy, chosen, not_pending
+from atoll.domain.agent.claude_code.settings import ClaudeSettings
+from atoll.domain.agent.conversation import Outgoing, Step, Terms, busy, chosen, not_pending
 from atoll.domain.agent.lenient_json import Message, part, parts, remember, text
+from atoll.domain.agent.settings import SettingName
 
 
 class ClaudeConversation:
     """A conversation that keeps permission requests with their input: an answer repeats it."""
 
-    def __init__(self) -> None:
+    def __init__(self, terms: Terms) -> None:
         self._cards = ClaudeCards()
+        self._settings = ClaudeSettings(asks=terms.ask)
         self._requests: dict[str, Message] = {}
         self._sent = 0
         self._working = False
 
     def begin(self) -> Step:
         """Send `initialize`; Claude accepts prompts at once."""
-        return Step(send=(self._control("initialize"),))
+        send = (self._control({"subtype": "initialize", "hooks": None}),)
+        return Step(send=send, settings=self._settings.record)
 
     def take(self, message: Message) -> Step:
         """Read one line of output."""
         kind = text(message, "type")
+        if kind == "control_response":
+            settings, settled = self._settings.replied(part(message, "response"))
+            return Step(settings=settings, settled=settled)
         request = part(message, "request")
         if kind == "control_request":
             if text(request, "subtype") != "can_use_tool":
@@ -37,7 +44,11 @@ class ClaudeConversation:
             self._requests.clear()
         # Claude repeats its introduction at each prompt.
         introduces = kind == "system" and text(message, "subtype") == "init"
-        return Step(said=said, conversation=text(message, "session_id") if introduces else "")
+        return Step(
+            said=said,
+            conversation=text(message, "session_id") if introduces else "",
+            settings=self._settings.told(message) if kind == "system" else None,
+        )
 
     def ask(self, words: str) -> Step:
         """Send a prompt."""
@@ -50,7 +61,7 @@ class ClaudeConversation:
 
     def interrupt(self) -> Step:
         """Interrupt the turn."""
-        return Step(send=(self._control("interrupt"),)) if self._working else Step()
+        return Step(send=(self._control({"subtype": "interrupt"}),)) if self._working else Step()
 
     def answer(self, card: Card, option: str | None, words: str | None) -> Step:
         """Allow or deny a tool, or answer its question."""
@@ -85,11 +96,15 @@ class ClaudeConversation:
         }
         return {"behavior": "allow", "updatedInput": {**given, "answers": answers}}, True
 
-    def _control(self, subtype: str) -> Outgoing:
+    def change(self, name: SettingName, value: str) -> Step:
+        """Change the model or the permission mode, for the next turn or the running one."""
+        field = "model" if name == "model" else "mode"
+        line = self._control({"subtype": f"set_{name}", field: value})
+        self._settings.asked(text(line, "request_id"), name, value)
+        return Step(send=(line,))
+
+    def _control(self, request: dict[str, Value]) -> Outgoing:
         self._sent += 1
-        request: dict[str, Value] = {"subtype": subtype}
-        if subtype == "initialize":
-            request["hooks"] = None
         return {"type": "control_request", "request_id": f"atoll-{self._sent}", "request": request}
 
 
@@ -103,4 +118,4 @@ def _refusal(name: str) -> Outgoing:
     }
 
 
-CONVERSATIONS = {"claude": lambda _terms: ClaudeConversation()}
+CONVERSATIONS = {"claude": ClaudeConversation}

@@ -2,10 +2,14 @@
 
 from atoll.domain.agent.card import Began, Card, CardKind, CardState, Draft, Said, Value, Yielded
 from atoll.domain.agent.codex.cards import CodexCards
+from atoll.domain.agent.codex.settings import CodexSettings
 from atoll.domain.agent.conversation import Outgoing, Step, Terms, busy, chosen, not_pending
 from atoll.domain.agent.lenient_json import Message, name_of, part, parts, remember, text
+from atoll.domain.agent.settings import SettingName
 
 _UNSUPPORTED = -32601
+_MODELS = "models"
+"""Id of the one request for the models there are."""
 _DENIALS = frozenset({"decline", "cancel"})
 
 
@@ -16,6 +20,7 @@ class CodexConversation:
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
         self._cards = CodexCards()
+        self._settings = CodexSettings(asks=terms.ask)
         self._sent = 0
         self._waits_for: dict[str, str] = {}
         self._requests: dict[str, tuple[Value, str, Message]] = {}
@@ -29,7 +34,7 @@ class CodexConversation:
         info: dict[str, Value] = {"name": "atoll", "title": "Atoll", "version": "1"}
         capabilities: dict[str, Value] = {"experimentalApi": True}
         params: dict[str, Value] = {"clientInfo": info, "capabilities": capabilities}
-        return Step(send=(self._call("initialize", params),))
+        return Step(send=(self._call("initialize", params),), settings=self._settings.record)
 
     def take(self, message: Message) -> Step:
         """Read one line of output."""
@@ -77,6 +82,10 @@ class CodexConversation:
         said = tuple(self._cards.answered(name, accepted=accepted))
         return Step(said=said, send=({"id": number, "result": result},))
 
+    def change(self, name: SettingName, value: str) -> Step:
+        """Change a setting for the next turn; Codex itself receives it then."""
+        return Step(settings=self._settings.change(name, value), settled="")
+
     def _requested(self, message: Message, method: str, said: tuple[Said, ...]) -> Step:
         number = message["id"]
         if not said:
@@ -99,12 +108,24 @@ class CodexConversation:
                 return Step(send=(self._resume_or_start(text(last, "id")),))
             case "thread/start" | "thread/resume":
                 self._thread = text(part(result, "thread"), "id")
-                prompt, self._prompt = self._prompt, None
-                return Step(send=() if prompt is None else (self._start_turn(prompt),))
+                return self._thread_ready(result)
+            case "model/list":
+                return Step(settings=self._settings.offered(result))
             case _:
                 return Step()
 
+    def _thread_ready(self, result: Message) -> Step:
+        """Send the prompt that waited for the thread, and ask which models there are."""
+        settings = self._settings.started(result)
+        prompt, self._prompt = self._prompt, None
+        turn = () if prompt is None else (self._start_turn(prompt),)
+        self._waits_for[_MODELS] = "model/list"
+        models: Outgoing = {"method": "model/list", "id": _MODELS, "params": {}}
+        return Step(send=(*turn, models), settings=settings)
+
     def _failed(self, call: str, error: str) -> Step:
+        if call == "model/list":
+            return Step()
         title = "Codex refused" if call != "turn/start" else "The turn could not begin"
         card = Draft(
             f"failed:{self._sent}", CardKind.STATUS, CardState.FAILED, title=title, text=error
@@ -128,23 +149,18 @@ class CodexConversation:
         return self._call("thread/resume", {"threadId": thread, **self._thread_params()})
 
     def _thread_params(self) -> dict[str, Value]:
-        terms = self._terms
-        policy, walls = ("on-request", "workspace-write") if terms.ask else ("never", _NO_WALL)
-        return {"cwd": terms.cwd, "approvalPolicy": policy, "sandbox": walls}
+        return {"cwd": self._terms.cwd, **self._settings.thread_params()}
 
     def _start_turn(self, words: str) -> Outgoing:
         self._working = True
         content: list[Value] = [{"type": "text", "text": words}]
-        return self._call("turn/start", {"threadId": self._thread, "input": content})
+        params: dict[str, Value] = {"threadId": self._thread, "input": content}
+        return self._call("turn/start", {**params, **self._settings.turn_params()})
 
     def _call(self, method: str, params: dict[str, Value]) -> Outgoing:
         self._sent += 1
         self._waits_for[str(self._sent)] = method
         return {"method": method, "id": self._sent, "params": params}
-
-
-_NO_WALL = "danger-full-access"
-"""Codex's setting that turns its own sandbox off: it runs in ours."""
 
 
 def _result(

@@ -19,6 +19,8 @@ from atoll.surfaces.http.agents.bodies import (
     CardsView,
     CardView,
     PromptBody,
+    SettingsBody,
+    SettingsView,
 )
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.contract import request_body
@@ -52,6 +54,22 @@ async def open_agent(atoll: Atoll, at: CallerSandbox, *, body: AgentBody) -> Res
 async def get_agent(atoll: Atoll, at: CallerSandbox, *, agent: ItemId) -> Response:
     """Return one agent."""
     return Json(await atoll.agents.get(*at, agent))
+
+
+@router.get("/agents/{agent}/settings", response_model=SettingsView, responses=_FAILURES)
+async def get_agent_settings(atoll: Atoll, at: CallerSandbox, *, agent: ItemId) -> Response:
+    """Return an agent's model and permission mode with the choices; null where it has none."""
+    return Json(await atoll.agents.settings(*at, agent))
+
+
+@router.patch("/agents/{agent}/settings", response_model=SettingsView, responses=_FAILURES)
+async def change_agent(
+    atoll: Atoll, at: CallerSandbox, *, agent: ItemId, body: SettingsBody
+) -> Response:
+    """Change the model or the permission mode of an agent in machine mode, as its owner. Returns
+    once the agent has accepted it."""
+    wanted = request_body(body, agents.SettingsBody)
+    return Json(await atoll.agents.change(*at, agent, body=wanted))
 
 
 @router.post("/terminals/{terminal}/agent", response_model=AgentView, responses=_FAILURES)

@@ -37,10 +37,10 @@ class AgentBody(Body):
 
 
 class ActionBody(Body):
-    """The action on an agent. `gaps` are for `stop`: seconds after each of three INT, and after
-    TERM, before what comes next."""
+    """The action on an agent. `unlock` lets its owner type on while it works. `gaps` are for
+    `stop`: seconds after each of three INT, and after TERM, before what comes next."""
 
-    action: Literal["pause", "resume", "stop", "interrupt", "start", "yield"]
+    action: Literal["pause", "resume", "stop", "interrupt", "start", "yield", "unlock"]
     gaps: Annotated[list[Gap], Field(min_length=4, max_length=4)] | None = None
 
 
@@ -55,6 +55,39 @@ class AnswerBody(Body):
 
     option: Annotated[str, Field(min_length=1, max_length=300, strict=True)] | None = None
     text: Prompt | None = None
+
+
+Value = Annotated[str, Field(min_length=1, max_length=200, strict=True)]
+
+
+class SettingsBody(Body):
+    """A setting of an agent to change: `model` or `permission_mode`."""
+
+    model: Value | None = None
+    permission_mode: Value | None = None
+
+
+class ChoiceView(ResponseModel):
+    """A value that the agent offers, and its name for people."""
+
+    id: str
+    label: str
+
+
+class SettingView(ResponseModel):
+    """A setting. `now` is empty while it is not known; `free` accepts values that are not among
+    the choices."""
+
+    now: str
+    choices: list[ChoiceView]
+    free: bool
+
+
+class SettingsView(ResponseModel):
+    """Settings of an agent that can be changed; null where it has no such setting."""
+
+    model: SettingView | None
+    permission_mode: SettingView | None
 
 
 class AgentView(ResponseModel):
@@ -73,6 +106,8 @@ class AgentView(ResponseModel):
     cards: int
     started_at: str
     status: StatusView | None = None
+    model: str = ""
+    permission_mode: str = ""
 
 
 class AgentList(ResponseModel):

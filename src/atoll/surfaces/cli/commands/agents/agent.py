@@ -12,6 +12,7 @@ import click
 
 from atoll.client.fields import Json
 from atoll.surfaces.cli.commands.agents.control import CONTROLS
+from atoll.surfaces.cli.commands.agents.settings import set_
 from atoll.surfaces.cli.console import candidates
 from atoll.surfaces.cli.console.bar import Bar
 from atoll.surfaces.cli.console.exits import FAILED
@@ -87,7 +88,7 @@ def remove(
     _show(_shelf(invocation).remove(name, version), "removed", as_json=as_json)
 
 
-for control in CONTROLS:
+for control in (*CONTROLS, set_):
     command.add_command(control)
 
 

@@ -132,7 +132,7 @@ def ask(
 ) -> None:
     """Give an agent that waits a prompt. On a line somebody has half typed it is refused."""
     api = invocation.api()
-    which = _which(api, name, agent_id).id
+    which = which_agent(api, name, agent_id).id
     asked = partial(api.agents.ask, name, which, prompt)
     _show(_asked(asked, waits=waits), as_json=as_json)
 
@@ -148,7 +148,7 @@ def cards(
 ) -> None:
     """Show what an agent did, card by card."""
     api = invocation.api()
-    which = _which(api, name, agent_id).id
+    which = which_agent(api, name, agent_id).id
     page = api.agents.cards(name, which, since=since)
     if as_json:
         show_json(page.value)
@@ -177,7 +177,7 @@ def answer(
 ) -> None:
     """Answer an agent's question on a card."""
     api = invocation.api()
-    which = _which(api, name, agent_id).id
+    which = which_agent(api, name, agent_id).id
     done = api.agents.answer(name, which, card, given(said))
     if as_json:
         show_json(done.value)
@@ -190,7 +190,7 @@ CONTROLS = (start, pause, resume, interrupt, stop, ask, cards, answer)
 
 
 def _act(api: Client, name: str, agent_id: str | None, *, action: Action, as_json: bool) -> None:
-    which = _which(api, name, agent_id).id
+    which = which_agent(api, name, agent_id).id
     done = api.agents.act(name, which, action=action, seconds=STOP_SECONDS)
     _show(done, as_json=as_json)
 
@@ -206,7 +206,7 @@ def _asked(ask_once: Callable[[], Agent], *, waits: bool) -> Agent:
         time.sleep(ASK_AGAIN_SECONDS)
 
 
-def _which(api: Client, name: str, wanted: str | None) -> Agent:
+def which_agent(api: Client, name: str, wanted: str | None) -> Agent:
     """Return the agent by id or name, else the only one that has not ended."""
     agents = api.agents.list(name).agents
     if wanted is not None:

@@ -1,0 +1,57 @@
+"""`atoll agent set`: the model and the permission mode of an agent in machine mode."""
+
+import click
+
+from atoll.client.bodies import SettingsBody, given
+from atoll.client.terminal_shapes import AgentSettings, Setting
+from atoll.surfaces.cli.commands.agents.control import agent_option, which_agent
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import json_option, sandbox_argument
+from atoll.surfaces.cli.console.output import show_json, show_table
+
+
+@click.command("set")
+@sandbox_argument()
+@click.option("--model", default=None, help="Its model from now on.")
+@click.option("--permission-mode", "--mode", default=None, help="What it may do without asking.")
+@agent_option()
+@json_option()
+@pass_invocation
+def set_(
+    invocation: Invocation,
+    /,
+    name: str,
+    *,
+    model: str | None,
+    permission_mode: str | None,
+    agent_id: str | None,
+    as_json: bool,
+) -> None:
+    """Change an agent's model or permission mode; without options, show the choices."""
+    api = invocation.api()
+    which = which_agent(api, name, agent_id).id
+    changes: tuple[SettingsBody, ...] = ({"model": model}, {"permission_mode": permission_mode})
+    found = None
+    for change in changes:
+        wanted = given(change)
+        if wanted:
+            found = api.agents.change(name, which, wanted)
+    found = found or api.agents.settings(name, which)
+    if as_json:
+        show_json(found.value)
+    else:
+        _show(found)
+
+
+def _show(found: AgentSettings) -> None:
+    rows = [
+        (title, one.now or "-", _choices(one))
+        for title, one in (("model", found.model), ("permission mode", found.permission_mode))
+        if one.value
+    ]
+    show_table(("SETTING", "NOW", "CHOICES"), rows)
+
+
+def _choices(one: Setting) -> str:
+    named = [choice.id for choice in one.choices]
+    return ", ".join([*named, "any other name"] if one.free else named)
