@@ -108,6 +108,10 @@ class Projects:
         """Run the set-up of a sandbox's project, in a new terminal."""
         return self._transport.read(Sandbox, post("sandboxes", sandbox, "setup"))
 
+    def begin_task(self, sandbox: str) -> Sandbox:
+        """Begin a task that waits for the set-up."""
+        return self._transport.read(Sandbox, post("sandboxes", sandbox, "task", "begin"))
+
     def forget(self, repository: str) -> None:
         """Drop the decisions on a repository, named by its key."""
         query = (("repository", repository),)

@@ -49,7 +49,9 @@ class InboxItem(Shape):
     """Something that waits for a person."""
 
     id = fields.text()
-    kind: Field[Literal["secret", "command", "host", "agent", "push"]] = fields.word()
+    kind: Field[Literal["secret", "command", "host", "agent", "push", "end", "setup"]] = (
+        fields.word()
+    )
     sandbox_id = fields.text()
     sandbox_name = fields.text()
     agent = fields.text()

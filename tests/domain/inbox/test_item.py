@@ -25,8 +25,12 @@ from atoll.domain.inbox.item import (
     item_of_agent,
     item_of_approval,
     item_of_push,
+    item_of_setup,
 )
+from atoll.domain.repository.project import ProjectFile
+from atoll.domain.sandbox.project import SandboxProject, SetupState
 from atoll.domain.sandbox.reported import ReportedAgent
+from atoll.domain.sandbox.task import Task
 from atoll.testing.contracts.rows.sandboxes import sandbox
 from atoll.wire.contract.agents import CardRecord, StatusOption, StatusRecord
 
@@ -119,3 +123,20 @@ def test_held_push_is_an_item_that_shows_no_hiding_characters() -> None:
         "branch fix: 2 new commits up to aaaaaaaaaaaa",
     )
     assert item.shown != item_of_push(dataclasses.replace(push, commit="b" * 40)).shown
+
+
+def test_item_of_a_setup_names_the_task_that_waits() -> None:
+    bare = item_of_setup(HERE)
+    assert (bare.lines, bare.since) == (
+        ("The set-up failed. ", "The task waits: "),
+        item_of_setup(dataclasses.replace(HERE, ready_at=HERE.created_at)).since,
+    )
+    failed = SandboxProject(
+        "o/r", "d", ProjectFile("f"), state=SetupState.FAILED, reason="Exit 1.\x1b"
+    )
+    waiting = dataclasses.replace(HERE, agent="codex", project=failed, task=Task("Mend\n it\u202e"))
+    item = item_of_setup(waiting)
+    assert item.lines == ("The set-up failed. Exit 1.\\x1b", "The task waits: Mend it\\u202e")
+    assert [one.id for one in item.options] == ["begin", "again", "drop"]
+    assert (item.kind, item.by, item.agent) == (ItemKind.SETUP, AnswerBy.PERSON, "codex")
+    assert item.shown != bare.shown and item.id == f"setup_{HERE.id}"

@@ -6,12 +6,21 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from atoll.domain.ids import SandboxId
+from atoll.domain.repository.project import ProjectFile
 from atoll.domain.sandbox.lifecycle import step
+from atoll.domain.sandbox.project import SandboxProject, SetupState, settled
 from atoll.domain.sandbox.reported import ReportedAgent
 from atoll.domain.sandbox.sandbox import Sandbox, State
-from atoll.domain.sandbox.stimulus import Queued, Requested
+from atoll.domain.sandbox.stimulus import Queued, Requested, TaskBegan
 from atoll.domain.sandbox.task import Task, TaskState
-from atoll.domain.sandbox.task_queue import QueueDecision, decide, holds_place, is_queued
+from atoll.domain.sandbox.task_queue import (
+    QueueDecision,
+    decide,
+    holds_place,
+    is_queued,
+    is_waiting,
+    waits_for_person,
+)
 from atoll.wire.contract.agents import StatusKind, StatusRecord
 from tests.domain.sandbox.test_lifecycle import new_sandbox
 
@@ -74,3 +83,35 @@ def test_task_moves_up_and_its_time_begins_when_it_starts() -> None:
     assert begun.task is not None and (begun.task.state, begun.task.before) == ("waiting", 0)
     assert begun.expires_at > later
     assert step(begun, Queued(1), NOW) == (begun, ())
+
+
+@pytest.mark.parametrize(
+    ("setup", "begins", "waits", "holds"),
+    [
+        (None, True, False, True),
+        (SetupState.NONE, True, False, True),
+        (SetupState.WAITING, False, False, True),
+        (SetupState.RUNNING, False, False, True),
+        (SetupState.DONE, True, False, True),
+        (SetupState.FAILED, False, True, False),
+    ],
+)
+def test_task_waits_for_its_setup_and_for_its_person_after_a_failure(
+    setup: SetupState | None, begins: bool, waits: bool, holds: bool
+) -> None:
+    project = None
+    if setup is not None:
+        project = SandboxProject("o/r", "d", ProjectFile("f"), state=setup)
+    box = replace(sandbox(1, State.READY, TaskState.WAITING), project=project)
+    assert settled(project) is begins
+    assert waits_for_person(box) is waits
+    assert holds_place(box, [], NOW + timedelta(seconds=9999)) is holds
+
+
+def test_task_that_began_is_reported_once_and_for_its_generation() -> None:
+    box = sandbox(1, State.READY, TaskState.WAITING)
+    given = Task("Go.", state=TaskState.GIVEN)
+    assert step(box, TaskBegan(box.generation + 1, given), NOW) == (box, ())
+    begun, (told,) = step(box, TaskBegan(box.generation, given), NOW)
+    assert begun.task == given and told.event_type == "task.given"  # type: ignore[union-attr]
+    assert not is_waiting(begun) and step(begun, TaskBegan(box.generation, given), NOW)[1] == ()

@@ -79,6 +79,7 @@ def inbox_of(s: Scene, shelf: Held | None = None, pulls: PullOrders | None = Non
         pushes=pushes,
         pulls=pulls or PullOrders(s.sandboxes, s.clock),
         endings=Endings(ground, s.sandboxes, unpulled, pushes=pushes),
+        sandboxes=s.sandboxes,
     )
 
 

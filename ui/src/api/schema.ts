@@ -714,10 +714,10 @@ export interface components {
         };
         /**
          * @description The kind of an item: an approval of a secret, a command or a host, an agent's request, a held
-         *     push, or a sandbox's end.
+         *     push, a sandbox's end, or a task whose set-up failed.
          * @enum {string}
          */
-        readonly ItemKind: "secret" | "command" | "host" | "agent" | "push" | "end";
+        readonly ItemKind: "secret" | "command" | "host" | "agent" | "push" | "end" | "setup";
         /** @description The caller's kept worktrees, newest first. */
         readonly KeptList: {
             readonly kept: readonly components["schemas"]["KeptView"][];
@@ -1712,7 +1712,8 @@ export interface components {
         };
         /**
          * @description The state of a task. `queued`: as many work as their person wants; `waiting`: the sandbox is
-         *     not ready; `given`: its agent has the words; `failed`: the agent could not be started.
+         *     not ready, or its set-up has not succeeded; `given`: its agent has the words; `failed`: the
+         *     agent could not be started.
          * @enum {string}
          */
         readonly TaskState: "queued" | "waiting" | "given" | "failed";

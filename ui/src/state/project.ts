@@ -47,6 +47,11 @@ export async function runSetup(sandbox: string): Promise<void> {
   await call('POST', `v1/sandboxes/${encodeURIComponent(sandbox)}/setup`);
 }
 
+/** Begins a task although its set-up failed or still runs. */
+export async function beginTask(sandbox: string): Promise<void> {
+  await call('POST', `v1/sandboxes/${encodeURIComponent(sandbox)}/task/begin`);
+}
+
 /** A repository that cannot be read now makes no project; the create says what is wrong with it. */
 async function read(repo: Repo): Promise<Project | null> {
   const query = new URLSearchParams(named(repo));

@@ -1,9 +1,10 @@
 """An item of the inbox: something that waits for a person, and the answers that it takes.
 
-Pure. Four things become items: approval requests, questions of agents, held pushes, and ends that
-come soon (`domain.inbox.ending`). Each item has lines that say exactly what an answer allows, and
-`shown`, which stands for them: an answer must return it, so that nobody answers what they did not
-see. Everything comes from inside a sandbox, so it is spelled out without control characters.
+Pure. Approval requests, questions of agents, held pushes, ends that come soon
+(`domain.inbox.ending`) and tasks behind a failed set-up become items. Each item has lines that say
+exactly what an answer allows, and `shown`, which stands for them: an answer must return it, so that
+nobody answers what they did not see. Everything comes from inside a sandbox, so it is spelled out
+without control characters.
 """
 
 import hashlib
@@ -25,13 +26,17 @@ from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.wire.contract.agents import CardRecord, StatusOption
 
 MAX_LINES = 200
+SETUP_ID = "setup_"
+"""The beginning of the id of an item of a set-up; its sandbox's id follows."""
 DENY = "deny"
 PULL, DROP = "pull", "drop"
+BEGIN, AGAIN = "begin", "again"
+MAX_TASK_CHARS = 200
 
 
 class ItemKind(StrEnum):
     """The kind of an item: an approval of a secret, a command or a host, an agent's request, a held
-    push, or a sandbox's end."""
+    push, a sandbox's end, or a task whose set-up failed."""
 
     SECRET = "secret"  # noqa: S105  # a word, no value
     COMMAND = "command"
@@ -39,6 +44,7 @@ class ItemKind(StrEnum):
     AGENT = "agent"
     PUSH = "push"
     END = "end"
+    SETUP = "setup"
 
 
 class AnswerBy(StrEnum):
@@ -157,6 +163,31 @@ def item_of_push(push: PushedBranch) -> InboxItem:
         ),
         by=AnswerBy.PERSON,
         shown=_hash((push.id, push.commit, *lines)),
+    )
+
+
+def item_of_setup(sandbox: Sandbox) -> InboxItem:
+    """Return the item of a task that waits behind a failed set-up."""
+    project, task = sandbox.project, sandbox.task
+    reason = "" if project is None or project.reason is None else project.reason
+    words = "" if task is None else " ".join(task.prompt.split())[:MAX_TASK_CHARS]
+    lines = (spelled_out(f"The set-up failed. {reason}"), spelled_out(f"The task waits: {words}"))
+    since = sandbox.ready_at or sandbox.created_at
+    return InboxItem(
+        id=f"{SETUP_ID}{sandbox.id}",
+        kind=ItemKind.SETUP,
+        sandbox_id=sandbox.id,
+        sandbox_name=sandbox.name,
+        since=since.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        lines=lines,
+        options=(
+            StatusOption(BEGIN, "Start the task anyway", "allow"),
+            StatusOption(AGAIN, "Run the set-up again"),
+            StatusOption(DROP, "Leave the task", "deny"),
+        ),
+        by=AnswerBy.PERSON,
+        shown=_hash((sandbox.id, str(sandbox.generation), *lines)),
+        agent=sandbox.agent,
     )
 
 

@@ -64,12 +64,13 @@ from atoll.domain.sandbox.stimulus import (
     Stimulus,
     Stop,
     SwitchNetwork,
+    TaskBegan,
     TeardownFailed,
     TornDown,
     Touched,
 )
 from atoll.domain.sandbox.task import again
-from atoll.domain.sandbox.task_queue import is_queued
+from atoll.domain.sandbox.task_queue import is_queued, is_waiting
 
 MAX_PULLED = 64
 """The number of commits remembered as pulled; the newest are kept."""
@@ -94,7 +95,7 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
             return _in_time(sandbox, stimulus, now)
         case Exposed() | Pulled() | Instructed() | Queued() | AcceptEnd():
             return _noted(sandbox, stimulus)
-        case SetupBegan() | SetupEnded():
+        case SetupBegan() | SetupEnded() | TaskBegan():
             return _set_up(sandbox, stimulus)
         case AgentStarted() | AgentConversed() | AgentEnded() | RuntimeBegan():
             return _apply_report(sandbox, stimulus)
@@ -236,7 +237,12 @@ def _project_reached(
     return after, (_setup_told("sandbox.setup_ended", after),)
 
 
-def _set_up(sandbox: Sandbox, report: SetupBegan | SetupEnded) -> Outcome:
+def _set_up(sandbox: Sandbox, report: SetupBegan | SetupEnded | TaskBegan) -> Outcome:
+    if isinstance(report, TaskBegan):
+        if report.generation != sandbox.generation or not is_waiting(sandbox):
+            return sandbox, ()
+        told = Append(f"task.{report.task.state}", report.task.reason)
+        return replace(sandbox, task=report.task), (told,)
     project = sandbox.project
     if project is None:
         return sandbox, ()

@@ -80,6 +80,11 @@ def setup_ended(project: SandboxProject, reason: str | None) -> SandboxProject:
     return replace(project, state=state, reason=reason)
 
 
+def settled(project: SandboxProject | None) -> bool:
+    """Report whether an agent may begin: there is no set-up, or it succeeded."""
+    return project is None or project.state in (SetupState.NONE, SetupState.DONE)
+
+
 def setup_interrupted(project: SandboxProject) -> SandboxProject:
     """Return the project in a runtime that began anew: a set-up that ran was broken off."""
     if project.state is not SetupState.RUNNING:

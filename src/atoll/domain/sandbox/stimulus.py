@@ -198,6 +198,15 @@ class RuntimeBegan:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskBegan:
+    """A report that the agent of a waiting task was started in this generation, or why not: `task`
+    is as it then was."""
+
+    generation: int
+    task: Task
+
+
+@dataclass(frozen=True, slots=True)
 class SetupBegan:
     """A report that the set-up of its project runs in a terminal."""
 
@@ -242,6 +251,7 @@ Stimulus = (
     | AgentConversed
     | AgentEnded
     | RuntimeBegan
+    | TaskBegan
     | SetupBegan
     | SetupEnded
 )

@@ -27,7 +27,8 @@ class AgentMode(StrEnum):
 
 class TaskState(StrEnum):
     """The state of a task. `queued`: as many work as their person wants; `waiting`: the sandbox is
-    not ready; `given`: its agent has the words; `failed`: the agent could not be started."""
+    not ready, or its set-up has not succeeded; `given`: its agent has the words; `failed`: the
+    agent could not be started."""
 
     QUEUED = "queued"
     WAITING = "waiting"

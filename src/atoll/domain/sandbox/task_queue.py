@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from atoll.domain.ids import SandboxId
+from atoll.domain.sandbox.project import SetupState
 from atoll.domain.sandbox.reported import ReportedAgent
 from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
 from atoll.domain.sandbox.task import TaskState
@@ -28,6 +29,18 @@ def is_queued(sandbox: Sandbox) -> bool:
     """Report whether the sandbox waits for a place for its task."""
     task = sandbox.task
     return sandbox.state is State.REQUESTED and task is not None and task.state is TaskState.QUEUED
+
+
+def is_waiting(sandbox: Sandbox) -> bool:
+    """Report whether the sandbox runs and its task still waits, for its set-up."""
+    task = sandbox.task
+    return sandbox.state in RUNNING and task is not None and task.state is TaskState.WAITING
+
+
+def waits_for_person(sandbox: Sandbox) -> bool:
+    """Report whether the set-up failed, so that a person decides on the waiting task."""
+    project = sandbox.project
+    return is_waiting(sandbox) and project is not None and project.state is SetupState.FAILED
 
 
 def decide(
@@ -59,6 +72,8 @@ def holds_place(sandbox: Sandbox, agents: Sequence[ReportedAgent], now: datetime
         return True
     if sandbox.state not in RUNNING:
         return False
+    if task.state is TaskState.WAITING:
+        return sandbox.project is None or sandbox.project.state is not SetupState.FAILED
     if any(one.status.status in ("working", "needs_you") for one in agents):
         return True
     silent = all(one.status.status == "idle" and not one.status.turns for one in agents)

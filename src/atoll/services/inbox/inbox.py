@@ -2,7 +2,8 @@
 
 Approvals are decided by `services.approvals`, with all its checks that a person is there. Questions
 of agents are answered by their protocol, through `services.agents`. A held push is dropped, or
-ordered into the checkout that waits for it. A sandbox that ends soon is extended, or left to end.
+ordered into the checkout that waits for it. A sandbox that ends soon is extended, or left to end. A
+task behind a failed set-up is begun or left.
 """
 
 from collections.abc import Sequence
@@ -12,9 +13,12 @@ from atoll.domain.approvals.approval import ApprovalGrant, ApprovalState, GrantS
 from atoll.domain.errors import AtollError, Conflict, Invalid, NotFound
 from atoll.domain.inbox.ending import PREFIX
 from atoll.domain.inbox.item import (
+    AGAIN,
+    BEGIN,
     DENY,
     DROP,
     PULL,
+    SETUP_ID,
     AnswerBy,
     InboxItem,
     ItemKind,
@@ -23,9 +27,12 @@ from atoll.domain.inbox.item import (
     item_of_agent,
     item_of_approval,
     item_of_push,
+    item_of_setup,
 )
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.reported import ReportedAgent
+from atoll.domain.sandbox.sandbox import RUNNING, Sandbox
+from atoll.domain.sandbox.task_queue import waits_for_person
 from atoll.ports.kept import HeldPush, KeptWorktree
 from atoll.services.agents.agents import Agents
 from atoll.services.agents.statuses import AgentStatuses, PlacedAgent
@@ -33,6 +40,7 @@ from atoll.services.approvals.approvals import Approvals
 from atoll.services.inbox.endings import Endings
 from atoll.services.library.pull_orders import PullDraft, PullOrders
 from atoll.services.library.pushes import HeldPushes
+from atoll.services.sandboxes.sandboxes import MAX_PAGE, Sandboxes
 from atoll.wire.contract.agents import AnswerBody
 
 ENDED = ("stopped", "failed")
@@ -61,8 +69,10 @@ class Inbox:
         pushes: HeldPushes,
         pulls: PullOrders,
         endings: Endings,
+        sandboxes: Sandboxes,
     ) -> None:
         self._endings = endings
+        self._sandboxes = sandboxes
         self._pushes = pushes
         self._pulls = pulls
         self._approvals = approvals
@@ -77,11 +87,12 @@ class Inbox:
         items += [await self._agent_item(caller, one) for one in placed if _calls(one)]
         items += [item_of_push(_pushed(one)) for one in await self._pushes.waiting(caller)]
         items += await self._endings.items(caller)
+        items += [item_of_setup(one) for one in await self._held_up(caller)]
         return sorted(items, key=lambda one: one.since)
 
     async def get(self, caller: Principal, item_id: str) -> InboxItem:
         """Return one item. Raises `NotFound` for one that no longer waits."""
-        if item_id.startswith(("ap_", "kept_", PREFIX)):
+        if item_id.startswith(("ap_", "kept_", PREFIX, SETUP_ID)):
             for item in await self.list(caller):
                 if item.id == item_id:
                     return item
@@ -103,23 +114,27 @@ class Inbox:
                 f"What you were shown is not what {item.id} asks: look at it again.",
                 code="not_as_shown",
             )
-        if item.kind is ItemKind.PUSH:
-            await self._follow(caller, item, answer)
-            return
-        if item.kind is ItemKind.END:
-            await self._endings.answer(caller, item, answer.option)
-            return
-        match item.by:
-            case AnswerBy.PERSON:
+        match item.kind:
+            case ItemKind.PUSH:
+                await self._follow(caller, item, answer)
+            case ItemKind.END:
+                await self._endings.answer(caller, item, answer.option)
+            case ItemKind.SETUP:
+                await self._set_up(caller, item, answer)
+            case ItemKind.SECRET | ItemKind.COMMAND | ItemKind.HOST:
                 await self._decide(caller, item, answer)
-            case AnswerBy.PROTOCOL:
-                await self._tell(caller, item, answer)
-            case AnswerBy.TERMINAL:
-                raise Conflict(
-                    f"{item.agent} takes this answer at its terminal only: "
-                    f"`atoll attach {item.sandbox_name}`, or open it on the page.",
-                    code="not_answerable",
-                )
+            case ItemKind.AGENT:  # pragma: no branch - the cases are all
+                await self._pass_on(caller, item, answer)
+
+    async def _pass_on(self, caller: Principal, item: InboxItem, answer: InboxAnswer) -> None:
+        """Give an agent its answer. Raises `Conflict` where it takes that at its terminal only."""
+        if item.by is not AnswerBy.PROTOCOL:
+            raise Conflict(
+                f"{item.agent} takes this answer at its terminal only: "
+                f"`atoll attach {item.sandbox_name}`, or open it on the page.",
+                code="not_answerable",
+            )
+        await self._tell(caller, item, answer)
 
     async def _follow(self, caller: Principal, item: InboxItem, answer: InboxAnswer) -> None:
         """Drop a held push, or order its pull."""
@@ -133,6 +148,22 @@ class Inbox:
                 await self._pulls.order(caller, kept.sandbox_id, draft)
             else:
                 raise Invalid(f"{item.id} takes one of: {PULL}, {DROP}", field="option")
+
+    async def _held_up(self, caller: Principal) -> Sequence[Sandbox]:
+        """Return the caller's sandboxes whose task waits behind a failed set-up."""
+        page = await self._sandboxes.list(caller, states=tuple(RUNNING), limit=MAX_PAGE)
+        return [one for one in page.sandboxes if one.owner == caller.id and waits_for_person(one)]
+
+    async def _set_up(self, caller: Principal, item: InboxItem, answer: InboxAnswer) -> None:
+        """Begin or leave a task whose set-up failed, or run the set-up again."""
+        if answer.option == BEGIN:
+            await self._sandboxes.begin_task(caller, item.sandbox_id)
+        elif answer.option == AGAIN:
+            await self._sandboxes.run_setup(caller, item.sandbox_id)
+        elif answer.option == DROP:
+            await self._sandboxes.drop_task(caller, item.sandbox_id)
+        else:
+            raise Invalid(f"{item.id} takes one of: {BEGIN}, {AGAIN}, {DROP}", field="option")
 
     async def _decide(self, caller: Principal, item: InboxItem, answer: InboxAnswer) -> None:
         if answer.option == DENY:

@@ -142,7 +142,7 @@ class Provisioning:
         await self._furnish(sandbox, client, report, mechanism=reach.isolation.mechanism)
         await resume_agents(sandbox, client, report)
         project = await begin_setup(sandbox, client, report)
-        task = await begin_task(sandbox, client, report)
+        task = await begin_task(replace(sandbox, project=project), client, report)
         report("Ready.")
         attachment = Attachment(handle.data, reach.address, reach.token, reach.isolation)
         return Provisioned(attachment, sandbox.repos, instructions, task, project)

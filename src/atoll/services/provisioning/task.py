@@ -1,4 +1,5 @@
-"""The start of a sandbox's task: its agent is opened with it before the sandbox is ready.
+"""The start of a sandbox's task: its agent is opened with it before the sandbox is ready, or once
+its set-up has succeeded.
 
 A task that cannot be started is said in the sandbox's log and on the task. It never keeps the
 sandbox from starting: a person can go in and look.
@@ -7,6 +8,7 @@ sandbox from starting: a person can go in and look.
 from collections.abc import Callable
 
 from atoll.domain.errors import AtollError
+from atoll.domain.sandbox.project import settled
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.sandbox.task import AgentMode, Task, TaskState, failed, given
 from atoll.ports import RuntimeClient
@@ -17,20 +19,39 @@ from atoll.wire.contract.agents import OpenAgentBody, list_agents, open_agent
 async def begin_task(
     sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
 ) -> Task | None:
-    """Open the agent with its task, and return the task as it then is; None without one. Raises
-    nothing: what went wrong is reported."""
-    task, agent = sandbox.task, sandbox.agent
-    if task is None or agent is None or task.state is not TaskState.WAITING:
+    """Open the agent with its task once the set-up allows it, and return the task as it then is;
+    None without one. Raises nothing: what went wrong is reported."""
+    task = sandbox.task
+    if task is None or task.state is not TaskState.WAITING:
+        return task
+    if not settled(sandbox.project):
+        report("The task waits for the set-up.")
         return task
     try:
-        if not (await client.call(list_agents())).agents:
-            # Otherwise a start that was broken off had got that far.
-            await client.call(open_agent(_order(sandbox, task, agent), principal=sandbox.owner))
+        known = (await client.call(list_agents())).agents
     except AtollError as error:
-        report(f"{agent} did not begin its task: {error.message}")
-        return failed(task, error.message)
+        return _failed(sandbox, task, report, error)
+    if known:
+        return given(task)  # A start that was broken off had got that far.
+    return await give_task(sandbox, task, client, report=report)
+
+
+async def give_task(
+    sandbox: Sandbox, task: Task, client: RuntimeClient, *, report: Callable[[str], None]
+) -> Task:
+    """Open the agent with its task, whatever else runs, and return the task as it then is."""
+    agent = sandbox.agent or ""
+    try:
+        await client.call(open_agent(_order(sandbox, task, agent), principal=sandbox.owner))
+    except AtollError as error:
+        return _failed(sandbox, task, report, error)
     report(f"{agent} is at work on its task.")
     return given(task)
+
+
+def _failed(sandbox: Sandbox, task: Task, report: Callable[[str], None], error: AtollError) -> Task:
+    report(f"{sandbox.agent} did not begin its task: {error.message}")
+    return failed(task, error.message)
 
 
 def _order(sandbox: Sandbox, task: Task, agent: str) -> OpenAgentBody:

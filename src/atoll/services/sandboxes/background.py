@@ -13,6 +13,7 @@ from atoll.services.sandboxes.backend_watch import BackendWatch
 from atoll.services.sandboxes.metadata import Metadata
 from atoll.services.sandboxes.reconciler import Reconciler
 from atoll.services.sandboxes.task_queue import TaskQueue
+from atoll.services.sandboxes.waiting_tasks import WaitingTasks
 from atoll.services.task_runner import TaskRunner
 
 
@@ -28,6 +29,7 @@ class Background:
     journal_poll: JournalPoll
     pruning: EventPruning
     task_queue: TaskQueue
+    waiting_tasks: WaitingTasks
 
     async def run(self) -> None:
         """Run all tasks until cancelled."""
@@ -41,6 +43,7 @@ class Background:
             tasks.create_task(self.journal_poll.run(tasks))
             tasks.create_task(self.pruning.run())
             tasks.create_task(self.task_queue.run())
+            tasks.create_task(self.waiting_tasks.run())
 
     async def adopted(self) -> None:
         """Return once `run` knows what an earlier control plane left."""

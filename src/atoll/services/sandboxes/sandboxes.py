@@ -51,6 +51,7 @@ from atoll.services.sandboxes.cursors import read_cursor, spell_cursor
 from atoll.services.sandboxes.maintenance import Maintenance
 from atoll.services.sandboxes.reconciler import Reconciler
 from atoll.services.sandboxes.task_queue import TaskQueue
+from atoll.services.sandboxes.waiting_tasks import WaitingTasks
 from atoll.wire.contract.terminals import get_terminal
 
 MAX_PAGE = 200
@@ -81,6 +82,7 @@ class Sandboxes:
         journals: Journals,
         policy_push: PolicyPush,
         task_queue: TaskQueue,
+        waiting_tasks: WaitingTasks,
     ) -> None:
         self._store, self._bus = ground.store, ground.bus
         self._directory = directory
@@ -92,6 +94,7 @@ class Sandboxes:
         self._journals = journals
         self._policy_push = policy_push
         self._task_queue = task_queue
+        self._waiting_tasks = waiting_tasks
 
     async def create(
         self, caller: Principal, request: CreateSandbox, *, idempotency_key: str | None = None
@@ -223,6 +226,19 @@ class Sandboxes:
             return began
         ended = SetupEnded(opened.terminal_id, failure_of(now.exit.words()))
         return await self._act(caller, sandbox.id, ended)
+
+    async def begin_task(self, caller: Principal, ref: str) -> Sandbox:
+        """Begin a task that waits for the set-up, although that failed or still runs. Raises
+        `Conflict` when no task waits."""
+        sandbox, client = await self.runtime(caller, ref, activity=True)
+        _check_owner(caller, sandbox)
+        return await self._waiting_tasks.begin(caller, sandbox, client)
+
+    async def drop_task(self, caller: Principal, ref: str) -> Sandbox:
+        """Leave a task that waits for the set-up: its agent never gets it."""
+        sandbox = await self.get(caller, ref)
+        _check_owner(caller, sandbox)
+        return await self._waiting_tasks.drop(caller, sandbox)
 
     async def logs(self, caller: Principal, ref: str) -> tuple[LogLine, ...]:
         """Return the lines of provisioning, step by step."""

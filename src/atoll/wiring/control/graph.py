@@ -74,6 +74,7 @@ from atoll.services.sandboxes.reconciler import Reconciler
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.sandboxes.task_queue import TaskQueue
+from atoll.services.sandboxes.waiting_tasks import WaitingTasks
 from atoll.services.sandboxes.work_queues import WorkQueues
 from atoll.services.secrets.secrets import Secrets
 from atoll.services.settings import ServiceSettings
@@ -205,6 +206,9 @@ def build_sandboxes(
     reconciler = build_reconciler(ground, cycle, provisioning, maintenance)
     watch = build_watch(ground, ports, cycle, reconciler)
     queue = TaskQueue(ground, reconciler)
+    waiting = WaitingTasks(
+        directory, ground.clock, runtimes, reconciler=reconciler, runner=cycle.runner
+    )
     push = PolicyPush(directory, ground.clock, runtimes, policies=cycle.policies)
     poll = JournalPoll(
         directory, ground.clock, runtimes, policies=cycle.policies, journals=journals
@@ -221,9 +225,10 @@ def build_sandboxes(
         journals=journals,
         policy_push=push,
         task_queue=queue,
+        waiting_tasks=waiting,
     )
     return sandboxes, Background(
-        cycle.runner, cycle.metadata, reconciler, watch, push, poll, pruning, queue
+        cycle.runner, cycle.metadata, reconciler, watch, push, poll, pruning, queue, waiting
     )
 
 
@@ -316,7 +321,15 @@ def build_application(
         terminals=terminals,
         agents=agents,
         statuses=statuses,
-        inbox=Inbox(approvals, statuses, agents, pushes=pushes, pulls=pulls, endings=endings),
+        inbox=Inbox(
+            approvals,
+            statuses,
+            agents,
+            pushes=pushes,
+            pulls=pulls,
+            endings=endings,
+            sandboxes=sandboxes,
+        ),
         catalogue=build_catalogue(ground, ports, events, background),
         consumers=Consumers(store, sandboxes),
         shares=Shares(ground, sandboxes, wrong=logins.wrong, inviter=logins.person),

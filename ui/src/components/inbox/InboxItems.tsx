@@ -14,6 +14,7 @@ const KINDS: Readonly<Record<InboxItem['kind'], { icon: IconName; words: string 
   command: { icon: 'terminal', words: 'wants to run a command' },
   push: { icon: 'branch', words: 'pushed a branch, held for you' },
   end: { icon: 'clock', words: 'ends soon' },
+  setup: { icon: 'terminal', words: 'waits: the set-up failed' },
   host: { icon: 'network', words: 'wants to reach a host' },
 };
 

@@ -1,41 +1,55 @@
-/** The set-up of a sandbox's project: that it runs, or why it failed. */
+/** The set-up of a sandbox's project: that it runs, or why it failed; and the task behind it. */
 
 import { Problem } from '../../api/call';
 import type { Sandbox } from '../../api/types';
 import { notify } from '../../state/announce';
-import { runSetup } from '../../state/project';
+import { beginTask, runSetup } from '../../state/project';
 
 export function SetupNote({ sandbox }: { readonly sandbox: Sandbox }) {
-  const { project } = sandbox;
+  const { project, task, state } = sandbox;
   if (project === null || project.state === 'none' || project.state === 'done') return null;
-  const up = sandbox.state === 'ready' || sandbox.state === 'active';
-  if (project.state === 'running') {
-    return up ? (
-      <p className="setup-note" role="status">
-        The set-up runs in the terminal <code>setup</code>.
-      </p>
-    ) : null;
-  }
-  const failed = project.state === 'failed';
+  const up = state === 'ready' || state === 'active';
+  const waits = up && task?.state === 'waiting';
+  if (project.state !== 'running') return <Unsettled sandbox={sandbox} up={up} waits={waits} />;
+  return up ? (
+    <p className="setup-note" role="status">
+      The set-up runs in the terminal <code>setup</code>.
+      {waits && ' The task begins once it has succeeded.'}
+    </p>
+  ) : null;
+}
+
+interface UnsettledProps {
+  readonly sandbox: Sandbox;
+  readonly up: boolean;
+  readonly waits: boolean;
+}
+
+/** A set-up that failed, or that has not run. */
+function Unsettled({ sandbox, up, waits }: UnsettledProps) {
+  const { project, sandbox_id: id } = sandbox;
+  const failed = project?.state === 'failed';
   return (
     <p className="setup-note" role={failed ? 'alert' : 'status'}>
-      <strong>{failed ? 'The set-up failed.' : 'The set-up has not run.'}</strong> {project.reason}{' '}
-      {up && (
-        <button
-          type="button"
-          className="button button-small"
-          onClick={() => void begin(sandbox.sandbox_id)}
-        >
-          {failed ? 'Run it again' : 'Run it'}
-        </button>
-      )}
+      <strong>{failed ? 'The set-up failed.' : 'The set-up has not run.'}</strong> {project?.reason}{' '}
+      {waits && 'The task waits. '}
+      {up && <Act words={failed ? 'Run it again' : 'Run it'} act={() => runSetup(id)} />}{' '}
+      {waits && <Act words="Start the task anyway" act={() => beginTask(id)} />}
     </p>
   );
 }
 
-async function begin(id: string): Promise<void> {
+function Act({ words, act }: { readonly words: string; readonly act: () => Promise<void> }) {
+  return (
+    <button type="button" className="button button-small" onClick={() => void attempt(act)}>
+      {words}
+    </button>
+  );
+}
+
+async function attempt(act: () => Promise<void>): Promise<void> {
   try {
-    await runSetup(id);
+    await act();
   } catch (reason) {
     if (!(reason instanceof Problem)) throw reason;
     notify(reason.message, 'bad');

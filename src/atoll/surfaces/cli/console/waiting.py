@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from atoll.client.shapes import Sandbox
 from atoll.domain.errors import Failed, Unavailable
 from atoll.surfaces.cli.console.moments import until
+from atoll.surfaces.cli.console.output import note
 
 if TYPE_CHECKING:  # `atoll list` wants a name only
     from atoll.client.client import Client
@@ -44,6 +45,25 @@ def wait_ready(api: "Client", sandbox: Sandbox, *, title: str, again: bool = Fal
         if sandbox.state not in LIVE:
             reason = sandbox.reason or "no reason was given"
             raise Failed(f"{name_of(sandbox)} is {sandbox.state}: {reason}")
+    return sandbox
+
+
+def task_begun(api: "Client", sandbox: Sandbox) -> Sandbox:
+    """Wait until the sandbox's task began, which waits for the set-up. Says why it does not
+    begin."""
+    name = name_of(sandbox)
+    while sandbox.task.state == "waiting" and sandbox.state in LIVE:
+        if sandbox.project.state == "failed":
+            note(f"{name}: the set-up failed, so its task waits. {sandbox.project.reason}")
+            note(
+                f"Look with `atoll attach {name} setup`; then `atoll project setup {name}` runs it "
+                f"again, `atoll agent begin {name}` starts the task anyway"
+            )
+            return sandbox
+        time.sleep(STEP_SECONDS)
+        sandbox = api.sandboxes.get(sandbox.sandbox_id)
+    if sandbox.task.state == "failed":
+        note(f"{name}: the task was not started: {sandbox.task.reason}")
     return sandbox
 
 

@@ -36,6 +36,16 @@ class Job:
         copies = self.project is not None and self.project.copies
         return bool(self.plan.copy or self.plan.mirror or copies)
 
+    @property
+    def sets_up_later(self) -> bool:
+        """True when this machine starts the set-up, after it sent its files."""
+        return self.sends and self.project is not None and self.project.sets_up
+
+    @property
+    def prompts_later(self) -> bool:
+        """True when this machine gives the agent its task: no set-up does, once it is done."""
+        return self.sends and not self.sets_up_later
+
 
 def read_prompt(text: str | None) -> str | None:
     """Return the prompt; `-` reads it from the standard input. Raises `UsageError` for an empty or

@@ -22,11 +22,12 @@ from atoll.surfaces.cli.transfer.project_copies import FoundCopies, ProjectCopy,
 
 @dataclass(frozen=True, slots=True)
 class ProjectUse:
-    """The use of a project for one sandbox: its digest when it is approved, and the files to send
-    before its set-up."""
+    """The use of a project for one sandbox: its digest when it is approved, the files to send
+    before its set-up, and whether it has one."""
 
     digest: str
     copies: tuple[ProjectCopy, ...] = ()
+    sets_up: bool = False
 
 
 def considered(
@@ -52,7 +53,8 @@ def considered(
     if digest is None:
         return plan, None
     plan = _with_profile(api, plan, project)
-    return plan, ProjectUse(digest, _sent(api, copies, ask=ask, sends=sends))
+    sets_up = any(one.kind == "setup" for one in project.proposals)
+    return plan, ProjectUse(digest, _sent(api, copies, ask=ask, sends=sends), sets_up)
 
 
 def _found(origin: RepositoryOrigin, project: Project) -> FoundCopies:
@@ -128,12 +130,13 @@ def _with_agent(plan: SandboxPlan, project: Project) -> SandboxPlan:
 
 
 def fill(api: Client, sandbox: str, folder: str, use: ProjectUse) -> None:
-    """Send the files of a project into the repository at `folder`, and start its set-up."""
+    """Send the files of a project into the repository at `folder`, and start its set-up, which
+    waits for them."""
     for one in use.copies:
         place = f"{folder}/{one.path}"
         if "/" in one.path:
             api.files.make_directory(sandbox, place.rpartition("/")[0])
         api.files.write(sandbox, place, iter((one.data,)), mode=one.mode)
         note(f"copied {one.path} ({len(one.data)} bytes)")
-    if use.copies:
+    if use.sets_up:
         Projects(api.transport).run_setup(sandbox)

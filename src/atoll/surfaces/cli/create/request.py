@@ -48,8 +48,8 @@ def create_body(job: Job, found: list[RepositoryOrigin], env: dict[str, str]) ->
         "setup_metadata": _setup(plan.instructions) if plan.instructions else {},
         "env": env,
         "repos": [origin.request for origin in found],
-        "prompt": None if job.sends else job.prompt,
-        "task": {} if job.sends else given(task),
+        "prompt": None if job.prompts_later else job.prompt,
+        "task": {} if job.prompts_later else given(task),
         "project": _project(job),
     }
     return given(request)
@@ -58,7 +58,7 @@ def create_body(job: Job, found: list[RepositoryOrigin], env: dict[str, str]) ->
 def _project(job: Job) -> ProjectUseBody | None:
     if job.project is None:
         return None
-    return {"digest": job.project.digest, "setup": "later" if job.project.copies else "now"}
+    return {"digest": job.project.digest, "setup": "later" if job.sends else "now"}
 
 
 def _setup(instructions: str) -> SetupBody:

@@ -14,6 +14,11 @@ from atoll.surfaces.cli.overview.agent_line import agents_line
 EXPECTED = ("requested", "provisioning", "ready", "active")
 """The states in which the agent of a sandbox may still be started."""
 SETUP_MARKS = {"running": "set-up runs", "failed": "set-up failed"}
+SETUP_WAITS = {
+    "waiting": "waits for the set-up",
+    "running": "waits for the set-up",
+    "failed": "needs you: the set-up failed",
+}
 MAX_SHOWN = 36
 """The longest name in a table on a terminal; `--json` and pipes have it whole."""
 HEADINGS = ("NAME", "STATE", "STATUS", "AGE", "PROFILE", "AGENT", "REPOSITORY")
@@ -38,12 +43,19 @@ def _row(sandbox: Sandbox) -> tuple[str, ...]:
     return (
         middle_cut(name_of(sandbox), MAX_SHOWN) if sys.stdout.isatty() else name_of(sandbox),
         _state(sandbox),
-        agents_line(sandbox.agents, wanted=sandbox.agent if sandbox.state in EXPECTED else ""),
+        _status(sandbox),
         age(sandbox.created_at),
         sandbox.profile.id.removeprefix("profile."),
         sandbox.agent or (sandbox.agents[0].agent if sandbox.agents else "-"),
         f"{repository}@{branch}" if repository and branch else repository or "-",
     )
+
+
+def _status(sandbox: Sandbox) -> str:
+    """Return what the agents do, or for what their task waits."""
+    if sandbox.task.state == "waiting" and sandbox.project.state in SETUP_WAITS:
+        return SETUP_WAITS[sandbox.project.state]
+    return agents_line(sandbox.agents, wanted=sandbox.agent if sandbox.state in EXPECTED else "")
 
 
 def _state(sandbox: Sandbox) -> str:

@@ -365,6 +365,12 @@ async def run_setup(atoll: Atoll, at: CallerSandbox) -> Response:
     return Json(await sandbox_view(atoll, await atoll.sandboxes.run_setup(*at)))
 
 
+@router.post("/{sandbox}/task/begin", response_model=SandboxView, responses=problems(404, 409, 503))
+async def begin_task(atoll: Atoll, at: CallerSandbox) -> Response:
+    """Begin a task that waits for the set-up, although that failed or still runs."""
+    return Json(await sandbox_view(atoll, await atoll.sandboxes.begin_task(*at)))
+
+
 @router.post("/{sandbox}/recreate", **_ACT)
 async def recreate_sandbox(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, wait: Waiting

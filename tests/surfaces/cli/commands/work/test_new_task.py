@@ -10,7 +10,7 @@ from aiohttp import web
 
 from atoll.surfaces.cli.console.output import middle_cut
 from tests.surfaces.cli.conftest import Cli
-from tests.surfaces.cli.scripted import Scripted, Seen
+from tests.surfaces.cli.scripted import Scripted, Seen, sandbox
 
 
 def creates(server: Scripted) -> list[dict[str, Any]]:
@@ -45,6 +45,35 @@ def test_prompt_is_read_from_the_standard_input(
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("Räum auf\n".encode())))
     assert cli("new", "--agent", "codex", "--prompt", "-", "-d").code == 0
     assert creates(server)[0]["prompt"] == "Räum auf\n"
+
+
+@pytest.mark.parametrize(
+    ("states", "said"),
+    [
+        (("running", "done"), ""),
+        (("running", "failed"), "its task waits. Exit 2."),
+    ],
+)
+def test_command_returns_once_the_setup_let_the_task_begin(
+    cli: Cli,
+    server: Scripted,
+    monkeypatch: pytest.MonkeyPatch,
+    states: tuple[str, ...],
+    said: str,
+) -> None:
+    left = list(states)
+    monkeypatch.setattr("atoll.surfaces.cli.console.waiting.STEP_SECONDS", 0)
+
+    def shown(_seen: Seen) -> web.StreamResponse:
+        state = left.pop(0) if len(left) > 1 else left[0]
+        task = {"state": "given" if state == "done" else "waiting"}
+        project = {"state": state, "reason": "Exit 2.", "ports": []}
+        return web.json_response(sandbox("one", project=project, task=task))
+
+    server.answers["POST /v1/sandboxes"] = server.answers["GET /v1/sandboxes/sb_one"] = shown
+    ran = cli("new", "o/r", "--agent", "codex", "--prompt", "Fix it", "-d")
+    assert ran.code == 0 and left == [states[-1]]
+    assert said in ran.err and ("atoll agent begin one" in ran.err) is bool(said)
 
 
 @pytest.mark.parametrize(

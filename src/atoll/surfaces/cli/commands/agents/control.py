@@ -1,4 +1,4 @@
-"""`atoll agent start|pause|resume|interrupt|stop|ask|cards|answer`: the agents in sandboxes.
+"""`atoll agent start|begin|pause|resume|interrupt|stop|ask|cards|answer`: the agents in sandboxes.
 
 `agent` itself looks after the programs installed on this machine; these are put beside them.
 """
@@ -12,8 +12,9 @@ import click
 
 from atoll.client.bodies import Action, AgentBody, AnswerBody, given
 from atoll.client.client import Client
+from atoll.client.projects import Projects
 from atoll.client.terminal_shapes import Agent, Card
-from atoll.domain.errors import Conflict, Invalid
+from atoll.domain.errors import Conflict, Failed, Invalid
 from atoll.surfaces.cli.console import candidates
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
@@ -71,6 +72,21 @@ def start(
             field="agent",
         ) from problem
     _show(started, as_json=as_json)
+
+
+@click.command("begin")
+@sandbox_argument()
+@json_option()
+@pass_invocation
+def begin(invocation: Invocation, name: str, *, as_json: bool) -> None:
+    """Start the task of NAME, whose set-up failed or still runs."""
+    begun = Projects(invocation.api().transport).begin_task(name)
+    if as_json:
+        show_json(begun.value)
+    elif begun.task.state == "failed":
+        raise Failed(f"the task was not started: {begun.task.reason}")
+    else:
+        say(f"{begun.agent} is at work on its task")
 
 
 @click.command("pause")
@@ -185,7 +201,7 @@ def answer(
         say(_line(done))
 
 
-CONTROLS = (start, pause, resume, interrupt, stop, ask, cards, answer)
+CONTROLS = (start, begin, pause, resume, interrupt, stop, ask, cards, answer)
 """The commands beside those of `agent` itself."""
 
 

@@ -19,7 +19,7 @@ from atoll.surfaces.cli.console.output import note, say, show_json
 EFFECTS = {"yes": "allow", "y": "allow", "allow": "allow", "no": "deny", "n": "deny"}
 """The answers that stand for an option by its effect; `deny` is an option's own id."""
 PERSON = "person"
-PLAIN = ("push", "end")
+PLAIN = ("push", "end", "setup")
 """The kinds that widen nothing, and are answered without words."""
 
 

@@ -18,7 +18,7 @@ from atoll.surfaces.cli.console.options import duration, json_option, profile_op
 from atoll.surfaces.cli.console.output import note, say, show_json
 from atoll.surfaces.cli.console.plan import SandboxPlan, last_plan, preset, save
 from atoll.surfaces.cli.console.requirements import tell_requirements
-from atoll.surfaces.cli.console.waiting import name_of, place_notice, wait_ready
+from atoll.surfaces.cli.console.waiting import name_of, place_notice, task_begun, wait_ready
 from atoll.surfaces.cli.create.agents import put_right
 from atoll.surfaces.cli.create.job import Job, jobs, read_prompt
 from atoll.surfaces.cli.create.request import create_body
@@ -226,7 +226,7 @@ def _fill(invocation: Invocation, job: Job, made: Sandbox) -> None:
         if left_out:
             note(f"atoll: {len(left_out)} links out of the folder or special files stay here")
     send_copies(api, sandbox_id, [read_copy(text) for text in plan.copy])
-    if job.project is not None and job.project.copies:
+    if job.project is not None and job.sends:
         from atoll.surfaces.cli.create.project import fill
 
         fill(api, sandbox_id, made.repos[0].path, job.project)
@@ -241,10 +241,10 @@ def _filled(invocation: Invocation, job: Job, made: Sandbox) -> Sandbox:
         return made
     ready = _ready(api, made)
     _fill(invocation, job, ready)
-    if job.sends and job.prompt is not None:
+    if job.prompts_later and job.prompt is not None:
         order: AgentBody = {"agent": ready.agent, "prompt": job.prompt}
         api.agents.start(ready.sandbox_id, order)
-    return ready
+    return task_begun(api, ready) if job.prompt is not None else ready
 
 
 def _made(invocation: Invocation, job: Job, manner: _Manner) -> tuple[Job, Sandbox]:
@@ -279,8 +279,6 @@ def _ready(api: Client, made: Sandbox) -> Sandbox:
         tell_requirements(api, ready)
         if ready.project.state == "running":
             note(f"{name}: its set-up runs: `atoll attach {name} setup`")
-        if ready.task.state == "failed":
-            note(f"{name}: the task was not started: {ready.task.reason}")
         return ready
     except KeyboardInterrupt:
         note(f"\n{name} is still being made: `atoll attach {name}` or `atoll destroy {name}`")

@@ -1,0 +1,121 @@
+"""Tasks that wait for the set-up of their sandbox: each begins once that has succeeded.
+
+After a set-up that failed a task waits for its person, who begins it all the same or runs the
+set-up again. The tasks are the stored sandboxes themselves, so they outlive the control plane.
+"""
+
+from datetime import timedelta
+from functools import partial
+
+import structlog
+
+from atoll.domain.errors import AtollError, Conflict
+from atoll.domain.ids import SandboxId
+from atoll.domain.people.principal import SYSTEM, Principal
+from atoll.domain.sandbox.project import SetupState, failure_of, settled
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandbox.stimulus import SetupEnded, TaskBegan
+from atoll.domain.sandbox.task import failed
+from atoll.domain.sandbox.task_queue import is_waiting
+from atoll.ports import Clock, RuntimeClient
+from atoll.services.lifecycle.directory import Directory
+from atoll.services.lifecycle.runtimes import SandboxRuntimes
+from atoll.services.provisioning.task import give_task
+from atoll.services.sandboxes.reconciler import Reconciler
+from atoll.services.task_runner import TaskRunner
+from atoll.wire.contract.terminals import get_terminal
+
+LOOK_SECONDS = 1.0
+"""The time between two looks at the set-ups for which tasks wait."""
+
+_log = structlog.get_logger(__name__)
+
+
+class WaitingTasks:
+    """The tasks of this control plane that wait for a set-up."""
+
+    def __init__(
+        self,
+        directory: Directory,
+        clock: Clock,
+        runtimes: SandboxRuntimes,
+        *,
+        reconciler: Reconciler,
+        runner: TaskRunner,
+    ) -> None:
+        self._directory = directory
+        self._clock = clock
+        self._runtimes = runtimes
+        self._reconciler = reconciler
+        self._runner = runner
+        self._looking: set[SandboxId] = set()
+        self._beginning: set[SandboxId] = set()
+
+    async def run(self) -> None:
+        """Begin tasks as their set-ups succeed, until cancelled."""
+        while True:
+            for sandbox in self._directory.known():
+                if _may_change(sandbox) and sandbox.id not in self._looking:
+                    self._looking.add(sandbox.id)
+                    self._runner.start(partial(self._guarded, sandbox))
+            pause = timedelta(seconds=LOOK_SECONDS)
+            await self._clock.sleep_until(self._clock.now() + pause)
+
+    async def begin(self, caller: Principal, sandbox: Sandbox, client: RuntimeClient) -> Sandbox:
+        """Begin a waiting task now, whatever its set-up does. Raises `Conflict` when none
+        waits."""
+        task = sandbox.task
+        if task is None or not is_waiting(sandbox) or sandbox.id in self._beginning:
+            raise Conflict(
+                f"Sandbox {sandbox.name} has no task that waits: give its agent words with "
+                f"`atoll agent ask {sandbox.name} TEXT`.",
+                code="no_task",
+            )
+        self._beginning.add(sandbox.id)
+        try:
+            begun = await give_task(sandbox, task, client, report=lambda _line: None)
+            stimulus = TaskBegan(sandbox.generation, begun)
+            now = await self._reconciler.apply(sandbox.id, stimulus, actor=caller)
+        finally:
+            self._beginning.discard(sandbox.id)
+        self._reconciler.touch(now)
+        return now
+
+    async def drop(self, caller: Principal, sandbox: Sandbox) -> Sandbox:
+        """Leave a waiting task: its agent never gets it. Does nothing when none waits."""
+        task = sandbox.task
+        if task is None:
+            return sandbox
+        left = failed(task, "The set-up failed, and the task was left.")
+        stimulus = TaskBegan(sandbox.generation, left)
+        return await self._reconciler.apply(sandbox.id, stimulus, actor=caller)
+
+    async def _guarded(self, sandbox: Sandbox) -> None:
+        try:
+            await self._look(sandbox)
+        except AtollError as err:
+            _log.info("waiting_task_not_begun", sandbox=sandbox.id, reason=err.message)
+        except Exception:  # noqa: BLE001 - the task's root
+            _log.exception("waiting_task_broke", sandbox=sandbox.id)
+        finally:
+            self._looking.discard(sandbox.id)
+
+    async def _look(self, sandbox: Sandbox) -> None:
+        """Take in the end of a set-up, which its journal may report later, and begin the task."""
+        client, project = self._runtimes.client(sandbox), sandbox.project
+        if project is not None and project.state is SetupState.RUNNING and project.terminal_id:
+            found = await client.call(get_terminal(project.terminal_id))
+            if found.exit is None:
+                return
+            ended = SetupEnded(project.terminal_id, failure_of(found.exit.words()))
+            sandbox = await self._reconciler.apply(sandbox.id, ended)
+        if is_waiting(sandbox) and settled(sandbox.project):
+            await self.begin(SYSTEM, sandbox, client)
+
+
+def _may_change(sandbox: Sandbox) -> bool:
+    """Report whether the task may begin without its person: its set-up runs or has succeeded."""
+    if not is_waiting(sandbox):
+        return False
+    project = sandbox.project
+    return settled(project) or (project is not None and project.state is SetupState.RUNNING)
