@@ -57,7 +57,13 @@ UNKNOWN: dict[str, Any] = {
     **{"options": [], "words": False, "turns": 0},
 }
 
-REPOSITORY: dict[str, Any] = {"key": None, "branch": "", "from_branch": None, "path": "/workspace", "sparse": []}
+REPOSITORY: dict[str, Any] = {
+    "key": None,
+    "branch": "",
+    "from_branch": None,
+    "path": "/workspace",
+    "sparse": [],
+}
 
 NO_PROJECT: dict[str, Any] = {
     "repository": "k",
@@ -331,7 +337,13 @@ class ScriptedServer:
         return web.json_response(sandbox)
 
     async def _catalogue(self, _: web.Request) -> web.StreamResponse:
-        agent: dict[str, Any] = {"aliases": [], "reason": None, "mend": None, "providers": [], "about_mib": 0}
+        agent: dict[str, Any] = {
+            "aliases": [],
+            "reason": None,
+            "mend": None,
+            "providers": [],
+            "about_mib": 0,
+        }
         agent |= {"installable": True, "prompts": True, "machine": True, "install": None}
         lacking = {"state": "key_missing", "reason": "There is no key.", "providers": ["gemini"]}
         found = [
@@ -367,7 +379,7 @@ class ScriptedServer:
             for event in fresh:
                 text = f"id: {event['position']}\nevent: {event['event_type']}\n"
                 await answer.write(f"{text}data: {json.dumps(event)}\n\n".encode())
-            told = len(self.events)
+            told += len(fresh)
 
     async def _list(self, _: web.Request) -> web.StreamResponse:
         shown = [one for one in self.sandboxes.values() if one["state"] != "destroyed"]
