@@ -14,7 +14,7 @@ export function Wants({ profile, extensions }: WantsProps) {
   const extension = extensions.find(({ name }) => name === profile.extension);
   const secrets = profile.setup?.secret_refs ?? [];
   return (
-    <div className="wants" aria-label="What this profile needs">
+    <div className="wants" role="group" aria-label="What this profile needs">
       {factsOf(profile).map((fact) => (
         <span key={fact}>{fact}</span>
       ))}

@@ -34,12 +34,7 @@ export function Tile({ sandbox, terminal, client, onOpen }: TileProps) {
   const agent = does !== undefined || (status?.agent ?? null) !== null;
   return (
     <li ref={tile} className="tile">
-      <button
-        type="button"
-        className="tile-face"
-        aria-label={`Open ${words} of ${sandbox.name}`}
-        onClick={onOpen}
-      >
+      <button type="button" className="tile-face" onClick={onOpen}>
         <Icon name={agent ? 'agent' : 'terminal'} />
         <span className="tile-name" title={sandbox.name}>
           {sandbox.name}
