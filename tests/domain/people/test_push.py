@@ -69,6 +69,7 @@ def test_message_holds_the_name_and_a_fixed_sentence_alone() -> None:
         ("approval.asked", None, PushReason.NEEDS_YOU),
         ("agent.status", "needs_you", PushReason.NEEDS_YOU),
         ("agent.status", "done", PushReason.DONE),
+        ("git.pushed", None, PushReason.PUSHED),
         ("sandbox.ends_soon", None, PushReason.ENDS_SOON),
         ("agent.status", "working", None),
         ("agent.status", {"a": 1}, None),

@@ -4,11 +4,15 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from atoll.domain.ids import EventId
+from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.people.push import PER_WINDOW
+from atoll.services.journals.events import Note, draft_of
 from atoll.services.people.notices import Notices
 from tests.services.approvals.test_approvals import entry
 from tests.services.scene import Scene, scene
 
+PUSHED = {"repo": 0, "branch": "evil", "commit": "c" * 40, "generation": 1}
 STATUS = {"id": "t_1", "agent": "codex", "mode": "tui", "since": "2026-01-01T00:00:00.000Z"}
 
 
@@ -59,6 +63,23 @@ async def test_agent_that_needs_its_person_and_one_that_is_done_are_told() -> No
             reports(s, "done", begins=True)
             await until(s, told, 2)
             assert sorted(told.notices) == [("done", "box"), ("needs-you", "box")]
+
+
+async def test_held_push_is_told_and_shares_the_ten_of_a_minute() -> None:
+    async with scene() as s:
+        sandbox = await s.ready(name="box")
+        async with noticing(s) as told:
+            for n in range(3 * PER_WINDOW):
+                note = Note(
+                    f"sandbox:{sandbox.id}", "git.pushed", {**PUSHED, "sandbox_id": sandbox.id}
+                )
+                event = draft_of(note, LOCAL_PERSON, at=s.clock.now(), event_id=EventId(f"ev_p{n}"))
+                async with s.store.begin() as rows:
+                    await rows.events.append((event,))
+            s.bus.announce((f"sandbox:{sandbox.id}",))
+            reports(s, "done", begins=True)
+            await until(s, told, PER_WINDOW)
+            assert told.notices == [("pushed", "box")] * PER_WINDOW
 
 
 async def test_sandbox_causes_ten_notices_a_minute() -> None:

@@ -22,6 +22,7 @@ from tests.services.sandboxes.test_sandboxes import OTHER
 from tests.services.scene import Scene, scene
 
 ASKED = {"approval_id": "ap_1", "kind": "secret", "generation": 1, "n": 1}
+PUSHED = {"repo": 0, "branch": "evil", "commit": "c" * 40, "generation": 1}
 
 
 class Sender(FakePushSender):
@@ -68,7 +69,10 @@ async def _ask(at: Scene, sandbox: Sandbox, kinds: Sequence[str] = ("approval.as
     """Append events as a program inside causes them."""
     drafts = []
     for kind in kinds:
-        payload: dict[str, Any] = {"sandbox_id": sandbox.id, **ASKED}
+        payload: dict[str, Any] = {
+            "sandbox_id": sandbox.id,
+            **(PUSHED if kind == "git.pushed" else ASKED),
+        }
         note = Note(f"sandbox:{sandbox.id}", kind, payload)
         drafts.append(
             draft_of(note, LOCAL_PERSON, at=at.clock.now(), event_id=Identifiers().event())
@@ -125,12 +129,24 @@ async def test_every_browser_of_the_owner_hears_the_name_and_a_fixed_sentence() 
             }
 
 
+async def test_held_push_is_told_by_its_own_sentence_and_nothing_of_the_branch() -> None:
+    async with scene() as at:
+        sandbox = await at.ready(name="box")
+        async with _pushing(at) as (own, sender):
+            await own.subscribe(LOCAL_PERSON, _target())
+            await _ask(at, sandbox, ("git.pushed",))
+            await sender.tried(1)
+            (told,) = sender.sent[_target().endpoint]
+            sentence = "A pushed branch waits for you."
+            assert json.loads(told) == {"sandbox": "box", "reason": "pushed", "text": sentence}
+
+
 async def test_sandbox_causes_ten_pushes_a_minute_however_often_it_asks() -> None:
     async with scene() as at:
         sandbox = await at.ready()
         async with _pushing(at) as (own, sender):
             await own.subscribe(LOCAL_PERSON, _target())
-            await _ask(at, sandbox, ["approval.asked"] * 500)
+            await _ask(at, sandbox, ["approval.asked", "git.pushed"] * 250)
             await sender.tried(PER_WINDOW)
             at.clock.turn(61)
             await _ask(at, sandbox)

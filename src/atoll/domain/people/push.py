@@ -1,7 +1,7 @@
 """Push notifications: a browser's subscription, what a push may say, and how often.
 
 Pure. A push leaves this machine for a push service that others run (RFC 8030). It carries the name
-of a sandbox and one of three fixed sentences, never text from inside a sandbox.
+of a sandbox and one of four fixed sentences, never text from inside a sandbox.
 """
 
 import base64
@@ -36,12 +36,14 @@ class PushReason(StrEnum):
 
     NEEDS_YOU = "needs_you"
     DONE = "done"
+    PUSHED = "pushed"
     ENDS_SOON = "ends_soon"
 
 
 _SENTENCES: Mapping[PushReason, str] = {
     PushReason.NEEDS_YOU: "An agent needs you.",
     PushReason.DONE: "An agent is done.",
+    PushReason.PUSHED: "A pushed branch waits for you.",
     PushReason.ENDS_SOON: "Its time is nearly over.",
 }
 
@@ -113,6 +115,8 @@ def push_reason(event_type: str, status: object = None) -> PushReason | None:
             return PushReason.NEEDS_YOU
         case "agent.status", "done":
             return PushReason.DONE
+        case "git.pushed", _:
+            return PushReason.PUSHED
         case "sandbox.ends_soon", _:
             return PushReason.ENDS_SOON
         case _:

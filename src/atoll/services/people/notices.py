@@ -22,6 +22,7 @@ Notify = Callable[[str, str], Awaitable[None]]
 WORDS = {
     PushReason.NEEDS_YOU: "needs-you",
     PushReason.DONE: "done",
+    PushReason.PUSHED: "pushed",
     PushReason.ENDS_SOON: "ends-soon",
 }
 

@@ -46,6 +46,30 @@ test('an end that comes soon is news of its own', () => {
   expect(newsOf(NOTHING, seenOf([], [asked('end_1', 'end')]))[0]?.reason).toBe('ends_soon');
 });
 
+test('a held push is news as the other items are', () => {
+  const now = seenOf([], [asked('kept_1', 'push'), asked('ap_1', 'host')]);
+  const news = newsOf(NOTHING, now);
+  expect(news.map(({ reason }) => reason).sort()).toEqual(['needs_you', 'pushed']);
+  expect(newsOf(now, now)).toEqual([]);
+});
+
+test('questions, requests and pushes of a sandbox share its ten notifications a minute', () => {
+  let before = NOTHING;
+  let times: Times = {};
+  let told = 0;
+  for (let i = 0; i < 40; i += 1) {
+    const items = [asked(`kept_${i}`, 'push'), asked(`ap_${i}`), asked(`h_${i}`, 'host')];
+    const now = seenOf([box('a', ['t_1', 'needs_you', String(i)])], items);
+    for (const { sandboxId } of newsOf(before, now)) {
+      const after = admit(times, sandboxId, i);
+      told += after === null ? 0 : 1;
+      times = after ?? times;
+    }
+    before = now;
+  }
+  expect(told).toBe(10);
+});
+
 test('a sandbox makes ten notifications a minute, and others make theirs', () => {
   let times: Times = {};
   for (let i = 0; i < 10; i += 1) times = admit(times, 'a', i) ?? times;

@@ -3,7 +3,7 @@
 import type { InboxItem, Sandbox } from '../../api/types';
 import { agentsOf } from './agents';
 
-export type NewsReason = 'needs_you' | 'done' | 'ends_soon';
+export type NewsReason = 'needs_you' | 'done' | 'pushed' | 'ends_soon';
 
 export interface News {
   readonly reason: NewsReason;
@@ -18,7 +18,13 @@ export type Seen = ReadonlyMap<string, News & { readonly mark: string }>;
 export const SENTENCES: Readonly<Record<NewsReason, string>> = {
   needs_you: 'An agent needs you.',
   done: 'An agent is done.',
+  pushed: 'A pushed branch waits for you.',
   ends_soon: 'Its time is nearly over.',
+};
+
+const REASONS: Partial<Record<InboxItem['kind'], NewsReason>> = {
+  end: 'ends_soon',
+  push: 'pushed',
 };
 
 /** More news of one sandbox in a minute are not told. */
@@ -37,7 +43,7 @@ export function seenOf(sandboxes: readonly Sandbox[], inbox: readonly InboxItem[
   }
   for (const { id, kind, sandbox_id: sandboxId, sandbox_name: name } of inbox) {
     // An agent's question is known by its status already.
-    const reason = kind === 'end' ? 'ends_soon' : 'needs_you';
+    const reason = REASONS[kind] ?? 'needs_you';
     if (kind !== 'agent') seen.set(id, { reason, sandboxId, name, mark: kind });
   }
   return seen;
