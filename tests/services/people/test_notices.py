@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from atoll.domain.event import Json
 from atoll.domain.ids import EventId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.people.push import PER_WINDOW
@@ -12,7 +13,7 @@ from atoll.services.people.notices import Notices
 from tests.services.approvals.test_approvals import entry
 from tests.services.scene import Scene, scene
 
-PUSHED = {"repo": 0, "branch": "evil", "commit": "c" * 40, "generation": 1}
+PUSHED: dict[str, Json] = {"repo": 0, "branch": "evil", "commit": "c" * 40, "generation": 1}
 STATUS = {"id": "t_1", "agent": "codex", "mode": "tui", "since": "2026-01-01T00:00:00.000Z"}
 
 

@@ -162,7 +162,7 @@ async def test_day_of_thirty_sandboxes_leaves_the_memory_of_an_open_page_flat(
     # Every place was seen once before the first look, so that its code is compiled.
     warm = max(seconds / 10, len(PLACES) * STAY_SECONDS)
     await play(page, day, warm)
-    first = await measured(page, cdp)
+    first = last = await measured(page, cdp)
     print(f"{len(server.events)} events: {first}")
     looks = round(seconds / LOOK_SECONDS) + 1
     for _ in range(looks):
