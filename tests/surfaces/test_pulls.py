@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from atoll.client.transport import get, post
+from atoll.client.transport import Call, at, get, post
 from atoll.domain.errors import Conflict, Invalid, LimitReached, NotFound
 from atoll.surfaces.cli.transfer.ordered_pulls import watch_pulls
 from tests.peers.boxed_runtime import BoxedRuntime
@@ -58,7 +58,7 @@ async def test_order_is_taken_once_pulled_and_told(ordered: Ordered) -> None:
     told = await ordered.list()
     (one,) = told["pulls"]
     assert (one["state"], one["written"], told["watched"]) == ("done", "review", True)
-    assert one["commit"] == ordered.tree.git("rev-parse", "review")
+    assert (one["commit"], one["commits"]) == (ordered.tree.git("rev-parse", "review"), 2)
     assert ordered.tree.git("show", "review:untracked") == "new"
     with pytest.raises(Conflict, match="not taken"):
         await ordered.call(post("pulls", one["order_id"], "result", value={"done": True}))
@@ -102,7 +102,23 @@ async def test_order_that_cannot_be_is_refused(ordered: Ordered) -> None:
             await ordered.order(**body)
     with pytest.raises(NotFound):
         await ordered.call(post("pulls", "pull_0", "result", value={"done": True}))
-    for _ in range(16):
-        await ordered.order()
+    for number in range(16):
+        await ordered.order(into=f"b{number}")
     with pytest.raises(LimitReached, match="16 pulls wait"):
-        await ordered.order()
+        await ordered.order(into="more")
+
+
+async def test_same_pull_that_waits_is_ordered_once(ordered: Ordered) -> None:
+    assert (await ordered.order())["order_id"] == (await ordered.order())["order_id"]
+
+
+async def test_order_that_waits_is_cancelled(ordered: Ordered) -> None:
+    order_id = (await ordered.order())["order_id"]
+    await ordered.call(Call("DELETE", at("pulls", order_id)))
+    assert [one["state"] for one in (await ordered.list())["pulls"]] == ["cancelled"]
+    await ordered.watch()
+    assert "fix" not in ordered.tree.git("branch")
+    with pytest.raises(Conflict, match="cancelled"):
+        await ordered.call(Call("DELETE", at("pulls", order_id)))
+    with pytest.raises(NotFound):
+        await ordered.call(Call("DELETE", at("pulls", "pull_0")))

@@ -222,6 +222,7 @@ class PullResultBody(TypedDict, total=False):
     done: Required[bool]
     written: str | None
     commit: str | None
+    commits: int
     said: str
 
 

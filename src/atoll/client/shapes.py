@@ -273,7 +273,7 @@ class PullOrder(Shape):
     into = fields.text()
     uncommitted = fields.flag()
     pushed = fields.flag()
-    state: Field[Literal["waiting", "taken", "done", "failed"]] = fields.word()
+    state: Field[Literal["waiting", "taken", "done", "failed", "cancelled"]] = fields.word()
 
 
 class Sync(Shape):

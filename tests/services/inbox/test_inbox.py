@@ -10,6 +10,7 @@ from atoll.domain.approvals.approval import ApprovalState
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound
 from atoll.domain.inbox.item import InboxItem
 from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.sandbox.pull_order import Checkout
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.ports.kept import HeldPush, KeptWorktree
 from atoll.services.agents.agents import Agents
@@ -19,7 +20,7 @@ from atoll.services.identifiers import Identifiers
 from atoll.services.inbox.endings import Endings
 from atoll.services.inbox.inbox import Inbox, InboxAnswer
 from atoll.services.journals.push_notes import PushNotes
-from atoll.services.library.pull_orders import Checkout, PullOrders
+from atoll.services.library.pull_orders import PullOrders
 from atoll.services.library.pushes import HeldPushes
 from atoll.services.library.settings import KeptSettings
 from atoll.services.library.unpulled import UnpulledWork
@@ -77,7 +78,7 @@ def inbox_of(s: Scene, shelf: Held | None = None, pulls: PullOrders | None = Non
         AgentStatuses(s.store),
         agents,
         pushes=pushes,
-        pulls=pulls or PullOrders(s.sandboxes, s.clock),
+        pulls=pulls or PullOrders(Ground(s.store, s.bus, s.clock, Identifiers()), s.sandboxes),
         endings=Endings(ground, s.sandboxes, unpulled, pushes=pushes),
         sandboxes=s.sandboxes,
     )
@@ -229,7 +230,7 @@ async def test_held_push_of_its_owner_is_dropped_or_ordered() -> None:
         repo = SandboxRepo("https://h.example/o/r", "fix", None, "/workspace")
         sandbox = await s.ready(name="box", repos=(repo,))
         shelf = Held((held(s, sandbox, "kept_1"), held(s, sandbox, "kept_2", "somebody")))
-        pulls = PullOrders(s.sandboxes, s.clock)
+        pulls = PullOrders(Ground(s.store, s.bus, s.clock, Identifiers()), s.sandboxes)
         inbox = inbox_of(s, shelf, pulls)
         (item,) = await inbox.list(LOCAL_PERSON)
         assert (item.kind, item.id, item.by) == ("push", "kept_1", "person")

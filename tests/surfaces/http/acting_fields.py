@@ -201,6 +201,7 @@ ACTS: dict[str, Acts] = {
         "done": PULLS + "test_order_is_taken_once_pulled_and_told",
         "written": PULLS + "test_order_is_taken_once_pulled_and_told",
         "commit": PULLS + "test_order_is_taken_once_pulled_and_told",
+        "commits": PULLS + "test_order_is_taken_once_pulled_and_told",
         "said": PULLS + "test_pull_that_fails_says_why",
     },
     f"POST {BOX}/sync": {

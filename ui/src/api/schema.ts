@@ -974,10 +974,11 @@ export interface components {
             readonly label: string;
         };
         /**
-         * @description States of an order, in this order; it ends `done` or `failed`.
+         * @description States of an order: it waits, is taken, and ends `done` or `failed`. One that waits can be
+         *     cancelled.
          * @enum {string}
          */
-        readonly OrderState: "waiting" | "taken" | "done" | "failed";
+        readonly OrderState: "waiting" | "taken" | "done" | "failed" | "cancelled";
         /**
          * @description The resources a runtime itself uses: memory in bytes, processes and threads, each with its
          *     limit; null is not counted or not bounded.
@@ -1181,19 +1182,28 @@ export interface components {
             readonly pulls: readonly components["schemas"]["PullView"][];
             readonly watched: boolean;
         };
-        /** @description The end of a pull: the branch that was written and its commit, or why not. */
+        /**
+         * @description The end of a pull: the branch that was written, its commit and how many are new, or why
+         *     not.
+         */
         readonly PullResultBody: {
             readonly commit?: string | null;
+            /** @default 0 */
+            readonly commits?: number;
             readonly done: boolean;
             /** @default  */
             readonly said?: string;
             readonly written?: string | null;
         };
-        /** @description A pull order. `written` and `commit` are what was written, `said` how it ended. */
+        /**
+         * @description A pull order. `written` is the branch that was written, now at `commit` with `commits` new
+         *     ones; `said` is how it ended.
+         */
         readonly PullView: {
             readonly at: string;
             readonly branch: string | null;
             readonly commit: string | null;
+            readonly commits: number;
             readonly into: string | null;
             readonly order_id: string;
             readonly pushed: boolean;

@@ -14,6 +14,7 @@ from atoll.ports.store.idempotency import IdempotencyRows
 from atoll.ports.store.logs import LogRows
 from atoll.ports.store.profiles import ProfileRows
 from atoll.ports.store.projects import ProjectRows
+from atoll.ports.store.pulls import PullRows
 from atoll.ports.store.push import PushRows
 from atoll.ports.store.sandboxes import SandboxRows
 from atoll.ports.store.secrets import SecretRows
@@ -57,6 +58,9 @@ class Transaction:
 
     projects: ProjectRows
     """Decisions on project files."""
+
+    pulls: PullRows
+    """Pull orders."""
 
 
 class Store(Protocol):

@@ -30,6 +30,7 @@ from atoll.domain.inbox.item import (
     item_of_setup,
 )
 from atoll.domain.people.principal import Principal
+from atoll.domain.sandbox.pull_order import PullDraft
 from atoll.domain.sandbox.reported import ReportedAgent
 from atoll.domain.sandbox.sandbox import RUNNING, Sandbox
 from atoll.domain.sandbox.task_queue import waits_for_person
@@ -38,7 +39,7 @@ from atoll.services.agents.agents import Agents
 from atoll.services.agents.statuses import AgentStatuses, PlacedAgent
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.inbox.endings import Endings
-from atoll.services.library.pull_orders import PullDraft, PullOrders
+from atoll.services.library.pull_orders import PullOrders
 from atoll.services.library.pushes import HeldPushes
 from atoll.services.sandboxes.sandboxes import MAX_PAGE, Sandboxes
 from atoll.wire.contract.agents import AnswerBody

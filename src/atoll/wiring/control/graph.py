@@ -312,7 +312,7 @@ def build_application(
     logins = Logins(own.logins, clock, token=own.token, record=_login_recorder(events))
     terminals, unpulled = Terminals(sandboxes), UnpulledWork(sandboxes)
     agents, statuses = Agents(sandboxes, terminals), AgentStatuses(store)
-    approvals, pulls = Approvals(ground, sandboxes), PullOrders(sandboxes, clock)
+    approvals, pulls = Approvals(ground, sandboxes), PullOrders(ground, sandboxes)
     pushes = build_pushes(ground, sandboxes, library, settings=settings)
     endings = Endings(ground, sandboxes, unpulled, pushes=pushes)
     return Application(

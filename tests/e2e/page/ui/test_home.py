@@ -62,7 +62,7 @@ class Home:
         order = {
             "order_id": "pull_1", "sandbox_id": "sb", "sandbox_name": "box", "repo": 0,
             "branch": None, "into": None, "uncommitted": False, "pushed": False, "state": "done",
-            "written": body.get("into") or "fix", "commit": "e" * 40, "said": "",
+            "written": body.get("into") or "fix", "commit": "e" * 40, "commits": 2, "said": "",
             "at": "2026-01-01T12:00:00Z", **body,
         }  # fmt: skip
         self.pulls.insert(0, order)
@@ -97,7 +97,7 @@ async def test_work_is_brought_home_from_the_dialog(open_page: OpenPage) -> None
     await page.keyboard.press("Space")
     await expect(dialog.get_by_text(f"atoll pull {name} mine --uncommitted")).to_be_visible()
     await dialog.get_by_role("button", name="Pull into my checkout").press("Enter")
-    await expect(dialog.get_by_text("is at eeeeeeeeeeee in your checkout")).to_be_visible()
+    await expect(dialog.get_by_text("is at eeeeeeeeeeee in your checkout: 2 new commits")).to_be_visible()
     assert ("POST pulls", {"repo": 0, "uncommitted": True, "into": "mine"}) in home.asked
     await expect(dialog.get_by_text("mend <b>it</b>")).to_be_visible()
     await dialog.get_by_role("button", name="Sync").click()

@@ -35,7 +35,7 @@ export function HomeDialog({ sandbox, onClose }: HomeDialogProps) {
             watched={pulls?.watched === true}
             onOrdered={reload}
           />
-          <PullOrders list={pulls?.pulls ?? []} />
+          <PullOrders list={pulls?.pulls ?? []} onChange={reload} />
         </section>
         <HeldPushes
           sandbox={sandbox}

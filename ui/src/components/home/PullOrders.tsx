@@ -2,7 +2,8 @@
 
 import { useCallback, useEffect, useState } from 'react';
 import type { Schemas } from '../../api/types';
-import { pullsOf, type PullOrder } from '../../state/home/home';
+import { notifyFailure } from '../../state/announce';
+import { cancelPull, pullsOf, type PullOrder } from '../../state/home/home';
 
 const LOOK_MS = 2_000;
 
@@ -33,7 +34,12 @@ export function usePulls(id: string): readonly [Pulls | null, () => void] {
   return [pulls, reload];
 }
 
-export function PullOrders({ list }: { readonly list: readonly PullOrder[] }) {
+interface PullOrdersProps {
+  readonly list: readonly PullOrder[];
+  readonly onChange: () => void;
+}
+
+export function PullOrders({ list, onChange }: PullOrdersProps) {
   if (list.length === 0) return null;
   return (
     <ul className="lines lines-scroll" aria-label="Pulls" aria-live="polite">
@@ -43,13 +49,35 @@ export function PullOrders({ list }: { readonly list: readonly PullOrder[] }) {
             <code>{order.written ?? order.into ?? order.branch ?? 'its own branch'}</code>
             <span className="quiet">{wordsOf(order)}</span>
           </span>
+          {order.state === 'waiting' && <CancelButton order={order} onDone={onChange} />}
         </li>
       ))}
     </ul>
   );
 }
 
-function wordsOf({ state, commit, said }: PullOrder): string {
+function CancelButton({ order, onDone }: { readonly order: PullOrder; onDone: () => void }) {
+  const [busy, setBusy] = useState(false);
+  function cancel(): void {
+    setBusy(true);
+    cancelPull(order)
+      .then(onDone, notifyFailure('Not cancelled'))
+      .finally(() => setBusy(false));
+  }
+  return (
+    <button
+      type="button"
+      className="button button-small"
+      disabled={busy}
+      aria-label={`Cancel the pull of ${order.branch ?? 'its own branch'}`}
+      onClick={cancel}
+    >
+      Cancel
+    </button>
+  );
+}
+
+function wordsOf({ state, commit, commits, said }: PullOrder): string {
   const more = said === '' ? '' : ` · ${said}`;
   switch (state) {
     case 'waiting':
@@ -57,8 +85,10 @@ function wordsOf({ state, commit, said }: PullOrder): string {
     case 'taken':
       return 'is being pulled';
     case 'done':
-      return `is at ${commit?.slice(0, 12) ?? '?'} in your checkout${more}`;
+      return `is at ${commit?.slice(0, 12) ?? '?'} in your checkout: ${commits} new ${commits === 1 ? 'commit' : 'commits'}${more}`;
     case 'failed':
       return `failed${more}`;
+    case 'cancelled':
+      return 'was cancelled';
   }
 }

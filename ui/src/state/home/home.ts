@@ -41,6 +41,10 @@ export function orderHeld(id: string, { repo, branch }: HeldPush): Promise<PullO
   }) as Promise<PullOrder>;
 }
 
+export async function cancelPull({ order_id: id }: PullOrder): Promise<void> {
+  await call('DELETE', `v1/pulls/${encodeURIComponent(id)}`);
+}
+
 export async function dropHeld({ kept_id: kept }: HeldPush): Promise<void> {
   await call('DELETE', `v1/kept/${encodeURIComponent(kept)}`);
 }

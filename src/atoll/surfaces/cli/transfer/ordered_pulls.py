@@ -8,13 +8,15 @@ from pathlib import Path
 from atoll.client.bodies import PullResultBody, TakeBody
 from atoll.client.client import Client
 from atoll.client.shapes import PullOrder
-from atoll.domain.errors import AtollError, Unavailable
+from atoll.domain.errors import AtollError, Conflict, NotFound, Unavailable
 from atoll.surfaces.cli.console.output import note, say
 from atoll.surfaces.cli.transfer.held_push import bring_pushed
 from atoll.surfaces.cli.transfer.local_repo import describe
 from atoll.surfaces.cli.transfer.pulled_branch import BranchRequest, PulledBranch, pull
 
 WAIT_SECONDS = 20
+REPORTS = 30
+"""Attempts to report an end, two seconds apart."""
 
 
 def watch_pulls(api: Client, checkout: Path, *, once: bool = False) -> None:
@@ -31,8 +33,7 @@ def watch_pulls(api: Client, checkout: Path, *, once: bool = False) -> None:
             _pause()
             continue
         if order is not None:
-            result = follow_order(api, repo.root, order)
-            api.sandboxes.finish_pull(order.order_id, result)
+            _report(api, order, follow_order(api, repo.root, order))
         if once:
             return
 
@@ -48,7 +49,30 @@ def follow_order(api: Client, checkout: Path, order: PullOrder) -> PullResultBod
         note(f"atoll: {order.sandbox_name}: {error.message}")
         return {"done": False, "said": error.message[:1000]}
     say(f"{order.sandbox_name}: {pulled}")
-    return {"done": True, "written": pulled.branch, "commit": pulled.commit, "said": _said(pulled)}
+    return {
+        "done": True,
+        "written": pulled.branch,
+        "commit": pulled.commit,
+        "commits": pulled.commits,
+        "said": _said(pulled),
+    }
+
+
+def _report(api: Client, order: PullOrder, result: PullResultBody) -> None:
+    """Report the end of an order, also to a server that restarts meanwhile."""
+    for attempt in range(REPORTS):
+        try:
+            api.sandboxes.finish_pull(order.order_id, result)
+        except Unavailable as error:
+            if attempt == REPORTS - 1:
+                note(f"atoll: {error.message}; the page will not say how this pull ended")
+                return
+            _pause()
+        except (NotFound, Conflict) as error:
+            note(f"atoll: {error.message}")
+            return
+        else:
+            return
 
 
 def _said(pulled: PulledBranch) -> str:

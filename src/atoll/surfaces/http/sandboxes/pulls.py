@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic import Field, StrictBool, StrictInt
 from starlette.responses import Response
 
-from atoll.services.library.pull_orders import (
+from atoll.domain.sandbox.pull_order import (
     Checkout,
     OrderState,
     PullDraft,
@@ -46,16 +46,19 @@ class TakeBody(Body):
 
 
 class PullResultBody(Body):
-    """The end of a pull: the branch that was written and its commit, or why not."""
+    """The end of a pull: the branch that was written, its commit and how many are new, or why
+    not."""
 
     done: StrictBool
     written: Branch | None = None
     commit: Annotated[str, Field(pattern="^[0-9a-f]{40}$", strict=True)] | None = None
+    commits: Annotated[StrictInt, Field(ge=0, le=10**9)] = 0
     said: Annotated[str, Field(max_length=1000)] = ""
 
 
 class PullView(ResponseModel):
-    """A pull order. `written` and `commit` are what was written, `said` how it ended."""
+    """A pull order. `written` is the branch that was written, now at `commit` with `commits` new
+    ones; `said` is how it ended."""
 
     order_id: str
     sandbox_id: str
@@ -68,6 +71,7 @@ class PullView(ResponseModel):
     state: OrderState
     written: str | None
     commit: str | None
+    commits: int
     said: str
     at: str
 
@@ -115,7 +119,7 @@ async def take_pull(
     place = Checkout(body.key, body.repo_url.removesuffix(".git"))
     order = await atoll.pulls.take(caller, place, seconds=wait)
     if order is not None and await request.is_disconnected():
-        atoll.pulls.put_back(order)
+        await atoll.pulls.put_back(order)
         order = None
     return no_content() if order is None else Json(_view(order))
 
@@ -125,8 +129,15 @@ async def finish_pull(
     atoll: Atoll, caller: Caller, *, order: ItemId, body: PullResultBody
 ) -> Response:
     """Report how a pull order ended."""
-    result = PullResult(body.done, body.written, body.commit, body.said)
+    result = PullResult(body.done, body.written, body.commit, body.commits, body.said)
     return Json(_view(await atoll.pulls.finish(caller, order, result)))
+
+
+@router.delete("/pulls/{order}", status_code=204, responses=problems(404, 409))
+async def cancel_pull(atoll: Atoll, caller: Caller, *, order: ItemId) -> Response:
+    """Cancel a pull order that no checkout has taken."""
+    await atoll.pulls.cancel(caller, order)
+    return no_content()
 
 
 def _view(order: PullOrder) -> dict[str, Any]:
