@@ -119,6 +119,7 @@ class ShareBody(TypedDict, total=False):
     """A share link to make."""
 
     terminal_id: str | None
+    recording_id: str | None
     role: Role
     ttl: int | str
     name: str | None

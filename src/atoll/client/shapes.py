@@ -307,6 +307,7 @@ class Share(Shape):
     share_id = fields.text()
     role: Field[Role] = fields.word()
     terminal_id = fields.text()
+    recording_id = fields.text()
     guests = fields.number()
     guest_names = fields.texts()
     expires_at = fields.text()

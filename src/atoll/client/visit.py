@@ -31,6 +31,7 @@ class GuestAccess(Shape):
     sandbox_id = fields.text()
     sandbox_name = fields.text()
     terminal_id = fields.text()
+    recording_id = fields.text()
     role = fields.text()
     expires_at = fields.text()
 

@@ -170,7 +170,7 @@ KINDS: Mapping[str, EventKind] = dict(
         _kind(
             "share.created",
             _SHARE + " role expires_at",
-            "terminal_id name",
+            "terminal_id recording_id name",
             "A share link was created.",
         ),
         _kind("share.revoked", _SHARE, "", "A share link was revoked and its guests disconnected."),

@@ -5,6 +5,7 @@ from typing import NewType
 
 SandboxId = NewType("SandboxId", str)
 TerminalId = NewType("TerminalId", str)
+RecordingId = NewType("RecordingId", str)
 ExecId = NewType("ExecId", str)
 EventId = NewType("EventId", str)
 SecretId = NewType("SecretId", str)

@@ -11,6 +11,7 @@ from atoll.domain.ids import (
     PERSONAL_ORG,
     GuestId,
     PrincipalId,
+    RecordingId,
     SandboxId,
     ShareId,
     TerminalId,
@@ -32,11 +33,11 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 OWNER = PrincipalId("p")
 
 
-def access(terminal: TerminalId | None) -> GuestAccess:
+def access(terminal: TerminalId | None, recording: RecordingId | None = None) -> GuestAccess:
     guest = Guest(GuestId("gu_abcdef"), ShareId("sh_a"), PERSONAL_ORG, OWNER, "Ann", "m", NOW)
     share = Share(
         ShareId("sh_a"), PERSONAL_ORG, OWNER, SandboxId("sb_a"), terminal, Role.CONTROLLER,
-        "pair", "mark", NOW, expiry(NOW, 60),
+        "pair", "mark", NOW, expiry(NOW, 60), recording,
     )  # fmt: skip
     principal = principal_of(guest, share)
     assert (principal.org_id, principal.id) == (GUESTS_ORG, "gu_abcdef")
@@ -59,10 +60,20 @@ def test_link_to_a_whole_sandbox_covers_every_terminal_of_it_only() -> None:
     assert not whole.covers("sb_b", "t1")
 
 
+def test_link_to_a_recording_plays_it_and_covers_no_terminal() -> None:
+    watcher = access(None, RecordingId("rec_a"))
+    assert watcher.plays("sb_a", "rec_a")
+    assert not watcher.plays("sb_a", "rec_b") and not watcher.plays("sb_b", "rec_a")
+    assert not watcher.covers("sb_a") and not watcher.covers("sb_a", "t1")
+    assert not access(None).plays("sb_a", "rec_a")
+
+
 @pytest.mark.parametrize(
     ("wanted", "field"),
     [
         ({"role": Role.OWNER}, "role"),
+        ({"role": Role.CONTROLLER, "recording_id": "rec_a"}, "role"),
+        ({"terminal_id": "t1", "recording_id": "rec_a"}, "recording_id"),
         ({"seconds": 0}, "ttl"),
         ({"seconds": -1}, "ttl"),
         ({"seconds": 30 * 86400 + 1}, "ttl"),
@@ -82,6 +93,7 @@ def test_link_that_gives_too_much_or_cannot_be_shown_is_refused(
 
 def test_link_within_bounds_is_taken() -> None:
     assert ShareRequest().role is Role.VIEWER
+    assert ShareRequest(recording_id=RecordingId("rec_a")).role is Role.VIEWER
     assert ShareRequest(name="Ann's", seconds=30 * 86400, role=Role.CONTROLLER).name == "Ann's"
 
 

@@ -157,7 +157,13 @@ export const api = {
   },
   share: (
     id: string,
-    body: { terminal_id?: string; role: Api.Share['role']; ttl: string; name?: string },
+    body: {
+      terminal_id?: string;
+      recording_id?: string;
+      role: Api.Share['role'];
+      ttl: string;
+      name?: string;
+    },
   ) => call('POST', `${sandboxAt(id)}/shares`, body) as Promise<Api.MadeShare>,
   revokeShare: (id: string, share: string) =>
     call('DELETE', `${sandboxAt(id)}/shares/${encodeURIComponent(share)}`),

@@ -577,12 +577,14 @@ export interface components {
          */
         readonly GrantScope: "once" | "sandbox" | "organization";
         /**
-         * @description The role of a guest at the terminals (or one) of a sandbox, until it ends. `inviter` is the
-         *     name of whoever made the link, or empty.
+         * @description The role of a guest at the terminals (or one) of a sandbox, until it ends; with
+         *     `recording_id` at that recording alone. `inviter` is the name of whoever made the link, or
+         *     empty.
          */
         readonly GuestAccessView: {
             readonly expires_at: string;
             readonly inviter: string;
+            readonly recording_id: string | null;
             readonly role: string;
             readonly sandbox_id: string;
             readonly sandbox_name: string;
@@ -689,11 +691,13 @@ export interface components {
         };
         /**
          * @description Offer of a link: by whom, to which sandbox, to one terminal of it or to all, and to watch
-         *     (`viewer`) or to ask to type, too (`controller`). `inviter` is empty for who chose no name.
+         *     (`viewer`) or to ask to type, too (`controller`); or to one recording. `inviter` is empty for
+         *     who chose no name.
          */
         readonly InvitationView: {
             readonly expires_at: string;
             readonly inviter: string;
+            readonly recording_id: string | null;
             readonly role: components["schemas"]["Role"];
             readonly sandbox_name: string;
             readonly terminal_id: string | null;
@@ -784,6 +788,7 @@ export interface components {
             readonly link: string;
             readonly local_only: boolean;
             readonly name: string;
+            readonly recording_id: string | null;
             readonly role: components["schemas"]["Role"];
             readonly sandbox_id: string;
             readonly share_id: string;
@@ -1566,9 +1571,13 @@ export interface components {
             readonly instructions_ref: string | null;
             readonly secret_refs: readonly string[];
         };
-        /** @description A link to make. Without `terminal_id` it opens every terminal of the sandbox. */
+        /**
+         * @description A link to make. Without `terminal_id` it opens every terminal of the sandbox; with
+         *     `recording_id` one recording and no terminal.
+         */
         readonly ShareBody: {
             readonly name?: string | null;
+            readonly recording_id?: string | null;
             /** @default viewer */
             readonly role?: components["schemas"]["Role"];
             readonly terminal_id?: string | null;
@@ -1593,6 +1602,7 @@ export interface components {
             readonly guest_names: readonly string[];
             readonly guests: number;
             readonly name: string;
+            readonly recording_id: string | null;
             readonly role: components["schemas"]["Role"];
             readonly sandbox_id: string;
             readonly share_id: string;

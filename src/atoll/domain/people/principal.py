@@ -8,6 +8,7 @@ from atoll.domain.ids import (
     PERSONAL_ORG,
     OrgId,
     PrincipalId,
+    RecordingId,
     SandboxId,
     ShareId,
     TerminalId,
@@ -26,7 +27,8 @@ class ActorKind(StrEnum):
 @dataclass(frozen=True, slots=True)
 class GuestAccess:
     """The only right of a guest: a role at the terminals (or one terminal) of one sandbox that
-    belongs to `owner` of `org_id`, until it ends."""
+    belongs to `owner` of `org_id`, until it ends. With `recording_id` it is that recording, and no
+    terminal."""
 
     org_id: OrgId
     owner: PrincipalId
@@ -35,10 +37,15 @@ class GuestAccess:
     terminal_id: TerminalId | None
     role: Role
     expires_at: datetime
+    recording_id: RecordingId | None = None
+
+    def plays(self, sandbox_ref: str, recording_id: str) -> bool:
+        """Report whether the guest may see this recording of this sandbox, by their ids."""
+        return (sandbox_ref, recording_id) == (self.sandbox_id, self.recording_id)
 
     def covers(self, sandbox_ref: str, terminal_id: str | None = None) -> bool:
         """Report whether the guest may see this sandbox, by its id, and this terminal of it."""
-        if sandbox_ref != self.sandbox_id:
+        if sandbox_ref != self.sandbox_id or self.recording_id is not None:
             return False
         return self.terminal_id is None or terminal_id is None or terminal_id == self.terminal_id
 

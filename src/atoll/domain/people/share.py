@@ -1,4 +1,4 @@
-"""Share links: access to one sandbox, or one terminal of it, for people who have no login.
+"""Share links: access to one sandbox, or one terminal or recording, for people without a login.
 
 Pure. Only the fingerprint of a link's secret is kept. A person who opens the link becomes a guest:
 a principal with an id and a name of its own. So it can be given control, and its input can be told
@@ -14,6 +14,7 @@ from atoll.domain.ids import (
     GuestId,
     OrgId,
     PrincipalId,
+    RecordingId,
     SandboxId,
     ShareId,
     TerminalId,
@@ -34,8 +35,9 @@ DEFAULT_SECONDS = 3600
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A share link. Without `terminal_id` it opens every terminal of the sandbox. `mark` is the
-    fingerprint of its secret; `name` is the label its maker chose."""
+    """A share link. Without `terminal_id` it opens every terminal of the sandbox; with
+    `recording_id` that recording and no terminal. `mark` is the fingerprint of its secret; `name`
+    is the label its maker chose."""
 
     id: ShareId
     org_id: OrgId
@@ -47,23 +49,30 @@ class Share:
     mark: str
     created_at: datetime
     expires_at: datetime
+    recording_id: RecordingId | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ShareRequest:
     """A request for a link. Raises `Invalid` for the role of an owner, a name that cannot be shown,
-    or a life beyond 30 days."""
+    a life beyond 30 days, or a recording to do more with than watch it."""
 
     terminal_id: TerminalId | None = None
     role: Role = Role.VIEWER
     seconds: int = DEFAULT_SECONDS
     name: str = ""
+    recording_id: RecordingId | None = None
 
     def __post_init__(self) -> None:
         if self.role is Role.OWNER:
             raise Invalid("a link makes viewers or controllers, not owners", field="role")
         if not 1 <= self.seconds <= MAX_LIFE.total_seconds():
             raise Invalid("a link lives between a second and 30 days", field="ttl")
+        if self.recording_id is not None:
+            if self.terminal_id is not None:
+                raise Invalid("a link opens a terminal or a recording", field="recording_id")
+            if self.role is not Role.VIEWER:
+                raise Invalid("a recording can be watched only: use viewer", field="role")
         if self.name:
             shown_name(self.name)
 
@@ -113,6 +122,7 @@ def principal_of(guest: Guest, share: Share) -> Principal:
         terminal_id=share.terminal_id,
         role=share.role,
         expires_at=share.expires_at,
+        recording_id=share.recording_id,
     )
     return Principal(
         GUESTS_ORG, PrincipalId(guest.id), ActorKind.PERSON, name=guest.name, guest_access=access

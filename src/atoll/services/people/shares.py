@@ -85,6 +85,7 @@ class Shares:
             mark=fingerprint(secret),
             created_at=now,
             expires_at=expiry(now, request.seconds),
+            recording_id=request.recording_id,
         )
         told: dict[str, Json] = {
             "role": share.role.value,
@@ -94,6 +95,8 @@ class Shares:
             told["name"] = share.name
         if share.terminal_id is not None:
             told["terminal_id"] = share.terminal_id
+        if share.recording_id is not None:
+            told["recording_id"] = share.recording_id
         async with self._store.begin() as rows:
             await rows.shares.forget(now)
             if len(await rows.shares.of(sandbox.id)) >= MAX_SHARES:

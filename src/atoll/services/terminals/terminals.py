@@ -12,14 +12,20 @@ from atoll.domain.errors import Conflict, NotFound
 from atoll.domain.people.principal import ActorKind, Principal
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.terminal.turn import Role
-from atoll.ports import Channel, HandoverLink, RuntimeClient
+from atoll.ports import Channel, HandoverLink, RuntimeClient, RuntimeStream
 from atoll.services.identifiers import checked_id
 from atoll.services.provisioning.orders import completed
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.contract import terminals
 from atoll.wire.contract.call import PathId, Query, RuntimeCall
 from atoll.wire.contract.execs import SignalBody
-from atoll.wire.contract.recordings import Recording, start_recording, stop_recording
+from atoll.wire.contract.recordings import (
+    Recording,
+    list_recordings,
+    read_recording,
+    start_recording,
+    stop_recording,
+)
 
 T = TypeVar("T")
 
@@ -170,6 +176,32 @@ class Terminals:
     async def stop_recording(self, caller: Principal, ref: str, terminal_id: str) -> Recording:
         """Stop recording it."""
         return await self._call(caller, ref, stop_recording(_id(terminal_id)))
+
+    async def check_recording(self, caller: Principal, ref: str, recording_id: str) -> None:
+        """Raise `NotFound` for a recording that the sandbox has not."""
+        async with self._sandboxes.reading(caller, ref) as (sandbox, client):
+            found = await client.call(list_recordings())
+        if recording_id not in {one.recording_id for one in found.recordings}:
+            raise NotFound(
+                f"Sandbox {sandbox.name} has no recording {recording_id[:80]!r}: list them to see."
+            )
+
+    @asynccontextmanager
+    async def play(
+        self, caller: Principal, ref: str, recording_id: PathId
+    ) -> AsyncIterator[RuntimeStream]:
+        """Yield a recording's file, also of a sandbox that does not run. A guest gets the one of
+        its link. Raises `NotFound`."""
+        access, at = caller.guest_access, (caller, ref)
+        if access is not None:
+            if not access.plays(ref, recording_id):
+                raise NotFound("There is no such recording here; your link opens something else.")
+            at = (Principal(access.org_id, access.owner, ActorKind.PERSON), access.sandbox_id)
+        async with (
+            self._sandboxes.reading(*at) as (_, client),
+            client.stream(read_recording(recording_id)) as answer,
+        ):
+            yield answer
 
     async def _call(self, caller: Principal, ref: str, call: RuntimeCall[T]) -> T:
         _, client = await self._sandboxes.runtime(caller, ref)

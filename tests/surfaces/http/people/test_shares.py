@@ -18,6 +18,7 @@ ACTS = {
     "POST /v1/sandboxes/{sandbox}/shares": {
         "role": "test_attach_of_a_guest_carries_who_it_is_and_nothing_it_says_of_itself",
         "terminal_id": "test_guest_finds_its_sandbox_only_and_its_terminal_only",
+        "recording_id": "test_guest_of_a_recording_plays_it_and_nothing_else",
         "ttl": "test_wrong_revoked_and_expired_links_answer_alike",
     },
     "POST /auth/guests": {
@@ -79,6 +80,7 @@ async def test_link_makes_its_visitor_a_guest_with_an_id_and_a_name(atoll: World
         "sandbox_name": "box",
         "sandbox_state": told["guest"]["sandbox_state"],
         "terminal_id": "t_1",
+        "recording_id": None,
         "role": "controller",
         "expires_at": share["expires_at"],
     }
@@ -103,6 +105,7 @@ async def test_invitation_says_who_invites_to_what_and_to_do_what(atoll: World) 
             "inviter": "Ada",
             "sandbox_name": "box",
             "terminal_id": "t_1",
+            "recording_id": None,
             "role": "controller",
             "expires_at": share["expires_at"],
         }
@@ -229,6 +232,46 @@ async def test_every_other_route_is_not_there_for_a_guest(atoll: World) -> None:
             answer = await client.request(method, path)
             assert answer.status_code in (404, 422), (method, path, answer.status_code)
     assert tried > 40
+
+
+async def test_guest_of_a_recording_plays_it_and_nothing_else(atoll: World) -> None:
+    mine, other = await _sandbox(atoll), await _sandbox(atoll, scope="shared")
+    share, secret = await _share(atoll, mine, recording_id="r_1")
+    told, cookie = await _enter(atoll, secret)
+    assert (told["guest"]["recording_id"], told["guest"]["terminal_id"]) == ("r_1", None)
+    at_terminal = await _guest(atoll, mine)
+    cast = f"/v1/sandboxes/{mine}/recordings/r_1"
+    async with client_of(atoll.url) as client:
+        client.headers.update(_as_guest(atoll, cookie))
+        played = await client.get(cast)
+        assert (played.status_code, played.headers["content-type"]) == (
+            200,
+            "application/x-asciicast",
+        )
+        for path in (
+            f"/v1/sandboxes/{mine}/recordings",
+            f"/v1/sandboxes/{mine}/recordings/r_2",
+            f"/v1/sandboxes/{other}/recordings/r_1",
+            f"/v1/sandboxes/{mine}/terminals",
+            f"/v1/sandboxes/{mine}/terminals/t_1",
+            f"/v1/sandboxes/{mine}/terminals/t_1/text",
+        ):
+            assert (await client.get(path)).status_code == 404, path
+        assert (await client.delete(cast)).status_code == 404
+        assert (await client.get(cast, headers=at_terminal)).status_code == 404
+    async with (
+        aiohttp.ClientSession() as session,
+        session.ws_connect(atoll.url + ATTACH.format(mine), headers=_as_guest(atoll, cookie)) as ws,
+    ):
+        await ws.receive()
+        assert ws.close_code == 4404
+    async with client_of(atoll.url, atoll.token) as owner:
+        shares = f"/v1/sandboxes/{mine}/shares"
+        assert (await owner.post(shares, json={"recording_id": "r_9"})).status_code == 404
+        assert (await owner.delete(f"{shares}/{share['share_id']}")).status_code == 204
+    async with client_of(atoll.url) as client:
+        client.headers.update(_as_guest(atoll, cookie))
+        assert (await client.get(cast)).status_code == 401
 
 
 async def test_guest_finds_its_sandbox_only_and_its_terminal_only(atoll: World) -> None:

@@ -1,4 +1,4 @@
-/** What somebody sees who came by a share link: the terminals of the link, and nothing else. */
+/** What somebody sees who came by a share link: its terminals or its recording, and nothing else. */
 
 import { Suspense, use, useCallback, useEffect, useState } from 'react';
 import { Problem, reportLoggedOut } from '../../api/call';
@@ -9,8 +9,10 @@ import { logOut } from '../../state/login';
 import { useStore } from '../../state/store';
 import { clientId } from '../../terminal/attach/client-id';
 import type { AttachStatus } from '../../terminal/attach/status';
+import { readCast, type Cast } from '../../terminal/screen/cast';
 import { Avatar } from '../parts/Avatar';
 import { Mark } from '../parts/icons';
+import { Player } from '../recordings/Player';
 import { TerminalPane } from '../terminals/TerminalPane';
 import { terminalWords } from '../parts/words';
 
@@ -25,16 +27,17 @@ interface GuestRoomProps {
 const LOOK_MS = 5_000;
 
 export function GuestRoom({ name, access, over }: GuestRoomProps) {
-  const { list, trouble } = useTerminals(access, over);
-  const [wanted, setWanted] = useState<string | null>(null);
-  const chosen = list?.find(({ terminal_id: id }) => id === wanted) ?? list?.[0];
+  const recording = access.recording_id;
 
   useEffect(() => {
     document.title = `${access.sandbox_name} · Atoll`;
   }, [access]);
 
   return (
-    <main className="sandbox guest" aria-label={`Terminal of ${access.sandbox_name}`}>
+    <main
+      className="sandbox guest"
+      aria-label={`${recording === null ? 'Terminal' : 'Recording'} of ${access.sandbox_name}`}
+    >
       <header className="guest-head">
         <Mark />
         <h1>{access.sandbox_name}</h1>
@@ -48,6 +51,26 @@ export function GuestRoom({ name, access, over }: GuestRoomProps) {
           </button>
         )}
       </header>
+      {recording === null ? (
+        <Terminals access={access} over={over} />
+      ) : (
+        <Recording sandboxId={access.sandbox_id} id={recording} />
+      )}
+    </main>
+  );
+}
+
+interface TerminalsProps {
+  readonly access: GuestAccess;
+  readonly over: boolean;
+}
+
+function Terminals({ access, over }: TerminalsProps) {
+  const { list, trouble } = useTerminals(access, over);
+  const [wanted, setWanted] = useState<string | null>(null);
+  const chosen = list?.find(({ terminal_id: id }) => id === wanted) ?? list?.[0];
+  return (
+    <>
       {list !== null && list.length > 1 && (
         <div className="tabs" role="group" aria-label="Terminals">
           {list.map((terminal) => (
@@ -81,7 +104,40 @@ export function GuestRoom({ name, access, over }: GuestRoomProps) {
           )}
         </div>
       </div>
-    </main>
+    </>
+  );
+}
+
+interface RecordingProps {
+  readonly sandboxId: string;
+  readonly id: string;
+}
+
+/** The recording of the link, played when the guest likes. */
+function Recording({ sandboxId, id }: RecordingProps) {
+  const [cast, setCast] = useState<Cast | null>(null);
+  const [trouble, setTrouble] = useState('Loading…');
+  useEffect(() => {
+    let gone = false;
+    api.recording(sandboxId, id).then(
+      (text) => {
+        if (gone) return;
+        setCast(readCast(text));
+        setTrouble('This recording cannot be played.');
+      },
+      (reason: unknown) => {
+        if (!gone) setTrouble(reason instanceof Error ? reason.message : String(reason));
+      },
+    );
+    return () => {
+      gone = true;
+    };
+  }, [sandboxId, id]);
+  if (cast === null) return <p className="log quiet">{trouble}</p>;
+  return (
+    <div className="log recordings">
+      <Player cast={cast} start={0} />
+    </div>
   );
 }
 
@@ -89,10 +145,14 @@ function Allowed({ access }: { readonly access: GuestAccess }) {
   const now = useStore(tick);
   return (
     <span className="quiet wide-only">
-      {access.role === 'viewer' ? 'You may watch' : 'You may watch and ask to type'} ·{' '}
-      {duration(secondsUntil(access.expires_at, now))} left
+      {mayWords(access)} · {duration(secondsUntil(access.expires_at, now))} left
     </span>
   );
+}
+
+function mayWords({ recording_id: recording, role }: GuestAccess): string {
+  if (recording !== null) return 'You may play this recording';
+  return role === 'viewer' ? 'You may watch' : 'You may watch and ask to type';
 }
 
 function Ended({ inviter }: { readonly inviter: string }) {

@@ -60,13 +60,22 @@ export function Invited({ ticket, why }: InvitedProps) {
 }
 
 function titleOf(invitation: Invitation | null): string {
-  if (invitation === null || invitation.inviter === '') return 'You are invited to a terminal';
-  return `${invitation.inviter} invites you to a terminal`;
+  const what = invitation?.recording_id == null ? 'a terminal' : 'a recording';
+  if (invitation === null || invitation.inviter === '') return `You are invited to ${what}`;
+  return `${invitation.inviter} invites you to ${what}`;
 }
 
 function Offer({ invitation }: { readonly invitation: Invitation }) {
   const now = useStore(tick);
   const { sandbox_name: sandbox, terminal_id: terminal, role, expires_at: end } = invitation;
+  if (invitation.recording_id !== null) {
+    return (
+      <p>
+        One recording of <strong>{sandbox}</strong>: you may play it for{' '}
+        {duration(secondsUntil(end, now))}.
+      </p>
+    );
+  }
   return (
     <p>
       {terminal === null ? 'The terminals' : 'One terminal'} of <strong>{sandbox}</strong>:{' '}

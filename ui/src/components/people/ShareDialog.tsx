@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from 'react';
 import { api } from '../../api/client';
-import type { MadeShare, Share, Terminal } from '../../api/types';
+import type { MadeShare, RecordingInfo, Share, Terminal } from '../../api/types';
 import { notify, notifyFailure } from '../../state/announce';
 import { duration, secondsUntil, tick } from '../../state/clock';
 import { login, rename } from '../../state/login';
@@ -14,7 +14,8 @@ import { terminalWords } from '../parts/words';
 
 interface ShareDialogProps {
   readonly sandboxId: string;
-  readonly terminal: Terminal;
+  /** A terminal is shared, or a recording. */
+  readonly terminal: Terminal | RecordingInfo;
   readonly onClose: () => void;
 }
 
@@ -33,6 +34,7 @@ const TTLS = [
 ];
 
 export function ShareDialog({ sandboxId, terminal, onClose }: ShareDialogProps) {
+  const recording = 'recording_id' in terminal ? terminal.recording_id : null;
   const [role, setRole] = useState<Share['role']>('viewer');
   const [ttl, setTtl] = useState('1h');
   const [all, setAll] = useState(false);
@@ -51,7 +53,9 @@ export function ShareDialog({ sandboxId, terminal, onClose }: ShareDialogProps) 
     setBusy(true);
     try {
       if (name.trim() !== '' && name.trim() !== known) await rename(name.trim());
-      const place = all ? {} : { terminal_id: terminal.terminal_id };
+      const one =
+        recording === null ? { terminal_id: terminal.terminal_id } : { recording_id: recording };
+      const place = all ? {} : one;
       const share = await api.share(sandboxId, { ...place, role, ttl });
       setMade(share);
       setList(await api.shares(sandboxId));
@@ -74,7 +78,7 @@ export function ShareDialog({ sandboxId, terminal, onClose }: ShareDialogProps) 
   }
 
   return (
-    <Dialog title="Share" onClose={onClose} wide>
+    <Dialog title={recording === null ? 'Share' : 'Share this recording'} onClose={onClose} wide>
       <form
         className="form"
         onSubmit={(event) => {
@@ -82,21 +86,27 @@ export function ShareDialog({ sandboxId, terminal, onClose }: ShareDialogProps) 
           void make();
         }}
       >
-        <Segments
-          legend="Whoever has the link can"
-          choices={ROLES}
-          chosen={role}
-          onChoose={setRole}
-        />
-        <Segments
-          legend="At"
-          choices={[
-            { value: 'one', words: terminalWords(terminal, '') },
-            { value: 'all', words: 'Every terminal here' },
-          ]}
-          chosen={all ? 'all' : 'one'}
-          onChoose={(place) => setAll(place === 'all')}
-        />
+        {'recording_id' in terminal ? (
+          <p>Whoever has the link can play “{terminal.name}”, and see nothing else here.</p>
+        ) : (
+          <>
+            <Segments
+              legend="Whoever has the link can"
+              choices={ROLES}
+              chosen={role}
+              onChoose={setRole}
+            />
+            <Segments
+              legend="At"
+              choices={[
+                { value: 'one', words: terminalWords(terminal, '') },
+                { value: 'all', words: 'Every terminal here' },
+              ]}
+              chosen={all ? 'all' : 'one'}
+              onChoose={(place) => setAll(place === 'all')}
+            />
+          </>
+        )}
         <Field label="Your name, as guests see it" trouble={null}>
           {(wiring) => (
             <input
@@ -133,7 +143,7 @@ export function ShareDialog({ sandboxId, terminal, onClose }: ShareDialogProps) 
                 <Line
                   key={share.share_id}
                   share={share}
-                  terminal={terminal}
+                  here={recording ?? terminal.terminal_id}
                   onRevoke={() => void revoke(share)}
                 />
               ))}
@@ -187,20 +197,29 @@ function Made({ link, localOnly }: MadeProps) {
 
 interface LineProps {
   readonly share: Share;
-  readonly terminal: Terminal;
+  /** The terminal or recording that the dialog is about. */
+  readonly here: string;
   readonly onRevoke: () => void;
 }
 
-function Line({ share, terminal, onRevoke }: LineProps) {
+/** What a link does, in words. */
+function placeOf(share: Share, here: string): string {
+  const one = share.recording_id ?? share.terminal_id;
+  if (share.recording_id !== null)
+    return one === here ? 'Play this recording' : 'Play another recording';
+  const act = share.role === 'viewer' ? 'Watch' : 'Ask to type';
+  if (one === null) return `${act} · every terminal`;
+  return `${act} · ${one === here ? 'this terminal' : 'another'}`;
+}
+
+function Line({ share, here, onRevoke }: LineProps) {
   const now = useStore(tick);
   const left = duration(secondsUntil(share.expires_at, now));
-  const here = share.terminal_id === terminal.terminal_id;
-  const place = share.terminal_id === null ? 'every terminal' : here ? 'this terminal' : 'another';
   const guests = share.guests === 0 ? 'no guests yet' : share.guest_names.join(', ');
   return (
     <li>
       <span className="lines-words">
-        {share.role === 'viewer' ? 'Watch' : 'Ask to type'} · {place}
+        {placeOf(share, here)}
         <span className="quiet">
           {guests} · {left} left
         </span>

@@ -9,6 +9,7 @@ import { go } from '../../state/route';
 import { readCast, type Cast } from '../../terminal/screen/cast';
 import { Confirm } from '../parts/Dialog';
 import { Icon } from '../parts/icons';
+import { ShareDialog } from '../people/ShareDialog';
 import { Player } from './Player';
 import { panelOf } from '../parts/TabList';
 import { sizeWords } from '../parts/words';
@@ -22,6 +23,7 @@ interface Playing {
 export function RecordingsPane({ sandboxId }: { readonly sandboxId: string }) {
   const [list, setList] = useState<readonly RecordingInfo[] | null>(null);
   const [playing, setPlaying] = useState<Playing | null>(null);
+  const [sharing, setSharing] = useState<RecordingInfo | null>(null);
   const [removing, setRemoving] = useState<string | null>(null);
 
   const load = useCallback(() => {
@@ -84,6 +86,17 @@ export function RecordingsPane({ sandboxId }: { readonly sandboxId: string }) {
             </button>
             <button
               type="button"
+              className="button button-small"
+              onClick={() => void save(sandboxId, one)}
+            >
+              Download
+            </button>
+            <button type="button" className="button button-small" onClick={() => setSharing(one)}>
+              <Icon name="share" />
+              Share
+            </button>
+            <button
+              type="button"
               className="button button-small button-destroy"
               onClick={() => setRemoving(one.recording_id)}
             >
@@ -92,6 +105,9 @@ export function RecordingsPane({ sandboxId }: { readonly sandboxId: string }) {
           </li>
         ))}
       </ul>
+      {sharing !== null && (
+        <ShareDialog sandboxId={sandboxId} terminal={sharing} onClose={() => setSharing(null)} />
+      )}
       {removing !== null && (
         <Confirm
           title="Remove this recording?"
@@ -105,6 +121,22 @@ export function RecordingsPane({ sandboxId }: { readonly sandboxId: string }) {
       )}
     </div>
   );
+}
+
+/** Saves a recording's file, as any player of asciicasts reads it. */
+async function save(sandboxId: string, one: RecordingInfo): Promise<void> {
+  try {
+    const text = await api.recording(sandboxId, one.recording_id);
+    const address = URL.createObjectURL(new Blob([text], { type: 'application/x-asciicast' }));
+    const link = document.createElement('a');
+    link.href = address;
+    link.download = `${one.recording_id}.cast`;
+    link.click();
+    // The browser reads it after this turn.
+    window.setTimeout(() => URL.revokeObjectURL(address), 10_000);
+  } catch (reason) {
+    notifyFailure('The recording could not be downloaded')(reason);
+  }
 }
 
 interface SearchProps {

@@ -40,8 +40,9 @@ class MeBody(Body):
 
 
 class GuestAccessView(ResponseModel):
-    """The role of a guest at the terminals (or one) of a sandbox, until it ends. `inviter` is the
-    name of whoever made the link, or empty."""
+    """The role of a guest at the terminals (or one) of a sandbox, until it ends; with
+    `recording_id` at that recording alone. `inviter` is the name of whoever made the link, or
+    empty."""
 
     share_id: str
     inviter: str
@@ -49,6 +50,7 @@ class GuestAccessView(ResponseModel):
     sandbox_name: str
     sandbox_state: str
     terminal_id: str | None
+    recording_id: str | None
     role: str
     expires_at: str
 

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request
 from pydantic import Field
 from starlette.responses import Response
 
-from atoll.domain.ids import TerminalId
+from atoll.domain.ids import RecordingId, TerminalId
 from atoll.domain.people.share import DEFAULT_SECONDS, MAX_NAME, Guest, Share, ShareRequest
 from atoll.domain.terminal.turn import Role
 from atoll.surfaces.http.body.answers import Json, no_content
@@ -27,12 +27,14 @@ entrance = APIRouter(prefix="/auth", tags=["auth"], route_class=JsonRoute)
 
 
 class ShareBody(Body):
-    """A link to make. Without `terminal_id` it opens every terminal of the sandbox."""
+    """A link to make. Without `terminal_id` it opens every terminal of the sandbox; with
+    `recording_id` one recording and no terminal."""
 
     terminal_id: Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,64}$", strict=True)] | None = None
     role: Role = Role.VIEWER
     ttl: Seconds = DEFAULT_SECONDS
     name: Annotated[str, Field(max_length=MAX_NAME, strict=True)] | None = None
+    recording_id: Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,64}$", strict=True)] | None = None
 
 
 class ShareView(ResponseModel):
@@ -42,6 +44,7 @@ class ShareView(ResponseModel):
     share_id: str
     sandbox_id: str
     terminal_id: str | None
+    recording_id: str | None
     role: Role
     name: str
     created_at: str
@@ -72,11 +75,13 @@ class InvitationBody(Body):
 
 class InvitationView(ResponseModel):
     """Offer of a link: by whom, to which sandbox, to one terminal of it or to all, and to watch
-    (`viewer`) or to ask to type, too (`controller`). `inviter` is empty for who chose no name."""
+    (`viewer`) or to ask to type, too (`controller`); or to one recording. `inviter` is empty for
+    who chose no name."""
 
     inviter: str
     sandbox_name: str
     terminal_id: str | None
+    recording_id: str | None
     role: Role
     expires_at: str
 
@@ -100,7 +105,13 @@ async def make_share(
     if body.terminal_id is not None:
         terminal_id = TerminalId(body.terminal_id)
         await atoll.terminals.get(*at, terminal_id)
-    share_request = ShareRequest(terminal_id, body.role, int(body.ttl), body.name or "")
+    recording_id = None
+    if body.recording_id is not None:
+        recording_id = RecordingId(body.recording_id)
+        await atoll.terminals.check_recording(*at, recording_id)
+    share_request = ShareRequest(
+        terminal_id, body.role, int(body.ttl), body.name or "", recording_id
+    )
     share, secret = await atoll.shares.create(*at, share_request)
     link = outside_link(request, f"share={secret}")
     return Json({**_view(share, ()), "link": link.url, "local_only": link.local_only}, 201)

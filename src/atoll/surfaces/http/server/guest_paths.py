@@ -1,7 +1,7 @@
-"""Paths open to a guest: the terminals of its link, and log-out. All others are not found.
+"""Paths open to a guest: what its link opens, and log-out. All others are not found.
 
 A list of what is allowed, so that a route added tomorrow is closed to guests. The service compares
-sandbox and terminal with the guest's access.
+sandbox, terminal and recording with the guest's access.
 """
 
 import re
@@ -11,7 +11,8 @@ from starlette.types import Scope
 
 _ID: Final = "[^/]+"
 _READ: Final = re.compile(
-    rf"/auth/me|/v1/me|/v1/sandboxes/{_ID}/terminals(?:/{_ID}(?:/cards|/marks|/text)?)?|/sessions/{_ID}/ptys"
+    rf"/auth/me|/v1/me|/v1/sandboxes/{_ID}/terminals(?:/{_ID}(?:/cards|/marks|/text)?)?"
+    rf"|/v1/sandboxes/{_ID}/recordings/{_ID}|/sessions/{_ID}/ptys"
 )
 _SOCKET: Final = re.compile(
     rf"/v1/sandboxes/{_ID}/terminals/{_ID}/(?:attach|cards)|/sessions/{_ID}/ptys/{_ID}/ws"

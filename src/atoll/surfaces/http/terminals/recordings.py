@@ -89,8 +89,9 @@ async def list_recordings(atoll: Atoll, at: CallerSandbox) -> Response:
     responses={**stream_of(CAST, "The recording, asciicast v3."), **_FAILURES},
 )
 async def read_recording(atoll: Atoll, at: CallerSandbox, *, recording: RecordingId) -> Response:
-    """Return a recording's file; for a running one, the part so far."""
-    opened = atoll.runtime_calls.take(*at, recordings.read_recording(recording))
+    """Return a recording's file; for a running one, the part so far. A guest may have the
+    recording of its link."""
+    opened = atoll.terminals.play(*at, recording)
     return ForwardedStream(opened, media_type=CAST, headers=_SAVED)
 
 

@@ -29,7 +29,7 @@ class _Sharing(UsualVerb):
 
 @click.group("share", cls=_Sharing)
 def command() -> None:
-    """Share a sandbox's terminals by link."""
+    """Share a sandbox's terminals, or a recording, by link."""
 
 
 @command.command("new")
@@ -45,6 +45,7 @@ def command() -> None:
     "--ttl", default="1h", show_default=True, callback=duration, help="How long the link is valid."
 )
 @click.option("--terminal", metavar="ID", default=None, help="Only this terminal.")
+@click.option("--recording", metavar="REC", default=None, help="This recording, no terminal.")
 @click.option("--label", default=None, help="The name of the link in lists.")
 @utc_option()
 @json_option()
@@ -56,11 +57,14 @@ def new(
     role: Role,
     ttl: str,
     terminal: str | None,
+    recording: str | None,
     label: str | None,
     as_json: bool,
 ) -> None:
     """Make a link and print it, this once."""
     request: ShareBody = {"role": role, "ttl": ttl, "terminal_id": terminal, "name": label}
+    if recording is not None:
+        request["recording_id"] = recording
     made = invocation.api().shares.create(name, request)
     if as_json:
         show_json(made.value)
@@ -84,7 +88,7 @@ def list_(invocation: Invocation, name: str, *, as_json: bool) -> None:
         show_json(answered.value)
     else:
         rows = [_row(share) for share in answered.shares]
-        show_table(("LINK", "ROLE", "TERMINAL", "GUESTS", "EXPIRES", "LABEL"), rows)
+        show_table(("LINK", "ROLE", "OPENS", "GUESTS", "EXPIRES", "LABEL"), rows)
 
 
 @command.command("rm")
@@ -103,7 +107,7 @@ def _row(share: Share) -> tuple[str, ...]:
     return (
         share.share_id,
         share.role,
-        share.terminal_id or "all",
+        share.recording_id or share.terminal_id or "all",
         ", ".join(share.guest_names) or str(share.guests),
         until(share.expires_at),
         share.name or "-",
