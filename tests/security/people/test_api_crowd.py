@@ -3,8 +3,11 @@
 import contextlib
 import http.client
 import socket
+import ssl
+import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -12,6 +15,7 @@ import pytest
 from atoll.surfaces.http.server.bounded_head import HEAD_SECONDS
 from atoll.surfaces.http.server.pending_connections import MAX_NEAR
 from atoll.testing.server import TestServer, test_server
+from tests.peers.certificate import own_certificate
 
 HALF = b"GET /v1/sandboxes HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "
 BODY = b"POST /auth/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n{"
@@ -77,3 +81,34 @@ def test_more_half_requests_than_fit_close_the_oldest_and_keep_nobody_out(
         assert said_to_the_end(link) == b""  # closed without a word, to make room
     for link in halves:
         link.close()
+
+
+@pytest.fixture
+def readable() -> Iterator[Path]:
+    """A folder that the control plane's own user may read."""
+    with tempfile.TemporaryDirectory(prefix="atls", dir="/tmp") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+def test_more_silent_tls_connections_than_fit_close_the_oldest_and_keep_nobody_out(
+    readable: Path,
+) -> None:
+    cert, key = own_certificate(readable, "127.0.0.2")
+    key.chmod(0o644)
+    env = {"ATOLL_HOST": "127.0.0.2", "ATOLL_TLS_CERT": str(cert), "ATOLL_TLS_KEY": str(key)}
+    with test_server(env) as server:
+        place = ("127.0.0.2", urlsplit(server.url).port)
+        silent = [socket.create_connection(place, 60) for _ in range(MAX_NEAR + 40)]
+        link = http.client.HTTPSConnection(
+            *place, timeout=60, context=ssl.create_default_context(cafile=str(cert))
+        )
+        with contextlib.closing(link):
+            link.request(
+                "GET", "/v1/sandboxes", headers={"Authorization": f"Bearer {server.token}"}
+            )
+            assert link.getresponse().status == 200
+        for held in silent[:20]:
+            assert said_to_the_end(held) == b""
+        for held in silent:
+            held.close()

@@ -251,6 +251,13 @@ def _server(
 
     from atoll.surfaces.http.server.bounded_head import BoundedHead
     from atoll.surfaces.http.server.handover import HandoverProtocol
+    from atoll.surfaces.http.server.tls_entry import TlsEntry
+
+    entry = (
+        partial(BoundedHead, pending=pending)
+        if context is None
+        else partial(TlsEntry, context=context, pending=pending)
+    )
 
     class Server(uvicorn.Server):
         """The server without handlers of its own: it would raise the signal again at its end
@@ -264,7 +271,7 @@ def _server(
         uvicorn.Config(
             app,  # type: ignore[arg-type]
             loop="none",
-            http=partial(BoundedHead, pending=pending),  # type: ignore[arg-type]
+            http=entry,  # type: ignore[arg-type]
             ws=HandoverProtocol,
             ws_max_size=MAX_FRAME_BYTES,
             ws_per_message_deflate=False,
@@ -278,7 +285,6 @@ def _server(
             proxy_headers=False,
             timeout_keep_alive=KEEPALIVE_SECONDS,
             timeout_graceful_shutdown=GRACEFUL_SECONDS,
-            ssl_context_factory=None if context is None else lambda *_: context,
         )
     )
 

@@ -43,6 +43,14 @@ class Closed:
 Frame: TypeAlias = bytes | str | Closed
 
 
+class _Redirected(aiohttp.ClientError):
+    """A handshake answered with another address."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"redirected with {status}")
+        self.status = status
+
+
 class TerminalConnection:
     """An open WebSocket."""
 
@@ -98,7 +106,11 @@ async def opened(
     scheme, _, rest = server.url.partition("://")
     url = f"{'wss' if scheme == 'https' else 'ws'}://{rest}{path}"
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS)
-    async with aiohttp.ClientSession(timeout=timeout, trust_env=False) as session:
+    trace = aiohttp.TraceConfig()
+    trace.on_request_redirect.append(_refuse_redirect)
+    async with aiohttp.ClientSession(
+        timeout=timeout, trust_env=False, trace_configs=[trace]
+    ) as session:
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 socket = await session.ws_connect(
@@ -108,7 +120,7 @@ async def opened(
                     compress=0,
                     autoclose=True,
                 )
-        except aiohttp.WSServerHandshakeError as refusal:
+        except (aiohttp.WSServerHandshakeError, _Redirected) as refusal:
             yield Closed(status=refusal.status)
             return
         except (aiohttp.ClientError, OSError, TimeoutError):
@@ -116,3 +128,10 @@ async def opened(
             return
         async with socket:
             yield TerminalConnection(socket)
+
+
+async def _refuse_redirect(
+    session: aiohttp.ClientSession, context: object, told: aiohttp.TraceRequestRedirectParams
+) -> None:
+    """Stop before the credentials and what is typed go to another address."""
+    raise _Redirected(told.response.status)

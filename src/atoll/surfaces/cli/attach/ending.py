@@ -1,12 +1,26 @@
 """The ways an attach session ends."""
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+from atoll.surfaces.cli.console.exits import CONFLICT, FAILED, NOT_AUTHORISED, NOT_FOUND
+
+if TYPE_CHECKING:
+    from atoll.surfaces.cli.attach.connection import Closed, TerminalTarget
 
 GUEST_OVER = (
     "your access has ended: the link was revoked or has expired. Ask whoever invited you for a new "
     "one"
 )
+
+_REDIRECTED = (
+    "the server sends terminals to another address, which is not followed: "
+    "use the address it is really at"
+)
+_REDIRECTS = (301, 302, 303, 307, 308)
+_REFUSED = (401, 403)
+_REVOKED = 4401
+_ENDED = (4409, 4410)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +52,31 @@ class Signalled:
 
 
 Ending: TypeAlias = Detached | Ended | Lost | Signalled
+
+
+def lost_by(closed: "Closed", target: "TerminalTarget") -> Lost | None:
+    """Return the end of a connection that closed; None when another one may go on."""
+    if target.guest and (closed.code == _REVOKED or closed.status in _REFUSED):
+        return Lost(GUEST_OVER, NOT_AUTHORISED)
+    if closed.status in _REFUSED:
+        return Lost("the server refused the token: see `atoll login`", NOT_AUTHORISED)
+    if closed.status in _REDIRECTS:
+        return Lost(_REDIRECTED, FAILED)
+    if closed.code in _ENDED and closed.reason:
+        return Lost(closed.reason, CONFLICT)
+    return _closed_with(closed.code, target.name)
+
+
+def _closed_with(code: int, name: str) -> Lost | None:
+    match code:
+        case 1000:
+            return Lost(f"the terminal of {name} was closed", NOT_FOUND)
+        case 4000:
+            return Lost(f"another attach took over this session at {name}", CONFLICT)
+        case 4401:
+            said = f"the attach session at {name} was revoked or has expired"
+            return Lost(said, NOT_AUTHORISED)
+        case 4404:
+            return Lost(f"the terminal of {name} is gone", NOT_FOUND)
+        case _:
+            return None

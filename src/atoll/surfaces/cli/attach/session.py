@@ -27,19 +27,19 @@ from atoll.surfaces.cli.attach.attachment import (
 )
 from atoll.surfaces.cli.attach.connection import Closed, TerminalConnection, TerminalTarget, connect
 from atoll.surfaces.cli.attach.ending import (
-    GUEST_OVER,
     Detached,
     Ended,
     Ending,
     Lost,
     Signalled,
+    lost_by,
 )
 from atoll.surfaces.cli.attach.keys import ControlKey, DetachKeys
 from atoll.surfaces.cli.attach.outgoing import FRAME_BYTES, Outgoing
 from atoll.surfaces.cli.attach.painter import Painter
 from atoll.surfaces.cli.attach.rawtty import RawTty
 from atoll.surfaces.cli.attach.turns import TurnView
-from atoll.surfaces.cli.console.exits import CONFLICT, NOT_AUTHORISED, NOT_FOUND, exit_code
+from atoll.surfaces.cli.console.exits import CONFLICT, NOT_FOUND, exit_code
 from atoll.surfaces.cli.console.output import clean
 from atoll.wire.attach import InputRefused, InputTaken
 
@@ -50,10 +50,6 @@ MAX_HEARD = 80
 AHEAD_BYTES = 64 * 1024
 _LOST = "connection lost, reconnecting"
 _STUCK = "the program reads no input: what you type is dropped"
-_SUPERSEDED = 4000
-_REVOKED = 4401
-_NO_TERMINAL = 4404
-_ENDED = (4409, 4410)
 _ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 
 StillThere = Callable[[], Awaitable[str]]
@@ -210,7 +206,9 @@ class AttachClient:
                 closed, spoke = Closed(), False
                 if not isinstance(error, Unavailable):
                     self._end(Lost(error.message, exit_code(error)))
-            self._check_close(closed)
+            if (lost := lost_by(closed, self._target)) is not None:
+                # Trying again cannot help.
+                self._end(lost)
             if closed.status or closed.code:
                 await self._ask(still_there)
             if closed.status == 404:
@@ -321,26 +319,6 @@ class AttachClient:
             parts = (f"[{said}]" if said else "", self._heard, self._title)
             shown = clean(" ".join(part for part in parts if part)).encode()
             await asyncio.to_thread(self._tty.write, b"\x1b]2;" + shown + b"\a")
-
-    def _check_close(self, closed: Closed) -> None:
-        """End where trying again cannot help."""
-        name = self._target.name
-        if self._target.guest and (closed.code == _REVOKED or closed.status in (401, 403)):
-            self._end(Lost(GUEST_OVER, NOT_AUTHORISED))
-        elif closed.code == 1000:
-            self._end(Lost(f"the terminal of {name} was closed", NOT_FOUND))
-        elif closed.code == _SUPERSEDED:
-            self._end(Lost(f"another attach took over this session at {name}", CONFLICT))
-        elif closed.code == _REVOKED:
-            self._end(
-                Lost(f"the attach session at {name} was revoked or has expired", NOT_AUTHORISED)
-            )
-        elif closed.code in _ENDED and closed.reason:
-            self._end(Lost(closed.reason, CONFLICT))
-        elif closed.code == _NO_TERMINAL:
-            self._end(Lost(f"the terminal of {name} is gone", NOT_FOUND))
-        elif closed.status in (401, 403):
-            self._end(Lost("the server refused the token: see `atoll login`", NOT_AUTHORISED))
 
     async def _ask(self, still_there: StillThere) -> None:
         if self._ending is None or self._ending.done():
