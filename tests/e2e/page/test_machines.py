@@ -7,9 +7,9 @@ import pytest
 from playwright.async_api import expect
 
 from atoll.testing.server import TestServer, test_server
+from tests.e2e.page.silent_network import silent_network
 from tests.e2e.page.test_real_page import CHROMIUM, LINK, chromium, tab
 from tests.peers.api import Api, api_of, until
-from tests.peers.silent_network import silent_network
 
 pytestmark = [
     pytest.mark.browser,

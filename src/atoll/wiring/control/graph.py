@@ -137,6 +137,16 @@ class Library:
 
 
 @dataclass(frozen=True, slots=True)
+class HomeServices:
+    """Services by which work leaves a sandbox for its person's repository."""
+
+    unpulled: UnpulledWork
+    pushes: HeldPushes
+    pulls: PullOrders
+    endings: Endings
+
+
+@dataclass(frozen=True, slots=True)
 class Lifecycle:
     """Services by which a sandbox changes its state, and those that learn of it."""
 
@@ -310,38 +320,28 @@ def build_application(
     sandboxes, background = build_sandboxes(ground, ports, preparation, settings=settings)
     calls, events = RuntimeCalls(sandboxes), build_events(ground)
     logins = Logins(own.logins, clock, token=own.token, record=_login_recorder(events))
-    terminals, unpulled = Terminals(sandboxes), UnpulledWork(sandboxes)
+    terminals, approvals = Terminals(sandboxes), Approvals(ground, sandboxes)
     agents, statuses = Agents(sandboxes, terminals), AgentStatuses(store)
-    approvals, pulls = Approvals(ground, sandboxes), PullOrders(ground, sandboxes)
-    pushes = build_pushes(ground, sandboxes, library, settings=settings)
-    endings = Endings(ground, sandboxes, unpulled, pushes=pushes)
+    home = build_home(ground, sandboxes, library, settings=settings)
     return Application(
         sandboxes=sandboxes,
         background=background,
         terminals=terminals,
         agents=agents,
         statuses=statuses,
-        inbox=Inbox(
-            approvals,
-            statuses,
-            agents,
-            pushes=pushes,
-            pulls=pulls,
-            endings=endings,
-            sandboxes=sandboxes,
-        ),
+        inbox=build_inbox(approvals, statuses, agents, home=home, sandboxes=sandboxes),
         catalogue=build_catalogue(ground, ports, events, background),
         consumers=Consumers(store, sandboxes),
         shares=Shares(ground, sandboxes, wrong=logins.wrong, inviter=logins.person),
         push=PushSubscriptions(ground, library.ports.push),
         push_delivery=PushDelivery(ground, library.ports.push),
         runtime_calls=calls,
-        unpulled=unpulled,
+        unpulled=home.unpulled,
         syncs=Syncs(sandboxes, library.workspaces, agents=agents, events=events),
         changes=WorkingTrees(sandboxes),
         kept=build_kept(ground, sandboxes, calls, library, settings=settings),
-        pushes=pushes,
-        pulls=pulls,
+        pushes=home.pushes,
+        pulls=home.pulls,
         checkpoints=Checkpoints(sandboxes),
         tree_edits=TreeEdits(sandboxes, WorkingTrees(sandboxes)),
         profiles=preparation.profiles,
@@ -353,6 +353,40 @@ def build_application(
         approvals=approvals,
         repositories=build_repositories(sandboxes, library, events, settings=settings),
         projects=build_projects(ground, library, settings=settings),
+    )
+
+
+def build_home(
+    ground: Ground, sandboxes: Sandboxes, library: Library, *, settings: ServiceSettings
+) -> HomeServices:
+    """Return what brings work home, and what warns of work that is lost."""
+    unpulled = UnpulledWork(sandboxes)
+    pushes = build_pushes(ground, sandboxes, library, settings=settings)
+    return HomeServices(
+        unpulled=unpulled,
+        pushes=pushes,
+        pulls=PullOrders(ground, sandboxes),
+        endings=Endings(ground, sandboxes, unpulled, pushes=pushes),
+    )
+
+
+def build_inbox(
+    approvals: Approvals,
+    statuses: AgentStatuses,
+    agents: Agents,
+    *,
+    home: HomeServices,
+    sandboxes: Sandboxes,
+) -> Inbox:
+    """Return the list of what waits for a person."""
+    return Inbox(
+        approvals,
+        statuses,
+        agents,
+        pushes=home.pushes,
+        pulls=home.pulls,
+        endings=home.endings,
+        sandboxes=sandboxes,
     )
 
 
