@@ -20,6 +20,8 @@ class ChangedFile(Shape):
     binary = fields.flag()
     untracked = fields.flag()
     digest = fields.text()
+    old_size = fields.number(-1)
+    new_size = fields.number(-1)
 
 
 class TreeChanges(Shape):

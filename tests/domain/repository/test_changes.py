@@ -25,6 +25,16 @@ def test_changes_join_status_counts_and_stamps() -> None:
     assert other.files[1].digest == new.digest
 
 
+def test_binary_file_has_sizes_instead_of_counts() -> None:
+    raw = RAW + b"M\0a\0-\t-\ta\0" + RAW + b"D\0gone\0-\t-\tgone\0"
+    whole = SEPARATOR.join((output(raw=raw, stamps=b"7|2|now|a\n"), b"1111 5\nbad missing x\n"))
+    found = read_changes(whole, MARK)
+    assert found is not None
+    assert [(file.old_size, file.new_size) for file in found.files] == [(5, 7), (5, None)]
+    found = read_changes(output(raw=raw), MARK)
+    assert found is not None and found.files[0].old_size is None
+
+
 def test_unmerged_file_is_told_as_such() -> None:
     found = read_changes(output(b"UU a\0", RAW + b"M\0a\0"), MARK)
     assert found is not None and found.files[0].kind is ChangeKind.UNMERGED

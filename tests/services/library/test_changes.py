@@ -6,9 +6,10 @@ from typing import Any, cast
 
 import pytest
 
-from atoll.domain.errors import Invalid, NotFound
+from atoll.domain.errors import Invalid, LimitReached, NotFound
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.repository.changes import Against, ChangedFile, ChangeKind, Changes
+from atoll.domain.repository.raster import Raster
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.services.library.changes import Comparison, DiffStyle, WorkingTrees
 from tests.peers.boxed_runtime import BoxedRuntime
@@ -207,6 +208,40 @@ async def test_very_many_files_are_counted_and_bounded(review: Review) -> None:
     review.box.run("mkdir many; cd many; seq 1 100000 | xargs touch")
     found = await review.changes("uncommitted")
     assert (found.total, len(found.files)) == (100_002, 5000)
+
+
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x05\0\0\0\x04\x08\x02\0\0\0"
+
+
+async def test_images_are_shown_as_they_were_and_are(review: Review) -> None:
+    async def image(path: str, commit: str = "") -> tuple[Raster, bytes]:
+        wanted = Comparison(paths=(path,))
+        return await review.trees.image(LOCAL_PERSON, "x", wanted, commit)
+
+    workspace = review.box.workspace
+    (workspace / "src" / "a b.png").write_bytes(PNG + b"old")
+    review.box.run("git add .; git commit -qm image")
+    (workspace / "src" / "a b.png").write_bytes(PNG + b"newer")
+    head = review.box.run("git rev-parse HEAD")
+    file = (await review.files("uncommitted"))["src/a b.png"]
+    assert (file.binary, file.old_size, file.new_size) == (True, 32, 34)
+    assert await image("src/a b.png") == (Raster("image/png", 5, 4), PNG + b"newer")
+    assert (await image("src/a b.png", head))[1] == PNG + b"old"
+    (workspace / "x.svg").write_text("<svg onload='alert(1)'/>")
+    (workspace / "link.png").symlink_to("src/a b.png")
+    (workspace / "out").symlink_to("/")
+    review.box.run("mkfifo pipe.png; head -c 5000000 /dev/zero > large.png")
+    for path, kind in {
+        "x.svg": Invalid, "README.md": Invalid, "link.png": NotFound, "pipe.png": NotFound,
+        "out/etc/hostname": NotFound, "gone.png": NotFound, "large.png": LimitReached,
+        "src": NotFound,
+    }.items():  # fmt: skip
+        with pytest.raises(kind):
+            await image(path)
+    with pytest.raises(NotFound):
+        await image("gone.png", head)
+    with pytest.raises(NotFound):
+        await image("README.md", "0" * 40)
 
 
 async def test_tree_whose_git_folder_was_replaced_is_not_followed(review: Review) -> None:

@@ -226,7 +226,8 @@ export interface components {
         readonly ChangeKind: "added" | "modified" | "deleted" | "renamed" | "copied" | "retyped" | "unmerged";
         /**
          * @description A file that differs. `uncommitted` and `untracked` tell how much of it git has; `digest`
-         *     changes whenever the file does. A binary file has no counts.
+         *     changes whenever the file does. A binary file has sizes in bytes instead of counts, where its
+         *     sides are known.
          */
         readonly ChangedFile: {
             readonly additions: number;
@@ -235,8 +236,10 @@ export interface components {
             readonly digest: string;
             readonly kind: components["schemas"]["ChangeKind"];
             readonly new_mode: string;
+            readonly new_size: number | null;
             readonly old_mode: string;
             readonly old_path: string | null;
+            readonly old_size: number | null;
             readonly path: string;
             readonly uncommitted: boolean;
             readonly untracked: boolean;

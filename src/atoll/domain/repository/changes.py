@@ -50,7 +50,8 @@ _KINDS = {
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
     """A file that differs. `uncommitted` and `untracked` tell how much of it git has; `digest`
-    changes whenever the file does. A binary file has no counts."""
+    changes whenever the file does. A binary file has sizes in bytes instead of counts, where its
+    sides are known."""
 
     path: str
     kind: ChangeKind
@@ -63,6 +64,8 @@ class ChangedFile:
     uncommitted: bool = False
     untracked: bool = False
     digest: str = ""
+    old_size: int | None = None
+    new_size: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +103,13 @@ def read_changes(out: bytes, mark: str) -> Changes | None:
         return None
     states = _states(_texts(sections[1]))
     stamps = _stamps(sections[3])
+    sizes = _sizes(sections[4]) if len(sections) > 4 else {}
     files = _files(_texts(sections[2]))
     # A repository inside the repository is one untracked name that ends with a slash.
     for path, state in states.items():
         if state == _UNTRACKED and path.endswith("/"):
             files[path] = ChangedFile(path, ChangeKind.ADDED)
-    read = (_told(file, states, stamps) for file in files.values())
+    read = (_sized(_told(file, states, stamps), file, stamps, sizes) for file in files.values())
     branch, commit, base, commits, total, digest = head[:6]
     return Changes(
         branch=branch or None,
@@ -135,6 +139,12 @@ def _stamps(section: bytes) -> dict[str, str]:
         if len(stamp) == 3:
             found[path] = "|".join(stamp)
     return found
+
+
+def _sizes(section: bytes) -> dict[str, int]:
+    """Return the sizes of git's objects, which are lines `OBJECT SIZE`."""
+    lines = (line.split(" ") for line in section.decode("ascii", "replace").split("\n"))
+    return {words[0]: _number(words[1]) for words in lines if len(words) == 2}
 
 
 def _files(texts: list[str]) -> dict[str, ChangedFile]:
@@ -189,6 +199,19 @@ def _told(file: ChangedFile, states: dict[str, str], stamps: dict[str, str]) -> 
         untracked=state == _UNTRACKED,
         digest=hashlib.sha256(seed.encode()).hexdigest()[:16],
     )
+
+
+def _sized(
+    told: ChangedFile, file: ChangedFile, stamps: dict[str, str], sizes: dict[str, int]
+) -> ChangedFile:
+    """Return a binary file with its sizes before and after."""
+    if not told.binary:
+        return told
+    old = file.digest.split(" ")[2]
+    stamp = stamps.get(file.path)
+    now = None if stamp is None else _number(stamp.split("|")[0])
+    gone = told.kind is ChangeKind.DELETED
+    return replace(told, old_size=sizes.get(old), new_size=None if gone else now)
 
 
 def _number(text: str) -> int:

@@ -7,13 +7,14 @@ the commits that `pull` brings and checks.
 import secrets
 from dataclasses import dataclass
 
-from atoll.domain.errors import AtollError, Failed, Invalid, NotFound
+from atoll.domain.errors import AtollError, Failed, Invalid, LimitReached, NotFound
 from atoll.domain.people.principal import Principal
 from atoll.domain.repository.changes import Against, Changes, read_changes
 from atoll.domain.repository.diff import FileDiff, read_diff
+from atoll.domain.repository.raster import Raster, read_raster
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports.runtime import RuntimeClient
-from atoll.services.library.changes_script import CHANGES
+from atoll.services.library.changes_script import CHANGES, FILE
 from atoll.services.library.checkout_scripts import NOT_A_REPOSITORY
 from atoll.services.library.workspaces import WORKSPACE, inside_path
 from atoll.services.sandboxes.sandboxes import Sandboxes
@@ -24,7 +25,9 @@ from atoll.wire.contract.execs import forget_exec
 MAX_WAIT_SECONDS = 50
 MAX_PATHS = 200
 MAX_DIFF_BYTES = 4 * 1024 * 1024
+MAX_IMAGE_BYTES = 4 * 1024 * 1024
 NO_SUCH_COMMIT = 16
+TOO_LARGE = 21
 _KEPT_BYTES = MAX_DIFF_BYTES + 1_100_000
 _STAMPS = 500
 
@@ -110,6 +113,28 @@ class WorkingTrees:
         files = read_diff(sections[2])
         cut = len(sections[2]) >= MAX_DIFF_BYTES or any(file.truncated for file in files)
         return Diff(files, cut)
+
+    async def image(
+        self, caller: Principal, ref: str, wanted: Comparison, commit: str
+    ) -> tuple[Raster, bytes]:
+        """Return the raster image that `wanted` names, as it is in a commit, or with "" in the
+        working tree. Raises `NotFound`, `LimitReached`, and `Invalid` for any other file."""
+        (path,) = wanted.paths
+        async with self._sandboxes.reading(caller, ref) as (sandbox, client):
+            tree = tree_of(sandbox, wanted.repo)
+            args = (tree.path, "", commit, path, str(MAX_IMAGE_BYTES))
+            outcome = await run_inside(client, FILE, args, kept_bytes=MAX_IMAGE_BYTES)
+        if outcome.exec_id:
+            await _forget(client, outcome.exec_id)
+        if outcome.code == NO_SUCH_COMMIT:
+            raise NotFound(f"{path} is not there.")
+        if outcome.code == TOO_LARGE:
+            raise LimitReached(f"{path} has more than {MAX_IMAGE_BYTES} bytes: it is not shown.")
+        _check(outcome, tree, wanted)
+        raster = read_raster(outcome.out)
+        if raster is None:
+            raise Invalid(f"{path} is no PNG, JPEG, GIF or WebP image that is shown.", field="path")
+        return raster, outcome.out
 
     async def _run(
         self, client: RuntimeClient, sandbox: Sandbox, wanted: Comparison, asked: tuple[str, ...]

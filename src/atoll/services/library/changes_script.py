@@ -14,8 +14,8 @@ from atoll.wire.git.checkpoints import POINTS, QUIET
 # index without marks that hide a file, or ""  $12… paths (none: all)
 #
 # Prints, ended by NUL, branch, HEAD, base, commits since, count of files, a digest and the stamp of
-# an index without such marks; then the status, the changes or the patch, and size, inode and change
-# time of each file.
+# an index without such marks; then the status, the changes or the patch, size, inode and change
+# time of each file, and where one is binary the sizes of the objects that files are compared with.
 CHANGES = Script(
     "compare the files",
     QUIET
@@ -25,7 +25,7 @@ from=$3 against=$4 mark=$5 mode=$6 since=$7 seconds=$8 context=$9
 shift 9
 space=$1 plain=$2
 shift 2
-max=5000 blob=e69de29bb2d1d6434b8b29ae775ad8c2e48c5391
+tab=$(printf '\t') max=5000 blob=e69de29bb2d1d6434b8b29ae775ad8c2e48c5391
 state() {
   own status --porcelain=v1 -z --no-renames --untracked-files=all --ignore-submodules=dirty \
     -- "$@" > "$work/whole"
@@ -116,10 +116,16 @@ printf '\0%s\0' "$mark"
 head -c 1000000 "$work/whole"
 printf '\0%s\0' "$mark"
 if [ "$mode" = list ]; then
-  compare --raw --numstat -z --abbrev=40 | head -c 2500000
+  compare --raw --numstat -z --abbrev=40 | head -c 2500000 > "$work/found"
+  cat "$work/found"
   printf '\0%s\0' "$mark"
   if [ -n "$same" ] && [ "$total" -le "$max" ]; then cat "$work/times"
   else each stat -c '%s|%i|%z|%n' -- 2> /dev/null; fi | head -c 1000000
+  printf '\0%s\0' "$mark"
+  if grep -zq "^-$tab-$tab" "$work/found"; then
+    sed -zn 's/^:[0-9]* [0-9]* \([0-9a-f]*\) .*/\1/p' "$work/found" | tr '\0' '\n' \
+      | git cat-file --batch-check='%(objectname) %(objectsize)' | head -c 400000
+  fi
 else
   if [ "$space" = no ]; then set -- -w; else set --; fi
   compare -p "-U$context" "$@" | head -c 4194304
@@ -127,5 +133,30 @@ else
 fi
 """,
     seconds=120.0,
+    unrecorded=True,
+)
+
+# $1 folder  $2 ""  $3 commit, or "" for the working tree  $4 path  $5 most bytes. Prints the file.
+FILE = Script(
+    "read the file",
+    QUIET
+    + r"""
+commit=$3 path=$4 most=$5
+echo 'ref: refs/heads/none' > "$work/g/HEAD"
+if [ -n "$commit" ]; then
+  size=$(own cat-file -s "$commit:$path" 2> /dev/null) || exit 16
+  [ "$size" -le "$most" ] || exit 21
+  own cat-file blob "$commit:$path" || exit 16
+else
+  case $path in */*) folder=${path%/*} ;; *) folder=. ;; esac
+  folder=$(cd -P -- "$top/$folder" 2> /dev/null && pwd -P) || exit 16
+  case $folder/ in "$top"/*) ;; *) exit 16 ;; esac
+  file=$folder/${path##*/}
+  [ -f "$file" ] && [ ! -L "$file" ] || exit 16
+  [ "$(stat -c %s -- "$file")" -le "$most" ] || exit 21
+  head -c "$most" -- "$file"
+fi
+""",
+    seconds=60.0,
     unrecorded=True,
 )

@@ -1,5 +1,6 @@
 """The page's view of changes, against scripted answers."""
 
+import base64
 import json
 import re
 from typing import Any
@@ -13,6 +14,9 @@ from tests.e2e.page.ui.open_page import OpenPage
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 MANY = 5000
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 REVIEWED = re.compile(r"/v1/sandboxes/\w+/(changes|diff|checkpoints)\?")
 
 
@@ -20,17 +24,19 @@ def changed(path: str, **more: Any) -> dict[str, Any]:
     return {
         "path": path, "kind": "modified", "old_path": None, "old_mode": "100644",
         "new_mode": "100644", "additions": 1, "deletions": 1, "binary": False,
-        "uncommitted": True, "untracked": False, "digest": "d1", **more,
+        "uncommitted": True, "untracked": False, "digest": "d1", "old_size": None, "new_size": None,
+        **more,
     }  # fmt: skip
 
 
 FILES = [
     changed("src/a.py", digest="d2"),
     changed("src/evil\u202e\x1b[2J.py", kind="added", untracked=True, additions=MANY, deletions=0),
+    changed("z.png", binary=True, additions=0, deletions=0, old_size=68, new_size=2000),
 ]
 CHANGES = {
     "branch": "fix", "head": "a" * 40, "base": "b" * 40, "commits": 1, "additions": MANY + 1,
-    "deletions": 1, "total": 2, "digest": "c1", "files": FILES,
+    "deletions": 1, "total": 3, "digest": "c1", "files": FILES,
 }  # fmt: skip
 
 
@@ -135,6 +141,20 @@ async def test_changes_are_read_commented_and_sent_by_keyboard(open_page: OpenPa
     assert await long.locator(".diff-row").count() < 200
     await long.evaluate("box => { box.scrollTop = box.scrollHeight }")
     await expect(long).to_contain_text(f"line {MANY}")
+    # An image, before and after.
+    sides: list[str] = []
+
+    async def image(route: Route) -> None:
+        sides.append(parse_qs(urlsplit(route.request.url).query).get("commit", [""])[0])
+        await route.fulfill(status=200, content_type="image/png", body=PIXEL)
+
+    await page.route(re.compile("/changes/image"), image)
+    await page.locator(".review").press("j")
+    await expect(page.locator(".review-images figcaption")).to_have_text(
+        ["Before · 1 × 1 · 68 bytes", "After · 1 × 1 · 2.0 KiB"]
+    )
+    assert sorted(sides) == ["", "b" * 40]
+    await page.locator(".review").press("k")
     await page.reload()
     await expect(page.locator(".review-seen")).to_have_count(1)
     await page.set_viewport_size({"width": 390, "height": 844})

@@ -2,6 +2,7 @@
 
 import { useEffect, useRef } from 'react';
 import type { Comment } from './comments';
+import { sizesOf } from './ImagePair';
 import type { ChangedFile } from './reviews';
 import { visible } from './rows';
 
@@ -77,7 +78,9 @@ function FileButton({ file, chosen, seen, comments, onChoose }: FileButtonProps)
       <span className="review-name">{visible(nameOf(file.path))}</span>
       {comments > 0 && <span className="review-count">{comments} ✎</span>}
       {file.binary ? (
-        <span className="quiet">binary</span>
+        <span className="quiet" title={sizesOf(file)}>
+          binary
+        </span>
       ) : (
         <span className="review-lines">
           <span className="review-plus">+{file.additions}</span>{' '}

@@ -9,12 +9,15 @@ import type { Look } from './ReviewPane';
 import { reviews, type ChangedFile, type Compared, type Hunk } from './reviews';
 import { visible, type FileDiff } from './rows';
 import type { Lines } from './useLines';
+import { ImagePair, isImage, sizesOf } from './ImagePair';
 import { useDiff } from './useReview';
 
 interface FilePaneProps {
   readonly id: string;
   readonly live: boolean;
   readonly compared: Compared;
+  /** The commit on the other side; null where there is none. */
+  readonly base: string | null;
   readonly file: ChangedFile;
   readonly look: Look;
   readonly lines: Lines;
@@ -28,12 +31,8 @@ interface FilePaneProps {
 }
 
 export function FilePane(props: FilePaneProps) {
-  const { id, live, compared, file, look, lines, comments, onSave, onAsk } = props;
+  const { id, live, compared, file, look, onAsk } = props;
   const { value, problem } = useDiff(id, compared, file, look.blanks);
-  const here = useMemo(
-    () => comments.filter((one) => one.path === file.path),
-    [comments, file.path],
-  );
   const discards = live && !file.path.endsWith('/');
   const asked = discards ? askedOf(props.asked, value) : null;
   return (
@@ -44,24 +43,7 @@ export function FilePane(props: FilePaneProps) {
         onSeen={props.onSeen}
         onDiscard={discards ? () => onAsk('file') : null}
       />
-      {value === null || value.hunks.length === 0 ? (
-        <p className="review-note quiet" role={problem === null ? undefined : 'alert'}>
-          {problem ?? reasonOf(file)}
-        </p>
-      ) : (
-        <DiffView
-          file={value}
-          split={look.split}
-          comments={here}
-          editing={lines.editing}
-          cursor={lines.cursor}
-          onRows={lines.onRows}
-          onEdit={lines.setEditing}
-          onSave={onSave}
-          onRemove={(comment) => removeComments(id, [comment])}
-          onDiscard={discards && look.blanks ? onAsk : null}
-        />
-      )}
+      <FileBody {...props} diff={value} problem={problem} discards={discards} />
       {asked !== null && (
         <Confirm
           title={
@@ -81,6 +63,45 @@ export function FilePane(props: FilePaneProps) {
         </Confirm>
       )}
     </section>
+  );
+}
+
+interface FileBodyProps extends FilePaneProps {
+  readonly diff: FileDiff | null;
+  readonly problem: string | null;
+  readonly discards: boolean;
+}
+
+/** The lines of a file, its pictures, or why there is neither. */
+function FileBody(props: FileBodyProps) {
+  const { id, compared, file, look, lines, comments, diff, problem } = props;
+  const here = useMemo(
+    () => comments.filter((one) => one.path === file.path),
+    [comments, file.path],
+  );
+  if (file.binary && isImage(file.path)) {
+    return <ImagePair key={file.digest} {...{ id, file }} repo={compared.repo} base={props.base} />;
+  }
+  if (diff === null || diff.hunks.length === 0) {
+    return (
+      <p className="review-note quiet" role={problem === null ? undefined : 'alert'}>
+        {problem ?? reasonOf(file)}
+      </p>
+    );
+  }
+  return (
+    <DiffView
+      file={diff}
+      split={look.split}
+      comments={here}
+      editing={lines.editing}
+      cursor={lines.cursor}
+      onRows={lines.onRows}
+      onEdit={lines.setEditing}
+      onSave={props.onSave}
+      onRemove={(comment) => removeComments(id, [comment])}
+      onDiscard={props.discards && look.blanks ? props.onAsk : null}
+    />
   );
 }
 
@@ -134,7 +155,7 @@ async function discard(
 /** Why a file has no lines to see. */
 function reasonOf(file: ChangedFile): string {
   if (file.path.endsWith('/')) return 'A git repository of its own lies here.';
-  if (file.binary) return 'This file is binary.';
+  if (file.binary) return `This file is binary: ${sizesOf(file)}.`;
   if (file.additions + file.deletions > 0) return 'Loading…';
   const kept = file.kind !== 'added' && file.kind !== 'deleted';
   return kept && file.old_mode !== file.new_mode

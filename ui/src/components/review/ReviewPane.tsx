@@ -113,6 +113,7 @@ function Review({ sandbox, compared, look, onCompare, onLook }: ReviewProps) {
           <FilePane
             key={file.path}
             {...{ id, live, compared, file, look, lines, onSave, asked }}
+            base={changes?.base ?? null}
             onAsk={setAsked}
             comments={outbox.list}
             seen={isSeen(file)}

@@ -1,6 +1,6 @@
 /** The calls of a review. */
 
-import { call, sandboxAt } from '../../api/call';
+import { call, downloadBytes, sandboxAt } from '../../api/call';
 import type { Schemas } from '../../api/types';
 
 export type Changes = Schemas['TreeChangesView'];
@@ -45,6 +45,11 @@ export const reviews = {
     for (const path of paths) query.append('path', path);
     query.set('whitespace', String(blanks));
     return call('GET', `${sandboxAt(id)}/diff?${query}`) as Promise<Diff>;
+  },
+  /** One side of an image, as it is in a commit, or in the working tree. */
+  image(id: string, repo: number, path: string, commit: string | null): Promise<Blob> {
+    const query = new URLSearchParams({ repo: String(repo), path, commit: commit ?? '' });
+    return downloadBytes(`${sandboxAt(id)}/changes/image?${query}`);
   },
   async checkpoints(id: string, repo: number): Promise<readonly Checkpoint[]> {
     const list = await call('GET', `${sandboxAt(id)}/checkpoints?repo=${repo}`);

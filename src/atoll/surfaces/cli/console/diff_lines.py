@@ -69,7 +69,7 @@ def file_lines(files: Sequence[ChangedFile]) -> Iterator[str]:
     width = max((len(_shown(file)) for file in files), default=0)
     for file in files:
         letter = "?" if file.untracked else _LETTERS.get(file.kind, " ")
-        count = "binary" if file.binary else _counts(file.additions, file.deletions)
+        count = _binary(file) if file.binary else _counts(file.additions, file.deletions)
         yield f"{letter} {_shown(file):<{width}}  {count}"
 
 
@@ -104,6 +104,12 @@ def _shown(file: ChangedFile) -> str:
 
 def _counts(additions: int, deletions: int) -> str:
     return f"{_painted(f'+{additions}', 'green')} {_painted(f'-{deletions}', 'red')}"
+
+
+def _binary(file: ChangedFile) -> str:
+    """Return the sizes of a binary file, where they are known."""
+    sizes = [str(size) for size in (file.old_size, file.new_size) if size >= 0]
+    return f"binary, {' -> '.join(sizes)} bytes" if sizes else "binary"
 
 
 def _plain(text: str) -> str:

@@ -15,6 +15,8 @@ from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
 from atoll.surfaces.http.server.problems import problems
 
+IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+
 router = APIRouter(prefix="/v1/sandboxes/{sandbox}", tags=["review"], route_class=JsonRoute)
 
 _FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 429, 502)
@@ -110,6 +112,39 @@ async def get_diff(
     wanted = Comparison(repo, against, tuple(path or ()), checkpoint)
     found = await atoll.changes.diff(*at, wanted, DiffStyle(context, whitespace))
     return Json({"truncated": found.truncated, "files": found.files})
+
+
+@router.get(
+    "/changes/image",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "The image.",
+            "content": {
+                kind: {"schema": {"type": "string", "format": "binary"}} for kind in IMAGE_TYPES
+            },
+        },
+        **_FAILURES,
+    },
+)
+async def get_image(
+    atoll: Atoll,
+    at: CallerSandbox,
+    *,
+    path: Annotated[str, Query(description="The file.", min_length=1, max_length=4096)],
+    repo: RepoNumber = 0,
+    commit: Annotated[
+        str,
+        Query(
+            description="The commit to take it from; the working tree by default.",
+            pattern="^([0-9a-f]{40,64})?$",
+        ),
+    ] = "",
+) -> Response:
+    """Return one side of a changed image: PNG, JPEG, GIF or WebP by its bytes, at most 4 MiB and
+    50 megapixels. Anything else, SVG among it, is `422`."""
+    raster, data = await atoll.changes.image(*at, Comparison(repo, paths=(path,)), commit)
+    return Response(data, media_type=raster.media_type)
 
 
 def changes_view(found: Changes) -> dict[str, Any]:
