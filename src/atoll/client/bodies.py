@@ -234,6 +234,7 @@ class SyncBody(TypedDict, total=False):
     onto: str | None
     act: Literal["rebase", "abort", "look"]
     agent: bool
+    now: bool
 
 
 def given(body: B) -> B:

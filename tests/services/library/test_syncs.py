@@ -5,8 +5,9 @@ from typing import Any, cast
 
 import pytest
 
+from atoll.domain.errors import Conflict
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.services.library.syncs import SyncOrder, SyncOutcome, Syncs
+from atoll.services.library.syncs import SyncAct, SyncOrder, SyncOutcome, Syncs
 from tests.services.library.test_workspaces import World, world
 
 __all__ = ["world"]
@@ -23,6 +24,17 @@ class OneAgent:
 
     async def ask(self, _caller: object, _ref: str, agent_id: str, *, body: Any) -> None:
         self.prompts.append((agent_id, body.prompt))
+
+
+class Statuses:
+    """Statuses of a sandbox's agents; of one that works when told so."""
+
+    def __init__(self, *, works: bool = False) -> None:
+        self.works = works
+
+    async def of(self, sandboxes: Any) -> Any:
+        working = SimpleNamespace(agent="codex", status=SimpleNamespace(status="working"))
+        return {one.id: (working,) if self.works else () for one in sandboxes}
 
 
 class Log:
@@ -48,6 +60,7 @@ async def test_conflict_is_handed_to_the_agent_when_asked(world: World, hand_ove
         cast(Any, SimpleNamespace(runtime=runtime)),
         world.workspaces,
         agents=cast(Any, agents),
+        statuses=cast(Any, Statuses()),
         events=cast(Any, log),
     )
     done = await syncs.sync(LOCAL_PERSON, sandbox.id, SyncOrder(onto="other", hand_over=hand_over))
@@ -57,3 +70,28 @@ async def test_conflict_is_handed_to_the_agent_when_asked(world: World, hand_ove
     assert all("- b.txt\n" in prompt and "onto newer" in prompt for _, prompt in agents.prompts)
     (note,) = log.notes
     assert (note.event_type, note.payload["outcome"]) == ("git.synced", "conflict")
+
+
+async def test_sync_waits_for_an_agent_at_work_unless_now(world: World) -> None:
+    sandbox, box = await world.laid_out(world.repo())
+
+    async def runtime(*_args: object, **_more: object) -> Any:
+        return sandbox, box
+
+    syncs = Syncs(
+        cast(Any, SimpleNamespace(runtime=runtime)),
+        world.workspaces,
+        agents=cast(Any, OneAgent()),
+        statuses=cast(Any, Statuses(works=True)),
+        events=cast(Any, Log()),
+    )
+    before = box.run("git rev-parse HEAD")
+    for act in (SyncAct.REBASE, SyncAct.ABORT):
+        with pytest.raises(Conflict, match="codex is at work") as caught:
+            await syncs.sync(LOCAL_PERSON, sandbox.id, SyncOrder(onto="other", act=act))
+        assert caught.value.code == "agent_works"
+    assert box.run("git rev-parse HEAD") == before
+    look = SyncOrder(act=SyncAct.LOOK)
+    assert (await syncs.sync(LOCAL_PERSON, sandbox.id, look)).outcome is SyncOutcome.CLEAN
+    at_once = SyncOrder(onto="other", now=True)
+    assert (await syncs.sync(LOCAL_PERSON, sandbox.id, at_once)).outcome is SyncOutcome.UPDATED

@@ -220,7 +220,8 @@ class Scripted:
             case ["agents"]:
                 return web.json_response({"agents": []})
             case ["unpulled"]:
-                return web.json_response({"places": found.get("unpulled", [])})
+                places, held = found.get("unpulled", []), found.get("held", [])
+                return web.json_response({"places": places, "pushes": held})
             case ["logs"]:
                 lines = [{"at": "2026-01-01T00:00:00Z", "text": "made the \x1b[31mwall"}]
                 return web.json_response({"lines": lines})

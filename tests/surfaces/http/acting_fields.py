@@ -209,6 +209,8 @@ ACTS: dict[str, Acts] = {
         "onto": SYNCS + "test_sync_that_cannot_begin_changes_nothing",
         "act": SYNCS + "test_conflict_stops_is_told_and_undone",
         "agent": SYNCS + "test_conflict_without_an_agent_cannot_be_handed_over",
+        "now": "tests/services/library/test_syncs.py::"
+        "test_sync_waits_for_an_agent_at_work_unless_now",
     },
     f"POST {BOX}/pulled": {"repo": UNPULLED, "commit": UNPULLED},
     "POST /v1/approvals/{approval}/approve": {

@@ -104,8 +104,10 @@ export const api = {
   },
   terminal: (id: string, terminalId: string) =>
     call('GET', terminalAt(id, terminalId)) as Promise<Terminal>,
-  openTerminal: (id: string, body: { agent?: string; cols?: number; rows?: number }) =>
-    call('POST', `${sandboxAt(id)}/terminals`, body) as Promise<Terminal>,
+  openTerminal: (
+    id: string,
+    body: { agent?: string; cwd?: string; cols?: number; rows?: number },
+  ) => call('POST', `${sandboxAt(id)}/terminals`, body) as Promise<Terminal>,
   renameTerminal: (id: string, terminalId: string, name: string) =>
     call('PATCH', terminalAt(id, terminalId), { name }) as Promise<Terminal>,
   closeTerminal: (id: string, terminalId: string) => call('DELETE', terminalAt(id, terminalId)),

@@ -1679,13 +1679,15 @@ export interface components {
         /**
          * @description The branch to rebase onto (by default the one the sandbox's branch began from). `abort` gives
          *     up a rebase that stopped, `look` changes nothing. With `agent`, the sandbox's agent is prompted
-         *     to resolve a conflict.
+         *     to resolve a conflict. While an agent works, only `now` syncs.
          */
         readonly SyncBody: {
             /** @default rebase */
             readonly act?: components["schemas"]["SyncAct"];
             /** @default false */
             readonly agent?: boolean;
+            /** @default false */
+            readonly now?: boolean;
             readonly onto?: string | null;
             /** @default 0 */
             readonly repo?: number;

@@ -61,11 +61,18 @@ export async function perform(sandbox: Sandbox, act: Act, keepWorktree = false):
   }
 }
 
-/** Opens a terminal, of an agent or else the profile's shell, and shows it. Returns its id, or
- *  null when it could not be opened. */
-export async function openTerminal(id: string, agent?: string): Promise<string | null> {
+/** Opens a terminal, of an agent or else the profile's shell, and shows it. `cwd`: where it
+ *  starts. Returns its id, or null when it could not be opened. */
+export async function openTerminal(
+  id: string,
+  agent?: string,
+  cwd?: string,
+): Promise<string | null> {
   try {
-    const made = await api.openTerminal(id, agent === undefined ? {} : { agent });
+    const made = await api.openTerminal(id, {
+      ...(agent === undefined ? {} : { agent }),
+      ...(cwd === undefined ? {} : { cwd }),
+    });
     const now = terminals.get()[id] ?? [];
     keepTerminals(id, [...now.filter((one) => one.terminal_id !== made.terminal_id), made]);
     go(id, made.terminal_id);

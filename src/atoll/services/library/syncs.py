@@ -15,6 +15,7 @@ from atoll.domain.repository.branch import branch_of_ref, read_branch
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.ports.runtime import RuntimeClient
 from atoll.services.agents.agents import Agents
+from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.journals.events import Events, Note
 from atoll.services.library.checkout_scripts import NOT_A_REPOSITORY
 from atoll.services.library.sync_scripts import NO_BASE, OTHER_HEAD, SYNC
@@ -49,12 +50,14 @@ class SyncOutcome(StrEnum):
 @dataclass(frozen=True, slots=True)
 class SyncOrder:
     """A sync of repository number `repo` with branch `onto` of the shared one (None: the branch it
-    began from). With `hand_over`, a conflict becomes a prompt for the sandbox's agent."""
+    began from). With `hand_over`, a conflict becomes a prompt for the sandbox's agent. With `now`,
+    files change under an agent at work, too."""
 
     repo: int = 0
     onto: str | None = None
     act: SyncAct = SyncAct.REBASE
     hand_over: bool = False
+    now: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +80,15 @@ class Syncs:
     """Use cases of syncs. Methods raise the errors of a running sandbox."""
 
     def __init__(
-        self, sandboxes: Sandboxes, workspaces: Workspaces, *, agents: Agents, events: Events
+        self,
+        sandboxes: Sandboxes,
+        workspaces: Workspaces,
+        *,
+        agents: Agents,
+        statuses: AgentStatuses,
+        events: Events,
     ) -> None:
+        self._statuses = statuses
         self._sandboxes = sandboxes
         self._workspaces = workspaces
         self._agents = agents
@@ -86,12 +96,15 @@ class Syncs:
 
     async def sync(self, caller: Principal, ref: str, order: SyncOrder) -> Sync:
         """Bring newer commits in and rebase onto them. Raises `Invalid` for a branch that is not
-        there, `Conflict` where git cannot begin, `Unavailable` when the remote does not answer."""
+        there, `Conflict` where git cannot begin or (`agent_works`) an agent works there,
+        `Unavailable` when the remote does not answer."""
         act = order.act is not SyncAct.LOOK
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=act)
         if not 0 <= order.repo < len(sandbox.repos):
             raise Invalid(f"{sandbox.name} has no repository number {order.repo}.", field="repo")
         repo = sandbox.repos[order.repo]
+        if act and not order.now:
+            await self._check_turn(sandbox)
         onto = await self._base(sandbox, repo, order)
         done = await _run(client, repo, order, onto)
         if done.outcome is SyncOutcome.CONFLICT and order.hand_over:
@@ -99,6 +112,17 @@ class Syncs:
         if act and done.outcome not in (SyncOutcome.CURRENT, SyncOutcome.CLEAN):
             await self._tell(caller, sandbox, order.repo, done)
         return done
+
+    async def _check_turn(self, sandbox: Sandbox) -> None:
+        """Raise `Conflict` while an agent works in the sandbox: files would change under it."""
+        there = (await self._statuses.of((sandbox,)))[sandbox.id]
+        working = [one.agent for one in there if one.status.status == "working"]
+        if working:
+            raise Conflict(
+                f"{_plain(working[0])} is at work in {sandbox.name}: wait until its turn is over, "
+                "or sync all the same (`--now`).",
+                code="agent_works",
+            )
 
     async def _base(self, sandbox: Sandbox, repo: SandboxRepo, order: SyncOrder) -> str:
         """Return the branch to rebase onto, after a fetch where it is a remote's."""

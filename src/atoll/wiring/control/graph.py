@@ -337,7 +337,7 @@ def build_application(
         push_delivery=PushDelivery(ground, library.ports.push),
         runtime_calls=calls,
         unpulled=home.unpulled,
-        syncs=Syncs(sandboxes, library.workspaces, agents=agents, events=events),
+        syncs=Syncs(sandboxes, library.workspaces, agents=agents, statuses=statuses, events=events),
         changes=WorkingTrees(sandboxes),
         kept=build_kept(ground, sandboxes, calls, library, settings=settings),
         pushes=home.pushes,

@@ -43,6 +43,22 @@ def _bundle(seen: Seen) -> web.StreamResponse:
     return web.Response(body=b"the bundle")
 
 
+HELD = {
+    "kept_id": "kept_1", "repo": 0, "branch": "a;touch ran", "ref": "r", "commit": TIP,
+    "commits": 2, "subject": "s", "pushed_at": "2026-01-01T00:00:00Z",
+    "kept_until": "2126-01-01T00:00:00Z",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ["stop", "destroy", "recreate"])
+def test_held_pushes_are_named_and_hinder_nothing(cli: Cli, server: Scripted, command: str) -> None:
+    server.add("one", held=[HELD])
+    ran = cli(command, "one", *(() if command == "stop" else ("--yes",)))
+    assert ran.code == 0
+    assert "one pushed a;touch ran (2 new commits), held until 2126-01-0" in ran.err
+    assert "`atoll pull one --pushed 'a;touch ran'`" in ran.err
+
+
 @pytest.mark.parametrize(("command", "route"), [("destroy", DESTROY), ("recreate", RECREATE)])
 def test_work_is_told_and_nothing_done_where_nobody_can_be_asked(
     cli: Cli, server: Scripted, one: dict[str, Any], command: str, route: str

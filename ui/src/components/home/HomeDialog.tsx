@@ -43,7 +43,7 @@ export function HomeDialog({ sandbox, onClose }: HomeDialogProps) {
           pulls={pulls?.pulls ?? []}
           onOrdered={reload}
         />
-        {isLive(sandbox) && <SyncSection sandbox={sandbox} repo={wish.repo} />}
+        {isLive(sandbox) && <SyncSection sandbox={sandbox} repo={wish.repo} onTerminal={onClose} />}
       </div>
     </Dialog>
   );

@@ -1,24 +1,36 @@
 /** Newer commits into a sandbox: the rebase, and what to do about a conflict. */
 
 import { useEffect, useState } from 'react';
+import { Problem } from '../../api/call';
 import type { Sandbox } from '../../api/types';
+import { openTerminal } from '../../state/acts';
 import { notifyFailure } from '../../state/announce';
 import { syncWith, type Sync } from '../../state/home/home';
 
 interface SyncSectionProps {
   readonly sandbox: Sandbox;
   readonly repo: number;
+  /** Called when a terminal was opened at a conflict. */
+  readonly onTerminal: () => void;
 }
 
-export function SyncSection({ sandbox, repo }: SyncSectionProps) {
+/** A sync that waits for the turn of an agent, or for the person's word. */
+interface Held {
+  readonly why: string;
+  readonly act: 'rebase' | 'abort';
+  readonly agent: boolean;
+}
+
+export function SyncSection({ sandbox, repo, onTerminal }: SyncSectionProps) {
   const { sandbox_id: id } = sandbox;
   const [sync, setSync] = useState<Sync | null>(null);
   const [busy, setBusy] = useState(false);
+  const [held, setHeld] = useState<Held | null>(null);
   const uploaded = sandbox.repos[repo]?.key != null;
 
   useEffect(() => {
     let open = true;
-    syncWith(id, { repo, act: 'look', agent: false }).then(
+    syncWith(id, { repo, act: 'look', agent: false, now: false }).then(
       (found) => {
         if (open) setSync(found);
       },
@@ -29,12 +41,15 @@ export function SyncSection({ sandbox, repo }: SyncSectionProps) {
     };
   }, [id, repo]);
 
-  async function run(act: 'rebase' | 'abort', agent = false): Promise<void> {
+  async function run(act: 'rebase' | 'abort', agent = false, now = false): Promise<void> {
     setBusy(true);
+    setHeld(null);
     try {
-      setSync(await syncWith(id, { repo, act, agent }));
+      setSync(await syncWith(id, { repo, act, agent, now }));
     } catch (reason) {
-      notifyFailure('Not synced')(reason);
+      if (reason instanceof Problem && reason.code === 'agent_works') {
+        setHeld({ why: reason.message, act, agent });
+      } else notifyFailure('Not synced')(reason);
     } finally {
       setBusy(false);
     }
@@ -48,6 +63,19 @@ export function SyncSection({ sandbox, repo }: SyncSectionProps) {
         {sync === null || sync.outcome === 'clean' ? hint(uploaded, sandbox.name) : wordsOf(sync)}
       </p>
       {stuck && <Conflict sync={sync} />}
+      {held !== null && (
+        <div role="alert">
+          <p className="field-hint">{held.why}</p>
+          <button
+            type="button"
+            className="button button-small"
+            disabled={busy}
+            onClick={() => void run(held.act, held.agent, true)}
+          >
+            Sync all the same
+          </button>
+        </div>
+      )}
       <div className="home-acts">
         {stuck ? (
           <>
@@ -58,6 +86,18 @@ export function SyncSection({ sandbox, repo }: SyncSectionProps) {
               onClick={() => void run('rebase', true)}
             >
               Let the agent resolve it
+            </button>
+            <button
+              type="button"
+              className="button"
+              disabled={busy}
+              onClick={() => {
+                void openTerminal(id, undefined, sandbox.repos[repo]?.path).then((made) => {
+                  if (made !== null) onTerminal();
+                });
+              }}
+            >
+              Resolve it in a terminal
             </button>
             <button
               type="button"

@@ -19,12 +19,13 @@ router = APIRouter(prefix="/v1/sandboxes/{sandbox}", tags=["sandboxes"], route_c
 class SyncBody(Body):
     """The branch to rebase onto (by default the one the sandbox's branch began from). `abort` gives
     up a rebase that stopped, `look` changes nothing. With `agent`, the sandbox's agent is prompted
-    to resolve a conflict."""
+    to resolve a conflict. While an agent works, only `now` syncs."""
 
     repo: Annotated[StrictInt, Field(ge=0, le=15)] = 0
     onto: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     act: SyncAct = SyncAct.REBASE
     agent: StrictBool = False
+    now: StrictBool = False
 
 
 class SyncView(ResponseModel):
@@ -44,5 +45,5 @@ class SyncView(ResponseModel):
 @router.post("/sync", response_model=SyncView, responses=problems(404, 409, 502))
 async def sync_sandbox(atoll: Atoll, at: CallerSandbox, *, body: SyncBody) -> Response:
     """Bring newer commits into the sandbox and rebase its branch onto them."""
-    order = SyncOrder(body.repo, body.onto, body.act, body.agent)
+    order = SyncOrder(body.repo, body.onto, body.act, body.agent, body.now)
     return Json(SyncView.of(await atoll.syncs.sync(*at, order)))

@@ -91,7 +91,7 @@ def command(
         if any((background, reap, as_json, follow, timeout)):
             raise click.UsageError("-t goes with --cwd, --env and --shell only.")
         request = _request(argv, line, cwd=cwd, env=env, timeout=None)
-        raise click.exceptions.Exit(_at_terminal(invocation, name, request))
+        raise click.exceptions.Exit(at_terminal(invocation, name, request))
     if follow is not None:
         started, feed = api.execs.get(name, follow), False
     else:
@@ -119,7 +119,7 @@ def _follow(
     raise click.exceptions.Exit(end_code(ended))
 
 
-def _at_terminal(invocation: Invocation, name: str, request: ExecBody) -> int:
+def at_terminal(invocation: Invocation, name: str, request: ExecBody) -> int:
     """Run the command at a terminal of its own and attach to it; returns its exit code."""
     tty = RawTty()
     api = invocation.api()

@@ -1,19 +1,26 @@
 """`atoll sync`: a person's newer commits, brought into a sandbox that is rebased onto them."""
 
+import time
 from pathlib import Path
+from typing import Literal
 
 import click
 
 from atoll.client.bodies import SyncBody
 from atoll.client.client import Client
 from atoll.client.shapes import Repo, Sandbox, Sync
-from atoll.domain.errors import Invalid
+from atoll.domain.errors import Conflict, Invalid
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, say, show_json
 from atoll.surfaces.cli.console.waiting import name_of
 from atoll.surfaces.cli.transfer.local_repo import send_branch
+
+BETWEEN_LOOKS = 2.0
+"""Seconds between two attempts while an agent works."""
+
+SHELL = '"${SHELL:-/bin/sh}"'
 
 
 @click.command("sync")
@@ -29,6 +36,8 @@ from atoll.surfaces.cli.transfer.local_repo import send_branch
 )
 @click.option("--rebase", is_flag=True, help="Rebase the sandbox's branch (the default).")
 @click.option("--agent", is_flag=True, help="Let the sandbox's agent resolve a conflict.")
+@click.option("--terminal", is_flag=True, help="Open a terminal at a conflict.")
+@click.option("--now", is_flag=True, help="Do not wait for an agent that is at work.")
 @click.option("--abort", is_flag=True, help="Give up a rebase that stopped at a conflict.")
 @json_option()
 @pass_invocation
@@ -41,6 +50,8 @@ def command(
     checkout: Path | None,
     rebase: bool,
     agent: bool,
+    terminal: bool,
+    now: bool,
     abort: bool,
     as_json: bool,
 ) -> None:
@@ -48,24 +59,50 @@ def command(
 
     The commits of your branch (default: the one the sandbox's branch began from) are sent, or
     fetched from the remote, and the sandbox's branch is rebased onto them inside. Changes that are
-    not committed there are put aside and back. A conflict stops the rebase and is listed.
+    not committed there are put aside and back. A conflict stops the rebase and is listed. While an
+    agent is at work there, this waits until its turn is over.
     """
-    if abort and (agent or rebase or onto):
-        raise click.UsageError("--abort takes no --agent, --rebase or --onto.")
+    if abort and any((agent, rebase, onto, terminal)):
+        raise click.UsageError("--abort takes no --agent, --terminal, --rebase or --onto.")
+    if terminal and (agent or as_json):
+        raise click.UsageError("--terminal takes no --agent or --json.")
     api = invocation.api()
     sandbox = api.sandboxes.get(name)
-    body: SyncBody = {"repo": repo, "act": "abort" if abort else "rebase", "agent": agent}
+    act: Literal["abort", "rebase"] = "abort" if abort else "rebase"
+    body: SyncBody = {"repo": repo, "act": act, "agent": agent, "now": now}
     if onto is not None:
         body["onto"] = onto
     if not abort:
         _send(api, sandbox, checkout or Path(), repo=repo, onto=onto)
-    done = api.sandboxes.sync(sandbox.sandbox_id, body)
-    if as_json:
-        show_json(done.value)
-    else:
-        _tell(sandbox, done)
+    done = _synced(api, sandbox, body)
+    show_json(done.value) if as_json else _tell(sandbox, done)
     if done.outcome == "conflict" and not agent:
-        raise click.exceptions.Exit(FAILED)
+        code = _resolve(invocation, sandbox, repo) if terminal else FAILED
+        raise click.exceptions.Exit(code)
+
+
+def _synced(api: Client, sandbox: Sandbox, body: SyncBody) -> Sync:
+    """Sync, once no agent works there any more. Ctrl-C leaves the sandbox as it is."""
+    told = False
+    while True:
+        try:
+            return api.sandboxes.sync(sandbox.sandbox_id, body)
+        except Conflict as error:
+            if error.code != "agent_works":
+                raise
+            if not told:
+                note(f"waiting: {error.message}")
+            told = True
+            time.sleep(BETWEEN_LOOKS)
+
+
+def _resolve(invocation: Invocation, sandbox: Sandbox, repo: int) -> int:
+    """Open a terminal in the repository with the conflict; returns its exit code."""
+    from atoll.surfaces.cli.commands.work.exec import at_terminal
+
+    path = sandbox.repos[repo].path
+    line = f"git status; exec {SHELL}"
+    return at_terminal(invocation, sandbox.sandbox_id, {"shell": line, "cwd": path})
 
 
 def _send(api: Client, sandbox: Sandbox, checkout: Path, *, repo: int, onto: str | None) -> None:
@@ -106,6 +143,6 @@ def _tell_conflict(name: str, done: Sync) -> None:
         note(f"agent {done.agent} was asked to resolve them")
     else:
         note(
-            f"resolve them inside (`atoll attach {name}`), let its agent do it (`atoll sync {name} "
-            f"--agent`), or give up (`atoll sync {name} --abort`)"
+            f"resolve them inside (`atoll sync {name} --terminal`), let its agent do it (`atoll "
+            f"sync {name} --agent`), or give up (`atoll sync {name} --abort`)"
         )
