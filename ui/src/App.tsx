@@ -21,6 +21,7 @@ import { ProjectDialog } from './components/sandboxes/ProjectDialog';
 import { SecretsPage } from './components/secrets/SecretsPage';
 import { SandboxView } from './components/sandboxes/SandboxView';
 import { beginTask } from './components/tasks/begin';
+import { Compare } from './components/tasks/Compare';
 import { Wall } from './components/wall/Wall';
 import { commandsOf } from './commands';
 import { useShortcuts } from './shortcuts';
@@ -55,7 +56,7 @@ export function App() {
 
 function Shell() {
   const list = useStore(sandboxes);
-  const { page, sandbox: wanted } = useStore(route);
+  const { page, sandbox: wanted, tab } = useStore(route);
   const [over, setOver] = useState<Over | null>(null);
   const [menu, setMenu] = useState(false);
   const folded = useStore(railFolded);
@@ -106,7 +107,7 @@ function Shell() {
             />
           </Suspense>
         )}
-        <PlainPages page={page} {...{ onMenu, onPalette }} />
+        <PlainPages page={page} part={tab} {...{ onMenu, onPalette }} />
         {page === 'sandboxes' && sandbox === null && list !== null && (
           <Home list={list} missing={wanted !== null} {...{ onNew, onMenu }} />
         )}
@@ -131,12 +132,13 @@ function Offline() {
 
 interface PlainPagesProps {
   readonly page: Route['page'];
+  readonly part: string | null;
   readonly onMenu: () => void;
   readonly onPalette: () => void;
 }
 
 /** The pages that belong to no sandbox. */
-function PlainPages({ page, onMenu, onPalette }: PlainPagesProps) {
+function PlainPages({ page, part, onMenu, onPalette }: PlainPagesProps) {
   const list = useStore(sandboxes);
   switch (page) {
     case 'sandboxes':
@@ -147,6 +149,12 @@ function PlainPages({ page, onMenu, onPalette }: PlainPagesProps) {
       return <NotificationsPage onMenu={onMenu} />;
     case 'secrets':
       return <SecretsPage onMenu={onMenu} />;
+    case 'compare':
+      return (
+        <Suspense>
+          <Compare list={list ?? []} group={part} onMenu={onMenu} />
+        </Suspense>
+      );
     case 'wall':
       return (
         <Suspense>

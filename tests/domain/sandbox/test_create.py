@@ -15,6 +15,7 @@ from atoll.domain.sandbox.create import (
     check_references,
     grant,
     other_input,
+    read_repos,
 )
 from atoll.domain.sandbox.sandbox import (
     Consumer,
@@ -316,3 +317,24 @@ def test_agent_catalogue_beyond_the_profiles_is_refused(most: tuple[str, ...]) -
             AROUND,
         )
     assert refused.value.field == "agent_catalogue"
+
+
+@pytest.mark.parametrize(
+    ("group", "agent", "taken", "branch"),
+    [
+        (None, "codex", (), "fix-login"),
+        (None, "codex", ("fix-login",), "fix-login-2"),
+        ("g", "codex", ("fix-login",), "fix-login-codex"),
+        ("g", "codex", ("fix-login-codex",), "fix-login-codex-2"),
+    ],
+)
+def test_branch_of_a_task_is_no_other_sandboxes(
+    group: str | None, agent: str, taken: tuple[str, ...], branch: str
+) -> None:
+    request = CreateSandbox(
+        agent=agent,
+        repos=(RepoRequest("https://example.org/o/r"),),
+        task=TaskRequest("Fix the login", group=group),
+    )
+    (repo,) = read_repos(request, PROFILE, replace(AROUND, branches=taken))
+    assert repo.branch == branch

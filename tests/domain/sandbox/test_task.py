@@ -6,6 +6,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.repository.branch import (
     MAX_BRANCH_BYTES,
     branch_for_agent,
+    free_branch,
     proposed_branch,
     read_branch,
 )
@@ -51,6 +52,13 @@ def test_branch_of_an_agent_ends_with_its_name_and_stays_allowed() -> None:
     long = branch_for_agent("é" * 100, "claude-code")
     assert len(read_branch(long).encode()) <= MAX_BRANCH_BYTES
     assert long.endswith("-claude-code")
+
+
+def test_branch_that_is_taken_gets_the_first_free_number() -> None:
+    assert free_branch("fix", ()) == "fix"
+    assert free_branch("fix", ("fix", "fix-2")) == "fix-3"
+    longest = "x" * MAX_BRANCH_BYTES
+    assert free_branch(longest, (longest,)) == "x" * (MAX_BRANCH_BYTES - 2) + "-2"
 
 
 def test_task_is_what_was_requested() -> None:

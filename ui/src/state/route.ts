@@ -3,13 +3,14 @@
 import { Store } from './store';
 
 /** Pages of their own, each at `#/<name>`. */
-const PAGES = ['inbox', 'notifications', 'secrets', 'wall'] as const;
+const PAGES = ['inbox', 'notifications', 'secrets', 'wall', 'compare'] as const;
 export type PlainPage = (typeof PAGES)[number];
 
 export interface Route {
   readonly page: 'sandboxes' | PlainPage;
   readonly sandbox: string | null;
-  /** A terminal's or machine's id, `changes`, `log`, `recordings`, or null for whatever fits. */
+  /** A terminal's or machine's id, `changes`, `log`, `recordings`, or null for whatever fits; of
+   * the page `compare`, the group. */
   readonly tab: string | null;
 }
 
@@ -18,7 +19,9 @@ export const route = new Store<Route>(parse(location.hash));
 export function parse(hash: string): Route {
   const [, kind, sandbox, tab] = hash.replace(/^#/, '').split('/');
   const page = PAGES.find((one) => one === kind);
-  if (page !== undefined) return { page, sandbox: null, tab: null };
+  if (page !== undefined) {
+    return { page, sandbox: null, tab: sandbox === undefined ? null : decode(sandbox) };
+  }
   if (kind !== 'sandboxes' || sandbox === undefined || sandbox === '') {
     return { page: 'sandboxes', sandbox: null, tab: null };
   }
@@ -47,10 +50,11 @@ export function go(sandbox: string | null, tab: string | null = null): void {
   route.set({ page: 'sandboxes', sandbox, tab: sandbox === null ? null : tab });
 }
 
-/** Goes to a page of its own. */
-export function goTo(page: PlainPage): void {
-  history.pushState(null, '', `#/${page}`);
-  route.set(parse(`#/${page}`));
+/** Goes to a page of its own; `part` says of what. */
+export function goTo(page: PlainPage, part: string | null = null): void {
+  const hash = part === null ? `#/${page}` : `#/${page}/${encodeURIComponent(part)}`;
+  history.pushState(null, '', hash);
+  route.set(parse(hash));
 }
 
 window.addEventListener('popstate', () => route.set(parse(location.hash)));

@@ -6,6 +6,7 @@ not print. Pure text; the repository knows whether a branch exists.
 
 import re
 import unicodedata
+from collections.abc import Container
 from datetime import datetime
 
 from atoll.domain.errors import Invalid
@@ -70,6 +71,15 @@ def proposed_branch(sentence: str) -> str | None:
             break
         name = longer
     return name or None
+
+
+def free_branch(branch: str, taken: Container[str]) -> str:
+    """Return `branch`, or with the first free number appended."""
+    number, name = 2, branch
+    while name in taken:
+        ending = f"-{number}"
+        name, number = branch[: MAX_BRANCH_BYTES - len(ending)] + ending, number + 1
+    return name
 
 
 def branch_for_agent(branch: str, agent: str) -> str:

@@ -15,7 +15,13 @@ from atoll.domain.files.workspace_path import named_path, workspace_path
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Access, Profile, WorkspaceMode
-from atoll.domain.repository.branch import default_branch, proposed_branch, read_branch
+from atoll.domain.repository.branch import (
+    branch_for_agent,
+    default_branch,
+    free_branch,
+    proposed_branch,
+    read_branch,
+)
 from atoll.domain.repository.project import DecidedProject
 from atoll.domain.repository.repository import is_local_key, plain_name, read_remote
 from atoll.domain.sandbox.instructions import read_instructions
@@ -39,7 +45,8 @@ class Circumstances:
 
     They are the principal, the time, the names taken, and a free id. They also tell whether
     repositories on this machine's loopback may be named (development only), and below which host
-    directories anybody may mount. `project` is the approved project that the request names.
+    directories anybody may mount. `project` is the approved project that the request names,
+    `branches` are those of the caller's sandboxes.
     """
 
     caller: Principal
@@ -49,6 +56,7 @@ class Circumstances:
     allow_loopback: bool = False
     mount_roots: tuple[str, ...] = ()
     project: DecidedProject | None = None
+    branches: Container[str] = frozenset()
 
 
 def grant(request: CreateSandbox, profile: Profile, circumstances: Circumstances) -> Sandbox:
@@ -264,8 +272,7 @@ def read_repos(
     # A chosen directory is not given to another repository of that name.
     names = {place.split("/")[2] for place in places if place not in (None, WORKSPACE)}
     repos: list[SandboxRepo] = []
-    proposed = None if request.task is None else proposed_branch(request.task.prompt)
-    named = proposed or default_branch(circumstances.now)
+    named = _branch_of_task(request, profile, circumstances) or default_branch(circumstances.now)
     for number, (one, place) in enumerate(zip(asked, places, strict=True)):
         try:
             url, name = _source(one, allow_loopback=circumstances.allow_loopback)
@@ -284,6 +291,20 @@ def read_repos(
         repos.append(SandboxRepo(url, branch, start, place, one.key, sparse))
     check_apart([repo.path for repo in repos])
     return tuple(repos)
+
+
+def _branch_of_task(
+    request: CreateSandbox, profile: Profile, circumstances: Circumstances
+) -> str | None:
+    """Return the branch that the words of a task propose, which no other sandbox of the caller has:
+    the same words given twice make two branches. One of a group ends with its agent's name."""
+    task, agent = request.task, request.agent or profile.agent
+    branch = None if task is None else proposed_branch(task.prompt)
+    if branch is None or task is None:
+        return None
+    if task.group is not None and agent is not None:
+        branch = branch_for_agent(branch, agent)
+    return free_branch(branch, circumstances.branches)
 
 
 def check_apart(paths: list[str]) -> None:

@@ -37,6 +37,7 @@ from atoll.ports import (
     Extension,
     Holding,
     IdempotencyRecord,
+    SandboxQuery,
     Transaction,
     WorkspacePreparer,
 )
@@ -47,6 +48,8 @@ from atoll.services.provisioning.instructions import check_instructions
 from atoll.services.sandboxes.settings import AdmissionSettings
 
 MAX_KEY = 200
+MAX_LOOKED_AT = 200
+"""The sandboxes whose branches are looked at for one that is free."""
 KEY_LIFE = timedelta(hours=24)
 
 Admitted = tuple[Sandbox, tuple[Work, ...]]
@@ -144,7 +147,9 @@ class Admission:
     ) -> Admitted:
         """Insert the sandbox as requested and starting: both events in one transaction."""
         taken = frozenset(holding.name for holding in held)
-        circumstances = replace(self._circumstances(caller, taken), project=project)
+        branches = await _branches(rows, caller) if request.task is not None else frozenset()
+        known = self._circumstances(caller, taken)
+        circumstances = replace(known, project=project, branches=branches)
         sandbox = grant(request, profile, circumstances)
         if references(sandbox):
             check_secrets(sandbox, await rows.secrets.visible(caller.org_id, caller.id))
@@ -266,6 +271,13 @@ async def _approved(
         code="project_not_approved",
         field="project.digest",
     )
+
+
+async def _branches(rows: Transaction, caller: Principal) -> frozenset[str]:
+    """Return the branches of the caller's newest sandboxes."""
+    query = SandboxQuery(caller.org_id, caller.id, limit=MAX_LOOKED_AT)
+    found = await rows.sandboxes.page(query)
+    return frozenset(repo.branch for one in found for repo in one.repos if repo.branch)
 
 
 async def _belonging(

@@ -27,11 +27,18 @@ async def test_sentence_goes_to_two_agents_by_keyboard(open_page: OpenPage) -> N
     await expect(group.get_by_role("listitem")).to_have_count(2)
     first, second = server.created[-2:]
     assert [one["agent"] for one in (first, second)] == ["claude-code", "codex"]
-    assert [one["repos"][0]["branch"] for one in (first, second)] == [
-        "fix-login-page-claude-code",
-        "fix-login-page-codex",
-    ]
+    # Nobody typed a branch: the server names one for each.
+    assert [one["repos"][0]["branch"] for one in (first, second)] == [None, None]
     assert first["task"]["group"] == second["task"]["group"] is not None
+    await group.get_by_role("button", name="Compare side by side").click()
+    columns = page.get_by_role("list", name="Agents").get_by_role("listitem")
+    await expect(columns).to_have_count(2)
+    await columns.first.get_by_role("button", name="Keep this one").click()
+    dialog = page.get_by_role("dialog")
+    await expect(dialog.get_by_text("exists only")).not_to_have_count(0)
+    await dialog.get_by_role("button", name="Destroy the other one").click()
+    await expect(columns).to_have_count(1)
+    await expect(columns.get_by_role("button", name="Keep this one")).to_have_count(0)
 
 
 async def test_agent_that_lacks_a_key_asks_for_it_there(open_page: OpenPage) -> None:

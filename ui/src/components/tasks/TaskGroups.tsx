@@ -1,22 +1,22 @@
-/** The sandboxes that received the same sentence, side by side. */
+/** The sandboxes that received the same sentence, each group with the way to its comparison. */
 
 import type { Sandbox } from '../../api/types';
+import { leadOf } from '../../state/attention/agents';
 import { go, goTo } from '../../state/route';
+import { AgentMark } from '../agents/AgentMark';
 import { StateMark } from '../sandboxes/StateMark';
-import { groupsOf } from './draft';
+import { groupsOf, headOf } from './draft';
 
 interface TaskGroupsProps {
   readonly list: readonly Sandbox[];
 }
 
-const GONE = ['destroying', 'destroyed'];
-
 export function TaskGroups({ list }: TaskGroupsProps) {
-  const groups = groupsOf(list.filter(({ state }) => !GONE.includes(state)));
+  const groups = groupsOf(list);
   if (groups.length === 0) return null;
   return (
     <section>
-      <h2>Compared side by side</h2>
+      <h2>The same task, several agents</h2>
       {groups.map((group) => (
         <article key={group[0]?.task?.group} className="task-group">
           <h3>{headOf(group)}</h3>
@@ -25,8 +25,12 @@ export function TaskGroups({ list }: TaskGroupsProps) {
               <Member key={sandbox.sandbox_id} sandbox={sandbox} />
             ))}
           </ul>
-          <button type="button" className="button button-small" onClick={() => goTo('wall')}>
-            Their terminals on the wall
+          <button
+            type="button"
+            className="button button-small"
+            onClick={() => goTo('compare', group[0]?.task?.group)}
+          >
+            Compare side by side
           </button>
         </article>
       ))}
@@ -34,15 +38,9 @@ export function TaskGroups({ list }: TaskGroupsProps) {
   );
 }
 
-const MAX_HEAD = 120;
-
-function headOf(group: readonly Sandbox[]): string {
-  const line = group[0]?.task?.prompt.trim().split('\n')[0] ?? '';
-  return line.length > MAX_HEAD ? `${line.slice(0, MAX_HEAD)}…` : line;
-}
-
 function Member({ sandbox }: { readonly sandbox: Sandbox }) {
   const { sandbox_id: id, agent, name, state, task, metadata } = sandbox;
+  const lead = leadOf(sandbox);
   return (
     <li className="card">
       <button type="button" className="card-face" onClick={() => go(id)}>
@@ -50,7 +48,7 @@ function Member({ sandbox }: { readonly sandbox: Sandbox }) {
           <span className="card-name" title={name}>
             {agent ?? name}
           </span>
-          <StateMark state={state} />
+          {lead === null ? <StateMark state={state} /> : <AgentMark agent={lead} />}
         </span>
         <span className="card-note">{metadata.branch ?? name}</span>
         {task?.state === 'failed' && <span className="card-note fact-warn">{task.reason}</span>}

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { bodiesOf, branchOf, EMPTY, groupsOf, lackOf } from './draft';
+import { bodiesOf, branchOf, EMPTY, groupsOf, lackOf, membersOf } from './draft';
 
 const DRAFT = { ...EMPTY, prompt: 'Fix the login page', agents: ['codex'] };
 
-test('one agent gets the sentence, on the branch that it proposes', () => {
+test('one agent gets the sentence; its branch is the server’s to name', () => {
   const [body] = bodiesOf({ ...DRAFT, repo: 'url', url: 'o/r' }, [], 'g');
   expect(body).toMatchObject({ agent: 'codex', prompt: 'Fix the login page' });
   expect(body?.task?.group).toBeNull();
-  expect(body?.repos?.[0]).toMatchObject({ repo_url: 'o/r', branch: 'fix-login-page' });
+  expect(body?.repos?.[0]).toMatchObject({ repo_url: 'o/r', branch: null });
 });
 
 test('several agents get a branch each and one group', () => {
@@ -35,7 +35,10 @@ test('what is missing is said', () => {
 });
 
 test('only sandboxes of one sentence make a group', () => {
-  const one = { task: { group: 'a' } };
-  const alone = { task: { group: 'b' } };
-  expect(groupsOf([one, alone, { task: null }, one])).toEqual([[one, one]]);
+  const one = { state: 'ready', task: { group: 'a' } };
+  const alone = { state: 'ready', task: { group: 'b' } };
+  const gone = { state: 'destroyed', task: { group: 'b' } };
+  const other = { state: 'ready', task: null };
+  expect(groupsOf([one, alone, other, gone, one])).toEqual([[one, one]]);
+  expect(membersOf([one, alone, gone, other], 'b')).toEqual([alone]);
 });

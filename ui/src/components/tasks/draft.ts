@@ -56,8 +56,7 @@ export function bodiesOf(
 ): readonly CreateSandbox[] {
   const several = draft.agents.length > 1;
   return draft.agents.map((agent) => {
-    const plain = branchOf(draft) || 'task';
-    const branch = several ? branchForAgent(plain, agent) : branchOf(draft);
+    const branch = sentBranch(draft, several ? agent : null);
     return {
       agent,
       prompt: draft.prompt,
@@ -74,6 +73,14 @@ export function bodiesOf(
       consumer: { actor: 'adm', harness: 'atoll-page' },
     };
   });
+}
+
+/** The branch that goes with the request. Without one that somebody typed, the server names a free
+ * one after the words. */
+function sentBranch(draft: TaskDraft, agent: string | null): string {
+  if (agent === null) return draft.branch ?? '';
+  const typed = draft.branch || (branchOf(draft) === '' ? 'task' : '');
+  return typed === '' ? '' : branchForAgent(typed, agent);
 }
 
 function reposOf(
@@ -94,14 +101,38 @@ function reposOf(
   ];
 }
 
-/** The sandboxes of each group of more than one, in their order. */
-export function groupsOf<T extends { readonly task: { readonly group: string | null } | null }>(
-  list: readonly T[],
-): readonly (readonly T[])[] {
+const GONE = ['destroying', 'destroyed'];
+
+interface Member {
+  readonly state: string;
+  readonly task: { readonly group: string | null } | null;
+}
+
+/** The sandboxes of each group of more than one that are not gone, in their order. */
+export function groupsOf<T extends Member>(list: readonly T[]): readonly (readonly T[])[] {
   const groups = new Map<string, T[]>();
   for (const one of list) {
+    if (GONE.includes(one.state)) continue;
     const group = one.task?.group ?? null;
     if (group !== null) groups.set(group, [...(groups.get(group) ?? []), one]);
   }
   return [...groups.values()].filter((group) => group.length > 1);
+}
+
+/** The sandboxes of one group that are not gone. */
+export function membersOf<T extends Member>(
+  list: readonly T[],
+  group: string | null,
+): readonly T[] {
+  return list.filter((one) => !GONE.includes(one.state) && one.task?.group === group);
+}
+
+const MAX_HEAD = 120;
+
+/** The first line of what a group was asked, cut. */
+export function headOf(
+  group: readonly { readonly task: { readonly prompt: string } | null }[],
+): string {
+  const line = group[0]?.task?.prompt.trim().split('\n')[0] ?? '';
+  return line.length > MAX_HEAD ? `${line.slice(0, MAX_HEAD)}…` : line;
 }

@@ -80,7 +80,7 @@ export function aboutOf({ status }: SandboxAgent): string {
 }
 
 /** `2 commits, +12 −3`; empty where nothing is known. */
-function changeWords({ commits, plus, minus }: AgentStatus): string {
+export function changeWords({ commits, plus, minus }: AgentStatus): string {
   const lines = plus === null || minus === null ? '' : `+${plus} −${minus}`;
   const made =
     commits === null || commits === 0 ? '' : `${commits} commit${commits === 1 ? '' : 's'}`;

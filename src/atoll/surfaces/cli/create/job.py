@@ -78,10 +78,11 @@ def jobs(
     if len(set(agents)) < len(agents):
         raise click.UsageError("Name each agent once.")
     group = f"tg_{uuid.uuid4().hex[:16]}"
-    branch = plan.branch or proposed_branch(prompt) or DEFAULT_BRANCH
+    # Without a branch the server names one after the prompt and the agent.
+    branch = plan.branch or (None if proposed_branch(prompt) else DEFAULT_BRANCH)
     return [
         Job(
-            replace(plan, agent=agent, branch=branch_for_agent(branch, agent)),
+            replace(plan, agent=agent, branch=branch and branch_for_agent(branch, agent)),
             None if name is None else branch_for_agent(name, agent),
             prompt,
             group,

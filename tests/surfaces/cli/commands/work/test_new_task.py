@@ -31,12 +31,22 @@ def test_several_agents_get_a_branch_each_and_one_group(cli: Cli, server: Script
     ran = cli("new", "o/r", *words, "--json")
     assert ran.code == 0, ran.err
     first, second = creates(server)
-    assert [one["repos"][0]["branch"] for one in (first, second)] == [
+    # The server names their branches.
+    assert not any("branch" in one["repos"][0] for one in (first, second))
+    assert [one["consumer"]["session_id"].rpartition("@")[2] for one in (first, second)] == [
         "fix-login-page-codex",
         "fix-login-page-claude-code",
     ]
     assert first["task"] == second["task"] and first["task"]["group"].startswith("tg_")
     assert len(json.loads(ran.out)["sandboxes"]) == 2
+
+
+def test_list_shows_those_that_got_the_same_task(cli: Cli, server: Scripted) -> None:
+    for name, group in (("one", "g"), ("two", "g"), ("three", None)):
+        server.add(name, task={"state": "given", "group": group})
+    shown = cli("list", "--task", "one").out
+    assert "two" in shown and "three" not in shown
+    assert "alone" in cli("list", "--task", "three").err
 
 
 def test_prompt_is_read_from_the_standard_input(

@@ -7,7 +7,8 @@ import click
 
 from atoll.client.client import Client
 from atoll.client.fields import Json
-from atoll.domain.errors import Unavailable
+from atoll.client.shapes import Sandbox
+from atoll.domain.errors import Invalid, Unavailable
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, utc_option
 from atoll.surfaces.cli.console.output import note
@@ -24,26 +25,50 @@ _CLEAR = "\x1b[H\x1b[2J"
 
 @click.command("list")
 @click.option("--state", "states", multiple=True, help="Only these states; may be repeated.")
+@click.option(
+    "--task", metavar="NAME", default=None, help="Only those that got the same task as NAME."
+)
 @click.option("-w", "--watch", is_flag=True, help="Show the list again at each change.")
 @utc_option()
 @json_option()
 @pass_invocation
-def command(invocation: Invocation, *, states: tuple[str, ...], watch: bool, as_json: bool) -> None:
+def command(
+    invocation: Invocation,
+    /,
+    *,
+    states: tuple[str, ...],
+    task: str | None,
+    watch: bool,
+    as_json: bool,
+) -> None:
     """List the sandboxes and what their agents do."""
     api = invocation.api()
+    group = None if task is None else _group(api, task)
     if watch:
-        _watch(api, states, as_json=as_json)
+        _watch(api, states, group, as_json=as_json)
     else:
-        show_sandboxes(list(api.sandboxes.list(states=states)), as_json=as_json)
+        show_sandboxes(_found(api, states, group), as_json=as_json)
 
 
-def _watch(api: Client, states: tuple[str, ...], *, as_json: bool) -> None:
+def _group(api: Client, name: str) -> str:
+    """Return the group of a sandbox's task. Raises `Invalid` for one that got its task alone."""
+    group = api.sandboxes.get(name).task.group
+    if not group:
+        raise Invalid(f"{name} got its task alone: only several agents have the same one")
+    return group
+
+
+def _found(api: Client, states: tuple[str, ...], group: str | None) -> list[Sandbox]:
+    return [one for one in api.sandboxes.list(states=states) if group in (None, one.task.group)]
+
+
+def _watch(api: Client, states: tuple[str, ...], group: str | None, *, as_json: bool) -> None:
     """Show the list until the person interrupts; each time only when it has changed."""
     last: list[Json] | None = None
     with watching(api.transport, SHOWN) as events:
         while True:
             try:
-                found = list(api.sandboxes.list(states=states))
+                found = _found(api, states, group)
             except Unavailable as error:
                 note(f"atoll: {error.message}; waiting for the server to come back")
                 found = None

@@ -1,0 +1,151 @@
+/** One sentence given to several agents: a column each, and the choice of the one to keep. */
+
+import { use, useEffect, useState } from 'react';
+import type { Sandbox, SandboxAgent } from '../../api/types';
+import { isLive } from '../../state/acts';
+import { aboutOf, changeWords, leadOf } from '../../state/attention/agents';
+import { age, tick } from '../../state/clock';
+import { go } from '../../state/route';
+import { loadTerminals, terminals } from '../../state/sandboxes';
+import { useStore } from '../../state/store';
+import { clientId } from '../../terminal/attach/client-id';
+import { AgentMark } from '../agents/AgentMark';
+import { MenuButton } from '../parts/MenuButton';
+import { StateMark } from '../sandboxes/StateMark';
+import { Tile } from '../wall/Tile';
+import { headOf, membersOf } from './draft';
+import { KeepDialog } from './KeepDialog';
+
+interface CompareProps {
+  readonly list: readonly Sandbox[];
+  readonly group: string | null;
+  readonly onMenu: () => void;
+}
+
+export function Compare({ list, group, onMenu }: CompareProps) {
+  const members = membersOf(list, group);
+  const [kept, setKept] = useState<Sandbox | null>(null);
+  const ids = members
+    .filter(isLive)
+    .map(({ sandbox_id: id }) => id)
+    .join(' ');
+  useEffect(() => {
+    for (const id of ids.split(' ').filter(Boolean)) loadTerminals(id).catch(() => undefined);
+  }, [ids]);
+  const others = members.filter((one) => one !== kept);
+  return (
+    <main className="compare" aria-label="Comparison">
+      <header className="wall-head">
+        <MenuButton onMenu={onMenu} />
+        <h1 className="compare-head">{headOf(members) || 'Nothing to compare'}</h1>
+      </header>
+      {members.length === 0 && (
+        <p className="log quiet">The sandboxes of this task are gone. Home lists those that run.</p>
+      )}
+      <ul className="compare-columns" aria-label="Agents">
+        {members.map((sandbox) => (
+          <Column
+            key={sandbox.sandbox_id}
+            sandbox={sandbox}
+            onKeep={members.length > 1 ? () => setKept(sandbox) : null}
+          />
+        ))}
+      </ul>
+      {kept !== null && <KeepDialog {...{ kept, others }} onClose={() => setKept(null)} />}
+    </main>
+  );
+}
+
+interface ColumnProps {
+  readonly sandbox: Sandbox;
+  /** null where it is the only one. */
+  readonly onKeep: (() => void) | null;
+}
+
+function Column({ sandbox, onKeep }: ColumnProps) {
+  const { sandbox_id: id, agent, name, state, metadata } = sandbox;
+  const lead = leadOf(sandbox);
+  return (
+    <li className="compare-column">
+      <h2>
+        {agent ?? name}
+        {lead === null ? <StateMark state={state} /> : <AgentMark agent={lead} />}
+      </h2>
+      <Facts sandbox={sandbox} lead={lead} />
+      <p className="quiet compare-branch">{metadata.branch ?? name}</p>
+      <Screen sandbox={sandbox} lead={lead} />
+      <div className="compare-acts">
+        <button type="button" className="button" onClick={() => go(id, lead?.id ?? null)}>
+          Open<span className="spoken"> {name}</span>
+        </button>
+        {sandbox.repos.length > 0 && (
+          <button type="button" className="button" onClick={() => go(id, 'changes')}>
+            Changes<span className="spoken"> of {name}</span>
+          </button>
+        )}
+        {onKeep !== null && (
+          <button type="button" className="button button-primary" onClick={onKeep}>
+            Keep this one<span className="spoken">: {name}</span>
+          </button>
+        )}
+      </div>
+    </li>
+  );
+}
+
+interface LeadProps {
+  readonly sandbox: Sandbox;
+  readonly lead: SandboxAgent | null;
+}
+
+/** What it changed, and its last sentence, or why it is not at work. */
+function Facts({ sandbox, lead }: LeadProps) {
+  return lead === null ? (
+    <p className="compare-facts">{obstacleOf(sandbox)}</p>
+  ) : (
+    <Work lead={lead} />
+  );
+}
+
+function obstacleOf({ task, project, reason }: Sandbox): string {
+  const waits = task?.state === 'waiting' && project !== null && project.state !== 'done';
+  if (waits) return `Waits for the set-up, which is ${project.state}.`;
+  return task?.reason ?? reason ?? 'No agent runs.';
+}
+
+function Work({ lead }: { readonly lead: SandboxAgent }) {
+  const now = useStore(tick);
+  const { status } = lead;
+  const changed = changeWords(status) || 'no changes yet';
+  const said = [...new Set([aboutOf(lead), status.on])].filter(
+    (words) => words !== '' && words !== changed,
+  );
+  return (
+    <div className="compare-facts">
+      <p>
+        {changed} <span className="quiet">· {age(status.since, now)}</span>
+      </p>
+      {said.map((words) => (
+        <p key={words}>{words}</p>
+      ))}
+    </div>
+  );
+}
+
+/** The agent's terminal, small and live; an agent without one has its cards behind Open. */
+function Screen({ sandbox, lead }: LeadProps) {
+  const client = use(clientId());
+  const loaded = useStore(terminals)[sandbox.sandbox_id] ?? [];
+  const terminal = loaded.find(
+    ({ terminal_id: one, state }) => one === lead?.id && state !== 'exited',
+  );
+  if (terminal === undefined || !isLive(sandbox)) return null;
+  return (
+    <ul className="compare-screen" aria-label={`Terminal of ${sandbox.name}`}>
+      <Tile
+        {...{ sandbox, terminal, client }}
+        onOpen={() => go(sandbox.sandbox_id, terminal.terminal_id)}
+      />
+    </ul>
+  );
+}
