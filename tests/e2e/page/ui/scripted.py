@@ -467,7 +467,7 @@ class ScriptedServer:
 async def _guard(request: web.Request, handler: Any) -> web.StreamResponse:
     server: ScriptedServer = request.app[SERVER]
     path = request.path
-    is_open = path in {"/", "/auth/login"} or path.startswith("/assets/")
+    is_open = path in {"/", "/auth/login", "/sw.js"} or path.startswith("/assets/")
     cookie = request.cookies.get("atoll_session")
     if not is_open and not (cookie in server.cookies and KEY + str(cookie) in _keys(request)):
         return problem(401, "unauthenticated", "nobody is logged in")
