@@ -48,6 +48,31 @@ async def test_turn_begins_with_a_checkpoint_of_every_repository(tmp_path: Path)
         assert git(work, "status", "--porcelain") == "?? a"
 
 
+async def test_changes_since_the_branch_began_are_counted(tmp_path: Path) -> None:
+    shared, work = repository(tmp_path / "shared"), tmp_path / "w"
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b")
+    git(shared, "checkout", "-qb", "main")
+    git(shared, "add", "a")
+    git(shared, *identity, "commit", "-qm", "a")
+    git(tmp_path, "clone", "-qs", str(shared), str(work))
+    git(work, "checkout", "-qb", "fix")
+    git(work, "config", "atoll.from", "main")
+    (work / "a").write_text("b\n")
+    # One commit is made before the first turn, and the shared branch moves on meanwhile.
+    git(work, *identity, "commit", "-qam", "b")
+    (shared / "other").write_text("1\n" * 9)
+    git(shared, "add", "other")
+    git(shared, *identity, "commit", "-qm", "other")
+    counts: list[tuple[int, int, int]] = []
+    async with local(work) as spawner:
+        await taken(spawner, work)
+        (work / "a").write_text("b\nc\n")
+        async with Tasks() as tasks:
+            points = Checkpoints(spawner, tasks, env=ENV, workspace=str(work))
+            await points._count("t_1", lambda *each: counts.append(each))
+    assert counts == [(1, 2, 1)]
+
+
 async def test_changes_since_the_first_turn_are_counted(tmp_path: Path) -> None:
     work = repository(tmp_path / "w")
     git(work, "config", "user.name", "a")

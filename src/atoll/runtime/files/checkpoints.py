@@ -1,5 +1,5 @@
 """Checkpoints: commits of the working trees, taken when a turn of an agent begins. At its end the
-lines and commits since the agent's first one are counted.
+lines and commits since the branch began are counted.
 
 Git runs inside, as the sandbox's user and within its quota (`wire.git.checkpoints`). A checkpoint
 that fails costs a way back, never the turn.
@@ -47,8 +47,8 @@ class Checkpoints:
             self._running = self._tasks.spawn(self._take(terminal, subject), "checkpoint")
 
     def count(self, terminal: str, counted: Callable[[int, int, int], None]) -> None:
-        """Count commits, lines added and lines removed since the agent's first turn began, and
-        report them to `counted`; never waits."""
+        """Count commits, lines added and lines removed since the branch began (or, without
+        a shared repository, the agent's first turn), and report them to `counted`; never waits."""
         self._tasks.spawn(self._count(terminal, counted), "count of changes")
 
     async def _take(self, terminal: str, subject: str) -> None:

@@ -16,7 +16,7 @@ OTHER_BRANCH = 16
 # $1 folder  $2 shared repository  $3 branch  $4 commit ("" for an empty repository)
 # $5 "yes" when the branch exists at the origin  $6 origin's address ("" for none)
 # $7 the origin's own branch ("" when unknown)  $8 the sandbox's name  $9 the repository's number
-# $10… folders to lay out (none: all)
+# $10 branch or tag that the sandbox's branch is compared with  $11… folders to lay out (none: all)
 #
 # The tree borrows every object of the shared repository. A mark stands in .git until all is
 # done, so that a crash half-way is made good and a finished tree is never touched again.
@@ -26,6 +26,8 @@ PREPARE = Script(
 set -eu
 dir=$1 store=$2 branch=$3 commit=$4 tracked=$5 url=$6 head=$7 label=$8 number=$9
 shift 9
+from=$1
+shift
 """
     + QUARANTINE
     + r"""
@@ -64,6 +66,7 @@ if [ -n "$commit" ]; then
   if [ $# -gt 0 ]; then printf '%s\n' "$@" | git sparse-checkout set --cone --stdin; fi
   git -c checkout.workers=0 -c advice.detachedHead=false checkout -f --progress "$branch" --
 fi
+git config atoll.from "$from"
 if [ "$tracked" = yes ]; then
   git config "branch.$branch.remote" origin
   git config "branch.$branch.merge" "refs/heads/$branch"

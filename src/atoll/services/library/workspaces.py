@@ -126,7 +126,7 @@ class Workspaces:
                 PREPARE,
                 (repo.path, inside_path(number), repo.branch, start.commit,
                  "yes" if start.tracked else "no", stored.repo_url, start.head,
-                 sandbox.name, str(number), *repo.sparse),
+                 sandbox.name, str(number), _compared(repo, start), *repo.sparse),
                 heard=_Percentages(repo.path, report),
             )  # fmt: skip
             if outcome.code != 0:
@@ -298,6 +298,11 @@ def _start(repo: SandboxRepo, number: int, refs: tuple[Ref, ...]) -> _Start:
     if existing is not None:
         return _Start(existing, tracked=True, head=head)
     return _Start(commits.get(f"refs/heads/{head}", ""), tracked=False, head=head)
+
+
+def _compared(repo: SandboxRepo, start: _Start) -> str:
+    """Return the branch or tag whose commits are not the sandbox's own work."""
+    return repo.from_branch or repo.began_from or (repo.branch if start.tracked else start.head)
 
 
 async def _download(client: RuntimeClient, name: str, intake: Intake) -> None:

@@ -132,8 +132,24 @@ done
 """
 )
 
+# `begun` prints the commit at which the branch left the one that it is compared with, in the shared
+# repository whose objects the tree borrows; nothing where there is none.
+BEGUN: Final = r"""
+begun() {
+  store=$(sed -n '1s,/objects$,,p' "$top/.git/objects/info/alternates" 2> /dev/null)
+  [ -d "$store" ] && [ -n "$head" ] || return 0
+  from=$(theirs config --get atoll.from) || from=
+  for one in "refs/heads/$from" "refs/tags/$from" HEAD; do
+    tip=$(git --git-dir="$store" rev-parse -q --verify "$one^{commit}" 2> /dev/null) || continue
+    own merge-base "$tip" "$head" 2> /dev/null || echo "$tip"
+    return 0
+  done
+}
+"""
+
 # $1 terminal. Prints of each repository in the current directory, as `COMMITS PLUS MINUS`, what
-# its files and commits gained since the first checkpoint of this terminal.
+# its files and commits gained since the branch began; where that is not known, since the first
+# checkpoint of this terminal.
 TALLY: Final = (
     r"""
 if [ -d .git ]; then set -- "$1" .; else set -- "$1" */.git */*/.git; fi
@@ -146,10 +162,13 @@ for folder; do
 """
     + QUIET
     + POINTS
+    + BEGUN
     + r"""
     settle
-    first=$(theirs for-each-ref --format='%(refname:lstrip=4) %(objectname)' \
-      "refs/atoll/checkpoints/$terminal/" | sort -n | sed -n '1s/.* //p')
+    first=$(begun)
+    [ -n "$first" ] || first=$(theirs for-each-ref \
+      --format='%(refname:lstrip=4) %(objectname)' "refs/atoll/checkpoints/$terminal/" \
+      | sort -n | sed -n '1s/.* //p')
     [ -n "$first" ] || first=$(points | sed -n '1s/.* //p')
     [ -n "$first" ] || exit 0
     commits=$(own rev-list --count "$first..${head:-$first}") || exit 14
