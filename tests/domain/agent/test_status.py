@@ -11,6 +11,8 @@ from atoll.domain.agent.status import (
     CALLS,
     MAX_OPTIONS,
     MAX_QUESTION,
+    QUIET,
+    SHOWS,
     AgentFacts,
     AttentionBudget,
     first_status,
@@ -156,6 +158,16 @@ def test_calls_are_bounded_in_any_minute() -> None:
     assert budget.wait(CALL_SECONDS) == 0.0
     budget.call(CALL_SECONDS)
     assert budget.wait(CALL_SECONDS) == 1.0
+
+
+def test_agent_that_reports_nothing_works_while_its_terminal_shows_output() -> None:
+    shows = AgentFacts(AgentState.RUNNING, Work.WAITING, on=SHOWS, shows=True)
+    working = step(FIRST, shows, "t1")
+    assert (working.status, working.since, working.on) == ("working", "t1", SHOWS)
+    quiet = step(working, replace(shows, on="", shows=False), "t2")
+    assert (quiet.status, quiet.reason, quiet.turns) == ("idle", QUIET, 0)
+    done = step(quiet, replace(shows, on="", shows=False, outcome=CardState.DONE), "t3")
+    assert done.status == "done"
 
 
 def test_same_question_by_another_card_is_the_same_at_a_terminal_only() -> None:

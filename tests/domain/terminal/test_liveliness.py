@@ -3,7 +3,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.domain.terminal.liveliness import QUIET_SECONDS, STREAK_SECONDS, Liveliness
+from atoll.domain.terminal.liveliness import (
+    ECHO_SECONDS,
+    IDLE_SECONDS,
+    QUIET_SECONDS,
+    STREAK_SECONDS,
+    Liveliness,
+    OutputActivity,
+)
 
 
 def spinning(seconds: float, *, start: float = 100.0) -> Liveliness:
@@ -44,3 +51,22 @@ def test_lock_is_never_shut_for_five_seconds_after_the_last_drawing(times: list[
     streaks = any({s + n for n in range(STREAK_SECONDS)} <= seconds for s in seconds)
     assert (lively.deadline is not None) == streaks
     assert lively.deadline is None or lively.over(times[-1] + 5)
+
+
+def test_output_is_activity_until_it_is_quiet_for_five_seconds() -> None:
+    activity = OutputActivity()
+    assert activity.deadline is None and not activity.tick(1.0)
+    assert activity.drew(1.0) and not activity.drew(3.0)
+    assert activity.deadline == 3.0 + IDLE_SECONDS
+    assert not activity.tick(7.9) and activity.active
+    assert activity.tick(8.0) and not activity.active
+    assert activity.drew(9.0)
+
+
+def test_echo_of_a_key_is_no_activity() -> None:
+    activity = OutputActivity()
+    for second in range(20):
+        activity.caused(float(second))
+        assert not activity.drew(second + ECHO_SECONDS - 0.1)
+    assert not activity.active
+    assert activity.drew(19 + ECHO_SECONDS)

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from atoll.domain.agent.card import Began, CardKind, CardState, Draft, Ended, Option, Yielded
-from atoll.domain.agent.status import CALLS, AttentionBudget
+from atoll.domain.agent.status import CALLS, QUIET, SHOWS, AttentionBudget
 from atoll.ports.spawner import Process
 from atoll.runtime.agents import reporting
 from atoll.runtime.agents.session import AgentChannel, AgentSession, SessionContext
@@ -66,6 +66,20 @@ async def test_turn_that_asks_is_reported_at_each_change() -> None:
     assert list(asked["options"]) == [{"id": "allow", "label": "Allow", "effect": "allow"}]
     shown = one.session.shown().status
     assert shown is not None and (shown.status, shown.turns) == ("done", 1)
+
+
+async def test_output_of_an_agent_that_reports_nothing_is_working_and_silence_idle() -> None:
+    one = Reported()
+    one.session.shows(active=True)
+    one.session.shows(active=False)
+    assert one.kinds == ["working", "idle"]
+    assert one.entries[0]["on"] == SHOWS and one.entries[1]["reason"] == QUIET
+    # What a person says of it counts while the output goes on.
+    one.session.shows(active=True)
+    one.session.give()
+    one.session.shows(active=False)
+    assert one.kinds[2:] == ["working", "done"]
+    assert one.session.lock.state == "running"
 
 
 async def test_question_at_the_terminal_ends_with_its_turn() -> None:

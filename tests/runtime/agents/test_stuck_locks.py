@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from atoll.domain.agent.card import Began, Worked
+from atoll.domain.terminal.size import Size
 from atoll.domain.terminal.softlock import Work
 from atoll.ports.spawner import Process
 from atoll.runtime.agents.lock import AgentTerminal
@@ -102,6 +103,29 @@ def test_interrupt_that_no_hook_reports_opens_the_lock(key: bytes) -> None:
         assert (desk.shut, desk.status) == (False, "idle")
 
     virtually(interrupted())
+
+
+def test_agent_that_reports_nothing_works_by_its_output_and_keeps_its_terminal_open() -> None:
+    async def unreported() -> None:
+        desk = Desk()
+        await desk.draws(3)
+        assert (desk.shut, desk.status) == (False, "working")
+        await asyncio.sleep(6)
+        assert desk.status == "idle"
+        # What a person types is echoed, and a new size is drawn.
+        for _ in range(30):
+            desk.terminal.typed(PERSON, b"x")
+            desk.terminal.showed(b"x")
+            await asyncio.sleep(0.2)
+        desk.terminal.resized(Size(80, 24))
+        desk.terminal.showed(b"x" * 2000)
+        assert desk.status == "idle"
+        assert [told["status"] for kind, told in desk.entries if kind == "agent.status"] == [
+            "working",
+            "idle",
+        ]
+
+    virtually(unreported())
 
 
 def test_agent_that_works_silently_keeps_its_lock() -> None:

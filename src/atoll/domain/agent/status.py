@@ -26,6 +26,10 @@ requests have a bound of their own (`domain.approvals`): together they are ten a
 ASKING = frozenset({CardKind.QUESTION, CardKind.APPROVAL, CardKind.STATUS})
 """The kinds of cards that wait for a person while they are pending."""
 
+SHOWS = "Its terminal shows output."
+QUIET = "Its terminal is quiet."
+"""What is known of an agent that reports nothing of itself; what it shows is not repeated."""
+
 _TOOLS = frozenset({CardKind.BASH, CardKind.TOOL_CALL, CardKind.DIFF, CardKind.FILE})
 _OPTION = re.compile(r"[\x21-\x7e]{1,100}\Z")
 _EFFECTS = {"allow": "allow", "deny": "deny"}
@@ -44,6 +48,8 @@ class AgentFacts:
     outcome: CardState | None = None
     on: str = ""
     failure: str = ""
+    shows: bool | None = None
+    """Whether its terminal shows output now; None for an agent that reports its turns."""
 
 
 def first_status(at: str) -> StatusRecord:
@@ -136,8 +142,10 @@ def _kind(before: StatusRecord, facts: AgentFacts) -> tuple[StatusKind, str]:
 def _running(before: StatusRecord, facts: AgentFacts) -> tuple[StatusKind, str]:
     if facts.asked is not None:
         return "needs_you", ""
-    if facts.work is Work.WORKING:
+    if facts.work is Work.WORKING or facts.shows:
         return "working", ""
+    if facts.shows is False and facts.outcome is None:
+        return "idle", QUIET
     match facts.outcome:
         case CardState.DONE:
             return "done", ""

@@ -10,6 +10,11 @@ QUIET_SECONDS = 4.0
 STREAK_SECONDS = 3
 """Drawing in each of so many seconds in a row shows that the agent draws while it works."""
 
+ECHO_SECONDS = 0.5
+"""The time in which output is taken for the echo of a key, or the redrawing at another size."""
+IDLE_SECONDS = 5.0
+"""The silence after which an agent that reports nothing of itself is taken for idle."""
+
 
 class Liveliness:
     """The drawing of one agent within its turn."""
@@ -45,3 +50,41 @@ class Liveliness:
     def over(self, now: float) -> bool:
         """Report whether the agent is silent for so long that its turn is over."""
         return self.deadline is not None and now >= self.deadline
+
+
+class OutputActivity:
+    """The output of an agent that reports nothing of itself: whether it goes on, or is quiet.
+
+    What follows a key or a new size at once is their echo, and says nothing of the agent.
+    """
+
+    __slots__ = ("_caused", "_drawn", "active")
+
+    def __init__(self) -> None:
+        self._caused = -ECHO_SECONDS
+        self._drawn = 0.0
+        self.active = False
+
+    def caused(self, now: float) -> None:
+        """Record that somebody typed, or that the size changed."""
+        self._caused = now
+
+    def drew(self, now: float) -> bool:
+        """Record output. Returns whether the agent is active, where it was not before."""
+        if now < self._caused + ECHO_SECONDS:
+            return False
+        self._drawn = now
+        begins, self.active = not self.active, True
+        return begins
+
+    @property
+    def deadline(self) -> float | None:
+        """The time at which it is quiet if nothing more is drawn; None while it is."""
+        return self._drawn + IDLE_SECONDS if self.active else None
+
+    def tick(self, now: float) -> bool:
+        """Look at the time. Returns whether the agent is quiet, where it was not before."""
+        if self.deadline is None or now < self.deadline:
+            return False
+        self.active = False
+        return True

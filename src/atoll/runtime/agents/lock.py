@@ -7,7 +7,7 @@ there, and last the observer by which the terminal's end ends the session.
 import asyncio
 from dataclasses import dataclass
 
-from atoll.domain.terminal.liveliness import Liveliness
+from atoll.domain.terminal.liveliness import Liveliness, OutputActivity
 from atoll.domain.terminal.size import Size
 from atoll.domain.terminal.softlock import is_interrupt
 from atoll.domain.terminal.turn import Role
@@ -95,10 +95,14 @@ class AgentTerminal:
         self._liveliness = Liveliness()
         self._silence = Alarm(self._quiet)
         self._interrupted = False
+        self._activity = OutputActivity()
+        self._idle = Alarm(self._look)
 
     def showed(self, data: bytes) -> None:
         """Note output. Cards come from what the agent reports, not from its screen."""
         self._channel.drew()
+        if not self._session.reports_turns:
+            self._noticed()
         if self._session.works:
             self._liveliness.drew(self._loop.time())
             self._silence.set(self._liveliness.deadline)
@@ -109,20 +113,34 @@ class AgentTerminal:
     def typed(self, author: Author, data: bytes) -> None:
         """Note accepted input. Within a turn that asks it is an answer, and no draft."""
         self._interrupted = self._interrupted or is_interrupt(data)
+        self._activity.caused(self._loop.time())
         if author != AGENT and not self._session.lock.asking:
             self._channel.typed(data)
 
     def resized(self, size: Size) -> None:
-        """Ignore the size."""
+        """Note that it draws itself anew."""
+        self._activity.caused(self._loop.time())
 
     def ended(self, ending: Exited) -> None:
         """End the session: the leader ended as its job did."""
         self._silence.cancel()
+        self._idle.cancel()
         self._session.ended(_failure(ending))
         if self._watching is not None:
             # Its last reports may still be on their way.
             loop = asyncio.get_running_loop()
             loop.call_later(LAST_WORDS_SECONDS, self._watching.cancel)
+
+    def _noticed(self) -> None:
+        """Note output of an agent that reports nothing."""
+        if self._activity.drew(self._loop.time()):
+            self._session.shows(active=True)
+        self._idle.set(self._activity.deadline)
+
+    def _look(self) -> None:
+        if self._activity.tick(self._loop.time()):
+            self._session.shows(active=False)
+        self._idle.set(self._activity.deadline)
 
     def _quiet(self) -> None:
         """End a turn whose agent has fallen silent: the report of its end was lost, or it reports

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from atoll.domain.agent.card import Card, CardKind, CardState
 from atoll.domain.agent.status import (
     ASKING,
+    SHOWS,
     AgentFacts,
     AttentionBudget,
     first_status,
@@ -46,6 +47,7 @@ class StatusReport:
         self._outcome: CardState | None = None
         self._on = ""
         self._failure = ""
+        self._shows: bool | None = None
         self._known = self.published = first_status(status.identity.started_at)
         self._published_at = 0.0
         self._alarm = Alarm(self._publish)
@@ -57,9 +59,18 @@ class StatusReport:
     def ended(self, outcome: CardState) -> None:
         """Record how a turn ended. A question at the terminal ends with it."""
         self._outcome = outcome
+        # A person's word counts more than output that goes on.
+        self._shows = self._shows and False
         self._pending = {
             key: card for key, card in self._pending.items() if card.data.get("answerable") is True
         }
+
+    def shows(self, *, active: bool) -> None:
+        """Record whether the terminal of an agent that reports nothing shows output now."""
+        self._shows = active
+        self._on = SHOWS if active else ""
+        if active:
+            self.began()
 
     def left(self, failure: str) -> None:
         """Record that the process is gone; `failure` says why, if it did not end as it should."""
@@ -86,7 +97,13 @@ class StatusReport:
         pending = sorted(self._pending.values(), key=lambda card: card.kind is CardKind.STATUS)
         asked = next(iter(pending), None)
         facts = AgentFacts(
-            lock.state, lock.work, asked, self._outcome, on=self._on, failure=self._failure
+            lock.state,
+            lock.work,
+            asked,
+            self._outcome,
+            on=self._on,
+            failure=self._failure,
+            shows=self._shows,
         )
         self._known = step(self._known, facts, timestamp())
         self._alarm.cancel()

@@ -192,6 +192,16 @@ class AgentSession:
         if self.lock.yielded():
             self._announce("quiet")
 
+    @property
+    def reports_turns(self) -> bool:
+        """True where something reports its turns, or has done so."""
+        return self._status.reports_turns or self._status.has_reported
+
+    def shows(self, *, active: bool) -> None:
+        """Take whether its terminal shows output for what it does: nothing else is known."""
+        self._report.shows(active=active)
+        self._tell()
+
     def ended(self, failure: str = "") -> None:
         """Mark the agent as stopped: its process is gone. `failure` says why, if nobody wanted
         that."""
