@@ -40,8 +40,8 @@ _RUN_BY_THEMSELVES: Final = frozenset(
         ".vimrc", ".nvimrc", ".nvim.lua", ".gvimrc", ".dir-locals.el", ".gdbinit", ".lldbinit",
         ".inputrc", ".sublime-project", ".projectile", ".tmux.conf",
         # Git.
-        ".gitattributes", ".gitmodules", ".gitconfig", ".pre-commit-config.yaml", "lefthook.yml",
-        "lefthook.yaml", ".lefthook.yml",
+        ".gitattributes", ".gitmodules", ".gitconfig", ".lfsconfig",
+        ".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml", ".lefthook.yml",
         # Builds.
         "makefile", "gnumakefile", "bsdmakefile", "cmakelists.txt", "cmakepresets.json",
         "justfile", ".justfile", "taskfile.yml", "taskfile.yaml", "rakefile", "gemfile",

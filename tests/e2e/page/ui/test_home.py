@@ -13,7 +13,7 @@ from tests.places import ROOT
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
-HOME = re.compile(r"/v1/(sandboxes/\w+/(pulls|pushes|sync|bundle)|kept/)")
+HOME = re.compile(r"/v1/(sandboxes/\w+/(pulls|pushes|sync|bundle)|kept/|pulls/)")
 HELD = {
     "kept_id": "kept_1", "repo": 0, "branch": "review\u202ed", "ref": "refs/atoll/pushed/x/review",
     "commit": "c" * 40, "commits": 2, "subject": "mend <b>it</b>", "bytes": 900,
@@ -23,6 +23,7 @@ SYNC = {
     "outcome": "clean", "onto": "main", "commit": "d" * 40, "commits": 0, "files": [], "more": 0,
     "stashed": False, "agent": None,
 }  # fmt: skip
+WORKS = {"title": "x", "status": 409, "code": "agent_works", "detail": "codex is at work in box."}
 NO_FAULTS = """async () => {
   const found = await axe.run(document.querySelector('dialog'));
   return found.violations.map(({ id, nodes }) => `${id} ${nodes[0].html}`);
@@ -34,6 +35,7 @@ class Home:
 
     def __init__(self) -> None:
         self.pulls: list[dict[str, Any]] = []
+        self.works, self.state = True, "done"
         self.held = [HELD]
         self.asked: list[tuple[str, Any]] = []
 
@@ -43,10 +45,17 @@ class Home:
         body: dict[str, Any] = json.loads(sent) if sent else {}
         self.asked.append((f"{method} {path.rsplit('/', 1)[1]}", body))
         if method == "DELETE":
-            self.held = []
+            if "/pulls/" in path:
+                self.pulls = [one | {"state": "cancelled"} for one in self.pulls]
+            else:
+                self.held = []
             await route.fulfill(status=204)
             return
         told: dict[str, Any] = {"pushes": self.held}
+        if path.endswith("/sync") and body["act"] != "look" and not body["now"] and self.works:
+            self.works = False
+            await route.fulfill(status=409, json=WORKS)
+            return
         if path.endswith("/sync"):
             told = SYNC | self._rebased(body["act"], agent=body["agent"])
         elif path.endswith("/pulls"):
@@ -61,7 +70,7 @@ class Home:
     def _order(self, body: dict[str, Any]) -> dict[str, Any]:
         order = {
             "order_id": "pull_1", "sandbox_id": "sb", "sandbox_name": "box", "repo": 0,
-            "branch": None, "into": None, "uncommitted": False, "pushed": False, "state": "done",
+            "branch": None, "into": None, "uncommitted": False, "pushed": False, "state": self.state,
             "written": body.get("into") or "fix", "commit": "e" * 40, "commits": 2, "said": "",
             "at": "2026-01-01T12:00:00Z", **body,
         }  # fmt: skip
@@ -88,6 +97,7 @@ async def test_work_is_brought_home_from_the_dialog(open_page: OpenPage) -> None
     place = {"key": "k", "from_branch": "main", "path": "/workspace", "sparse": []}
     name = open_page.server.sandboxes[open_page.sandbox]["name"]
     open_page.server.sandboxes[open_page.sandbox]["repos"] = [{**repo, **place}]
+    open_page.server.sandboxes[open_page.sandbox]["held"] = [HELD]
     await page.reload()
     await opened(page, home)
     dialog = page.get_by_role("dialog")
@@ -100,7 +110,15 @@ async def test_work_is_brought_home_from_the_dialog(open_page: OpenPage) -> None
     await expect(dialog.get_by_text("is at eeeeeeeeeeee in your checkout: 2 new commits")).to_be_visible()
     assert ("POST pulls", {"repo": 0, "uncommitted": True, "into": "mine"}) in home.asked
     await expect(dialog.get_by_text("mend <b>it</b>")).to_be_visible()
+    home.state = "waiting"
+    await dialog.get_by_role("button", name="Pull into my checkout").press("Enter")
+    cancel = dialog.get_by_role("button", name="Cancel the pull of its own branch")
+    await cancel.press("Enter")
+    await expect(dialog.get_by_text("was cancelled").first).to_be_visible()
+    await expect(dialog.get_by_text("Pushed inside, not pulled:")).to_be_visible()
     await dialog.get_by_role("button", name="Sync").click()
+    await expect(dialog.get_by_role("alert")).to_contain_text("codex is at work in box.")
+    await dialog.get_by_role("button", name="Sync all the same").press("Enter")
     await expect(dialog.get_by_text("src/a.py")).to_be_visible()
     await check(page)
     await page.set_viewport_size({"width": 390, "height": 844})
@@ -110,7 +128,7 @@ async def test_work_is_brought_home_from_the_dialog(open_page: OpenPage) -> None
     await dialog.get_by_role("button", name="Give the rebase up").click()
     await expect(dialog.get_by_text("it is back at dddddddddddd")).to_be_visible()
     await dialog.get_by_role("button", name="Drop").click()
-    await expect(dialog.get_by_text("Pushed inside")).to_be_hidden()
-    assert ("DELETE kept_1", {}) in home.asked
+    await expect(dialog.get_by_text("Pushed inside, held for you")).to_be_hidden()
+    assert ("DELETE kept_1", {}) in home.asked and ("DELETE pull_1", {}) in home.asked
     await page.keyboard.press("Escape")
     await expect(dialog).to_be_hidden()
