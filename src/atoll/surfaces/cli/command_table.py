@@ -206,6 +206,10 @@ def report(error: click.ClickException | AtollError, invocation: Invocation) -> 
     """Say what failed, in one line; returns the exit code."""
     from atoll.surfaces.cli.dispatch import usage  # loaded late: most runs have no error
 
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        # The help of a group that was called without a command.
+        click.echo(error.message, err=True)
+        return error.exit_code
     if isinstance(error, click.ClickException):
         note(f"atoll: {usage.of_click(error)}")
         return error.exit_code

@@ -1,10 +1,14 @@
 """Names of other tools, misspelt words, and the one voice of errors."""
 
+import io
 import json
+from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 
+from atoll.domain.errors import Unavailable
 from atoll.surfaces.cli import command_table as commands
 from atoll.surfaces.cli.dispatch.aliases import did_you_mean, meant, unknown
 from tests.surfaces.cli.conftest import Cli
@@ -46,7 +50,11 @@ def test_alias_runs_the_command_and_names_it(cli: Cli, server: Scripted) -> None
         (("list", "--jsn"), "`atoll list` has no option `--jsn`: did you mean `--json`?"),
         (("exec",), "`atoll exec` needs NAME: see `atoll exec --help`"),
         (("up", "--port", "x"), "`--port` cannot be this: 'x' is not a valid integer"),
-        (("image", "lst"), "no such command 'lst'"),
+        (("image", "lst"), "there is no command `atoll image lst`: did you mean `list`?"),
+        (("secret", "q\x1b[2J"), "`atoll secret q\\x1b[2J`; `atoll secret --help` lists them"),
+        (("list", "one", "two"), "`atoll list` takes no `one two`: see `atoll list --help`"),
+        (("destroy",), "`atoll destroy` needs NAME...: see `atoll destroy --help`"),
+        (("commit", "box"), "`atoll commit` needs --message: see `atoll commit --help`"),
     ],
 )
 def test_misspelt_word_is_answered_with_the_nearest(
@@ -71,6 +79,9 @@ def test_suggestion_is_short_and_of_known_names_only() -> None:
     assert unknown("atach", ["attach"]).count("`attach`") == 1
 
 
+WITHOUT_A_SERVER = ("up", "down", "doctor", "completion", "wait-up")
+
+
 def _every_command() -> list[tuple[str, ...]]:
     found: list[tuple[str, ...]] = []
     for name in commands.command_names():
@@ -89,6 +100,44 @@ def test_every_command_speaks_of_an_error_in_one_voice(
     assert ran.code == 2
     assert ran.err.startswith("atoll: ") and ran.err.count("\n") == 1
     assert not any(word in ran.err for word in ("Usage", "Error", "Traceback"))
+
+
+@pytest.mark.parametrize(
+    "words", [one for one in _every_command() if one[0] not in WITHOUT_A_SERVER]
+)
+def test_no_command_shows_a_traceback_where_no_server_is(
+    cli: Cli,
+    environ: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+) -> None:
+    environ["ATOLL_URL"] = "http://127.0.0.1:1"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"value\n")))
+    ran = cli(*words, *_wanted(words, str(tmp_path / "absent")), host=_no_machine)
+    assert ran.code not in (0, -1)
+    assert "Traceback" not in ran.err + ran.out
+    if "Usage:" not in ran.err:  # the help of a group
+        assert ran.err.splitlines()[-1].startswith("atoll: ")
+
+
+def _no_machine() -> Any:
+    raise Unavailable("this machine is not to be touched")
+
+
+def _wanted(words: tuple[str, ...], value: str) -> list[str]:
+    """Return as many words as a command must have."""
+    command: click.Command | None = commands.atoll
+    for word in words:
+        assert isinstance(command, click.Group)
+        command = command.get_command(click.Context(command), word)
+    assert command is not None
+    needed = [one for one in command.params if one.required]
+    return [
+        word
+        for one in needed
+        for word in ([one.opts[0], value] if isinstance(one, click.Option) else [value])
+    ]
 
 
 def test_message_of_the_server_begins_and_ends_as_ours(cli: Cli, server: Scripted) -> None:

@@ -3,6 +3,7 @@
 click's own messages are reworded here. Those of the server begin and end as ours do.
 """
 
+import re
 from contextlib import suppress
 
 import click
@@ -15,6 +16,10 @@ from atoll.surfaces.cli.dispatch.aliases import MAX_SHOWN, did_you_mean
 _SENTENCE_WORDS = frozenset({"A", "An", "The", "There", "This", "It", "No", "Give", "Only", "Name"})
 """First words of sentences, written small after a colon; any other may be a name."""
 
+_NO_COMMAND = re.compile(r"No such command '(.*)'\.", re.DOTALL)
+_TOO_MANY = re.compile(r"Got unexpected extra arguments? \((.*)\)", re.DOTALL)
+"""What click says, as it says it."""
+
 
 def of_click(wrong: click.ClickException) -> str:
     """Return the line about wrong usage."""
@@ -26,15 +31,38 @@ def of_click(wrong: click.ClickException) -> str:
             near = did_you_mean(name, _options(context))
             return f"`{command}` has no option `{name}`{near or _help(command)}"
         case click.MissingParameter():
-            said = wrong.param.human_readable_name if wrong.param is not None else "more"
-            return f"`{command}` needs {said.upper()}{_help(command)}"
+            return f"`{command}` needs {_missing(wrong.param)}{_help(command)}"
         case click.BadParameter():
             return f"`{_parameter(wrong)}` cannot be this: {_sentence(wrong.message)}"
         case click.UsageError():
-            said = _sentence(wrong.format_message())
+            said = _reworded(wrong.message, context) or _sentence(wrong.format_message())
             return said if "`" in said else f"{said}{_help(command)}"
         case _:  # a file that cannot be opened, and the like
             return _sentence(wrong.format_message())
+
+
+def _reworded(message: str, context: click.Context | None) -> str:
+    """Return another wording of what click says about a word too many, or an unknown one; empty
+    for anything else."""
+    if context is None:
+        return ""
+    command = context.command_path
+    if found := _NO_COMMAND.fullmatch(message):
+        group = context.command
+        known = group.list_commands(context) if isinstance(group, click.Group) else []
+        near = did_you_mean(found[1], known) or f"; `{command} --help` lists them"
+        return f"there is no command `{command} {found[1][:MAX_SHOWN]}`{near}"
+    if found := _TOO_MANY.fullmatch(message):
+        return f"`{command}` takes no `{found[1][:MAX_SHOWN]}`{_help(command)}"
+    return ""
+
+
+def _missing(parameter: click.Parameter | None) -> str:
+    if parameter is None:
+        return "more"
+    if isinstance(parameter, click.Option):
+        return max(parameter.opts, key=len)
+    return parameter.human_readable_name.upper()
 
 
 def of_error(error: AtollError) -> str:

@@ -72,7 +72,7 @@ def command(
 def _chosen(api: Client) -> list[Sandbox]:
     """Return the sandboxes that a person chooses. Raises a usage error without a terminal."""
     if not can_ask():
-        raise click.UsageError("Missing argument 'NAME...'.")
+        raise click.UsageError("`atoll destroy` needs NAME...: see `atoll destroy --help`")
     there = list(api.sandboxes.list())
     if not there:
         raise NotFound("there is no sandbox")

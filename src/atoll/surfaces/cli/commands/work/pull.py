@@ -76,7 +76,7 @@ def command(
         watch_pulls(api, checkout or Path())
         return
     if name is None:
-        raise click.UsageError("Missing argument 'NAME'.")
+        raise click.UsageError("`atoll pull` needs NAME: see `atoll pull --help`")
     _check(pushed, saved=saved, drop=drop, chosen=bool(branch or source or force or uncommitted))
     here = checkout or Path()
     wanted = BranchRequest(repo, pushed or source, force, with_repositories, uncommitted)
