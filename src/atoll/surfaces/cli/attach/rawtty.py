@@ -6,11 +6,12 @@ interpreter's exit. Only SIGKILL gets past it; `reset` helps then.
 
 import atexit
 import os
+import signal
 import sys
 import termios
 import tty
 from contextlib import suppress
-from types import TracebackType
+from types import FrameType, TracebackType
 
 from atoll.domain.errors import Invalid
 from atoll.surfaces.cli.attach.screen import CLEAR, ScreenModes
@@ -18,6 +19,7 @@ from atoll.surfaces.cli.console.guard import ScreenGuard
 
 _SAVE_TITLE = b"\x1b[22;0t"
 _RESTORE_TITLE = b"\x1b[23;0t"
+_ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class RawTty:
@@ -38,10 +40,14 @@ class RawTty:
         self._before = termios.tcgetattr(self.input)
         self._raw = False
         self._gone = False
+        self._writing = False
 
     def __enter__(self) -> "RawTty":
         self.enter_raw()
         atexit.register(self.leave)
+        for number in _ENDING:
+            # Their default would end the process without a word to the terminal.
+            signal.signal(number, _exit)
         self.write(_SAVE_TITLE)
         return self
 
@@ -64,7 +70,11 @@ class RawTty:
             return
         self._raw = False
         atexit.unregister(self.leave)
-        self.write(self.screen.restore() + _RESTORE_TITLE)
+        for number in _ENDING:
+            if signal.getsignal(number) is _exit:
+                signal.signal(number, signal.SIG_DFL)
+        # CAN ends a sequence of which only a part was written.
+        self.write((b"\x18" if self._writing else b"") + self.screen.restore() + _RESTORE_TITLE)
         with suppress(termios.error):  # the terminal itself may be gone (SIGHUP)
             termios.tcsetattr(self.input, termios.TCSANOW, self._before)
 
@@ -90,10 +100,11 @@ class RawTty:
         """Show output of the terminal, as far as it is harmless: written whole, its modes
         remembered. Blocks while the terminal is slow: that is the backpressure."""
         pieces = list(self._guard.pieces(data))
-        self.write(b"".join(shown for shown, _ in pieces))
+        # Remembered first: the end may come while it is written.
         for shown, usual in pieces:
             if not (usual and self.screen.at_rest):
                 self.screen.feed(shown)
+        self.write(b"".join(shown for shown, _ in pieces))
 
     def clear(self) -> None:
         """Restore plain modes and an empty screen, without a hard reset."""
@@ -105,8 +116,15 @@ class RawTty:
         """Write bytes of our own, whole. After a hang-up they are dropped: the next `read` reports
         the end."""
         view = memoryview(data)
+        self._writing = True
         while view and not self._gone:
             try:
                 view = view[os.write(self.output, view) :]
             except OSError:
                 self._gone = True
+        self._writing = False
+
+
+def _exit(number: int, frame: FrameType | None) -> None:
+    """End by a signal, as an exception that passes every `with`."""
+    sys.exit(128 + number)
