@@ -25,6 +25,8 @@ def test_push_inside_is_held_and_comes_home(server: TestServer, api: Api, mine: 
     assert "review" in ok(server, "kept").stdout
     kept = api.call("GET", "/v1/kept")["kept"][0]
     assert (kept["pushed"], kept["sandbox_id"]) == ("review", sandbox)
+    said = ok(server, "pull", sandbox, "--pushed", "review", "-C", str(mine)).stdout
+    assert said.startswith("review is at ") and git(mine, "show", "review:1") == "1\n"
 
 
 def test_held_push_is_pulled_and_dropped(server: TestServer, api: Api, mine: Path) -> None:

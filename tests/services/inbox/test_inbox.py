@@ -238,6 +238,10 @@ async def test_held_push_of_its_owner_is_dropped_or_ordered() -> None:
         with pytest.raises(Conflict):
             await inbox.answer(LOCAL_PERSON, item.id, InboxAnswer("0" * 64, "drop"))
         await inbox.answer(LOCAL_PERSON, item.id, InboxAnswer(item.shown, "pull"))
+        (waits,) = await inbox.list(LOCAL_PERSON)
+        assert [one.id for one in waits.options] == ["drop"] and "--watch" in waits.lines[-1]
+        with pytest.raises(Conflict):
+            await inbox.answer(LOCAL_PERSON, item.id, InboxAnswer(item.shown, "pull"))
         place = Checkout("k", "https://h.example/o/r")
         order = await pulls.take(LOCAL_PERSON, place, seconds=0)
         assert order is not None and (order.draft.branch, order.draft.pushed) == ("fix", True)

@@ -30,6 +30,7 @@ SETUP_ID = "setup_"
 """The beginning of the id of an item of a set-up; its sandbox's id follows."""
 DENY = "deny"
 PULL, DROP = "pull", "drop"
+ORDERED = "its pull waits for `atoll pull --watch` in your checkout"
 BEGIN, AGAIN = "begin", "again"
 MAX_TASK_CHARS = 200
 
@@ -83,7 +84,8 @@ class InboxItem:
 
 @dataclass(frozen=True, slots=True)
 class PushedBranch:
-    """A held push, kept as `id` since `since` (RFC 3339). Branch and subject come from inside."""
+    """A held push, kept as `id` since `since` (RFC 3339). Branch and subject come from inside.
+    With `ordered`, its pull waits for a checkout."""
 
     id: str
     sandbox_id: str
@@ -93,6 +95,7 @@ class PushedBranch:
     commit: str
     commits: int
     subject: str
+    ordered: bool = False
 
 
 def item_of_approval(approval: Approval, asker: ReportedAgent | None) -> InboxItem:
@@ -149,7 +152,9 @@ def item_of_push(push: PushedBranch) -> InboxItem:
     lines = (
         f"branch {spelled_out(push.branch)}: {more} up to {push.commit[:12]}",
         spelled_out(push.subject),
+        ORDERED if push.ordered else "",
     )
+    pull = () if push.ordered else (StatusOption(PULL, "Pull into my checkout", "allow"),)
     return InboxItem(
         id=push.id,
         kind=ItemKind.PUSH,
@@ -157,10 +162,7 @@ def item_of_push(push: PushedBranch) -> InboxItem:
         sandbox_name=push.sandbox_name,
         since=push.since,
         lines=tuple(line for line in lines if line),
-        options=(
-            StatusOption(PULL, "Pull into my checkout", "allow"),
-            StatusOption(DROP, "Drop", "deny"),
-        ),
+        options=(*pull, StatusOption(DROP, "Drop", "deny")),
         by=AnswerBy.PERSON,
         shown=_hash((push.id, push.commit, *lines)),
     )

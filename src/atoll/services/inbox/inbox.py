@@ -6,11 +6,12 @@ ordered into the checkout that waits for it. A sandbox that ends soon is extende
 task behind a failed set-up is begun or left.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from atoll.domain.approvals.approval import ApprovalGrant, ApprovalState, GrantScope
 from atoll.domain.errors import AtollError, Conflict, Invalid, NotFound
+from atoll.domain.ids import SandboxId
 from atoll.domain.inbox.ending import PREFIX
 from atoll.domain.inbox.item import (
     AGAIN,
@@ -86,10 +87,15 @@ class Inbox:
         pending = await self._approvals.list(caller, verdicts=(ApprovalState.PENDING,))
         items = [item_of_approval(one, _asker(placed, one.requester.sandbox_id)) for one in pending]
         items += [await self._agent_item(caller, one) for one in placed if _calls(one)]
-        items += [item_of_push(_pushed(one)) for one in await self._pushes.waiting(caller)]
+        items += await self._push_items(caller)
         items += await self._endings.items(caller)
         items += [item_of_setup(one) for one in await self._held_up(caller)]
         return sorted(items, key=lambda one: one.since)
+
+    async def _push_items(self, caller: Principal) -> Sequence[InboxItem]:
+        held = await self._pushes.waiting(caller)
+        ordered = await self._pulls.waiting(caller) if held else frozenset()
+        return [item_of_push(_pushed(one, ordered)) for one in held]
 
     async def get(self, caller: Principal, item_id: str) -> InboxItem:
         """Return one item. Raises `NotFound` for one that no longer waits."""
@@ -145,7 +151,7 @@ class Inbox:
             if answer.option == DROP:
                 await self._pushes.drop(kept)
             elif answer.option == PULL:
-                draft = PullDraft(kept.bundles[0], kept.pushed.branch, pushed=True)
+                draft = _draft(kept, kept.pushed)
                 await self._pulls.order(caller, kept.sandbox_id, draft)
             else:
                 raise Invalid(f"{item.id} takes one of: {PULL}, {DROP}", field="option")
@@ -192,7 +198,7 @@ class Inbox:
         return item_of_agent(sandbox, agent, card)
 
 
-def _pushed(kept: KeptWorktree) -> PushedBranch:
+def _pushed(kept: KeptWorktree, ordered: Collection[tuple[SandboxId, PullDraft]]) -> PushedBranch:
     push = kept.pushed or HeldPush("", "")
     since = kept.kept_at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return PushedBranch(
@@ -204,7 +210,12 @@ def _pushed(kept: KeptWorktree) -> PushedBranch:
         commit=push.commit,
         commits=push.commits,
         subject=push.subject,
+        ordered=(kept.sandbox_id, _draft(kept, push)) in ordered,
     )
+
+
+def _draft(kept: KeptWorktree, push: HeldPush) -> PullDraft:
+    return PullDraft(kept.bundles[0], push.branch, pushed=True)
 
 
 def _calls(placed: PlacedAgent) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from atoll.domain.errors import Forbidden, LimitReached, NotFound
+from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.pull_order import (
     MAX_OPEN,
@@ -77,6 +78,14 @@ class PullOrders:
         places += [place for who, place, at in self._left if who.id == caller.id and at >= since]
         waits = any(place.fits(repo) for place in places for repo in sandbox.repos)
         return tuple(one for one in reversed(mine) if one.sandbox_id == sandbox.id), waits
+
+    async def waiting(self, caller: Principal) -> frozenset[tuple[SandboxId, PullDraft]]:
+        """Return the pulls that the caller ordered and no checkout has taken."""
+        async with self._ground.store.read() as rows:
+            mine = await self._all(rows, caller)
+        return frozenset(
+            (one.sandbox_id, one.draft) for one in mine if one.state is OrderState.WAITING
+        )
 
     async def take(
         self, caller: Principal, checkout: Checkout, *, seconds: float

@@ -56,7 +56,8 @@ def test_held_pushes_are_named_and_hinder_nothing(cli: Cli, server: Scripted, co
     ran = cli(command, "one", *(() if command == "stop" else ("--yes",)))
     assert ran.code == 0
     assert "one pushed a;touch ran (2 new commits), held until 2126-01-0" in ran.err
-    assert "`atoll pull one --pushed 'a;touch ran'`" in ran.err
+    ref = "sb_one" if command == "destroy" else "one"
+    assert f"`atoll pull {ref} --pushed 'a;touch ran'`" in ran.err
 
 
 @pytest.mark.parametrize(("command", "route"), [("destroy", DESTROY), ("recreate", RECREATE)])

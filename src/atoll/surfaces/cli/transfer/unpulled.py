@@ -40,6 +40,7 @@ class SandboxWork:
     places: tuple[UnpulledPlace, ...] = ()
     unknown: str = ""
     pushes: tuple[HeldPush, ...] = ()
+    sandbox_id: str = ""
 
     def __bool__(self) -> bool:
         """Return whether something may be lost."""
@@ -64,19 +65,23 @@ def look(api: Client, sandbox: Sandbox) -> SandboxWork:
         found = api.sandboxes.unpulled(sandbox.sandbox_id)
     except AtollError as error:
         return SandboxWork(name, unknown=error.message)
-    return SandboxWork(name, tuple(found.places), pushes=tuple(found.pushes))
+    return SandboxWork(
+        name, tuple(found.places), pushes=tuple(found.pushes), sandbox_id=sandbox.sandbox_id
+    )
 
 
-def tell(work: SandboxWork) -> None:
-    """Print commits, files and held pushes, on stderr."""
+def tell(work: SandboxWork, *, gone: bool = False) -> None:
+    """Print commits, files and held pushes, on stderr. With `gone`, its name will mean nothing
+    afterwards, and its id brings a held push."""
+    ref = work.sandbox_id if gone else work.name
     for push in work.pushes[:SHOWN]:
         commits = _count(push.commits, "new commit")
         note(
             f"{work.name} pushed {push.branch} ({commits}), held until {until(push.kept_until)}: "
-            f"`atoll pull {work.name} --pushed {shlex.quote(push.branch)}`"
+            f"`atoll pull {ref} --pushed {shlex.quote(push.branch)}`"
         )
     if left := len(work.pushes[SHOWN:]):
-        note(f"… and {left} more: `atoll pull {work.name} --pushed` lists them")
+        note(f"… and {left} more: `atoll pull {ref} --pushed` lists them")
     if not work:
         return
     note(str(work))

@@ -52,7 +52,7 @@ def command(
     keeping = KeepOptions(to, with_secrets, quiet=as_json)
     works = [look(api, sandbox) for sandbox in found]
     for work in works:
-        tell(work)
+        tell(work, gone=True)
     listed = ", ".join(name_of(sandbox) for sandbox in found)
     keep = keep_worktree or to is not None
     choice = choose(f"Destroy {listed}?", works, yes=yes, keep=keep)

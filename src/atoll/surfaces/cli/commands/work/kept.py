@@ -1,5 +1,6 @@
 """`atoll kept`: what gone and recreated sandboxes left, on the server and on this machine."""
 
+import shlex
 from pathlib import Path
 
 import click
@@ -59,7 +60,9 @@ def _fetch(invocation: Invocation, kept_id: str, to: Path | None, *, as_json: bo
     kept = invocation.api().kept.get(kept_id)
     named = kept.sandbox_name
     if kept.pushed:
-        raise Invalid(f"{kept_id} is a held push: `atoll pull {named} --pushed {kept.pushed}`")
+        # Its id, for the name of a destroyed sandbox means nothing any more.
+        how = f"atoll pull {kept.sandbox_id} --pushed {shlex.quote(kept.pushed)}"
+        raise Invalid(f"{kept_id} is a held push of {named}: `{how}`")
     if not kept.tree:
         raise Invalid(f"{kept_id} is saved work of {named}: `atoll pull {named} --saved` brings it")
     numbers = [int(number) for number in kept.bundles]
