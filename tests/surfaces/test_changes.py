@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from atoll.client.changes import WorkingTrees
-from atoll.client.transport import post
+from atoll.client.transport import get, post
 from atoll.domain.errors import Conflict, Invalid, NotFound
 from tests.peers.git_tree import new_tree
 from tests.surfaces.repository_world import RepositoryWorld, repository_world
@@ -49,6 +49,13 @@ async def test_changes_and_diff_over_the_api(atoll: RepositoryWorld, tmp_path: P
     assert [file.path for file in since.files] == ["y"]
     restored = await asyncio.to_thread(trees.restore, name, 4, 0)
     assert (restored.saved, box.run("ls")) == (5, "README.md\nx")
+    (atoll.box(str(sandbox["sandbox_id"])).workspace / "dot.gif").write_bytes(b"GIF89a\1\0\1\0")
+    at = ("sandboxes", name, "changes", "image")
+    with pytest.raises(Invalid, match="no PNG"):
+        await asyncio.to_thread(atoll.api.transport.call, get(*at, query=(("path", "README.md"),)))
+    with pytest.raises(NotFound):
+        head = (("path", "dot.gif"), ("commit", "0" * 40))
+        await asyncio.to_thread(atoll.api.transport.call, get(*at, query=head))
     for query, kind in (
         (("repo", "3"), Invalid),
         (("path", "../x"), Invalid),

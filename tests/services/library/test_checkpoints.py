@@ -108,3 +108,69 @@ async def test_checkpoints_are_bounded_and_forged_ones_are_data(points: Points) 
     points.take()
     found = await points.list()
     assert (len(found), found[0].number, found[-1].number) == (MAX_CHECKPOINTS, 61, 12)
+
+
+CONFIGURED = {
+    "worktree": "git config core.worktree /tmp",
+    "bare": "git config core.bare true",
+    "signing": "git config commit.gpgSign true; git config gpg.program /workspace/.git/p;"
+    "git config log.showSignature true",
+    "include": "printf '[core]\\n\\tfsmonitor = .git/p\\n' > .git/more;"
+    "git config include.path more",
+    "attributes": "mkdir -p .git/info; echo '* filter=x merge=x diff=x' > .git/info/attributes;"
+    "git config filter.x.process .git/p; git config filter.x.required true;"
+    "git config diff.x.textconv .git/p; git config merge.x.driver .git/p",
+    "hooks": "git config core.hooksPath .git/theirs; mkdir .git/theirs;"
+    "for h in reference-transaction post-index-change post-checkout; do"
+    " cp .git/p .git/theirs/$h; done",
+    "alias": "git config alias.update-ref '!.git/p'; git config alias.commit-tree '!.git/p'",
+    "promisor": "git config remote.o.promisor true; git config remote.o.url 'ext::.git/p';"
+    "git config protocol.ext.allow always; git config extensions.partialClone o",
+    "excludes": "echo '*' > .git/all; git config core.excludesFile .git/all",
+}
+
+
+@pytest.mark.parametrize("line", CONFIGURED.values(), ids=CONFIGURED.keys())
+async def test_configuration_of_the_repository_counts_for_nothing(
+    points: Points, line: str
+) -> None:
+    points.box.run("printf '#!/bin/sh\\ntouch /workspace/.git/ran\\n' > .git/p; chmod +x .git/p")
+    points.box.run(f"{line}; rm -f .git/ran")
+    points.take()
+    (points.box.workspace / "two.txt").write_text("three\n")
+    (points.box.workspace / "late.txt").write_text("late\n")
+    (one,) = await points.list()
+    assert await points.restore(one.number) == 2
+    assert points.box.run("cat two.txt 'a new'; ls .git/ran late.txt 2> /dev/null || true") == (
+        "two\nnew"
+    )
+
+
+async def test_ignored_files_and_repositories_inside_stay_as_they_are(points: Points) -> None:
+    points.box.run(
+        "echo '*.log' > .gitignore; echo 1 > a.log; git init -q sub; cd sub;"
+        "git config user.name a; git config user.email a@b; echo 1 > s; git add s;"
+        "git commit -qm one; cd ..; git -c advice.addEmbeddedRepo=false add sub .gitignore;"
+        "git commit -qm sub"
+    )
+    points.take()
+    points.box.run(
+        "echo 2 > a.log; echo 2 > b.log; cd sub; echo 2 > s; git commit -qam two; echo 3 > s;"
+        "cd ..; echo other > two.txt"
+    )
+    await points.restore(1)
+    assert points.box.run("cat two.txt a.log b.log sub/s; git -C sub log -1 --format=%s") == (
+        "two\n2\n2\n3\ntwo"
+    )
+
+
+async def test_objects_of_checkpoints_lie_in_the_repository_of_the_sandbox(points: Points) -> None:
+    before = points.box.run("find .git/objects -type f | wc -l")
+    points.take()
+    after = points.box.run("find .git/objects -type f | wc -l; find .git -name 'tmp_obj*'")
+    assert int(after) > int(before)
+    points.box.run("chmod -R a-w .git/objects; echo more > more")
+    left = points.box.run(
+        "/bin/sh .git/point t_1 x || true; chmod -R u+w .git/objects; git status -s"
+    )
+    assert left.endswith("?? more") and len(await points.list()) == 1
