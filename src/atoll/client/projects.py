@@ -35,7 +35,9 @@ class DecisionBody(TypedDict, total=False):
 class Proposal(Shape):
     """A request of a project file that a person decides on."""
 
-    kind: Field[Literal["setup", "copy", "network", "port", "env", "profile"]] = fields.word()
+    kind: Field[Literal["setup", "copy", "network", "host", "port", "env", "profile"]] = (
+        fields.word()
+    )
     text = fields.text()
 
 

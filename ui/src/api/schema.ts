@@ -1136,7 +1136,7 @@ export interface components {
          * @description The kinds of what a project file may ask for and a person decides.
          * @enum {string}
          */
-        readonly ProposalKind: "setup" | "copy" | "network" | "port" | "env" | "profile";
+        readonly ProposalKind: "setup" | "copy" | "network" | "host" | "port" | "env" | "profile";
         /** @description A request of the file that a person decides on; `text` is exact. */
         readonly ProposalView: {
             readonly kind: components["schemas"]["ProposalKind"];

@@ -29,6 +29,7 @@ class ProposalKind(StrEnum):
     SETUP = "setup"
     COPY = "copy"
     NETWORK = "network"
+    HOST = "host"
     PORT = "port"
     ENV = "env"
     PROFILE = "profile"
@@ -46,7 +47,7 @@ class ProjectFile:
     """The content of a project file.
 
     `setup` are shell commands, in order; `copies` are paths of the person's checkout; `network`
-    names presets. `ignored` says which entries have no effect here, and why.
+    names presets and hosts. `ignored` says which entries have no effect here, and why.
     """
 
     source: str
@@ -114,7 +115,8 @@ def proposals(content: ProjectFile) -> tuple[Proposal, ...]:
     return (
         *(_proposal(ProposalKind.SETUP, command) for command in content.setup),
         *(_proposal(ProposalKind.COPY, path) for path in content.copies),
-        *(_proposal(ProposalKind.NETWORK, name) for name in content.network),
+        *(_proposal(ProposalKind.NETWORK, name) for name in content.network if "." not in name),
+        *(_proposal(ProposalKind.HOST, name) for name in content.network if "." in name),
         *(_proposal(ProposalKind.PORT, str(port)) for port in content.ports),
         *(_proposal(ProposalKind.ENV, f"{name}={value}") for name, value in content.env),
         *(_proposal(ProposalKind.PROFILE, name) for name in filter(None, (content.profile,))),

@@ -1,18 +1,20 @@
 """Reading of `.atoll.yaml`, strictly: an unknown field or an odd value rejects the whole file.
 
 A file can only add what a person may approve, or name an agent. It cannot name a
-network mode, a mount, a secret, or a path outside the checkout: there is no field for that.
+network mode, a mount, a secret, or a path outside the checkout: there is no field for that. A host
+is a full name on the internet, never an address or a name of the person's own network.
 """
 
 import re
 from collections.abc import Callable
 from typing import Final, TypeVar
+from unicodedata import combining
 
 from atoll.domain.approvals.approval import spelled_out
 from atoll.domain.approvals.unseen import is_unseen
 from atoll.domain.errors import Invalid
 from atoll.domain.files.workspace_path import named_path
-from atoll.domain.network.egress_rule import PRESETS
+from atoll.domain.network.egress_rule import PRESETS, read_pattern
 from atoll.domain.profile.schema import profile_id
 from atoll.domain.profile.yaml_fields import Fields, whole
 from atoll.domain.profile.yaml_fields import text as read_text
@@ -28,12 +30,26 @@ MAX_FILE_BYTES: Final = 65536
 MAX_COMMANDS: Final = 50
 MAX_COMMAND: Final = 2000
 MAX_COPIES: Final = 20
+MAX_HOSTS: Final = 20
 MAX_PORTS: Final = 20
 MAX_VARIABLES: Final = 50
+
+HOST_PATTERN: Final = r"^(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)+$"
+_HOST = re.compile(HOST_PATTERN.removesuffix("$") + r"\Z")
+_OWN_NETWORK = frozenset({
+    "alt", "arpa", "corp", "example", "home", "internal", "intranet", "invalid", "lan", "local",
+    "localdomain", "localhost", "onion", "private", "test",
+})  # fmt: skip
+"""Top-level names that are no public host's (RFC 6761, 6762, 7686, 8375; ICANN's `.internal`)."""
+MAX_MARKS: Final = 3
+MAX_SPACES: Final = 8
+"""The most spaces in a row. More would move the rest of a command out of sight."""
 
 _AGENT = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _KEPT_NAMES = re.compile(
     r"(?:ATOLL|LD|DYLD|GIT|SSH|GCONV|MALLOC|BASH_FUNC)_.*"
+    r"|(?:CODEX|CLAUDE|OPENCODE|QWEN|GEMINI|AIDER|CURSOR|ANTHROPIC|OPENAI)_.*"
+    r"|NPM_CONFIG_(?:REGISTRY|SCRIPT_SHELL|NODE_OPTIONS|USERCONFIG)|SHELLOPTS|BASHOPTS|PS[0-3]"
     r"|.*(?:_PROXY|_BASE_URL|_API_KEY|_TOKEN|_SECRET|_PASSWORD|_CERT_FILE|_CERT_DIR|_CA_BUNDLE)"
     r"|PATH|HOME|SHELL|ENV|BASH_ENV|IFS|PS4|PROMPT_COMMAND|USER|LOGNAME|TMPDIR|XDG_.*"
     r"|NODE_OPTIONS|NODE_EXTRA_CA_CERTS|PYTHONPATH|PYTHONSTARTUP|PYTHONHOME|PERL5OPT|PERL5LIB"
@@ -70,7 +86,7 @@ def _read(text: str) -> ProjectFile:
         PROJECT_FILE,
         setup=_listed(fields.take("setup"), MAX_COMMANDS, read_command),
         copies=_listed(fields.take("copy"), MAX_COPIES, _copied),
-        network=_listed(fields.take("network"), len(PRESETS), _preset),
+        network=_listed(fields.take("network"), len(PRESETS) + MAX_HOSTS, _reached),
         ports=_listed(fields.take("ports"), MAX_PORTS, read_port_node),
         env=_env(fields.take("env")),
         agent=_agent(fields.take("agent")),
@@ -101,7 +117,21 @@ def _seen(node: Node) -> str:
     value = read_text(node)
     if any(is_unseen(char) for char in value):
         raise node.wrong("must be one line without invisible characters")
+    if " " * (MAX_SPACES + 1) in value:
+        raise node.wrong(f"must not hold more than {MAX_SPACES} spaces in a row")
+    if _piles_marks(value):
+        raise node.wrong(f"must not hold more than {MAX_MARKS} marks on one letter")
     return value
+
+
+def _piles_marks(text: str) -> bool:
+    """Report whether so many marks sit on one letter that they cover the lines around it."""
+    marks = 0
+    for char in text:
+        marks = marks + 1 if not char.isascii() and combining(char) else 0
+        if marks > MAX_MARKS:
+            return True
+    return False
 
 
 def _copied(node: Node) -> str:
@@ -117,12 +147,24 @@ def _copied(node: Node) -> str:
     return inner
 
 
-def _preset(node: Node) -> str:
-    name = node.value.removeprefix("preset:") if isinstance(node.value, str) else ""
-    if name not in PRESETS:
+def _reached(node: Node) -> str:
+    """Return the name of a preset, or a host."""
+    value = node.value if isinstance(node.value, str) else ""
+    name = value.removeprefix("preset:")
+    if name in PRESETS:
+        return name
+    if not _HOST.match(value):
         known = ", ".join(sorted(PRESETS))
-        raise node.wrong(f"must be one of the presets {known}; only a person opens more")
-    return name
+        raise node.wrong(
+            f"must be one of the presets {known}, or the full name of a host in small letters, "
+            "such as api.example.com or *.example.com; only a person opens more"
+        )
+    if value.rpartition(".")[2] in _OWN_NETWORK:
+        raise node.wrong("must be a host of the internet; only a person opens their own network")
+    try:
+        return read_pattern(value)
+    except Invalid as err:
+        raise node.wrong(f"must be a host: {err.message}") from err
 
 
 def read_port_node(node: Node) -> int:

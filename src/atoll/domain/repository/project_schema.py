@@ -6,9 +6,11 @@
 from atoll.domain.event import Json
 from atoll.domain.network.egress_rule import PRESETS
 from atoll.domain.repository.project_file import (
+    HOST_PATTERN,
     MAX_COMMAND,
     MAX_COMMANDS,
     MAX_COPIES,
+    MAX_HOSTS,
     MAX_PORTS,
     MAX_VARIABLES,
 )
@@ -43,9 +45,9 @@ def _proposed() -> dict[str, Json]:
             MAX_COPIES,
         ),
         "network": _list(
-            "Package registries that the sandbox may reach, by preset.",
-            {"enum": [*sorted(PRESETS)]},
-            len(PRESETS),
+            "Package registries that the sandbox may reach, by preset, and hosts by https.",
+            {"anyOf": [{"enum": [*sorted(PRESETS)]}, {"type": "string", "pattern": HOST_PATTERN}]},
+            len(PRESETS) + MAX_HOSTS,
         ),
         "ports": _list("Ports of the sandbox that `atoll open` forwards.", port, MAX_PORTS),
         "env": {

@@ -57,9 +57,9 @@ def project_of(decided: DecidedProject, request: ProjectRequest) -> SandboxProje
 
 
 def widened(network: Network, content: ProjectFile) -> Network:
-    """Return a profile's network with the approved presets. The mode stays as it is."""
-    presets = (f"preset:{name}" for name in content.network)
-    return replace(network, egress=tuple(dict.fromkeys((*network.egress, *presets))))
+    """Return a profile's network with the approved presets and hosts. The mode stays as it is."""
+    rules = (name if "." in name else f"preset:{name}" for name in content.network)
+    return replace(network, egress=tuple(dict.fromkeys((*network.egress, *rules))))
 
 
 def with_variables(

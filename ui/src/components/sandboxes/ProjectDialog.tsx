@@ -10,6 +10,7 @@ type Proposal = Project['proposals'][number];
 const KINDS: readonly { readonly kind: Proposal['kind']; readonly words: string }[] = [
   { kind: 'setup', words: 'Run in the sandbox' },
   { kind: 'network', words: 'Reach the registries' },
+  { kind: 'host', words: 'Send to and receive from the hosts' },
   { kind: 'port', words: 'Offer the ports' },
   { kind: 'env', words: 'Set the variables' },
   { kind: 'profile', words: 'Use the profile (here yours counts, as chosen)' },

@@ -19,6 +19,7 @@ _WORDS = {
     "setup": "run in the sandbox",
     "copy": "copy from your checkout",
     "network": "reach the registry",
+    "host": "reach the host",
     "port": "offer the port",
     "env": "set the variable",
     "profile": "use the profile",
