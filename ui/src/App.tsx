@@ -1,29 +1,32 @@
 /** The frame of the page: who is here, the rail, and what the rail leads to. */
 
-import { Suspense, useCallback, useEffect, useState } from 'react';
+import { useCallback, useEffect, useState } from 'react';
 import type { Sandbox } from './api/types';
 import { Confirm } from './components/parts/Dialog';
 import { ConfirmAct } from './components/frame/ConfirmAct';
-import { CreateDialog } from './components/sandboxes/CreateDialog';
-import { GuestRoom } from './components/people/GuestRoom';
 import { InboxPage } from './components/inbox/InboxPage';
-import { HomeDialog } from './components/home/HomeDialog';
 import { Home } from './components/frame/Home';
 import { Invited } from './components/people/Invited';
 import { LoggedOut, VisitOver } from './components/frame/LoggedOut';
 import { Attention } from './components/notifications/Attention';
-import { NotificationsPage } from './components/notifications/NotificationsPage';
 import { Notices } from './components/frame/Notices';
 import { Palette } from './components/frame/Palette';
 import { Rail } from './components/frame/Rail';
 import { followComments } from './components/review/outbox';
 import { ProjectDialog } from './components/sandboxes/ProjectDialog';
-import { SecretsPage } from './components/secrets/SecretsPage';
-import { SandboxView } from './components/sandboxes/SandboxView';
 import { beginTask } from './components/tasks/begin';
-import { Compare } from './components/tasks/Compare';
-import { Wall } from './components/wall/Wall';
 import { commandsOf } from './commands';
+import {
+  Compare,
+  CreateDialog,
+  fetchSoon,
+  GuestRoom,
+  HomeDialog,
+  NotificationsPage,
+  SandboxView,
+  SecretsPage,
+  Wall,
+} from './later';
 import { useShortcuts } from './shortcuts';
 import { perform, type Act } from './state/acts';
 import { foldRail, railFolded } from './state/layouts';
@@ -64,6 +67,7 @@ function Shell() {
 
   useEffect(followSandboxes, []);
   useEffect(followComments, []);
+  useEffect(fetchSoon, []);
   const onPalette = useCallback(() => setOver({ is: 'palette' }), []);
   const onNew = useCallback((profile: string | null) => setOver({ is: 'create', profile }), []);
   const onMenu = (): void => setMenu(true);
@@ -100,12 +104,10 @@ function Shell() {
       />
       <div className="stage" id="main" tabIndex={-1}>
         {sandbox !== null && (
-          <Suspense>
-            <SandboxView
-              key={sandbox.sandbox_id}
-              {...{ sandbox, onAct, onHome, onPalette, onMenu }}
-            />
-          </Suspense>
+          <SandboxView
+            key={sandbox.sandbox_id}
+            {...{ sandbox, onAct, onHome, onPalette, onMenu }}
+          />
         )}
         <PlainPages page={page} part={tab} {...{ onMenu, onPalette }} />
         {page === 'sandboxes' && sandbox === null && list !== null && (
@@ -150,17 +152,9 @@ function PlainPages({ page, part, onMenu, onPalette }: PlainPagesProps) {
     case 'secrets':
       return <SecretsPage onMenu={onMenu} />;
     case 'compare':
-      return (
-        <Suspense>
-          <Compare list={list ?? []} group={part} onMenu={onMenu} />
-        </Suspense>
-      );
+      return <Compare list={list ?? []} group={part} onMenu={onMenu} />;
     case 'wall':
-      return (
-        <Suspense>
-          <Wall list={list ?? []} onMenu={onMenu} onPalette={onPalette} />
-        </Suspense>
-      );
+      return <Wall list={list ?? []} onMenu={onMenu} onPalette={onPalette} />;
   }
 }
 

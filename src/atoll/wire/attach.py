@@ -155,6 +155,22 @@ class Talked(msgspec.Struct, tag_field="type", tag="talk", frozen=True):
     by: str = ""
 
 
+class Pointer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A pointer of a client and its selection, in cells: row and column, for a selection of
+    its first cell and of the cell after its last. Rows count from the top of the screen; those
+    scrolled back are negative."""
+
+    client: str
+    at: tuple[int, int] | None = None
+    selected: tuple[int, int, int, int] | None = None
+
+
+class Pointed(msgspec.Struct, tag_field="type", tag="pointers", frozen=True):
+    """All pointers there are now, for clients that take part (`Point`)."""
+
+    pointers: tuple[Pointer, ...]
+
+
 class InputRefused(msgspec.Struct, tag_field="type", tag="input_refused", frozen=True):
     """A frame of input that was dropped: none of it reached the program."""
 
@@ -230,6 +246,22 @@ class Say(msgspec.Struct, tag_field="type", tag="say", frozen=True, forbid_unkno
     text: str
 
 
+class Point(
+    msgspec.Struct,
+    tag_field="type",
+    tag="point",
+    frozen=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+):
+    """The client's own pointer and selection, as in `Pointer`; whoever sends one takes part, until
+    `off`."""
+
+    at: tuple[int, int] | None = None
+    selected: tuple[int, int, int, int] | None = None
+    off: bool = False
+
+
 ServerMessage = (
     Start
     | Resync
@@ -246,9 +278,10 @@ ServerMessage = (
     | Heartbeat
     | Recorded
     | Talked
+    | Pointed
 )
 _KINDS = frozenset(kind.__struct_config__.tag for kind in get_args(ServerMessage))
-ClientMessage = Ack | Resize | RequestControl | GrantControl | RevokeControl | Say
+ClientMessage = Ack | Resize | RequestControl | GrantControl | RevokeControl | Say | Point
 
 
 class _Tagged(msgspec.Struct):

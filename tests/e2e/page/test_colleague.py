@@ -65,6 +65,7 @@ async def test_colleague_elsewhere_comes_asks_drives_and_is_revoked(
             async with guest(browser, link, "Bob") as page:
                 await by_browser(ada, Terminal(page, terminal))
                 await by_talk(ada, page)
+                await by_pointing(ada, page)
                 with _by_link(elsewhere, tmp_path, link) as eve:
                     await by_command_line(ada, eve)
                     listed = reachable.run("share", "list", "box").stdout
@@ -120,6 +121,25 @@ async def by_talk(ada: AttachedClient, page: Page) -> None:
     await expect(page.locator(".notices")).to_contain_text("Ada: go on <b>")
     await page.keyboard.press("Escape")
     assert b"shall" not in ada.seen
+
+
+async def by_pointing(ada: AttachedClient, page: Page) -> None:
+    """Each sees where the other points, until he would rather not."""
+    await ada.say("point", at=[1, 4], selected=[0, 0, 1, 3])
+    await expect(page.locator(".pointer-name")).to_have_text("Ada")
+    await expect(page.locator(".pointer-range")).to_have_count(2)
+    screen = await page.locator(".xterm-screen").bounding_box()
+    assert screen is not None
+    await page.mouse.move(screen["x"] + 2, screen["y"] + 2)
+    seen = await ada.told("pointers")
+    while not any(one.get("at") == [0, 0] for one in seen["pointers"]):
+        seen = await ada.told("pointers")
+    await page.get_by_text("people are here").click()
+    await page.get_by_label("Show where each of us points").uncheck()
+    await expect(page.locator(".pointer")).to_have_count(0)
+    while any(one.get("at") == [0, 0] for one in seen["pointers"]):
+        seen = await ada.told("pointers")
+    await page.keyboard.press("Escape")
 
 
 async def by_command_line(ada: AttachedClient, eve: PersonTty) -> None:

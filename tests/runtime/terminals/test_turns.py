@@ -19,6 +19,9 @@ from atoll.wire.attach import (
     Exited,
     GrantControl,
     InputRefused,
+    Point,
+    Pointed,
+    Pointer,
     Refused,
     RequestControl,
     Resize,
@@ -446,3 +449,29 @@ async def test_ledger_beyond_its_budget_keeps_what_was_typed_for_later() -> None
     assert len(entries) < 700
     audit.close()
     assert sum(one["bytes"] for kind, one in entries if kind == "terminal.input") == 3000
+
+
+async def test_pointers_reach_those_who_take_part_and_nobody_else() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("cat")
+        async with (
+            rt.attach(terminal, client="a", **ANN) as ann,
+            rt.attach(terminal, client="e", **EVE) as eve,
+            rt.attach(terminal, client="b", **BOB) as bob,
+        ):
+            await ann.say(Point())
+            assert (await ann.until(Pointed)).pointers == ()
+            await eve.say(Point(at=(3, 7), selected=(1, 0, 2, 10**6)))
+            seen = Pointer("e", (3, 7), (1, 0, 2, 1000))
+            assert (await ann.until(Pointed)).pointers == (seen,)
+            await ann.say(Point(at=(-(10**9), -5)))
+            while len((await eve.until(Pointed)).pointers) < 2:
+                pass
+            await eve.say(Point(off=True))
+            while len((left := await ann.until(Pointed)).pointers) != 1 or left.pointers == (seen,):
+                pass
+            assert left.pointers == (Pointer("a", (-100000, 0)),)
+            await bob.say(Say("done"))
+            await bob.until(Talked)
+            assert not [one for one in bob.messages if isinstance(one, Pointed)]
+        assert "pointers" not in str(await rt.call("GET", "/journal?limit=1000"))

@@ -6,6 +6,7 @@ import { Store } from './store';
 const LAYOUTS_KEY = 'atoll.layouts';
 const TEXT_KEY = 'atoll.text';
 const RAIL_KEY = 'atoll.rail';
+const POINTERS_KEY = 'atoll.pointers';
 /** Beyond that, the layouts of the sandboxes looked at longest ago are dropped. */
 const KEPT = 40;
 
@@ -15,6 +16,15 @@ const TEXT_MAX_PX = 28;
 
 /** Whether the rail is folded away on a wide screen. */
 export const railFolded = new Store(localStorage.getItem(RAIL_KEY) === 'folded');
+
+/** Whether people at one terminal see where each other point. */
+export const pointersShown = new Store(localStorage.getItem(POINTERS_KEY) !== 'off');
+
+/** Shows pointers, own and others', or no longer. */
+export function showPointers(on: boolean): void {
+  pointersShown.set(on);
+  localStorage.setItem(POINTERS_KEY, on ? 'on' : 'off');
+}
 
 /** Folds the rail, or unfolds it. */
 export function foldRail(): void {

@@ -29,6 +29,7 @@ from atoll.wire.attach import (
     ClientMessage,
     GrantControl,
     Heartbeat,
+    Point,
     Refused,
     RequestControl,
     Resize,
@@ -233,8 +234,15 @@ class AttachSession:
                 return None
             case RequestControl() | GrantControl() | RevokeControl():
                 return self._turn(said)
-            case Say(text):
-                return self._terminal.say(viewer, text)
+            case Say() | Point():
+                return self._show(said)
+
+    def _show(self, said: Say | Point) -> TurnRefusal | None:
+        """Show the others at the terminal what a person says, or where it points."""
+        if isinstance(said, Say):
+            return self._terminal.say(self._viewer, said.text)
+        self._terminal.pointing.point(self._viewer.client, said)
+        return None
 
     def _paced(self) -> bool:
         now = asyncio.get_running_loop().time()

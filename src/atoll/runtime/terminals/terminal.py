@@ -20,6 +20,7 @@ from atoll.runtime.terminals.audience import Audience
 from atoll.runtime.terminals.control import Control, HeldUntil
 from atoll.runtime.terminals.control_audit import ControlAudit, Record
 from atoll.runtime.terminals.observer import Author
+from atoll.runtime.terminals.pointing import Pointing
 from atoll.runtime.terminals.pty_process import PtyProcess
 from atoll.runtime.terminals.record import TerminalSpec
 from atoll.runtime.terminals.typing_priority import TypingPriority
@@ -76,6 +77,7 @@ class Terminal:
         self._alarm = Alarm(self._tick)
         self.audience = Audience()
         self._talk = Talk()
+        self.pointing = Pointing(self.audience)
         audit = ControlAudit(spec.id, context.record)
         self.control = Control(Turn(spec.creator), self, audit, held_until=context.held_until)
         self.pty = PtyProcess(
@@ -154,6 +156,7 @@ class Terminal:
         self.audience.remove(viewer.client)
         self._driving.left(viewer.client, self._loop.time())
         self.control.leave(viewer.client)
+        self.pointing.leave(viewer.client)
         self._settle()
         self._context.on_left(self.spec.id)
 
@@ -270,6 +273,7 @@ class Terminal:
 
     def _close(self) -> None:
         self._alarm.cancel()
+        self.pointing.close()
         self.control.close()
 
     # What comes from the program.

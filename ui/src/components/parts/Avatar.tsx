@@ -1,5 +1,7 @@
 /** A person as initials on a calm colour of their own; the name is said beside it or in words. */
 
+import { hueOf } from '../../terminal/attach/party';
+
 interface AvatarProps {
   readonly name: string;
   /** Tells people of one name apart. */
@@ -17,15 +19,6 @@ export function Avatar({ name, principal, drives = false }: AvatarProps) {
       {initials(name)}
     </span>
   );
-}
-
-const HUES = 6;
-
-/** One of a few hues, always the same for the same person. */
-function hueOf(text: string): number {
-  let sum = 0;
-  for (const char of text) sum = (sum * 31 + (char.codePointAt(0) ?? 0)) % 9973;
-  return sum % HUES;
 }
 
 /** Up to two letters: of the first and the last word. */

@@ -3,6 +3,8 @@
 import type { AttachStatus } from '../../terminal/attach/status';
 import { everybody, type Control, type Party } from '../../terminal/attach/party';
 import type { TerminalView } from '../../terminal/screen/view';
+import { pointersShown, showPointers } from '../../state/layouts';
+import { useStore } from '../../state/store';
 import { Avatar } from '../parts/Avatar';
 import { Pop } from '../parts/Pop';
 
@@ -35,32 +37,49 @@ export function People({ status, view }: PeopleProps) {
   return (
     <Pop summary={summary}>
       {(close) => (
-        <ul className="people" aria-label="People at this terminal">
-          {all.map((party) => (
-            <li key={party.client}>
-              <Avatar {...party} drives={isDriver(control, party)} />
-              <span className="people-name">
-                {party.name}
-                {party.client === me?.client && <span className="quiet"> (you)</span>}
-                <span className="people-note">{noteOf(control, party)}</span>
-              </span>
-              {mayGive(status, party) && (
-                <button
-                  type="button"
-                  className="button button-small"
-                  onClick={() => {
-                    close();
-                    view?.grantControl(party.client);
-                  }}
-                >
-                  Give control
-                </button>
-              )}
-            </li>
-          ))}
-        </ul>
+        <>
+          <ul className="people" aria-label="People at this terminal">
+            {all.map((party) => (
+              <li key={party.client}>
+                <Avatar {...party} drives={isDriver(control, party)} />
+                <span className="people-name">
+                  {party.name}
+                  {party.client === me?.client && <span className="quiet"> (you)</span>}
+                  <span className="people-note">{noteOf(control, party)}</span>
+                </span>
+                {mayGive(status, party) && (
+                  <button
+                    type="button"
+                    className="button button-small"
+                    onClick={() => {
+                      close();
+                      view?.grantControl(party.client);
+                    }}
+                  >
+                    Give control
+                  </button>
+                )}
+              </li>
+            ))}
+          </ul>
+          {all.length > 1 && <PointersSwitch />}
+        </>
       )}
     </Pop>
+  );
+}
+
+function PointersSwitch() {
+  const on = useStore(pointersShown);
+  return (
+    <label className="people-switch">
+      <input
+        type="checkbox"
+        checked={on}
+        onChange={(event) => showPointers(event.target.checked)}
+      />
+      Show where each of us points
+    </label>
   );
 }
 

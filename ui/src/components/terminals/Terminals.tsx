@@ -1,6 +1,6 @@
 /** The tabs of one sandbox: its terminals and its log, and the pane of the chosen one. */
 
-import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { api } from '../../api/client';
 import type { Agent, Sandbox, Terminal } from '../../api/types';
 import { closeTerminal, isLive, openTerminal } from '../../state/acts';
@@ -14,8 +14,8 @@ import type { AttachStatus } from '../../terminal/attach/status';
 import { Confirm } from '../parts/Dialog';
 import { CardsView } from '../agents/CardsView';
 import { Icon } from '../parts/icons';
+import { later } from '../parts/later';
 import { LogPane } from '../sandboxes/LogPane';
-import { RecordingsPane } from '../recordings/RecordingsPane';
 import { Tab } from '../parts/Tab';
 import { panelOf, PlainTab, TabList } from '../parts/TabList';
 import { ArrangeButtons, Panes } from './Panes';
@@ -40,7 +40,10 @@ const LOG = 'log';
 const RECORDINGS = 'recordings';
 const CHANGES = 'changes';
 /** Loaded when somebody looks at changes. */
-const ReviewPane = lazy(() => import('../review/ReviewPane'));
+const ReviewPane = later(async () => (await import('../review/ReviewPane')).default);
+const RecordingsPane = later(
+  async () => (await import('../recordings/RecordingsPane')).RecordingsPane,
+);
 
 const NONE: readonly Terminal[] = [];
 const NO_MACHINES: readonly Agent[] = [];
@@ -162,11 +165,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
 /** The changes, read while they are shown. */
 function ChangesPanel({ sandbox, shown }: { readonly sandbox: Sandbox; readonly shown: boolean }) {
   if (!shown) return null;
-  return (
-    <Suspense fallback={<p className="review-note quiet">Loading…</p>}>
-      <ReviewPane sandbox={sandbox} />
-    </Suspense>
-  );
+  return <ReviewPane sandbox={sandbox} />;
 }
 
 interface AboveProps {

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState, type RefObject } from 'react';
 import { announce, notify, notifyFailure } from '../../state/announce';
 import { login } from '../../state/login';
-import { textSize } from '../../state/layouts';
+import { pointersShown, textSize } from '../../state/layouts';
 import { phone } from '../../state/screen';
 import { useStore } from '../../state/store';
 import { shade } from '../../state/theme';
@@ -45,6 +45,7 @@ const FLASH_MS = 2600;
 export function useTerminalView(place: Place, now: Calls): Viewed {
   const { sandboxId, terminalId, client, watches = false } = place;
   const px = useStore(textSize);
+  const points = useStore(pointersShown);
   const host = useRef<HTMLDivElement>(null);
   const [view, setView] = useState<TerminalView | null>(null);
   const [status, setStatus] = useState<AttachStatus | null>(null);
@@ -94,6 +95,7 @@ export function useTerminalView(place: Place, now: Calls): Viewed {
   }, [sandboxId, terminalId, client, watches, onWish]);
   useEffect(() => view?.setShade(colour), [view, colour]);
   useEffect(() => view?.setText(px), [view, px]);
+  useEffect(() => view?.setPointers(points), [view, points]);
   useEffect(() => {
     if (refused === null) return;
     const timer = window.setTimeout(() => setRefused(null), FLASH_MS);

@@ -15,6 +15,7 @@ import type { ClientFrame, PeopleFrame, ServerFrame } from './frames';
 import { Outbox } from './outbox';
 import type { Loss } from '../screen/paste';
 import type { Control, Party } from './party';
+import type { Place, Pointer } from './pointers';
 import { UNTOLD, type AttachStatus } from './status';
 import { Stream, type Screen } from './stream';
 
@@ -40,6 +41,8 @@ export interface AttachOptions {
   readonly onStatus: (status: AttachStatus) => void;
   /** Somebody, perhaps this client, lost control without giving it. */
   readonly onExpired: (name: string, mine: boolean, reason: string) => void;
+  /** People here point somewhere else. */
+  readonly onPointers?: (pointers: readonly Pointer[]) => void;
   /** See `Stream`. */
   readonly tap?: ((bytes: Uint8Array, offset: number) => void) | undefined;
   readonly timers: Timers;
@@ -139,6 +142,12 @@ export class Attachment {
   /** Says a line to everybody at the terminal; the program does not see it. */
   say(text: string): void {
     if (this.#status.phase === 'live') this.#say({ type: 'say', text });
+  }
+
+  /** Shows others where this person points; null: no longer. */
+  point(place: Place | null): void {
+    if (this.#status.phase !== 'live') return;
+    this.#say(place === null ? { type: 'point', off: true } : { type: 'point', ...place });
   }
 
   /** Asks for another size; only a driver's wish is sent. */
@@ -284,6 +293,9 @@ export class Attachment {
         break;
       case 'talk':
         this.#set({ talk: frame.talk });
+        break;
+      case 'pointers':
+        this.#options.onPointers?.(frame.pointers);
         break;
     }
   }

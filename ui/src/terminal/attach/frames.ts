@@ -7,6 +7,7 @@
 
 import { fieldsOf, parseJson, whole, word, type Fields } from '../cards/fields';
 import { agentOf, controlOf, recordingOf, talkOf } from './party';
+import { pointersOf, type Pointer } from './pointers';
 import type { AgentState, Control, Recording, Talk } from './party';
 
 export type Exit =
@@ -56,7 +57,8 @@ export type PeopleFrame =
   | { readonly type: 'expired'; readonly client: string; readonly reason: string }
   | { readonly type: 'agent'; readonly agent: AgentState }
   | { readonly type: 'recording'; readonly recording: Recording }
-  | { readonly type: 'talk'; readonly talk: Talk };
+  | { readonly type: 'talk'; readonly talk: Talk }
+  | { readonly type: 'pointers'; readonly pointers: readonly Pointer[] };
 
 export type ClientFrame =
   | { readonly type: 'ack'; readonly offset: number }
@@ -66,7 +68,11 @@ export type ClientFrame =
   | { readonly type: 'grant_control'; readonly to?: string }
   | { readonly type: 'revoke_control' }
   /** A line for everybody at the terminal. */
-  | { readonly type: 'say'; readonly text: string };
+  | { readonly type: 'say'; readonly text: string }
+  /** Where this person points; `off`: no longer, for anybody. */
+  | { readonly type: 'point'; readonly at?: Cells; readonly selected?: Cells; readonly off?: true };
+
+type Cells = readonly number[] | null;
 
 const DEFAULT_ACK_EVERY = 65_536;
 /** The interval of a runtime that does not say it. */
@@ -122,6 +128,8 @@ function aboutPeople(fields: Fields): PeopleFrame | null {
       return { type: 'recording', recording: recordingOf(fields) };
     case 'talk':
       return { type: 'talk', talk: talkOf(fields) };
+    case 'pointers':
+      return { type: 'pointers', pointers: pointersOf(fields['pointers']) };
     default:
       return null;
   }

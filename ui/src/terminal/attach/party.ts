@@ -101,6 +101,15 @@ function lineOf(value: unknown): TalkLine {
   };
 }
 
+const HUES = 6;
+
+/** One of a few hues, always the same for the same person. */
+export function hueOf(text: string): number {
+  let sum = 0;
+  for (const char of text) sum = (sum * 31 + (char.codePointAt(0) ?? 0)) % 9973;
+  return sum % HUES;
+}
+
 /** Everybody at the terminal once, the driver first. */
 export function everybody({ driver, watchers }: Control): readonly Party[] {
   const others = watchers.filter(({ client }) => client !== driver?.client);

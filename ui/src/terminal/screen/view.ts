@@ -19,6 +19,7 @@ import { expose, unexpose } from '../../testing/hooks';
 import { guardAnswers } from '../cards/answers';
 import { drivesElsewhere } from '../attach/turns';
 import { Attachment, type AttachSocket } from '../attach/attach';
+import type { Pointer } from '../attach/pointers';
 import type { AttachStatus } from '../attach/status';
 import { CopyWishes, type CopyWish } from './clipboard';
 import { colours } from './colours';
@@ -27,6 +28,7 @@ import { interruptOf, lockOf } from '../attach/party';
 import { cleanPaste, lossWords } from './paste';
 import { pageKeyOf, type PageKey } from './page-keys';
 import { listenForWake } from '../attach/wake';
+import { PointerLayer } from './pointers';
 import { GpuRenderer } from './webgl';
 
 export interface TerminalViewOptions {
@@ -86,6 +88,9 @@ export class TerminalView {
   readonly #gpu: GpuRenderer;
   readonly #attachment: Attachment;
   readonly #cleanups: (() => void)[] = [];
+  readonly #pointers: PointerLayer;
+  #pointed: readonly Pointer[] = [];
+  #points = false;
   #textPx: number;
   #settle: number | undefined;
   #visible = false;
@@ -117,6 +122,9 @@ export class TerminalView {
     this.#term.open(options.host);
     const tap = expose(options.terminalId, this.#term);
     this.#attachment = this.#attach(tap?.feed.bind(tap));
+    this.#pointers = new PointerLayer(this.#term, options.host, (place) =>
+      this.#attachment.point(place),
+    );
     this.#listen();
     this.#attachment.open();
   }
@@ -151,6 +159,12 @@ export class TerminalView {
   setText(px: number): void {
     this.#textPx = px;
     this.#layout();
+  }
+
+  /** Whether this person points for others and sees where they point. */
+  setPointers(on: boolean): void {
+    this.#points = on;
+    this.#showPointers();
   }
 
   /** Makes the terminal as large as this screen, as its driver, once. */
@@ -282,12 +296,17 @@ export class TerminalView {
   }
 
   dispose(): void {
+    this.#pointers.dispose();
     this.#attachment.dispose();
     window.clearTimeout(this.#settle);
     for (const cleanup of this.#cleanups) cleanup();
     this.#gpu.release();
     unexpose(this.#options.terminalId, this.#term);
     this.#term.dispose();
+  }
+
+  #showPointers(): void {
+    this.#pointers.update(this.#pointed, this.#points && !this.#options.watches, this.status);
   }
 
   #loadAddons(): void {
@@ -329,8 +348,13 @@ export class TerminalView {
       },
       onDropped: (bytes, loss) => this.#options.onLost(lossWords(bytes, loss)),
       onExpired: this.#options.onExpired,
+      onPointers: (pointers) => {
+        this.#pointed = pointers;
+        this.#showPointers();
+      },
       onStatus: (status) => {
         this.#layoutSoon();
+        this.#showPointers();
         onStatus(status);
       },
       timers: BROWSER_TIMERS,

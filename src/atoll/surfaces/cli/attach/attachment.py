@@ -145,6 +145,7 @@ class AttachState:
                 | wire.AgentStateChanged()
                 | wire.Heartbeat()
                 | wire.Recorded()
+                | wire.Pointed()
             ):
                 return []
 

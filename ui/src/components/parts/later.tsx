@@ -1,0 +1,60 @@
+/** Parts of the page that are fetched when they are first shown. */
+
+import { Component, lazy, Suspense, type ComponentType, type ReactNode } from 'react';
+
+/** The server has another version of the page by now, or cannot be reached. */
+class PartMissing extends Error {}
+
+/**
+ * A component in a file of its own. A quiet line stands in its place until it is here; if it cannot
+ * be fetched, a button loads the page anew.
+ */
+export function later<Props extends object>(
+  load: () => Promise<ComponentType<Props>>,
+): ComponentType<Props> {
+  const Part = lazy(async () => {
+    try {
+      return { default: await load() };
+    } catch (reason) {
+      throw new PartMissing('a part of the page could not be fetched', { cause: reason });
+    }
+  });
+  return function Later(props: Props) {
+    return (
+      <Guard>
+        <Suspense fallback={<p className="later quiet">Loading…</p>}>
+          <Part {...props} />
+        </Suspense>
+      </Guard>
+    );
+  };
+}
+
+interface Failure {
+  readonly error: Error | null;
+}
+
+class Guard extends Component<{ readonly children: ReactNode }, Failure> {
+  override state: Failure = { error: null };
+
+  static getDerivedStateFromError(error: unknown): Failure {
+    return { error: error instanceof Error ? error : new Error(String(error)) };
+  }
+
+  override render(): ReactNode {
+    const { error } = this.state;
+    if (error === null) return this.props.children;
+    // Any other error is not this guard's: what is wrong must be seen.
+    if (!(error instanceof PartMissing)) throw error;
+    return (
+      <div className="later" role="alert">
+        <p>
+          This part of the page could not be loaded: it is offline, or a newer version is there.
+        </p>
+        <button type="button" className="button" onClick={() => window.location.reload()}>
+          Reload
+        </button>
+      </div>
+    );
+  }
+}
