@@ -21,6 +21,7 @@ from bench.neighbour import neighbour
 from bench.page import page
 from bench.peers import BareBubblewrap, Docker, fork_and_exec, milliseconds
 from bench.redaction import redaction
+from bench.review import review
 from bench.server import Server, server
 from bench.status import status
 from bench.terminal_memory import terminal_memory
@@ -233,6 +234,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "page": page,
     "status": status,
     "changes": changes,
+    "review": review,
 }
 
 
