@@ -49,7 +49,7 @@ class AgentFacts:
     on: str = ""
     failure: str = ""
     shows: bool | None = None
-    """Whether its terminal shows output now; None for an agent that reports its turns."""
+    """True while its terminal shows output; None for an agent that reports its turns."""
 
 
 def first_status(at: str) -> StatusRecord:
