@@ -6,12 +6,21 @@ export interface Notice {
   readonly id: number;
   readonly tone: 'plain' | 'bad';
   readonly text: string;
+  /** Something that can be done about it while it is shown. */
+  readonly act?: NoticeAct | undefined;
+}
+
+export interface NoticeAct {
+  readonly words: string;
+  readonly run: () => void;
 }
 
 export const spoken = new Store('');
 export const notices = new Store<readonly Notice[]>([]);
 
 const SHOWN_MS = 6_000;
+/** A notice with something to do stays longer. */
+const ACT_SHOWN_MS = 12_000;
 let next = 1;
 
 /** Says something to screen readers only. */
@@ -21,11 +30,21 @@ export function announce(text: string): void {
 }
 
 /** Shows a notice for some seconds; notices are spoken by their own live region. */
-export function notify(text: string, tone: Notice['tone'] = 'plain'): void {
-  const notice = { id: next, tone, text };
+export function notify(text: string, tone: Notice['tone'] = 'plain', act?: NoticeAct): void {
+  const notice = { id: next, tone, text, act };
   next += 1;
   notices.set((now) => [...now.slice(-2), notice]);
-  window.setTimeout(() => dismiss(notice.id), SHOWN_MS);
+  const shownMs = act === undefined ? SHOWN_MS : ACT_SHOWN_MS;
+  window.setTimeout(() => dismiss(notice.id), shownMs);
+}
+
+/** Does what the newest notice with something to do offers; false where there is none. */
+export function actOnNotice(): boolean {
+  const notice = notices.get().findLast(({ act }) => act !== undefined);
+  if (notice?.act === undefined) return false;
+  dismiss(notice.id);
+  notice.act.run();
+  return true;
 }
 
 export function dismiss(id: number): void {

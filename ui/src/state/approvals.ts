@@ -13,7 +13,7 @@ export async function loadApprovals(): Promise<void> {
 }
 
 /** Withdraws an approval. */
-export async function revoke({ approval_id: id }: Approval): Promise<void> {
+export async function revoke({ approval_id: id }: Pick<Approval, 'approval_id'>): Promise<void> {
   try {
     await api.revoke(id);
     approvals.set((now) => (now ?? []).filter((one) => one.approval_id !== id));

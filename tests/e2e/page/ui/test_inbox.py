@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from .scripted import TICKET, ScriptedServer
 
@@ -99,3 +99,39 @@ async def test_person_is_notified_of_what_is_not_on_screen_and_of_a_lost_server(
     server.sandboxes[other]["agents"] = []
     await page.context.set_offline(False)
     await expect(page.get_by_text("Offline: what you see may be old")).to_have_count(0)
+
+
+async def test_host_that_was_allowed_is_taken_back_by_one_key(
+    server: ScriptedServer, page: Page
+) -> None:
+    sandbox = server.add_sandbox("box")
+    item = {
+        "id": "ap_1", "kind": "host", "sandbox_id": sandbox, "sandbox_name": "box", "agent": None,
+        "agent_id": None, "since": server.sandboxes[sandbox]["created_at"],
+        "lines": ["evil.example, port 443"], "options": [ALLOW, DENY], "words": False,
+        "by": "person", "shown": "a" * 64, "times": 1,
+    }  # fmt: skip
+    items, revoked = [item], []
+
+    async def inbox(route: Route) -> None:
+        await route.fulfill(json={"items": items})
+
+    async def revoke(route: Route) -> None:
+        revoked.append(route.request.url)
+        await route.fulfill(json={"approval_id": "ap_1", "verdict": "revoked"})
+
+    await page.route("**/v1/inbox", inbox)
+    await page.route("**/v1/approvals/*/revoke", revoke)
+    await page.goto(f"{server.url}#login={TICKET}")
+    await expect(page.locator(".row")).to_have_count(1)
+    await page.goto(f"{server.url}#/inbox")
+    await expect(page.get_by_text("evil.example, port 443")).to_be_visible()
+    await page.wait_for_function("() => performance.now() > (window.seen ??= performance.now()) + 700")
+    items.clear()
+    await page.keyboard.press("y")
+    await expect(page.get_by_role("button", name="Undo")).to_be_visible()
+    await page.keyboard.press("u")
+    await expect(page.get_by_text("Revoked.")).to_be_visible()
+    assert [one.rpartition("/v1/")[2] for one in revoked] == ["approvals/ap_1/revoke"]
+    assert server.answers == [("ap_1", {"option": "yes", "shown": "a" * 64})]
+    await expect(page.get_by_role("button", name="Undo")).to_have_count(0)

@@ -16,6 +16,18 @@ export function Notices() {
         {list.map((notice) => (
           <li key={notice.id} className={`notice notice-${notice.tone}`}>
             <span>{notice.text}</span>
+            {notice.act !== undefined && (
+              <button
+                type="button"
+                className="button button-small"
+                onClick={() => {
+                  dismiss(notice.id);
+                  notice.act?.run();
+                }}
+              >
+                {notice.act.words}
+              </button>
+            )}
             <button
               type="button"
               className="button-icon"

@@ -6,6 +6,7 @@
  */
 
 import { useEffect, useRef, useState } from 'react';
+import { actOnNotice } from '../../state/announce';
 import { hold, seen, step } from './choice';
 import { MenuButton } from '../parts/MenuButton';
 import { Item } from './InboxItems';
@@ -30,7 +31,9 @@ export function InboxPage({ onMenu }: { readonly onMenu: () => void }) {
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       const { ids: now, chosen: one } = latest.current;
-      if (!isOurs(event) || one === null) return;
+      if (!isOurs(event)) return;
+      if (event.key === 'u' && actOnNotice()) event.preventDefault();
+      if (one === null) return;
       const move = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[event.key];
       if (move !== undefined) setChosen(step(one, now, move));
       else if (!answers(event.key, list.current, since.current)) return;
@@ -68,7 +71,7 @@ export function InboxPage({ onMenu }: { readonly onMenu: () => void }) {
             </ul>
             <p className="quiet home-keys">
               <kbd>J</kbd> <kbd>K</kbd> choose · <kbd>Y</kbd> allows · <kbd>N</kbd> denies ·{' '}
-              <kbd>Enter</kbd> opens its terminal
+              <kbd>U</kbd> undoes · <kbd>Enter</kbd> opens its terminal
             </p>
           </>
         )}

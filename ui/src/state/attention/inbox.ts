@@ -3,6 +3,7 @@
 import { call } from '../../api/call';
 import type { InboxItem, Schemas } from '../../api/types';
 import { announce, notify, notifyFailure } from '../announce';
+import { revoke } from '../approvals';
 import { Store } from '../store';
 
 /** null until the first answer. */
@@ -36,16 +37,25 @@ export async function answerItem(
   try {
     await call('POST', `v1/inbox/${encodeURIComponent(id)}/answer`, { ...answer, shown });
     inbox.set((now) => (now ?? []).filter((one) => one.id !== id));
-    notify(wordsOf(item, 'option' in answer ? answer.option : null));
+    const option = 'option' in answer ? answer.option : null;
+    const act = lasts(item, option)
+      ? { words: 'Undo', run: () => void revoke({ approval_id: item.id }) }
+      : undefined;
+    notify(wordsOf(item, option), 'plain', act);
   } catch (reason) {
     notifyFailure('Not answered')(reason);
     await loadInbox();
   }
 }
 
-function wordsOf({ options, kind, sandbox_name: name }: InboxItem, option: string | null): string {
+/** Whether an answer allowed something that goes on, and can be taken back. Pure. */
+export function lasts({ options, kind }: InboxItem, option: string | null): boolean {
   const chosen = options.find(({ id }) => id === option);
-  const said = `${chosen?.label ?? 'Answered'}: ${name}.`;
-  const lasts = chosen?.effect === 'allow' && (kind === 'secret' || kind === 'host');
-  return lasts ? `${said} “Secrets and approvals” takes it back.` : said;
+  return chosen?.effect === 'allow' && (kind === 'secret' || kind === 'host');
+}
+
+function wordsOf(item: InboxItem, option: string | null): string {
+  const chosen = item.options.find(({ id }) => id === option);
+  const said = `${chosen?.label ?? 'Answered'}: ${item.sandbox_name}.`;
+  return lasts(item, option) ? `${said} “Secrets and approvals” takes it back later, too.` : said;
 }

@@ -19,6 +19,8 @@ from atoll.surfaces.cli.console.output import note, say, show_json
 EFFECTS = {"yes": "allow", "y": "allow", "allow": "allow", "no": "deny", "n": "deny"}
 """The answers that stand for an option by its effect; `deny` is an option's own id."""
 PERSON = "person"
+LASTING = ("secret", "host")
+"""The kinds whose approval goes on, and can be taken back."""
 PLAIN = ("push", "end", "setup")
 """The kinds that widen nothing, and are answered without words."""
 
@@ -75,6 +77,8 @@ def answer_item(invocation: Invocation, item: str, *, answer: str) -> None:
         body["words"] = _confirmed(api, found)
     api.inbox.answer(found.id, body)
     say(f"answered {found.id}")
+    if found.kind in LASTING and body.get("option") != "deny":
+        note(f"to undo it: atoll revoke {found.id}")
 
 
 def _confirmed(api: Client, item: InboxItem) -> str:
