@@ -24,6 +24,7 @@ from atoll.domain.people.share import (
     ShareRequest,
     expiry,
     guest_name,
+    own_name,
     principal_of,
     shown_name,
 )
@@ -100,3 +101,16 @@ def test_link_within_bounds_is_taken() -> None:
 def test_names_of_guests_are_trimmed_or_made_of_their_id() -> None:
     assert shown_name("  Zoë ") == "Zoë"
     assert guest_name(GuestId("gu_abcdef")) == "guest abcd"
+
+
+@pytest.mark.parametrize("name", ["Ada", " ada ", "A.D.A", "\uff21da"])
+def test_guest_may_not_take_the_name_of_who_invites(name: str) -> None:
+    with pytest.raises(Invalid, match="Ada is the name of the person who invites you"):
+        own_name(name, "Ada")
+
+
+def test_guest_may_take_any_other_name_that_can_be_shown() -> None:
+    assert own_name(" Bob ", "Ada") == "Bob"
+    assert own_name("-", "-") == "-"
+    with pytest.raises(Invalid, match="printable"):
+        own_name("\x1b[2J", "Ada")

@@ -5,6 +5,7 @@ a principal with an id and a name of its own. So it can be given control, and it
 from others'. A guest ends with its link.
 """
 
+import unicodedata
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -101,6 +102,21 @@ def shown_name(name: str) -> str:
     if not 0 < len(shown) <= MAX_NAME or not shown.isprintable():
         raise Invalid(f"a name has 1 to {MAX_NAME} printable characters", field="name")
     return shown
+
+
+def own_name(name: str, host: str) -> str:
+    """Return a guest's name that may be shown. Raises `Invalid` for one that cannot, and for one
+    that reads like the name of the person who invites."""
+    shown = shown_name(name)
+    if _letters(shown) == _letters(host) != "":
+        raise Invalid(f"{host} is the name of the person who invites you", field="name")
+    return shown
+
+
+def _letters(name: str) -> str:
+    """Return what is read of a name: its letters and digits, whatever their form and case."""
+    plain = unicodedata.normalize("NFKC", name).casefold()
+    return "".join(filter(str.isalnum, plain))
 
 
 def guest_name(guest_id: GuestId) -> str:

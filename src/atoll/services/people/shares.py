@@ -21,8 +21,8 @@ from atoll.domain.people.share import (
     ShareRequest,
     expiry,
     guest_name,
+    own_name,
     principal_of,
-    shown_name,
 )
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.services.ground import Ground
@@ -149,7 +149,7 @@ class Shares:
             return known
         now, session = self._clock.now(), spell_secret(secrets.token_bytes(SECRET_BYTES))
         guest_id = self._identifiers.guest()
-        shown = guest_name(guest_id) if name is None else shown_name(name)
+        shown = guest_name(guest_id) if name is None else own_name(name, self._inviter().name)
         async with self._store.begin() as rows:
             share = await rows.shares.marked(fingerprint(secret))
             if share is None or share.expires_at <= now:
