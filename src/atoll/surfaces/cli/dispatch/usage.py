@@ -18,7 +18,7 @@ _SENTENCE_WORDS = frozenset({"A", "An", "The", "There", "This", "It", "No", "Giv
 
 _NO_COMMAND = re.compile(r"No such command '(.*)'\.", re.DOTALL)
 _TOO_MANY = re.compile(r"Got unexpected extra arguments? \((.*)\)", re.DOTALL)
-"""What click says, as it says it."""
+"""The two messages of click that are reworded."""
 
 
 def of_click(wrong: click.ClickException) -> str:
