@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from atoll.domain.inbox.ending import MAX_LINES, item_of_end
 from atoll.domain.inbox.item import AnswerBy, ItemKind
+from atoll.domain.sandbox.sandbox import State
 from atoll.testing.contracts.rows.sandboxes import sandbox
 
 HERE = sandbox("one")
@@ -34,3 +35,11 @@ def test_item_is_of_one_end_whatever_the_work() -> None:
 def test_work_of_many_lines_is_bounded() -> None:
     item = item_of_end(ROOM, ("x",) * (MAX_LINES + 5))
     assert (len(item.lines), item.lines[-1]) == (MAX_LINES + 2, "… and 5 more lines")
+
+
+def test_end_of_what_is_kept_says_that_it_is_removed() -> None:
+    kept = replace(ROOM, state=State.EXPIRED, retained_until=ROOM.expires_at + timedelta(days=7))
+    item = item_of_end(kept, ())
+    assert item.lines[0].startswith("its files, and what is only in them, are removed for good at")
+    assert item.id != item_of_end(ROOM, ()).id
+    assert item_of_end(replace(kept, retained_until=None), ()).kind is ItemKind.END

@@ -278,6 +278,28 @@ def test_warning_comes_when_the_profile_says_at_the_earliest_at_half() -> None:
     assert warning_at(short) == READY.expires_at - timedelta(seconds=30)
 
 
+def test_kept_sandbox_warns_before_its_files_are_removed() -> None:
+    quarter = timedelta(minutes=15)  # half of what it is kept for
+    expired = after(READY, Due(), now=READY.expires_at)
+    until = expired.retained_until
+    assert until is not None and not end_waits(expired)
+    assert deadline(expired) == warning_at(expired) == until - quarter
+    warned, (told,) = step(expired, Due(), until - quarter)
+    assert told == Append("sandbox.ends_soon", None, {"expires_at": until.isoformat()})
+    assert end_waits(warned) and not ends_soon(warned) and deadline(warned) == until
+    accepted, _ = step(warned, AcceptEnd(), until)
+    assert not end_waits(accepted)
+    more = extension_of(warned)
+    assert more == warned.profile.ttl.retention_seconds
+    assert not end_waits(step(warned, ExtendTtl(more), until - quarter)[0])
+    bare = replace(expired, state=State.FAILED, ready_at=None)
+    assert warning_at(bare) == deadline(bare) == until
+    assert step(replace(expired, retained_until=None), Due(), until)[1] == ()
+    gone = replace(expired, state=State.DESTROYED)
+    assert deadline(gone) is None and warning_at(gone) <= gone.expires_at
+    assert not end_waits(gone)
+
+
 def test_extension_is_the_whole_time_again_or_what_fits() -> None:
     room = READY.expires_at + timedelta(seconds=90)
     assert extension_of(READY) == READY.ttl_seconds
@@ -393,7 +415,8 @@ def test_exposed_secrets_stay_known_until_the_next_life() -> None:
 
 def test_deadline_follows_the_state() -> None:
     assert deadline(READY) == warning_at(READY)
-    assert deadline(FAILED) == FAILED.retained_until
+    assert deadline(FAILED) == warning_at(FAILED)
+    assert deadline(replace(FAILED, warned_of=FAILED.retained_until)) == FAILED.retained_until
     assert deadline(DESTROYED) is None
     assert idle_deadline(STOPPED) is None
 

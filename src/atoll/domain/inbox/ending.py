@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from atoll.domain.approvals.approval import spelled_out
 from atoll.domain.duration import spell_duration
 from atoll.domain.inbox.item import AnswerBy, InboxItem, ItemKind
-from atoll.domain.sandbox.lifetime import extension_of, warning_at
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandbox.lifetime import end_of, extension_of, warning_at
+from atoll.domain.sandbox.sandbox import KEPT, Sandbox
 from atoll.wire.contract.agents import StatusOption
 
 EXTEND, LET_END = "extend", "let_end"
@@ -24,8 +24,6 @@ def item_of_end(sandbox: Sandbox, work: tuple[str, ...]) -> InboxItem:
     may come from inside."""
     more = extension_of(sandbox)
     extend = (StatusOption(EXTEND, f"Extend by {spell_duration(more)}", "allow"),) if more else ()
-    kept = spell_duration(sandbox.profile.ttl.retention_seconds)
-    at = sandbox.expires_at.astimezone(UTC)
     left = len(work) - MAX_LINES
     return InboxItem(
         id=end_item_id(sandbox),
@@ -34,7 +32,7 @@ def item_of_end(sandbox: Sandbox, work: tuple[str, ...]) -> InboxItem:
         sandbox_name=sandbox.name,
         since=_instant(warning_at(sandbox)),
         lines=(
-            f"its time is over at {at:%Y-%m-%d %H:%M} UTC; its files are kept for {kept} more",
+            _sentence(sandbox),
             *(spelled_out(line) for line in work[:MAX_LINES]),
             *((f"… and {left} more lines",) if left > 0 else ()),
         ),
@@ -49,8 +47,20 @@ def end_item_id(sandbox: Sandbox) -> str:
     return PREFIX + _digest(sandbox)[:16]
 
 
+def _sentence(sandbox: Sandbox) -> str:
+    at = f"{_end(sandbox).astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    if sandbox.state in KEPT:
+        return f"its files, and what is only in them, are removed for good at {at}"
+    kept = spell_duration(sandbox.profile.ttl.retention_seconds)
+    return f"its time is over at {at}; its files are kept for {kept} more"
+
+
+def _end(sandbox: Sandbox) -> datetime:
+    return end_of(sandbox) or sandbox.expires_at
+
+
 def _digest(sandbox: Sandbox) -> str:
-    return hashlib.sha256(f"{sandbox.id} {_instant(sandbox.expires_at)}".encode()).hexdigest()
+    return hashlib.sha256(f"{sandbox.id} {_instant(_end(sandbox))}".encode()).hexdigest()
 
 
 def _instant(at: datetime) -> str:

@@ -18,7 +18,7 @@ from atoll.domain.event import Json
 from atoll.domain.network.switch import NetworkChange, changed, told
 from atoll.domain.profile.profile import Scope
 from atoll.domain.sandbox.instruction import Append, Instruction, Provision, Teardown
-from atoll.domain.sandbox.lifetime import end_waits, extended, renewed, warning_at
+from atoll.domain.sandbox.lifetime import end_of, end_waits, extended, renewed, warning_at
 from atoll.domain.sandbox.project import (
     SandboxProject,
     SetupState,
@@ -132,7 +132,7 @@ def _noted(
         case AcceptEnd():
             if not end_waits(sandbox):
                 return sandbox, ()
-            accepted = replace(sandbox, end_accepted=sandbox.expires_at)
+            accepted = replace(sandbox, end_accepted=end_of(sandbox))
             return accepted, (Append("sandbox.end_accepted", None, _end_told(sandbox)),)
         case Exposed(names):
             return _exposed(sandbox, names)
@@ -343,19 +343,21 @@ def _due(sandbox: Sandbox, now: datetime) -> Outcome:
     until = sandbox.retained_until
     if sandbox.state in KEPT and until is not None and now >= until:
         return _destroy(sandbox, now, kept_at=None)
-    return sandbox, ()
+    return _warn(sandbox, now) if until is not None else (sandbox, ())
 
 
 def _warn(sandbox: Sandbox, now: datetime) -> Outcome:
     """Warn once, for each end it is given, that it ends soon."""
-    if sandbox.warned_of == sandbox.expires_at or now < warning_at(sandbox):
+    end = end_of(sandbox)
+    if end is None or sandbox.warned_of == end or now < warning_at(sandbox):
         return sandbox, ()
     told = Append("sandbox.ends_soon", None, _end_told(sandbox))
-    return replace(sandbox, warned_of=sandbox.expires_at), (told,)
+    return replace(sandbox, warned_of=end), (told,)
 
 
 def _end_told(sandbox: Sandbox) -> dict[str, Json]:
-    return {"expires_at": sandbox.expires_at.isoformat()}
+    end = end_of(sandbox) or sandbox.expires_at
+    return {"expires_at": end.isoformat()}
 
 
 def _idle(sandbox: Sandbox, now: datetime, idle: Idle) -> Outcome:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from atoll.domain.duration import spell_duration
 from atoll.domain.errors import Conflict, LimitReached
-from atoll.domain.sandbox.sandbox import KEPT, LIVE, RUNNING, Sandbox
+from atoll.domain.sandbox.sandbox import KEPT, LIVE, RUNNING, Sandbox, keeps_files
 
 LEAST_EXTENSION = 60
 """The shortest extension, in seconds, that a warning offers."""
@@ -16,35 +16,50 @@ LEAST_EXTENSION = 60
 
 def deadline(sandbox: Sandbox) -> datetime | None:
     """Return when `Due` (or, for idleness, a poll of the runtime) is needed next."""
-    if sandbox.state in KEPT:
-        return sandbox.retained_until
-    if sandbox.state not in LIVE:
-        return None
-    end = sandbox.expires_at if sandbox.warned_of == sandbox.expires_at else warning_at(sandbox)
+    end = end_of(sandbox)
+    if end is not None and sandbox.warned_of != end:
+        end = warning_at(sandbox)
+    if sandbox.state not in LIVE or end is None:
+        return end
     idle = idle_deadline(sandbox)
     return end if idle is None else min(end, idle)
 
 
+def end_of(sandbox: Sandbox) -> datetime | None:
+    """Return when its time ends: to live, or once it ended, to be kept."""
+    if sandbox.state in LIVE:
+        return sandbox.expires_at
+    return sandbox.retained_until if sandbox.state in KEPT else None
+
+
 def warning_at(sandbox: Sandbox) -> datetime:
-    """Return when a living sandbox has to warn that it ends soon: at the time its profile sets, at
-    the earliest at half of its life."""
-    before = min(sandbox.profile.ttl.warning_seconds, sandbox.ttl_seconds / 2)
-    return sandbox.expires_at - timedelta(seconds=before)
+    """Return when a sandbox has to warn that its time ends soon: as long before as its profile
+    says, at the earliest at half of it. One that keeps nothing does not warn."""
+    ttl, end = sandbox.profile.ttl, end_of(sandbox) or sandbox.expires_at
+    whole = ttl.retention_seconds if sandbox.state in KEPT else sandbox.ttl_seconds
+    if sandbox.state in KEPT and not keeps_files(sandbox):
+        return end
+    return end - timedelta(seconds=min(ttl.warning_seconds, whole / 2))
 
 
 def ends_soon(sandbox: Sandbox) -> bool:
-    """Report whether it warned that it ends soon, and still does."""
+    """Report whether it warned that it expires soon, and still does."""
     return sandbox.state in LIVE and sandbox.warned_of == sandbox.expires_at
 
 
 def end_waits(sandbox: Sandbox) -> bool:
-    """Report whether its end comes soon and its person has not accepted that."""
-    return ends_soon(sandbox) and sandbox.end_accepted != sandbox.expires_at
+    """Report whether it warned of its end, in life or of what is kept, and its person has not
+    accepted that."""
+    end = end_of(sandbox)
+    return end is not None and sandbox.warned_of == end != sandbox.end_accepted
 
 
 def extension_of(sandbox: Sandbox) -> int:
-    """Return the seconds by which a living sandbox is extended when nobody names a time: its whole
-    time again, or what fits. 0 when too little fits."""
+    """Return the seconds by which a sandbox is extended when nobody names a time: its whole time
+    again, or what fits. 0 when too little fits."""
+    if sandbox.state in KEPT:
+        ttl = sandbox.profile.ttl
+        return min(ttl.retention_seconds, ttl.max_seconds)
     room = int((sandbox.max_expires_at - sandbox.expires_at).total_seconds())
     fits = min(sandbox.ttl_seconds, room)
     return fits if fits >= LEAST_EXTENSION else 0

@@ -15,7 +15,7 @@ from atoll.domain.inbox.ending import EXTEND, LET_END, item_of_end
 from atoll.domain.inbox.item import InboxItem
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.lifetime import end_waits, extension_of
-from atoll.domain.sandbox.sandbox import LIVE, Sandbox
+from atoll.domain.sandbox.sandbox import KEPT, LIVE, RUNNING, Sandbox
 from atoll.ports import SandboxQuery
 from atoll.ports.kept import HeldPush
 from atoll.services.ground import Ground
@@ -27,14 +27,16 @@ MAX_SANDBOXES = 1000
 AT_ONCE = 4
 LOOK_SECONDS = 5.0
 FRESH_FOR = timedelta(seconds=30)
-"""Time for which what was found in a sandbox is not looked up again."""
+AT_REST_FOR = timedelta(minutes=5)
+"""Times for which what was found in a sandbox is not looked up again: in one that runs, and in one
+that does not, which has to be started for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
     """The lines about the work in a sandbox, as found at a time."""
 
-    at: datetime
+    until: datetime
     lines: tuple[str, ...]
 
 
@@ -54,7 +56,7 @@ class Endings:
     async def items(self, caller: Principal) -> list[InboxItem]:
         """Return an item for each of the caller's sandboxes whose end was announced and is not
         accepted."""
-        query = SandboxQuery(caller.org_id, caller.id, tuple(LIVE), None, MAX_SANDBOXES)
+        query = SandboxQuery(caller.org_id, caller.id, (*LIVE, *KEPT), None, MAX_SANDBOXES)
         async with self._ground.store.read() as rows:
             there = await rows.sandboxes.page(query)
         ending = [one for one in there if one.owner == caller.id and end_waits(one)]
@@ -80,7 +82,9 @@ class Endings:
             found = self._found.get(sandbox.id)
             if found is None:
                 lines = await self._looked(caller, sandbox)
-                found = self._found[sandbox.id] = _Found(self._ground.clock.now(), lines)
+                fresh = FRESH_FOR if sandbox.state in RUNNING else AT_REST_FOR
+                found = _Found(self._ground.clock.now() + fresh, lines)
+                self._found[sandbox.id] = found
             return found.lines
 
     async def _looked(self, caller: Principal, sandbox: Sandbox) -> tuple[str, ...]:
@@ -98,8 +102,8 @@ class Endings:
         return tuple(lines) or ("nothing in it is missing outside",)
 
     def _forget(self) -> None:
-        since = self._ground.clock.now() - FRESH_FOR
-        for sandbox_id in [one for one, found in self._found.items() if found.at <= since]:
+        now = self._ground.clock.now()
+        for sandbox_id in [one for one, found in self._found.items() if found.until <= now]:
             del self._found[sandbox_id]
 
 
