@@ -5,6 +5,7 @@ import '@xterm/xterm/css/xterm.css';
 import './styles/tokens.css';
 import './styles/frame.css';
 import './styles/parts.css';
+import './styles/fonts.css';
 import './styles/terminal.css';
 import './styles/blocks.css';
 import './styles/wall.css';

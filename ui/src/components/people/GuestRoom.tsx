@@ -9,6 +9,7 @@ import { logOut } from '../../state/login';
 import { useStore } from '../../state/store';
 import { clientId } from '../../terminal/attach/client-id';
 import type { AttachStatus } from '../../terminal/attach/status';
+import { fontsLoaded } from '../../terminal/screen/fonts';
 import { readCast, type Cast } from '../../terminal/screen/cast';
 import { Avatar } from '../parts/Avatar';
 import { Mark } from '../parts/icons';
@@ -176,6 +177,7 @@ function onStatus(_: string, { phase }: AttachStatus): void {
 
 function GuestTerminal({ sandboxId, terminal, over }: GuestTerminalProps) {
   const client = use(clientId());
+  use(fontsLoaded());
   const nothing = useCallback(() => undefined, []);
   return (
     <TerminalPane

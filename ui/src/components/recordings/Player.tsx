@@ -5,6 +5,7 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import { useStore } from '../../state/store';
 import { shade } from '../../state/theme';
 import { CastClock, chapters, findIn, type Cast, type CastEvent } from '../../terminal/screen/cast';
+import { TERMINAL_FONT } from '../../terminal/screen/fonts';
 import { colours } from '../../terminal/screen/colours';
 import { Icon } from '../parts/icons';
 
@@ -35,6 +36,7 @@ export function Player({ cast, start }: PlayerProps) {
     const made = new Terminal({
       cols: cast.cols,
       rows: cast.rows,
+      fontFamily: TERMINAL_FONT,
       fontSize: FONT_PX,
       disableStdin: true,
       allowProposedApi: true,

@@ -6,6 +6,7 @@ import { go, goTo } from '../../state/route';
 import { clientId } from '../../terminal/attach/client-id';
 import type { AttachStatus } from '../../terminal/attach/status';
 import { dividersOf, placesOf, type Divider } from '../../terminal/layout/layout';
+import { fontsLoaded } from '../../terminal/screen/fonts';
 import type { PageKey } from '../../terminal/screen/page-keys';
 import { Icon, type IconName } from '../parts/icons';
 import { panelOf } from '../parts/TabList';
@@ -29,6 +30,7 @@ const STEP = 0.05;
 export function Panes(props: PanesProps) {
   const { id, list, chosen, arrangement, onStatus } = props;
   const client = use(clientId());
+  use(fontsLoaded());
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
   const { shown } = arrangement;
   const places = shown === null ? null : placesOf(shown);

@@ -8,6 +8,7 @@ import { go } from '../../state/route';
 import { loadTerminals, terminals } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
 import { clientId } from '../../terminal/attach/client-id';
+import { fontsLoaded } from '../../terminal/screen/fonts';
 import { MenuButton } from '../parts/MenuButton';
 import { Tile } from './Tile';
 
@@ -25,6 +26,7 @@ interface Shown {
 export function Wall({ list, onMenu, onPalette }: WallProps) {
   const loaded = useStore(terminals);
   const client = use(clientId());
+  use(fontsLoaded());
   const grid = useRef<HTMLUListElement>(null);
   const live = useMemo(() => list.filter(isLive), [list]);
   const ids = live.map((sandbox) => sandbox.sandbox_id).join(' ');

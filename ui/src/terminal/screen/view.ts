@@ -23,6 +23,7 @@ import type { Pointer } from '../attach/pointers';
 import type { AttachStatus } from '../attach/status';
 import { CopyWishes, type CopyWish } from './clipboard';
 import { colours } from './colours';
+import { TERMINAL_FONT } from './fonts';
 import { follow, followable } from './links';
 import { interruptOf, lockOf } from '../attach/party';
 import { cleanPaste, lossWords } from './paste';
@@ -76,8 +77,6 @@ const MODIFIERS = ['Shift', 'Control', 'Alt', 'Meta', 'AltGraph', 'CapsLock'];
 /** xterm refuses sizes below this itself. */
 const MIN_COLS = 2;
 const MIN_ROWS = 1;
-const FONT =
-  'ui-monospace, "SF Mono", "JetBrains Mono", "Cascadia Code", Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace';
 
 export class TerminalView {
   readonly #options: TerminalViewOptions;
@@ -102,7 +101,7 @@ export class TerminalView {
     this.#term = new Terminal({
       allowProposedApi: true,
       cursorBlink: !window.matchMedia('(prefers-reduced-motion: reduce)').matches,
-      fontFamily: FONT,
+      fontFamily: TERMINAL_FONT,
       fontSize: options.textPx,
       disableStdin: options.watches,
       lineHeight: 1.2,
