@@ -26,12 +26,12 @@ from atoll.wire.attach import (
     ("message", "text"),
     [
         (
-            Start(5, "", 80, 24, "c1", None, "t", 65536, 131072, 7),
+            Start(5, "", 80, 24, "c1", None, "t", 65536, 131072, 7, True),
             '{"type":"start","offset":5,"preamble":"","cols":80,"rows":24,"client":"c1",'
-            '"driver":null,"title":"t","ack_every":65536,"input_window":131072,"live":7}',
+            '"driver":null,"title":"t","ack_every":65536,"input_window":131072,"live":7,"fixed":true}',
         ),
         (Resync(1, 9, "G2M="), '{"type":"resync","from":1,"to":9,"preamble":"G2M="}'),
-        (Sized(80, 24), '{"type":"size","cols":80,"rows":24}'),
+        (Sized(80, 24), '{"type":"size","cols":80,"rows":24,"fixed":false}'),
         (DriverChanged(None), '{"type":"driver","client":null}'),
         (Titled("t"), '{"type":"title","title":"t"}'),
         (Exited(7, code=0), '{"type":"exit","offset":7,"code":0}'),

@@ -115,6 +115,15 @@ class MeBody(TypedDict):
     name: str
 
 
+class TerminalChangeBody(TypedDict, total=False):
+    """A change of a terminal: its name, or whether its size is fixed."""
+
+    name: str | None
+    fixed: bool | None
+    cols: int | None
+    rows: int | None
+
+
 class ShareBody(TypedDict, total=False):
     """A share link to make."""
 

@@ -2,7 +2,15 @@
 
 from collections.abc import Iterable
 
-from atoll.client.bodies import Action, AgentBody, AnswerBody, ExecBody, SettingsBody, TerminalBody
+from atoll.client.bodies import (
+    Action,
+    AgentBody,
+    AnswerBody,
+    ExecBody,
+    SettingsBody,
+    TerminalBody,
+    TerminalChangeBody,
+)
 from atoll.client.terminal_shapes import (
     Agent,
     AgentList,
@@ -39,6 +47,11 @@ class Terminals:
     def open(self, name: str, body: TerminalBody) -> Terminal:
         """Open a terminal."""
         return self._transport.read(Terminal, post("sandboxes", name, "terminals", value=body))
+
+    def change(self, name: str, terminal: str, body: TerminalChangeBody) -> Terminal:
+        """Rename a terminal, or fix its size."""
+        place = ("sandboxes", name, "terminals", terminal)
+        return self._transport.read(Terminal, patch(*place, value=body))
 
     def search(self, name: str, query: Pairs) -> Matches:
         """Find lines in terminals and recordings."""

@@ -28,7 +28,8 @@ class Start(msgspec.Struct, tag_field="type", tag="start", frozen=True):
 
     The next binary byte has offset `offset`; `preamble` (base64) comes before it, uncounted.
     `input_window` is how many bytes a client may have sent beyond what `InputTaken` reported.
-    Output before `live` is a replay: programs wrote it before this client came.
+    Output before `live` is a replay: programs wrote it before this client came. `fixed` is
+    `Sized`'s.
     """
 
     offset: int
@@ -41,6 +42,7 @@ class Start(msgspec.Struct, tag_field="type", tag="start", frozen=True):
     ack_every: int
     input_window: int = 0
     live: int = 0
+    fixed: bool = False
 
 
 class Resync(msgspec.Struct, tag_field="type", tag="resync", frozen=True):
@@ -52,10 +54,11 @@ class Resync(msgspec.Struct, tag_field="type", tag="resync", frozen=True):
 
 
 class Sized(msgspec.Struct, tag_field="type", tag="size", frozen=True):
-    """The present size of the PTY."""
+    """The present size of the PTY; `fixed`: no driver's window changes it."""
 
     cols: int
     rows: int
+    fixed: bool = False
 
 
 class DriverChanged(msgspec.Struct, tag_field="type", tag="driver", frozen=True):

@@ -104,6 +104,8 @@ MADE = FILES + "test_mkdir_move_and_delete_do_as_they_say"
 SIGNALLED = TERMINALS + "test_signal_int_goes_to_the_foreground_and_term_to_the_tree"
 RECORDED = "tests/runtime/recordings/test_reading.py::"
 RECORDED += "test_recording_is_shown_to_all_and_begins_with_the_screen"
+FIXED = "tests/runtime/terminals/test_viewing.py::"
+FIXED += "test_fixed_size_follows_no_driver_until_it_is_let_go"
 INBOX = "tests/services/inbox/test_inbox.py::"
 APPROVALS = "tests/security/secrets/test_secrets.py::test_only_a_present_person_approves"
 UNPULLED = LAYOUT + "test_unpulled_work_of_several_repositories_and_beside_them_is_told"
@@ -158,7 +160,12 @@ ACTS: dict[str, Acts] = {
         "signal": EXECS + "test_exec_signalled_ends_and_stays_readable_until_deleted",
     },
     f"POST {HERE}/signal": {"signal": SIGNALLED},
-    f"PATCH {HERE}": {"name": TERMINALS + "test_renamed_terminal_has_its_new_name_everywhere"},
+    f"PATCH {HERE}": {
+        "name": TERMINALS + "test_renamed_terminal_has_its_new_name_everywhere",
+        "fixed": FIXED,
+        "cols": FIXED,
+        "rows": FIXED,
+    },
     f"POST {HERE}/resize": {"cols": RECORDED, "rows": RECORDED},
     f"POST {HERE}/ask": {
         "prompt": "tests/e2e/agents/test_agent_control.py::"

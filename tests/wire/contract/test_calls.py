@@ -61,7 +61,7 @@ CALLS: list[tuple[RuntimeCall[Any], str]] = [
     (terminals.close_terminal("t_1"), "DELETE /sessions/t_1"),
     (terminals.close_terminal("t_1", grace_seconds=2.0), "DELETE /sessions/t_1?grace=2"),
     (
-        terminals.rename_terminal("t_1", terminals.RenameBody(name="n")),
+        terminals.change_terminal("t_1", terminals.ChangeBody(name="n")),
         'PATCH /sessions/t_1 {"name":"n"}',
     ),
     (

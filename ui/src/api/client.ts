@@ -108,8 +108,9 @@ export const api = {
     id: string,
     body: { agent?: string; cwd?: string; cols?: number; rows?: number },
   ) => call('POST', `${sandboxAt(id)}/terminals`, body) as Promise<Terminal>,
-  renameTerminal: (id: string, terminalId: string, name: string) =>
-    call('PATCH', terminalAt(id, terminalId), { name }) as Promise<Terminal>,
+  /** Another name, or a size that follows no driver's window. */
+  changeTerminal: (id: string, terminalId: string, change: Api.TerminalChange) =>
+    call('PATCH', terminalAt(id, terminalId), change) as Promise<Terminal>,
   closeTerminal: (id: string, terminalId: string) => call('DELETE', terminalAt(id, terminalId)),
   /** The WebSocket address of a terminal's attach. */
   attachAddress: (id: string, terminalId: string, query: URLSearchParams): string =>

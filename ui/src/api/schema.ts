@@ -1149,7 +1149,7 @@ export interface components {
         /**
          * @description A terminal. `offset` is the end of its output so far, `ring_start` the oldest byte that
          *     can be replayed; `recording` whether what it shows is being kept,
-         *     `renamed` whether a person gave it its name.
+         *     `renamed` whether a person gave it its name, `fixed` whether its size follows no driver.
          */
         readonly PtyView: {
             readonly argv: readonly string[];
@@ -1157,6 +1157,7 @@ export interface components {
             readonly cwd: string;
             readonly driver: string | null;
             readonly exit: components["schemas"]["End"] | null;
+            readonly fixed: boolean;
             readonly name: string;
             readonly offset: number;
             readonly pty_id: string;
@@ -1775,18 +1776,24 @@ export interface components {
             readonly rows?: number | null;
             readonly softlock?: components["schemas"]["Strictness"] | null;
         };
+        /**
+         * @description Changes of a terminal: another name (1 to 128 printable characters), or whether its size is
+         *     fixed, at `cols` × `rows` or as it is now.
+         */
+        readonly TerminalChangeBody: {
+            readonly cols?: number | null;
+            readonly fixed?: boolean | null;
+            readonly name?: string | null;
+            readonly rows?: number | null;
+        };
         /** @description The sandbox's terminals. */
         readonly TerminalList: {
             readonly terminals: readonly components["schemas"]["TerminalView"][];
         };
-        /** @description Another name for a terminal: 1 to 128 printable characters. */
-        readonly TerminalNameBody: {
-            readonly name: string;
-        };
         /**
          * @description A terminal. `offset` is the end of its output so far, `ring_start` the oldest byte that
          *     can be replayed; `recording` whether what it shows is being kept,
-         *     `renamed` whether a person gave it its name.
+         *     `renamed` whether a person gave it its name, `fixed` whether its size follows no driver.
          */
         readonly TerminalView: {
             readonly argv: readonly string[];
@@ -1794,6 +1801,7 @@ export interface components {
             readonly cwd: string;
             readonly driver: string | null;
             readonly exit: components["schemas"]["End"] | null;
+            readonly fixed: boolean;
             readonly name: string;
             readonly offset: number;
             readonly recording: boolean;

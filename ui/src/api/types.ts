@@ -21,6 +21,9 @@ export type LogLine = Schemas['LogLineView'];
 /** What a guest, who came by a share link, has access to. */
 export type GuestAccess = Schemas['GuestAccessView'];
 export type Me = Pick<Schemas['MeView'], 'id' | 'name' | 'guest'>;
+/** What may be changed of a terminal. */
+export type TerminalChange = Schemas['TerminalChangeBody'];
+
 /** A share link; `MadeShare` has the link itself, which is shown once. */
 export type Share = Schemas['ShareView'];
 /** What a link offers, before anybody comes in by it. */

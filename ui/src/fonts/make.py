@@ -1,4 +1,4 @@
-"""Make the fonts of the page: python make.py CASCADIA DEJAVU OUT (unpacked @fontsource packages)."""
+"""Make the fonts of the page: make.py CASCADIA DEJAVU OUT (unpacked @fontsource packages)."""
 
 import math
 import sys

@@ -1,7 +1,7 @@
 /** What a person can do to sandboxes and terminals from anywhere on the page. */
 
 import { api } from '../api/client';
-import type { Sandbox } from '../api/types';
+import type { Sandbox, TerminalChange } from '../api/types';
 import { notify, notifyFailure } from './announce';
 import { go } from './route';
 import { keep, keepTerminals, terminals } from './sandboxes';
@@ -83,17 +83,21 @@ export async function openTerminal(
   }
 }
 
-/** Gives a terminal another name, for everybody. */
-export async function renameTerminal(id: string, terminalId: string, name: string): Promise<void> {
+/** Gives a terminal another name, or a fixed size, for everybody. */
+export async function changeTerminal(
+  id: string,
+  terminalId: string,
+  change: TerminalChange,
+): Promise<void> {
   try {
-    const made = await api.renameTerminal(id, terminalId, name);
+    const made = await api.changeTerminal(id, terminalId, change);
     const now = terminals.get()[id] ?? [];
     keepTerminals(
       id,
       now.map((one) => (one.terminal_id === terminalId ? made : one)),
     );
   } catch (reason) {
-    notifyFailure('The terminal could not be renamed')(reason);
+    notifyFailure('The terminal could not be changed')(reason);
   }
 }
 

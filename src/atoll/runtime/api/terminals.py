@@ -23,9 +23,9 @@ from atoll.runtime.api.requests import (
 from atoll.runtime.terminals.terminals import TerminalRequest
 from atoll.wire.contract.execs import SignalBody
 from atoll.wire.contract.terminals import (
+    ChangeBody,
     FarewellBody,
     OpenBody,
-    RenameBody,
     ResizeBody,
     TerminalList,
 )
@@ -41,7 +41,7 @@ def routes() -> list[web.RouteDef]:
         web.post("/sessions", _open),
         web.get("/sessions", _list),
         web.get("/sessions/{id}", _show),
-        web.patch("/sessions/{id}", _rename),
+        web.patch("/sessions/{id}", _change),
         web.delete("/sessions/{id}", _close),
         web.post("/sessions/{id}/resize", _resize),
         web.post("/sessions/{id}/signal", _signal),
@@ -81,10 +81,20 @@ async def _show(request: web.Request) -> web.Response:
     return answer(parts_of(request).terminals.get(request.match_info["id"]).shown())
 
 
-async def _rename(request: web.Request) -> web.Response:
+async def _change(request: web.Request) -> web.Response:
     terminals = parts_of(request).terminals
-    body = await read_json(request, RenameBody)
-    terminal = terminals.rename(request.match_info["id"], _checked_name(body.name))
+    body = await read_json(request, ChangeBody)
+    terminal = terminals.get(request.match_info["id"])
+    if body.name is not None:
+        terminals.rename(terminal.spec.id, _checked_name(body.name))
+    sizes = (body.cols, body.rows)
+    if body.fixed is not True and sizes != (None, None):
+        raise Invalid("cols and rows are of a fixed size: send fixed with them", field="fixed")
+    if body.fixed is True:
+        now = terminal.pty.size
+        terminal.fix(clamp(body.cols or now.cols, body.rows or now.rows))
+    elif body.fixed is False:
+        terminal.fix(None)
     return answer(terminal.shown())
 
 
@@ -96,7 +106,7 @@ async def _close(request: web.Request) -> web.Response:
 async def _resize(request: web.Request) -> web.Response:
     terminal = parts_of(request).terminals.get(request.match_info["id"])
     body = await read_json(request, ResizeBody)
-    terminal.pty.resize(clamp(body.cols, body.rows))
+    terminal.resize(clamp(body.cols, body.rows))
     return web.Response(status=204)
 
 

@@ -161,6 +161,7 @@ class AttachSession:
             ack_every=self._terminal.ack_every,
             input_window=INPUT_WINDOW_BYTES,
             live=self._viewer.live_from,
+            fixed=self._terminal.fixed,
         )
 
     async def _ping(self) -> None:

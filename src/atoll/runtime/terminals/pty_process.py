@@ -136,6 +136,12 @@ class PtyProcess:
         if self.ending is None:
             self._sizing.ask(size)
 
+    def resize_now(self, size: Size) -> None:
+        """Set the PTY's size at once, instead of any that waits."""
+        if self.ending is None:
+            self._sizing.close()
+            self._set_size(size)
+
     def nudge(self) -> None:
         """Make a full-screen program repaint after a replay that began in its middle."""
         if not self.scrollback.modes.alternate or self._nudge is not None:

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from atoll.domain.errors import Conflict
 from atoll.domain.ids import TerminalId
 from atoll.domain.terminal.driver import Driving, watermarks
 from atoll.domain.terminal.size import Size
@@ -68,7 +69,7 @@ class Terminal:
     ) -> None:
         self.spec = spec
         self.recording: Recorded | None = None
-        self._renamed = False
+        self._renamed = self.fixed = False
         self._context = context
         self._loop = asyncio.get_running_loop()
         levels = watermarks(spec.ring_bytes)
@@ -100,6 +101,24 @@ class Terminal:
         self.spec = replace(self.spec, name=name)
         self._renamed = True
 
+    def fix(self, size: Size | None) -> None:
+        """Keep this size whatever a driver's window has; None lets the driver's apply again."""
+        self.fixed = size is not None
+        if size is None:
+            self._apply_wanted_size()
+        else:
+            self.pty.resize_now(size)
+        self.tell(self._sized(self.pty.size))
+
+    def resize(self, size: Size) -> None:
+        """Set the size. Raises `Conflict` when it is fixed."""
+        if self.fixed:
+            raise Conflict(
+                f"terminal {self.spec.id} has a fixed size: change that, or let it go first",
+                code="fixed_size",
+            )
+        self.pty.resize(size)
+
     def shown(self) -> TerminalRecord:
         """Return the record the contract shows."""
         return TerminalRecord(
@@ -119,6 +138,7 @@ class Terminal:
             driver=self._driving.driver,
             recording=self.recording is not None,
             renamed=self._renamed,
+            fixed=self.fixed,
         )
 
     # Viewers.
@@ -234,7 +254,8 @@ class Terminal:
         self.audience.want_size(viewer.client, size)
         if not self.drives(viewer):
             return False
-        self.pty.resize(size)
+        if not self.fixed:
+            self.pty.resize(size)
         return True
 
     def say(self, viewer: Viewer, text: str) -> TurnRefusal | None:
@@ -296,7 +317,10 @@ class Terminal:
 
     def resized(self, size: Size) -> None:
         """Report the size the PTY has now."""
-        self.tell(Sized(size.cols, size.rows))
+        self.tell(self._sized(size))
+
+    def _sized(self, size: Size) -> Sized:
+        return Sized(size.cols, size.rows, self.fixed)
 
     # Keeping the driver's state and the world in line.
 
@@ -326,5 +350,5 @@ class Terminal:
 
     def _apply_wanted_size(self) -> None:
         wanted_size = self.audience.wanted_size(self._driving.driver)
-        if wanted_size is not None:
+        if wanted_size is not None and not self.fixed:
             self.pty.resize(wanted_size)

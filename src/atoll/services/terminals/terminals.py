@@ -91,11 +91,11 @@ class Terminals:
         call = terminals.close_terminal(_id(terminal_id), grace_seconds=grace_seconds)
         await self._call(caller, ref, call)
 
-    async def rename(
-        self, caller: Principal, ref: str, terminal_id: str, *, body: terminals.RenameBody
+    async def change(
+        self, caller: Principal, ref: str, terminal_id: str, *, body: terminals.ChangeBody
     ) -> terminals.TerminalRecord:
-        """Give the terminal another name, for everybody."""
-        return await self._call(caller, ref, terminals.rename_terminal(_id(terminal_id), body))
+        """Give the terminal another name or a fixed size, for everybody."""
+        return await self._call(caller, ref, terminals.change_terminal(_id(terminal_id), body))
 
     async def resize(
         self, caller: Principal, ref: str, terminal_id: str, *, body: terminals.ResizeBody

@@ -35,10 +35,14 @@ class ResizeBody(RequestBody):
     rows: int
 
 
-class RenameBody(RequestBody):
-    """The body of `PATCH /sessions/{id}`."""
+class ChangeBody(RequestBody):
+    """The body of `PATCH /sessions/{id}`: another name, or whether the size is `fixed`, at `cols`
+    × `rows` or as it is."""
 
-    name: str
+    name: str | None = None
+    fixed: bool | None = None
+    cols: int | None = None
+    rows: int | None = None
 
 
 class FarewellBody(RequestBody):
@@ -62,7 +66,7 @@ class End(msgspec.Struct, frozen=True, omit_defaults=True):
 class TerminalRecord(msgspec.Struct, frozen=True, rename={"terminal_id": "session_id"}):
     """A terminal. `offset` is the end of its output so far, `ring_start` the oldest byte that
     can be replayed; `recording` whether what it shows is being kept,
-    `renamed` whether a person gave it its name."""
+    `renamed` whether a person gave it its name, `fixed` whether its size follows no driver."""
 
     terminal_id: str
     name: str
@@ -80,6 +84,7 @@ class TerminalRecord(msgspec.Struct, frozen=True, rename={"terminal_id": "sessio
     driver: str | None
     recording: bool = False
     renamed: bool = False
+    fixed: bool = False
 
 
 class TerminalList(msgspec.Struct, frozen=True, rename={"terminals": "sessions"}):
@@ -110,8 +115,8 @@ def close_terminal(terminal_id: str, *, grace_seconds: float | None = None) -> R
     return done_call("DELETE", f"/sessions/{terminal_id}", query=query)
 
 
-def rename_terminal(terminal_id: str, body: RenameBody) -> RuntimeCall[TerminalRecord]:
-    """Give a terminal another name."""
+def change_terminal(terminal_id: str, body: ChangeBody) -> RuntimeCall[TerminalRecord]:
+    """Give a terminal another name, or a fixed size."""
     return json_call("PATCH", f"/sessions/{terminal_id}", TerminalRecord, body=body)
 
 

@@ -1,12 +1,12 @@
 /** The slim line above a terminal: who is here, who drives, and what can be done with it. */
 
-import type { ReactNode } from 'react';
+import { useState, type ReactNode } from 'react';
 import type { Terminal } from '../../api/types';
 import { login } from '../../state/login';
 import { useStore } from '../../state/store';
 import type { AttachStatus } from '../../terminal/attach/status';
 import { actWords, controlActs, roleWords, type ControlAct } from '../../terminal/attach/turns';
-import type { TerminalView } from '../../terminal/screen/view';
+import type { TerminalView, Zoom } from '../../terminal/screen/view';
 import { Icon, type IconName } from '../parts/icons';
 import { People } from '../people/People';
 import { TalkBox } from '../people/TalkBox';
@@ -22,6 +22,7 @@ interface PaneBarProps {
   readonly onShare: () => void;
   readonly onSearch: () => void;
   readonly onText: () => void;
+  readonly onSize: () => void;
   /** An agent's part of the line. */
   readonly children?: ReactNode;
 }
@@ -40,10 +41,9 @@ export function PaneBar(props: PaneBarProps) {
       {props.children}
       <span className="spring" />
       {status !== null && status.cols > 0 && (
-        <span className="pane-size wide-only" title="Columns × rows">
-          {status.cols} × {status.rows}
-        </span>
+        <SizeButton {...{ owner, status }} onSize={props.onSize} />
       )}
+      {!cards && <ZoomChoice status={status} view={view} />}
       <Tool
         icon={cards ? 'terminal' : 'cards'}
         label={cards ? 'Show the terminal' : 'Show as cards'}
@@ -52,6 +52,65 @@ export function PaneBar(props: PaneBarProps) {
       {owner && <Tool icon="share" label="Share this terminal" onClick={onShare} />}
       {!cards && <ScreenTools {...props} />}
     </div>
+  );
+}
+
+interface SizeButtonProps {
+  readonly owner: boolean;
+  readonly status: AttachStatus;
+  readonly onSize: () => void;
+}
+
+/** The size, and for an owner the way to fix it. */
+function SizeButton({ owner, status, onSize }: SizeButtonProps) {
+  const words = `${status.cols} × ${status.rows}${status.fixed ? ' fixed' : ''}`;
+  if (!owner) {
+    return (
+      <span className="pane-size wide-only" title="Columns × rows">
+        {words}
+      </span>
+    );
+  }
+  return (
+    <button
+      type="button"
+      className="button button-slim pane-size wide-only"
+      aria-label={`Size: ${words}`}
+      title="Columns × rows: fix the size"
+      onClick={onSize}
+    >
+      {words}
+    </button>
+  );
+}
+
+const ZOOMS: readonly { value: Zoom; words: string }[] = [
+  { value: 'all', words: 'All of it' },
+  { value: 'width', words: 'Full width' },
+  { value: 'text', words: 'Text size' },
+];
+
+/** How a screen is shown that has not this window's size. */
+function ZoomChoice({ status, view }: Pick<PaneBarProps, 'status' | 'view'>) {
+  const [zoom, setZoom] = useState<Zoom>('all');
+  if (status === null || (status.drives && !status.fixed)) return null;
+  return (
+    <select
+      className="pane-zoom"
+      aria-label="Zoom"
+      value={zoom}
+      onChange={(event) => {
+        const next = ZOOMS.find(({ value }) => value === event.target.value)?.value ?? 'all';
+        setZoom(next);
+        view?.setZoom(next);
+      }}
+    >
+      {ZOOMS.map(({ value, words }) => (
+        <option key={value} value={value}>
+          {words}
+        </option>
+      ))}
+    </select>
   );
 }
 
@@ -106,7 +165,7 @@ function ScreenTools({ status, view, onSearch, onText }: PaneBarProps) {
       />
       <Tool icon="search" label="Search (Ctrl Shift F)" onClick={onSearch} />
       <Tool icon="text" label="Show as text" onClick={onText} />
-      {status?.drives === true && (
+      {status?.drives === true && !status.fixed && (
         <Tool
           icon="fit"
           label="Fit the terminal to this screen"

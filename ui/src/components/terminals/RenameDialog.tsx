@@ -2,7 +2,7 @@
 
 import { useState } from 'react';
 import type { Terminal } from '../../api/types';
-import { renameTerminal } from '../../state/acts';
+import { changeTerminal } from '../../state/acts';
 import { Dialog } from '../parts/Dialog';
 import { Field } from '../parts/Field';
 
@@ -23,7 +23,7 @@ export function RenameDialog({ sandboxId, terminal, onClose }: RenameDialogProps
         onSubmit={(event) => {
           event.preventDefault();
           if (name.trim() === '') return;
-          void renameTerminal(sandboxId, terminal.terminal_id, name.trim());
+          void changeTerminal(sandboxId, terminal.terminal_id, { name: name.trim() });
           onClose();
         }}
       >

@@ -13,6 +13,7 @@ import { PaneNotice } from './PaneNotice';
 import { SearchBar } from './SearchBar';
 import { ShareDialog } from '../people/ShareDialog';
 import type { panelOf } from '../parts/TabList';
+import { SizeDialog } from './SizeDialog';
 import { TextView } from './TextView';
 import type { Place } from '../../terminal/layout/layout';
 import type { PageKey } from '../../terminal/screen/page-keys';
@@ -39,7 +40,7 @@ interface TerminalPaneProps extends Calls {
 }
 
 /** What lies over the pane. */
-type Over = { readonly is: 'share' } | { readonly is: 'text'; readonly text: string };
+type Over = { readonly is: 'share' | 'size' } | { readonly is: 'text'; readonly text: string };
 
 export function TerminalPane(props: TerminalPaneProps) {
   const { sandboxId, terminal, client, visible, over: ended, panel, ...calls } = props;
@@ -84,6 +85,7 @@ export function TerminalPane(props: TerminalPaneProps) {
         onCards={() => setCards(!cards)}
         onShare={() => setOver({ is: 'share' })}
         onSearch={onSearch}
+        onSize={() => setOver({ is: 'size' })}
         onText={() => setOver({ is: 'text', text: view?.text() ?? '' })}
       >
         {agent !== null && <AgentBar {...{ sandboxId, terminalId, agent, owner }} />}
@@ -103,12 +105,33 @@ export function TerminalPane(props: TerminalPaneProps) {
         onSearched={() => setSearching(false)}
         onUnlock={() => void typeAnyway(sandboxId, terminalId, status)}
       />
-      {over?.is === 'share' && (
-        <ShareDialog {...{ sandboxId, terminal }} onClose={() => setOver(null)} />
+      {over !== null && (
+        <PaneOver {...{ sandboxId, terminal, status, over }} onClose={() => setOver(null)} />
       )}
-      {over?.is === 'text' && <TextView text={over.text} onClose={() => setOver(null)} />}
     </div>
   );
+}
+
+interface PaneOverProps {
+  readonly sandboxId: string;
+  readonly terminal: Terminal;
+  readonly status: Viewed['status'];
+  readonly over: Over;
+  readonly onClose: () => void;
+}
+
+/** The dialog over a pane. */
+function PaneOver({ sandboxId, terminal, status, over, onClose }: PaneOverProps) {
+  switch (over.is) {
+    case 'share':
+      return <ShareDialog {...{ sandboxId, terminal, onClose }} />;
+    case 'text':
+      return <TextView text={over.text} onClose={onClose} />;
+    case 'size':
+      return status === null ? null : (
+        <SizeDialog {...{ sandboxId, status, onClose }} terminalId={terminal.terminal_id} />
+      );
+  }
 }
 
 /** How the pane's box looks and where it lies. */

@@ -152,8 +152,8 @@ export class Attachment {
 
   /** Asks for another size; only a driver's wish is sent. */
   resize(cols: number, rows: number): void {
-    const { phase, drives, cols: nowCols, rows: nowRows } = this.#status;
-    if (phase !== 'live' || !drives || (cols === nowCols && rows === nowRows)) return;
+    const { phase, drives, fixed, cols: nowCols, rows: nowRows } = this.#status;
+    if (phase !== 'live' || !drives || fixed || (cols === nowCols && rows === nowRows)) return;
     this.#say({ type: 'resize', cols, rows });
   }
 
@@ -242,7 +242,7 @@ export class Attachment {
         this.#set({ resyncs: this.#status.resyncs + 1 });
         break;
       case 'size':
-        this.#resizeScreen(frame.cols, frame.rows);
+        this.#resizeScreen(frame);
         break;
       case 'driver':
         this.#set({ driver: frame.client, drives: frame.client === this.#client });
@@ -316,7 +316,7 @@ export class Attachment {
     this.#attempts = 0;
     this.#client = frame.client ?? this.#options.clientId;
     this.#live = frame.live;
-    this.#resizeScreen(frame.cols, frame.rows);
+    this.#resizeScreen(frame);
     if (frame.offset !== this.#stream.received || frame.preamble.length > 0) {
       this.#stream.restartAt(frame.offset, frame.preamble);
     }
@@ -334,12 +334,12 @@ export class Attachment {
     this.#pulse.begin();
   }
 
-  #resizeScreen(cols: number, rows: number): void {
+  #resizeScreen({ cols, rows, fixed }: Extract<ServerFrame, { type: 'size' | 'start' }>): void {
     // Bytes that came before were laid out for the old size.
     this.#stream.afterward(() => {
       if (this.#status.phase === 'closed') return;
       this.#options.screen.resize(cols, rows);
-      this.#set({ cols, rows });
+      this.#set({ cols, rows, fixed });
     });
   }
 

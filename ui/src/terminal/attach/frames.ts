@@ -30,6 +30,7 @@ export type ServerFrame =
       readonly inputWindow: number;
       /** Output before it was written before this client came. */
       readonly live: number;
+      readonly fixed: boolean;
     }
   | {
       readonly type: 'resync';
@@ -37,7 +38,13 @@ export type ServerFrame =
       readonly to: number;
       readonly preamble: Uint8Array;
     }
-  | { readonly type: 'size'; readonly cols: number; readonly rows: number }
+  /** `fixed`: no driver's window changes it. */
+  | {
+      readonly type: 'size';
+      readonly cols: number;
+      readonly rows: number;
+      readonly fixed: boolean;
+    }
   | { readonly type: 'driver'; readonly client: string | null }
   | { readonly type: 'title'; readonly title: string }
   | { readonly type: 'exit'; readonly exit: Exit; readonly offset: number }
@@ -93,7 +100,12 @@ export function parseFrame(text: string): ServerFrame | null {
         preamble: decodeBase64(fields['preamble']),
       };
     case 'size':
-      return { type: 'size', cols: whole(fields['cols']), rows: whole(fields['rows']) };
+      return {
+        type: 'size',
+        cols: whole(fields['cols']),
+        rows: whole(fields['rows']),
+        fixed: fields['fixed'] === true,
+      };
     case 'driver':
       return { type: 'driver', client: wordOrNull(fields['client']) };
     case 'title':
@@ -156,6 +168,7 @@ function start(fields: Fields): ServerFrame {
     ackEvery: whole(fields['ack_every']) || DEFAULT_ACK_EVERY,
     inputWindow: whole(fields['input_window']),
     live: whole(fields['live']),
+    fixed: fields['fixed'] === true,
   };
 }
 

@@ -38,6 +38,8 @@ export interface AttachStatus {
   readonly talk: Talk;
   readonly cols: number;
   readonly rows: number;
+  /** The size follows no driver's window. */
+  readonly fixed: boolean;
   readonly title: string;
   readonly exit: Exit | null;
   /** Why it is gone, in the server's words; empty when it gave none. */
@@ -68,6 +70,7 @@ export const UNTOLD: AttachStatus = {
   talk: SILENCE,
   cols: 0,
   rows: 0,
+  fixed: false,
   title: '',
   exit: null,
   reason: '',

@@ -61,6 +61,10 @@ export interface TerminalViewOptions {
   readonly onHover: (href: string | null) => void;
 }
 
+/** How a screen is shown that is not this window's size: all of it, its width, or in the usual
+ *  letters; what is out of view is scrolled to. */
+export type Zoom = 'all' | 'width' | 'text';
+
 /** Smaller is no longer read; a wider grid is panned instead. */
 const FONT_MIN_PX = 6;
 const FONT_MIN_PHONE_PX = 9;
@@ -94,6 +98,7 @@ export class TerminalView {
   #settle: number | undefined;
   #visible = false;
   #fitOnce = false;
+  #zoom: Zoom = 'all';
 
   constructor(options: TerminalViewOptions) {
     this.#options = options;
@@ -164,6 +169,12 @@ export class TerminalView {
   setPointers(on: boolean): void {
     this.#points = on;
     this.#showPointers();
+  }
+
+  /** Shows a screen of another size than this window's in another way. */
+  setZoom(zoom: Zoom): void {
+    this.#zoom = zoom;
+    this.#layout();
   }
 
   /** Makes the terminal as large as this screen, as its driver, once. */
@@ -447,8 +458,10 @@ export class TerminalView {
 
   #layout(): void {
     if (!this.#visible || this.#options.host.clientWidth === 0) return;
-    const { drives, phase } = this.#attachment.status;
-    const fits = drives && phase === 'live' && (this.#options.autoFit || this.#fitOnce);
+    const { drives, fixed, phase } = this.#attachment.status;
+    const ours = drives && !fixed && phase === 'live';
+    const fits = ours && (this.#options.autoFit || this.#fitOnce);
+    this.#options.host.classList.toggle('pane-framed', !fits && !this.#options.watches);
     if (fits) {
       this.#options.host.classList.remove('pane-pans');
       this.#setFont(this.#textPx);
@@ -469,20 +482,20 @@ export class TerminalView {
     return { cols: Math.max(room.cols, 20), rows: Math.max(room.rows, 5) };
   }
 
-  /** The largest font, up to the normal one, with which the whole grid is in view. */
+  /** The largest font, up to the normal one, with which the zoom's part of the grid is in view. */
   #scale(): void {
     const { host } = this.#options;
     const screen = host.querySelector<HTMLElement>('.xterm-screen');
     if (screen === null || screen.offsetWidth === 0) return;
     const now = this.#term.options.fontSize ?? this.#textPx;
-    const ratio = Math.min(
-      host.clientWidth / screen.offsetWidth,
-      host.clientHeight / screen.offsetHeight,
-    );
-    const ideal = Math.floor(now * ratio * 2) / 2;
+    const wide = host.clientWidth / screen.offsetWidth;
+    const high = host.clientHeight / screen.offsetHeight;
+    const ratio = { all: Math.min(wide, high), width: wide, text: Infinity }[this.#zoom];
+    const ideal = Math.min(this.#textPx, Math.floor(now * ratio * 2) / 2);
     const least = this.#options.autoFit ? FONT_MIN_PX : FONT_MIN_PHONE_PX;
-    host.classList.toggle('pane-pans', ideal < least);
-    this.#setFont(Math.min(this.#textPx, Math.max(least, ideal)));
+    const px = Math.max(least, ideal);
+    host.classList.toggle('pane-pans', px > Math.floor(now * Math.min(wide, high) * 2) / 2);
+    this.#setFont(px);
   }
 
   #setFont(px: number): void {

@@ -54,10 +54,14 @@ class TerminalBody(Body):
     )
 
 
-class TerminalNameBody(Body):
-    """Another name for a terminal: 1 to 128 printable characters."""
+class TerminalChangeBody(Body):
+    """Changes of a terminal: another name (1 to 128 printable characters), or whether its size is
+    fixed, at `cols` × `rows` or as it is now."""
 
-    name: Word
+    name: Word | None = None
+    fixed: Annotated[bool, Field(strict=True)] | None = None
+    cols: Annotated[int, Field(ge=2, le=1000, strict=True)] | None = None
+    rows: Annotated[int, Field(ge=1, le=500, strict=True)] | None = None
 
 
 class SizeBody(Body):

@@ -21,7 +21,7 @@ from atoll.surfaces.http.terminals.runtime_bodies import (
     SignalBody,
     SizeBody,
     TerminalBody,
-    TerminalNameBody,
+    TerminalChangeBody,
 )
 from atoll.wire.contract import execs
 from atoll.wire.contract import terminals as contract
@@ -61,12 +61,12 @@ async def get_terminal(atoll: Atoll, at: CallerSandbox, *, terminal: ItemId) -> 
 @router.patch(
     "/{terminal}", response_model=WORDS.shown(contract.TerminalRecord), responses=_FAILURES
 )
-async def rename_terminal(
-    atoll: Atoll, at: CallerSandbox, *, terminal: ItemId, body: TerminalNameBody
+async def change_terminal(
+    atoll: Atoll, at: CallerSandbox, *, terminal: ItemId, body: TerminalChangeBody
 ) -> Response:
-    """Give a terminal another name; everybody sees it."""
-    name = request_body(body, contract.RenameBody)
-    return WORDS.answer(await atoll.terminals.rename(*at, terminal, body=name))
+    """Give a terminal another name, or a fixed size; everybody sees it."""
+    change = request_body(body, contract.ChangeBody)
+    return WORDS.answer(await atoll.terminals.change(*at, terminal, body=change))
 
 
 @router.delete("/{terminal}", **_DONE)

@@ -1,6 +1,7 @@
 """`atoll attach`: choose the sandbox and the terminal, then attach to it."""
 
 import asyncio
+import re
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from atoll.client.bodies import TerminalBody
+from atoll.client.bodies import TerminalBody, TerminalChangeBody
 from atoll.client.client import Client
 from atoll.client.server import Server
 from atoll.client.shapes import Sandbox
@@ -44,6 +45,21 @@ class AttachOptions:
     read_only: bool = False
     take: bool = False
     control: ControlKey = field(default_factory=ControlKey)
+    size: TerminalChangeBody | None = None
+
+
+def _size(
+    _context: click.Context, _option: click.Parameter, text: str | None
+) -> TerminalChangeBody | None:
+    """Return the change of a terminal that an option asks for, or None."""
+    if text is None:
+        return None
+    if text == "free":
+        return {"fixed": False}
+    found = re.fullmatch(r"([0-9]{1,4})[x\u00d7]([0-9]{1,3})", text)
+    if found is None:
+        raise click.BadParameter("give a size like 120x40, or free")
+    return {"fixed": True, "cols": int(found[1]), "rows": int(found[2])}
 
 
 @click.command(
@@ -70,6 +86,13 @@ class AttachOptions:
     envvar="ATOLL_CONTROL_KEY",
     help="Ask for control, give it or release it with this key (none: no such key).",
 )
+@click.option(
+    "--size",
+    metavar="COLSxROWS",
+    default=None,
+    callback=_size,
+    help="Fix the terminal's size, whoever drives it (free: follow the driver again).",
+)
 @click.option("--clipboard", is_flag=True, help="Let programs inside set your clipboard.")
 @click.option("--as", "guest_name", metavar="YOU", default=None, help="Your name, with a link.")
 @pass_invocation
@@ -84,6 +107,7 @@ def command(
     read_only: bool,
     take: bool,
     control_key: str,
+    size: TerminalChangeBody | None,
     clipboard: bool,
     guest_name: str | None,
 ) -> None:
@@ -93,11 +117,11 @@ def command(
     if read_only and take:
         raise click.UsageError("Give --read-only or --take, not both.")
     key = ControlKey(control_key)
-    options = AttachOptions(DetachKeys(detach_keys), terminal, new, read_only, take, key)
+    options = AttachOptions(DetachKeys(detach_keys), terminal, new, read_only, take, key, size)
     if name is not None and _SHARED in name:
-        if last or terminal or new or take or clipboard:
+        if last or terminal or new or take or size or clipboard:
             raise click.UsageError(
-                "A share link goes without --last, --terminal, --new, --take "
+                "A share link goes without --last, --terminal, --new, --take, --size "
                 "and --clipboard: its sandbox is not yours."
             )
         raise click.exceptions.Exit(attach_by_link(name, guest_name, options))
@@ -138,6 +162,8 @@ def attach_terminal(
     sandbox_id = sandbox.sandbox_id
     remember(invocation.environ, sandbox_id)
     terminal, fresh = _terminal(api, sandbox, options, tty.size)
+    if options.size is not None:
+        api.terminals.change(sandbox_id, terminal, options.size)
     target = TerminalTarget(sandbox_id, terminal, name_of(sandbox))
     place = _Place(
         target, lambda: api.server, lambda: _gone(api, target.sandbox_id, target.name), fresh
