@@ -69,8 +69,9 @@ arc = [
 ]
 shapes[0xE0B4] = [arc[::-1]]
 shapes[0xE0B6] = [[(width - x, y) for x, y in arc]]
-order = font.getGlyphOrder()
-for code, contours in shapes.items():
+
+
+def draw(code, contours):
     pen = TTGlyphPen(None)
     for contour in contours:
         pen.moveTo(contour[0])
@@ -83,9 +84,40 @@ for code, contours in shapes.items():
     for table in font["cmap"].tables:
         if table.isUnicode():
             table.cmap[code] = name
+
+
+for code, contours in shapes.items():
+    draw(code, contours)
+# Marks of agents that DejaVu lacks: by a glyph of the same look, or drawn.
+ALIKE = {
+    0x23F4: 0x25C0,
+    0x23F5: 0x25B6,
+    0x23F6: 0x25B2,
+    0x23F7: 0x25BC,
+    0x23F9: 0x25A0,
+    0x23FA: 0x25CF,
+}
+
+
+def box(left, bottom, right, top):
+    return [(left, bottom), (left, top), (right, top), (right, bottom)]
+
+
+MARKS = {
+    0x23BF: [box(540, 560, 690, high), box(540, 560, width, 700)],
+    0x23F8: [box(250, 150, 500, 1250), box(730, 150, 980, 1250)],
+    0xE0A0: [
+        box(300, 0, 420, 1400),
+        box(300, 300, 930, 420),
+        box(810, 300, 930, 1000),
+        box(700, 950, 1040, 1290),
+    ],
+}
+for code, contours in MARKS.items():
+    draw(code, contours)
 for table in font["cmap"].tables:
-    if table.isUnicode() and 0x2387 in table.cmap:
-        table.cmap[0xE0A0] = table.cmap[0x2387]  # the branch
+    if table.isUnicode():
+        table.cmap.update({code: table.cmap[same] for code, same in ALIKE.items()})
 for record in font["name"].names:
     if record.nameID in (1, 3, 4, 6, 16):
         record.string = "AtollSymbols"
