@@ -78,7 +78,8 @@ class LocalHost:
         """Return the agents installed in `home`."""
         from atoll.adapters.agents.shelf import LayerShelf
 
-        return LayerShelf(Home(home.resolve()).agents)
+        places = Home(home.resolve())
+        return LayerShelf(places.agents, further=(places.installed,))
 
     def images(self, home: Path) -> "ImageShelf":
         """Return the roots unpacked in `home`."""

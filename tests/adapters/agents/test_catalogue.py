@@ -4,6 +4,7 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
@@ -188,6 +189,27 @@ async def test_layers_mount_the_version_that_was_named(tmp_path: Path) -> None:
     assert (mount.source, mount.target) == (str(other), "/opt/atoll/agents/codex")
     with pytest.raises(Invalid, match=r"atoll agent install codex@9\.9"):
         await layers.mounts_for("codex@9.9")
+
+
+async def test_layers_of_a_further_folder_come_after_the_persons_own(tmp_path: Path) -> None:
+    own, served = tmp_path / "agents", tmp_path / "installed"
+    layers = InstalledLayers(own, further=(served,))
+    theirs = lay(served, "codex", "0.169.0")
+    assert [one.source for one in await layers.mounts_for("codex")] == [str(theirs)]
+    (codex,) = [
+        one for one in LayerShelf(own, further=(served,)).list() if one.agent.name == "codex"
+    ]
+    assert codex.versions == ("0.169.0",)
+    mine = lay(own, "codex", "0.169.0")
+    assert [one.source for one in await layers.mounts_for("codex")] == [str(mine)]
+
+
+def test_install_by_a_user_without_a_home_uses_a_temporary_one(
+    tmp_path: Path, npm: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/proc/1/none")
+    assert LayerShelf(tmp_path / "agents").install("codex", None, quiet).new
+    assert list(Path(tempfile.gettempdir()).glob("atoll-fetch-*")) == []
 
 
 async def test_layers_without_the_agent_name_the_command_to_run(tmp_path: Path) -> None:

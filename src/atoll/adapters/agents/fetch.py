@@ -10,8 +10,8 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -130,12 +130,13 @@ def _run(argv: list[str], *, what: str, fetching: _Fetching) -> None:
     """Run a program to its end and report from time to time how long it takes. Raises `Failed` with
     the last output."""
     since, progress = monotonic(), fetching.progress
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as said, _home() as home:
         process = subprocess.Popen(
             argv,
             stdin=subprocess.DEVNULL,
             stdout=said,
             stderr=subprocess.STDOUT,
+            env={**os.environ, "HOME": home},
             start_new_session=True,
             umask=0o022,
         )
@@ -152,6 +153,18 @@ def _run(argv: list[str], *, what: str, fetching: _Fetching) -> None:
             _end(process)
         if process.returncode:
             raise Failed(f"{what} ended with {process.returncode}: {_last_words(said.fileno())}")
+
+
+@contextmanager
+def _home() -> Iterator[str]:
+    """Yield the home of this user, with their settings and caches; a temporary one for a service
+    that has none."""
+    home = os.environ.get("HOME", "/")
+    if os.access(home, os.W_OK):
+        yield home
+        return
+    with tempfile.TemporaryDirectory(prefix="atoll-fetch-") as made:
+        yield made
 
 
 def _size(folder: Path) -> int:

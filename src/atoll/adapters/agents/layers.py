@@ -13,10 +13,16 @@ from atoll.ports.extension import Mount
 
 class InstalledLayers:
     """The layers below `folder` (`agents/<name>/<version>/`). `catalogue` names the agents
-    that may be used; None allows all."""
+    that may be used; None allows all. `further` directories are looked in after it."""
 
-    def __init__(self, folder: Path, catalogue: Container[str] | None = None) -> None:
-        self._folder = folder
+    def __init__(
+        self,
+        folder: Path,
+        catalogue: Container[str] | None = None,
+        *,
+        further: tuple[Path, ...] = (),
+    ) -> None:
+        self._folders = (folder, *further)
         self._allowed = allowed(catalogue)
 
     async def mounts_for(self, agent: str) -> tuple[Mount, ...]:
@@ -30,7 +36,8 @@ class InstalledLayers:
                 f"{names}: choose one of these, or have it added in config.toml",
                 field="agent",
             )
-        here = layer(self._folder, known, version)
+        found = (layer(folder, known, version) for folder in self._folders)
+        here = next((one for one in found if one is not None), None)
         if here is not None:
             return (Mount(str(here.resolve()), layer_path(known)),)
         if version is None and shutil.which(known.command, path=SYSTEM_PATH) is not None:

@@ -14,21 +14,27 @@ from atoll.ports.agents import InstalledAgent, Layer
 
 
 class LayerShelf:
-    """The layers below `folder`, which is made when something is installed."""
+    """The layers below `folder`, which is made when something is installed. Those of `further`
+    directories are listed, too."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, further: tuple[Path, ...] = ()) -> None:
         self._folder = folder
+        self._further = further
 
     def list(self) -> Sequence[InstalledAgent]:
         """See the port."""
         return [
             InstalledAgent(
                 agent,
-                versions(self._folder, agent),
+                self._versions(agent),
                 shutil.which(agent.command, path=SYSTEM_PATH) is not None,
             )
             for agent in AGENTS
         ]
+
+    def _versions(self, agent: Agent) -> tuple[str, ...]:
+        folders = (self._folder, *self._further)
+        return tuple(dict.fromkeys(one for each in folders for one in versions(each, agent)))
 
     def install(
         self,

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 
 import msgspec
 
@@ -79,14 +80,24 @@ def _ports(settings: ControlSettings, vault: EnvelopeVault, stack: AsyncExitStac
     return SandboxPorts(
         extensions=load_extensions(_extension_setup(settings), settings.backends.extensions, stack),
         clients=clients,
-        agents=InstalledLayers(settings.home / "agents", settings.agents.agent_catalogue),
+        agents=InstalledLayers(
+            settings.home / "agents",
+            settings.agents.agent_catalogue,
+            further=(settings.home / "installed",),
+        ),
         configs=ConfigFolder(settings.home / "agent-config"),
         safety=SafetyFolders(settings.home / "safety"),
         metadata=HomeMetadata(settings.home / "sandboxes"),
         vault=vault,
-        shelf=LayerShelf(settings.home / "agents"),
+        shelf=LayerShelf(_own_layers(settings.home)),
         keyed=keys.providers,
     )
+
+
+def _own_layers(home: Path) -> Path:
+    """Return the directory of layers that this process may write: as root, the other one is the
+    person's."""
+    return home / "agents" if os.access(home / "agents", os.W_OK) else home / "installed"
 
 
 async def _library(settings: ControlSettings, stack: AsyncExitStack) -> LibraryPorts:

@@ -16,6 +16,7 @@ _CONTROL_FOLDERS = (
     ("repos", 0o755),
     ("profiles", 0o755),
     ("safety", 0o755),
+    ("installed", 0o755),
     ("kept", 0o700),
     ("sandboxes", 0o700),
     ("run/import", 0o711),

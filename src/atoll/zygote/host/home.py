@@ -152,6 +152,11 @@ class Home:
         return self.root / "agents"
 
     @property
+    def installed(self) -> Path:
+        """The same, installed from the page by the control plane."""
+        return self.root / "installed"
+
+    @property
     def images(self) -> Path:
         """The trees that serve as roots of sandboxes, written by the control plane and the
         person."""

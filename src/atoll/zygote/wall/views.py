@@ -16,7 +16,7 @@ TARGETS = ("/.atoll/repos/", "/opt/", "/mnt/", "/srv/")
 def check_views(home: Home, views: tuple[View, ...]) -> None:
     """Check sources and targets. Raises `Invalid` for one that is not allowed."""
     for view in views:
-        tops = (home.repositories, home.agents, home.safety)
+        tops = (home.repositories, home.agents, home.installed, home.safety)
         if not any(beneath(view.source, str(top)) for top in tops):
             raise Invalid(
                 f"{view.source} cannot be mounted: only what lies below {home.repositories}, "
