@@ -28,7 +28,7 @@ ASKING = frozenset({CardKind.QUESTION, CardKind.APPROVAL, CardKind.STATUS})
 
 SHOWS = "Its terminal shows output."
 QUIET = "Its terminal is quiet."
-"""What is known of an agent that reports nothing of itself; what it shows is not repeated."""
+"""The words about an agent that reports nothing of itself; its output is not repeated."""
 
 _TOOLS = frozenset({CardKind.BASH, CardKind.TOOL_CALL, CardKind.DIFF, CardKind.FILE})
 _OPTION = re.compile(r"[\x21-\x7e]{1,100}\Z")
