@@ -26,6 +26,9 @@ _MAX_MOMENTS = 1024 * 1024
 _BACK = re.compile(rb"\x1b\[[%(c)s0-;]*+[DGZ`]|\x1b[%(c)s]" % {b"c": C0})
 """The sequences that may move back within a row, besides backspace and carriage return."""
 
+_RETURN = re.compile(rb"\r(?!\n|\Z)")
+"""A carriage return that ends no row. One at the end may be the first half of a row's end."""
+
 _TOKEN = re.compile(
     rb"(?P<text>[ -~\x80-\xfe]+)|(?P<control>[\x08-\x0d])"
     rb"|\x1b\[(?P<first>[0-9]{0,5})(?:;(?P<second>[0-9]{0,5}))?(?P<final>[@-Z`adef])"
@@ -46,8 +49,7 @@ def moves_back(data: bytes) -> bool:
     """Return whether something in these bytes may be overwritten within its row."""
     if b"\x08" in data:
         return True
-    returns = data.count(b"\r")
-    if returns and returns != data.count(b"\r\n") + data.endswith(b"\r"):
+    if _RETURN.search(data) is not None:
         return True
     return b"\x1b" in data and _BACK.search(data) is not None
 
