@@ -1,8 +1,10 @@
 """What a shell completes, asked of the server where it must be."""
 
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from aiohttp import web
@@ -98,6 +100,54 @@ def test_completion_in_bash_survives_the_colon(
         timeout=20,
     )
     assert done.stdout == b"src/\n"
+
+
+ZSH = """
+autoload -Uz compinit && compinit -u -D -C
+compadd() { while [[ $1 != -a ]]; do shift; done; print -rl -- ${(P)2}; }
+eval "$SCRIPT"
+words=(${=LINE}); CURRENT=${#words}
+_atoll_completion
+"""
+"""The script's function where the shell would call it, with the words of a line."""
+
+
+@pytest.mark.parametrize("shell", ["fish", "zsh"])
+@pytest.mark.parametrize(
+    ("line", "found"), [("atoll cp box:s", "box:src/"), ("atoll play box:", "box:rec_1")]
+)
+def test_completion_in_a_real_shell_reaches_into_a_sandbox(
+    cli: Cli,
+    environ: dict[str, str],
+    server: Scripted,
+    *,
+    shell: str,
+    line: str,
+    found: str,
+) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"no {shell}: install the package `{shell}`")
+    server.add("box")
+    server.answers |= {
+        "GET /v1/sandboxes/box/files": lambda _: web.json_response(
+            {"entries": [{"name": "src", "type": "dir"}]}
+        ),
+        "GET /v1/sandboxes/box/recordings": lambda _: web.json_response(
+            {"recordings": [{"recording_id": "rec_1"}]}
+        ),
+    }
+    program = ZSH if shell == "zsh" else 'echo "$SCRIPT" | source; complete -C "$LINE"'
+    options = ("--no-config",) if shell == "fish" else ("-f",)
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    said = {"SCRIPT": cli("completion", shell).out, "LINE": line, "PATH": path}
+    done = subprocess.run(
+        [shell, *options, "-c", program],
+        env={**os.environ, **environ, **said, "HOME": environ["ATOLL_HOME"]},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout.split() == [found], done.stderr
 
 
 def _completed(environ: dict[str, str], line: str) -> list[bytes]:
