@@ -157,5 +157,11 @@ async def by_command_line(ada: AttachedClient, eve: PersonTty) -> None:
     await ada.until(lambda state: driver(state) == "Eve")
     # Its title no longer says that it waits.
     await asyncio.to_thread(eve.expect, b"\x1b]2;", since=told)
+    await asyncio.to_thread(eve.type, b"\x1f")
+    await asyncio.to_thread(eve.expect, b"say:")
+    await asyncio.to_thread(eve.type, b"thank you\r")
+    heard = await ada.told("talk")
+    assert (heard["lines"][-1]["name"], heard["lines"][-1]["text"]) == ("Eve", "thank you")
+    assert b"thank you" not in ada.seen
     await asyncio.to_thread(eve.type, b"by eve\r")
     await ada.sees(b"by eve\r\nby eve")

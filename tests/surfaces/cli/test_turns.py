@@ -105,7 +105,7 @@ def test_client_id_is_the_one_the_server_gave() -> None:
     assert ("read_only", "true") in attachment.query(80, 24)
     other = {**BOB, "client": "c_other"}
     assert attachment.on_text(json.dumps(state(other))) == [
-        Turned(TurnView(drives=True, driver="Bob", shared=True))
+        Turned(TurnView(drives=True, driver="Bob", shared=True, others=True))
     ]
 
 

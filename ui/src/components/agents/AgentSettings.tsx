@@ -15,7 +15,7 @@ type Name = keyof Settings;
 
 const NAMES: readonly { name: Name; words: string }[] = [
   { name: 'model', words: 'Model' },
-  { name: 'permission_mode', words: 'May' },
+  { name: 'permission_mode', words: 'Permissions' },
 ];
 
 export function AgentSettings({ sandboxId, agent, owner }: AgentSettingsProps) {

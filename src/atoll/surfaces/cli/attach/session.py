@@ -38,6 +38,7 @@ from atoll.surfaces.cli.attach.keys import ControlKey, DetachKeys
 from atoll.surfaces.cli.attach.outgoing import FRAME_BYTES, Outgoing
 from atoll.surfaces.cli.attach.painter import Painter
 from atoll.surfaces.cli.attach.rawtty import RawTty
+from atoll.surfaces.cli.attach.talk import TalkEntry
 from atoll.surfaces.cli.attach.turns import TurnView
 from atoll.surfaces.cli.console.exits import CONFLICT, NOT_FOUND, exit_code
 from atoll.surfaces.cli.console.output import clean
@@ -77,6 +78,7 @@ class AttachClient:
         self._key = key or ControlKey()
         self._turn = TurnView()
         self._title = self._heard = ""
+        self._talk = TalkEntry()
         self._ahead: bytearray | None = bytearray()
         self._outgoing = Outgoing()
         self._painter = Painter(tty, self._painted)
@@ -136,13 +138,36 @@ class AttachClient:
             loop.remove_reader(self._tty.input)
             data = self._tty.read()
             typed = keys.feed(data)
-            if typed.forward and not await self._turned_key(typed.forward):
+            if typed.forward and not await self._own_key(typed.forward):
                 await self._forward(typed.forward)
             if typed.detach or not data:
                 if (frame := self._turn.leaving()) is not None:
                     await self._send(frame)
                 self._end(Detached())
                 return
+
+    async def _own_key(self, typed: bytes) -> bool:
+        """Handle keys that are not the program's: the control key, and a line for the others."""
+        if self._talk.open:
+            said = self._talk.feed(typed)
+            if said is not None:
+                await self._send(said)
+            await self._show_talk()
+            return True
+        if self._turn.others and self._talk.pressed(typed):
+            await self._show_talk()
+            return True
+        return await self._turned_key(typed)
+
+    async def _show_talk(self) -> None:
+        """Show the line that is typed for the others in the corner, until it is sent."""
+        if not self._talk.open:
+            await self._hide_notice()
+            return
+        await self._painter.drained()
+        if self._tty.screen.at_rest and not self._over:
+            self._notice = f" {self._talk.shown} "
+            await asyncio.to_thread(self._tty.write, self._corner(self._notice, b"\x1b[7m"))
 
     async def _turned_key(self, typed: bytes) -> bool:
         """Handle the control key, pressed by itself where it means something."""

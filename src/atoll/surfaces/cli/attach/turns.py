@@ -24,7 +24,7 @@ REVOKE = encode(RevokeControl())
 @dataclass(frozen=True, slots=True)
 class TurnView:
     """The turn as it now is, for this client. `shared`: somebody else is here who
-    may type."""
+    may type; `others`: somebody else is here."""
 
     drives: bool = False
     driver: str | None = None
@@ -33,6 +33,7 @@ class TurnView:
     asking: str | None = None
     viewer: bool = False
     shared: bool = False
+    others: bool = False
     agent: str | None = None
 
     def sentence(self, key: str) -> str:
@@ -90,6 +91,7 @@ def read_turn(state: ControlState, client: str) -> TurnView:
         asking=_name(waiting[0]) if waiting else None,
         viewer=me is not None and me.role == "viewer",
         shared=any(one.role != "viewer" for one in others),
+        others=bool(others),
         agent=(state.agent or "")[:MAX_NAME] or None,
     )
 
