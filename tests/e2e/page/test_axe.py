@@ -72,6 +72,10 @@ LOOKS: dict[str, dict[str, Any]] = {
     "dark-desktop": {"color_scheme": "dark", "viewport": DESKTOP},
     "light-phone": {"color_scheme": "light", **PHONE_SCREEN},
 }
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9"
+    "awAAAABJRU5ErkJggg=="
+)
 DEFAULT_LOOKS = ("light-desktop", "dark-phone")
 
 pytestmark = [
@@ -241,6 +245,7 @@ async def test_page_of_a_sandbox_holds_to_axe(server: TestServer, api: Api, look
         await expect(page.get_by_text("You drive")).to_be_visible()
         await at.check("terminal")
         await panels(at)
+        await changes(at, api, sandbox)
         await dialogs(at)
         await recordings(at)
         await states(at, api, sandbox)
@@ -261,6 +266,27 @@ async def panels(at: Survey) -> None:
     await page.get_by_role("button", name="Show as cards").click()
     await at.check("cards of a shell")
     await page.get_by_role("button", name="Show the terminal").click()
+
+
+async def changes(at: Survey, api: Api, sandbox: str) -> None:
+    """A review: a diff with a comment on a line and its collected list, an image, and the keys."""
+    page = at.page
+    line = f"git init -q; seq 9 > a.txt; echo {PIXEL} | base64 -d > b.png"
+    await asyncio.to_thread(api.run, sandbox, line)
+    await page.get_by_role("tab", name="Changes").click()
+    diff = page.get_by_role("group", name="Changes of a.txt")
+    await diff.get_by_role("button", name="Comment on line 2").click()
+    await page.get_by_role("textbox", name="Comment").fill("Why two?")
+    await at.check("comment on a line")
+    await page.get_by_role("button", name="Add comment").click()
+    await page.locator(".review-collected summary").click()
+    await at.check("changes with a comment")
+    await page.get_by_role("button", name="Drop all").click()
+    await at.check_dialog(page.get_by_role("button", name="Keys"), "keys of the review")
+    await page.get_by_role("button", name="b.png").click()
+    await expect(page.get_by_role("img", name="After: b.png")).to_be_visible()
+    await at.check("changed image")
+    await page.get_by_role("tab").first.click()
 
 
 async def dialogs(at: Survey) -> None:

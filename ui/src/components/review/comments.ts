@@ -118,6 +118,13 @@ export function queueComments(sandbox: string, agent: string | null): void {
   change(sandbox, ({ list }) => ({ list, queuedFor: agent }));
 }
 
+/** Drops the comments of sandboxes that are gone. */
+export function forgetComments(known: ReadonlySet<string>): void {
+  for (const [sandbox, { list }] of Object.entries(comments.get())) {
+    if (!known.has(sandbox) && list.length > 0) removeComments(sandbox, list);
+  }
+}
+
 /** All comments as one prompt, by file and line. Only printable text goes to a terminal. */
 export function promptOf(list: readonly Comment[]): string {
   const sorted = [...list].sort((a, b) => compare(a.path, b.path) || a.line - b.line);

@@ -8,6 +8,7 @@ import { sandboxes } from '../../state/sandboxes';
 import {
   collectedOf,
   comments,
+  forgetComments,
   isCommentKey,
   promptOf,
   queueComments,
@@ -63,7 +64,11 @@ export function followComments(): () => void {
 }
 
 function look(): void {
-  for (const sandbox of sandboxes.get() ?? []) {
+  const list = sandboxes.get();
+  if (list === null) return;
+  const known = new Set(list.map((one) => one.sandbox_id));
+  forgetComments(known);
+  for (const sandbox of list) {
     const id = sandbox.sandbox_id;
     const { queuedFor } = collectedOf(comments.get(), id);
     if (queuedFor === null) continue;

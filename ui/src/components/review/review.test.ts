@@ -194,6 +194,9 @@ test('queued comments are sent once when the turn ends', async () => {
   queueComments('sb', 't_1');
   await vi.waitFor(() => expect(collectedOf(comments.get(), 'sb').queuedFor).toBeNull());
   expect(collectedOf(comments.get(), 'sb').list).toHaveLength(1);
+  // They go with their sandbox.
+  sandboxes.set([]);
+  expect(localStorage.getItem('atoll.comments.sb')).toBeNull();
   stop();
 });
 
