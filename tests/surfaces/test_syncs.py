@@ -88,6 +88,18 @@ async def test_conflict_stops_is_told_and_undone(synced: Synced) -> None:
     assert (await synced.sync(act="look")).outcome == "clean"
 
 
+async def test_conflict_that_somebody_resolved_inside_is_over(synced: Synced) -> None:
+    box = await synced.make()
+    box.run("echo inside > shared; git commit -qam inside")
+    newer = synced.tree.commit("shared", "outside\n")
+    await synced.send()
+    assert (await synced.sync()).outcome == "conflict"
+    box.run("echo both > shared; git add shared; GIT_EDITOR=true git rebase --continue")
+    assert (await synced.sync(act="look")).outcome == "clean"
+    assert (await synced.sync()).outcome == "current"
+    assert box.run("git rev-parse HEAD~2; cat shared").split() == [newer, "both"]
+
+
 async def test_conflict_without_an_agent_cannot_be_handed_over(synced: Synced) -> None:
     box = await synced.make()
     box.run("echo inside > shared; git commit -qam inside")
