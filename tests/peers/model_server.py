@@ -25,6 +25,8 @@ WRITE = re.compile(r"\[\[write (\S+) (.*?)\]\]", re.DOTALL)
 GOES_ON = re.compile(r"Process running with session ID (\d+)")
 """Said by Codex once a command has run for ten seconds, however fast the machine is."""
 LONGEST_MILLISECONDS = 30_000
+ROUTED = '{"complexity_reasoning": "It is short.", "complexity_score": 10}'
+"""Gemini CLI asks how difficult a task is, to choose its model."""
 DONE = "All done: the task is finished."
 
 
@@ -206,7 +208,8 @@ class ModelServer:
         cue = cue_of(_of_gemini(body["contents"])) if body.get("tools") else Cue()
         await self._wait(cue)
         tool = cue.tool
-        part: dict[str, Any] = {"text": cue.says or DONE}
+        shaped = body.get("generationConfig", {}).get("responseMimeType") == "application/json"
+        part: dict[str, Any] = {"text": ROUTED if shaped else cue.says or DONE}
         if tool:
             part = {"functionCall": {"name": tool[0], "args": json.loads(tool[1])}}
         answer = {

@@ -7,6 +7,8 @@ from playwright.async_api import Locator, Page, expect
 
 MOST_STOPS = 120
 """The stops of Tab after which something counts as out of the keyboard's reach."""
+_IN_TERMINAL = "document.activeElement?.closest('.pane-screen') != null"
+_ON_TAB = "document.activeElement?.getAttribute('role') === 'tab'"
 _FITS = "document.documentElement.scrollWidth <= window.innerWidth"
 
 
@@ -28,6 +30,15 @@ class Hand(Protocol):
     async def go(self, place: str, name: str = "") -> None:
         """Go home, to the inbox, or to a sandbox by its name."""
 
+    async def tab(self, name: str) -> None:
+        """Open a tab of the sandbox."""
+
+    async def allow(self, item: Locator) -> None:
+        """Allow what an item of the inbox asks for."""
+
+    async def comment(self, diff: Locator, word: str, words: str) -> None:
+        """Comment on the line of a diff that has this word."""
+
 
 class Keys:
     """Nothing but keys."""
@@ -44,8 +55,13 @@ class Keys:
             for _ in range(MOST_STOPS):
                 if await there.evaluate("one => one === document.activeElement"):
                     return
-                await self.page.keyboard.press(back)
+                await self._step(back)
         raise AssertionError(f"the keyboard does not reach {there}")
+
+    async def _step(self, key: str) -> None:
+        """Press a key; in a terminal, which keeps its keys, leave that first."""
+        inside = await self.page.evaluate(_IN_TERMINAL)
+        await self.page.keyboard.press("Control+Shift+Period" if inside else key)
 
     async def press(self, there: Locator) -> None:
         await self.reach(there)
@@ -70,6 +86,35 @@ class Keys:
         await self.page.keyboard.type(words)
         await self.page.keyboard.press("Enter")
         await expect(field).to_have_count(0)
+
+    async def tab(self, name: str) -> None:
+        tab = self.page.get_by_role("tab", name=name)
+        await expect(tab).to_be_visible()
+        for _ in range(MOST_STOPS):
+            if await tab.evaluate("one => one === document.activeElement"):
+                break
+            await self._step("ArrowRight" if await self.page.evaluate(_ON_TAB) else "Tab")
+        await self.page.keyboard.press("Enter")
+        await expect(tab).to_have_attribute("aria-selected", "true")
+
+    async def allow(self, item: Locator) -> None:
+        await expect(item).to_be_visible()
+        while await item.get_attribute("aria-current") != "true":
+            await self.page.keyboard.press("j")
+        while await item.count():
+            await self.page.keyboard.press("y")
+            await self.page.wait_for_timeout(200)
+
+    async def comment(self, diff: Locator, word: str, words: str) -> None:
+        keys = self.page.keyboard
+        for _ in range(MOST_STOPS):
+            if word in await diff.locator(".diff-here").first.inner_text():
+                break
+            await keys.press("j")
+        await keys.press("c")
+        await expect(self.page.get_by_role("textbox", name="Comment")).to_be_focused()
+        await keys.type(words)
+        await keys.press("Control+Enter")
 
 
 class Touch:
@@ -101,6 +146,20 @@ class Touch:
             "sandbox": rail.locator(".row", has_text=name),
         }[place]
         await there.tap()
+
+    async def tab(self, name: str) -> None:
+        await self.page.get_by_role("tab", name=name).tap()
+
+    async def allow(self, item: Locator) -> None:
+        await item.get_by_role("button", name="Allow", exact=True).tap()
+
+    async def comment(self, diff: Locator, word: str, words: str) -> None:
+        row = diff.locator(".diff-row", has_text=word).first
+        await row.get_by_role("button", name="Comment on line").first.tap()
+        field = self.page.get_by_role("textbox", name="Comment")
+        await expect(field).to_be_focused()
+        await self.page.keyboard.type(words)
+        await self.page.get_by_role("button", name="Add comment").tap()
 
 
 async def fits(page: Page) -> None:

@@ -14,6 +14,7 @@ from atoll.testing.server import atoll_command
 from tests.e2e.agents.agent_world import KEY, World, world
 from tests.e2e.tour.story import FILES, Task
 
+PATIENCE_SECONDS = 240
 _IDENTITY = ("-c", "user.name=Ada", "-c", "user.email=ada@example.invalid")
 
 
@@ -31,12 +32,19 @@ class Stage:
         )  # fmt: skip
         return done.stdout.strip()
 
-    def release(self, task: Task) -> None:
-        """Let the model of a task answer."""
-        self.world.model.gates[task.branch].set()
+    async def release(self, task: Task, turn: int = 1) -> None:
+        """Let the model of a task answer, once its turn has a checkpoint: no model is so fast."""
+        sandbox = (await self.sandbox_of(task))["sandbox_id"]
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while True:
+                told = await self.world.api.get(f"/v1/sandboxes/{sandbox}/checkpoints")
+                if told.is_success and len(told.json()["checkpoints"]) >= turn:
+                    break
+                await asyncio.sleep(0.1)
+        self.world.model.gates[task.branch if turn == 1 else f"{task.branch}-{turn}"].set()
 
-    async def agent_of(self, task: Task) -> dict[str, Any]:
-        """Return what the API tells of a task's agent, and of its sandbox."""
+    async def sandbox_of(self, task: Task) -> dict[str, Any]:
+        """Return the sandbox of a task."""
         for sandbox in (await self.world.api.get("/v1/sandboxes")).json()["sandboxes"]:
             if any(repo["branch"] == task.branch for repo in sandbox["repos"]):
                 return dict(sandbox)

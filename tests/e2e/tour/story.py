@@ -54,17 +54,16 @@ class Task:
         """What the scripted model reads behind the sentence."""
         if self.role == "fails":
             return "[[fail]]"
-        held = f"[[hold {self.branch}]]" if self.role in ("works", "thinks") else ""
-        return f"{held}{tool(self.agent, self.command)}[[say {self.says}]]"
+        return f"[[hold {self.branch}]]{call(self, self.command)}[[say {self.says}]]"
 
 
-def tool(agent: str, command: str) -> str:
-    """Return the call of an agent's own shell."""
-    quoted = command.replace("\\", "\\\\").replace('"', '\\"')
-    if agent == "codex-asking":
+def call(task: Task, command: str) -> str:
+    """Return the call of a task's agent's own shell, by which it asks where it should."""
+    quoted = command.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    if (task.agent, task.mode) == ("codex", ASKING):
         asks = '"sandbox_permissions":"require_escalated","justification":"It changes files."'
         return f'[[tool exec_command {{"cmd":"{quoted}",{asks}}}]]'
-    return f"[[tool {TOOLS[agent].format(command=quoted)}]]"
+    return f"[[tool {TOOLS[task.agent].format(command=quoted)}]]"
 
 
 def cast(
@@ -114,10 +113,16 @@ def cast(
 
 
 COMMENTS = (
-    ("status", "Say which store is down, please."),
-    ("ok", "Add the number of boats here."),
+    ('"bad"', "Say which store is down, please."),
+    ('"ok"', "Add the number of boats here."),
 )
 """Comments on lines of the task that is done: a word of the line, and what is to be changed."""
 REVISED = HEALTH.replace('{"status": "bad"}', '{"status": "bad", "store": store.name}').replace(
     '{"status": "ok"}', '{"status": "ok", "boats": str(store.count())}'
 )
+
+
+def revision(task: Task) -> str:
+    """Return what the model does about the comments."""
+    command = f"cat > harbour/health.py <<'END'\n{REVISED}END"
+    return f"[[hold {task.branch}-2]]{call(task, command)}[[say Both are in harbour/health.py.]]"

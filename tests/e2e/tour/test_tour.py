@@ -6,7 +6,7 @@
 import asyncio
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ from tests.e2e.page.test_people import PHONE_SCREEN, person
 from tests.e2e.page.test_real_page import CHROMIUM, LINK, chromium
 from tests.e2e.tour.hand import Hand, Keys, Touch, fits, picture
 from tests.e2e.tour.stage import Stage, known_repository, stage
-from tests.e2e.tour.story import TERMINAL, Task, cast
+from tests.e2e.tour.story import COMMENTS, TERMINAL, Task, cast, revision
 
 pytestmark = [
     pytest.mark.browser,
@@ -49,6 +49,13 @@ class Tour:
         """The task's card on home."""
         return self.page.locator(".home .card", has_text=task.branch)
 
+    async def home(self, tasks: Iterable[Task], changed: Mapping[str, str]) -> None:
+        """Home says what each task's agent does."""
+        await self.hand.go("home")
+        for task in tasks:
+            words = changed.get(task.role, WORDS[task.role])
+            await expect(self.card(task)).to_contain_text(words)
+
     async def dispatch(self, task: Task) -> None:
         page, hand = self.page, self.hand
         await hand.go("home")
@@ -60,13 +67,61 @@ class Tour:
             if await box.get_by_role("checkbox").is_checked() != (name == task.agent):
                 await hand.press(box.get_by_role("checkbox"))
         if task.mode != TERMINAL:
-            more = form.locator("summary", has_text="More")
             if not await form.get_by_label("The agent works").is_visible():
-                await hand.press(more)
+                await hand.press(form.locator("summary", has_text="More"))
             await hand.choose(form.get_by_label("The agent works"), task.mode)
         await expect(form.get_by_label("Branch", exact=True)).to_have_value(task.branch)
+        await self.keep(f"task-{task.role}")
         await hand.press(form.get_by_role("button", name=f"Start {task.agent}"))
         await expect(page.locator(".sandbox h1")).to_be_visible()
+
+    async def answer(self, task: Task) -> None:
+        """Allow what the task's agent asks, from the inbox."""
+        await self.hand.go("inbox")
+        items = self.page.get_by_role("list", name="Waiting for you").get_by_role("listitem")
+        item = items.filter(has_text=f"harbour-{task.branch}").filter(has_text="Allow")
+        await expect(item).to_be_visible()
+        await self.keep(f"inbox-{task.role}")
+        await self.hand.allow(item)
+        await expect(item).to_have_count(0)
+
+    async def review(self, task: Task) -> None:
+        """Two comments, which the agent takes up, and back to before that turn."""
+        page, hand = self.page, self.hand
+        await hand.go("sandbox", f"harbour-{task.branch}")
+        await hand.tab("Changes")
+        diff = page.get_by_role("group", name="Changes of harbour/health.py")
+        await expect(diff).to_contain_text('"bad"')
+        for word, words in COMMENTS:
+            await hand.comment(diff, word, words)
+            await expect(diff.locator(".diff-comment").last).to_contain_text(words)
+        await self.keep("comments")
+        await hand.press(page.get_by_role("button", name=f"Send to {task.agent}"))
+        await self.stage.release(task, turn=2)
+        await expect(diff).to_contain_text("boats")
+        await self.keep("taken-up")
+        await hand.choose(page.get_by_label("Compared with"), "Since a turn began")
+        await expect(page.get_by_role("button", name="Back to before it")).to_be_visible()
+        await self.keep("turn")
+        await hand.press(page.get_by_role("button", name="Back to before it"))
+        await hand.press(page.get_by_role("button", name="Bring the files back"))
+        await hand.choose(page.get_by_label("Compared with"), "Since its branch began")
+        await expect(diff).to_contain_text('"bad"')
+        await expect(diff).not_to_contain_text("boats")
+
+    async def pull(self, task: Task) -> None:
+        """The branch comes to the person's checkout, which waits for it."""
+        page, hand = self.page, self.hand
+        await hand.go("sandbox", f"harbour-{task.branch}")
+        await hand.press(page.get_by_role("button", name="Bring home"))
+        dialog = page.get_by_role("dialog", name=f"Bring harbour-{task.branch} home")
+        await expect(dialog.get_by_text("A checkout of this repository waits")).to_be_visible()
+        await hand.press(dialog.get_by_role("button", name="Pull into my checkout"))
+        pulls = dialog.get_by_role("list", name="Pulls")
+        await expect(pulls).to_contain_text("in your checkout")
+        await expect(pulls).to_contain_text("is at")
+        await self.keep(f"pulled-{task.role}")
+        await hand.press(dialog.get_by_role("button", name="Close"))
 
 
 @pytest.mark.parametrize(
@@ -89,18 +144,43 @@ async def test_morning_with_five_agents_on_five_branches(
     async with stage(tmp_path) as here, chromium() as browser:
         for agent in {task.agent for task in tasks}:
             await asyncio.to_thread(provide_agent, here.world.server, agent)
-        here.world.model.scripts = {task.sentence: task.script for task in tasks}
         await known_repository(here)
         link = LINK.findall(here.world.server.log.read_text())[0]
         async with person(browser, link, color_scheme="light", **more) as page:
             hand: Hand = Touch(page) if how == "phone" else Keys(page)
-            tour = Tour(hand, here, pictures)
             await expect(page.get_by_role("heading", level=1)).to_be_visible()
-            began = time.monotonic()
-            for task in tasks:
-                await tour.dispatch(task)
-            assert time.monotonic() - began < DISPATCH_SECONDS
-            await hand.go("home")
-            for task in tasks:
-                await expect(tour.card(task)).to_contain_text(WORDS[task.role])
-            await tour.keep("home")
+            try:
+                await morning(Tour(hand, here, pictures), tasks)
+            finally:
+                await picture(page, Path("/tmp/a_tour") / f"end-{how}.png")
+
+
+async def morning(tour: Tour, tasks: tuple[Task, ...]) -> None:
+    """The whole walk."""
+    by = {task.role: task for task in tasks}
+    done, asks, thinks, works = by["done"], by["asks"], by["thinks"], by["works"]
+    model = tour.stage.world.model
+    model.scripts = {task.sentence: task.script for task in tasks}
+    model.scripts[COMMENTS[-1][1]] = revision(done)
+    began = time.monotonic()
+    for task in tasks:
+        await tour.dispatch(task)
+    assert time.monotonic() - began < DISPATCH_SECONDS
+    for task in (done, asks):
+        await tour.stage.release(task)
+    await tour.home(tasks, {})
+    await tour.keep("home")
+    await tour.answer(asks)
+    await tour.home(tasks, {"asks": "Done"})
+    await tour.stage.release(thinks)
+    await tour.home(tasks, {"asks": "Done", "thinks": "Needs you"})
+    await tour.answer(thinks)
+    await tour.home(tasks, {"asks": "Done", "thinks": "Done"})
+    await tour.review(done)
+    await tour.stage.release(works)
+    await tour.home(tasks, dict.fromkeys(("asks", "thinks", "works"), "Done"))
+    await tour.keep("home-done")
+    for task in (done, asks, thinks):
+        await tour.pull(task)
+    for task, word in ((done, "health"), (asks, "not password"), (thinks, "sorted")):
+        assert word in tour.stage.git("log", "-p", task.branch)

@@ -96,7 +96,8 @@ class Agent:
     people type, `hint` tells how to get it where Atoll cannot install it. `watch_argv` or
     `watch_files` make the agent at a terminal report its turns (`domain.agent.hooks`), `transcript`
     names the reader of the file it then writes; `prompt_argv` comes before a first prompt (None: it
-    takes none). `machine` is the mode in which programs drive it.
+    takes none). `machine` is the mode in which programs drive it. `own_hosts` are hosts that the
+    program calls for itself, whatever its task is: nobody is asked when they are refused.
     """
 
     name: str
@@ -118,6 +119,7 @@ class Agent:
     transcript: str = ""
     prompt_argv: tuple[str, ...] | None = None
     machine: Machine | None = None
+    own_hosts: tuple[str, ...] = ()
 
 
 def layer_path(agent: Agent) -> str:

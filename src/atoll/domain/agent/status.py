@@ -5,6 +5,7 @@ Pure. `step` takes the facts that a runtime knows about one agent and returns it
 the sandbox, so it becomes one short line without invisible characters.
 """
 
+import json
 import re
 from dataclasses import dataclass
 
@@ -32,6 +33,7 @@ QUIET = "Its terminal is quiet."
 
 _TOOLS = frozenset({CardKind.BASH, CardKind.TOOL_CALL, CardKind.DIFF, CardKind.FILE})
 _OPTION = re.compile(r"[\x21-\x7e]{1,100}\Z")
+_MESSAGE = re.compile(r'"message"\s*:\s*("(?:[^"\\]|\\.)*")')
 _EFFECTS = {"allow": "allow", "deny": "deny"}
 _READ = 4000
 """The characters of a text that are looked at for its last sentence."""
@@ -101,6 +103,16 @@ def headline(card: Card) -> str:
         return ""
     lines = [one for one in card.text[-_READ:].splitlines() if one.strip()]
     return line_of(lines[-1]) if lines else ""
+
+
+def failure_of(text: str) -> str:
+    """Return why a turn failed, as one line: of a provider's error in JSON its message."""
+    found = _MESSAGE.search(text[:_READ]) if text.lstrip().startswith("{") else None
+    try:
+        message = json.loads(found[1]) if found else text
+    except ValueError:
+        message = text
+    return line_of(message)
 
 
 def line_of(text: str, limit: int = MAX_LINE) -> str:

@@ -17,9 +17,9 @@ from atoll.domain.agent.status import (
     SHOWS,
     AgentFacts,
     AttentionBudget,
+    failure_of,
     first_status,
     headline,
-    line_of,
     step,
 )
 from atoll.domain.broker.audit_budget import AuditBudget
@@ -79,7 +79,7 @@ class StatusReport:
     def saw(self, card: Card) -> None:
         """Record a card that was added or changed."""
         if card.kind is CardKind.STATUS and card.state is CardState.FAILED:
-            self._failure = line_of(card.text or card.title)
+            self._failure = failure_of(card.text or card.title)
         if card.kind in ASKING and card.state is CardState.PENDING:
             self._pending[card.id] = card
         else:

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 import structlog
 
+from atoll.domain.agent.registry import AGENTS
 from atoll.domain.approvals.approval import (
     ASK_LIFE,
     COMMAND_LIFE,
@@ -115,7 +116,7 @@ class ApprovalRequests:
         except (msgspec.ValidationError, Invalid, ValueError):
             return JournalOutcome()
         present = await rows.sandboxes.get(sandbox.id) or sandbox
-        if _allows(present, ask):
+        if _allows(present, ask) or ask.host in _own_hosts(present):
             return JournalOutcome()
         approval = self._approval(sandbox, f"refused_{entry.n}", owner=sandbox.owner, ask=ask)
         return await self._ask(rows, entry, approval, sandbox=sandbox)
@@ -247,6 +248,12 @@ async def sweep(
             drafts.append(approval_event(ground, approval, actor=SYSTEM))
         left.append(approval)
     return tuple(drafts), left
+
+
+def _own_hosts(sandbox: Sandbox) -> frozenset[str]:
+    """Return the hosts that programs of the sandbox's agents call for themselves."""
+    here = {sandbox.agent or "", *(one.agent for one in sandbox.agents)}
+    return frozenset(host for one in AGENTS if one.name in here for host in one.own_hosts)
 
 
 def _allows(sandbox: Sandbox, ask: HostAsk) -> bool:

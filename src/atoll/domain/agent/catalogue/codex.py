@@ -14,6 +14,11 @@ check_for_update_on_startup = false
 [analytics]
 enabled = false
 
+[features]                               # they call github.com and chatgpt.com at each start
+plugins = false
+remote_plugin = false
+apps = false
+
 [model_providers.atoll]
 name = "OpenAI through Atoll's broker"
 base_url = "http://127.0.0.1:8082/broker/openai/v1"
@@ -57,4 +62,5 @@ AGENT = Agent(
     transcript="codex",
     prompt_argv=("--",),
     machine=Machine(protocol="codex", argv=("codex", "app-server"), conversation_argv=()),
+    own_hosts=("ab.chatgpt.com", "chatgpt.com", "raw.githubusercontent.com"),
 )

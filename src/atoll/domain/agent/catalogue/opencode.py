@@ -1,4 +1,8 @@
-"""opencode: no update, no sharing, models and plugins as they are, edits allowed."""
+"""opencode: no update, no sharing, models and plugins as they are, edits allowed.
+
+Its own model service is off, and so are providers that it would call without the broker: it would
+choose one of them as its model.
+"""
 
 import json
 
@@ -6,6 +10,8 @@ from atoll.domain.agent.agent import Agent, Machine, Package, Seed, WatchFile
 
 _CONFIG = (
     '{"$schema":"https://opencode.ai/config.json","autoupdate":false,"share":"disabled",'
+    '"disabled_providers":["opencode","google","google-vertex","groq","togetherai",'
+    '"fireworks-ai"],'
     '"permission":{"edit":"allow","bash":"allow"},"provider":{'
     '"openai":{"options":{"baseURL":"http://127.0.0.1:8082/broker/openai/v1"}},'
     '"anthropic":{"options":{"baseURL":"http://127.0.0.1:8082/broker/anthropic/v1"}}}}\n'
@@ -80,4 +86,5 @@ AGENT = Agent(
     transcript="opencode",
     prompt_argv=("--prompt",),
     machine=Machine(protocol="acp", argv=("opencode", "acp"), conversation_argv=()),
+    own_hosts=("models.dev", "models.opencode.ai", "opencode.ai"),
 )
