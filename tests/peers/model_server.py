@@ -2,7 +2,13 @@
 
 A prompt that holds `[[tool NAME {json}]]` makes the first answer a call of that tool; once
 its result is in the conversation, or without a script, the answer is a short text. Each prompt
-of a conversation may hold its own (`model_script` reads them). `scripts` gives plain sentences one.
+of a conversation may hold its own. `scripts` gives plain sentences one.
+
+    [[tool NAME {json}]]   a call of that tool, until its result is there
+    [[hold NAME]]          nothing, until the test releases NAME
+    [[fail]]               an error of the provider
+    [[say TEXT]]           this text in place of the usual one
+
 `[[write FILE TEXT]]` is for agents without tools: the answer holds the whole file. A wrong
 key gets the vendor's 401. Run it: `python -m tests.peers.model_server PORT KEY`.
 """
@@ -12,14 +18,19 @@ import json
 import re
 import sys
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
 
-from tests.peers.model_script import REFUSAL, RESULT, Cue, cue_of, with_scripts
+SCRIPT = re.compile(r"\[\[tool (\w+) (\{.*?\})\]\]", re.DOTALL)
+_HOLD = re.compile(r"\[\[hold (\S+)\]\]")
+_SAY = re.compile(r"\[\[say (.*?)\]\]", re.DOTALL)
+_FAIL = "[[fail]]"
+REFUSAL = "The provider refused: this account has no credit left."
+
 
 WRITE = re.compile(r"\[\[write (\S+) (.*?)\]\]", re.DOTALL)
 GOES_ON = re.compile(r"Process running with session ID (\d+)")
@@ -28,6 +39,51 @@ LONGEST_MILLISECONDS = 30_000
 ROUTED = '{"complexity_reasoning": "It is short.", "complexity_score": 10}'
 """Gemini CLI asks how difficult a task is, to choose its model."""
 DONE = "All done: the task is finished."
+
+
+@dataclass(frozen=True)
+class Cue:
+    """What comes next; `tool` is None once its result is there."""
+
+    tool: tuple[str, str] | None = None
+    hold: str = ""
+    fails: bool = False
+    says: str = ""
+
+
+RESULT = None
+"""Stands in `cue_of` for the result of a tool."""
+
+
+def cue_of(parts: Iterable[str | None]) -> Cue:
+    """Return the cue of a conversation: texts of the person's side, and `RESULT`s, in order."""
+    cue = Cue()
+    for part in parts:
+        if part is RESULT:
+            cue = Cue(says=cue.says)
+        elif "[[" in part:
+            cue = _read(part) or cue
+    return cue
+
+
+def _read(text: str) -> Cue | None:
+    tools, holds, says = SCRIPT.findall(text), _HOLD.findall(text), _SAY.findall(text)
+    if not (tools or holds or says or _FAIL in text):
+        return None
+    return Cue(
+        tools[-1] if tools else None,
+        holds[-1] if holds else "",
+        _FAIL in text,
+        says[-1] if says else "",
+    )
+
+
+def with_scripts(body: str, scripts: dict[str, str]) -> str:
+    """Return the body of a request, with each sentence followed by its script."""
+    for sentence, script in scripts.items():
+        plain, cued = (json.dumps(one)[1:-1] for one in (sentence, f"{sentence} {script}"))
+        body = body.replace(plain, cued)
+    return body
 
 
 @dataclass

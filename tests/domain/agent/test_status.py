@@ -15,6 +15,7 @@ from atoll.domain.agent.status import (
     SHOWS,
     AgentFacts,
     AttentionBudget,
+    failure_of,
     first_status,
     headline,
     line_of,
@@ -178,3 +179,16 @@ def test_same_question_by_another_card_is_the_same_at_a_terminal_only() -> None:
     first = step(FIRST, replace(WAITING, asked=protocol), "t1")
     again = replace(WAITING, asked=structs.replace(protocol, id="c2"))
     assert step(first, again, "t2").since == "t2"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('{"error": {"type": "x", "message": "No \\"credit\\".\\nPay"}}', 'No "credit". Pay'),
+        ('{"error": {"message": "bad \\q"}}', '{"error": {"message": "bad \\q"}}'),
+        ('{"error": "x"}', '{"error": "x"}'),
+        ('It said: {"message": "x"}', 'It said: {"message": "x"}'),
+    ],
+)
+def test_failure_that_a_provider_gives_as_json_is_its_message(text: str, reason: str) -> None:
+    assert failure_of(text) == reason

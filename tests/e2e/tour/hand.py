@@ -110,7 +110,10 @@ class Keys:
         for _ in range(MOST_STOPS):
             if word in await diff.locator(".diff-here").first.inner_text():
                 break
-            await keys.press("j")
+            await keys.press("ArrowDown")
+        else:
+            at = await self.page.evaluate("document.activeElement.outerHTML.slice(0, 200)")
+            raise AssertionError(f"no line with {word}; the focus is at {at}")
         await keys.press("c")
         await expect(self.page.get_by_role("textbox", name="Comment")).to_be_focused()
         await keys.type(words)

@@ -56,6 +56,11 @@ class Tour:
             words = changed.get(task.role, WORDS[task.role])
             await expect(self.card(task)).to_contain_text(words)
 
+    async def open(self, task: Task) -> None:
+        name = f"harbour-{task.branch}"
+        await self.hand.go("sandbox", name)
+        await expect(self.page.get_by_role("heading", name=name, level=1)).to_be_visible()
+
     async def dispatch(self, task: Task) -> None:
         page, hand = self.page, self.hand
         await hand.go("home")
@@ -88,7 +93,7 @@ class Tour:
     async def review(self, task: Task) -> None:
         """Two comments, which the agent takes up, and back to before that turn."""
         page, hand = self.page, self.hand
-        await hand.go("sandbox", f"harbour-{task.branch}")
+        await self.open(task)
         await hand.tab("Changes")
         diff = page.get_by_role("group", name="Changes of harbour/health.py")
         await expect(diff).to_contain_text('"bad"')
@@ -112,7 +117,7 @@ class Tour:
     async def pull(self, task: Task) -> None:
         """The branch comes to the person's checkout, which waits for it."""
         page, hand = self.page, self.hand
-        await hand.go("sandbox", f"harbour-{task.branch}")
+        await self.open(task)
         await hand.press(page.get_by_role("button", name="Bring home"))
         dialog = page.get_by_role("dialog", name=f"Bring harbour-{task.branch} home")
         await expect(dialog.get_by_text("A checkout of this repository waits")).to_be_visible()
@@ -151,8 +156,9 @@ async def test_morning_with_five_agents_on_five_branches(
             await expect(page.get_by_role("heading", level=1)).to_be_visible()
             try:
                 await morning(Tour(hand, here, pictures), tasks)
-            finally:
-                await picture(page, Path("/tmp/a_tour") / f"end-{how}.png")
+            except BaseException:
+                await picture(page, tmp_path / "failed.png")
+                raise
 
 
 async def morning(tour: Tour, tasks: tuple[Task, ...]) -> None:

@@ -124,3 +124,14 @@ async def test_host_is_allowed_for_its_sandbox_only_and_without_an_end() -> None
                 await s.approvals.approve(
                     LOCAL_PERSON, one.id, ApprovalGrant(reach, ttl, digest(one))
                 )
+
+
+async def test_host_that_an_agent_calls_for_itself_asks_nobody() -> None:
+    async with scene() as s:
+        await s.ready(name="box")
+        started = {"id": "t_1", "agent": "codex", "mode": "tui"}
+        s.runtime.journal.append(entry(1, "agent.started", started))
+        refused(s, "chatgpt.com")
+        refused(s, "api.example.com")
+        (one,) = await asked(s)
+        assert "api.example.com" in shown_lines(one)[0]

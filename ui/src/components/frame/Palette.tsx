@@ -22,7 +22,7 @@ export function Palette({ commands, onClose }: PaletteProps) {
   const [at, setAt] = useState(0);
   const dialog = useRef<HTMLDialogElement>(null);
   const listId = useId();
-  const found = useMemo(() => commands.filter(matches(text)), [commands, text]);
+  const found = useMemo(() => findAll(commands, text), [commands, text]);
   const active = Math.min(at, Math.max(0, found.length - 1));
 
   useEffect(() => {
@@ -117,6 +117,13 @@ export function Palette({ commands, onClose }: PaletteProps) {
       )}
     </dialog>
   );
+}
+
+/** The commands that match; those whose words begin so come first. */
+function findAll(commands: readonly Command[], text: string): readonly Command[] {
+  const begins = ({ words }: Command): number =>
+    Number(words.toLowerCase().startsWith(text.trim().toLowerCase()));
+  return commands.filter(matches(text)).sort((a, b) => begins(b) - begins(a));
 }
 
 /** Every word must occur, in any order. */

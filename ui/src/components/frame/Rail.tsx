@@ -182,7 +182,7 @@ function Row({ sandbox, onPick }: { readonly sandbox: Sandbox; readonly onPick: 
               <AgentAbout agent={lead} />
             </>
           )}
-          {repo !== null && <span className="row-repo">{repo}</span>}
+          {lead === null && repo !== null && <span className="row-repo">{repo}</span>}
           {lead === null && sandbox.agent !== null && (
             <span className="row-agent">{sandbox.agent}</span>
           )}

@@ -3,7 +3,7 @@
  * All of it works by keyboard: `ReviewKeys` names the keys.
  */
 
-import { useEffect, useRef, useState } from 'react';
+import { useLayoutEffect, useRef, useState, type RefObject } from 'react';
 import type { Sandbox } from '../../api/types';
 import { isLive } from '../../state/acts';
 import { panelOf } from '../parts/TabList';
@@ -38,10 +38,12 @@ export default function ReviewPane({ sandbox }: { readonly sandbox: Sandbox }) {
     blanks: true,
   }));
   const { repo, against, checkpoint } = compared;
+  // The choice that is made by keys keeps the keyboard: the next ones are meant for it.
+  const chosenByRef = useRef<string | null>(null);
   return (
     <Review
       key={`${repo} ${against} ${checkpoint}`}
-      {...{ sandbox, compared, look }}
+      {...{ sandbox, compared, look, chosenByRef }}
       onCompare={setCompared}
       onLook={setLook}
     />
@@ -52,11 +54,14 @@ interface ReviewProps {
   readonly sandbox: Sandbox;
   readonly compared: Compared;
   readonly look: Look;
+  /** The label of the choice that had the keyboard before this comparison. */
+  readonly chosenByRef: RefObject<string | null>;
   readonly onCompare: (next: Compared) => void;
   readonly onLook: (next: Look) => void;
 }
 
-function Review({ sandbox, compared, look, onCompare, onLook }: ReviewProps) {
+function Review(props: ReviewProps) {
+  const { sandbox, compared, look, chosenByRef, onLook } = props;
   const id = sandbox.sandbox_id;
   const box = useRef<HTMLDivElement>(null);
   const live = isLive(sandbox);
@@ -68,7 +73,16 @@ function Review({ sandbox, compared, look, onCompare, onLook }: ReviewProps) {
   const outbox = useOutbox(sandbox);
   const [asked, setAsked] = useState<number | 'file' | null>(null);
   const [help, setHelp] = useState(false);
-  useEffect(() => box.current?.focus({ preventScroll: true }), []);
+  useLayoutEffect(() => {
+    const by = box.current?.querySelector<HTMLElement>(
+      `select[aria-label="${chosenByRef.current}"]`,
+    );
+    (by ?? box.current)?.focus({ preventScroll: true });
+  }, [chosenByRef]);
+  const onCompare = (next: Compared): void => {
+    chosenByRef.current = document.activeElement?.getAttribute('aria-label') ?? null;
+    props.onCompare(next);
+  };
 
   const onKeyDown = onKeys({
     j: () => step(1),

@@ -46,6 +46,7 @@ AGENT = Agent(
         ("IS_SANDBOX", "1"),
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
         ("DISABLE_AUTOUPDATER", "1"),
+        ("CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL", "1"),
     ),
     seeds=(Seed(".claude/.claude.json", _ONBOARDING),),
     aliases=("claude",),
@@ -62,4 +63,5 @@ AGENT = Agent(
         resume_argv=("--continue",),
         conversation_argv=("--resume",),
     ),
+    own_hosts=("downloads.claude.ai",),
 )  # fmt: skip
