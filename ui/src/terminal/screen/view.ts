@@ -31,6 +31,7 @@ import { pageKeyOf, type PageKey } from './page-keys';
 import { listenForWake } from '../attach/wake';
 import { PointerLayer } from './pointers';
 import { GpuRenderer } from './webgl';
+import { zoomed, type Zoom } from './zoom';
 
 export interface TerminalViewOptions {
   readonly host: HTMLElement;
@@ -61,10 +62,6 @@ export interface TerminalViewOptions {
   readonly onHover: (href: string | null) => void;
 }
 
-/** How a screen is shown that is not this window's size: all of it, its width, or in the usual
- *  letters; what is out of view is scrolled to. */
-export type Zoom = 'all' | 'width' | 'text';
-
 /** Smaller is no longer read; a wider grid is panned instead. */
 const FONT_MIN_PX = 6;
 const FONT_MIN_PHONE_PX = 9;
@@ -78,9 +75,8 @@ const LOCKS = {
   viewer: 'You may watch here, not type.',
 } as const;
 const MODIFIERS = ['Shift', 'Control', 'Alt', 'Meta', 'AltGraph', 'CapsLock'];
-/** xterm refuses sizes below this itself. */
-const MIN_COLS = 2;
-const MIN_ROWS = 1;
+/** xterm refuses smaller sizes itself: columns, rows. */
+const MIN = [2, 1] as const;
 
 export class TerminalView {
   readonly #options: TerminalViewOptions;
@@ -341,7 +337,7 @@ export class TerminalView {
       screen: {
         write: (bytes, done) => this.#term.write(bytes, done),
         resize: (cols, rows) => {
-          this.#term.resize(Math.max(MIN_COLS, cols), Math.max(MIN_ROWS, rows));
+          this.#term.resize(Math.max(MIN[0], cols), Math.max(MIN[1], rows));
           this.#layoutSoon();
         },
       },
@@ -459,8 +455,8 @@ export class TerminalView {
   #layout(): void {
     if (!this.#visible || this.#options.host.clientWidth === 0) return;
     const { drives, fixed, phase } = this.#attachment.status;
-    const ours = drives && !fixed && phase === 'live';
-    const fits = ours && (this.#options.autoFit || this.#fitOnce);
+    const mayFit = this.#options.autoFit || this.#fitOnce;
+    const fits = mayFit && drives && !fixed && phase === 'live';
     this.#options.host.classList.toggle('pane-framed', !fits && !this.#options.watches);
     if (fits) {
       this.#options.host.classList.remove('pane-pans');
@@ -468,9 +464,7 @@ export class TerminalView {
       const room = this.#room();
       if (room !== null) this.#attachment.resize(room.cols, room.rows);
       this.#fitOnce = false;
-    } else {
-      this.#scale();
-    }
+    } else this.#scale();
   }
 
   /** Cells that fit here at the normal font size. */
@@ -487,14 +481,15 @@ export class TerminalView {
     const { host } = this.#options;
     const screen = host.querySelector<HTMLElement>('.xterm-screen');
     if (screen === null || screen.offsetWidth === 0) return;
-    const now = this.#term.options.fontSize ?? this.#textPx;
-    const wide = host.clientWidth / screen.offsetWidth;
-    const high = host.clientHeight / screen.offsetHeight;
-    const ratio = { all: Math.min(wide, high), width: wide, text: Infinity }[this.#zoom];
-    const ideal = Math.min(this.#textPx, Math.floor(now * ratio * 2) / 2);
-    const least = this.#options.autoFit ? FONT_MIN_PX : FONT_MIN_PHONE_PX;
-    const px = Math.max(least, ideal);
-    host.classList.toggle('pane-pans', px > Math.floor(now * Math.min(wide, high) * 2) / 2);
+    const { px, pans } = zoomed({
+      zoom: this.#zoom,
+      now: this.#term.options.fontSize ?? this.#textPx,
+      most: this.#textPx,
+      least: this.#options.autoFit ? FONT_MIN_PX : FONT_MIN_PHONE_PX,
+      wide: host.clientWidth / screen.offsetWidth,
+      high: host.clientHeight / screen.offsetHeight,
+    });
+    host.classList.toggle('pane-pans', pans);
     this.#setFont(px);
   }
 

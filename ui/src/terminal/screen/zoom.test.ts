@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { zoomed } from './zoom';
+
+// A screen of 160 × 50 in letters of 14 px, in a window half as wide and a quarter as high.
+const BIG = { now: 14, most: 14, least: 6, wide: 0.5, high: 0.25 } as const;
+
+test('all of a large screen is shown, as long as it can be read', () => {
+  expect(zoomed({ ...BIG, zoom: 'all', high: 0.45 })).toEqual({ px: 6, pans: false });
+  expect(zoomed({ ...BIG, zoom: 'all' })).toEqual({ px: 6, pans: true });
+});
+
+test('the width of a large screen fits, and its height is scrolled', () => {
+  expect(zoomed({ ...BIG, zoom: 'width' })).toEqual({ px: 7, pans: true });
+});
+
+test('the usual letters stay, and all is scrolled', () => {
+  expect(zoomed({ ...BIG, zoom: 'text' })).toEqual({ px: 14, pans: true });
+});
+
+test('a small screen is never enlarged and nothing of it is out of view', () => {
+  for (const zoom of ['all', 'width', 'text'] as const)
+    expect(zoomed({ ...BIG, zoom, wide: 2, high: 3 })).toEqual({ px: 14, pans: false });
+});
