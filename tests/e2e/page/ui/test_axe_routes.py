@@ -92,7 +92,7 @@ async def tasks(found: BothColours, server: ScriptedServer) -> None:
     for summary in await page.locator("form summary").all():
         await summary.click()
     await found.check("composer unfolded")
-    await expect(page.get_by_text("Compared side by side")).to_be_visible()
+    await expect(page.get_by_text("The same task, several agents")).to_be_visible()
 
 
 async def wall(found: BothColours, server: ScriptedServer) -> None:

@@ -75,10 +75,12 @@ async def test_push_shows_the_sandboxs_name_alone_and_a_click_opens_it(
     (worker,) = context.service_workers
     pushes = Pushes(await context.new_cdp_session(page), origin)
     # Whoever looks at the page sees it there: the worker is to take it for one in the background.
+    await page.wait_for_function("navigator.serviceWorker.controller !== null")
     await worker.evaluate(
         "Object.defineProperty(WindowClient.prototype, 'focused', {get: () => false})"
     )
-    await pushes.deliver(push_message("box", PushReason.PUSHED))
+    message = push_message("box", PushReason.PUSHED)
+    await pushes.deliver(message)
     assert await shown(worker, "box") == {
         "title": "box",
         "body": "A pushed branch waits for you.",
