@@ -171,3 +171,13 @@ def test_interrupts_are_esc_and_ctrl_c_in_a_frame_of_their_own() -> None:
 
 def test_every_refusal_has_its_reason() -> None:
     assert set(REASONS) == set(LockReason)
+
+
+def test_strict_lock_that_is_lifted_stops_its_owner_no_more() -> None:
+    lock = SoftLock(Strictness.STRICT)
+    lock.began()
+    assert lock.refusal_of(b"x", owner=True) is LockReason.RUNNING
+    assert lock.loosened()
+    assert not lock.loosened()
+    assert lock.refusal_of(b"x", owner=True) is None
+    assert lock.refusal_of(b"x", owner=False) is LockReason.RUNNING
