@@ -52,6 +52,11 @@ CALLS: list[tuple[RuntimeCall[Any], str]] = [
     (journal.decide_ask("a_1", "deny"), 'POST /asks/a_1 {"decision":"deny"}'),
     (policy.put_policy(policy.Policy(revision=2)), "PUT /policy"),
     (policy.get_policy(), "GET /policy"),
+    (agents.agent_settings("t_1"), "GET /agents/t_1/settings"),
+    (
+        agents.change_agent("t_1", agents.SettingsBody(model="m"), (("principal", "p"),)),
+        'PATCH /agents/t_1/settings?principal=p {"model":"m"}',
+    ),
     (terminals.list_terminals(), "GET /sessions"),
     (
         terminals.open_terminal(terminals.OpenBody(), principal="p"),
