@@ -12,12 +12,14 @@ import pytest
 
 from atoll.client.bodies import RepoBody
 from atoll.client.projects import Project, Projects
-from atoll.domain.errors import Conflict, Invalid, NotFound
+from atoll.client.shapes import Sandbox
+from atoll.domain.errors import Conflict, Forbidden, Invalid, NotFound
 from atoll.surfaces.cli.console.plan import SandboxPlan
-from atoll.surfaces.cli.create.project import ProjectUse, considered
+from atoll.surfaces.cli.create.project import ProjectUse, considered, copy_files
 from atoll.surfaces.cli.transfer.local_repo import upload
 from atoll.surfaces.cli.transfer.origin import origins
 from tests.peers.git_tree import Tree, new_tree
+from tests.surfaces.cli.scripted import sandbox
 from tests.surfaces.repository_world import RepositoryWorld, repository_world
 
 FILE = "setup: [make]\nnetwork: [npm]\nports: [3000]\nenv: {A: '1'}\nagent: codex\n"
@@ -202,3 +204,40 @@ async def test_schema_is_served(atoll: RepositoryWorld) -> None:
         answer = await client.get("/v1/projects/schema.json")
     assert answer.headers["content-type"] == "application/schema+json"
     assert answer.json()["additionalProperties"] is False
+
+
+async def test_files_are_sent_to_a_sandbox_made_on_the_page_after_a_yes(
+    atoll: RepositoryWorld,
+    tmp_path: Path,
+    answers: list[bool],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tree = new_tree(tmp_path / "work")
+    tree.commit(".atoll.yaml", "copy: [conf/dev.json, out]\n")
+    tree.commit("conf/dev.json", "{}")
+    (tree.path / "out").symlink_to("/etc/passwd")
+    key = (await read(atoll, await sent(atoll, tree))).repository
+    written: list[str] = []
+    monkeypatch.setattr(atoll.api.files, "make_directory", lambda _box, path: None)
+    monkeypatch.setattr(
+        atoll.api.files, "write", lambda _box, path, _data, mode: written.append(path)
+    )
+
+    def act(copies: list[str], repository: str) -> int:
+        project = {"repository": repository, "copies": copies, "state": "none"}
+        box = sandbox("box", project=project, repos=[{"path": "/workspace"}])
+        origin = origins(atoll.api, SandboxPlan(repo=str(tree.path)))[0]
+        return copy_files(atoll.api, Sandbox(box), origin)
+
+    names = ["conf/dev.json", "out"]
+    answers += [False, True]
+    assert await asyncio.to_thread(act, names, key) == 0 and written == []
+    assert await asyncio.to_thread(act, names, key) == 1
+    assert written == ["/workspace/conf/dev.json"]
+    assert await asyncio.to_thread(act, ["out"], key) == 0
+    for copies, repository in (([], key), (names, "other")):
+        with pytest.raises(Conflict):
+            await asyncio.to_thread(act, copies, repository)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
+    with pytest.raises(Forbidden):
+        await asyncio.to_thread(act, names, key)

@@ -66,6 +66,8 @@ class SandboxProject(Shape):
     state: Field[Literal["none", "waiting", "running", "done", "failed"]] = fields.word()
     reason = fields.text()
     ports = fields.numbers()
+    repository = fields.text()
+    copies = fields.texts()
 
 
 class Task(Shape):

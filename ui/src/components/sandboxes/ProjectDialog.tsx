@@ -14,7 +14,7 @@ const KINDS: readonly { readonly kind: Proposal['kind']; readonly words: string 
   { kind: 'port', words: 'Offer the ports' },
   { kind: 'env', words: 'Set the variables' },
   { kind: 'profile', words: 'Use the profile (here yours counts, as chosen)' },
-  { kind: 'copy', words: 'Copy from a checkout (by the command line only)' },
+  { kind: 'copy', words: 'Copy from your checkout' },
 ];
 
 export function ProjectDialog() {
@@ -35,6 +35,12 @@ export function ProjectDialog() {
             list={project.proposals.filter((one) => one.kind === kind)}
           />
         ))}
+        {project.proposals.some(({ kind }) => kind === 'copy') && (
+          <p className="quiet">
+            This page cannot read your disk. Once the sandbox is there, run{' '}
+            <code>atoll project copy NAME</code> in your checkout: it shows each file and asks.
+          </p>
+        )}
         <Changes project={project} />
         <Ignored lines={project.ignored} />
         <footer className="dialog-foot">

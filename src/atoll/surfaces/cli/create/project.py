@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 from atoll.client.client import Client
 from atoll.client.projects import Project, Projects
-from atoll.client.shapes import Profile
+from atoll.client.shapes import Profile, Sandbox
 from atoll.client.transport import get
-from atoll.domain.errors import AtollError, NotFound, Unavailable
+from atoll.domain.errors import AtollError, Conflict, Forbidden, NotFound, Unavailable
 from atoll.domain.files.secret_look import secret_variables
 from atoll.surfaces.cli.console.output import confirmed, note
 from atoll.surfaces.cli.console.plan import SandboxPlan
@@ -132,11 +132,44 @@ def _with_agent(plan: SandboxPlan, project: Project) -> SandboxPlan:
 def fill(api: Client, sandbox: str, folder: str, use: ProjectUse) -> None:
     """Send the files of a project into the repository at `folder`, and start its set-up, which
     waits for them."""
-    for one in use.copies:
+    _send(api, sandbox, folder, use.copies)
+    if use.sets_up:
+        Projects(api.transport).run_setup(sandbox)
+
+
+def copy_files(api: Client, made: Sandbox, origin: RepositoryOrigin) -> int:
+    """Send the files of a sandbox's project from the person's checkout, after they saw each with
+    its size. Returns how many were sent. Raises `Conflict` for a checkout of another repository,
+    `Forbidden` without a person at a terminal."""
+    project = made.project
+    if not project.copies:
+        raise Conflict(f"the project of {made.name} names no files")
+    if origin.folder is None or _key(api, origin) != project.repository:
+        raise Conflict(
+            f"this is no checkout of {project.repository}: run it in the one that has the files"
+        )
+    found = find_copies(origin.folder, project.copies)
+    sent = _sent(api, found, ask=True, sends=True)
+    for one in sent:
+        note(f"  {one.path} ({len(one.data)} bytes)")
+    if not sent:
+        return 0
+    if not sys.stdin.isatty():
+        raise Forbidden("sending files needs a person at a terminal")
+    if not confirmed(f"Send them into {made.name}?", yes=False):
+        return 0
+    _send(api, made.sandbox_id, made.repos[0].path, sent)
+    return len(sent)
+
+
+def _key(api: Client, origin: RepositoryOrigin) -> str:
+    return Projects(api.transport).read(origin.request).repository
+
+
+def _send(api: Client, sandbox: str, folder: str, files: tuple[ProjectCopy, ...]) -> None:
+    for one in files:
         place = f"{folder}/{one.path}"
         if "/" in one.path:
             api.files.make_directory(sandbox, place.rpartition("/")[0])
         api.files.write(sandbox, place, iter((one.data,)), mode=one.mode)
         note(f"copied {one.path} ({len(one.data)} bytes)")
-    if use.sets_up:
-        Projects(api.transport).run_setup(sandbox)

@@ -116,5 +116,19 @@ def setup(invocation: Invocation, name: str, *, as_json: bool) -> None:
         say(f"the set-up runs: `atoll attach {name_of(started)} setup`")
 
 
+@command.command("copy")
+@sandbox_argument()
+@click.argument("checkout", default=".")
+@pass_invocation
+def copy(invocation: Invocation, name: str, checkout: str) -> None:
+    """Send the files that the project of NAME names from CHECKOUT."""
+    from atoll.surfaces.cli.create.project import copy_files
+
+    api = invocation.api()
+    origin = origins(api, SandboxPlan(repo=checkout).anchored())[0]
+    count = copy_files(api, api.sandboxes.get(name), origin)
+    say(f"sent {count} files" if count else "nothing was sent")
+
+
 def _repository(api: Client, repo: str, branch: str | None) -> RepoBody:
     return origins(api, SandboxPlan(repo=repo, branch=branch).anchored())[0].request
