@@ -113,7 +113,7 @@ async def review(found: BothColours, server: ScriptedServer, sandbox: str) -> No
     for key in ("u", "j", "j", "j"):
         await page.locator(".review").press(key)
         await found.check(f"changes after {key}")
-    await page.locator(".review").press("c")
+    await page.get_by_role("button", name="Comment on line 2").first.dispatch_event("click")
     await page.get_by_role("textbox", name="Comment").fill("Why two?")
     await found.check("a comment")
     await page.keyboard.press("Control+Enter")
