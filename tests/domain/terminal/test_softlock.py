@@ -154,12 +154,6 @@ def test_keys_at_a_working_agent_pass_the_owner_and_interrupts_pass_any_driver(
     assert lock.refusal_of(keys, owner=owner) is None
 
 
-def test_strict_lock_that_was_loosened_lets_the_owner_type_once() -> None:
-    lock = SoftLock(Strictness.STRICT)
-    assert (lock.loosened(), lock.strictness) == (True, Strictness.OWNER)
-    assert not lock.loosened()
-
-
 def test_interrupts_are_esc_and_ctrl_c_in_a_frame_of_their_own() -> None:
     spelled = [b"\x1b", b"\x03", b"\x1b[27u", b"\x1b[27;1:1u", b"\x1b[99;5u", b"\x1b[27;5;99~"]
     assert all(map(is_interrupt, [*spelled, b"\x1b[27;129u", b"\x1b[99;133:3u"]))
