@@ -22,7 +22,7 @@ from tests.e2e.tour.story import COMMENTS, TERMINAL, Task, cast, revision
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.agents,
-    pytest.mark.timeout(600),
+    pytest.mark.timeout(900),
     pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium: install the package `chromium`"),
 ]
 FEW = cast(asks="claude-code", done="codex", fails="codex", works="claude-code", thinks="codex")
@@ -32,6 +32,8 @@ ALL = cast(
 WORDS = {"asks": "Needs you", "done": "Done", "fails": "Failed", "works": "Working",
          "thinks": "Working"}  # fmt: skip
 DISPATCH_SECONDS = 60
+expect.set_options(timeout=150_000)
+"""An agent takes half a minute to start on a busy machine."""
 
 
 class Tour:

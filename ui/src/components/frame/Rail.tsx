@@ -56,6 +56,7 @@ export function Rail({ onNew, onPalette, onPick }: RailProps) {
           onClick={(event) => {
             event.preventDefault();
             go(null);
+            onPick();
           }}
         >
           <Mark />
