@@ -105,6 +105,7 @@ async def review(found: BothColours, server: ScriptedServer, sandbox: str) -> No
     page = found.page
     await page.route(REVIEWED, answer)
     await page.goto(f"{server.url}#/sandboxes/{sandbox}")
+    await expect(page.get_by_role("heading", level=1)).to_be_visible()
     if found.look == "desktop":
         await page.keyboard.press("Control+Shift+ArrowRight")
         await found.check("two panes")
