@@ -31,6 +31,25 @@ export function reportLoggedOut(): void {
   for (const listener of loggedOut) listener();
 }
 
+/** The most connections that a browser opens to one server. */
+const CONNECTIONS = 6;
+const PROBE_MS = 2_000;
+let calls = new AbortController();
+
+/**
+ * Ends the calls that wait for an answer, and the connections that the browser keeps for the next
+ * ones. On a network that went away without a word both would wait for ever.
+ */
+export function dropConnections(): void {
+  calls.abort();
+  calls = new AbortController();
+  for (let n = 0; n < CONNECTIONS; n += 1) {
+    // It takes one of those connections, and a connection ends with a request that is given up.
+    const signal = AbortSignal.timeout(PROBE_MS);
+    fetch(address('healthz'), { cache: 'no-store', signal }).catch(() => undefined);
+  }
+}
+
 /** The absolute address of an API path such as `v1/sandboxes`. */
 export function address(path: string): URL {
   return new URL(path, document.baseURI);
@@ -56,7 +75,11 @@ export function download(path: string): Promise<string> {
 export async function downloadBytes(path: string): Promise<Blob> {
   let response: Response;
   try {
-    response = await fetch(address(path), { credentials: 'same-origin', headers: keyHeaders() });
+    response = await fetch(address(path), {
+      credentials: 'same-origin',
+      headers: keyHeaders(),
+      signal: calls.signal,
+    });
   } catch {
     throw new Problem('The server cannot be reached. Is “atoll up” running?', 0, 'unreachable');
   }
@@ -87,7 +110,9 @@ async function exchange(
   body: unknown,
   headers: Readonly<Record<string, string>>,
 ): Promise<string> {
+  const { signal } = calls;
   let response: Response;
+  let text: string;
   try {
     response = await fetch(address(path), {
       method,
@@ -98,11 +123,12 @@ async function exchange(
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal,
     });
+    text = await response.text();
   } catch {
     throw new Problem('The server cannot be reached. Is “atoll up” running?', 0, 'unreachable');
   }
-  const text = await response.text();
   if (!response.ok) {
     if (response.status === 401 && !path.startsWith('auth/')) reportLoggedOut();
     throw problemOf(response.status, text);

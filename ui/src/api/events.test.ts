@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { call } from './call';
 import { followEvents } from './events';
 import type { Envelope } from './types';
 
@@ -169,4 +170,23 @@ test('a page out of view gives its connection back, unless it notifies', async (
   world.document.dispatchEvent(new Event('visibilitychange'));
   await pass(31_000);
   expect(world.last.signal.aborted).toBe(true);
+});
+
+test('silence ends every call, and the connections that the browser keeps', async () => {
+  await pass(0);
+  const called: string[] = [];
+  const streams = world.fetch;
+  vi.stubGlobal('fetch', (url: URL, { signal }: { signal: AbortSignal }) => {
+    called.push(url.pathname);
+    return new Promise((_, reject) => {
+      signal.addEventListener('abort', () => reject(new Error('aborted')));
+    });
+  });
+  const refused = expect(call('GET', 'v1/sandboxes')).rejects.toThrow('cannot be reached');
+  await pass(12_000);
+  await refused;
+  expect(called).toEqual(['/v1/sandboxes', ...Array<string>(6).fill('/healthz')]);
+  vi.stubGlobal('fetch', streams);
+  await pass(1_000);
+  expect(world.said.at(-1)).toBe(true);
 });

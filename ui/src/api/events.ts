@@ -7,7 +7,7 @@
 
 import { BROWSER_TIMERS, Pulse } from '../pulse';
 import { retryDelay } from '../retry';
-import { address, reportLoggedOut } from './call';
+import { dropConnections, address, reportLoggedOut } from './call';
 import { keyHeaders } from './page-key';
 import { SseParser } from './sse';
 import type { Envelope } from './types';
@@ -44,7 +44,10 @@ export function followEvents(handlers: EventHandlers): () => void {
     mine.signal.addEventListener('abort', () => reading.abort());
     const pulse = new Pulse(BROWSER_TIMERS, {
       onQuiet: (quiet) => handlers.onConnection(!quiet),
-      onSilence: () => reading.abort(),
+      onSilence: () => {
+        reading.abort();
+        dropConnections();
+      },
     });
     pulse.begin(HEARTBEAT_MS);
     try {
