@@ -72,7 +72,10 @@ SENT_ON: dict[str, Differences] = {
     ),
     f"POST {BOX}/exec/{{command}}/signal": ({"signal": "INT"}, {"signal": "TERM"}),
     f"POST {HERE}/signal": ({"signal": "INT"}, {"signal": "TERM"}),
-    f"PATCH {HERE}": ({"name": "build"}, {"name": "tests"}),
+    f"PATCH {HERE}": (
+        {"name": "build", "fixed": True, "cols": 80, "rows": 24},
+        {"name": "tests", "fixed": False, "cols": 91, "rows": 17},
+    ),
     f"POST {HERE}/resize": ({"cols": 80, "rows": 24}, {"cols": 91, "rows": 17}),
     f"POST {HERE}/ask": ({"prompt": "go"}, {"prompt": "stop"}),
     f"POST {HERE}/agent": (
