@@ -30,7 +30,7 @@ export function UnpulledWork({ sandboxId }: { readonly sandboxId: string }) {
   }, [sandboxId]);
 
   return (
-    <div className="unpulled" role="status">
+    <div className="unpulled" role="status" aria-label="Work that exists only here" tabIndex={0}>
       {found.is === 'looking' && <p className="quiet">Looking for work that exists only here…</p>}
       {found.is === 'unknown' && <p>Work that exists only here cannot be listed: {found.why}</p>}
       {found.is === 'found' && <Work work={found.work} />}
