@@ -35,6 +35,12 @@ def test_binary_file_has_sizes_instead_of_counts() -> None:
     assert found is not None and found.files[0].old_size is None
 
 
+def test_renamed_file_is_one_file_of_the_total() -> None:
+    raw = RAW + b"R100\0old\0new\0" + RAW + b"M\0a\0"
+    found = read_changes(output(raw=raw, head=b"fix\0aaaa\0bbbb\x002\x003\0dddd\0"), MARK)
+    assert found is not None and (len(found.files), found.total) == (2, 2)
+
+
 def test_unmerged_file_is_told_as_such() -> None:
     found = read_changes(output(b"UU a\0", RAW + b"M\0a\0"), MARK)
     assert found is not None and found.files[0].kind is ChangeKind.UNMERGED

@@ -111,13 +111,15 @@ def read_changes(out: bytes, mark: str) -> Changes | None:
             files[path] = ChangedFile(path, ChangeKind.ADDED)
     read = (_sized(_told(file, states, stamps), file, stamps, sizes) for file in files.values())
     branch, commit, base, commits, total, digest = head[:6]
+    # Git counts the old name of a renamed file, too.
+    renamed = sum(file.kind is ChangeKind.RENAMED for file in files.values())
     return Changes(
         branch=branch or None,
         head=commit or None,
         base=base or None,
         commits=_number(commits),
         files=tuple(sorted(read, key=lambda file: file.path))[:MAX_FILES],
-        total=max(_number(total), min(len(files), MAX_FILES)),
+        total=max(_number(total) - renamed, min(len(files), MAX_FILES)),
         digest=digest,
     )
 

@@ -160,3 +160,25 @@ async def test_changes_are_read_commented_and_sent_by_keyboard(open_page: OpenPa
     await page.set_viewport_size({"width": 390, "height": 844})
     await expect(page.get_by_role("button", name="Comment on line 2")).to_be_visible()
     assert await page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+async def test_file_without_lines_says_why_and_old_numbers_take_comments(
+    open_page: OpenPage,
+) -> None:
+    page = open_page.page
+
+    async def nothing(route: Route) -> None:
+        query = parse_qs(urlsplit(route.request.url).query)
+        files = [] if query.get("whitespace") == ["false"] else [diff_of("src/a.py")]
+        await route.fulfill(json={"truncated": False, "files": files})
+
+    await page.route(REVIEWED, answer)
+    await page.route(re.compile(r"/v1/sandboxes/\w+/diff\?"), nothing)
+    await page.get_by_role("tab", name="Changes").click()
+    # Side by side, the number of the old side belongs to the same unchanged line.
+    diff = page.get_by_role("group", name="Changes of src/a.py")
+    await diff.get_by_role("button", name="Comment on line 1").first.click()
+    await expect(page.get_by_role("textbox", name="Comment")).to_be_focused()
+    await page.keyboard.press("Escape")
+    await page.get_by_label("Ignore blanks").check()
+    await expect(page.locator(".review-diff .review-note")).to_have_text("Only blanks differ.")

@@ -151,7 +151,7 @@ function wordsOf({ outcome, commits, onto, commit, stashed, agent }: Sync): stri
       return `It has all of ${onto} already.`;
     case 'conflict':
       return agent === null
-        ? 'A rebase or merge stopped at a conflict in these files:'
+        ? 'A rebase stopped at a conflict in these files:'
         : 'Its agent was asked to resolve the conflict in these files:';
     case 'aborted':
       return `The rebase is given up: it is back at ${commit.slice(0, 12)}.`;

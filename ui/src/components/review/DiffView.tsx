@@ -148,7 +148,7 @@ const RowView = memo(function RowView(props: RowProps) {
             <div key={i} className={`diff-row ${line === null ? 'diff-none' : classOf(line)}`}>
               {line !== null && (
                 <>
-                  <Number line={i === 0 ? { ...line, new: null } : line} onEdit={onEdit} />
+                  <Number line={line} left={i === 0} onEdit={onEdit} />
                   <Code line={line} colours={colours} />
                 </>
               )}
@@ -185,7 +185,14 @@ function classOf(line: Line): string {
   return { '+': 'diff-added', '-': 'diff-removed' }[line.sign] ?? 'diff-same';
 }
 
-function Number({ line, onEdit }: { readonly line: Line; readonly onEdit: RowProps['onEdit'] }) {
+interface NumberProps {
+  readonly line: Line;
+  /** Whether this is the old side, which has numbers of its own. */
+  readonly left?: boolean;
+  readonly onEdit: RowProps['onEdit'];
+}
+
+function Number({ line, left = false, onEdit }: NumberProps) {
   const place = placeOf(line);
   if (place === null) return <span className="diff-number" />;
   return (
@@ -196,7 +203,7 @@ function Number({ line, onEdit }: { readonly line: Line; readonly onEdit: RowPro
       aria-label={`Comment on ${place.side === 'old' ? 'removed ' : ''}line ${place.line}`}
       onClick={() => onEdit({ ...place, text: line.text })}
     >
-      {place.line}
+      {left ? line.old : place.line}
     </button>
   );
 }

@@ -85,7 +85,7 @@ function FileBody(props: FileBodyProps) {
   if (diff === null || diff.hunks.length === 0) {
     return (
       <p className="review-note quiet" role={problem === null ? undefined : 'alert'}>
-        {problem ?? reasonOf(file)}
+        {problem ?? (diff === null ? 'Loading…' : reasonOf(file, look.blanks))}
       </p>
     );
   }
@@ -153,10 +153,13 @@ async function discard(
 }
 
 /** Why a file has no lines to see. */
-function reasonOf(file: ChangedFile): string {
+function reasonOf(file: ChangedFile, blanks: boolean): string {
   if (file.path.endsWith('/')) return 'A git repository of its own lies here.';
   if (file.binary) return `This file is binary: ${sizesOf(file)}.`;
-  if (file.additions + file.deletions > 0) return 'Loading…';
+  if (file.additions + file.deletions > 0) {
+    if (file.path.includes('\ufffd')) return 'Its name is not UTF-8: read it inside.';
+    return blanks ? 'Its lines cannot be shown.' : 'Only blanks differ.';
+  }
   const kept = file.kind !== 'added' && file.kind !== 'deleted';
   return kept && file.old_mode !== file.new_mode
     ? `Its mode changed from ${file.old_mode} to ${file.new_mode}.`

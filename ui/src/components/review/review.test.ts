@@ -80,6 +80,24 @@ test('removed lines stand beside added ones', () => {
   ]);
 });
 
+test('a missing newline is marked on the side that lacks it', () => {
+  const [hunk] = FILE.hunks;
+  if (hunk === undefined) throw new Error('no hunk');
+  const mark = '\\ No newline at end of file';
+  const signs = (lines: string[]) =>
+    rowsOf({ ...FILE, hunks: [{ ...hunk, lines }] }, true, NO_MARKS).flatMap((row) =>
+      row.kind === 'pair' ? [[row.left?.sign ?? null, row.right?.sign ?? null]] : [],
+    );
+  expect(signs(['+new', mark])).toEqual([
+    [null, '+'],
+    [null, '\\'],
+  ]);
+  expect(signs(['-old', mark, '+new'])).toEqual([
+    ['-', '+'],
+    ['\\', null],
+  ]);
+});
+
 test('comments and the editor follow their line', () => {
   const base = { id: 1, path: 'a.py', text: 'deux', words: 'why?' };
   const marks = {

@@ -75,8 +75,8 @@ function linesOf(hunk: Schemas['Hunk']): readonly Line[] {
 function paired(lines: readonly Line[]): readonly Row[] {
   const rows: Row[] = [];
   for (let at = 0; at < lines.length;) {
-    const gone = run(lines, at, '-');
-    const come = run(lines, at + gone.length, '+');
+    const gone = side(lines, at, '-');
+    const come = side(lines, at + gone.length, '+');
     const many = Math.max(gone.length, come.length);
     for (let i = 0; i < many; i += 1) {
       rows.push({ kind: 'pair', left: gone[i] ?? null, right: come[i] ?? null });
@@ -90,9 +90,11 @@ function paired(lines: readonly Line[]): readonly Row[] {
   return rows;
 }
 
-function run(lines: readonly Line[], from: number, sign: string): readonly Line[] {
+/** Consecutive lines of one side, and the mark that its last one has no newline. */
+function side(lines: readonly Line[], from: number, sign: string): readonly Line[] {
   let to = from;
   while (lines[to]?.sign === sign) to += 1;
+  if (to > from && lines[to]?.sign === '\\') to += 1;
   return lines.slice(from, to);
 }
 

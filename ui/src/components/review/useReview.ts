@@ -45,7 +45,8 @@ export function useChanges(id: string, compared: Compared, live: boolean): Loade
   return loaded;
 }
 
-/** Loads the diff of a file, and again whenever its digest changes. */
+/** Loads the diff of a file, and again whenever its digest changes. One that git has no lines of,
+ * because only blanks differ or its name cannot be sent, has no hunks. */
 export function useDiff(
   id: string,
   compared: Compared,
@@ -59,7 +60,7 @@ export function useDiff(
     reviews.diff(id, compared, old === null ? [path] : [path, old], blanks).then(
       ({ files }) => {
         if (gone) return;
-        const value = files.find((one) => one.path === path) ?? null;
+        const value = files.find((one) => one.path === path) ?? withoutLines(path);
         setLoaded({ value, problem: null });
       },
       (reason: unknown) => {
@@ -72,6 +73,16 @@ export function useDiff(
   }, [id, compared, path, old, digest, blanks]);
   return loaded;
 }
+
+const withoutLines = (path: string): FileDiff => ({
+  path,
+  old_path: null,
+  old_mode: null,
+  new_mode: null,
+  binary: false,
+  truncated: false,
+  hunks: [],
+});
 
 const wordsOf = (reason: unknown): string =>
   reason instanceof Error ? reason.message : 'The changes could not be read.';
