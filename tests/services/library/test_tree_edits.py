@@ -102,3 +102,9 @@ async def test_first_commit_of_a_repository(edits: Edits) -> None:
     await edits.discard("README.md")
     await edits.commit("first")
     assert edits.run("git log --format=%s; ls") == "first\na new\nsrc\ntwo.txt"
+
+
+async def test_file_whose_name_is_not_utf8_is_not_said_to_be_discarded(edits: Edits) -> None:
+    edits.run("printf 'x\\n' > \"$(printf 'bad\\377')\"")
+    with pytest.raises(Invalid, match="not UTF-8"):
+        await edits.discard("bad\ufffd")

@@ -16,6 +16,7 @@ from atoll.services.library.tree_scripts import (
     DISCARD,
     LOCKED,
     MERGING,
+    NO_SUCH_FILE,
     NO_SUCH_HUNK,
     NOTHING_TO_COMMIT,
 )
@@ -78,7 +79,9 @@ class TreeEdits:
         paths = (path,) if file.old_path is None or hunk else (path, file.old_path)
         args = (tree.path, "", target, heading, context, *paths)
         outcome = await run_inside(client, DISCARD, args)
-        if outcome.code == NO_SUCH_HUNK:
+        if outcome.code in (NO_SUCH_FILE, NO_SUCH_HUNK) and "\ufffd" in path:
+            raise Invalid(f"{path} has a name that is not UTF-8: discard it inside.", field="path")
+        if outcome.code in (NO_SUCH_FILE, NO_SUCH_HUNK):
             raise Conflict(f"{path} has no such change any more: look again.", code="changed")
         check(outcome, tree)
         return printed_number(outcome)

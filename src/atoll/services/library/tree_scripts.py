@@ -12,6 +12,7 @@ LOCKED = 17
 NOTHING_TO_COMMIT = 18
 MERGING = 19
 NO_SUCH_HUNK = 20
+NO_SUCH_FILE = 22
 
 _LOCK = r"""
 locked=
@@ -76,7 +77,10 @@ else
   for path; do
     if [ -n "$(own ls-tree "$target" -- "$path")" ]; then
       own checkout -q "$target" -- "$path" || exit 14
-    else rm -f -- "$top/$path" || exit 14; fi
+    else
+      [ -e "$top/$path" ] || [ -L "$top/$path" ] || exit 22
+      rm -f -- "$top/$path" || exit 14
+    fi
   done
 fi
 settle
