@@ -100,6 +100,31 @@ async def test_conflict_that_somebody_resolved_inside_is_over(synced: Synced) ->
     assert box.run("git rev-parse HEAD~2; cat shared").split() == [newer, "both"]
 
 
+async def test_merge_under_way_inside_is_no_rebase_that_stopped(synced: Synced) -> None:
+    box = await synced.make()
+    box.run(
+        "git switch -qc other HEAD~1; echo other > mine; git add mine; git commit -qm other;"
+        "git switch -q fix; git merge other || true"
+    )
+    synced.tree.commit("theirs", "theirs\n")
+    await synced.send()
+    with pytest.raises(Conflict, match="merge or cherry-pick is under way") as refused:
+        await synced.sync()
+    assert refused.value.code == "merging"
+    assert (await synced.sync(act="look")).outcome == "clean"
+    assert "AA mine" in box.run("git status --porcelain")
+
+
+async def test_hook_of_ref_updates_takes_no_part_in_a_sync(synced: Synced) -> None:
+    box = await synced.make()
+    synced.tree.commit("theirs", "theirs\n")
+    await synced.send()
+    hook = ".git/hooks/reference-transaction"
+    box.run(f"mkdir -p .git/hooks; printf '#!/bin/sh\ntouch ran; exit 1' > {hook}; chmod +x {hook}")
+    assert (await synced.sync()).outcome == "updated"
+    assert "ran" not in box.run("ls").split()
+
+
 async def test_conflict_without_an_agent_cannot_be_handed_over(synced: Synced) -> None:
     box = await synced.make()
     box.run("echo inside > shared; git commit -qam inside")
@@ -170,6 +195,15 @@ async def test_uncommitted_work_comes_home_as_a_commit_of_its_own(synced: Synced
     assert show("log", "-1", "--format=%s", "fix") == "whole" and again.branch == "fix"
 
 
+async def test_uncommitted_work_beside_another_repository_says_which(synced: Synced) -> None:
+    box = await synced.make()
+    box.run("git init -q lib; echo x > lib/x")
+    with pytest.raises(Conflict, match="/lib is a repository of its own") as refused:
+        wanted = BranchRequest(uncommitted=True)
+        await pulled(synced.atoll, synced.made, synced.tree, wanted=wanted)
+    assert refused.value.code == "not_whole"
+
+
 async def test_uncommitted_work_of_another_branch_is_not_taken(synced: Synced) -> None:
     box = await synced.make()
     box.run("git checkout -qb else")
@@ -185,3 +219,13 @@ async def test_pulled_uncommitted_work_counts_its_commits_as_pulled(synced: Sync
     name = str(synced.made["name"])
     found = await asyncio.to_thread(synced.atoll.api.sandboxes.unpulled, name)
     assert [(one.commits, one.untracked) for one in found.places] == [(0, ["untracked"])]
+
+
+async def test_unpulled_work_is_found_whatever_the_monitor_inside_says(synced: Synced) -> None:
+    box = await synced.make()
+    box.run("printf '#!/bin/sh\nprintf \"token\\\\0\"' > .git/quiet; chmod +x .git/quiet")
+    box.run("git config core.fsmonitor .git/quiet; git status; echo changed >> shared")
+    assert box.run("git status --porcelain") == ""  # the monitor names no file
+    name = str(synced.made["name"])
+    found = await asyncio.to_thread(synced.atoll.api.sandboxes.unpulled, name)
+    assert [one.changed for one in found.places] == [["shared"]]

@@ -124,7 +124,11 @@ own() {
 }
 new() { quiet --git-dir="$work" "$@"; }
 quiet --git-dir="$top/.git" rev-parse --git-dir > /dev/null 2>&1 || exit 13
-[ -z "$(find . -path ./.git -prune -o -name .git -print 2> /dev/null | head -n 1)" ] || exit 15
+other=$(find . -path ./.git -prune -o -name .git -print 2> /dev/null | head -n 1)
+if [ -n "$other" ]; then
+  echo "${other%/.git} is a repository of its own, whose files git leaves out" >&2
+  exit 15
+fi
 trap 'rm -rf "$work"' EXIT
 quiet init -q --bare --template= "$work" || exit 14
 mkdir -p "$work/objects/info" || exit 14
@@ -229,7 +233,10 @@ if [ "$count" = 0 ]; then printf '\0\0'; else
     --branches $head --stdin | tr '\n' '\0'
 fi
 git stash list 2> /dev/null | wc -l | tr -d ' ' | tr '\n' '\0'
-status() { git --no-optional-locks status --porcelain=v1 -z --no-renames --untracked-files=normal; }
+status() {
+  git --no-optional-locks -c core.fsmonitor=false -c core.untrackedCache=false \
+    status --porcelain=v1 -z --no-renames --untracked-files=normal --ignore-submodules=none
+}
 status | tr -dc '\0' | wc -c | tr -d ' ' | tr '\n' '\0'
 status | head -c 40000
 """,

@@ -129,10 +129,7 @@ class Repositories:
         `nothing_new`, `NotFound`."""
         sandbox = await self._sandboxes.get(caller, ref)
         if not 0 <= number < len(sandbox.repos):
-            raise NotFound(
-                f"Sandbox {sandbox.name} has {len(sandbox.repos)} repositories; "
-                f"there is no number {number}."
-            )
+            raise NotFound(f"{sandbox.name} has no repository number {number}.")
         every = branch == ALL_BRANCHES
         wanted = "" if every else read_branch(branch or sandbox.repos[number].branch)
         full = ALL_BRANCHES if every else f"refs/heads/{wanted}"

@@ -7,6 +7,7 @@ from atoll.services.scripts import Script
 
 OTHER_HEAD = 16
 NO_BASE = 17
+MERGING = 18
 
 # $1 folder  $2 shared repository  $3 branch of it  $4 `rebase`, `abort` or `look`
 # Prints, each ended by NUL: the outcome (`updated`, `current`, `conflict`, `aborted` or `clean`),
@@ -24,7 +25,6 @@ quiet() {
     -c rerere.enabled=false -c rebase.updateRefs=false "$@"
 }
 rebasing() { [ -d .git/rebase-merge ] || [ -d .git/rebase-apply ]; }
-busy() { rebasing || [ -f .git/MERGE_HEAD ] || [ -f .git/CHERRY_PICK_HEAD ]; }
 stashes() { quiet stash list 2> /dev/null | wc -l | tr -d ' '; }
 report() {
   printf '%s\0%s\0%s\0%s\0' "$1" "$(git rev-parse -q --verify HEAD)" "$count" "$left"
@@ -33,19 +33,20 @@ report() {
 }
 count=0 left=0
 case $act in
-  look) if busy; then report conflict; else report clean; fi;;
+  look) if rebasing; then report conflict; else report clean; fi;;
   abort)
     if ! rebasing; then report clean; fi
     quiet rebase --abort >&2 || exit 14
     report aborted;;
 esac
-if busy; then report conflict; fi
+if rebasing; then report conflict; fi
+for one in MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD; do [ ! -f ".git/$one" ] || exit 18; done
 git symbolic-ref -q HEAD > /dev/null || exit 16
 new=$(git --git-dir="$store" rev-parse -q --verify "refs/heads/$onto^{commit}") || exit 17
 git cat-file -e "$new" || exit 14
-git update-ref "refs/remotes/atoll/$onto" "$new" || exit 14
+quiet update-ref "refs/remotes/atoll/$onto" "$new" || exit 14
 if git show-ref -q --verify "refs/remotes/origin/$onto"; then
-  git update-ref "refs/remotes/origin/$onto" "$new"
+  quiet update-ref "refs/remotes/origin/$onto" "$new" || exit 14
 fi
 count=$(git rev-list --count "$new" ^HEAD) || exit 14
 if [ "$count" = 0 ]; then report current; fi

@@ -18,7 +18,7 @@ from atoll.services.agents.agents import Agents
 from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.journals.events import Events, Note
 from atoll.services.library.checkout_scripts import NOT_A_REPOSITORY
-from atoll.services.library.sync_scripts import NO_BASE, OTHER_HEAD, SYNC
+from atoll.services.library.sync_scripts import MERGING, NO_BASE, OTHER_HEAD, SYNC
 from atoll.services.library.workspaces import Workspaces, inside_path
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.scripts import run_inside
@@ -175,6 +175,11 @@ async def _run(client: RuntimeClient, repo: SandboxRepo, order: SyncOrder, onto:
         case code if code == OTHER_HEAD:
             raise Conflict(
                 f"{repo.path} is on no branch: check one out there first.", code="no_branch"
+            )
+        case code if code == MERGING:
+            raise Conflict(
+                f"A merge or cherry-pick is under way in {repo.path}: end it inside first.",
+                code="merging",
             )
         case code if code == NO_BASE:
             raise Invalid(f"The shared repository has no branch {onto!r}.", field="onto")

@@ -62,6 +62,15 @@ def test_terminal_opens_where_the_conflict_is(
     assert asked[0]["cwd"] == "/workspace/r" and asked[0]["shell"].startswith("git status; exec")
 
 
+def test_rebase_without_a_file_in_conflict_says_how_it_ends(
+    cli: Cli, server: Scripted, box: dict[str, Any]
+) -> None:
+    stopped = DONE | {"outcome": "conflict", "files": []}
+    server.answers[f"POST {ROUTE}"] = lambda _seen: web.json_response(stopped)
+    ran = cli("sync", "box")
+    assert ran.code == 1 and "no file is in conflict any more" in ran.err
+
+
 @pytest.mark.parametrize("words", [("--terminal", "--agent"), ("--abort", "--terminal")])
 def test_words_that_do_not_go_together_are_refused(cli: Cli, words: tuple[str, ...]) -> None:
     assert cli("sync", "box", *words).code == 2

@@ -134,7 +134,13 @@ def _tell(sandbox: Sandbox, done: Sync) -> None:
 
 
 def _tell_conflict(name: str, done: Sync) -> None:
-    note(f"{name} stopped in the middle of a rebase or merge; these files are in conflict:")
+    if not done.files:
+        note(
+            f"{name} stopped in the middle of a rebase, and no file is in conflict any more: `git "
+            f"rebase --continue` inside ends it, `atoll sync {name} --abort` gives it up"
+        )
+        return
+    note(f"{name} stopped in the middle of a rebase; these files are in conflict:")
     for path in done.files:
         note(f"  {path}")
     if done.more:
