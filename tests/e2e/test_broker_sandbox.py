@@ -22,7 +22,9 @@ DOOR = "http://127.0.0.1:8082/git"
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[TestServer]:
-    with test_server() as running:
+    with test_server(start=False) as running:
+        (running.home / "config.toml").write_text("allow_loopback_remotes = true\n")
+        running.start()
         yield running
 
 
@@ -43,10 +45,11 @@ class Box:
 
 
 @asynccontextmanager
-async def box(server: TestServer, policy: Policy) -> AsyncIterator[Box]:
+async def box(server: TestServer, policy: Policy, **body: object) -> AsyncIterator[Box]:
     headers = {"Authorization": f"Bearer {server.token}"}
     async with httpx.AsyncClient(base_url=server.url, headers=headers, timeout=90) as api:
-        made = await api.post("/v1/sandboxes?wait=ready", json={"profile": "shell"})
+        asked = {"profile": "shell", **body}
+        made = await api.post("/v1/sandboxes?wait=ready", json=asked)
         sandbox = made.json()["sandbox_id"]
         socket = str(server.home / "run" / "b" / sandbox / "rt.sock")
         connector = aiohttp.UnixConnector(socket)
@@ -115,6 +118,33 @@ async def test_git_inside_fetches_and_pushes_what_the_rules_allow_and_never_sees
         assert TOKEN not in said and base64.b64encode(TOKEN.encode()).decode()[:20] not in said
         code, said = await inside.run(f"git -c http.proxy= clone {remote.url}/o/other r2")
         assert code != 0
+
+
+async def test_push_of_a_laid_out_tree_goes_out_where_it_may_and_is_held_elsewhere(
+    server: TestServer, remote: GitServer
+) -> None:
+    url, remote.token = f"{remote.url}/o/r", ""
+    allowed = GitRemote(url=url, secret_id="s", version=1, value=TOKEN, push=("agent/*",))
+    policy = Policy(revision=1 << 60, remotes=(allowed,), dev=True)
+    repos = [{"repo_url": url, "branch": "fix"}]
+    async with box(server, policy, name="pushing", repos=repos) as inside:
+        remote.token = TOKEN
+        inside.env.update(git_environment((url,), DOOR, pushed=(url,)))
+        commit = "echo more > more; git add more; git commit -qm more; "
+        code, said = await inside.run(f"{commit} git push -q origin HEAD:agent/x")
+        assert (code, "refs/heads/agent/x" in refs(remote)) == (0, True), said
+        before = refs(remote)
+        code, said = await inside.run("git push origin HEAD:fix")
+        assert code == 0 and "Held for the owner of pushing: branch fix" in said, said
+        code, said = await inside.run("git push origin HEAD:agent/y HEAD:else")
+        assert code != 0 and "branch else" in said and "refused together" in said, said
+        assert refs(remote) == before
+        held = (await inside.api.get(f"/v1/sandboxes/{inside.id}/pushes")).json()["pushes"]
+        assert {one["ref"] for one in held} == {
+            "refs/atoll/pushed/pushing/fix", "refs/atoll/pushed/pushing/else",
+        }  # fmt: skip
+        waiting = (await inside.api.get("/v1/inbox")).json()["items"]
+        assert [one["kind"] for one in waiting] == ["push", "push"]
 
 
 async def test_secret_inside_is_refused_until_a_person_approves(server: TestServer) -> None:

@@ -30,6 +30,8 @@ from atoll.runtime.doors.egress.call import make_handler
 from atoll.runtime.doors.egress.egress import Egress, serve_egress
 from atoll.runtime.doors.refusals import Refusals
 from atoll.runtime.execs.sudo import Sudo
+from atoll.runtime.files.push_holder import PushHolder
+from atoll.runtime.files.script import InsideScripts
 from atoll.runtime.health import Activity
 from atoll.runtime.journal.journal import Journal
 from atoll.runtime.policy.redactions import Redactions
@@ -99,8 +101,7 @@ async def run(stand: Stand, laid: PreparedRoutes) -> int:
         stack.callback(settle_audit)
         ground.tasks.spawn(audit.run(), "refusals")
         await _serve_egress(boot, parts, audit, stack)
-        spent = boot.journal_dir / "spent.json"
-        broker = BrokerParts(upstreams, audit, laid.trust, dict(boot.broker), spent)
+        broker = _broker_parts(boot, spawner, upstreams, audit=audit, trust=laid.trust)
         doors = boot.doors[:BROKER_DOORS]
         # Without keys it refuses everything and says so.
         await stack.enter_async_context(serve_broker(broker, parts.policy, doors))
@@ -132,6 +133,20 @@ async def _lay_ground(
     stack.push_async_callback(spawner.close)
     tasks = await stack.enter_async_context(Tasks())
     return RuntimeGround(spawner, redactions, activity, journal, tasks)
+
+
+def _broker_parts(
+    boot: RuntimeBoot,
+    spawner: InitSpawner,
+    upstreams: dict[str, Upstream],
+    *,
+    audit: Refusals,
+    trust: ssl.SSLContext,
+) -> BrokerParts:
+    """Return the inputs of the broker, which holds pushes inside that may not go out."""
+    holder = PushHolder(InsideScripts(spawner, boot.env, boot.workspace))
+    spent = boot.journal_dir / "spent.json"
+    return BrokerParts(upstreams, audit, trust, dict(boot.broker), spent, holder.hold)
 
 
 async def _serve_routes(

@@ -5,6 +5,7 @@ from atoll.domain.repository.git_remote import (
     ZERO,
     BrokerRemote,
     git_environment,
+    holdable,
     judge_git,
     judge_update,
     read_remote,
@@ -118,3 +119,9 @@ def test_git_environment_turns_pushes_to_the_door_only_where_they_are_allowed() 
     assert pairs["GIT_CONFIG_COUNT"] == "6"
     assert pairs["GIT_CONFIG_KEY_3"].endswith("/git.example/o/r.pushInsteadOf")
     assert pairs["GIT_CONFIG_VALUE_3"] == "https://git.example/o/r"
+
+
+def test_branch_may_be_held_and_neither_a_tag_nor_a_deletion() -> None:
+    assert holdable("b" * 40, "refs/heads/fix/x")
+    assert not holdable("b" * 40, "refs/tags/v1") and not holdable("0" * 40, "refs/heads/fix")
+    assert not holdable("b" * 40, "refs/heads/a\nb")

@@ -7,6 +7,7 @@ from atoll.wire.git.receive_pack import (
     BadPush,
     CommandReader,
     Commands,
+    HeldRefs,
     Update,
     refusal,
 )
@@ -71,6 +72,15 @@ def test_push_refusal_tells_ref_by_ref() -> None:
     )  # fmt: skip
     banded = refusal(Commands(updates, frozenset({"side-band-64k"})), {})
     assert banded[4:5] == b"\x01" and banded.endswith(b"0000")
+
+
+def test_held_ref_of_a_refused_push_counts_as_pushed() -> None:
+    updates = tuple(Update(OLD, NEW, f"refs/heads/{name}") for name in "xyz")
+    held = HeldRefs(frozenset({"refs/heads/x"}), {"refs/heads/y": "not held"}, ("Held for Ada.",))
+    body = refusal(Commands(updates, frozenset({"side-band-64k"})), {"refs/heads/y": "no"}, held)
+    assert body.startswith(packet("\x02Held for Ada.\n"))
+    assert b"ok refs/heads/x\n" in body and b"ng refs/heads/y not held\n" in body
+    assert b"ng refs/heads/z refused together with others of this push\n" in body
 
 
 def test_push_list_that_never_ends_is_refused_and_one_that_ended_takes_no_more() -> None:

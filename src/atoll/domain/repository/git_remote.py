@@ -89,8 +89,15 @@ def judge_update(remote: BrokerRemote, old: str, new: str, ref: str) -> str | No
     if new == ZERO:
         return "deleting is not allowed"
     if not any(_covers(pattern, ref) for pattern in remote.push):
-        return f"only {', '.join(remote.push)} may be pushed; `git push atoll` holds the rest"
+        rest = "; `git push atoll` holds it" if holdable(new, ref) else ""
+        return f"only {', '.join(remote.push)} may be pushed{rest}"
     return None
+
+
+def holdable(new: str, ref: str) -> bool:
+    """Report whether a push of `new` to `ref` that the policy does not let out may be held for its
+    owner: it is of a branch, and deletes nothing."""
+    return new != ZERO and ref.startswith("refs/heads/") and _REF.fullmatch(ref) is not None
 
 
 def git_environment(

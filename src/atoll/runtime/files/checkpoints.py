@@ -9,11 +9,10 @@ import asyncio
 import logging
 import re
 from collections.abc import Callable
-from contextlib import suppress
 
 from atoll.domain.errors import AtollError
-from atoll.ports.spawner import ProcessSpec, Spawner
-from atoll.runtime.files.pipe import HalfPipe
+from atoll.ports.spawner import Spawner
+from atoll.runtime.files.script import InsideScripts
 from atoll.runtime.tasks import Tasks
 from atoll.wire.git.checkpoints import CHECKPOINT, TALLY
 
@@ -22,8 +21,6 @@ log = logging.getLogger("atoll.runtime")
 SECONDS = 60.0
 """The time a checkpoint may take; a larger tree has none."""
 
-_KILL = 9
-_KEPT_BYTES = 4096
 _COUNTS = re.compile(rb"^(\d{1,9}) (\d{1,9}) (\d{1,9})$", re.MULTILINE)
 
 
@@ -34,10 +31,8 @@ class Checkpoints:
     def __init__(
         self, spawner: Spawner, tasks: Tasks, *, env: tuple[tuple[str, str], ...], workspace: str
     ) -> None:
-        self._spawner = spawner
+        self._scripts = InsideScripts(spawner, env, workspace)
         self._tasks = tasks
-        self._env = env
-        self._workspace = workspace
         self._running: asyncio.Task[None] | None = None
 
     def begin(self, terminal: str, agent: str) -> None:
@@ -64,43 +59,9 @@ class Checkpoints:
         """Return the first bytes that a script prints; empty when it fails."""
         try:
             async with asyncio.timeout(SECONDS):
-                return await self._printed(script, args)
+                return await self._scripts.printed(script, *args)
         except TimeoutError:
             log.warning("git was not done within %g s: the files are too many", SECONDS)
         except AtollError as error:
             log.warning("git could not be run: %s", error.message)
         return b""
-
-    async def _printed(self, script: str, args: tuple[str, ...]) -> bytes:
-        pipes = (HalfPipe(reads=False), HalfPipe(reads=True), HalfPipe(reads=True))
-        try:
-            process = await self._spawner.spawn(
-                ProcessSpec(
-                    argv=("/bin/sh", "-c", script, "atoll", *args),
-                    env=self._env,
-                    cwd=self._workspace,
-                    stdin=pipes[0].theirs,
-                    stdout=pipes[1].theirs,
-                    stderr=pipes[2].theirs,
-                )
-            )
-            for pipe in pipes:
-                pipe.given()
-            try:
-                printed = await _read(pipes[1])
-                await process.wait()
-                return printed
-            finally:
-                with suppress(AtollError):
-                    await process.signal(_KILL, tree=True)
-        finally:
-            for pipe in pipes:
-                pipe.close()
-
-
-async def _read(pipe: HalfPipe) -> bytes:
-    """Read until nobody can write any more; returns the first bytes."""
-    kept = b""
-    while data := await pipe.read():
-        kept = (kept + data)[:_KEPT_BYTES]
-    return kept

@@ -5,7 +5,8 @@ pushes, shallow lines and ambiguous lines are refused as a whole.
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 MAX_COMMAND_BYTES = 256 * 1024
 ZERO = "0" * 40
@@ -32,6 +33,19 @@ class Commands:
 
     updates: tuple[Update, ...]
     capabilities: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldRefs:
+    """Refs of a refused push that are held for somebody to look at, why others of it are not, and
+    lines for whoever pushed."""
+
+    refs: frozenset[str] = frozenset()
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    lines: tuple[str, ...] = ()
+
+
+NOTHING_HELD = HeldRefs()
 
 
 class CommandReader:
@@ -63,17 +77,22 @@ class CommandReader:
             at += size
 
 
-def refusal(commands: Commands, reasons: dict[str, str]) -> bytes:
-    """Return the body by which git reports, ref by ref, why a push was refused."""
+def refusal(commands: Commands, reasons: Mapping[str, str], held: HeldRefs = NOTHING_HELD) -> bytes:
+    """Return the body by which git reports, ref by ref, why a push was refused. A ref that is held
+    counts as pushed, as it does where git holds it by itself."""
     report = [_packet(b"unpack ok\n")]
     for update in commands.updates:
-        reason = reasons.get(update.ref, "refused together with others of this push")
-        report.append(_packet(f"ng {update.ref} {reason}\n".encode()))
+        reason = held.reasons.get(update.ref) or reasons.get(
+            update.ref, "refused together with others of this push"
+        )
+        told = f"ok {update.ref}\n" if update.ref in held.refs else f"ng {update.ref} {reason}\n"
+        report.append(_packet(told.encode()))
     whole = b"".join(report) + b"0000"
     if not commands.capabilities & {"side-band-64k", "side-band"}:
         return whole
     pieces = [whole[at : at + 900] for at in range(0, len(whole), 900)]
-    return b"".join(_packet(b"\x01" + piece) for piece in pieces) + b"0000"
+    said = b"".join(_packet(b"\x02" + line.encode()[:900] + b"\n") for line in held.lines)
+    return said + b"".join(_packet(b"\x01" + piece) for piece in pieces) + b"0000"
 
 
 def _packet(data: bytes) -> bytes:

@@ -10,7 +10,7 @@ import asyncio
 import socket
 import ssl
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +24,7 @@ from atoll.runtime.doors.broker.credentials import Credentials, read_credentials
 from atoll.runtime.doors.broker.exchange import Exchange
 from atoll.runtime.doors.broker.inbound import Inbound
 from atoll.runtime.doors.broker.metering import meter
+from atoll.runtime.doors.broker.push_gate import RefusedPush
 from atoll.runtime.doors.broker.request import BrokerRequest, RequestShapes
 from atoll.runtime.doors.broker.route import BrokerRoute
 from atoll.runtime.doors.broker.route_table import RouteTable
@@ -34,23 +35,29 @@ from atoll.runtime.doors.listener.connection_limit import serve
 from atoll.runtime.policy.policy import StandingPolicy
 from atoll.runtime.tasks import Tasks
 from atoll.wire.contract.policy import DoorLimits, Policy
+from atoll.wire.git.receive_pack import NOTHING_HELD, HeldRefs, Update
 
 SWEEP_SECONDS = 2.0
 UPSTREAM_SILENCE_SECONDS = 600.0
 CLIENT_IDLE_SECONDS = 75.0
 
 
+HoldPush = Callable[[str, tuple[Update, ...]], Awaitable[HeldRefs]]
+"""Hold refs of a refused push to the remote at a path. Raises nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class BrokerParts:
     """The fixed inputs of a broker. `floor` are the installation's own keys, which a policy may
     override; `places` are base URLs by provider; `trust` checks certificates; `spent` is the file
-    of the amounts spent."""
+    of the amounts spent; `hold` takes pushes that may not go out."""
 
     floor: Mapping[str, Upstream]
     audit: Audit
     trust: ssl.SSLContext
     places: Mapping[str, str] = field(default_factory=dict)
     spent: Path | None = None
+    hold: HoldPush | None = None
 
 
 class Broker:
@@ -117,6 +124,16 @@ class Broker:
         self._connections.close()
         self._spending.keep(self._allowance.spent)
         self._call_audit.settle(last=True)
+
+    def hold(self, exchange: Exchange, push: RefusedPush) -> None:
+        """Hold what may be held of a refused push, and report it to whoever pushed."""
+        if self._parts.hold is None or not push.holdable:
+            exchange.pushed(push, NOTHING_HELD)
+        else:
+            self._tasks.spawn(self._hold(exchange, push, self._parts.hold), "held push")
+
+    async def _hold(self, exchange: Exchange, push: RefusedPush, hold: HoldPush) -> None:
+        exchange.pushed(push, await hold(push.path, push.holdable))
 
     def finish(self, exchange: Exchange) -> None:
         """Meter and record an ended exchange, and keep its connection."""

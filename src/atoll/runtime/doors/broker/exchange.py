@@ -21,11 +21,12 @@ from atoll.runtime.doors.broker.machine.phases import (
     step,
 )
 from atoll.runtime.doors.broker.outbound import Outbound
-from atoll.runtime.doors.broker.push_gate import PushGate
+from atoll.runtime.doors.broker.push_gate import PushGate, RefusedPush
 from atoll.runtime.doors.broker.request import BrokerRequest
 from atoll.runtime.doors.broker.response import ResponseHead
 from atoll.runtime.doors.broker.response_body import ResponseBody, make_chunk
 from atoll.runtime.doors.broker.route import BrokerRoute
+from atoll.wire.git.receive_pack import HeldRefs
 from atoll.wire.http.usage import UsageReader
 
 PENDING_BYTES = 256 * 1024
@@ -68,6 +69,9 @@ class ExchangeOwner(Protocol):
 
     def take(self, count: int, /) -> bool:
         """Count bytes. Returns False when no more may pass."""
+
+    def hold(self, exchange: "Exchange", push: RefusedPush, /) -> None:
+        """Hold what may be held of a refused push, and end the exchange by `pushed`."""
 
     def finish(self, exchange: "Exchange") -> None:
         """Record the end of an exchange and release its upstream connection."""
@@ -155,11 +159,16 @@ class Exchange:
             self._send_judged(self._body_gate.finish())
         if self._phases.response is _ENDED:
             return
-        report = self._push_gate.finish() if self._push_gate else None
-        if report is not None:
-            self._step(ExchangeStimulus.REPLACED, "push_refused", report)
+        refused = self._push_gate.finish() if self._push_gate else None
+        if refused is not None:
+            self._owner.hold(self, refused)
         elif self._request.length is None:
             self._send(b"0\r\n\r\n")
+
+    def pushed(self, push: RefusedPush, held: HeldRefs) -> None:
+        """End the exchange of a refused push, some refs of which may be held."""
+        outcome = "push_held" if held.refs else "push_refused"
+        self._step(ExchangeStimulus.REPLACED, outcome, push.report(held))
 
     def raw(self, data: bytes) -> None:
         """Take bytes of another protocol from the client."""

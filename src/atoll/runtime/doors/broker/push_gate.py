@@ -1,12 +1,52 @@
 """A gate that holds a git push until its list of refs was read and allowed.
 
 No byte of a push goes out before the list is complete. A refused push is read to its end, so
-that git can report the reason for each ref.
+that git can report the reason for each ref. Its branches can then be held inside instead.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
 from atoll.domain.broker.passage import Refusal
-from atoll.domain.repository.git_remote import BrokerRemote, judge_update
-from atoll.wire.git.receive_pack import BadPush, CommandReader, refusal
+from atoll.domain.repository.git_remote import BrokerRemote, holdable, judge_update
+from atoll.wire.git.receive_pack import (
+    NOTHING_HELD,
+    BadPush,
+    CommandReader,
+    Commands,
+    HeldRefs,
+    Update,
+    refusal,
+)
+
+MAX_HELD_AT_ONCE = 32
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedPush:
+    """A push to the remote at `path` that may not go out. Without `commands`, its list was never
+    complete."""
+
+    path: str
+    commands: Commands | None = None
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def holdable(self) -> tuple[Update, ...]:
+        """Refused updates that may be held. A push that is all or nothing is held as a whole."""
+        if self.commands is None:
+            return ()
+        updates = self.commands.updates
+        found = tuple(
+            one for one in updates if one.ref in self.reasons and holdable(one.new, one.ref)
+        )
+        whole = len(found) == len(updates)
+        atomic = "atomic" in self.commands.capabilities
+        return () if (atomic and not whole) or len(found) > MAX_HELD_AT_ONCE else found
+
+    def report(self, held: HeldRefs = NOTHING_HELD) -> bytes:
+        """Return git's own report of what became of each ref."""
+        return b"" if self.commands is None else refusal(self.commands, self.reasons, held)
 
 
 class PushGate:
@@ -16,7 +56,7 @@ class PushGate:
         self._remote = remote
         self._reader = CommandReader()
         self._held: list[bytes] = []
-        self._refused: bytes | None = None
+        self._refused: RefusedPush | None = None
 
     def feed(self, data: bytes) -> bytes | Refusal:
         """Take a piece of the body. Returns the bytes that may go out now, or a refusal."""
@@ -38,13 +78,14 @@ class PushGate:
         )
         reasons = {ref: why for ref, why in judged if why is not None}
         if reasons:
-            self._refused, self._held = refusal(commands, reasons), []
+            self._refused = RefusedPush(self._remote.target.path, commands, reasons)
+            self._held = []
             return b""
         held, self._held = self._held, []
         return b"".join(held)
 
-    def finish(self) -> bytes | None:
-        """End the body. Returns git's own report when the push was refused."""
+    def finish(self) -> RefusedPush | None:
+        """End the body. Returns the push when it was refused."""
         if self._refused is None and self._reader.commands is None:
-            self._refused = b""
+            self._refused = RefusedPush(self._remote.target.path)
         return self._refused
