@@ -32,17 +32,14 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Result of a script. `said` is the end of its standard error, in printable characters; the
-    runtime keeps the output for a while under `exec_id`."""
+    """Result of a script. `said` is the end of its standard error, in printable characters."""
 
     code: int
     out: bytes
     said: str
-    exec_id: str = ""
 
 
 class _Exit(msgspec.Struct):
-    exec_id: str = ""
     exit_code: int | None = None
     signal: str | None = None
     timed_out: bool = False
@@ -120,4 +117,4 @@ def _outcome(end: _Exit, script: Script, kept: dict[str, bytearray]) -> Outcome:
     said = kept["stderr"].decode("utf-8", "replace").strip().splitlines()[-3:]
     plain = "; ".join(line for line in said if line)
     shown = "".join(c if c.isprintable() else "?" for c in plain)[:500]
-    return Outcome(end.exit_code, bytes(kept["stdout"]), shown, end.exec_id)
+    return Outcome(end.exit_code, bytes(kept["stdout"]), shown)

@@ -157,6 +157,16 @@ async def test_unrecorded_exec_leaves_no_entry_and_is_no_activity() -> None:
         assert (await rt.call("GET", "/journal"))[1]["last"] == before + 2
 
 
+async def test_unrecorded_exec_is_forgotten_once_its_output_was_streamed() -> None:
+    async with runtime() as rt:
+        headers = {"Accept": "application/x-ndjson"}
+        for unrecorded, kept in ((True, 0), (False, 1)):
+            body = {"argv": ["echo", "x"], "unrecorded": unrecorded}
+            async with rt.client.post("http://runtime/execs", json=body, headers=headers) as reply:
+                assert joined([json.loads(one) async for one in reply.content], "stdout") == b"x\n"
+            assert len((await rt.call("GET", "/execs"))[1]["execs"]) == kept
+
+
 async def test_exec_in_the_background_is_fed_followed_and_reattached_by_offset() -> None:
     async with runtime() as rt:
         status, started = await rt.call("POST", "/execs", {"argv": ["cat"], "background": True})

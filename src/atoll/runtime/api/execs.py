@@ -2,11 +2,12 @@
 
 import base64
 import binascii
+from contextlib import suppress
 
 import msgspec
 from aiohttp import web
 
-from atoll.domain.errors import Invalid
+from atoll.domain.errors import Invalid, NotFound
 from atoll.runtime.api.parts import parts_of
 from atoll.runtime.api.requests import (
     answer,
@@ -59,7 +60,11 @@ async def _start(request: web.Request) -> web.StreamResponse:
     if exec_request.background:
         return answer(started.record_with_output(), 201, place)
     if NDJSON in request.headers.get("Accept", ""):
-        return await _stream(request, started, 0, 0)
+        sent = await _stream(request, started, 0, 0)
+        if exec_request.unrecorded:
+            with suppress(NotFound):
+                await parts_of(request).execs.forget(started.spec.id)
+        return sent
     await started.ended()
     return answer(started.record_with_output(), 200, place)
 

@@ -7,7 +7,7 @@ the commits that `pull` brings and checks.
 import secrets
 from dataclasses import dataclass
 
-from atoll.domain.errors import AtollError, Failed, Invalid, LimitReached, NotFound
+from atoll.domain.errors import Failed, Invalid, LimitReached, NotFound
 from atoll.domain.people.principal import Principal
 from atoll.domain.repository.changes import Against, Changes, read_changes
 from atoll.domain.repository.diff import FileDiff, read_diff
@@ -19,8 +19,6 @@ from atoll.services.library.checkout_scripts import NOT_A_REPOSITORY
 from atoll.services.library.workspaces import WORKSPACE, inside_path
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.scripts import Outcome, run_inside
-from atoll.wire.contract.call import PathId
-from atoll.wire.contract.execs import forget_exec
 
 MAX_WAIT_SECONDS = 50
 MAX_PATHS = 200
@@ -124,8 +122,6 @@ class WorkingTrees:
             tree = tree_of(sandbox, wanted.repo)
             args = (tree.path, "", commit, path, str(MAX_IMAGE_BYTES))
             outcome = await run_inside(client, FILE, args, kept_bytes=MAX_IMAGE_BYTES)
-        if outcome.exec_id:
-            await _forget(client, outcome.exec_id)
         if outcome.code == NO_SUCH_COMMIT:
             raise NotFound(f"{path} is not there.")
         if outcome.code == TOO_LARGE:
@@ -149,8 +145,6 @@ class WorkingTrees:
         outcome = await run_inside(
             client, CHANGES, (*args, plain, *wanted.paths), kept_bytes=_KEPT_BYTES
         )
-        if outcome.exec_id:
-            await _forget(client, outcome.exec_id)
         _check(outcome, tree, wanted)
         stamp = outcome.out.split(b"\0", 7)[6:7]
         self._plain[index] = stamp[0][:200].decode("ascii", "replace") if stamp else ""
@@ -183,11 +177,3 @@ def _check(outcome: Outcome, tree: Tree, wanted: Comparison) -> None:
         )
     if outcome.code != 0:
         raise Failed(f"The changes in {tree.path} cannot be read: {outcome.said}")
-
-
-async def _forget(client: RuntimeClient, exec_id: str) -> None:
-    """Free the memory of the output, which the runtime would keep for a while."""
-    try:
-        await client.call(forget_exec(PathId(exec_id)))
-    except AtollError:
-        return

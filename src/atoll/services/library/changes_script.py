@@ -5,7 +5,7 @@ Nothing the repository configures runs (`wire.git.checkpoints`). Marks that hide
 """
 
 from atoll.services.scripts import Script
-from atoll.wire.git.checkpoints import POINTS, QUIET
+from atoll.wire.git.checkpoints import POINTS, QUIET, QUIET_LOCATING
 
 # $3 branch or tag of the shared repository to compare with  $4 base, uncommitted,
 # turn, or turnN for checkpoint N
@@ -18,46 +18,69 @@ from atoll.wire.git.checkpoints import POINTS, QUIET
 # time of each file, and where one is binary the sizes of the objects that files are compared with.
 CHANGES = Script(
     "compare the files",
-    QUIET
+    QUIET_LOCATING
     + POINTS
     + r"""
 from=$3 against=$4 mark=$5 mode=$6 since=$7 seconds=$8 context=$9
 shift 9
 space=$1 plain=$2
 shift 2
-tab=$(printf '\t') max=5000 blob=e69de29bb2d1d6434b8b29ae775ad8c2e48c5391
+digest= max=5000 blob=e69de29bb2d1d6434b8b29ae775ad8c2e48c5391
 state() {
   own status --porcelain=v1 -z --no-renames --untracked-files=all --ignore-submodules=dirty \
     -- "$@" > "$work/whole"
 }
-# An index is searched for marked files once, beside the status, which is then read again.
-look() {
-  locate
-  if [ -f "$top/.git/index" ] && [ ! -L "$top/.git/index" ]; then index=$top/.git/index
-  else copy; fi
-  stamp=$(stat -c '%i %s %y %z' "$index" 2> /dev/null)
-  if [ -n "$stamp" ] && [ "$stamp" = "$plain" ]; then state "$@" || exit 14
-  else
-    plain=$stamp
-    own ls-files -v -z | sed -zn 's/^[a-z] //p' > "$work/hidden" &
-    state "$@" || exit 14
-    wait
-    if [ -s "$work/hidden" ]; then
-      plain=
-      copy
-      own update-index -z --no-assume-unchanged --stdin < "$work/hidden" || exit 14
-      state "$@" || exit 14
-    fi
-  fi
-  sed -z "s/^...//;${max}q" "$work/whole" > "$work/names"
+# HEAD by its files, which takes no process; git finds any that is not plain.
+glance() {
+  [ -f "$top/.git/HEAD" ] && read -r line < "$top/.git/HEAD" || return 1
+  branch=${line#ref: refs/heads/}
+  case $branch in "$line" | *..* | *' '*) return 1 ;; esac
+  [ -f "$top/.git/refs/heads/$branch" ] && read -r head < "$top/.git/refs/heads/$branch" || return 1
+  case $head in *[!0-9a-f]*) return 1 ;; esac
+  [ "${#head}" = 40 ] && enter
+}
+# The stamps of the files and the digest, beside the comparison.
+sum() {
   (cd "$top" && xargs -0 -r -n 5000 -s 1000000 stat -c '%s|%i|%z|%n' -- < "$work/names") \
     > "$work/times" 2> /dev/null
+  own hash-object --no-filters "$work/state" "$work/whole" "$work/times" > "$work/digest"
+}
+summed() {
+  wait "$summing"
+  digest=
+  while read -r one; do digest=$digest${one%????????????????????}; done < "$work/digest"
+}
+# Beside the status, which takes the longest, an index is searched for marked files once; then the
+# status is read again.
+look() {
+  glance || locate
+  if [ -f "$top/.git/index" ] && [ ! -L "$top/.git/index" ]; then index=$top/.git/index
+  else copy; fi
+  state "$@" &
+  reading=$!
+  : > "$work/hidden"
+  stamp=$(stat -c '%i %s %y %z' "$index" 2> /dev/null)
+  if [ -z "$stamp" ] || [ "$stamp" != "$plain" ]; then
+    plain=$stamp
+    own ls-files -v -z | sed -zn 's/^[a-z] //p' > "$work/hidden"
+  fi
   { echo "$head $branch"; theirs for-each-ref refs/atoll/checkpoints; } > "$work/state"
-  digest=$(own hash-object --no-filters "$work/state" "$work/whole" "$work/times")
-  digest=$(printf '%.20s' $digest)
+  wait "$reading" || exit 14
+  if [ -s "$work/hidden" ]; then
+    plain=
+    copy
+    own update-index -z --no-assume-unchanged --stdin < "$work/hidden" || exit 14
+    state "$@" || exit 14
+  fi
+  # One process lists the names, and files git does not know as entries of an index, and counts.
+  total=$(sed -zn -e '$=' -e "h;s/^...//;1,${max}w $work/names" \
+    -e "x;/\/\$/d;/^?? /!d;s//100644 $blob\t/;w $work/new" "$work/whole")
+  sum &
+  summing=$!
+  if [ -n "$since" ]; then summed; fi
 }
 look "$@"
-while [ "$digest" = "$since" ] && [ "$seconds" -gt 0 ]; do
+while [ -n "$since" ] && [ "$digest" = "$since" ] && [ "$seconds" -gt 0 ]; do
   sleep 1
   seconds=$((seconds - 1))
   look "$@"
@@ -85,20 +108,22 @@ elif [ -n "$base" ] && [ -n "$head" ]; then
   commits=$(own rev-list --count "$base..$head" 2> /dev/null) || commits=0
 elif [ -n "$head" ]; then commits=$(own rev-list --count "$head" 2> /dev/null) || commits=0; fi
 if [ "${base:-$empty}" = "${head:-$empty}" ]; then same=yes; else same=; fi
-{
-  if [ -z "$same" ]; then
+if [ -n "$same" ]; then
+  paths=$work/names
+  total=${total:-0}
+else
+  {
     own diff-tree -r -z --no-renames --name-only --ignore-submodules=dirty \
       "${base:-$empty}" "${head:-$empty}" -- "$@" | head -c 8000000
+    head -c 8000000 "$work/whole" | sed -z 's/^...//'
+  } | sort -zu > "$work/all"
+  total=$(grep -zc '' "$work/all")
+  paths=$work/all
+  if [ "$total" -gt "$max" ]; then
+    paths=$work/paths
+    sed -z "${max}q" "$work/all" > "$paths"
   fi
-  head -c 8000000 "$work/whole" | sed -z 's/^...//'
-} | sort -zu > "$work/all"
-total=$(($(tr -dc '\0' < "$work/all" | wc -c)))
-paths=$work/all
-if [ "$total" -gt "$max" ]; then
-  paths=$work/paths
-  sed -z "${max}q" "$work/all" > "$paths"
 fi
-sed -zn "/\/\$/d;s/^?? /100644 $blob\t/p" "$work/whole" > "$work/new"
 if [ -s "$work/new" ]; then
   [ "$index" = "$work/index" ] || copy
   head -zn "$max" "$work/new" | own update-index -z --index-info || exit 14
@@ -111,23 +136,25 @@ compare() {
     --no-textconv -M --ignore-submodules=dirty --src-prefix=a/ --dst-prefix=b/ \
     "$@" "${base:-$empty}" --
 }
-printf '%s\0' "$branch" "$head" "$base" "$commits" "$total" "$digest" "$plain"
-printf '\0%s\0' "$mark"
-head -c 1000000 "$work/whole"
-printf '\0%s\0' "$mark"
+begin() {
+  summed
+  printf '%s\0' "$branch" "$head" "$base" "$commits" "$total" "$digest" "$plain"
+  printf '\0%s\0' "$mark" > "$work/mark"
+}
 if [ "$mode" = list ]; then
-  compare --raw --numstat -z --abbrev=40 | head -c 2500000 > "$work/found"
-  cat "$work/found"
-  printf '\0%s\0' "$mark"
-  if [ -n "$same" ] && [ "$total" -le "$max" ]; then cat "$work/times"
-  else each stat -c '%s|%i|%z|%n' -- 2> /dev/null; fi | head -c 1000000
-  printf '\0%s\0' "$mark"
-  if grep -zq "^-$tab-$tab" "$work/found"; then
+  compare --raw --numstat -z --abbrev=40 > "$work/found"
+  begin
+  if [ -z "$same" ]; then each stat -c '%s|%i|%z|%n' -- > "$work/times" 2> /dev/null; fi
+  head -q -c 1500000 "$work/mark" "$work/whole" "$work/mark" "$work/found" "$work/mark" \
+    "$work/times" "$work/mark"
+  if grep -zq '^-[[:space:]]-' "$work/found"; then
     sed -zn 's/^:[0-9]* [0-9]* \([0-9a-f]*\) .*/\1/p' "$work/found" | tr '\0' '\n' \
       | git cat-file --batch-check='%(objectname) %(objectsize)' | head -c 400000
   fi
 else
   if [ "$space" = no ]; then set -- -w; else set --; fi
+  begin
+  head -q -c 1000000 "$work/mark" "$work/whole" "$work/mark"
   compare -p "-U$context" "$@" | head -c 4194304
   printf '\0%s\0' "$mark"
 fi

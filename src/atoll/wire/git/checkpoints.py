@@ -15,7 +15,7 @@ MAX_CHECKPOINTS: Final = 50
 # $1 folder  $2 shared repository ("" for none)
 # Leaves: `top`, `head` ("" before the first commit), `branch`, `work` (a scratch folder), and git
 # set up for the tree.
-QUIET: Final = r"""
+_OPENED = r"""
 set -u
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:$PATH
 case "$(export -p)" in
@@ -26,7 +26,11 @@ export LC_ALL=C GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null GIT_OPTI
 export GIT_TERMINAL_PROMPT=0 GIT_NO_LAZY_FETCH=1 GIT_NO_REPLACE_OBJECTS=1 GIT_ATTR_NOSYSTEM=1
 cd "$1" 2> /dev/null && [ -d .git ] && [ ! -L .git ] || exit 13
 top=$(pwd -P) store=$2
+"""
+_CHECKED = r"""
 git --git-dir="$top/.git" rev-parse --git-dir > /dev/null 2>&1 || exit 13
+"""
+_LAID_OUT = r"""
 work=$(mktemp -d "${TMPDIR:-/tmp}/atoll-XXXXXX") || exit 14
 trap 'rm -rf "$work"' EXIT
 trap 'exit 143' HUP INT TERM
@@ -44,10 +48,14 @@ locate() {
   case $branch in
     refs/heads/*) ;;
     *)
+      theirs rev-parse --git-dir > /dev/null 2>&1 || exit 13
       head=$(theirs rev-parse -q --verify 'HEAD^{commit}' 2> /dev/null) || head=
       branch=$(theirs symbolic-ref -q HEAD 2> /dev/null) || branch= ;;
   esac
   branch=${branch#refs/heads/}
+  enter
+}
+enter() {
   if [ -n "$head" ]; then printf '%s\n' "$head"; else echo 'ref: refs/heads/none'; fi \
     > "$work/g/HEAD"
   for one in "$top"/.git/sharedindex.*; do
@@ -68,6 +76,10 @@ own() {
     GIT_OBJECT_DIRECTORY="$top/.git/objects" git --literal-pathspecs "$@"
 }
 """
+QUIET: Final = _OPENED + _CHECKED + _LAID_OUT
+QUIET_LOCATING: Final = _OPENED + _LAID_OUT
+"""For a script that calls `locate` before anything else, which finds out by itself whether there is
+a repository: a process less."""
 
 # Prints number and commit of each checkpoint, oldest first.
 POINTS: Final = r"""
