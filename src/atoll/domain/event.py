@@ -127,6 +127,14 @@ KINDS: Mapping[str, EventKind] = dict(
         ),
         _kind("sandbox.ends_soon", _LIFE + " expires_at", "", "The sandbox expires soon."),
         _kind(
+            "sandbox.unpulled",
+            _LIFE + " expires_at places pushed",
+            "",
+            "Work is only in the sandbox, which expires soon: of each place `path`, `repo`, "
+            "`branch`, and how many `commits` up to `tip`, `stashes` and `files`; `pushed` are "
+            "held branches.",
+        ),
+        _kind(
             "sandbox.end_accepted",
             _LIFE + " expires_at",
             "",

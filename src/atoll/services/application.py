@@ -11,6 +11,7 @@ from atoll.services.agents.agents import Agents
 from atoll.services.agents.catalogue import AgentCatalogue
 from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.approvals.approvals import Approvals
+from atoll.services.inbox.end_reports import EndReports
 from atoll.services.inbox.inbox import Inbox
 from atoll.services.journals.events import Events
 from atoll.services.library.changes import WorkingTrees
@@ -56,6 +57,7 @@ class Application:
     push_delivery: PushDelivery
     runtime_calls: RuntimeCalls
     unpulled: UnpulledWork
+    end_reports: EndReports
     syncs: Syncs
     changes: WorkingTrees
     checkpoints: Checkpoints

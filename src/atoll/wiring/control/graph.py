@@ -32,6 +32,7 @@ from atoll.services.application import Application, Readiness
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.approvals.requests import ApprovalRequests
 from atoll.services.ground import Ground
+from atoll.services.inbox.end_reports import EndReports
 from atoll.services.inbox.endings import Endings
 from atoll.services.inbox.inbox import Inbox
 from atoll.services.journals.events import Events, Note
@@ -144,6 +145,7 @@ class HomeServices:
     pushes: HeldPushes
     pulls: PullOrders
     endings: Endings
+    end_reports: EndReports
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +324,7 @@ def build_application(
     logins = Logins(own.logins, clock, token=own.token, record=_login_recorder(events))
     terminals, approvals = Terminals(sandboxes), Approvals(ground, sandboxes)
     agents, statuses = Agents(sandboxes, terminals), AgentStatuses(store)
-    home = build_home(ground, sandboxes, library, settings=settings)
+    home = build_home(ground, sandboxes, library, events=events, settings=settings)
     return Application(
         sandboxes=sandboxes,
         background=background,
@@ -337,6 +339,7 @@ def build_application(
         push_delivery=PushDelivery(ground, library.ports.push),
         runtime_calls=calls,
         unpulled=home.unpulled,
+        end_reports=home.end_reports,
         syncs=Syncs(sandboxes, library.workspaces, agents=agents, statuses=statuses, events=events),
         changes=WorkingTrees(sandboxes),
         kept=build_kept(ground, sandboxes, calls, library, settings=settings),
@@ -357,7 +360,12 @@ def build_application(
 
 
 def build_home(
-    ground: Ground, sandboxes: Sandboxes, library: Library, *, settings: ServiceSettings
+    ground: Ground,
+    sandboxes: Sandboxes,
+    library: Library,
+    *,
+    events: Events,
+    settings: ServiceSettings,
 ) -> HomeServices:
     """Return what brings work home, and what warns of work that is lost."""
     unpulled = UnpulledWork(sandboxes)
@@ -367,6 +375,7 @@ def build_home(
         pushes=pushes,
         pulls=PullOrders(ground, sandboxes),
         endings=Endings(ground, sandboxes, unpulled, pushes=pushes),
+        end_reports=EndReports(ground, events, sandboxes, unpulled=unpulled, pushes=pushes),
     )
 
 

@@ -217,6 +217,7 @@ async def _serve(settings: ControlSettings, opened: _Open, welcome: _Welcome) ->
         keeping = group.create_task(services.kept.run())
         pushing = group.create_task(services.push_delivery.run())
         holding = group.create_task(services.pushes.run())
+        reporting = group.create_task(services.end_reports.run())
         noticing = group.create_task(_notices(services, settings))
         with _ended_by_signals([server for server, _ in servers]):
             if welcome.printed or welcome.opened:
@@ -231,6 +232,7 @@ async def _serve(settings: ControlSettings, opened: _Open, welcome: _Welcome) ->
         keeping.cancel()
         pushing.cancel()
         holding.cancel()
+        reporting.cancel()
         noticing.cancel()
 
 

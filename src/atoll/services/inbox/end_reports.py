@@ -1,0 +1,109 @@
+"""Reports of work that is only in a sandbox, as events, when its end is announced.
+
+Programs that follow the log learn from it what the inbox shows a person. An event counts files
+and names commits; it holds no text from inside.
+"""
+
+import asyncio
+
+import structlog
+
+from atoll.domain.errors import AtollError
+from atoll.domain.event import SANDBOX_STREAMS, Event, EventDraft, Gap, Json, sandbox_stream
+from atoll.domain.ids import SandboxId
+from atoll.domain.people.principal import LOCAL_PERSON, SYSTEM
+from atoll.domain.sandbox.lifetime import end_of
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.services.ground import Ground
+from atoll.services.journals.events import Events
+from atoll.services.library.pushes import HeldPushes
+from atoll.services.library.unpulled import UnpulledPlace, UnpulledWork
+from atoll.services.sandboxes.sandboxes import Sandboxes
+
+LOOK_SECONDS = 60.0
+AT_ONCE = 4
+
+_log = structlog.get_logger(__name__)
+
+
+class EndReports:
+    """The follower of the log that reports what would be lost with a sandbox."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        events: Events,
+        sandboxes: Sandboxes,
+        *,
+        unpulled: UnpulledWork,
+        pushes: HeldPushes,
+    ) -> None:
+        self._ground = ground
+        self._events = events
+        self._sandboxes = sandboxes
+        self._unpulled = unpulled
+        self._pushes = pushes
+        self._room = asyncio.Semaphore(AT_ONCE)
+
+    async def run(self) -> None:
+        """Report on each sandbox whose end is announced from now on; never returns."""
+        async with asyncio.TaskGroup() as tasks:
+            after = await self._events.last_position()
+            async for event in self._events.follow(LOCAL_PERSON, after=after):
+                if not isinstance(event, Gap) and event.event_type == "sandbox.ends_soon":
+                    tasks.create_task(self._follow(event))
+
+    async def _follow(self, event: Event) -> None:
+        sandbox_id = SandboxId(event.stream.removeprefix(SANDBOX_STREAMS))
+        try:
+            async with self._room, asyncio.timeout(LOOK_SECONDS):
+                await self.report(sandbox_id)
+        except (AtollError, TimeoutError) as error:
+            _log.warning("end_not_reported", sandbox=sandbox_id, reason=str(error)[:300])
+        except Exception:  # noqa: BLE001 - the task's root
+            _log.exception("end_report_broke", sandbox=sandbox_id)
+
+    async def report(self, sandbox_id: SandboxId) -> None:
+        """Append `sandbox.unpulled`, unless nothing is only in the sandbox. Raises what looking
+        into it does."""
+        sandbox = await self._sandboxes.get(LOCAL_PERSON, sandbox_id)
+        held = await self._pushes.shown(LOCAL_PERSON, sandbox_id)
+        places = await self._unpulled.of(LOCAL_PERSON, sandbox_id)
+        if not places and not held:
+            return
+        told = _told(sandbox, places, [one.pushed.branch for one in held if one.pushed])
+        ground, stream = self._ground, sandbox_stream(sandbox.id)
+        draft = EventDraft(
+            ground.ids.event(), stream, "sandbox.unpulled", ground.clock.now(), sandbox.org_id,
+            sandbox.owner, SYSTEM, None, told,
+        )  # fmt: skip
+        async with ground.store.begin() as rows:
+            await rows.events.append((draft,))
+        ground.bus.announce((stream,))
+
+
+def _told(
+    sandbox: Sandbox, places: tuple[UnpulledPlace, ...], pushed: list[str]
+) -> dict[str, Json]:
+    end = end_of(sandbox) or sandbox.expires_at
+    return {
+        "sandbox_id": sandbox.id,
+        "name": sandbox.name,
+        "generation": sandbox.generation,
+        "state": sandbox.state.value,
+        "expires_at": end.isoformat(),
+        "places": [_place(one) for one in places],
+        "pushed": list(pushed),
+    }
+
+
+def _place(place: UnpulledPlace) -> Json:
+    return {
+        "path": place.path,
+        "repo": place.repo,
+        "branch": place.branch,
+        "commits": place.commits,
+        "tip": place.tip,
+        "stashes": place.stashes,
+        "files": len(place.changed) + len(place.untracked) + place.more,
+    }
