@@ -201,9 +201,13 @@ def problem_of(status: int, body: bytes) -> AtollError:
         detail = document.detail or document.title
         code, where = document.code, document.field
     except (ValueError, AtollError):
-        return kind(f"the server answered {status} without a reason: see the server's log")
+        return kind(
+            f"the server answered {status} and gave no reason: check that its address is that of "
+            "an Atoll server, else see its log"
+        )
     said = detail or f"the server answered {status}"
-    if where and where not in said:
+    # A message that quotes the value needs no name of the field beside it.
+    if where and where not in said and "'" not in said:
         said = f"{where}: {said}"
     return kind(said, code=code or None, field=where or None)
 
@@ -245,7 +249,23 @@ def _translated(url: str = "") -> Iterator[None]:
             "the server did not answer in time: try again, and see `atoll doctor`", code="timeout"
         ) from problem
     except OSError as problem:
-        said = str(problem) or type(problem).__name__
         if type(problem).__module__ == "ssl":  # not loaded unless it was used
-            raise Failed(f"no secure connection to {url or 'the server'}: {said}") from problem
+            why = _tls_reason(problem)
+            raise Failed(f"no secure connection to {url or 'the server'}: {why}") from problem
+        if type(problem).__name__ == "gaierror":
+            raise Unavailable(
+                f"the name in {url or 'the address'} is not known here: check how it is spelled, "
+                "and this machine's network"
+            ) from problem
+        said = problem.strerror or str(problem) or type(problem).__name__
         raise Unavailable(f"the connection to the server broke ({said}): try again") from problem
+
+
+def _tls_reason(problem: OSError) -> str:
+    """Return what is wrong with a server's TLS, without OpenSSL's spelling of it."""
+    if found := getattr(problem, "verify_message", ""):
+        return f"its certificate is not trusted ({found})"
+    reason = getattr(problem, "reason", None)
+    if reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"):
+        return "it does not speak TLS there: use http:// or another port"
+    return str(reason or problem.strerror or problem).replace("_", " ").lower()

@@ -52,12 +52,16 @@ def cli(environ: dict[str, str], capfdbinary: pytest.CaptureFixture[bytes]) -> C
 
 
 def spawned(
-    environ: dict[str, str], *arguments: str, stdout: int = subprocess.PIPE
+    environ: dict[str, str],
+    *arguments: str,
+    stdout: int = subprocess.PIPE,
+    cwd: Path | None = None,
 ) -> "subprocess.Popen[bytes]":
     """The command as a process of its own."""
     return subprocess.Popen(
         [sys.executable, "-m", "atoll.wiring.command", *arguments],
         env={**os.environ, **environ},
+        cwd=cwd,
         stdin=subprocess.DEVNULL,
         stdout=stdout,
         stderr=subprocess.PIPE,

@@ -51,6 +51,10 @@ def sandbox(name: str, **fields: Any) -> dict[str, Any]:
     return {**shown, **fields}
 
 
+def _absent(name: str) -> str:
+    return f"There is no sandbox {name!r}: list them to see which there are."
+
+
 @dataclass
 class Seen:
     """One request as it came."""
@@ -197,7 +201,7 @@ class Scripted:
             (s for s in self.sandboxes.values() if parts[0] in (s["name"], s["sandbox_id"])), None
         )
         if found is None:
-            return problem(404, "not_found", f"no sandbox {parts[0]}")
+            return problem(404, "not_found", _absent(parts[0]))
         match parts[1:]:
             case ["terminals", *_]:
                 return self._terminals(seen)

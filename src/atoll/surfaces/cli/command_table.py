@@ -74,6 +74,7 @@ ORDER: dict[str, tuple[str, ...]] = {
     ),
     "people": (
         "share",
+        "me",
         "login",
     ),
     "machine": (
@@ -213,8 +214,7 @@ def report(error: click.ClickException | AtollError, invocation: Invocation) -> 
     if isinstance(error, click.ClickException):
         note(f"atoll: {usage.of_click(error)}")
         return error.exit_code
-    near = usage.near_sandbox(error, invocation.api(), invocation.named)
-    note(f"atoll: {usage.of_error(error)}{near}")
+    note(f"atoll: {usage.of_error(error, invocation.api())}")
     return exit_code(error)
 
 

@@ -1,8 +1,10 @@
 """The start of the command line: the quick way for what is run every minute, else the general one.
 
-Also here: what a reader that left, an interrupt and an error mean on the quick way.
+Also here: what a closed stream and a full disk mean, and on the quick way a reader that left, an
+interrupt and an error.
 """
 
+import errno
 import gc
 import os
 import sys
@@ -18,11 +20,14 @@ if TYPE_CHECKING:
     from atoll.ports.host import Host
 
 _COMPLETING = "_ATOLL_COMPLETE"
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+"""The errors of a place that takes no more bytes."""
 
 
 def run(arguments: list[str], environ: Mapping[str, str], host: "Callable[[], Host]") -> int:
     """Run one command; returns its exit code (`exits`). `host` is called when this machine
     is touched (`up`, `down`, `doctor`, `agent`)."""
+    _open_streams()
     found = None if _COMPLETING in os.environ else quick(arguments)
     try:
         if found is not None:
@@ -34,7 +39,9 @@ def run(arguments: list[str], environ: Mapping[str, str], host: "Callable[[], Ho
         from atoll.surfaces.cli import command_table
         from atoll.surfaces.cli.console.invocation import Invocation
 
-        return command_table.report(error, Invocation(host, environ, arguments[1:2]))
+        return command_table.report(error, Invocation(host, environ))
+    except OSError as error:
+        return _refused(error)
 
 
 def _quickly(command: Quick, environ: Mapping[str, str]) -> int:
@@ -45,8 +52,37 @@ def _quickly(command: Quick, environ: Mapping[str, str]) -> int:
         note("atoll: interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # In `atoll list | head` nobody looks; what Python still holds must not fail at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), sys.stdout.fileno())
+        # In `atoll list | head` nobody looks.
+        _drop_output()
         return FAILED
     finally:
         gc.enable()
+
+
+def _open_streams() -> None:
+    """Open the standard streams that the caller closed (`>&-`), on nothing: a connection must not
+    get the number of one, and be written to."""
+    if None not in (sys.stdin, sys.stdout, sys.stderr):
+        return
+    while (number := os.open(os.devnull, os.O_RDWR)) < 3:
+        os.set_inheritable(number, True)
+    os.close(number)
+    sys.stdin = sys.stdin or open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
+
+
+def _refused(error: OSError) -> int:
+    """Report what this machine refused: a full disk, a file that may not be read."""
+    _drop_output()
+    why = error.strerror or str(error) or type(error).__name__
+    what = f"cannot use {error.filename}" if error.filename else "cannot write"
+    note(f"atoll: {what}: {why}" + (": free some space" if error.errno in _FULL else ""))
+    return FAILED
+
+
+def _drop_output() -> None:
+    """Send on to nothing what Python still holds for stdout: it must not fail at its end."""
+    nothing = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    os.dup2(nothing, sys.stdout.fileno())
+    os.close(nothing)

@@ -55,6 +55,9 @@ def test_alias_runs_the_command_and_names_it(cli: Cli, server: Scripted) -> None
         (("list", "one", "two"), "`atoll list` takes no `one two`: see `atoll list --help`"),
         (("destroy",), "`atoll destroy` needs NAME...: see `atoll destroy --help`"),
         (("commit", "box"), "`atoll commit` needs --message: see `atoll commit --help`"),
+        (("share", "lst", "box"), "no command `atoll share lst`: did you mean `list`?"),
+        (("secret", "set", "K", "--provider", "opnai"), "'opnai': did you mean `openai`"),
+        (("exec", "-it", "box", "sh"), "`-t` needs a terminal on stdin and stdout: leave it out"),
     ],
 )
 def test_misspelt_word_is_answered_with_the_nearest(
@@ -69,7 +72,10 @@ def test_misspelt_word_is_answered_with_the_nearest(
 def test_unknown_sandbox_is_answered_with_the_nearest(cli: Cli, server: Scripted) -> None:
     server.add("fix-login")
     ran = cli("info", "fix-lgin")
-    assert (ran.code, "did you mean `fix-login`?" in ran.err) == (3, True)
+    said = "atoll: there is no sandbox 'fix-lgin': did you mean `fix-login`?\n"
+    assert (ran.code, ran.err) == (3, said)
+    assert cli("cp", "fix-lgin:a", "-").err == said
+    assert "'qqq': `atoll list` shows which there are" in cli("info", "qqq").err
     server.answers["GET /v1/sandboxes"] = lambda _: problem(503, "unavailable", "busy")
     assert "did you mean" not in cli("info", "fix-lgin").err
 

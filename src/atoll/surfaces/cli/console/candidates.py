@@ -55,9 +55,15 @@ def sandbox_names(api: Client, *, seconds: float) -> list[str]:
     return [one.name or one.sandbox_id for one in found]
 
 
+def secret_names(api: Client, *, seconds: float) -> list[str]:
+    """Return the names of the secrets. Raises what the API raises."""
+    found = api.transport.read(SecretList, Call("GET", at("secrets"), timeout=seconds))
+    return [one.name for one in found.secrets]
+
+
 def secrets() -> Candidates:
     """Return the secrets, by name."""
-    return listed("secrets", SecretList, lambda found: (one.name for one in found.secrets))
+    return _quietly(lambda found: secret_names(found.api(), seconds=COMPLETION_SECONDS))
 
 
 def kept() -> Candidates:
@@ -65,13 +71,15 @@ def kept() -> Candidates:
     return listed("kept", KeptList, lambda found: (one.kept_id for one in found.kept))
 
 
+def profile_names(api: Client, *, seconds: float) -> list[str]:
+    """Return the short forms of the profiles' ids. Raises what the API raises."""
+    found = api.transport.read(ProfileList, Call("GET", at("profiles"), timeout=seconds))
+    return [one.id.removeprefix("profile.") for one in found.profiles]
+
+
 def profiles() -> Candidates:
     """Return the profiles, by the short form of their ids."""
-    return listed(
-        "profiles",
-        ProfileList,
-        lambda found: (one.id.removeprefix("profile.") for one in found.profiles),
-    )
+    return _quietly(lambda found: profile_names(found.api(), seconds=COMPLETION_SECONDS))
 
 
 def agents() -> Candidates:
@@ -103,6 +111,17 @@ def providers() -> Candidates:
         from atoll.domain.broker.provider import PROVIDERS
 
         return sorted(PROVIDERS)
+
+    return _quietly(names)
+
+
+def egress_presets() -> Candidates:
+    """Return the named sets of hosts, as `atoll net` takes them."""
+
+    def names(_invocation: Invocation) -> Iterable[str]:
+        from atoll.domain.network.egress_rule import PRESETS
+
+        return [f"preset:{name}" for name in PRESETS]
 
     return _quietly(names)
 

@@ -1,7 +1,7 @@
 """The context of a command: environment, API client and host, each made on first use."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,8 +20,6 @@ class Invocation:
 
     host: "Callable[[], Host]"
     environ: Mapping[str, str]
-    named: list[str] = field(default_factory=list)
-    """The sandboxes this command was given by name."""
 
     @property
     def home(self) -> Path:

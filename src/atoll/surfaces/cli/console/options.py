@@ -1,4 +1,4 @@
-"""The arguments, options and groups that many commands share."""
+"""The arguments and options that many commands share."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,17 +9,15 @@ import click
 from atoll.client.shapes import ApprovalList
 from atoll.domain.duration import parse_duration
 from atoll.surfaces.cli.console.candidates import listed, profiles, sandboxes
-from atoll.surfaces.cli.console.invocation import Invocation
 from atoll.surfaces.cli.console.moments import use_utc
 
 P = ParamSpec("P")
 R = TypeVar("R")
-T = TypeVar("T", str, tuple[str, ...], None)
 
 
 def sandbox_argument(*, required: bool = True) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return the argument NAME: a sandbox by name or id; it completes."""
-    return click.argument("name", required=required, shell_complete=sandboxes(), callback=_named)
+    return click.argument("name", required=required, shell_complete=sandboxes())
 
 
 def sandboxes_argument(*, required: bool = True) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -30,16 +28,7 @@ def sandboxes_argument(*, required: bool = True) -> Callable[[Callable[P, R]], C
         nargs=-1,
         required=required,
         shell_complete=sandboxes(),
-        callback=_named,
     )
-
-
-def _named(context: click.Context, _parameter: click.Parameter, value: T) -> T:
-    """Remember which sandboxes are meant, for the message about one that does not exist."""
-    invocation = context.find_object(Invocation)
-    if invocation is not None and value:
-        invocation.named.extend([value] if isinstance(value, str) else value)
-    return value
 
 
 def approval_argument(state: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -138,18 +127,3 @@ def home_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
         default=None,
         help="The folder of all state  [default: $ATOLL_HOME, else the XDG state folder]",
     )
-
-
-class UsualVerb(click.Group):
-    """A group whose first word may be a sandbox's name: then the `usual` verb is meant.
-
-    `atoll net box` shows what `atoll net show box` does.
-    """
-
-    usual = ""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Insert the usual verb where none was given."""
-        if args and not args[0].startswith("-") and args[0] not in self.commands:
-            args = [self.usual, *args]
-        return super().parse_args(ctx, args)

@@ -29,6 +29,12 @@ _STATE_COLOURS = {
 }
 """Colours by their SGR numbers (ECMA-48 §8.3.117): green, cyan, yellow, red."""
 
+GAP = "  "
+"""The blanks between two columns of a table."""
+
+LEAST_CELL = 8
+"""The characters that a narrow terminal leaves of a cell, at least."""
+
 
 def clean(text: str) -> str:
     """Return `text` with every character that shows nothing of itself (control, bidi, zero-width,
@@ -54,18 +60,43 @@ def show_json(value: Json) -> None:
     _print(json.dumps(value, indent=indent), sys.stdout)
 
 
-def show_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print columns padded to their widest cell; a cell that is a state gets its colour."""
+def show_table(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], *, flexible: Sequence[str] = ()
+) -> None:
+    """Print columns padded to their widest cell; a cell that is a state gets its colour. On a
+    terminal too narrow for them, the columns headed `flexible` are cut, the first ones first."""
     table = [[clean(cell) for cell in row] for row in rows]
     widths = [
         max([len(heading), *(len(row[column]) for row in table)])
         for column, heading in enumerate(headings)
     ]
-    lines = ["  ".join(h.ljust(w) for h, w in zip(headings, widths, strict=True)).rstrip()]
+    if flexible and sys.stdout.isatty():
+        _narrow(headings, table, widths, flexible)
+    lines = [GAP.join(h.ljust(w) for h, w in zip(headings, widths, strict=True)).rstrip()]
     for row in table:
         cells = (painted(cell, width) for cell, width in zip(row, widths, strict=True))
-        lines.append("  ".join(cells).rstrip())
+        lines.append(GAP.join(cells).rstrip())
     _print("\n".join(lines), sys.stdout)
+
+
+def _narrow(
+    headings: Sequence[str], table: list[list[str]], widths: list[int], flexible: Sequence[str]
+) -> None:
+    """Cut columns until a row fits the terminal, or none may be cut further."""
+    try:
+        columns = os.get_terminal_size(sys.stdout.fileno()).columns
+    except OSError:
+        return
+    over = sum(widths) + len(GAP) * (len(widths) - 1) - columns
+    for heading in flexible:
+        if over <= 0 or not columns:
+            return
+        place = headings.index(heading)
+        width = max(widths[place] - over, min(widths[place], max(len(heading), LEAST_CELL)))
+        over -= widths[place] - width
+        widths[place] = width
+        for row in table:
+            row[place] = middle_cut(row[place], width)
 
 
 def middle_cut(name: str, most: int) -> str:

@@ -1,4 +1,4 @@
-"""Completion of what lies in a sandbox (`NAME:PATH`, `NAME:RECORDING`), and of local branches.
+"""Completion of what lies in a sandbox (paths, recordings, links, branches), and of local branches.
 
 Names from inside a sandbox are hostile: a shell inserts what it is offered into the line that the
 person runs next. Only plain characters are offered.
@@ -11,7 +11,9 @@ from click.shell_completion import CompletionItem
 
 from atoll.client import fields
 from atoll.client.fields import Shape
-from atoll.client.terminal_shapes import RecordingList
+from atoll.client.shapes import Sandbox, ShareList
+from atoll.client.status_shapes import InboxList
+from atoll.client.terminal_shapes import RecordingList, TerminalList
 from atoll.client.transport import Call, at
 from atoll.domain.errors import AtollError
 from atoll.surfaces.cli.console.candidates import COMPLETION_SECONDS, offered, sandbox_names
@@ -58,6 +60,58 @@ def branches(_context: click.Context, _: click.Parameter, typed: str) -> list[Co
 _Inside = Callable[[Invocation, str, str], Iterable[str]]
 
 
+def inner_paths(context: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Complete PATH of the sandbox that the line names before it."""
+    return _named(context, typed, _entries)
+
+
+def inner_recordings(
+    context: click.Context, _: click.Parameter, typed: str
+) -> list[CompletionItem]:
+    """Complete RECORDING of the sandbox that the line names before it."""
+    return _named(context, typed, _recordings)
+
+
+def inner_branches(context: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Complete the branches that the sandbox's repositories are on."""
+    return _named(context, typed, _inner_branches)
+
+
+def links(context: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Complete the share links of the sandbox that the line names before it."""
+    return _named(context, typed, _links)
+
+
+def terminals(context: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Complete the terminals of the sandbox that the line names before it."""
+    return _named(context, typed, _terminals)
+
+
+def inbox_items(context: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Complete the ids of what waits for the person."""
+    return _asked(context, typed, _items_of)
+
+
+def _named(context: click.Context, typed: str, inside: _Inside) -> list[CompletionItem]:
+    # Where an option waits for its value, click leaves the words before it unread.
+    name = context.params.get("name") or next(iter(context.args), "")
+    if not name or name.startswith("-"):
+        return []
+    return _asked(context, typed, lambda invocation: inside(invocation, name, typed))
+
+
+def _asked(
+    context: click.Context, typed: str, names: Callable[[Invocation], Iterable[str]]
+) -> list[CompletionItem]:
+    invocation = context.find_object(Invocation)
+    if invocation is None:
+        return []
+    try:
+        return _items(offered(names(invocation), typed))
+    except (AtollError, OSError):
+        return []
+
+
 def _complete(context: click.Context, typed: str, inside: _Inside) -> list[CompletionItem]:
     invocation = context.find_object(Invocation)
     if invocation is None:
@@ -86,6 +140,27 @@ def _recordings(invocation: Invocation, name: str, _rest: str) -> Iterable[str]:
     call = Call("GET", place, timeout=COMPLETION_SECONDS)
     found = invocation.api().transport.read(RecordingList, call)
     return (one.recording_id for one in found.recordings)
+
+
+def _inner_branches(invocation: Invocation, name: str, _rest: str) -> Iterable[str]:
+    call = Call("GET", at("sandboxes", name), timeout=COMPLETION_SECONDS)
+    return (one.branch for one in invocation.api().transport.read(Sandbox, call).repos)
+
+
+def _links(invocation: Invocation, name: str, _rest: str) -> Iterable[str]:
+    call = Call("GET", at("sandboxes", name, "shares"), timeout=COMPLETION_SECONDS)
+    return (one.share_id for one in invocation.api().transport.read(ShareList, call).shares)
+
+
+def _terminals(invocation: Invocation, name: str, _rest: str) -> Iterable[str]:
+    call = Call("GET", at("sandboxes", name, "terminals"), timeout=COMPLETION_SECONDS)
+    found = invocation.api().transport.read(TerminalList, call)
+    return (one.terminal_id for one in found.terminals)
+
+
+def _items_of(invocation: Invocation) -> Iterable[str]:
+    call = Call("GET", at("inbox"), timeout=COMPLETION_SECONDS)
+    return (one.id for one in invocation.api().transport.read(InboxList, call).items)
 
 
 def _items(names: Iterable[str]) -> list[CompletionItem]:

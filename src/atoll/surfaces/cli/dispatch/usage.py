@@ -10,7 +10,12 @@ import click
 
 from atoll.client.client import Client
 from atoll.domain.errors import AtollError, NotFound
-from atoll.surfaces.cli.console.candidates import COMPLETION_SECONDS, sandbox_names
+from atoll.surfaces.cli.console.candidates import (
+    COMPLETION_SECONDS,
+    profile_names,
+    sandbox_names,
+    secret_names,
+)
 from atoll.surfaces.cli.dispatch.aliases import MAX_SHOWN, did_you_mean
 
 _SENTENCE_WORDS = frozenset({"A", "An", "The", "There", "This", "It", "No", "Give", "Only", "Name"})
@@ -19,6 +24,18 @@ _SENTENCE_WORDS = frozenset({"A", "An", "The", "There", "This", "It", "No", "Giv
 _NO_COMMAND = re.compile(r"No such command '(.*)'\.", re.DOTALL)
 _TOO_MANY = re.compile(r"Got unexpected extra arguments? \((.*)\)", re.DOTALL)
 """The two messages of click that are reworded."""
+
+_ABSENT = re.compile(
+    r"(there is no (sandbox|profile|secret) '?(?:profile\.)?([^\s']+)'?): list them.*", re.DOTALL
+)
+"""The server's message about a name; it knows no command that lists."""
+
+_KINDS = {
+    "sandbox": (sandbox_names, "atoll list"),
+    "profile": (profile_names, "atoll profile list"),
+    "secret": (secret_names, "atoll secret list"),
+}
+"""For each kind of `_ABSENT` the names there are, and the command that lists them."""
 
 
 def of_click(wrong: click.ClickException) -> str:
@@ -65,20 +82,19 @@ def _missing(parameter: click.Parameter | None) -> str:
     return parameter.human_readable_name.upper()
 
 
-def of_error(error: AtollError) -> str:
-    """Return the line about an error, of ours or of the server."""
-    return _sentence(error.message)
-
-
-def near_sandbox(error: AtollError, api: Client, names: list[str]) -> str:
-    """Return `: did you mean …?` where an error is about a sandbox that does not exist."""
-    if not isinstance(error, NotFound) or not names:
-        return ""
+def of_error(error: AtollError, api: Client) -> str:
+    """Return the line about an error, of ours or of the server. Of a name that does not exist it
+    names the nearest one that does."""
+    said = _sentence(error.message)
+    absent = _ABSENT.fullmatch(said) if isinstance(error, NotFound) else None
+    if absent is None:
+        return said
+    what, kind, name = absent.groups()
+    known, command = _KINDS[kind]
     with suppress(AtollError, OSError):
-        known = sandbox_names(api, seconds=COMPLETION_SECONDS)
-        missing = next((name for name in names if name not in known), None)
-        return did_you_mean(missing, known) if missing else ""
-    return ""
+        if near := did_you_mean(name, known(api, seconds=COMPLETION_SECONDS)):
+            return what + near
+    return f"{what}: `{command}` shows which there are"
 
 
 def _sentence(text: str) -> str:

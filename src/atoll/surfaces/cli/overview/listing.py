@@ -21,6 +21,8 @@ SETUP_WAITS = {
 }
 MAX_SHOWN = 36
 """The longest name in a table on a terminal; `--json` and pipes have it whole."""
+FLEXIBLE = ("REPOSITORY", "STATUS", "NAME", "PROFILE", "AGENT", "STATE")
+"""The columns that a narrow terminal cuts, the first ones first."""
 HEADINGS = ("NAME", "STATE", "STATUS", "AGE", "PROFILE", "AGENT", "REPOSITORY")
 
 
@@ -29,7 +31,7 @@ def show_sandboxes(found: list[Sandbox], *, as_json: bool) -> None:
     if as_json:
         show_json({"sandboxes": [row.value for row in found], "next": None})
     elif found:
-        show_table(HEADINGS, map(_row, found))
+        show_table(HEADINGS, map(_row, found), flexible=FLEXIBLE)
         for words in filter(None, map(end_notice, found)):
             note(words)
     else:

@@ -4,7 +4,9 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -76,6 +78,49 @@ def test_completion_reaches_into_a_sandbox_and_offers_plain_names_only(
     assert _completed(environ, "atoll cp box:lib/s")[0] == b"plain,box:lib/src/"
     assert server.requests("GET", "/v1/sandboxes/box/files")[-1].query == {"path": "lib"}
     assert _completed(environ, "atoll play box:") == [b"plain,box:rec_1"]
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("atoll record box --export ", [b"rec_1"]),
+        ("atoll record box --delete rec_", [b"rec_1"]),
+        ("atoll share box --recording ", [b"rec_1"]),
+        ("atoll share rm box ", [b"sh_1"]),
+        ("atoll attach box --terminal ", [b"t_1"]),
+        ("atoll open box s", [b"src/"]),
+        ("atoll pull box --from ", [b"inner"]),
+        ("atoll pull box m", [b"main"]),
+        ("atoll sync box --onto m", [b"main"]),
+        ("atoll net allow box preset:py", [b"preset:pypi"]),
+        ("atoll net bo", [b"box"]),
+        ("atoll inbox answer q", [b"q_1"]),
+        ("atoll list --task b", [b"box"]),
+    ],
+)
+def test_completion_knows_what_lies_in_the_sandbox_of_the_line(
+    environ: dict[str, str], server: Scripted, tmp_path: Path, line: str, found: list[bytes]
+) -> None:
+    checkout = tmp_path / "checkout"
+    identity = ("-c", "user.name=a", "-c", "user.email=a@localhost")
+    subprocess.run(["git", "init", "-q", "-b", "main", checkout], check=True)
+    commit = ["git", "-C", str(checkout), *identity, "commit", "-q", "--allow-empty", "-m", "a"]
+    subprocess.run(commit, check=True)
+    server.add("box", repos=[{"branch": "inner"}, {"branch": "$(id)"}])
+    server.terminals.append({"terminal_id": "t_1", "state": "running"})
+    for path, value in {
+        "sandboxes/box/files": {"entries": [{"name": "src", "type": "dir"}]},
+        "sandboxes/box/recordings": {"recordings": [{"recording_id": "rec_1"}]},
+        "sandboxes/box/shares": {"shares": [{"share_id": "sh_1"}]},
+        "inbox": {"items": [{"id": "q_1"}]},
+    }.items():
+        server.answers[f"GET /v1/{path}"] = partial(_json, value)
+    offered = _completed(environ, line, cwd=checkout)
+    assert offered == [b"plain," + one for one in found]
+
+
+def _json(value: dict[str, Any], _seen: object) -> web.Response:
+    return web.json_response(value)
 
 
 def test_completion_in_bash_survives_the_colon(
@@ -150,7 +195,7 @@ def test_completion_in_a_real_shell_reaches_into_a_sandbox(
     assert done.stdout.split() == [found], done.stderr
 
 
-def _completed(environ: dict[str, str], line: str) -> list[bytes]:
-    place = str(len(line.split()) - 1)
+def _completed(environ: dict[str, str], line: str, cwd: Path | None = None) -> list[bytes]:
+    place = str(len(line.split(" ")) - 1)
     asked = {"_ATOLL_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": place}
-    return spawned({**environ, **asked}).communicate(timeout=20)[0].splitlines()
+    return spawned({**environ, **asked}, cwd=cwd).communicate(timeout=20)[0].splitlines()

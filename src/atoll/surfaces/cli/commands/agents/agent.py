@@ -19,12 +19,13 @@ from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
+from atoll.surfaces.cli.dispatch.verbs import Verbs
 
 if TYPE_CHECKING:
     from atoll.ports.agents import AgentShelf, InstalledAgent, Layer
 
 
-@click.group("agent")
+@click.group("agent", cls=Verbs)
 def command() -> None:
     """Install the agents of this machine, and control those in sandboxes."""
 

@@ -10,6 +10,7 @@ from atoll.client.fields import Shape
 from atoll.client.terminal_shapes import Event, EventPage, Gap
 from atoll.client.transport import Call, Stream, at, get
 from atoll.domain.errors import Unavailable
+from atoll.surfaces.cli.console.candidates import sandboxes
 from atoll.surfaces.cli.console.event_line import event_line
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, utc_option
@@ -23,7 +24,10 @@ SILENCE_SECONDS = 20.0
 @click.command("events")
 @click.option("-f", "--follow", is_flag=True, help="Follow new events, too.")
 @click.option(
-    "--stream", default=None, help="One stream (sandbox:ID, auth …), or the name of a sandbox."
+    "--stream",
+    default=None,
+    shell_complete=sandboxes(),
+    help="One stream (sandbox:ID, auth …), or the name of a sandbox.",
 )
 @click.option(
     "--after", type=click.IntRange(min=0), default=None, help="Events after this position."

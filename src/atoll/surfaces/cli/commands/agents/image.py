@@ -14,6 +14,7 @@ from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
+from atoll.surfaces.cli.dispatch.verbs import Verbs
 
 if TYPE_CHECKING:
     from atoll.ports.images import ImageShelf, Tree
@@ -22,7 +23,7 @@ MIB = 2**20
 BUILD = "build:"
 
 
-@click.group("image")
+@click.group("image", cls=Verbs)
 def command() -> None:
     """List, import, pull, build and remove roots for sandboxes."""
 

@@ -15,6 +15,8 @@ from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import age
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, say, show_json
+from atoll.surfaces.cli.dispatch.remote_names import inbox_items
+from atoll.surfaces.cli.dispatch.verbs import Verbs
 
 EFFECTS = {"yes": "allow", "y": "allow", "allow": "allow", "no": "deny", "n": "deny"}
 """The answers that stand for an option by its effect; `deny` is an option's own id."""
@@ -25,7 +27,7 @@ PLAIN = ("push", "end", "setup")
 """The kinds that widen nothing, and are answered without words."""
 
 
-class _Inbox(click.Group):
+class _Inbox(Verbs):
     """A group that lists where no verb was given."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -57,7 +59,7 @@ def list_items(invocation: Invocation, *, as_json: bool) -> None:
 
 
 @command.command("answer")
-@click.argument("item")
+@click.argument("item", shell_complete=inbox_items)
 @click.argument("answer")
 @pass_invocation
 def answer_item(invocation: Invocation, item: str, *, answer: str) -> None:

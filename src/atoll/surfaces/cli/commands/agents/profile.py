@@ -12,11 +12,12 @@ from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, profile_argument, yes_option
 from atoll.surfaces.cli.console.output import confirmed, say, show_json, show_table
+from atoll.surfaces.cli.dispatch.verbs import Verbs
 
 MAX_PROFILE_BYTES = 256 * 1024
 
 
-@click.group("profile")
+@click.group("profile", cls=Verbs)
 def command() -> None:
     """Show, check, save and delete profiles."""
 

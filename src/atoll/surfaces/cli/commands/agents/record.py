@@ -17,6 +17,7 @@ from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import moment
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument, utc_option
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
+from atoll.surfaces.cli.dispatch.remote_names import inner_recordings, terminals
 
 _OWNER_ONLY = 0o600
 
@@ -26,14 +27,28 @@ _OWNER_ONLY = 0o600
     epilog="Everybody at the terminal sees that it is recorded. `atoll play` plays a recording.",
 )
 @sandbox_argument()
-@click.option("--terminal", metavar="ID", default=None, help="Only this terminal.")
+@click.option(
+    "--terminal", metavar="ID", default=None, shell_complete=terminals, help="Only this terminal."
+)
 @click.option("--stop", is_flag=True, help="Stop recording; what was recorded stays.")
 @click.option("--list", "listed", is_flag=True, help="List the sandbox's recordings.")
-@click.option("--export", metavar="REC", default=None, help="Write a recording as asciicast.")
+@click.option(
+    "--export",
+    metavar="REC",
+    default=None,
+    shell_complete=inner_recordings,
+    help="Write a recording as asciicast.",
+)
 @click.option(
     "-o", "--output", metavar="FILE", default=None, help="The file to write, else stdout."
 )
-@click.option("--delete", metavar="REC", default=None, help="Delete a recording for good.")
+@click.option(
+    "--delete",
+    metavar="REC",
+    default=None,
+    shell_complete=inner_recordings,
+    help="Delete a recording for good.",
+)
 @utc_option()
 @json_option()
 @pass_invocation

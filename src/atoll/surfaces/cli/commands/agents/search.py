@@ -7,6 +7,7 @@ from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, say, show_json
+from atoll.surfaces.cli.dispatch.remote_names import terminals
 
 
 @click.command("search", epilog="The exit code is 1 when nothing was found, as with grep.")
@@ -14,8 +15,20 @@ from atoll.surfaces.cli.console.output import note, say, show_json
 @click.argument("pattern")
 @click.option("--glob", is_flag=True, help="`*` stands for anything, `?` for one character.")
 @click.option("--match-case", is_flag=True, help="Upper and lower case differ.")
-@click.option("--terminal", metavar="ID", default=None, help="This terminal and its recordings.")
-@click.option("--limit", type=click.IntRange(1, 500), default=100, show_default=True)
+@click.option(
+    "--terminal",
+    metavar="ID",
+    default=None,
+    shell_complete=terminals,
+    help="This terminal and its recordings.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 500),
+    default=100,
+    show_default=True,
+    help="At most this many lines.",
+)
 @json_option()
 @pass_invocation
 def command(

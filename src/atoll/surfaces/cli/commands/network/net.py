@@ -5,9 +5,11 @@ import click
 from atoll.client.bodies import Mode, NetworkBody
 from atoll.client.shapes import Network, Rule
 from atoll.domain.network.network import NetworkMode
+from atoll.surfaces.cli.console import candidates
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
-from atoll.surfaces.cli.console.options import UsualVerb, json_option, sandbox_argument
+from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import clean, say, show_json, show_table
+from atoll.surfaces.cli.dispatch.verbs import UsualVerb
 
 MODES = [mode.value for mode in NetworkMode]
 
@@ -48,7 +50,9 @@ def show(invocation: Invocation, name: str, *, as_json: bool) -> None:
 
 @command.command("allow")
 @sandbox_argument()
-@click.argument("hosts", metavar="HOST...", nargs=-1, required=True)
+@click.argument(
+    "hosts", metavar="HOST...", nargs=-1, required=True, shell_complete=candidates.egress_presets()
+)
 @json_option()
 @pass_invocation
 def allow(invocation: Invocation, name: str, *, hosts: tuple[str, ...], as_json: bool) -> None:
@@ -63,7 +67,9 @@ def allow(invocation: Invocation, name: str, *, hosts: tuple[str, ...], as_json:
 
 @command.command("deny")
 @sandbox_argument()
-@click.argument("hosts", metavar="HOST...", nargs=-1, required=True)
+@click.argument(
+    "hosts", metavar="HOST...", nargs=-1, required=True, shell_complete=candidates.egress_presets()
+)
 @json_option()
 @pass_invocation
 def deny(invocation: Invocation, name: str, *, hosts: tuple[str, ...], as_json: bool) -> None:
@@ -73,7 +79,9 @@ def deny(invocation: Invocation, name: str, *, hosts: tuple[str, ...], as_json: 
 
 @command.command("forget")
 @sandbox_argument()
-@click.argument("hosts", metavar="HOST...", nargs=-1, required=True)
+@click.argument(
+    "hosts", metavar="HOST...", nargs=-1, required=True, shell_complete=candidates.egress_presets()
+)
 @json_option()
 @pass_invocation
 def forget(invocation: Invocation, name: str, *, hosts: tuple[str, ...], as_json: bool) -> None:

@@ -15,13 +15,15 @@ from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
+from atoll.surfaces.cli.dispatch.aliases import MAX_SHOWN, did_you_mean
+from atoll.surfaces.cli.dispatch.verbs import Verbs
 
 MAX_BYTES = 64 * 1024
 
 _scope = click.option("--scope", default=None, help="The scope, when several have this name.")
 
 
-@click.group("secret")
+@click.group("secret", cls=Verbs)
 def command() -> None:
     """Set, list, rotate and remove secrets."""
 
@@ -76,6 +78,7 @@ def set_(
         if not confirmed("Is this the host you mean?", yes=yes):
             raise click.exceptions.Exit(FAILED)
         body["look_alike"] = True
+    _check_provider(body.get("provider"))
     body["value"] = _value(name)
     answered = invocation.api().secrets.set(name, body)
     if as_json:
@@ -127,6 +130,17 @@ def remove(invocation: Invocation, name: str, *, scope: str | None, yes: bool) -
         raise click.exceptions.Exit(FAILED)
     invocation.api().secrets.delete(name, scope=scope)
     say(f"removed {name}")
+
+
+def _check_provider(name: str | None) -> None:
+    """Raise a usage error for an unknown provider, before the value is asked for."""
+    from atoll.domain.broker.provider import PROVIDERS
+
+    if name and name.lower() not in PROVIDERS:
+        near = did_you_mean(name, PROVIDERS) or f": there are {', '.join(sorted(PROVIDERS))}"
+        raise click.BadParameter(
+            f"no provider is called {name[:MAX_SHOWN]!r}{near}", param_hint="--provider"
+        )
 
 
 def _kind(body: SecretBody, *, custom: bool, expose: bool) -> SecretKind:

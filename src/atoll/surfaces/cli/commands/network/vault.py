@@ -5,9 +5,10 @@ import click
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import say, show_json
+from atoll.surfaces.cli.dispatch.verbs import Verbs
 
 
-@click.group("vault")
+@click.group("vault", cls=Verbs)
 def command() -> None:
     """Manage the keys that encrypt secrets."""
 

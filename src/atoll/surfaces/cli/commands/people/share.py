@@ -7,13 +7,15 @@ from atoll.client.shapes import Share
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import until
 from atoll.surfaces.cli.console.options import (
-    UsualVerb,
     duration,
     json_option,
     sandbox_argument,
     utc_option,
 )
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
+from atoll.surfaces.cli.dispatch.remote_names import inner_recordings, terminals
+from atoll.surfaces.cli.dispatch.remote_names import links as share_links
+from atoll.surfaces.cli.dispatch.verbs import UsualVerb
 
 LOCAL_ONLY = (
     "the link works on this machine only: for people elsewhere start Atoll with `atoll up --lan`, "
@@ -44,8 +46,16 @@ def command() -> None:
 @click.option(
     "--ttl", default="1h", show_default=True, callback=duration, help="How long the link is valid."
 )
-@click.option("--terminal", metavar="ID", default=None, help="Only this terminal.")
-@click.option("--recording", metavar="REC", default=None, help="This recording, no terminal.")
+@click.option(
+    "--terminal", metavar="ID", default=None, shell_complete=terminals, help="Only this terminal."
+)
+@click.option(
+    "--recording",
+    metavar="REC",
+    default=None,
+    shell_complete=inner_recordings,
+    help="This recording, no terminal.",
+)
 @click.option("--label", default=None, help="The name of the link in lists.")
 @utc_option()
 @json_option()
@@ -93,7 +103,7 @@ def list_(invocation: Invocation, name: str, *, as_json: bool) -> None:
 
 @command.command("rm")
 @sandbox_argument()
-@click.argument("links", metavar="LINK...", nargs=-1, required=True)
+@click.argument("links", metavar="LINK...", nargs=-1, required=True, shell_complete=share_links)
 @pass_invocation
 def remove(invocation: Invocation, name: str, links: tuple[str, ...]) -> None:
     """Revoke links; their guests are gone within 5 seconds."""

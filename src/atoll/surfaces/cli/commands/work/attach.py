@@ -26,6 +26,7 @@ from atoll.surfaces.cli.console.options import sandbox_argument
 from atoll.surfaces.cli.console.output import note
 from atoll.surfaces.cli.console.selection import select
 from atoll.surfaces.cli.console.waiting import COMING, LIVE, end_notice, name_of, wait_ready
+from atoll.surfaces.cli.dispatch.remote_names import terminals
 
 if TYPE_CHECKING:
     from atoll.surfaces.cli.attach.connection import TerminalTarget
@@ -68,7 +69,9 @@ def _size(
 )
 @sandbox_argument(required=False)
 @click.option("--last", is_flag=True, help="The sandbox used last.")
-@click.option("--terminal", metavar="ID", default=None, help="Only this terminal.")
+@click.option(
+    "--terminal", shell_complete=terminals, metavar="ID", default=None, help="Only this terminal."
+)
 @click.option("--new", "new", is_flag=True, help="Open a new terminal.")
 @click.option(
     "--detach-keys",

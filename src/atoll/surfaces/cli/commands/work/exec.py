@@ -1,5 +1,7 @@
 """`atoll exec`: one command in a sandbox, its streams as they come, its exit code as ours."""
 
+import sys
+
 import click
 
 from atoll.client.bodies import ExecBody, TerminalBody
@@ -121,6 +123,10 @@ def _follow(
 
 def at_terminal(invocation: Invocation, name: str, request: ExecBody) -> int:
     """Run the command at a terminal of its own and attach to it; returns its exit code."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise click.UsageError(
+            "`-t` needs a terminal on stdin and stdout: leave it out (`-i` passes stdin on)"
+        )
     tty = RawTty()
     api = invocation.api()
     sandbox = awake(api, api.sandboxes.get(name))

@@ -19,6 +19,7 @@ from atoll.domain.network.forwarded_port import MOST_PORT, read_port
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import sandbox_argument
 from atoll.surfaces.cli.console.output import note, say
+from atoll.surfaces.cli.dispatch.remote_names import inner_paths
 from atoll.surfaces.cli.transfer.sandbox_files import SandboxPath, send
 
 MAX_FILE_BYTES = 64 * 2**20
@@ -26,7 +27,7 @@ MAX_FILE_BYTES = 64 * 2**20
 
 @click.command("open", epilog="A file whose name is a number is opened as ./NUMBER.")
 @sandbox_argument()
-@click.argument("what", metavar="[FILE|PORT]", required=False)
+@click.argument("what", metavar="[FILE|PORT]", required=False, shell_complete=inner_paths)
 @click.option("--edit", is_flag=True, help="Edit the file, and write it back when it changed.")
 @click.option(
     "--port",

@@ -14,16 +14,18 @@ from atoll.surfaces.cli.console.output import note, say, show_json, show_table
 from atoll.surfaces.cli.console.plan import SandboxPlan
 from atoll.surfaces.cli.console.project_proposals import show_project
 from atoll.surfaces.cli.console.waiting import name_of
+from atoll.surfaces.cli.dispatch.remote_names import branches
+from atoll.surfaces.cli.dispatch.verbs import Verbs
 from atoll.surfaces.cli.transfer.origin import origins
 
 SHOWN_DIGITS = 8
 """The digits of a digest that a person repeats to approve what they were shown."""
 
 _repo = click.argument("repo", default=".")
-_branch = click.argument("branch", required=False)
+_branch = click.argument("branch", required=False, shell_complete=branches)
 
 
-@click.group("project")
+@click.group("project", cls=Verbs)
 def command() -> None:
     """Show and decide what a repository's .atoll.yaml proposes."""
 

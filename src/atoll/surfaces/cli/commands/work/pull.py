@@ -10,6 +10,7 @@ from atoll.domain.errors import Conflict
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, say, show_json
+from atoll.surfaces.cli.dispatch.remote_names import branches, inner_branches
 from atoll.surfaces.cli.transfer.held_push import bring_pushed, drop_pushed, show_pushes
 from atoll.surfaces.cli.transfer.ordered_pulls import watch_pulls
 from atoll.surfaces.cli.transfer.pulled_branch import BranchRequest, PulledBranch, pull
@@ -18,8 +19,15 @@ from atoll.surfaces.cli.transfer.saved_work import bring_saved, saved_of, tell_s
 
 @click.command("pull", epilog="Nothing of the sandbox runs here: no hook, filter or setting.")
 @sandbox_argument(required=False)
-@click.argument("branch", required=False)
-@click.option("--from", "source", metavar="BRANCH", default=None, help="The branch inside.")
+@click.argument("branch", required=False, shell_complete=branches)
+@click.option(
+    "--from",
+    "source",
+    metavar="BRANCH",
+    default=None,
+    shell_complete=inner_branches,
+    help="The branch inside.",
+)
 @click.option("--repo", type=click.IntRange(0, 99), default=0, help="Which repository, from 0.")
 @click.option(
     "-C",

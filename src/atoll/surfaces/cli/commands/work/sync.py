@@ -15,6 +15,7 @@ from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, say, show_json
 from atoll.surfaces.cli.console.waiting import name_of
+from atoll.surfaces.cli.dispatch.remote_names import branches
 from atoll.surfaces.cli.transfer.local_repo import send_branch
 
 BETWEEN_LOOKS = 2.0
@@ -25,7 +26,13 @@ SHELL = '"${SHELL:-/bin/sh}"'
 
 @click.command("sync")
 @sandbox_argument()
-@click.option("--onto", metavar="BRANCH", default=None, help="Your branch to rebase onto.")
+@click.option(
+    "--onto",
+    metavar="BRANCH",
+    default=None,
+    shell_complete=branches,
+    help="Your branch to rebase onto.",
+)
 @click.option("--repo", type=click.IntRange(0, 15), default=0, help="Which repository, from 0.")
 @click.option(
     "-C",

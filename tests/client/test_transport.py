@@ -1,0 +1,55 @@
+"""What the client says where a server cannot be reached, or is none of ours."""
+
+import socket
+import threading
+
+import pytest
+
+from atoll.client.server import server_at
+from atoll.client.transport import Call, Transport, problem_of
+from atoll.domain.errors import AtollError
+
+
+def _said(url: str) -> str:
+    with pytest.raises(AtollError) as failed:
+        Transport(lambda: server_at(url, "URL")).call(Call("GET", "/v1/me", timeout=5.0))
+    return failed.value.message
+
+
+def test_name_that_is_not_known_is_said_without_its_number() -> None:
+    assert _said("http://nowhere.invalid:80").startswith(
+        "the name in http://nowhere.invalid:80 is not known here: check how it is spelled"
+    )
+
+
+def test_https_to_a_server_without_it_is_said_without_openssls_words() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as plain:
+        port = plain.getsockname()[1]
+
+        def answer() -> None:
+            with plain.accept()[0] as connection:
+                connection.recv(4096)
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+
+        serving = threading.Thread(target=answer)
+        serving.start()
+        said = _said(f"https://127.0.0.1:{port}")
+        serving.join()
+    assert "does not speak TLS there: use http:// or another port" in said
+    assert "_ssl.c" not in said and "[" not in said
+
+
+def test_answer_of_another_server_asks_whether_it_is_atolls() -> None:
+    assert "check that its address is that of an Atoll server" in problem_of(404, b"<p>").message
+
+
+@pytest.mark.parametrize(
+    ("detail", "said"),
+    [
+        ("cannot run 'x': No such file or directory", "cannot run 'x': No such file or directory"),
+        ("Field required", "argv: Field required"),
+    ],
+)
+def test_field_is_named_unless_the_message_quotes_its_value(detail: str, said: str) -> None:
+    body = f'{{"detail": "{detail}", "field": "argv"}}'.encode()
+    assert problem_of(422, body).message == said
