@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from aiohttp import web
 
 from tests.surfaces.cli.commands.work.test_attach import person_tty
 from tests.surfaces.cli.commands.work.test_exec import chunk, ended
@@ -24,6 +25,17 @@ def test_full_disk_is_one_line_and_no_traceback(
         told = command.communicate(timeout=20)[1]
     assert command.returncode == 1
     assert told == b"atoll: cannot write: No space left on device: free some space\n"
+
+
+def test_full_disk_under_an_exported_recording_names_stdout(
+    server: Scripted, environ: dict[str, str]
+) -> None:
+    server.answers["GET /v1/sandboxes/box/recordings/rec_1"] = lambda _: web.Response(body=b"{}")
+    with open("/dev/full", "wb") as full:  # noqa: PTH123
+        words = ("record", "box", "--export", "rec_1")
+        command = spawned({**environ}, *words, stdout=full.fileno())
+        told = command.communicate(timeout=20)[1]
+    assert told == b"atoll: stdout cannot be written: No space left on device\n"
 
 
 @pytest.mark.parametrize("words", [*SHOWING, ("exec", "box", "--", "true"), ("info", "none")])

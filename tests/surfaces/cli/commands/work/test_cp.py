@@ -33,6 +33,17 @@ def test_cp_of_a_file_out_lands_under_its_name(cli: Cli, server: Scripted, tmp_p
     assert cli("cp", "box:src/a.bin", "-").raw == data
 
 
+def test_cp_of_a_file_out_replaces_no_device_or_pipe(
+    cli: Cli, server: Scripted, tmp_path: Path
+) -> None:
+    server.files["a"] = b"data"
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    ran = cli("cp", "box:a", str(pipe))
+    assert (ran.code, pipe.is_fifo()) == (2, True)
+    assert "name `-` and redirect it there" in ran.err
+
+
 def test_cp_of_a_tree_out_makes_the_folder(cli: Cli, server: Scripted, tmp_path: Path) -> None:
     server.trees["src"] = tree_of(**{"a": b"1", "deep/b": b"2"})
     assert cli("cp", "box:src", str(tmp_path)).code == 0

@@ -138,7 +138,7 @@ def _export(api: Client, name: str, recording: str, output: str | None) -> None:
     except FileExistsError as error:
         raise Conflict(f"{output} exists already: choose another name") from error
     except OSError as error:
-        raise Failed(f"{output} cannot be written: {error.strerror}") from error
+        raise Failed(f"{output or 'stdout'} cannot be written: {error.strerror}") from error
 
 
 def _opened(output: str | None) -> AbstractContextManager[BinaryIO | GuardedStream]:

@@ -124,6 +124,9 @@ def _landing(target: str, place: SandboxPath) -> Path:
         path = path / (name if name not in ("", "..") else place.sandbox)
     if not path.parent.is_dir():
         raise Invalid(f"there is no folder {path.parent}: make it first")
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        # The rename at the end would put a file in place of the device.
+        raise Invalid(f"{path} is neither a file nor a folder: name `-` and redirect it there")
     return path
 
 
