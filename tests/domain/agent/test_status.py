@@ -128,13 +128,13 @@ def test_end_of_the_sandbox_ends_what_worked_and_keeps_what_had_ended() -> None:
     assert (ended.status, ended.question, ended.card) == ("stopped", "", "")
 
 
-def test_headline_is_the_tool_or_the_last_line_the_agent_said() -> None:
+def test_headline_is_the_tool_the_last_line_the_agent_said_or_the_first_of_its_prompt() -> None:
     assert headline(card(CardKind.BASH, title="npm test")) == "npm test"
     assert headline(card(CardKind.TEXT, text="One.\n\nTwo.\n")) == "Two."
     assert headline(card(CardKind.THINKING, text="hm")) == ""
-    person = card(CardKind.TEXT, text="do it")
-    assert headline(Card(1, 1, "c", 1, person.kind, person.state, "t", text="x",
-                         data={"role": "person"})) == ""  # fmt: skip
+    person = {"role": "person"}
+    prompt = Card(1, 1, "c", 1, CardKind.TEXT, CardState.DONE, "t", text="\nFix it.\nSo.", data=person)
+    assert headline(prompt) == "Fix it."
 
 
 @pytest.mark.parametrize(

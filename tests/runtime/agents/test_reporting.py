@@ -109,6 +109,41 @@ async def test_failed_turn_gives_its_reason() -> None:
     assert (one.entries[-1]["status"], one.entries[-1]["reason"]) == ("failed", "no key")
 
 
+async def test_turn_begins_with_its_prompt_and_without_what_the_last_one_did() -> None:
+    one = Reported()
+    asked = Draft("user:1", CardKind.TEXT, CardState.DONE, text="Fix it", data={"role": "person"})
+    one.session.heard([Began(), asked])
+    one.session.heard([Draft("c1", CardKind.BASH, CardState.DONE, title="npm test"), Ended()])
+    one.session.heard([Began()])
+    assert [(entry["status"], entry["on"]) for entry in one.entries] == [
+        ("working", "Fix it"),
+        ("done", "npm test"),
+        ("working", ""),
+    ]
+
+
+async def test_agent_started_with_a_prompt_works_before_its_hook_reports_that() -> None:
+    one = Reported()
+    one.session.prompted("Fix it\nand test it")
+    one.session.heard([Yielded()])  # the hook of its start
+    assert (one.kinds, one.entries[0]["on"]) == (["working"], "Fix it")
+    one.session.heard([Began()])
+    one.session.heard([Ended()])
+    assert one.kinds == ["working", "done"]
+
+
+async def test_failed_turn_stays_failed_where_another_source_says_that_it_is_over() -> None:
+    one = Reported()
+    failed = Draft("end:1", CardKind.STATUS, CardState.FAILED, title="Failed", text="no key")
+    one.session.heard([Began()])
+    one.session.heard([failed, replace(TURN, state=CardState.FAILED)], turns=False)
+    one.session.heard([Ended()])
+    assert (one.entries[-1]["status"], one.entries[-1]["reason"]) == ("failed", "no key")
+    one.session.heard([Began()])
+    one.session.heard([Ended()])
+    assert one.kinds[-1] == "done"
+
+
 async def test_cards_of_an_earlier_conversation_say_nothing() -> None:
     one = Reported()
     old = "2026-01-01T00:00:00Z"

@@ -6,8 +6,9 @@ from collections.abc import Coroutine
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
-from atoll.domain.agent.card import Began, Worked
+from atoll.domain.agent.card import Began, CardKind, CardState, Draft, Worked
 from atoll.domain.terminal.size import Size
 from atoll.domain.terminal.softlock import Work
 from atoll.ports.spawner import Process
@@ -137,6 +138,56 @@ def test_agent_that_works_silently_keeps_its_lock() -> None:
         assert (desk.shut, desk.status) == (True, "working")
 
     virtually(silent())
+
+
+FAILED = Draft("turn:1", CardKind.TURN, CardState.FAILED)
+RUNNING = replace(FAILED, state=CardState.RUNNING)
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_end_that_only_the_record_of_the_agent_names_opens_the_lock(late: bool) -> None:
+    # Codex runs no hook at the end of a turn that its provider refuses.
+    async def refused() -> None:
+        desk = Desk()
+        if not late:
+            desk.session.reported([Began()])
+        desk.terminal.showed(b"Working")
+        desk.session.heard([RUNNING], turns=False)
+        desk.session.heard([FAILED], turns=False)
+        if late:
+            desk.session.reported([Began()])
+        await asyncio.sleep(5)
+        assert (desk.shut, desk.status) == (False, "failed")
+
+    virtually(refused())
+
+
+def test_end_of_the_turn_before_is_read_late_and_leaves_the_lock() -> None:
+    async def late() -> None:
+        desk = Desk()
+        desk.session.reported([Began()])
+        desk.session.heard([FAILED], turns=False)
+        desk.session.heard([replace(RUNNING, id="turn:2")], turns=False)
+        await asyncio.sleep(60)
+        assert (desk.shut, desk.status) == (True, "working")
+        desk.session.heard([replace(FAILED, id="turn:2")], turns=False)
+        desk.session.reported([Worked()])  # that was no end
+        await asyncio.sleep(60)
+        assert (desk.shut, desk.status) == (True, "working")
+
+    virtually(late())
+
+
+def test_agent_whose_first_prompt_is_never_reported_is_idle_after_a_while() -> None:
+    async def lost() -> None:
+        desk = Desk()
+        desk.session._status.reports_turns = True
+        desk.session.prompted("Fix it")
+        assert (desk.shut, desk.status) == (False, "working")
+        await asyncio.sleep(31)
+        assert (desk.shut, desk.status) == (False, "idle")
+
+    virtually(lost())
 
 
 def test_hook_outside_a_turn_opens_by_itself() -> None:

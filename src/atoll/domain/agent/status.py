@@ -52,6 +52,8 @@ class AgentFacts:
     failure: str = ""
     shows: bool | None = None
     """True while its terminal shows output; None for an agent that reports its turns."""
+    starts: bool = False
+    """True while an agent that was started with a prompt has not reported its turn."""
 
 
 def first_status(at: str) -> StatusRecord:
@@ -95,14 +97,22 @@ def when_sandbox_ended(status: StatusRecord, *, failed: bool, reason: str, at: s
 
 
 def headline(card: Card) -> str:
-    """Return the line that says what the agent does by this card; empty for one that does not."""
+    """Return the line that says what the agent does by this card: a tool, its last sentence, or the
+    prompt that it was given; empty for one that says nothing."""
     if card.kind in _TOOLS:
         command = card.data.get("command")
         return line_of(card.title or (command if isinstance(command, str) else ""))
-    if card.kind is not CardKind.TEXT or card.data.get("role") == "person":
+    if card.kind is not CardKind.TEXT:
         return ""
+    if card.data.get("role") == "person":
+        return first_line(card.text)
     lines = [one for one in card.text[-_READ:].splitlines() if one.strip()]
     return line_of(lines[-1]) if lines else ""
+
+
+def first_line(words: str) -> str:
+    """Return the first line of a prompt that says something."""
+    return line_of(next(filter(str.strip, words[:_READ].splitlines()), ""))
 
 
 def failure_of(text: str) -> str:
@@ -154,7 +164,7 @@ def _kind(before: StatusRecord, facts: AgentFacts) -> tuple[StatusKind, str]:
 def _running(before: StatusRecord, facts: AgentFacts) -> tuple[StatusKind, str]:
     if facts.asked is not None:
         return "needs_you", ""
-    if facts.work is Work.WORKING or facts.shows:
+    if facts.work is Work.WORKING or facts.shows or facts.starts:
         return "working", ""
     if facts.shows is False and facts.outcome is None:
         return "idle", QUIET

@@ -158,6 +158,8 @@ class Agents:
             ),
         )
         if agent.prompt_argv is not None:
+            if order.first_prompt:
+                session.prompted(order.first_prompt)
             self._instructions.received(identity, order)
         elif order.first_prompt:
             instructing = self._instruct(session, channel, order)

@@ -18,6 +18,7 @@ from atoll.domain.agent.status import (
     AgentFacts,
     AttentionBudget,
     failure_of,
+    first_line,
     first_status,
     headline,
     step,
@@ -28,6 +29,8 @@ from atoll.runtime.clock import Alarm, timestamp
 
 HEADLINE_SECONDS = 3.0
 """The least time between two reports that differ in the last tool or sentence only."""
+START_SECONDS = 30.0
+"""The longest time in which an agent that was started with a prompt reports that."""
 FLOOD_SECONDS = 1.0
 """The time until a report that exceeded the budget is tried again."""
 
@@ -51,14 +54,28 @@ class StatusReport:
         self._known = self.published = first_status(status.identity.started_at)
         self._published_at = 0.0
         self._alarm = Alarm(self._publish)
+        self._starts = False
+        self._patience = Alarm(self._never_began)
 
     def began(self) -> None:
-        """Record that a turn began."""
+        """Record that a turn began, or goes on after an answer. What was said of one that had ended
+        is over."""
+        if self._outcome is not None:
+            self._on = ""
         self._outcome, self._failure = None, ""
+        self._started()
+
+    def prompted(self, words: str) -> None:
+        """Record that the agent was started with a prompt."""
+        self._starts, self._on = True, first_line(words)
+        self._patience.set(self._loop.time() + START_SECONDS)
 
     def ended(self, outcome: CardState) -> None:
-        """Record how a turn ended. A question at the terminal ends with it."""
-        self._outcome = outcome
+        """Record how a turn ended. A question at the terminal ends with it. Several sources report
+        an end: one that only says that it is over takes back no failure and no interrupt."""
+        if outcome is not CardState.DONE or self._outcome is None:
+            self._outcome = outcome
+        self._started()
         # A person's word counts more than output that goes on.
         self._shows = self._shows and False
         self._pending = {
@@ -68,13 +85,14 @@ class StatusReport:
     def shows(self, *, active: bool) -> None:
         """Record whether the terminal of an agent that reports nothing shows output now."""
         self._shows = active
-        self._on = SHOWS if active else ""
         if active:
             self.began()
+        self._on = SHOWS if active else ""
 
     def left(self, failure: str) -> None:
         """Record that the process is gone; `failure` says why, if it did not end as it should."""
         self._pending, self._failure = {}, failure
+        self._started()
 
     def saw(self, card: Card) -> None:
         """Record a card that was added or changed."""
@@ -104,11 +122,20 @@ class StatusReport:
             on=self._on,
             failure=self._failure,
             shows=self._shows,
+            starts=self._starts,
         )
         self._known = step(self._known, facts, timestamp())
         self._alarm.cancel()
         if self._known != self.published:
             self._publish()
+
+    def _started(self) -> None:
+        self._starts = False
+        self._patience.cancel()
+
+    def _never_began(self) -> None:
+        self._starts = False
+        self.settle()
 
     def _publish(self) -> None:
         """Publish what is known, or set when that is due."""

@@ -34,6 +34,7 @@ from atoll.runtime.agents.reporting import StatusReport
 from atoll.runtime.agents.setting_change import AgentSettings
 from atoll.runtime.agents.status import AgentStatus, Identity
 from atoll.runtime.agents.stopping import Gaps, stop
+from atoll.runtime.agents.written import OVER, WrittenEnd
 from atoll.runtime.clock import Alarm, timestamp
 from atoll.wire.attach import AgentStateChanged
 from atoll.wire.contract.agents import AgentRecord
@@ -45,7 +46,6 @@ WRITING_SECONDS = 1.0
 """An agent that is done may still write down what it did: its turn's card waits so long after
 the last of that."""
 _TOOLS = frozenset({CardKind.BASH, CardKind.TOOL_CALL, CardKind.DIFF, CardKind.FILE})
-_OVER = frozenset({CardState.DONE, CardState.FAILED, CardState.DECLINED})
 _PREVIEWED = frozenset({CardKind.TEXT, CardKind.BASH, CardKind.TOOL_CALL})
 
 
@@ -126,6 +126,7 @@ class AgentSession:
         self._announced: AgentStateChanged | None = None
         self._overrun = Alarm(self._tick)
         self._report = StatusReport(status, context.record, context.attention)
+        self._written = WrittenEnd(self._over_by_record)
         self.settings = AgentSettings()
 
     def shown(self) -> AgentRecord:
@@ -179,6 +180,10 @@ class AgentSession:
         better source reports them. `at` is the time that the agent recorded, if any."""
         now = timestamp()
         changed = [self._take(one, now, turns=turns, at=at) for one in said]
+        if turns:
+            self._written.reported(said)
+        elif (at or now) >= self.identity.started_at:
+            self._written.wrote(said)
         if any(changed):
             self._announce("the agent")
         self._report.settle()
@@ -188,9 +193,7 @@ class AgentSession:
 
     def fell_silent(self, *, interrupted: bool) -> None:
         """End a turn of which no end was reported. A later report of work continues it."""
-        self._report.ended(CardState.DECLINED if interrupted else CardState.DONE)
-        if self.lock.yielded():
-            self._announce("quiet")
+        self._break_off(CardState.DECLINED if interrupted else CardState.DONE, "quiet")
 
     @property
     def reports_turns(self) -> bool:
@@ -207,6 +210,7 @@ class AgentSession:
         that."""
         self._cancel_closing()
         self._overrun.cancel()
+        self._written.cancel()
         if self.lock.stopped():
             self._report.left("" if self.stopping else failure)
             for card in self.cards.all():
@@ -231,6 +235,13 @@ class AgentSession:
         await self._process.signal(signal.SIGCONT, tree=True)
         if self.lock.resumed():
             self._announce("resumed")
+
+    def prompted(self, words: str) -> None:
+        """Report that it was started with a prompt: it works on that until it reports its turn. The
+        lock follows the turn alone."""
+        if self._status.reports_turns:
+            self._report.prompted(words)
+            self._tell()
 
     def take(self) -> None:
         """Mark the agent as working, as a person reports. Where its turns are reported, the mark
@@ -336,7 +347,7 @@ class AgentSession:
             case Began():
                 return turns and self._began(now)
             case Worked():
-                return turns and self.lock.worked(asyncio.get_running_loop().time())
+                return turns and self._worked()
             case Yielded():
                 return turns and self.lock.yielded()
             case Ended():
@@ -367,8 +378,23 @@ class AgentSession:
     def _report_card(self, card: Card) -> None:
         """Report what a card says about the agent; those of an earlier conversation do not."""
         self._report.saw(card)
-        if card.kind is CardKind.TURN and card.state in _OVER:
+        if card.kind is CardKind.TURN and card.state in OVER:
             self._report.ended(card.state)
+
+    def _worked(self) -> bool:
+        changed = self.lock.worked(asyncio.get_running_loop().time())
+        if changed:
+            self._report.began()
+        return changed
+
+    def _over_by_record(self, state: CardState) -> None:
+        if self.works:
+            self._break_off(state, "its record")
+
+    def _break_off(self, state: CardState, reason: str) -> None:
+        self._report.ended(state)
+        if self.lock.yielded():
+            self._announce(reason)
 
     def _began(self, now: str) -> bool:
         self._report.began()

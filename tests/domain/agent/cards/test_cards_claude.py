@@ -166,6 +166,19 @@ def test_turn_that_fails_says_why_and_ends() -> None:
     assert cards.take({"type": "result"}) == [Yielded()]
 
 
+def test_transcript_of_a_turn_that_the_provider_refused_says_why_and_ends() -> None:
+    cards = ClaudeCards()
+    cards.take(person("go"))
+    refused = says({"type": "text", "text": "API Error: 400 no credit"})
+    status, turn, end = cards.take({**refused, "isApiErrorMessage": True, "parentUuid": "p"})
+    assert isinstance(status, Draft) and isinstance(turn, Draft)
+    assert (status.kind, status.state, status.text) == (
+        CardKind.STATUS, CardState.FAILED, "API Error: 400 no credit",
+    )  # fmt: skip
+    assert (turn.kind, turn.state, end) == (CardKind.TURN, CardState.FAILED, Yielded())
+    assert cards.take({"type": "system", "subtype": "turn_duration"}) == [Yielded()]
+
+
 def test_what_the_system_tells_is_shown_as_it_is_meant() -> None:
     def told(subtype: str, **more: Any) -> list[Any]:
         return ClaudeCards().take({"type": "system", "subtype": subtype, "uuid": "u", **more})

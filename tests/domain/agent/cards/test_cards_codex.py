@@ -172,6 +172,12 @@ def test_events_of_a_rollout_tell_turns_and_what_went_wrong() -> None:
     turn, ended = rollout("task_complete", duration_ms=3)
     assert (turn.state, turn.data, ended) == (CardState.DONE, {"milliseconds": 3}, Yielded())
     assert rollout("turn_complete")[0].data == {}
+    said, failed, _ = rollout("task_complete", error={"message": "no credit left"})
+    assert (said.state, said.text, failed.state) == (
+        CardState.FAILED,
+        "no credit left",
+        CardState.FAILED,
+    )
     aborted, *rest = rollout("turn_aborted")
     assert (aborted.state, rest) == (CardState.DECLINED, [Yielded(), Interrupted()])
     assert rollout("stream_error", message="m")[0].state is CardState.FAILED

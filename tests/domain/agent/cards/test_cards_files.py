@@ -104,6 +104,18 @@ def test_qwen_turn_ends_with_an_answer_or_with_the_next_prompt() -> None:
     assert [card.text for card in shown if card.kind is CardKind.THINKING] == ["hm"]
 
 
+def test_request_that_qwens_provider_refused_says_why() -> None:
+    event = {"event.name": "qwen-code.api_error", "error_message": "400 no credit"}
+    refused = {"uuid": "s", "type": "system", "systemPayload": {"uiEvent": event}}
+    other = {"uuid": "s", "type": "system", "systemPayload": {"uiEvent": {"event.name": "x"}}}
+    (card,) = told(QwenCards(), [refused, refused, other])
+    assert (card.kind, card.state, card.text) == (
+        CardKind.STATUS,
+        CardState.FAILED,
+        "400 no credit",
+    )
+
+
 def test_gemini_message_that_grows_is_one_answer() -> None:
     asked = {"id": "u", "type": "user", "content": [{"text": "go"}]}
     answer = {"id": "g", "type": "gemini", "content": "I will.", "thoughts": [{"subject": "s"}]}
@@ -129,7 +141,7 @@ def test_gemini_message_that_grows_is_one_answer() -> None:
         ],
     )
     assert [(card.kind, card.state) for card in shown] == [
-        (CardKind.TURN, CardState.RUNNING),
+        (CardKind.TURN, CardState.FAILED),
         (CardKind.TEXT, CardState.DONE),
         (CardKind.THINKING, CardState.DONE),
         (CardKind.TEXT, CardState.DONE),

@@ -99,6 +99,9 @@ class ClaudeCards:
             else:
                 card_id = f"{text(message, 'uuid') or text(inner, 'id')}:{at}"
             said += self._block(block, card_id)
+        if message.get("isApiErrorMessage") is True and "parentUuid" in message:
+            # A transcript has no result, and no hook reports such an end.
+            return [*_as_failures(said), *self._ended(CardState.FAILED)]
         return said
 
     def _block(self, block: Message, card_id: str) -> list[Said]:
@@ -222,6 +225,14 @@ class ClaudeCards:
                 data={"answerable": True, "tool": tool, "for": text(request, "tool_use_id")},
             )
         return [card, Yielded()]
+
+
+def _as_failures(said: list[Said]) -> list[Said]:
+    return [
+        _status(one.id, "The model could not be asked", CardState.FAILED, one.text or "")
+        for one in said
+        if isinstance(one, Draft)
+    ]
 
 
 def _status(card_id: str, title: str, state: CardState, words: str = "") -> Draft:

@@ -67,9 +67,7 @@ def _event(payload: Message) -> list[Said]:
         case "task_started" | "turn_started":
             return [Draft(turn, CardKind.TURN, CardState.RUNNING), Began()]
         case "task_complete" | "turn_complete":
-            took = whole(payload, "duration_ms")
-            data = {} if took is None else {"milliseconds": took}
-            return [Draft(turn, CardKind.TURN, CardState.DONE, data={**data}), Yielded()]
+            return _completed(payload, turn)
         case "turn_aborted":
             return [Draft(turn, CardKind.TURN, CardState.DECLINED), Yielded(), Interrupted()]
         case "item_started" | "item_completed":
@@ -83,6 +81,17 @@ def _event(payload: Message) -> list[Said]:
             return [Draft(card_id, CardKind.STATUS, state, title="Codex says", text=words)]
         case _:
             return []
+
+
+def _completed(payload: Message, turn: str) -> list[Said]:
+    took, error = whole(payload, "duration_ms"), text(part(payload, "error"), "message")
+    state = CardState.FAILED if error else CardState.DONE
+    data = {} if took is None else {"milliseconds": took}
+    ended = [Draft(turn, CardKind.TURN, state, data={**data}), Yielded()]
+    if not error:
+        return ended
+    card_id, title = f"end:{text(payload, 'turn_id')}", "The turn failed"
+    return [Draft(card_id, CardKind.STATUS, state, title=title, text=error), *ended]
 
 
 def _call(payload: Message) -> list[Said]:

@@ -50,10 +50,10 @@ class _Turns:
             Draft(f"user:{name}", CardKind.TEXT, CardState.DONE, text=words, data=role),
         ]
 
-    def ended(self) -> list[Said]:
-        """End the turn: the answer was the last one."""
+    def ended(self, state: CardState = CardState.DONE) -> list[Said]:
+        """End the turn: the answer was the last one, or an error took its place."""
         name, self._open = self._open, ""
-        return [Draft(name, CardKind.TURN, CardState.DONE)] if name else []
+        return [Draft(name, CardKind.TURN, state)] if name else []
 
 
 class QwenCards:
@@ -75,6 +75,8 @@ class QwenCards:
             case "tool_result":
                 status = text(part(message, "toolCallResult"), "status")
                 return [self._result(part(one, "functionResponse"), status) for one in said]
+            case "system":
+                return _refusal(part(part(message, "systemPayload"), "uiEvent"))
             case _:
                 return []
 
@@ -116,7 +118,8 @@ class GeminiCards:
             case "info" | "warning" | "error" as word:
                 state = CardState.FAILED if word == "error" else CardState.DONE
                 words = text(message, "content")
-                return [Draft(name, CardKind.STATUS, state, title="Gemini says", text=words)]
+                told = Draft(name, CardKind.STATUS, state, title="Gemini says", text=words)
+                return [told, *self._turns.ended(state)] if word == "error" else [told]
             case _:
                 return []
 
@@ -135,6 +138,16 @@ class GeminiCards:
             if status in _STATES:
                 cards.append(_done(begun.id, begun.kind, _output(call), status))
         return [*cards, *self._turns.ended()] if words and not calls else cards
+
+
+def _refusal(event: Message) -> list[Said]:
+    """Return the card of a request that the provider refused; its turn's end is reported by a
+    hook."""
+    words = text(event, "error_message")
+    if text(event, "event.name") != "qwen-code.api_error" or not words:
+        return []
+    title = "The model could not be asked"
+    return [Draft(f"error:{short(words, 60)}", CardKind.STATUS, CardState.FAILED, title, words)]
 
 
 def _words(said: list[Message]) -> str:

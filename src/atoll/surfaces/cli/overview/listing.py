@@ -27,7 +27,9 @@ HEADINGS = ("NAME", "STATE", "STATUS", "AGE", "PROFILE", "AGENT", "REPOSITORY")
 
 
 def show_sandboxes(found: list[Sandbox], *, as_json: bool) -> None:
-    """Print the list: a table with the notices of those that end soon, or JSON."""
+    """Print the list, those that need their person first: a table with the notices of those that
+    end soon, or JSON."""
+    found = sorted(found, key=_needs_nobody)
     if as_json:
         show_json({"sandboxes": [row.value for row in found], "next": None})
     elif found:
@@ -53,10 +55,19 @@ def _row(sandbox: Sandbox) -> tuple[str, ...]:
     )
 
 
+def _needs_nobody(sandbox: Sandbox) -> bool:
+    """Report whether neither an agent nor a failed set-up waits for the person."""
+    if sandbox.task.state == "waiting" and sandbox.project.state == "failed":
+        return False
+    return all(agent.status.status != "needs_you" for agent in sandbox.agents)
+
+
 def _status(sandbox: Sandbox) -> str:
     """Return what the agents do, or for what their task waits."""
     if sandbox.task.state == "waiting" and sandbox.project.state in SETUP_WAITS:
         return SETUP_WAITS[sandbox.project.state]
+    if sandbox.task.state == "given" and not sandbox.agents:
+        return "starting"  # Its first report is on its way.
     return agents_line(sandbox.agents, wanted=sandbox.agent if sandbox.state in EXPECTED else "")
 
 

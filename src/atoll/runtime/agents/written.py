@@ -1,0 +1,63 @@
+"""The end of a turn as an agent writes it down, where nothing else reports it.
+
+An agent that its provider refuses may run no hook at its end, and draws too little for its silence
+to say anything. Its own record names that end. The record is read a little late, so an end in it
+counts only once no other turn has begun there for a while.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from atoll.domain.agent.card import Began, CardKind, CardState, Draft, Said, Worked
+from atoll.runtime.clock import Alarm
+
+WRITTEN_SECONDS = 2.0
+"""The time in which the record of a turn that has begun is read, on a busy machine."""
+OVER = frozenset({CardState.DONE, CardState.FAILED, CardState.DECLINED})
+
+
+class WrittenEnd:
+    """The last end that an agent wrote down. `end` is called with it once it counts."""
+
+    __slots__ = ("_alarm", "_end", "_loop", "_state")
+
+    def __init__(self, end: Callable[[CardState], None]) -> None:
+        self._end = end
+        self._loop = asyncio.get_running_loop()
+        self._state: CardState | None = None
+        self._alarm = Alarm(self._due)
+
+    def wrote(self, said: Sequence[Said]) -> None:
+        """Take what was read of its record."""
+        for one in said:
+            if not isinstance(one, Draft) or one.kind is not CardKind.TURN:
+                continue
+            self._state = one.state if one.state in OVER else None
+            self._wait()
+
+    def reported(self, said: Sequence[Said]) -> None:
+        """Take what better sources report. A prompt's report may come after the record of its end;
+        work shows that the end was none."""
+        for one in said:
+            match one:
+                case Began():
+                    self._wait()
+                case Worked():
+                    self.cancel()
+                case _:
+                    pass
+
+    def cancel(self) -> None:
+        """Forget the end."""
+        self._state = None
+        self._alarm.cancel()
+
+    def _wait(self) -> None:
+        self._alarm.cancel()
+        if self._state is not None:
+            self._alarm.set(self._loop.time() + WRITTEN_SECONDS)
+
+    def _due(self) -> None:
+        state, self._state = self._state, None
+        if state is not None:
+            self._end(state)
