@@ -187,6 +187,7 @@ def test_same_question_by_another_card_is_the_same_at_a_terminal_only() -> None:
         ('{"error": {"type": "x", "message": "No \\"credit\\".\\nPay"}}', 'No "credit". Pay'),
         ('{"error": {"message": "bad \\q"}}', '{"error": {"message": "bad \\q"}}'),
         ('{"error": "x"}', '{"error": "x"}'),
+        ('[API Error: {"error":{"message":"No credit."}}]', "No credit."),
         ('It said: {"message": "x"}', 'It said: {"message": "x"}'),
     ],
 )

@@ -69,6 +69,9 @@ def test_message_holds_the_name_and_a_fixed_sentence_alone() -> None:
         ("approval.asked", None, PushReason.NEEDS_YOU),
         ("agent.status", "needs_you", PushReason.NEEDS_YOU),
         ("agent.status", "done", PushReason.DONE),
+        ("agent.status", "failed", PushReason.FAILED),
+        ("sandbox.setup_ended", "failed", PushReason.SETUP_FAILED),
+        ("sandbox.setup_ended", "done", None),
         ("git.pushed", None, PushReason.PUSHED),
         ("sandbox.ends_soon", None, PushReason.ENDS_SOON),
         ("agent.status", "working", None),
@@ -76,7 +79,7 @@ def test_message_holds_the_name_and_a_fixed_sentence_alone() -> None:
         ("terminal.opened", "done", None),
     ],
 )
-def test_reason_is_that_an_agent_needs_its_person_or_is_done(
+def test_reason_is_that_an_agent_needs_its_person_or_has_ended(
     kind: str, status: object, reason: PushReason | None
 ) -> None:
     assert push_reason(kind, status) is reason

@@ -184,7 +184,7 @@ def test_agent_whose_first_prompt_is_never_reported_is_idle_after_a_while() -> N
         desk.session._status.reports_turns = True
         desk.session.prompted("Fix it")
         assert (desk.shut, desk.status) == (False, "working")
-        await asyncio.sleep(31)
+        await asyncio.sleep(61)
         assert (desk.shut, desk.status) == (False, "idle")
 
     virtually(lost())

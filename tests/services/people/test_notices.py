@@ -53,7 +53,7 @@ async def until(s: Scene, told: Told, count: int) -> None:
             await asyncio.sleep(0.001)
 
 
-async def test_agent_that_needs_its_person_and_one_that_is_done_are_told() -> None:
+async def test_agent_that_needs_its_person_is_done_or_failed_is_told() -> None:
     async with scene() as s:
         await s.ready(name="box")
         async with noticing(s) as told:
@@ -62,8 +62,10 @@ async def test_agent_that_needs_its_person_and_one_that_is_done_are_told() -> No
             reports(s, "needs_you", on="other", begins=False)
             reports(s, "working")
             reports(s, "done", begins=True)
-            await until(s, told, 2)
-            assert sorted(told.notices) == [("done", "box"), ("needs-you", "box")]
+            reports(s, "failed", reason="$(evil)", begins=True)
+            await until(s, told, 3)
+            words = ("done", "failed", "needs-you")
+            assert sorted(told.notices) == [(word, "box") for word in words]
 
 
 async def test_held_push_is_told_and_shares_the_ten_of_a_minute() -> None:

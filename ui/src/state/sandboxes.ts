@@ -110,7 +110,7 @@ function lookAtSecrets(): Promise<void> {
 }
 
 /** Events that make an item of the inbox. */
-const NEW_ITEMS: readonly string[] = ['git.pushed', 'sandbox.ends_soon'];
+const NEW_ITEMS: readonly string[] = ['git.pushed', 'sandbox.ends_soon', 'sandbox.setup_ended'];
 
 /** Whether an event may have changed what waits for this person. */
 function movesInbox({ event_type: kind, stream, payload }: Envelope): boolean {

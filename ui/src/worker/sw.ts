@@ -2,7 +2,7 @@
  * The service worker: shows pushes, and opens the sandbox that one names.
  *
  * It caches nothing and answers no request, so the page is always the server's own. A push holds the
- * name of a sandbox and one of four fixed sentences (docs/use/notifications.md).
+ * name of a sandbox and one of six fixed sentences (docs/use/notifications.md).
  */
 
 export {};
@@ -12,6 +12,8 @@ declare const self: ServiceWorkerGlobalScope;
 const SENTENCES: Readonly<Record<string, string>> = {
   needs_you: 'An agent needs you.',
   done: 'An agent is done.',
+  failed: 'An agent failed.',
+  setup_failed: 'Its set-up failed.',
   pushed: 'A pushed branch waits for you.',
   ends_soon: 'Its time is nearly over.',
 };

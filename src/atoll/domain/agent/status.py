@@ -34,6 +34,7 @@ QUIET = "Its terminal is quiet."
 _TOOLS = frozenset({CardKind.BASH, CardKind.TOOL_CALL, CardKind.DIFF, CardKind.FILE})
 _OPTION = re.compile(r"[\x21-\x7e]{1,100}\Z")
 _MESSAGE = re.compile(r'"message"\s*:\s*("(?:[^"\\]|\\.)*")')
+_JSON = ("{", "[API Error: {")
 _EFFECTS = {"allow": "allow", "deny": "deny"}
 _READ = 4000
 """The characters of a text that are looked at for its last sentence."""
@@ -117,7 +118,7 @@ def first_line(words: str) -> str:
 
 def failure_of(text: str) -> str:
     """Return why a turn failed, as one line: of a provider's error in JSON its message."""
-    found = _MESSAGE.search(text[:_READ]) if text.lstrip().startswith("{") else None
+    found = _MESSAGE.search(text[:_READ]) if text.lstrip().startswith(_JSON) else None
     try:
         message = json.loads(found[1]) if found else text
     except ValueError:

@@ -1,7 +1,7 @@
 """Push notifications: a browser's subscription, what a push may say, and how often.
 
 Pure. A push leaves this machine for a push service that others run (RFC 8030). It carries the name
-of a sandbox and one of four fixed sentences, never text from inside a sandbox.
+of a sandbox and one of six fixed sentences, never text from inside a sandbox.
 """
 
 import base64
@@ -36,6 +36,8 @@ class PushReason(StrEnum):
 
     NEEDS_YOU = "needs_you"
     DONE = "done"
+    FAILED = "failed"
+    SETUP_FAILED = "setup_failed"
     PUSHED = "pushed"
     ENDS_SOON = "ends_soon"
 
@@ -43,6 +45,8 @@ class PushReason(StrEnum):
 _SENTENCES: Mapping[PushReason, str] = {
     PushReason.NEEDS_YOU: "An agent needs you.",
     PushReason.DONE: "An agent is done.",
+    PushReason.FAILED: "An agent failed.",
+    PushReason.SETUP_FAILED: "Its set-up failed.",
     PushReason.PUSHED: "A pushed branch waits for you.",
     PushReason.ENDS_SOON: "Its time is nearly over.",
 }
@@ -109,12 +113,17 @@ def host_of(endpoint: str) -> str:
 
 
 def push_reason(event_type: str, status: object = None) -> PushReason | None:
-    """Return why an event of a sandbox is pushed; None for most. `status` is an agent's."""
+    """Return why an event of a sandbox is pushed; None for most. `status` is that of an agent, or
+    of a set-up."""
     match event_type, status:
         case ("approval.asked", _) | ("agent.status", "needs_you"):
             return PushReason.NEEDS_YOU
         case "agent.status", "done":
             return PushReason.DONE
+        case "agent.status", "failed":
+            return PushReason.FAILED
+        case "sandbox.setup_ended", "failed":
+            return PushReason.SETUP_FAILED
         case "git.pushed", _:
             return PushReason.PUSHED
         case "sandbox.ends_soon", _:

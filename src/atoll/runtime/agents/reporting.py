@@ -29,7 +29,7 @@ from atoll.runtime.clock import Alarm, timestamp
 
 HEADLINE_SECONDS = 3.0
 """The least time between two reports that differ in the last tool or sentence only."""
-START_SECONDS = 30.0
+START_SECONDS = 60.0
 """The longest time in which an agent that was started with a prompt reports that."""
 FLOOD_SECONDS = 1.0
 """The time until a report that exceeded the budget is tried again."""

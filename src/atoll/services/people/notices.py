@@ -22,6 +22,8 @@ Notify = Callable[[str, str], Awaitable[None]]
 WORDS = {
     PushReason.NEEDS_YOU: "needs-you",
     PushReason.DONE: "done",
+    PushReason.FAILED: "failed",
+    PushReason.SETUP_FAILED: "setup-failed",
     PushReason.PUSHED: "pushed",
     PushReason.ENDS_SOON: "ends-soon",
 }
@@ -71,4 +73,5 @@ def reason_of(event: Event) -> PushReason | None:
     """Return why a person is notified of an event; None for most."""
     if not event.stream.startswith(SANDBOX_STREAMS) or event.payload.get("begins") is False:
         return None
-    return push_reason(event.event_type, event.payload.get("status"))
+    status = event.payload.get("status", event.payload.get("setup"))
+    return push_reason(event.event_type, status)

@@ -1,7 +1,7 @@
 """Delivery of push notifications: the log is followed, and browsers hear that an agent needs its
-person, is done, or has pushed a branch, and that a sandbox ends.
+person, is done, failed, or has pushed a branch, and that a set-up failed or a sandbox ends.
 
-A push says which sandbox, in one of four fixed sentences. A sandbox causes at most ten a minute.
+A push says which sandbox, in one of six fixed sentences. A sandbox causes at most ten a minute.
 An event that was appended while nobody ran this is not pushed: it is no longer news.
 """
 

@@ -28,7 +28,7 @@ test('an agent that begins to need its person is news once', () => {
 });
 
 test('working, idle and ended agents are no news', () => {
-  const states = ['working', 'idle', 'stopped', 'failed'];
+  const states = ['working', 'idle', 'stopped'];
   const list = states.map((status, i) => box(String(i), ['t', status, '1']));
   expect(newsOf(NOTHING, seenOf(list, []))).toEqual([]);
 });
@@ -40,6 +40,13 @@ test('many of one sandbox at once are one piece of news, and hold no text from i
   const news = newsOf(NOTHING, seenOf(list, [asked('ap_1'), asked('ap_2'), asked('q_1', 'agent')]));
   expect(news.map(({ reason }) => reason).sort()).toEqual(['done', 'needs_you']);
   expect(JSON.stringify(news)).not.toMatch(/rm -rf|secret/);
+});
+
+test('an agent that failed, and a failed set-up, are news of their own', () => {
+  const now = seenOf([box('a', ['t_1', 'failed', '1'])], [asked('setup_1', 'setup')]);
+  const news = newsOf(NOTHING, now);
+  expect(news.map(({ reason }) => reason)).toEqual(['failed', 'setup_failed']);
+  expect(newsOf(now, now)).toEqual([]);
 });
 
 test('an end that comes soon is news of its own', () => {

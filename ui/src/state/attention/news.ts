@@ -1,9 +1,10 @@
-/** What has become news since the last look: an agent needs its person, or is done. Pure. */
+/** What has become news since the last look: an agent needs its person, is done, or failed. Pure. */
 
-import type { InboxItem, Sandbox } from '../../api/types';
+import type { AgentStatus, InboxItem, Sandbox } from '../../api/types';
 import { agentsOf } from './agents';
 
-export type NewsReason = 'needs_you' | 'done' | 'pushed' | 'ends_soon';
+export type NewsReason =
+  'needs_you' | 'done' | 'failed' | 'setup_failed' | 'pushed' | 'ends_soon';
 
 export interface News {
   readonly reason: NewsReason;
@@ -18,6 +19,8 @@ export type Seen = ReadonlyMap<string, News & { readonly mark: string }>;
 export const SENTENCES: Readonly<Record<NewsReason, string>> = {
   needs_you: 'An agent needs you.',
   done: 'An agent is done.',
+  failed: 'An agent failed.',
+  setup_failed: 'Its set-up failed.',
   pushed: 'A pushed branch waits for you.',
   ends_soon: 'Its time is nearly over.',
 };
@@ -25,6 +28,7 @@ export const SENTENCES: Readonly<Record<NewsReason, string>> = {
 const REASONS: Partial<Record<InboxItem['kind'], NewsReason>> = {
   end: 'ends_soon',
   push: 'pushed',
+  setup: 'setup_failed',
 };
 
 /** More news of one sandbox in a minute are not told. */
@@ -35,10 +39,10 @@ export function seenOf(sandboxes: readonly Sandbox[], inbox: readonly InboxItem[
   const seen = new Map<string, News & { mark: string }>();
   for (const sandbox of sandboxes) {
     for (const { id, status } of agentsOf(sandbox)) {
-      if (status.status !== 'needs_you' && status.status !== 'done') continue;
+      const reason = reasonOf(status.status);
+      if (reason === null) continue;
       const { sandbox_id: sandboxId, name } = sandbox;
-      const mark = `${status.status} ${status.since}`;
-      seen.set(`${sandboxId} ${id}`, { reason: status.status, sandboxId, name, mark });
+      seen.set(`${sandboxId} ${id}`, { reason, sandboxId, name, mark: `${reason} ${status.since}` });
     }
   }
   for (const { id, kind, sandbox_id: sandboxId, sandbox_name: name } of inbox) {
@@ -47,6 +51,10 @@ export function seenOf(sandboxes: readonly Sandbox[], inbox: readonly InboxItem[
     if (kind !== 'agent') seen.set(id, { reason, sandboxId, name, mark: kind });
   }
   return seen;
+}
+
+function reasonOf(status: AgentStatus['status']): NewsReason | null {
+  return status === 'needs_you' || status === 'done' || status === 'failed' ? status : null;
 }
 
 /** What is there now and was not before; one of a sandbox and reason is enough. */

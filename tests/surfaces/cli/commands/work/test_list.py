@@ -42,6 +42,24 @@ def test_list_says_what_the_agent_of_a_sandbox_does(
     assert row[heading.index("STATUS") :].startswith(expected + "  ")
 
 
+def test_who_needs_their_person_comes_first_in_the_table_and_in_json(
+    cli: Cli, server: Scripted
+) -> None:
+    server.add("new", agents=[agent("working")])
+    server.add("setup", project={"state": "failed"}, task={"state": "waiting"})
+    server.add("done", agents=[agent("done", turns=1)])
+    server.add("asks", agents=[agent("needs_you", question="Allow?")])
+    names = [one["name"] for one in json.loads(cli("list", "--json").out)["sandboxes"]]
+    assert names == ["setup", "asks", "new", "done"]
+    assert [row.split()[0] for row in cli("list").out.splitlines()[1:]] == names
+
+
+def test_list_says_that_an_agent_with_a_task_is_starting(cli: Cli, server: Scripted) -> None:
+    server.add("one", agent="codex", task={"state": "given"})
+    heading, row = cli("list").out.splitlines()
+    assert row[heading.index("STATUS") :].startswith("starting  ")
+
+
 def test_list_of_a_sandbox_without_an_agent_says_nothing_of_one(cli: Cli, server: Scripted) -> None:
     server.add("one")
     heading, row = cli("list").out.splitlines()

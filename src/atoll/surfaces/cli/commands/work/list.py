@@ -1,4 +1,4 @@
-"""`atoll list`: the sandboxes there are, newest first, and what their agents do."""
+"""`atoll list`: the sandboxes there are, and what their agents do."""
 
 import sys
 import time
