@@ -177,6 +177,20 @@ async def test_approvals_and_questions_are_one_list_and_name_who_asks() -> None:
         assert [one.kind for one in await inbox_of(s).list(LOCAL_PERSON)] == ["agent"]
 
 
+async def test_agent_whose_last_turn_failed_is_named_and_one_that_ended_is_not() -> None:
+    async with scene() as s:
+        await s.ready(name="box")
+        started = {"id": "t_1", "agent": "codex", "mode": "tui"}
+        failed = {**ASKS, **started, "status": "failed", "question": "", "answer": ""}
+        s.runtime.journal = [entry(1, "agent.started", started), entry(2, "agent.status", failed)]
+        asks_for_a_command(s)
+        await collected(s)
+        assert [one.agent for one in await inbox_of(s).list(LOCAL_PERSON)] == ["codex"]
+        s.runtime.journal.append(entry(4, "agent.ended", {"id": "t_1"}))
+        await collected(s)
+        assert [one.agent for one in await inbox_of(s).list(LOCAL_PERSON)] == [None]
+
+
 async def test_approval_from_a_terminal_needs_the_words_of_a_person() -> None:
     async with scene() as s:
         accepting(s)

@@ -4,7 +4,9 @@ import asyncio
 
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandbox.task import TaskRequest
 from atoll.services.journals.journal_poll import LATELY, POLL_SECONDS
+from tests.peers.contract import AGENT
 from tests.services.journals.test_journals import entry
 from tests.services.scene import Scene, scene
 
@@ -60,6 +62,17 @@ async def test_sandbox_that_fell_quiet_is_waited_for_no_longer_until_it_tells_so
         s.runtime.journal.append(entry(1, "exec.started", id="e_1", argv0="true"))
         await turns(s, 40)
         await is_waited_for(s)
+
+
+async def test_sandbox_whose_agent_was_given_a_task_is_waited_for_although_nobody_calls() -> None:
+    async with scene() as s:
+        s.runtime.answers["POST", "/execs"] = (200, {"exit": {"exit_code": 0}})
+        s.runtime.answers["GET", "/agents"] = (200, {"agents": []})
+        s.runtime.answers["POST", "/agents"] = (201, AGENT)
+        await s.ready(agent="codex", task=TaskRequest("Fix it."))
+        await is_waited_for(s)
+        await turns(s, 70, LATELY.total_seconds() / 60)
+        await is_left_alone(s)
 
 
 async def test_sandbox_that_was_stopped_is_waited_for_no_longer() -> None:

@@ -25,8 +25,11 @@ SEGMENTS = 16
 MAX_ENTRY_BYTES = 8 * 1024
 _OWNER_ONLY = 0o640
 
-URGENT = frozenset({"approval.asked", "approval.used", "agent.status", "git.pushed"})
-"""Kinds that wake readers of the journal at once: a person may be waiting."""
+URGENT = frozenset(
+    {"approval.asked", "approval.used", "agent.status", "git.pushed", "terminal.exited"}
+)
+"""Kinds that wake readers of the journal at once: a person may be waiting, or a task for the end of
+its set-up."""
 
 Payload = Mapping[str, object]
 Redact = Callable[[Payload], Payload]

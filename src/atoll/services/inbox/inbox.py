@@ -227,6 +227,12 @@ def _asker(placed: Sequence[PlacedAgent], sandbox_id: str) -> ReportedAgent | No
     here = [
         one.agent
         for one in placed
-        if one.sandbox.id == sandbox_id and one.agent.status.status not in ENDED
+        if one.sandbox.id == sandbox_id and _is_there(one)
     ]
     return here[0] if len(here) == 1 else None
+
+
+def _is_there(placed: PlacedAgent) -> bool:
+    """Report whether an agent still runs; one whose last turn failed does."""
+    running = {one.id for one in placed.sandbox.agents}
+    return placed.agent.status.status not in ENDED or placed.agent.id in running

@@ -1,18 +1,20 @@
 """Long polling of journals, so that approval requests and refusals arrive at once.
 
-It polls sandboxes that can request approvals, those in which an agent runs, and those with recent
-activity: each with one request that its runtime answers when an entry is urgent.
+It polls sandboxes that can request approvals, those in which an agent or a set-up runs, and those
+with recent activity: each with one request that its runtime answers when an entry is urgent.
 `services.sandboxes.backend_watch` collects all other journals at intervals.
 """
 
 import asyncio
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import structlog
 
 from atoll.domain.errors import AtollError
 from atoll.domain.ids import SandboxId
+from atoll.domain.sandbox.project import SetupState
 from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
+from atoll.domain.sandbox.task import TaskState
 from atoll.ports import Clock
 from atoll.services.journals.journals import Journals
 from atoll.services.lifecycle.directory import Directory
@@ -70,8 +72,9 @@ class JournalPoll:
             await self._pause(POLL_SECONDS)
 
     def _wanted(self) -> frozenset[SandboxId]:
-        agents = (one.id for one in self._directory.known() if one.agents)
-        return self._policies.requesters.union(self._journals.active_within(LATELY), agents)
+        now = self._clock.now()
+        busy = (one.id for one in self._directory.known() if _is_busy(one, now))
+        return self._policies.requesters.union(self._journals.active_within(LATELY), busy)
 
     async def _poll(self, sandbox_id: SandboxId) -> None:
         try:
@@ -98,3 +101,15 @@ class JournalPoll:
     async def _pause(self, seconds: float) -> None:
         clock = self._clock
         await clock.sleep_until(clock.now() + timedelta(seconds=seconds))
+
+
+def _is_busy(sandbox: Sandbox, now: datetime) -> bool:
+    """Report whether an agent or a set-up runs. An agent that was just given its task is in the
+    journal only."""
+    if sandbox.agents:
+        return True
+    project, task, ready_at = sandbox.project, sandbox.task, sandbox.ready_at
+    if project is not None and project.state is SetupState.RUNNING:
+        return True
+    given = task is not None and task.state is TaskState.GIVEN
+    return given and ready_at is not None and ready_at > now - LATELY

@@ -4,7 +4,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { api } from '../../api/client';
 import type { Agent, Sandbox, Terminal } from '../../api/types';
 import { closeTerminal, isLive, openTerminal } from '../../state/acts';
-import { agentsOf, hasAgent } from '../../state/attention/agents';
+import { hasAgent, longestNeedy } from '../../state/attention/agents';
 import { announce, notifyFailure } from '../../state/announce';
 import { go, route } from '../../state/route';
 import { moveTab, ordered, orders } from '../../state/layouts';
@@ -75,7 +75,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
     tabs.current?.querySelector<HTMLElement>('[aria-selected="true"]')?.focus();
     announce('Left the terminal. Arrow keys choose a tab, Enter goes back in.');
   }, []);
-  useNeedyTab(sandbox, keys);
+  useNeedyTab(sandbox, keys, !live || (loaded !== undefined && known !== null));
   const arrangement = useArrangement(id, list, chosen);
 
   function onClose(terminal: Terminal): void {
@@ -219,17 +219,19 @@ function useChosen(list: readonly Terminal[], machines: readonly Agent[]): strin
   return (wanted ?? list.at(0))?.terminal_id ?? machine?.id ?? LOG;
 }
 
-/** Goes to the tab of an agent that needs its person, where the address names no tab: once, so that
- *  nobody is led away from what they look at. */
-function useNeedyTab(sandbox: Sandbox, keys: readonly string[]): void {
+/** Goes to the tab of the agent that needs its person longest, where the address names no tab: once
+ *  all tabs are known, and never later, when somebody may be typing. */
+function useNeedyTab(sandbox: Sandbox, keys: readonly string[], loaded: boolean): void {
   const { tab } = useStore(route);
-  const needy = agentsOf(sandbox).find(({ id, status }) => {
-    return status.status === 'needs_you' && keys.includes(id);
-  });
-  const to = tab === null ? needy?.id : undefined;
+  const looked = useRef(false);
   useEffect(() => {
-    if (to !== undefined) go(sandbox.sandbox_id, to);
-  }, [sandbox.sandbox_id, to]);
+    if (tab !== null) looked.current = false;
+    else if (loaded && !looked.current) {
+      looked.current = true;
+      const needy = longestNeedy(sandbox);
+      if (needy !== null && keys.includes(needy.id)) go(sandbox.sandbox_id, needy.id);
+    }
+  }, [sandbox, keys, loaded, tab]);
 }
 
 /** Agents without a terminal: programs drive them, and they are read as cards. Null until they

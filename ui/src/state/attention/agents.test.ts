@@ -52,6 +52,12 @@ test('who needs their person comes first, the longest waiting before the others'
   expect(list.map(hasAgent)).toEqual([true, false, true]);
 });
 
+test('an agent that is about to come for its task counts as one that is there', () => {
+  const waits = { ...sandbox('a'), task: { state: 'waiting' } } as unknown as Sandbox;
+  const failed = { ...sandbox('a'), task: { state: 'failed' } } as unknown as Sandbox;
+  expect([waits, failed].map(hasAgent)).toEqual([true, false]);
+});
+
 test("a day's events of thirty sandboxes leave one entry per agent", () => {
   let list: readonly Sandbox[] = Array.from({ length: 30 }, (_, i) => sandbox(String(i)));
   for (let i = 0; i < 30_000; i += 1) {

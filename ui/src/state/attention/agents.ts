@@ -22,6 +22,8 @@ const UNKNOWN: Omit<AgentStatus, 'status'> = {
 
 /** Those that concern their person most come first. */
 const ORDER: readonly Kind[] = ['needs_you', 'failed', 'done', 'working', 'idle', 'stopped'];
+/** The states of a task whose agent comes, where none is there yet. */
+const COMING: readonly string[] = ['queued', 'waiting', 'given'];
 /** More agents of one sandbox are not shown. */
 const MOST = 80;
 
@@ -50,12 +52,20 @@ export function leadOf(sandbox: Sandbox): SandboxAgent | null {
 }
 
 export function needsYou(sandbox: Sandbox): boolean {
-  return leadOf(sandbox)?.status.status === 'needs_you';
+  return longestNeedy(sandbox) !== null;
 }
 
-/** Whether an agent is there that has not ended. */
+/** The agent that has waited longest for its person. */
+export function longestNeedy(sandbox: Sandbox): SandboxAgent | null {
+  const lead = leadOf(sandbox);
+  return lead?.status.status === 'needs_you' ? lead : null;
+}
+
+/** Whether an agent is there that has not ended, or is about to come for its task. */
 export function hasAgent(sandbox: Sandbox): boolean {
-  return agentsOf(sandbox).some(({ status: { status } }) => status !== 'stopped');
+  const agents = agentsOf(sandbox);
+  if (agents.length === 0) return COMING.includes(sandbox.task?.state ?? 'none');
+  return agents.some(({ status: { status } }) => status !== 'stopped');
 }
 
 /** Those that need their person before the others, which keep their order. */
