@@ -49,11 +49,13 @@ def test_list_shows_those_that_got_the_same_task(cli: Cli, server: Scripted) -> 
     assert "alone" in cli("list", "--task", "three").err
 
 
-def test_prompt_is_read_from_the_standard_input(
-    cli: Cli, server: Scripted, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("more", [("-d",), ()])
+def test_prompt_is_read_from_the_standard_input_and_a_pipe_is_not_attached(
+    cli: Cli, server: Scripted, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("Räum auf\n".encode())))
-    assert cli("new", "--agent", "codex", "--prompt", "-", "-d").code == 0
+    ran = cli("new", "--agent", "codex", "--prompt", "-", *more)
+    assert (ran.code, ran.out) == (0, "made\n")
     assert creates(server)[0]["prompt"] == "Räum auf\n"
 
 

@@ -1,5 +1,6 @@
 """`atoll new`: one command from a repository to its terminal."""
 
+import sys
 import uuid
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -148,7 +149,9 @@ def command(
     BRANCH is made from FROM-BRANCH (default: the repository's own) unless it is there already.
     What is said goes before a preset or the last plan.
     """
-    sits = not (detach or no_wait or as_json or len(agents) > 1)
+    # A prompt from a pipe leaves no terminal to attach by.
+    piped = prompt == "-" and not sys.stdin.isatty()
+    sits = not (detach or no_wait or as_json or piped or len(agents) > 1)
     if sits:
         _needs_terminal()
     prompt = read_prompt(prompt)
