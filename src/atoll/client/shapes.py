@@ -394,6 +394,7 @@ class Profile(ProfileName):
     extension = fields.text()
     agent = fields.text()
     description = fields.text()
+    obstacle = fields.text()
     metadata = fields.one(ProfileMetadata)
 
 

@@ -133,7 +133,9 @@ def test_headline_is_the_tool_the_last_line_the_agent_said_or_the_first_of_its_p
     assert headline(card(CardKind.TEXT, text="One.\n\nTwo.\n")) == "Two."
     assert headline(card(CardKind.THINKING, text="hm")) == ""
     person = {"role": "person"}
-    prompt = Card(1, 1, "c", 1, CardKind.TEXT, CardState.DONE, "t", text="\nFix it.\nSo.", data=person)
+    prompt = Card(
+        1, 1, "c", 1, CardKind.TEXT, CardState.DONE, "t", text="\nFix it.\nSo.", data=person
+    )
     assert headline(prompt) == "Fix it."
 
 

@@ -312,11 +312,14 @@ def test_login_prints_the_link_alone_on_stdout(cli: Cli, server: Scripted) -> No
 
 def test_profile_commands_speak_of_profiles(cli: Cli, server: Scripted, tmp_path: Path) -> None:
     row = {"id": "profile.mine", "version": "1.0.0", "description": "d\x1b", "bundled": False}
-    server.answers["GET /v1/profiles"] = lambda _: _json({"profiles": [row]})
+    blocked = {**row, "id": "profile.a", "obstacle": "the agent x is not installed"}
+    server.answers["GET /v1/profiles"] = lambda _: _json({"profiles": [blocked, row]})
     server.answers["GET /v1/profiles/mine"] = lambda _: _json({**row, "versions": ["1.0.0"]})
     server.answers["DELETE /v1/profiles/mine"] = lambda _: _json({}, 200)
     server.answers["PUT /v1/profiles/profile.mine"] = lambda _: _json(row)
-    assert "profile.mine" in cli("profile", "list").out
+    _, first, second = cli("profile", "list").out.splitlines()
+    assert first.startswith("profile.mine")
+    assert second.endswith("not usable here: the agent x is not installed")
     shown = cli("profile", "show", "mine").out
     assert "id: profile.mine" in shown
     assert "bundled" not in shown

@@ -224,11 +224,7 @@ def _calls(placed: PlacedAgent) -> bool:
 
 def _asker(placed: Sequence[PlacedAgent], sandbox_id: str) -> ReportedAgent | None:
     """Return the agent of a sandbox that may have asked: the only one that runs there."""
-    here = [
-        one.agent
-        for one in placed
-        if one.sandbox.id == sandbox_id and _is_there(one)
-    ]
+    here = [one.agent for one in placed if one.sandbox.id == sandbox_id and _is_there(one)]
     return here[0] if len(here) == 1 else None
 
 

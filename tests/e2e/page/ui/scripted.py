@@ -102,6 +102,8 @@ class ScriptedServer:
     #: What a repository's own file proposes.
     project: dict[str, Any] = field(default_factory=lambda: dict(NO_PROJECT))
     decisions: list[dict[str, Any]] = field(default_factory=list)
+    #: Why profiles cannot be used here, by their short names.
+    obstacles: dict[str, str] = field(default_factory=dict)
     #: While set, nobody can attach: the handshake is refused.
     refuse_attach: bool = False
     #: How often somebody was refused so.
@@ -316,7 +318,7 @@ class ScriptedServer:
                 "version": "1.0.0",
                 "agent": agent,
                 "description": words,
-                "obstacle": None,
+                "obstacle": self.obstacles.get(name),
             }
             for name, agent, words in PROFILES
         ]

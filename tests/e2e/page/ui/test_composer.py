@@ -48,3 +48,22 @@ async def test_agent_that_lacks_a_key_asks_for_it_there(open_page: OpenPage) -> 
     await page.get_by_role("button", name="Set a key").click()
     await expect(page.get_by_role("dialog", name="Set a secret")).to_be_visible()
     await expect(page.get_by_label("Name", exact=True)).to_have_value("gemini")
+
+
+async def test_profile_that_cannot_be_used_here_stands_apart_with_the_reason(
+    open_page: OpenPage,
+) -> None:
+    page, server = open_page.page, open_page.server
+    server.obstacles["codex"] = "the agent codex is not installed on this host"
+    await page.goto(f"{server.url}#/inbox")
+    await page.goto(f"{server.url}#/")
+    begin = page.locator("section").filter(has_text="begin something new")
+    await expect(begin.get_by_role("button", name="claude-code")).to_be_visible()
+    await expect(begin.get_by_role("button", name="codex")).to_have_count(0)
+    await begin.get_by_text("Not ready here: codex").click()
+    await expect(begin.get_by_text("is not installed on this host")).to_be_visible()
+    await page.keyboard.press("n")
+    dialog = page.get_by_role("dialog", name="New sandbox")
+    await expect(dialog.get_by_role("radio", name="claude-code")).to_be_visible()
+    await expect(dialog.get_by_role("radio", name="codex")).to_have_count(0)
+    await expect(dialog.get_by_text("Not ready here: codex")).to_be_visible()

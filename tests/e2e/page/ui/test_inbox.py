@@ -56,7 +56,9 @@ async def test_who_needs_their_person_comes_first_and_is_answered_by_keyboard(
     await expect(items.nth(1)).to_have_attribute("aria-current", "true")
     await page.keyboard.press("k")
     await page.keyboard.press("y")  # too soon: nobody saw what it would answer
-    await page.wait_for_function("() => performance.now() > (window.seen ??= performance.now()) + 700")
+    await page.wait_for_function(
+        "() => performance.now() > (window.seen ??= performance.now()) + 700"
+    )
     assert server.answers == []
     async with page.expect_response("**/answer"):
         await page.keyboard.press("y")
@@ -66,12 +68,38 @@ async def test_who_needs_their_person_comes_first_and_is_answered_by_keyboard(
     await server.report(works, "t_9", "working", on="npm publish", mode="machine")
     await expect(items).to_have_count(1)
     await expect(rows.filter(has_text="works")).to_contain_text("codex: npm publish")
-    await page.wait_for_function("() => performance.now() > (window.later ??= performance.now()) + 700")
+    await page.wait_for_function(
+        "() => performance.now() > (window.later ??= performance.now()) + 700"
+    )
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("tab", name="codex")).to_have_attribute("aria-selected", "true")
     await server.report(asks, terminal.id, "done", plus=12, minus=3)
     await expect(rows.filter(has_text="asks")).to_contain_text("+12 −3")
     await expect(page).to_have_title("asks · Atoll")
+
+
+async def test_sandbox_opens_at_the_agent_that_waits_longest_and_nobody_is_led_away(
+    server: ScriptedServer, page: Page
+) -> None:
+    box = server.add_sandbox("box")
+    server.add_sandbox("other")
+    _, second, third = (server.add_terminal(box, name=name) for name in ("sh", "b", "c"))
+    await page.goto(f"{server.url}#login={TICKET}")
+    await server.report(box, third.id, "needs_you", question="?", answer="terminal")
+    await server.report(box, second.id, "needs_you", question="?", answer="terminal")
+    await page.locator(".row", has_text="box").click()
+    await expect(page.get_by_role("tab", name="c", exact=True)).to_have_attribute(
+        "aria-selected", "true"
+    )
+    for one in (second, third):
+        await server.report(box, one.id, "working")
+    await page.locator(".row", has_text="other").click()
+    await page.locator(".row", has_text="box").click()
+    shell = page.get_by_role("tab", name="sh", exact=True)
+    await expect(shell).to_have_attribute("aria-selected", "true")
+    await server.report(box, second.id, "needs_you", question="?", answer="terminal")
+    await expect(page).to_have_title("(1) box · Atoll")
+    await expect(shell).to_have_attribute("aria-selected", "true")
 
 
 async def test_person_is_notified_of_what_is_not_on_screen_and_of_a_lost_server(
@@ -126,7 +154,9 @@ async def test_host_that_was_allowed_is_taken_back_by_one_key(
     await expect(page.locator(".row")).to_have_count(1)
     await page.goto(f"{server.url}#/inbox")
     await expect(page.get_by_text("evil.example, port 443")).to_be_visible()
-    await page.wait_for_function("() => performance.now() > (window.seen ??= performance.now()) + 700")
+    await page.wait_for_function(
+        "() => performance.now() > (window.seen ??= performance.now()) + 700"
+    )
     items.clear()
     await page.keyboard.press("y")
     await expect(page.get_by_role("button", name="Undo")).to_be_visible()

@@ -8,6 +8,7 @@ import { leadOf, needyFirst } from '../../state/attention/agents';
 import { duration, secondsUntil, tick } from '../../state/clock';
 import { go } from '../../state/route';
 import { useStore } from '../../state/store';
+import { BlockedProfiles, isUsable } from '../sandboxes/BlockedProfiles';
 import { ExposedMark } from '../sandboxes/ExposedMark';
 import { Composer } from '../tasks/Composer';
 import { TaskGroups } from '../tasks/TaskGroups';
@@ -62,10 +63,14 @@ export function Home({ list, missing, onNew, onMenu }: HomeProps) {
         <section>
           <h2>{running.length > 0 ? 'Or begin something new' : 'Begin with a profile'}</h2>
           <ul className="cards">
-            {profiles.slice(0, SHOWN_PROFILES).map((profile) => (
-              <ProfileCard key={profile.id} profile={profile} onNew={onNew} />
-            ))}
+            {profiles
+              .filter(isUsable)
+              .slice(0, SHOWN_PROFILES)
+              .map((profile) => (
+                <ProfileCard key={profile.id} profile={profile} onNew={onNew} />
+              ))}
           </ul>
+          <BlockedProfiles profiles={profiles} />
         </section>
         <p className="quiet home-keys">
           <kbd>Ctrl</kbd> <kbd>K</kbd> finds everything · <kbd>H</kbd> begins a task · <kbd>N</kbd>{' '}

@@ -10,6 +10,7 @@ import { go } from '../../state/route';
 import { keep } from '../../state/sandboxes';
 import { Dialog } from '../parts/Dialog';
 import { Field, type FieldName, fieldOf } from '../parts/Field';
+import { isUsable } from './BlockedProfiles';
 import { ProfilePicker } from './ProfilePicker';
 import { Segments } from '../parts/Segments';
 import { Wants } from './Wants';
@@ -80,7 +81,7 @@ export function CreateDialog({ profile, onClose }: CreateDialogProps) {
     api.profiles().then(
       (list) => {
         setProfiles(list);
-        setDraft((now) => ({ ...now, profile: now.profile || (list[0]?.id ?? '') }));
+        setDraft((now) => ({ ...now, profile: now.profile || (list.find(isUsable)?.id ?? '') }));
       },
       (reason: unknown) => setTrouble(troubleOf(reason)),
     );

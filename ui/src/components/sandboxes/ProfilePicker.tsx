@@ -1,8 +1,9 @@
-/** The profiles as a group of radio cards. */
+/** The profiles that can be used here, as a group of radio cards. */
 
 import type { Profile } from '../../api/types';
 import { Icon } from '../parts/icons';
 import { profileWords } from '../parts/words';
+import { BlockedProfiles, isUsable } from './BlockedProfiles';
 
 interface ProfilePickerProps {
   readonly profiles: readonly Profile[] | null;
@@ -22,7 +23,7 @@ export function ProfilePicker({ profiles, chosen, trouble, onChoose }: ProfilePi
       )}
       <div className="cards">
         {profiles === null && <p className="quiet">Loading…</p>}
-        {(profiles ?? []).map((profile) => (
+        {(profiles ?? []).filter(isUsable).map((profile) => (
           <label key={profile.id} className="card">
             <input
               type="radio"
@@ -42,6 +43,7 @@ export function ProfilePicker({ profiles, chosen, trouble, onChoose }: ProfilePi
           </label>
         ))}
       </div>
+      <BlockedProfiles profiles={profiles ?? []} />
     </fieldset>
   );
 }

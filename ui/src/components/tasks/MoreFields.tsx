@@ -3,6 +3,7 @@
 import type { ReactNode } from 'react';
 import type { Profile } from '../../api/types';
 import { Field } from '../parts/Field';
+import { BlockedProfiles, isUsable } from '../sandboxes/BlockedProfiles';
 import { profileWords } from '../parts/words';
 import type { TaskDraft } from './draft';
 
@@ -13,8 +14,7 @@ interface MoreProps {
 }
 
 export function MoreFields({ draft, profiles, change }: MoreProps) {
-  const usable = profiles.filter(({ obstacle }) => obstacle === null);
-  const blocked = profiles.filter(({ obstacle }) => obstacle !== null);
+  const usable = profiles.filter(isUsable);
   return (
     <details className="composer-more">
       <summary>More</summary>
@@ -75,18 +75,7 @@ export function MoreFields({ draft, profiles, change }: MoreProps) {
           )}
         </Field>
       </div>
-      {blocked.length > 0 && (
-        <>
-          <p className="quiet">Profiles that cannot be used here:</p>
-          <ul className="composer-blocked">
-            {blocked.map(({ id, obstacle }) => (
-              <li key={id}>
-                <strong>{profileWords(id)}</strong> {obstacle}
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
+      <BlockedProfiles profiles={profiles} />
     </details>
   );
 }

@@ -75,7 +75,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
     tabs.current?.querySelector<HTMLElement>('[aria-selected="true"]')?.focus();
     announce('Left the terminal. Arrow keys choose a tab, Enter goes back in.');
   }, []);
-  useNeedyTab(sandbox, keys, !live || (loaded !== undefined && known !== null));
+  useNeedyTab(sandbox, keys, isListed(live, loaded, known));
   const arrangement = useArrangement(id, list, chosen);
 
   function onClose(terminal: Terminal): void {
@@ -188,6 +188,15 @@ function Above({ sandboxId, over: { is, terminal }, onClose }: AboveProps) {
       <p>Its program and everything started from it will end, for everyone who watches.</p>
     </Confirm>
   );
+}
+
+/** Whether all that may run was listed. */
+function isListed(
+  live: boolean,
+  list: readonly Terminal[] | undefined,
+  machines: readonly Agent[] | null,
+): boolean {
+  return !live || (list !== undefined && machines !== null);
 }
 
 /** Whether all that may run was listed, and there is none. */

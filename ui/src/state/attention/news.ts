@@ -3,8 +3,7 @@
 import type { AgentStatus, InboxItem, Sandbox } from '../../api/types';
 import { agentsOf } from './agents';
 
-export type NewsReason =
-  'needs_you' | 'done' | 'failed' | 'setup_failed' | 'pushed' | 'ends_soon';
+export type NewsReason = 'needs_you' | 'done' | 'failed' | 'setup_failed' | 'pushed' | 'ends_soon';
 
 export interface News {
   readonly reason: NewsReason;
@@ -42,7 +41,12 @@ export function seenOf(sandboxes: readonly Sandbox[], inbox: readonly InboxItem[
       const reason = reasonOf(status.status);
       if (reason === null) continue;
       const { sandbox_id: sandboxId, name } = sandbox;
-      seen.set(`${sandboxId} ${id}`, { reason, sandboxId, name, mark: `${reason} ${status.since}` });
+      seen.set(`${sandboxId} ${id}`, {
+        reason,
+        sandboxId,
+        name,
+        mark: `${reason} ${status.since}`,
+      });
     }
   }
   for (const { id, kind, sandbox_id: sandboxId, sandbox_name: name } of inbox) {

@@ -26,12 +26,12 @@ def command() -> None:
 @json_option()
 @pass_invocation
 def list_(invocation: Invocation, *, as_json: bool) -> None:
-    """List the profiles."""
+    """List the profiles, those that cannot be used here last, with the reason."""
     answered = invocation.api().transport.read(ProfileList, get("profiles"))
     if as_json:
         show_json(answered.value)
     else:
-        rows = [_row(profile) for profile in answered.profiles]
+        rows = [_row(one) for one in sorted(answered.profiles, key=lambda one: bool(one.obstacle))]
         show_table(("PROFILE", "VERSION", "BACKEND", "AGENT", "DESCRIPTION"), rows)
 
 
@@ -41,7 +41,9 @@ def _row(profile: Profile) -> tuple[str, ...]:
         profile.version,
         profile.extension or "-",
         profile.agent or "-",
-        profile.description or profile.metadata.description,
+        f"not usable here: {profile.obstacle}"
+        if profile.obstacle
+        else profile.description or profile.metadata.description,
     )
 
 
