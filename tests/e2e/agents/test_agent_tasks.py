@@ -12,6 +12,7 @@ import pytest
 
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import CHOICES, World, sandbox_for
+from tests.peers.model_server import REFUSAL
 
 pytestmark = [
     pytest.mark.agents,
@@ -28,7 +29,9 @@ SHOWN = """Mend the heron's "nest" on `main`; $HOME stays, so does 100 %.
 - the \\ second line was red
 - the third: größer"""
 FAST = ("codex", "claude-code")
+HOOKED = [name for name in CHOICES if name != "aider"]
 AGENTS = [*FAST, *(pytest.param(name, marks=pytest.mark.slow) for name in CHOICES)]
+REPORTING = [*FAST, *(pytest.param(name, marks=pytest.mark.slow) for name in HOOKED)]
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -52,6 +55,25 @@ async def test_agent_is_at_work_on_its_task_when_the_command_returns(
     await until_asked(w, "Greet it first.", SHOWN)
     (working,) = (await w.api.get(f"/v1/sandboxes/{sandbox}/agents")).json()["agents"]
     assert (working["agent"], working["agent_state"]) == (agent, "running")
+
+
+@pytest.mark.parametrize("agent", REPORTING)
+async def test_turn_that_the_provider_refuses_has_failed_with_its_words_and_locks_nothing(
+    w: World, agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
+) -> None:
+    await asyncio.to_thread(provide_agent, w.server, agent)
+    words = [f"--env={name}={value}" for name, value in CHOICES.get(agent, {}).items()]
+    sandbox = await sandbox_for(w, agent, repository, *words, "--prompt", "Fix it [[fail]]")
+    async with asyncio.timeout(120):
+        while True:
+            (one,) = (await w.api.get(f"/v1/sandboxes/{sandbox}/agents")).json()["agents"]
+            status = one["status"]
+            # The words may come a moment later: the agent writes them down.
+            if (status["status"], one["turn"]) == ("failed", "waiting") and REFUSAL in status[
+                "reason"
+            ]:
+                break
+            await asyncio.sleep(0.2)
 
 
 async def until_asked(w: World, *words: str) -> None:
