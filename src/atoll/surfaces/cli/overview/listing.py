@@ -4,6 +4,7 @@ Loaded at every start of that command, so it loads little itself.
 """
 
 import sys
+from collections.abc import Sequence
 
 from atoll.client.shapes import Sandbox
 from atoll.surfaces.cli.console.moments import age
@@ -21,8 +22,9 @@ SETUP_WAITS = {
 }
 MAX_SHOWN = 36
 """The longest name in a table on a terminal; `--json` and pipes have it whole."""
-FLEXIBLE = ("REPOSITORY", "STATUS", "NAME", "PROFILE", "AGENT", "STATE")
-"""The columns that a narrow terminal cuts, the first ones first."""
+FLEXIBLE = ("REPOSITORY", "STATUS", "PROFILE", "AGENT", "STATE")
+"""The columns that a narrow terminal cuts, the first ones first; never a name, so that no two look
+alike."""
 HEADINGS = ("NAME", "STATE", "STATUS", "AGE", "PROFILE", "AGENT", "REPOSITORY")
 
 
@@ -33,19 +35,29 @@ def show_sandboxes(found: list[Sandbox], *, as_json: bool) -> None:
     if as_json:
         show_json({"sandboxes": [row.value for row in found], "next": None})
     elif found:
-        show_table(HEADINGS, map(_row, found), flexible=FLEXIBLE)
+        names = shown_names([name_of(one) for one in found])
+        show_table(HEADINGS, map(_row, found, names), flexible=FLEXIBLE)
         for words in filter(None, map(end_notice, found)):
             note(words)
     else:
         note("no sandboxes: make one with `atoll new`")
 
 
-def _row(sandbox: Sandbox) -> tuple[str, ...]:
+def shown_names(names: Sequence[str]) -> list[str]:
+    """Return the names as a table on a terminal shows them: long ones cut in their middle, unless
+    two of them would look alike."""
+    if not sys.stdout.isatty():
+        return list(names)
+    cut = [middle_cut(name, MAX_SHOWN) for name in names]
+    return [short if cut.count(short) == 1 else name for name, short in zip(names, cut, strict=True)]
+
+
+def _row(sandbox: Sandbox, name: str) -> tuple[str, ...]:
     metadata = sandbox.metadata
     repository = metadata.repo_url.rsplit("/", 1)[-1].removesuffix(".git")
     branch = metadata.branch
     return (
-        middle_cut(name_of(sandbox), MAX_SHOWN) if sys.stdout.isatty() else name_of(sandbox),
+        name,
         _state(sandbox),
         _status(sandbox),
         age(sandbox.created_at),

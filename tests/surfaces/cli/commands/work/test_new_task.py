@@ -9,6 +9,7 @@ import pytest
 from aiohttp import web
 
 from atoll.surfaces.cli.console.output import middle_cut
+from atoll.surfaces.cli.overview.listing import shown_names
 from tests.surfaces.cli.conftest import Cli
 from tests.surfaces.cli.scripted import Scripted, Seen, sandbox
 
@@ -180,3 +181,11 @@ def test_missing_agent_is_installed_after_a_yes(
 )
 def test_long_name_is_cut_in_its_middle(name: str, most: int, shown: str) -> None:
     assert middle_cut(name, most) == shown
+
+
+def test_long_names_that_would_look_alike_are_shown_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    alike = [f"{'a' * 20}{number}{'z' * 20}" for number in (1, 2)]
+    assert shown_names([*alike, "b" * 50, "app"]) == [*alike, middle_cut("b" * 50, 36), "app"]
