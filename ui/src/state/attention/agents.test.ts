@@ -2,6 +2,10 @@ import { expect, test } from 'vitest';
 import type { Envelope, Sandbox } from '../../api/types';
 import { aboutOf, agentsOf, hasAgent, leadOf, needyFirst, withStatus } from './agents';
 
+function never(): never {
+  throw new Error('nobody is there');
+}
+
 const AT = '2026-01-01T12:00:00Z';
 
 function sandbox(id: string): Sandbox {
@@ -32,6 +36,9 @@ test('an event changes its agent alone', () => {
   expect(agentsOf(three[0] ?? sandbox('x')).map(({ id }) => id)).toEqual(['t_2', 't_1']);
   const lead = leadOf(three[0] ?? sandbox('x'));
   expect(lead && aboutOf(lead)).toBe('1 commit, +12 −3');
+  const more = { id: 't_1', status: 'done', turns: 2, plus: 0, minus: 0, commits: 0 };
+  const [four] = with_([sandbox('a')], 'a', more);
+  expect(aboutOf(agentsOf(four ?? sandbox('x'))[0] ?? never())).toBe('2 turns');
 });
 
 test('an event that fits no sandbox or no status changes nothing', () => {

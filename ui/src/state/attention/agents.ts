@@ -81,12 +81,20 @@ export function aboutOf({ status }: SandboxAgent): string {
     case 'working':
       return status.on;
     case 'done':
-      return changeWords(status) || status.on;
+      return doneWords(status) || status.on;
     case 'failed':
     case 'idle':
     case 'stopped':
       return status.reason;
   }
+}
+
+/** `3 turns, 2 commits, +12 −3`, as `atoll list` says it. */
+function doneWords(status: AgentStatus): string {
+  const { turns, plus, minus } = status;
+  const made = changeWords(plus === 0 && minus === 0 ? { ...status, plus: null } : status);
+  const took = turns === 0 ? '' : `${turns} turn${turns === 1 ? '' : 's'}`;
+  return [took, made].filter((one) => one !== '').join(', ');
 }
 
 /** `2 commits, +12 −3`; empty where nothing is known. */
