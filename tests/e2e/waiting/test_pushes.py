@@ -40,3 +40,25 @@ def test_held_push_is_pulled_and_dropped(server: TestServer, api: Api, mine: Pat
     assert "holds no pushed branch" in ok(server, "pull", "holding", "--pushed").stderr
     assert api.call("GET", f"/v1/sandboxes/{sandbox}/unpulled")["places"] == []
     api.act(sandbox, "destroy")
+
+
+def test_look_for_unpulled_work_is_no_activity(server: TestServer, api: Api, mine: Path) -> None:
+    ok(server, "new", str(mine), "fix", "--detach", "--name", "looking")
+    sandbox = str(api.sandbox("looking")["sandbox_id"])
+
+    def ran() -> int:
+        """How many programs ran, once those that ended are in the log."""
+        there = until(
+            lambda: [one["event_type"] for one in api.events(sandbox)],
+            lambda kinds: kinds.count("exec.exited") == kinds.count("exec.started") > 0,
+        )
+        return there.count("exec.exited")
+
+    api.run(sandbox, "true")
+    before = ran()
+    for path in ("unpulled", "pushes"):
+        api.call("GET", f"/v1/sandboxes/{sandbox}/{path}")
+    api.run(sandbox, "true")
+    until(ran, lambda count: count > before)
+    assert ran() == before + 1
+    api.act(sandbox, "destroy")

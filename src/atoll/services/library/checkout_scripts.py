@@ -240,6 +240,7 @@ status() {
 status | tr -dc '\0' | wc -c | tr -d ' ' | tr '\n' '\0'
 status | head -c 40000
 """,
+    unrecorded=True,
 )
 
 # $1… folders of repositories, relative to the workspace
@@ -253,4 +254,5 @@ found() { find . "$@" ! -type d -print0 2> /dev/null; }
 found "$@" | tr -dc '\0' | wc -c | tr -d ' ' | tr '\n' '\0'
 found "$@" | head -c 40000
 """,
+    unrecorded=True,
 )

@@ -98,6 +98,7 @@ while read -r commit name; do
 done | head -c 40000
 """,
     60.0,
+    unrecorded=True,
 )
 
 # Arguments as for BUNDLE of `checkout_scripts`, and its codes; $4 is refs/heads/NAME.
