@@ -14,6 +14,7 @@ from atoll.surfaces.cli.console.options import json_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
 from atoll.surfaces.cli.console.waiting import name_of
 from atoll.surfaces.cli.transfer.keeping import forget, records
+from atoll.surfaces.cli.transfer.unpulled import look, tell
 
 OVER = ("failed", "expired")
 
@@ -50,10 +51,14 @@ def command(
         return
     if not as_json:
         show_table(("NAME", "STATE", "SINCE"), [_row(sandbox) for sandbox in found])
+    works = [look(api, sandbox) for sandbox in found]
+    for work in works:
+        tell(work, gone=True)
     if dry_run:
         _show(found, as_json=as_json, quiet=True)
         return
-    if not confirmed(f"Destroy these {len(found)}? Work that was not pulled is lost.", yes=yes):
+    lost = " The work that was not pulled is lost." if any(works) else ""
+    if not confirmed(f"Destroy these {len(found)}?{lost}", yes=yes):
         raise click.exceptions.Exit(FAILED)
     gone = [api.sandboxes.destroy(row.sandbox_id) for row in found]
     _show(gone, as_json=as_json)
