@@ -41,6 +41,16 @@ def test_renamed_file_is_one_file_of_the_total() -> None:
     assert found is not None and (len(found.files), found.total) == (2, 2)
 
 
+def test_added_file_is_the_same_whether_or_not_git_knows_its_object() -> None:
+    digests = set()
+    for new in (b"0000", b"1111"):
+        raw = b":000000 100644 0000 " + new + b" A\0a\0"
+        found = read_changes(output(b"?? a\0", raw, b"1|2|now|a\n"), MARK)
+        assert found is not None
+        digests.add(found.files[0].digest)
+    assert len(digests) == 1
+
+
 def test_unmerged_file_is_told_as_such() -> None:
     found = read_changes(output(b"UU a\0", RAW + b"M\0a\0"), MARK)
     assert found is not None and found.files[0].kind is ChangeKind.UNMERGED

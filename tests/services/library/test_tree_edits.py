@@ -104,6 +104,18 @@ async def test_first_commit_of_a_repository(edits: Edits) -> None:
     assert edits.run("git log --format=%s; ls") == "first\na new\nsrc\ntwo.txt"
 
 
+async def test_discarded_hunk_leaves_the_mode_and_a_deleted_file_elsewhere(edits: Edits) -> None:
+    edits.run("git checkout -q src/a.txt; seq 40 > src/a.txt; git commit -qam seq; rm two.txt")
+    new = (await edits.review.files("uncommitted"))["a new"]
+    edits.run("chmod +x src/a.txt; sed -i '1s/1/first/' src/a.txt")
+    await edits.discard("src/a.txt", hunk=HunkRange(1, 4, 1, 4))
+    assert edits.run("head -n1 src/a.txt; git diff --summary src/a.txt") == (
+        "1\n mode change 100644 => 100755 src/a.txt"
+    )
+    edits.run("git checkout -q two.txt")
+    await edits.discard("a new", digest=new.digest)
+
+
 async def test_file_whose_name_is_not_utf8_is_not_said_to_be_discarded(edits: Edits) -> None:
     edits.run("printf 'x\\n' > \"$(printf 'bad\\377')\"")
     with pytest.raises(Invalid, match="not UTF-8"):

@@ -172,7 +172,9 @@ def _raw(text: str, rest: Iterator[str]) -> ChangedFile | None:
     path = next(rest, None)
     if path is None:
         return None
-    seed = " ".join((words[0], words[1], words[2], words[3], kind))
+    # Git looks up the object of an added file only while a deleted one could be its old name.
+    new = "" if kind is ChangeKind.ADDED else words[3]
+    seed = " ".join((words[0], words[1], words[2], new, kind))
     return ChangedFile(path, kind, old, words[0], words[1], digest=seed)
 
 

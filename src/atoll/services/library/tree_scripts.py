@@ -68,8 +68,9 @@ take person 'Before discarding changes' || exit $?
 if [ -n "$hunk" ]; then
   own diff --no-color --no-ext-diff --no-textconv --no-renames --full-index "-U$context" \
     --src-prefix=a/ --dst-prefix=b/ "$target" -- "$@" > "$work/whole" || exit 14
-  sed -n -e '1,/^@@ /{/^@@ /!p;}' -e "/^$hunk/,/^@@ /{/^@@ /{/^$hunk/!d;};p;}" "$work/whole" \
-    > "$work/patch"
+  # Its mode stays: the head says nothing of it.
+  sed -n -e '1,/^@@ /{/^@@ /!{/^old mode /!{/^new mode /!p;};};}' \
+    -e "/^$hunk/,/^@@ /{/^@@ /{/^$hunk/!d;};p;}" "$work/whole" > "$work/patch"
   grep -q "^$hunk" "$work/patch" || exit 20
   if [ "$context" = 0 ]; then set -- --unidiff-zero; else set --; fi
   own apply -R --whitespace=nowarn "$@" "$work/patch" || exit 20
