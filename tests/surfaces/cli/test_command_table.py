@@ -370,12 +370,16 @@ def test_up_and_down_ask_the_machine(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_down_first_stops_what_runs(cli: Cli, server: Scripted, tmp_path: Path) -> None:
-    server.add("live")
+    place = {"path": "/workspace", "repo": 0, "branch": "fix", "commits": 2, "tip": "a" * 40}
+    files: dict[str, Any] = {"subject": "", "stashes": 0, "changed": [], "untracked": [], "more": 0}
+    server.add("live", unpulled=[place | files])
     server.add("dead", state="failed")
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "control.json").write_text(json.dumps({"url": server.url, "pid": 1}))
     (tmp_path / "token").write_text(TOKEN)
     (tmp_path / "token").chmod(0o600)
+    asked = cli("down", host=Machine)
+    assert asked.code == 1 and "live holds work that was not pulled: /workspace" in asked.err
     assert cli("down", "--yes", host=Machine).code == 0
     assert server.sandboxes["live"]["state"] == "stopped"
     assert server.sandboxes["dead"]["state"] == "failed"

@@ -14,6 +14,7 @@ from atoll.surfaces.cli.console.options import home_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed
 from atoll.surfaces.cli.console.progress import ProgressNote
 from atoll.surfaces.cli.console.waiting import LIVE
+from atoll.surfaces.cli.transfer.unpulled import look, tell
 
 
 @click.command("down")
@@ -26,11 +27,17 @@ def command(invocation: Invocation, *, home: str | None, yes: bool) -> None:
     Workspaces stay: stopped sandboxes can be started after the next `atoll up`.
     """
     place = (Path(home) if home else invocation.home).absolute()
+    api = Client(lambda: find_server({"ATOLL_HOME": str(place)}))
+    if not yes:
+        with suppress(Unavailable, Unauthenticated, Forbidden):
+            for sandbox in api.sandboxes.list(states=LIVE):
+                if sandbox.state in LIVE:
+                    tell(look(api, sandbox))
     if not confirmed(f"Stop Atoll and everything that runs in its sandboxes ({place})?", yes=yes):
         raise click.exceptions.Exit(FAILED)
     with suppress(Unavailable, Unauthenticated, Forbidden):
         # No control plane, or not ours to ask: then the machine alone ends what runs.
-        _stop_all(Client(lambda: find_server({"ATOLL_HOME": str(place)})))
+        _stop_all(api)
     invocation.host().down(place)
 
 
