@@ -93,12 +93,13 @@ def test_end_that_is_never_reported_opens_the_lock() -> None:
     virtually(lost())
 
 
+@pytest.mark.parametrize("seconds", [0, 1, 10])
 @pytest.mark.parametrize("key", [b"\x1b", b"\x03"])
-def test_interrupt_that_no_hook_reports_opens_the_lock(key: bytes) -> None:
+def test_interrupt_that_no_hook_reports_opens_the_lock(key: bytes, seconds: float) -> None:
     async def interrupted() -> None:
         desk = Desk()
         desk.session.reported([Began()])
-        await desk.draws(10)
+        await desk.draws(seconds)
         desk.terminal.typed(PERSON, key)
         await asyncio.sleep(5)
         assert (desk.shut, desk.status) == (False, "idle")

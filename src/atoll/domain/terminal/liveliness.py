@@ -41,6 +41,10 @@ class Liveliness:
         self._second = second
         self._lively = self._lively or self._streak >= STREAK_SECONDS
 
+    def interrupted(self, now: float) -> None:
+        """Record that a person interrupted the agent: its silence says something from now on."""
+        self._drawn, self._lively = now, True
+
     @property
     def deadline(self) -> float | None:
         """The time at which the turn is over if nothing more is drawn; None while silence says

@@ -112,7 +112,10 @@ class AgentTerminal:
 
     def typed(self, author: Author, data: bytes) -> None:
         """Note accepted input. Within a turn that asks it is an answer, and no draft."""
-        self._interrupted = self._interrupted or is_interrupt(data)
+        if is_interrupt(data) and self._session.works:
+            self._interrupted = True
+            self._liveliness.interrupted(self._loop.time())
+            self._silence.set(self._liveliness.deadline)
         self._activity.caused(self._loop.time())
         if author != AGENT and not self._session.lock.asking:
             self._channel.typed(data)
