@@ -132,7 +132,7 @@ def test_headline_is_the_tool_the_last_line_the_agent_said_or_the_first_of_its_p
     assert headline(card(CardKind.BASH, title="npm test")) == "npm test"
     assert headline(card(CardKind.TEXT, text="One.\n\nTwo.\n")) == "Two."
     assert headline(card(CardKind.THINKING, text="hm")) == ""
-    person = {"role": "person"}
+    person: dict[str, Value] = {"role": "person"}
     prompt = Card(
         1, 1, "c", 1, CardKind.TEXT, CardState.DONE, "t", text="\nFix it.\nSo.", data=person
     )

@@ -87,7 +87,7 @@ def _completed(payload: Message, turn: str) -> list[Said]:
     took, error = whole(payload, "duration_ms"), text(part(payload, "error"), "message")
     state = CardState.FAILED if error else CardState.DONE
     data = {} if took is None else {"milliseconds": took}
-    ended = [Draft(turn, CardKind.TURN, state, data={**data}), Yielded()]
+    ended: list[Said] = [Draft(turn, CardKind.TURN, state, data={**data}), Yielded()]
     if not error:
         return ended
     card_id, title = f"end:{text(payload, 'turn_id')}", "The turn failed"

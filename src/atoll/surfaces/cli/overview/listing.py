@@ -49,7 +49,9 @@ def shown_names(names: Sequence[str]) -> list[str]:
     if not sys.stdout.isatty():
         return list(names)
     cut = [middle_cut(name, MAX_SHOWN) for name in names]
-    return [short if cut.count(short) == 1 else name for name, short in zip(names, cut, strict=True)]
+    return [
+        short if cut.count(short) == 1 else name for name, short in zip(names, cut, strict=True)
+    ]
 
 
 def _row(sandbox: Sandbox, name: str) -> tuple[str, ...]:
