@@ -91,7 +91,7 @@ function greeting(missing: boolean, running: boolean): { title: string; lead: st
   if (running) {
     return {
       title: 'Welcome back',
-      lead: 'Nothing stopped while you were away: open any terminal.',
+      lead: 'Your sandboxes went on without you: open any terminal.',
     };
   }
   return {

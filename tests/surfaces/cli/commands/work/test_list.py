@@ -66,6 +66,14 @@ def test_list_of_a_sandbox_without_an_agent_says_nothing_of_one(cli: Cli, server
     assert row[heading.index("STATUS") :].split()[0] == "-"
 
 
+def test_info_says_what_each_agent_does(cli: Cli, server: Scripted) -> None:
+    server.add("one", agents=[agent("needs_you", question="Allow?\x1b[2J"), agent("idle")])
+    shown = [
+        row.split(maxsplit=1)[1] for row in cli("info", "one").out.splitlines() if "codex:" in row
+    ]
+    assert shown == ["codex: needs you 0s: Allow?\\x1b[2J", "codex: idle 0s"]
+
+
 def test_watched_list_is_shown_again_at_a_change(environ: dict[str, str], server: Scripted) -> None:
     server.add("one", agents=[agent("working")])
     process = spawned(environ, "list", "--watch", "--json")

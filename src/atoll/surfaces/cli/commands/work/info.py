@@ -14,6 +14,7 @@ from atoll.surfaces.cli.console.options import json_option, sandbox_argument, ut
 from atoll.surfaces.cli.console.output import clean, painted, show_json
 from atoll.surfaces.cli.console.selection import select
 from atoll.surfaces.cli.console.waiting import end_notice, name_of
+from atoll.surfaces.cli.overview.agent_line import status_line
 
 RUNNING = ("ready", "active")
 WIDTH = 14
@@ -36,9 +37,14 @@ def command(invocation: Invocation, name: str | None, *, as_json: bool) -> None:
         return
     click.echo(f"{'name':<{WIDTH}}{clean(name_of(sandbox))}")
     click.echo(f"{'state':<{WIDTH}}{painted(clean(sandbox.state))}{_reason(sandbox)}")
-    for label, text in [*_lines(sandbox), *_processes(left), ("runtime", _usage(left))]:
+    lines = [*_lines(sandbox), *_agents(sandbox), *_processes(left), ("runtime", _usage(left))]
+    for label, text in lines:
         if text:
             click.echo(f"{label:<{WIDTH}}{clean(text)}")
+
+
+def _agents(sandbox: Sandbox) -> list[tuple[str, str]]:
+    return [("status", f"{one.agent}: {status_line(one.status)}") for one in sandbox.agents]
 
 
 def _left_running(api: Client, sandbox: Sandbox) -> Processes:
