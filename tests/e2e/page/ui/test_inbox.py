@@ -87,14 +87,17 @@ async def test_sandbox_opens_at_the_agent_that_waits_longest_and_nobody_is_led_a
     await page.goto(f"{server.url}#login={TICKET}")
     await server.report(box, third.id, "needs_you", question="?", answer="terminal")
     await server.report(box, second.id, "needs_you", question="?", answer="terminal")
-    await page.locator(".row", has_text="box").click()
+    row = page.locator(".row", has_text="box")
+    await expect(row).to_contain_text("Needs you")
+    await row.click()
     await expect(page.get_by_role("tab", name="c", exact=True)).to_have_attribute(
         "aria-selected", "true"
     )
     for one in (second, third):
         await server.report(box, one.id, "working")
+    await expect(row).to_contain_text("Working")
     await page.locator(".row", has_text="other").click()
-    await page.locator(".row", has_text="box").click()
+    await row.click()
     shell = page.get_by_role("tab", name="sh", exact=True)
     await expect(shell).to_have_attribute("aria-selected", "true")
     await server.report(box, second.id, "needs_you", question="?", answer="terminal")
