@@ -51,6 +51,13 @@ class _Line(msgspec.Struct):
     exit: _Exit | None = None
 
 
+def read_count(text: str) -> int | None:
+    """Return the number that a script printed; None for anything else. An agent may have written
+    it: more than 15 digits are no number here, and Python reads no more than 4,300."""
+    plain = text.isascii() and text.isdecimal() and len(text) <= 15
+    return int(text) if plain else None
+
+
 async def run_inside(
     client: RuntimeClient,
     script: Script,

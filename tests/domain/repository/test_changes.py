@@ -86,3 +86,10 @@ def test_files_beyond_the_bound_are_counted() -> None:
 def test_entry_without_its_path_is_no_file() -> None:
     found = read_changes(output(raw=RAW + b"M\0"), MARK)
     assert found is not None and found.files == ()
+
+
+def test_flood_in_one_section_is_read_to_a_bound() -> None:
+    flood = b"".join(b"?? %07d/\0" % number for number in range(400_000))
+    found = read_changes(output(flood), MARK)
+    assert found is not None and found.total == MAX_FILES
+    assert read_changes(SEPARATOR * 100_000, MARK) is None

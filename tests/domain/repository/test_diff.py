@@ -1,4 +1,4 @@
-from atoll.domain.repository.diff import MAX_FILE_LINES, MAX_LINE_CHARS, read_diff
+from atoll.domain.repository.diff import MAX_FILE_LINES, MAX_LINE_CHARS, MAX_LINES, read_diff
 
 PLAIN = b"""\
 diff --git a/a b.txt b/a b.txt
@@ -70,3 +70,11 @@ def test_lines_are_bounded_in_number_and_length() -> None:
 
 def test_text_before_the_first_file_is_skipped() -> None:
     assert read_diff(b"warning: x\n") == ()
+
+
+def test_flood_of_lines_is_read_to_a_bound() -> None:
+    flood = b"diff --git a/x b/x\n@@ -0,0 +1,999999999 @@\n" + b"+\n" * (MAX_LINES * 10)
+    (file,) = read_diff(flood)
+    assert file.truncated and len(file.hunks[0].lines) == MAX_FILE_LINES
+    files = read_diff(b"diff --git a/x b/x\n" * (MAX_LINES + 1000))
+    assert len(files) == MAX_LINES

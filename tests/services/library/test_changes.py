@@ -1,16 +1,20 @@
 """Changes and diffs of real repositories in real boxes, also of hostile ones."""
 
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, cast
+from unittest.mock import patch
 
 import pytest
 
 from atoll.domain.errors import Invalid, LimitReached, NotFound
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.repository.changes import Against, ChangedFile, ChangeKind, Changes
+from atoll.domain.repository.diff import MAX_FILE_LINES, FileDiff, read_diff
 from atoll.domain.repository.raster import Raster
 from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.services.library import changes as changes_module
 from atoll.services.library.changes import Comparison, DiffStyle, WorkingTrees
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.services.library.test_workspaces import World, world
@@ -211,6 +215,22 @@ async def test_very_many_files_are_counted_and_bounded(review: Review) -> None:
 
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x05\0\0\0\x04\x08\x02\0\0\0"
+
+
+async def test_millions_of_lines_hold_up_nobody_else(review: Review) -> None:
+    review.box.run("yes '' | head -n 400000 > long.txt")
+    read_by = []
+
+    def reading(out: bytes) -> tuple[FileDiff, ...]:
+        read_by.append(threading.current_thread())
+        return read_diff(out)
+
+    wanted = Comparison(paths=("long.txt",))
+    with patch.object(changes_module, "read_diff", reading):
+        found = await review.trees.diff(LOCAL_PERSON, "x", wanted, DiffStyle())
+    assert found.truncated and found.files[0].truncated
+    assert sum(len(hunk.lines) for hunk in found.files[0].hunks) == MAX_FILE_LINES
+    assert read_by != [threading.main_thread()]
 
 
 async def test_images_are_shown_as_they_were_and_are(review: Review) -> None:

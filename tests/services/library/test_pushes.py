@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
+from unittest.mock import patch
 
 import pytest
 
@@ -22,8 +23,10 @@ from atoll.ports.kept import KeptWorktree, bundle_name
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals.push_notes import PushNotes
+from atoll.services.library import pushes as pushes_module
 from atoll.services.library.pushes import HeldPushes, held_ref
 from atoll.services.library.settings import KeptSettings
+from atoll.services.scripts import Script
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.peers.git_tree import Tree
 from tests.services.library.test_workspaces import Turning, World, world
@@ -245,6 +248,16 @@ git update-ref refs/heads/shown $(git commit-tree "$tree" -m "$(printf 'a\033[2J
     await holding.pushes.collect(sandbox, box)
     held = {one.pushed.branch: one.pushed.subject for one in await holding.held() if one.pushed}
     assert held == {"fix": "one", "shown": "a?[2Jb"}
+
+
+async def test_git_inside_that_counts_without_end_breaks_nothing(holding: Holding) -> None:
+    sandbox, box = await laid_out(holding)
+    push(box, "origin", "fix")
+    # Python reads no number of more than 4,300 digits.
+    line = f"printf '%s\\0fix\\0%s\\0one\\0' {'a' * 40} {'1' * 5000}"
+    with patch.object(pushes_module, "WAITING", Script("lie", line)):
+        assert await holding.pushes.collect(sandbox, box) == ()
+    assert await holding.held() == []
 
 
 async def test_bundle_of_a_push_is_whole_wherever_its_objects_lay(holding: Holding) -> None:

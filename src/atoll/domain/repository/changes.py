@@ -12,6 +12,9 @@ from enum import StrEnum
 MAX_FILES = 5000
 """Files listed of one repository; the others are counted."""
 
+_SECTION_BYTES = 1_500_000
+"""Bytes of one section that the script prints."""
+
 _UNMERGED = frozenset({"DD", "AU", "UD", "UA", "DU", "AA", "UU"})
 _UNTRACKED = "??"
 
@@ -95,7 +98,7 @@ class Changes:
 def read_changes(out: bytes, mark: str) -> Changes | None:
     """Return the changes in the output of the script, whose sections end with `mark`; None when
     it is not such an output."""
-    sections = out.split(b"\0" + mark.encode() + b"\0")
+    sections = [one[:_SECTION_BYTES] for one in out.split(b"\0" + mark.encode() + b"\0", 5)]
     if len(sections) < 4:
         return None
     head = [one.decode("utf-8", "replace") for one in sections[0].split(b"\0")]

@@ -13,6 +13,9 @@ from typing import Final
 MAX_FILE_LINES: Final = 20_000
 """Lines shown of one file."""
 
+MAX_LINES: Final = 200_000
+"""Lines read of a diff; a file of 4 MB of line breaks has ten times as many."""
+
 MAX_LINE_CHARS: Final = 4000
 """Characters shown of one line."""
 
@@ -81,8 +84,9 @@ class _Open:
 
 
 def read_diff(out: bytes) -> tuple[FileDiff, ...]:
-    """Return the files of a unified diff with the prefixes `a/` and `b/`."""
-    return tuple(_read(out.decode("utf-8", "replace").split("\n")))
+    """Return the files of a unified diff with the prefixes `a/` and `b/`, of its first `MAX_LINES`
+    lines."""
+    return tuple(_read(out.decode("utf-8", "replace").split("\n", MAX_LINES)[:MAX_LINES]))
 
 
 def _read(lines: list[str]) -> Iterator[FileDiff]:

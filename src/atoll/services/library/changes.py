@@ -4,13 +4,14 @@ The answers are what a sandbox says of itself: an agent can falsify its own git.
 the commits that `pull` brings and checks.
 """
 
+import asyncio
 import secrets
 from dataclasses import dataclass
 
 from atoll.domain.errors import Failed, Invalid, LimitReached, NotFound
 from atoll.domain.people.principal import Principal
 from atoll.domain.repository.changes import Against, Changes, read_changes
-from atoll.domain.repository.diff import FileDiff, read_diff
+from atoll.domain.repository.diff import MAX_LINES, FileDiff, read_diff
 from atoll.domain.repository.raster import Raster, read_raster
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports.runtime import RuntimeClient
@@ -94,7 +95,8 @@ class WorkingTrees:
         asked = ("list", since, str(min(wait_seconds, MAX_WAIT_SECONDS)), "3", "yes")
         async with self._sandboxes.reading(caller, ref) as (sandbox, client):
             mark, outcome = await self._run(client, sandbox, wanted, asked)
-        found = read_changes(outcome.out, mark)
+        # Megabytes that an agent may have written: the loop serves others meanwhile.
+        found = await asyncio.to_thread(read_changes, outcome.out, mark)
         if found is None:
             raise Failed("The sandbox did not list its changes: its git or shell is broken.")
         return found
@@ -108,9 +110,9 @@ class WorkingTrees:
         sections = outcome.out.split(b"\0" + mark.encode() + b"\0")
         if len(sections) < 4:
             raise Failed("The sandbox did not send its diff: its git or shell is broken.")
-        files = read_diff(sections[2])
-        cut = len(sections[2]) >= MAX_DIFF_BYTES or any(file.truncated for file in files)
-        return Diff(files, cut)
+        files = await asyncio.to_thread(read_diff, sections[2])
+        cut = len(sections[2]) >= MAX_DIFF_BYTES or sections[2].count(b"\n") >= MAX_LINES
+        return Diff(files, cut or any(file.truncated for file in files))
 
     async def image(
         self, caller: Principal, ref: str, wanted: Comparison, commit: str

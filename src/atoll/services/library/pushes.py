@@ -33,7 +33,7 @@ from atoll.services.library.push_scripts import HELD_BUNDLE, MAX_HELD, TAKEN, WA
 from atoll.services.library.settings import KeptSettings
 from atoll.services.library.workspaces import Workspaces, inside_path
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.scripts import run_inside
+from atoll.services.scripts import read_count, run_inside
 
 MAX_HELD_BYTES = 2 * 2**30
 """Bytes of all held pushes of one sandbox on the server."""
@@ -235,7 +235,7 @@ def _pushes(out: bytes) -> list[HeldPush]:
     found = []
     for commit, name, count, subject in zip(*(texts[at::4] for at in range(4)), strict=False):
         try:
-            number = int(count) if count.isascii() and count.isdecimal() else 0
+            number = read_count(count) or 0
             push = HeldPush(read_branch(name), read_commit(commit), number, _plain(subject))
         except Invalid:
             continue

@@ -21,7 +21,7 @@ from atoll.services.library.tree_scripts import (
     NOTHING_TO_COMMIT,
 )
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.scripts import Outcome, run_inside
+from atoll.services.scripts import Outcome, read_count, run_inside
 
 MAX_MESSAGE_CHARS = 10_000
 
@@ -127,5 +127,4 @@ def check(outcome: Outcome, tree: Tree) -> None:
 
 def printed_number(outcome: Outcome) -> int:
     """Return the number that a script printed."""
-    said = outcome.out.decode("ascii", "replace")
-    return int(said) if said.isdecimal() else 0
+    return read_count(outcome.out.decode("ascii", "replace")) or 0

@@ -15,7 +15,7 @@ from atoll.ports.runtime import RuntimeClient
 from atoll.services.library.checkout_scripts import BESIDE, NOT_A_REPOSITORY, UNPULLED
 from atoll.services.library.workspaces import WORKSPACE, inside_path
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.scripts import run_inside
+from atoll.services.scripts import read_count, run_inside
 
 MAX_FILES = 100
 """Files named of one place; the others are counted."""
@@ -130,6 +130,7 @@ def _texts(out: bytes, *, least: int) -> list[str]:
 
 
 def _number(text: str) -> int:
-    if not text.isascii() or not text.isdecimal():
+    count = read_count(text)
+    if count is None:
         raise Failed(f"The sandbox counted its work as {text[:20]!r}: its git or shell is broken.")
-    return int(text)
+    return count
