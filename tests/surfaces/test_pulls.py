@@ -76,6 +76,26 @@ async def test_order_of_a_held_push_brings_it(ordered: Ordered) -> None:
     assert found["pushes"] == []
 
 
+async def test_ordered_push_that_was_pushed_again_is_not_brought(ordered: Ordered) -> None:
+    name = str(ordered.made["name"])
+    ordered.box.run("git push -q origin fix:shown")
+    (seen,) = (await ordered.call(get("sandboxes", name, "pushes")))["pushes"]
+    await ordered.order(branch="shown", pushed=True, expects=seen["commit"])
+    ordered.box.run(
+        "echo evil > evil; git add evil; git commit -qm evil; git push -q origin fix:shown"
+    )
+    await ordered.watch()
+    (one,) = (await ordered.list())["pulls"]
+    assert one["state"] == "failed" and "was pushed again" in one["said"]
+    assert ordered.tree.git("branch", "--list", "shown") == ""
+    (newer,) = (await ordered.call(get("sandboxes", name, "pushes")))["pushes"]
+    await ordered.order(branch="shown", pushed=True, expects=newer["commit"])
+    await ordered.watch()
+    assert ordered.tree.git("rev-parse", "shown") == newer["commit"] != seen["commit"]
+    with pytest.raises(Invalid, match="expected"):
+        await ordered.order(branch="fix", expects="a" * 40)
+
+
 async def test_pull_that_fails_says_why(ordered: Ordered) -> None:
     await ordered.order(into="main")
     await ordered.watch()

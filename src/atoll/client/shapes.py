@@ -275,6 +275,7 @@ class PullOrder(Shape):
     into = fields.text()
     uncommitted = fields.flag()
     pushed = fields.flag()
+    expects = fields.text()
     state: Field[Literal["waiting", "taken", "done", "failed", "cancelled"]] = fields.word()
 
 

@@ -259,6 +259,8 @@ async def test_held_push_of_its_owner_is_dropped_or_ordered() -> None:
         place = Checkout("k", "https://h.example/o/r")
         order = await pulls.take(LOCAL_PERSON, place, seconds=0)
         assert order is not None and (order.draft.branch, order.draft.pushed) == ("fix", True)
+        # The agent may push again before a checkout takes the order: what was shown counts.
+        assert order.draft.expects == "a" * 40
         with pytest.raises(Invalid):
             await inbox.answer(LOCAL_PERSON, item.id, InboxAnswer(item.shown, "sell"))
         await inbox.answer(LOCAL_PERSON, item.id, InboxAnswer(item.shown, "drop"))

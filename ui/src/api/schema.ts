@@ -1174,10 +1174,11 @@ export interface components {
         /**
          * @description A pull: `branch` is the one inside (the sandbox's own when left out), or with `pushed` a
          *     held push; `into` is the branch to write. `uncommitted` adds a commit of what is not
-         *     committed.
+         *     committed. A held push that is no longer at the commit `expects` is not pulled.
          */
         readonly PullBody: {
             readonly branch?: string | null;
+            readonly expects?: string | null;
             readonly into?: string | null;
             /** @default false */
             readonly pushed?: boolean;
@@ -1206,13 +1207,14 @@ export interface components {
         };
         /**
          * @description A pull order. `written` is the branch that was written, now at `commit` with `commits` new
-         *     ones; `said` is how it ended.
+         *     ones; `said` is how it ended. `expects` is the commit that a held push was seen at.
          */
         readonly PullView: {
             readonly at: string;
             readonly branch: string | null;
             readonly commit: string | null;
             readonly commits: number;
+            readonly expects: string | null;
             readonly into: string | null;
             readonly order_id: string;
             readonly pushed: boolean;

@@ -41,13 +41,15 @@ OPEN = (OrderState.WAITING, OrderState.TAKEN)
 @dataclass(frozen=True, slots=True)
 class PullDraft:
     """A pull to be made: `branch` is the one inside (None: the sandbox's own), `into` the one to
-    write. With `pushed`, it is a held push."""
+    write. With `pushed`, it is a held push, with `expects` only as long as it is at this commit: a
+    newer push takes the place of the one that a person saw."""
 
     repo: int = 0
     branch: str | None = None
     into: str | None = None
     uncommitted: bool = False
     pushed: bool = False
+    expects: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,8 @@ def check_draft(sandbox: Sandbox, draft: PullDraft) -> None:
             read_branch(name, field=field)
     if draft.pushed and (draft.branch is None or draft.uncommitted):
         raise Invalid("A held push is named by its branch, and is committed.", field="pushed")
+    if draft.expects is not None and not draft.pushed:
+        raise Invalid("Only a held push is expected at a commit.", field="expects")
 
 
 def order_at(order: PullOrder, now: datetime) -> PullOrder:

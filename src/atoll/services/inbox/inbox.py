@@ -215,7 +215,7 @@ def _pushed(kept: KeptWorktree, ordered: Collection[tuple[SandboxId, PullDraft]]
 
 
 def _draft(kept: KeptWorktree, push: HeldPush) -> PullDraft:
-    return PullDraft(kept.bundles[0], push.branch, pushed=True)
+    return PullDraft(kept.bundles[0], push.branch, pushed=True, expects=push.commit)
 
 
 def _calls(placed: PlacedAgent) -> bool:

@@ -33,11 +33,12 @@ export function orderPull(id: string, wish: PullWish): Promise<PullOrder> {
   }) as Promise<PullOrder>;
 }
 
-export function orderHeld(id: string, { repo, branch }: HeldPush): Promise<PullOrder> {
+export function orderHeld(id: string, { repo, branch, commit }: HeldPush): Promise<PullOrder> {
   return call('POST', `${sandboxAt(id)}/pulls`, {
     repo,
     branch,
     pushed: true,
+    expects: commit,
   }) as Promise<PullOrder>;
 }
 

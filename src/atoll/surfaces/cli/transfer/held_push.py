@@ -10,7 +10,7 @@ from pathlib import Path
 from atoll.client.client import Client
 from atoll.client.shapes import HeldPush
 from atoll.client.transport import Call, at
-from atoll.domain.errors import NotFound
+from atoll.domain.errors import Conflict, NotFound
 from atoll.surfaces.cli.console.output import show_table
 from atoll.surfaces.cli.transfer.pulled_branch import (
     BUNDLE_SECONDS,
@@ -26,8 +26,14 @@ def bring_pushed(
     api: Client, sandbox: str, checkout: Path, *, wanted: BranchRequest, into: str | None = None
 ) -> PulledBranch:
     """Bring the held branch `wanted.branch` into `into` (its own name when None) of `checkout`.
-    Raises `NotFound`, and as `take_in`."""
+    Raises `NotFound`, `Conflict` when it is not the expected one, and as `take_in`."""
     held = find_push(api, sandbox, wanted)
+    if wanted.expects is not None and held.commit != wanted.expects:
+        raise Conflict(
+            f"{held.branch} was pushed again: it is at {held.commit[:12]}, and you saw it at "
+            f"{wanted.expects[:12]}. Look at it and pull it again.",
+            code="not_as_shown",
+        )
     call = Call(
         "GET",
         at("kept", held.kept_id, "bundle"),

@@ -41,7 +41,8 @@ def watch_pulls(api: Client, checkout: Path, *, once: bool = False) -> None:
 def follow_order(api: Client, checkout: Path, order: PullOrder) -> PullResultBody:
     """Make one pull and return its end, also when it failed."""
     branch, into = order.branch or None, order.into or None
-    wanted = BranchRequest(order.repo, branch, uncommitted=order.uncommitted)
+    expects = order.expects or None
+    wanted = BranchRequest(order.repo, branch, uncommitted=order.uncommitted, expects=expects)
     bring = bring_pushed if order.pushed else pull
     try:
         pulled = bring(api, order.sandbox_id, checkout, wanted=wanted, into=into)

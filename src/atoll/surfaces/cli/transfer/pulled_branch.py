@@ -29,13 +29,14 @@ class BranchRequest:
     """Branch to fetch: `repo` counts the sandbox's repositories from 0, `branch` None is the
     sandbox's own. `force` discards commits that only the branch here has. `repositories` accepts
     commits that hold a repository of their own. `uncommitted` brings what is not committed, as one
-    commit more."""
+    commit more. A held push is brought only while it is at `expects`, where that is given."""
 
     repo: int = 0
     branch: str | None = None
     force: bool = False
     repositories: bool = False
     uncommitted: bool = False
+    expects: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,13 +29,14 @@ Branch = Annotated[str, Field(min_length=1, max_length=200)]
 class PullBody(Body):
     """A pull: `branch` is the one inside (the sandbox's own when left out), or with `pushed` a
     held push; `into` is the branch to write. `uncommitted` adds a commit of what is not
-    committed."""
+    committed. A held push that is no longer at the commit `expects` is not pulled."""
 
     repo: Annotated[StrictInt, Field(ge=0, le=15)] = 0
     branch: Branch | None = None
     into: Branch | None = None
     uncommitted: StrictBool = False
     pushed: StrictBool = False
+    expects: Annotated[str, Field(pattern="^[0-9a-f]{40}$", strict=True)] | None = None
 
 
 class TakeBody(Body):
@@ -58,7 +59,7 @@ class PullResultBody(Body):
 
 class PullView(ResponseModel):
     """A pull order. `written` is the branch that was written, now at `commit` with `commits` new
-    ones; `said` is how it ended."""
+    ones; `said` is how it ended. `expects` is the commit that a held push was seen at."""
 
     order_id: str
     sandbox_id: str
@@ -68,6 +69,7 @@ class PullView(ResponseModel):
     into: str | None
     uncommitted: bool
     pushed: bool
+    expects: str | None
     state: OrderState
     written: str | None
     commit: str | None
@@ -91,7 +93,9 @@ class PullList(ResponseModel):
 )
 async def order_pull(atoll: Atoll, at: CallerSandbox, *, body: PullBody) -> Response:
     """Order a pull into the checkout in which `atoll pull --watch` waits."""
-    draft = PullDraft(body.repo, body.branch, body.into, body.uncommitted, body.pushed)
+    draft = PullDraft(
+        body.repo, body.branch, body.into, body.uncommitted, body.pushed, body.expects
+    )
     return Json(_view(await atoll.pulls.order(*at, draft)), 201)
 
 
@@ -150,5 +154,6 @@ def _view(order: PullOrder) -> dict[str, Any]:
         into=draft.into,
         uncommitted=draft.uncommitted,
         pushed=draft.pushed,
+        expects=draft.expects,
         at=instant(order.at),
     )
