@@ -16,17 +16,15 @@ from atoll.domain.ids import (
     ShareId,
     TerminalId,
 )
+from atoll.domain.people.name import MAX_NAME, own_name, shown_name
 from atoll.domain.people.principal import ActorKind, GuestAccess
 from atoll.domain.people.share import (
-    MAX_NAME,
     Guest,
     Share,
     ShareRequest,
     expiry,
     guest_name,
-    own_name,
     principal_of,
-    shown_name,
 )
 from atoll.domain.terminal.turn import Role
 
@@ -103,7 +101,9 @@ def test_names_of_guests_are_trimmed_or_made_of_their_id() -> None:
     assert guest_name(GuestId("gu_abcdef")) == "guest abcd"
 
 
-@pytest.mark.parametrize("name", ["Ada", " ada ", "A.D.A", "\uff21da"])
+@pytest.mark.parametrize(
+    "name", ["Ada", " ada ", "A.D.A", "\uff21da", "\u0410d\u0430", "\u0391d\u03b1", "\u00c0d\u00e1"]
+)
 def test_guest_may_not_take_the_name_of_who_invites(name: str) -> None:
     with pytest.raises(Invalid, match="Ada is the name of the person who invites you"):
         own_name(name, "Ada")
@@ -114,3 +114,17 @@ def test_guest_may_take_any_other_name_that_can_be_shown() -> None:
     assert own_name("-", "-") == "-"
     with pytest.raises(Invalid, match="printable"):
         own_name("\x1b[2J", "Ada")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["\u3164", "\u2800", "A\u115fda", "B\u034fob", "\u202ebob", "B" + "\u0301" * 3, "\u0301Bob"],
+)
+def test_name_of_blank_letters_or_stacked_marks_is_refused(name: str) -> None:
+    with pytest.raises(Invalid, match="printable"):
+        shown_name(name)
+
+
+@pytest.mark.parametrize("name", ["Зоя", "Ελένη", "Nguyễn Văn", "अदिति", "王小明", "Al-Amin"])
+def test_name_in_any_alphabet_is_a_name(name: str) -> None:
+    assert own_name(name, "Ada") == name

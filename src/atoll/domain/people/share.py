@@ -5,7 +5,6 @@ a principal with an id and a name of its own. So it can be given control, and it
 from others'. A guest ends with its link.
 """
 
-import unicodedata
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -20,6 +19,7 @@ from atoll.domain.ids import (
     ShareId,
     TerminalId,
 )
+from atoll.domain.people.name import shown_name
 from atoll.domain.people.principal import ActorKind, GuestAccess, Principal
 from atoll.domain.terminal.turn import Role
 
@@ -29,7 +29,6 @@ MAX_SHARES = 32
 MAX_GUESTS = 64
 """The number of guests of one link at a time."""
 
-MAX_NAME = 64
 MAX_LIFE = timedelta(days=30)
 DEFAULT_SECONDS = 3600
 
@@ -94,29 +93,6 @@ class Guest:
 def expiry(now: datetime, seconds: int) -> datetime:
     """Return when a link made now ends."""
     return now + timedelta(seconds=seconds)
-
-
-def shown_name(name: str) -> str:
-    """Return a name that may be shown, without the blanks around it. Raises `Invalid`."""
-    shown = name.strip()
-    if not 0 < len(shown) <= MAX_NAME or not shown.isprintable():
-        raise Invalid(f"a name has 1 to {MAX_NAME} printable characters", field="name")
-    return shown
-
-
-def own_name(name: str, host: str) -> str:
-    """Return a guest's name that may be shown. Raises `Invalid` for one that cannot, and for one
-    that reads like the name of the person who invites."""
-    shown = shown_name(name)
-    if _letters(shown) == _letters(host) != "":
-        raise Invalid(f"{host} is the name of the person who invites you", field="name")
-    return shown
-
-
-def _letters(name: str) -> str:
-    """Return what is read of a name: its letters and digits, whatever their form and case."""
-    plain = unicodedata.normalize("NFKC", name).casefold()
-    return "".join(filter(str.isalnum, plain))
 
 
 def guest_name(guest_id: GuestId) -> str:

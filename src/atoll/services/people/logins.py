@@ -25,8 +25,8 @@ from atoll.domain.people.login import (
     with_ticket,
     without_session,
 )
+from atoll.domain.people.name import shown_name
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
-from atoll.domain.people.share import shown_name
 from atoll.ports.clock import Clock
 from atoll.ports.logins import LoginBooks
 

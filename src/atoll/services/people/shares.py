@@ -12,6 +12,7 @@ from atoll.domain.errors import AtollError, Forbidden, LimitReached, NotFound
 from atoll.domain.event import EventDraft, Json, sandbox_stream
 from atoll.domain.ids import ShareId
 from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
+from atoll.domain.people.name import own_name
 from atoll.domain.people.principal import Principal
 from atoll.domain.people.share import (
     MAX_GUESTS,
@@ -21,7 +22,6 @@ from atoll.domain.people.share import (
     ShareRequest,
     expiry,
     guest_name,
-    own_name,
     principal_of,
 )
 from atoll.domain.sandbox.sandbox import Sandbox

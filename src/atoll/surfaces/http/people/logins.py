@@ -13,8 +13,8 @@ from starlette.responses import Response
 
 from atoll.domain.errors import Forbidden
 from atoll.domain.people.login import SESSION_LIFE, TICKET_LIFE
+from atoll.domain.people.name import MAX_NAME
 from atoll.domain.people.principal import ActorKind, Principal
-from atoll.domain.people.share import MAX_NAME
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute

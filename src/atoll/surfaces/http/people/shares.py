@@ -11,7 +11,8 @@ from pydantic import Field
 from starlette.responses import Response
 
 from atoll.domain.ids import RecordingId, TerminalId
-from atoll.domain.people.share import DEFAULT_SECONDS, MAX_NAME, Guest, Share, ShareRequest
+from atoll.domain.people.name import MAX_NAME
+from atoll.domain.people.share import DEFAULT_SECONDS, Guest, Share, ShareRequest
 from atoll.domain.terminal.turn import Role
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel, Seconds
