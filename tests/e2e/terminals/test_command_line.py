@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from atoll.testing.server import TestServer
-from tests.e2e.terminals.test_turns import attach_with, driver
+from tests.e2e.terminals.test_turns import attach_with, driver, guest
 from tests.peers.api import Api, api_of
 from tests.surfaces.cli.commands.work.test_attach import PersonTty, person_tty
 
@@ -91,3 +91,17 @@ async def test_keys_of_a_guest_arrive_from_the_grant_on_and_none_before(
             await asyncio.to_thread(eve.type, b"\x1c")
             assert await asyncio.to_thread(eve.ends) == 0
             assert eve.restored
+
+
+async def test_owner_at_the_command_line_hears_who_comes(atoll: TestServer, api: Api) -> None:
+    sandbox = api.create()["sandbox_id"]
+    terminal = api.terminal(sandbox, "cat")
+    headers = guest(api, atoll, sandbox, "Bob")
+    with person_tty(environ(atoll), "attach", sandbox, "--terminal", terminal) as person:
+        person.type(b"here\r")
+        await asyncio.to_thread(person.expect, b"here\r\nhere")
+        assert b"came" not in person.seen
+        async with attach_with(api.attach_url(sandbox, terminal), headers):
+            await asyncio.to_thread(person.expect, b"\x1b]2;Bob came\a")
+        person.type(b"\x1c")
+        assert await asyncio.to_thread(person.ends) == 0

@@ -105,7 +105,7 @@ def test_client_id_is_the_one_the_server_gave() -> None:
     assert ("read_only", "true") in attachment.query(80, 24)
     other = {**BOB, "client": "c_other"}
     assert attachment.on_text(json.dumps(state(other))) == [
-        Turned(TurnView(drives=True, driver="Bob", shared=True, others=True))
+        Turned(TurnView(True, "Bob", shared=True, others=True, guests=frozenset({("b", "Bob")})))
     ]
 
 
@@ -113,3 +113,13 @@ def test_refused_input_is_told_with_its_reason() -> None:
     attachment = AttachState("c", fresh=True)
     frame = {"type": "input_refused", "reason": "not_driver", "message": "…"}
     assert attachment.on_text(json.dumps(frame)) == [InputRefused("not_driver", "…")]
+
+
+def test_turn_view_names_who_came_but_no_window_of_the_owners() -> None:
+    own = {**ANN, "client": "a2"}
+    alone = seen(state(ANN, watchers=(ANN,)), "a")
+    assert alone.newcomers(TurnView()) == ""
+    both = seen(state(ANN, watchers=(ANN, own, EVE, BOB)), "a")
+    assert both.newcomers(alone) == "Bob and Eve came"
+    assert seen(state(BOB, watchers=(ANN, own, EVE)), "a").newcomers(both) == ""
+    assert alone.newcomers(both) == ""

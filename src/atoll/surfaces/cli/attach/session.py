@@ -322,8 +322,8 @@ class AttachClient:
                 await self._take_turn(turn)
 
     async def _take_turn(self, turn: TurnView) -> None:
-        """Show in the title who drives, and clear the corner."""
-        self._heard = ""
+        """Show in the title who came and who drives, and clear the corner."""
+        self._heard = turn.newcomers(self._turn)
         began = turn.drives and not self._turn.drives
         self._turn = turn
         await self._retitle()

@@ -24,7 +24,8 @@ REVOKE = encode(RevokeControl())
 @dataclass(frozen=True, slots=True)
 class TurnView:
     """The turn as it now is, for this client. `shared`: somebody else is here who
-    may type; `others`: somebody else is here."""
+    may type; `others`: somebody else is here; `guests`: the clients of other people with their
+    names, None before the first state."""
 
     drives: bool = False
     driver: str | None = None
@@ -35,6 +36,7 @@ class TurnView:
     shared: bool = False
     others: bool = False
     agent: str | None = None
+    guests: frozenset[tuple[str, str]] | None = None
 
     def sentence(self, key: str) -> str:
         """Return what the person ought to know; empty for one who drives undisturbed."""
@@ -50,6 +52,13 @@ class TurnView:
             return "nobody drives"
         away = " (away)" if self.away else ""
         return f"asked {self.driver}{away}" if self.waits else f"{self.driver} drives{away}"
+
+    def newcomers(self, before: "TurnView") -> str:
+        """Return who came since `before`, in words; empty for nobody, and at the first state."""
+        if self.guests is None or before.guests is None:
+            return ""
+        names = sorted({name for _, name in self.guests - before.guests})
+        return f"{' and '.join(names)} came" if names else ""
 
     def refusal(self, key: str) -> str:
         """Return why a keystroke was dropped, and what helps."""
@@ -93,6 +102,11 @@ def read_turn(state: ControlState, client: str) -> TurnView:
         shared=any(one.role != "viewer" for one in others),
         others=bool(others),
         agent=(state.agent or "")[:MAX_NAME] or None,
+        guests=frozenset(
+            (one.client, _name(one))
+            for one in (*state.watchers, *([driver] if driver else ()))
+            if one.client != client and one.role != "owner"
+        ),
     )
 
 
