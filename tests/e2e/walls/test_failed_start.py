@@ -74,10 +74,15 @@ def test_start_on_a_port_that_is_taken_leaves_nothing_and_the_next_one_works(hom
         other.listen()
         port = other.getsockname()[1]
         assert "choose another with --port" in failed(home, "--port", str(port))
+    for host in ("192.0.2.77", "nowhere.invalid"):
+        said = failed(home, "--host", host)
+        assert f"atoll: {host} is no address of this machine: name one that is" in said
     server = TestServer(home)
     server.start(port)
     server.down()
     assert left_of(home) == []
+    # The port of the last start is tried first, then any.
+    assert "is no address of this machine" in failed(home, "--host", "192.0.2.77")
 
 
 def test_start_with_a_broken_database_leaves_nothing(home: Path) -> None:

@@ -4,6 +4,7 @@ The sockets are bound before anything slow is loaded, so that clients of a resta
 plane wait in their queue instead of being refused.
 """
 
+import errno
 import fcntl
 import json
 import os
@@ -111,19 +112,30 @@ def _lock(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+def _no_address(host: str, port: int, error: OSError) -> str:
+    """Return what is wrong with an address, and the option that names another one."""
+    if error.errno == errno.EADDRNOTAVAIL or isinstance(error, socket.gaierror):
+        return f"{host} is no address of this machine: name one that is with --host, or take --lan"
+    said = f"cannot listen on {host}:{port}: {error.strerror}"
+    if error.errno == errno.EACCES:
+        return f"{said}; choose a port from 1024 on with --port, and let a proxy take this one"
+    return f"{said}; choose another with --port"
+
+
 @contextmanager
 def _listen(host: str, port: int, *, fall_back: bool) -> Iterator[socket.socket]:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listener.bind((host, port))
+            try:
+                listener.bind((host, port))
+            except OSError:
+                if not (fall_back and port):
+                    raise
+                listener.bind((host, 0))
         except OSError as error:
-            if not (fall_back and port):
-                raise Unavailable(
-                    f"cannot listen on {host}:{port}: {error.strerror}; choose another with --port"
-                ) from error
-            listener.bind((host, 0))
+            raise Unavailable(_no_address(host, port, error)) from error
         listener.listen(BACKLOG)
         listener.setblocking(False)
         yield listener

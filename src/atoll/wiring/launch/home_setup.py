@@ -38,7 +38,7 @@ def prepare_home(home: Path) -> int:
     try:
         return _prepare(home)
     except OSError as err:
-        raise Failed(f"the home {home} cannot be made: {err}") from err
+        raise Failed(f"the home {home} cannot be made: {err.strerror}") from err
 
 
 def _prepare(home: Path) -> int:
