@@ -3,6 +3,7 @@
 What cannot run here is named in `ELSEWHERE` with the test that runs it.
 """
 
+import json
 import os
 import re
 import shlex
@@ -17,19 +18,21 @@ import pytest
 
 from atoll.testing.server import TestServer, test_server
 from atoll.wiring.host import LocalHost
-from tests.peers.api import api_of
 from tests.places import ROOT
+from tests.surfaces.cli.commands.work.test_attach import person_tty
 
 README = ROOT / "README.md"
 ELSEWHERE = {
     "atoll agent install codex": "tests/e2e/agents/test_agent_layers.py: it downloads",
-    "atoll attach app-fix": "tests/e2e/terminals/test_turns.py: it needs a terminal",
     'atoll agent ask app-fix "And the linter?"': "tests/e2e/agents/test_agent_control.py: a model",
-    "atoll exec app-fix -- pytest -q": "tests/e2e/test_control_plane.py: no test is there",
     "atoll inbox answer q_5b allow": "tests/surfaces/cli/commands/agents/test_inbox.py",
-    "atoll approve ap_k3…": "tests/e2e/page/test_people.py: a person reads what is asked",
-    "atoll open app-fix 3000": "tests/e2e/terminals/test_open.py: it lasts until Ctrl-C",
-    "atoll play app-fix:rec_7hq2…": "tests/e2e/terminals/test_recordings.py: it needs a terminal",
+}
+#: What a person sees and then types; `WORDS` are those of the line before them.
+AT_A_TERMINAL = {
+    "atoll attach app-fix": (b"agent@app-fix", b"\x1c"),
+    "atoll approve ap_k3…": (b"(once), type: ", b"WORDS\r"),
+    "atoll open app-fix 3000": (b"port 3000 of app-fix; Ctrl-C ends it", b"\x03"),
+    "atoll play app-fix:rec_7hq2…": (b"\x1b[", b"q"),
 }
 #: An agent's program is downloaded; the sandbox is the same without it.
 WITHOUT_AGENT = ("--agent", "codex", "--prompt", "Fix the login page")
@@ -64,9 +67,12 @@ def test_commands_of_the_readme_run_in_their_order(server: TestServer, repositor
         if prompt == "agent":
             told = at_the_agent(server, words)
             assert shown(after) in told, (words, told)
+        elif words in AT_A_TERMINAL:
+            at_a_terminal(server, words)
         elif words not in ELSEWHERE:
             by_a_person(server, repository, words)
-    assert set(ELSEWHERE) <= seen, "a command of the list is no longer in the README"
+    named = {*ELSEWHERE, *AT_A_TERMINAL}
+    assert named <= seen, "a command of the lists is no longer in the README"
 
 
 def test_first_block_starts_atoll_in_a_clean_clone(tmp_path: Path) -> None:
@@ -117,14 +123,35 @@ def at_the_agent(server: TestServer, words: str) -> str:
     return done.stdout + done.stderr
 
 
+def at_a_terminal(server: TestServer, words: str) -> None:
+    """Run one command at a terminal, with the ids that this server gave."""
+    shown_first, typed = AT_A_TERMINAL[words]
+    argv = [with_its_id(server, word) for word in shlex.split(words)[1:]]
+    environ = {"ATOLL_HOME": str(server.home), "ATOLL_URL": server.url}
+    with person_tty({**environ, "ATOLL_TOKEN": server.token}, *argv) as person:
+        person.expect(shown_first)
+        if typed == b"WORDS\r":
+            person.expect(b"Words")
+            typed = bytes(person.seen).partition(shown_first)[2].splitlines()[0] + b"\r"
+        person.type(typed)
+        assert person.ends() in (0, 130), (words, bytes(person.seen))
+        assert person.restored
+
+
+def with_its_id(server: TestServer, word: str) -> str:
+    """Return the word with the id for which the README has an ellipsis."""
+    if word.startswith("ap_"):
+        return server.run("approvals").stdout.split()[0]
+    if word.startswith("app-fix:rec_"):
+        listed = json.loads(server.run("record", "app-fix", "--list", "--json").stdout)
+        return f"app-fix:{listed['recordings'][0]['recording_id']}"
+    return word
+
+
 def by_a_person(server: TestServer, repository: Path, words: str) -> None:
     """Run one command in the repository; it must succeed."""
     argv = [word for word in shlex.split(words)[1:] if word not in WITHOUT_AGENT]
     if argv[0] == "new":
         argv.append("--detach")
-    if argv[0] == "record":
-        # As `attach` does, which the lines above it have run.
-        with api_of(server) as api:
-            api.terminal("app-fix")
     done = server.run(*argv, cwd=repository, input=VALUE)
     assert done.returncode == 0, (words, done.stdout, done.stderr)
