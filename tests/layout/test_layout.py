@@ -36,7 +36,7 @@ SMALL = {
     "client/client.py": "the list of the client's nouns",
     "client/words.py": "words of shapes and bodies, loaded without the bodies",
     "domain/agent/previews.py": VALUE,
-    "domain/approvals/unseen.py": "shared by approvals, files and the command line",
+    "domain/unseen.py": "shared by approvals, files and the command line",
     "domain/ids.py": "the identifiers of all nouns",
     "domain/network/forwarded_port.py": VALUE,
     "domain/network/network.py": VALUE,

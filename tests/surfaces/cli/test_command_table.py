@@ -18,7 +18,7 @@ from tests.surfaces.cli.scripted import TOKEN, Scripted
 
 LIGHT = (
     "atoll.client.",
-    "atoll.domain.approvals",
+    "atoll.domain.unseen",
     "atoll.domain.error",
     "atoll.surfaces.cli",
     "atoll.wire.http",

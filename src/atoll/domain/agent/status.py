@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from atoll.domain.agent.card import Card, CardKind, CardState
-from atoll.domain.approvals.unseen import is_unseen
 from atoll.domain.terminal.softlock import AgentState, Work
+from atoll.domain.unseen import is_unseen
 from atoll.wire.contract.agents import StatusKind, StatusOption, StatusRecord
 
 MAX_LINE = 160

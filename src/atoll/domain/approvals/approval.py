@@ -16,11 +16,11 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from atoll.domain.approvals.unseen import code_of, is_unseen
 from atoll.domain.errors import Conflict, Invalid
 from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId
 from atoll.domain.network.egress_rule import read_rule
 from atoll.domain.network.host import as_read
+from atoll.domain.unseen import code_of, is_unseen
 
 MAX_WORDS = 256
 MAX_WORD = 4096

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Final
 
-from atoll.domain.approvals.unseen import is_unseen
+from atoll.domain.unseen import is_unseen
 
 GIT: Final = ".git"
 ASIDE: Final = ".kept"

@@ -6,8 +6,8 @@ another alphabet that look the same.
 
 import unicodedata
 
-from atoll.domain.approvals.unseen import is_unseen
 from atoll.domain.errors import Invalid
+from atoll.domain.unseen import is_unseen
 
 MAX_NAME = 64
 MAX_MARKS = 2

@@ -11,7 +11,6 @@ from typing import Final, TypeVar
 from unicodedata import combining
 
 from atoll.domain.approvals.approval import spelled_out
-from atoll.domain.approvals.unseen import is_unseen
 from atoll.domain.errors import Invalid
 from atoll.domain.files.workspace_path import named_path
 from atoll.domain.network.egress_rule import PRESETS, read_pattern
@@ -20,6 +19,7 @@ from atoll.domain.profile.yaml_fields import Fields, whole
 from atoll.domain.profile.yaml_fields import text as read_text
 from atoll.domain.profile.yaml_tree import Node, read_tree
 from atoll.domain.repository.project import ProjectFile
+from atoll.domain.unseen import is_unseen
 from atoll.domain.wall.environment import read_env
 from atoll.domain.wall.interior import DOORS
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TextIO
 
 from atoll.client.fields import Json
-from atoll.domain.approvals.unseen import code_of, is_unseen
+from atoll.domain.unseen import code_of, is_unseen
 
 _STATE_COLOURS = {
     "ready": 32,
