@@ -41,6 +41,8 @@ def called(name: str, arguments: str, call_id: str = "c") -> list[Any]:
         (["bash", "-lc", "ls -l"], "ls -l"),
         (["git", "log", 5, "-1"], "git log -1"),
         ("/bin/bash -lc 'echo '\\''a'\\'''", "echo 'a'"),
+        ("/bin/bash -lc \"sed -i 's/a/b/' x\"", "sed -i 's/a/b/' x"),
+        ("/bin/bash -lc \"a 'b\"c'd", "/bin/bash -lc \"a 'b\"c'd"),
         ("bash -x y", "bash -x y"),
         (5, ""),
     ],

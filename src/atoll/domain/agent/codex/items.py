@@ -4,6 +4,7 @@ The app-server writes them in camelCase, `exec --json` in snake_case, rollout fi
 with snake_case fields.
 """
 
+import shlex
 from collections.abc import Callable, Mapping
 
 import msgspec
@@ -21,6 +22,9 @@ _STATES = {
 }
 _MARKS = {"completed": "[x]", "inprogress": "[~]"}
 _SHELLS = ("/bin/bash", "bash", "/bin/sh", "sh", "/bin/zsh", "zsh")
+_SHELL_LINES = tuple(f"{shell} -" for shell in _SHELLS)
+_LONGEST_SPLIT = 20_000
+"""The characters of a line that is taken apart; a longer one is shown as it is."""
 
 
 def item_card(item: Message, *, done: bool) -> Draft | None:
@@ -57,10 +61,19 @@ def command_text(item: Message) -> str:
         if len(words) == 3 and words[0] in _SHELLS and words[1] in ("-lc", "-c"):
             return words[2]
         return " ".join(words)
-    words = text(item, "command").split(" ", 2)
-    if len(words) == 3 and words[0] in _SHELLS and words[1] in ("-lc", "-c"):
-        return words[2].removeprefix("'").removesuffix("'").replace("'\\''", "'")
-    return text(item, "command")
+    line = text(item, "command")
+    return _script_of(line) or line
+
+
+def _script_of(line: str) -> str:
+    """Return the script of `bash -lc SCRIPT`, unquoted; empty for any other line."""
+    if not line.startswith(_SHELL_LINES) or len(line) > _LONGEST_SPLIT:
+        return ""
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        return ""
+    return words[2] if len(words) == 3 and words[1] in ("-lc", "-c") else ""
 
 
 def plan_text(item: Message) -> str:
