@@ -48,3 +48,11 @@ def test_each_reader_serves_an_agent_and_can_be_made() -> None:
         assert reader().take({}) == []
     for conversation in CONVERSATIONS.values():
         conversation(Terms("/workspace")).begin()
+
+
+def test_machines_ask_before_they_act_whatever_the_seeds_allow() -> None:
+    for agent in AGENTS:
+        argv = agent.machine.argv if agent.machine else ()
+        assert not {"--yolo", "--dangerously-skip-permissions"} & set(argv)
+        if any('"permission":{"edit":"allow"' in seed.content for seed in agent.seeds):
+            assert any('"bash":"ask"' in word for word in argv)

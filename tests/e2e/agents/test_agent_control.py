@@ -382,7 +382,7 @@ MACHINES = [
     ("claude-code", {"permissions": "ask"}, 'Bash {{"command":"{command}","description":"w"}}'),
     pytest.param(
         "opencode",
-        {"env": CHOICES["opencode"]},
+        {"env": CHOICES["opencode"], "permissions": "ask"},
         'bash {{"command":"{command}","description":"write"}}',
         marks=pytest.mark.slow,
     ),

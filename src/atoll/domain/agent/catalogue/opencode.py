@@ -17,6 +17,10 @@ _CONFIG = (
     '"anthropic":{"options":{"baseURL":"http://127.0.0.1:8082/broker/anthropic/v1"}}}}\n'
 )
 
+# It installs the types of plugins at its start, unless it finds them installed.
+_LOCK = '{"packages":{"":{"dependencies":{"@opencode-ai/plugin":"*"}}}}\n'
+_MODULES = "Empty: opencode would install the types of plugins here at its start.\n"
+
 # The plugin reports by its pipe what other agents' hooks report, and writes down the events that
 # cards are made of. A child session is a sub-agent's: its turns are not the person's.
 _PLUGIN = """\
@@ -54,6 +58,9 @@ export const Atoll = async () => ({
 """
 _WATCH = json.dumps({"plugin": ["file://{report_pipe}.js"]})
 
+# As a machine it asks before each act, and the conversation allows what nobody is to be asked.
+_ASKING = 'OPENCODE_PERMISSION={"edit":"ask","bash":"ask","webfetch":"ask"}'
+
 AGENT = Agent(
     name="opencode",
     command="opencode",
@@ -81,10 +88,14 @@ AGENT = Agent(
         ("OPENCODE_DISABLE_DEFAULT_PLUGINS", "1"),
         ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1"),
     ),
-    seeds=(Seed(".config/opencode/opencode.json", _CONFIG),),
+    seeds=(
+        Seed(".config/opencode/opencode.json", _CONFIG),
+        Seed(".config/opencode/package-lock.json", _LOCK),
+        Seed(".config/opencode/node_modules/README", _MODULES),
+    ),
     watch_files=(WatchFile(".js", _PLUGIN), WatchFile(".json", _WATCH, "OPENCODE_CONFIG")),
     transcript="opencode",
     prompt_argv=("--prompt",),
-    machine=Machine(protocol="acp", argv=("opencode", "acp"), conversation_argv=()),
+    machine=Machine(protocol="acp", argv=("env", _ASKING, "opencode", "acp"), conversation_argv=()),
     own_hosts=("models.dev", "models.opencode.ai", "opencode.ai"),
 )
