@@ -85,6 +85,16 @@ def test_tool_keeps_its_kind_and_tells_its_input() -> None:
     assert later.kind is CardKind.DIFF
 
 
+def test_command_that_is_asked_for_is_shown_once() -> None:
+    asks: Message = {
+        "id": 7, "method": "session/request_permission",
+        "params": {"toolCall": {"title": "rm -r x", "rawInput": {"command": "rm -r x"}}},
+    }  # fmt: skip
+    card, _ = AcpCards().take(asks)
+    assert isinstance(card, Draft)
+    assert (card.title, card.text) == ("Allow this command?", "rm -r x")
+
+
 def test_answer_to_a_permission_counts_once() -> None:
     cards = AcpCards()
     assert cards.answered("7", accepted=True) == []

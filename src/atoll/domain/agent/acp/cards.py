@@ -167,12 +167,21 @@ class AcpCards:
             id=f"approval:{request}",
             kind=CardKind.APPROVAL,
             state=CardState.PENDING,
-            title=f"Allow {text(call, 'title') or 'this'}?",
+            title=f"Allow {_subject(call, words)}?",
             text=words,
             options=tuple(_option(one) for one in parts(params, "options")),
             data={"answerable": True, "for": text(call, "toolCallId")},
         )
         return [card, Yielded()]
+
+
+def _subject(call: Message, words: str) -> str:
+    """Return the title of a call. opencode repeats the command or path, which follows anyway."""
+    title = text(call, "title")
+    if title != words:
+        return title or "this"
+    command = text(part(call, "rawInput"), "command")
+    return ("this command" if command else "this file") if words else "this"
 
 
 def _option(one: Message) -> Option:
