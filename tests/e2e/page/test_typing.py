@@ -186,7 +186,7 @@ async def test_strict_lock_takes_the_keys_of_the_owner_while_the_agent_works(
             refused = page.get_by_role("alert").filter(has_text="nothing was typed")
             await expect(refused).to_be_visible()
             await run(w, sandbox, "touch", "go")
-            await expect(bar).to_contain_text("waits for you", timeout=PATIENCE_MILLISECONDS)
+            await expect(bar).to_contain_text("it is your turn", timeout=PATIENCE_MILLISECONDS)
             await terminal.type("zebra crossing")
             await terminal.sees("zebra crossing")
             assert "zqzq" not in await text_of(terminal)

@@ -112,7 +112,7 @@ async def test_working_agent_turns_typing_off_and_a_person_can_interrupt(open_pa
     await expect(open_page.page.get_by_role("alert")).to_contain_text("nothing was typed")
     await open_page.page.get_by_role("button", name="Interrupt").click()
     await open_page.terminal.say({**RUNNING, "turn": "waiting"})
-    await expect(open_page.page.get_by_text("codex waits for you")).to_be_visible()
+    await expect(open_page.page.get_by_text("codex: it is your turn")).to_be_visible()
     await open_page.type("echo hi\r")
     await open_page.sees("hi")
     assert bytes(open_page.terminal.typed) == b"echo hi\r"

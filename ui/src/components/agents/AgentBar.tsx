@@ -96,7 +96,7 @@ function sentenceOf(agent: AgentState, owner: boolean): string {
         ? `Agent is running: ${agent.agent} works, what you type reaches it`
         : `Agent is running: ${agent.agent} works, typing is off`;
     case 'waiting':
-      return `${agent.agent} waits for you`;
+      return `${agent.agent}: it is your turn`;
     case 'paused':
       return `${agent.agent} is paused, typing is off`;
     case 'stopped':

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react';
 import { api } from '../../api/client';
 import type { Profile, Sandbox } from '../../api/types';
 import { isLive } from '../../state/acts';
-import { leadOf, needyFirst } from '../../state/attention/agents';
+import { leadOf, needyFirst, sumOf } from '../../state/attention/agents';
 import { duration, secondsUntil, tick } from '../../state/clock';
 import { go } from '../../state/route';
 import { useStore } from '../../state/store';
@@ -17,7 +17,7 @@ import { Inbox } from '../inbox/Inbox';
 import { AgentAbout, AgentMark } from '../agents/AgentMark';
 import { MenuButton } from '../parts/MenuButton';
 import { StateMark } from '../sandboxes/StateMark';
-import { profileWords, repoWords } from '../parts/words';
+import { profileWords } from '../parts/words';
 
 interface HomeProps {
   readonly list: readonly Sandbox[];
@@ -36,7 +36,7 @@ export function Home({ list, missing, onNew, onMenu }: HomeProps) {
     api.profiles().then(setProfiles, () => setProfiles([]));
   }, []);
   const running = needyFirst(list.filter(isLive)).slice(0, SHOWN_SANDBOXES);
-  const { title, lead } = greeting(missing, running.length > 0);
+  const { title, lead } = greeting(missing, list.filter(isLive));
 
   return (
     <main className="home">
@@ -44,12 +44,10 @@ export function Home({ list, missing, onNew, onMenu }: HomeProps) {
         <MenuButton onMenu={onMenu} />
       </div>
       <div className="home-body">
-        <Mark />
+        {running.length === 0 && <Mark />}
         <h1>{title}</h1>
         <p className="home-lead">{lead}</p>
         <Inbox />
-        <Composer />
-        <TaskGroups list={list} />
         {running.length > 0 && (
           <section>
             <h2>Running now</h2>
@@ -60,6 +58,11 @@ export function Home({ list, missing, onNew, onMenu }: HomeProps) {
             </ul>
           </section>
         )}
+        <TaskGroups list={list} />
+        <section>
+          {running.length > 0 && <h2>New task</h2>}
+          <Composer />
+        </section>
         <section>
           <h2>{running.length > 0 ? 'Or begin something new' : 'Begin with a profile'}</h2>
           <ul className="cards">
@@ -81,19 +84,14 @@ export function Home({ list, missing, onNew, onMenu }: HomeProps) {
   );
 }
 
-function greeting(missing: boolean, running: boolean): { title: string; lead: string } {
+function greeting(missing: boolean, live: readonly Sandbox[]): { title: string; lead: string } {
   if (missing) {
     return {
       title: 'That sandbox is gone',
       lead: 'It was destroyed, or it never existed. Your sandboxes are in the list beside this.',
     };
   }
-  if (running) {
-    return {
-      title: 'Welcome back',
-      lead: 'Your sandboxes went on without you: open any terminal.',
-    };
-  }
+  if (live.length > 0) return { title: 'Your sandboxes', lead: sumOf(live) };
   return {
     title: 'Give an agent a place of its own',
     lead: 'A sandbox has its own files, terminals and limits. You can watch and drive each terminal.',
@@ -102,9 +100,9 @@ function greeting(missing: boolean, running: boolean): { title: string; lead: st
 
 function SandboxCard({ sandbox }: { readonly sandbox: Sandbox }) {
   const now = useStore(tick);
-  const { sandbox_id: id, agent, expires_at: end } = sandbox;
+  const { sandbox_id: id, expires_at: end, task } = sandbox;
   const lead = leadOf(sandbox);
-  const notes = [repoWords(sandbox), agent].filter((note) => note !== null);
+  const branch = sandbox.repos[0]?.branch ?? '';
   return (
     <li className="card">
       <button type="button" className="card-face" onClick={() => go(id)}>
@@ -115,16 +113,22 @@ function SandboxCard({ sandbox }: { readonly sandbox: Sandbox }) {
           <ExposedMark sandbox={sandbox} />
           {lead === null ? <StateMark state={sandbox.state} /> : <AgentMark agent={lead} />}
         </span>
+        {task !== null && <span className="card-task">{task.prompt}</span>}
         {lead !== null && (
           <span className="card-note card-about">
             <AgentAbout agent={lead} />
           </span>
         )}
-        <span className="card-note">{notes.join(' · ') || profileWords(sandbox.profile.id)}</span>
-        <span className={sandbox.ends_soon ? 'card-note fact-warn' : 'card-note'}>
-          {sandbox.ends_soon && 'ends soon: '}
-          {duration(secondsUntil(end, now))} left
-        </span>
+        {branch !== '' && (
+          <span className="card-note card-branch" title={branch}>
+            {branch}
+          </span>
+        )}
+        {sandbox.ends_soon && (
+          <span className="card-note fact-warn">
+            ends soon: {duration(secondsUntil(end, now))} left
+          </span>
+        )}
       </button>
     </li>
   );

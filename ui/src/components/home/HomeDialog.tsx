@@ -19,12 +19,13 @@ interface HomeDialogProps {
 export function HomeDialog({ sandbox, onClose }: HomeDialogProps) {
   const [wish, setWish] = useState<PullWish>({ repo: 0, branch: '', into: '', uncommitted: false });
   const [pulls, reload] = usePulls(sandbox.sandbox_id);
+  const done = pulls?.pulls.filter(({ state }) => state === 'done').length ?? 0;
   return (
     <Dialog title={`Bring ${sandbox.name} home`} onClose={onClose} wide>
       <div className="form">
         <section>
           <h3 className="form-title">What is only there</h3>
-          <UnpulledWork sandboxId={sandbox.sandbox_id} />
+          <UnpulledWork key={done} sandboxId={sandbox.sandbox_id} />
         </section>
         <section>
           <h3 className="form-title">Pull</h3>

@@ -4,11 +4,13 @@ import type { Terminal } from '../../api/types';
 import type { AttachStatus } from '../../terminal/attach/status';
 import { Icon } from './icons';
 import { tabOf } from './TabList';
-import { exitWords, terminalWords } from './words';
+import { agentWords, exitWords, terminalWords } from './words';
 
 interface TabProps {
   readonly terminal: Terminal;
   readonly status: AttachStatus | undefined;
+  /** The agent that runs there; null where it is another program. */
+  readonly agent: string | null;
   readonly selected: boolean;
   readonly onChoose: () => void;
   readonly onClose: () => void;
@@ -17,9 +19,11 @@ interface TabProps {
   readonly onMove: (by: number) => void;
 }
 
-export function Tab({ terminal, status, selected, ...calls }: TabProps) {
+export function Tab({ terminal, status, agent, selected, ...calls }: TabProps) {
   const { onChoose, onClose, onRename, onMove } = calls;
-  const words = terminalWords(terminal, status?.title ?? '');
+  const title = status?.title ?? '';
+  const words =
+    agent === null ? terminalWords(terminal, title) : agentWords(agent, terminal, title);
   const exit = exitNote(terminal, status);
   return (
     <div className={selected ? 'tab tab-on' : 'tab'} role="presentation">
@@ -44,7 +48,7 @@ export function Tab({ terminal, status, selected, ...calls }: TabProps) {
           }
         }}
       >
-        <Icon name="terminal" />
+        <Icon name={agent === null ? 'terminal' : 'agent'} />
         <span className="tab-words">{words}</span>
         {exit !== null && (
           <span className={exit === 'exit 0' ? 'badge' : 'badge badge-bad'}>{exit}</span>

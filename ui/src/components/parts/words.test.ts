@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { openPorts, purposeWords } from './words';
-import type { Secret } from '../../api/types';
+import { agentWords, openPorts, purposeWords } from './words';
+import type { Secret, Terminal } from '../../api/types';
 
 const CUSTOM: Secret = {
   secret_id: 'sec_1',
@@ -48,5 +48,15 @@ describe('the open network', () => {
     expect(openPorts({ ports: [443, 8443, 5432] })).toBe(
       'ports 80, 443, 22 and, by the profile, 8443, 5432',
     );
+  });
+});
+
+describe('the tab of an agent', () => {
+  const terminal = { name: 'codex', title: 'workspace', cwd: '/workspace', renamed: false };
+  const one = terminal as unknown as Terminal;
+  it('names the agent, and what its title says beyond the folder', () => {
+    expect(agentWords('codex', one, '')).toBe('codex');
+    expect(agentWords('codex', one, 'Fix the login')).toBe('codex · Fix the login');
+    expect(agentWords('codex', { ...one, renamed: true, name: 'mine' }, 'x')).toBe('mine');
   });
 });

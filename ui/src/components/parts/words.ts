@@ -26,6 +26,15 @@ export function terminalWords(terminal: Terminal, title: string): string {
   return [title, terminal.title, terminal.name, program].find(Boolean) ?? 'terminal';
 }
 
+/** What an agent's tab says: the agent first, as its title may be no more than its folder. */
+export function agentWords(agent: string, terminal: Terminal, title: string): string {
+  if (terminal.renamed) return terminal.name;
+  const said = title || terminal.title;
+  const folder = terminal.cwd.split('/').at(-1);
+  const plain = ['', agent, terminal.name, folder].includes(said);
+  return plain ? agent : `${agent} · ${said}`;
+}
+
 /** How a program ended. */
 export function exitWords(exit: Readonly<Record<string, unknown>> | null): string {
   const signal = exit?.['signal'];

@@ -25,7 +25,8 @@ export interface Look {
 }
 
 const NO_FILES: readonly ChangedFile[] = [];
-const WIDE = 1100;
+/** The window in which each side has room for 60 characters. */
+const WIDE = 1600;
 
 export default function ReviewPane({ sandbox }: { readonly sandbox: Sandbox }) {
   const [compared, setCompared] = useState<Compared>({

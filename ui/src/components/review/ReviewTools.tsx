@@ -18,6 +18,8 @@ interface ReviewToolsProps {
   readonly onHelp: () => void;
 }
 
+const TO_THE_MINUTE = { hour: '2-digit', minute: '2-digit' } as const;
+
 const CHOICES: readonly { readonly value: Against; readonly words: string }[] = [
   { value: 'base', words: 'Since its branch began' },
   { value: 'turn', words: 'Since a turn began' },
@@ -70,7 +72,7 @@ export function ReviewTools(props: ReviewToolsProps) {
       {isLive(sandbox) && changes?.files.some(({ uncommitted }) => uncommitted) === true && (
         <Commit id={sandbox.sandbox_id} repo={compared.repo} />
       )}
-      <label className="check">
+      <label className="check wide-only">
         <input
           type="checkbox"
           checked={look.split}
@@ -191,7 +193,7 @@ function Checkpoints({ sandbox, compared, changes, onCompare }: CheckpointsProps
       >
         {list.map(({ number, at, subject }) => (
           <option key={number} value={number}>
-            {`${number} · ${new Date(at).toLocaleTimeString()} · ${subject}`}
+            {`${number} · ${new Date(at).toLocaleTimeString([], TO_THE_MINUTE)} · ${subject}`}
           </option>
         ))}
       </select>

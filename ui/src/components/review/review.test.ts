@@ -51,6 +51,12 @@ beforeEach(() => {
   });
 });
 
+test('a file with one side only is not shown beside nothing', () => {
+  const hunk = { old_start: 0, old_lines: 0, new_start: 1, new_lines: 1, heading: '' };
+  const added = { ...FILE, hunks: [{ ...hunk, lines: ['+new'] }] };
+  expect(rowsOf(added, true, NO_MARKS).map(({ kind }) => kind)).toEqual(['hunk', 'line']);
+});
+
 test('lines are numbered on both sides', () => {
   const rows = rowsOf(FILE, false, NO_MARKS);
   expect(rows[0]).toMatchObject({ kind: 'hunk', words: '@@ -1,3 +1,3 @@ def f():' });

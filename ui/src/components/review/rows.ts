@@ -44,18 +44,24 @@ interface Marks {
   readonly editing: (Place & { readonly comment?: Comment }) | null;
 }
 
-/** The rows of a file; `split` puts the old side beside the new one. */
+/** The rows of a file; `split` puts the old side beside the new one, where both have lines. */
 export function rowsOf(file: FileDiff, split: boolean, marks: Marks): readonly Row[] {
+  const beside = split && hasBothSides(file);
   return file.hunks.flatMap((hunk, at): Row[] => {
     const range = `-${hunk.old_start},${hunk.old_lines} +${hunk.new_start},${hunk.new_lines}`;
     const words = `@@ ${range} @@ ${hunk.heading}`.trimEnd();
     const lines = linesOf(hunk);
-    const shown = split ? paired(lines) : lines.map((line): Row => ({ kind: 'line', line }));
+    const shown = beside ? paired(lines) : lines.map((line): Row => ({ kind: 'line', line }));
     return [
       { kind: 'hunk', words, hunk: at },
       ...shown.flatMap((row) => [row, ...after(row, marks)]),
     ];
   });
+}
+
+/** False for a file that was added or removed: one side would be empty. */
+function hasBothSides({ hunks }: FileDiff): boolean {
+  return hunks.some((one) => one.old_lines > 0) && hunks.some((one) => one.new_lines > 0);
 }
 
 function linesOf(hunk: Schemas['Hunk']): readonly Line[] {

@@ -87,7 +87,7 @@ export function Composer() {
           {trouble}
         </p>
       )}
-      <Field label="What is to be done" hint="Ctrl and Enter start it" trouble={null}>
+      <Field label="What is to be done" hint="Ctrl+Enter starts it" trouble={null}>
         {(props) => (
           <textarea
             {...props}
@@ -147,8 +147,8 @@ async function start(draft: TaskDraft, known: readonly Repository[], key: string
     made.push(one);
   }
   const [only] = made;
-  notify(`${made.map(({ name }) => name).join(', ')}: on the way.`);
   if (made.length === 1 && only !== undefined) go(only.sandbox_id);
+  else notify(`Started ${made.map(({ name }) => name).join(', ')}.`);
 }
 
 interface RepoProps {

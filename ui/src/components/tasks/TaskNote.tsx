@@ -19,7 +19,9 @@ export function TaskNote({ sandbox }: { readonly sandbox: Sandbox }) {
         </p>
       )}
       <details className="instructions">
-        <summary>Task</summary>
+        <summary>
+          Task: <span className="task-words">{task.prompt.trim().split('\n', 1)}</span>
+        </summary>
         <pre>{task.prompt}</pre>
       </details>
     </>

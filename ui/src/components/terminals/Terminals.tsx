@@ -4,7 +4,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { api } from '../../api/client';
 import type { Agent, Sandbox, Terminal } from '../../api/types';
 import { closeTerminal, isLive, openTerminal } from '../../state/acts';
-import { hasAgent, longestNeedy } from '../../state/attention/agents';
+import { agentsOf, hasAgent, longestNeedy } from '../../state/attention/agents';
 import { announce, notifyFailure } from '../../state/announce';
 import { go, route } from '../../state/route';
 import { moveTab, ordered, orders } from '../../state/layouts';
@@ -94,6 +94,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
               key={terminal.terminal_id}
               terminal={terminal}
               status={statuses[terminal.terminal_id]}
+              agent={agentAt(sandbox, terminal.terminal_id)}
               selected={terminal.terminal_id === chosen}
               onChoose={() => choose(id, terminal.terminal_id)}
               onClose={() => onClose(terminal)}
@@ -197,6 +198,10 @@ function isListed(
   machines: readonly Agent[] | null,
 ): boolean {
   return !live || (list !== undefined && machines !== null);
+}
+
+function agentAt(sandbox: Sandbox, terminalId: string): string | null {
+  return agentsOf(sandbox).find(({ id }) => id === terminalId)?.agent ?? null;
 }
 
 /** Whether all that may run was listed, and there is none. */

@@ -38,10 +38,10 @@ export async function answerItem(
     await call('POST', `v1/inbox/${encodeURIComponent(id)}/answer`, { ...answer, shown });
     inbox.set((now) => (now ?? []).filter((one) => one.id !== id));
     const option = 'option' in answer ? answer.option : null;
-    const act = lasts(item, option)
-      ? { words: 'Undo', run: () => void revoke({ approval_id: item.id }) }
-      : undefined;
-    notify(wordsOf(item, option), 'plain', act);
+    const words = wordsOf(item, option);
+    // Its place in the list shows that it is answered; only what can be taken back stays a while.
+    if (!lasts(item, option)) announce(words);
+    else notify(words, 'plain', { words: 'Undo', run: () => void revoke({ approval_id: id }) });
   } catch (reason) {
     notifyFailure('Not answered')(reason);
     await loadInbox();
@@ -56,6 +56,9 @@ export function lasts({ options, kind }: InboxItem, option: string | null): bool
 
 function wordsOf(item: InboxItem, option: string | null): string {
   const chosen = item.options.find(({ id }) => id === option);
-  const said = `${chosen?.label ?? 'Answered'}: ${item.sandbox_name}.`;
+  const said =
+    chosen === undefined
+      ? `${item.sandbox_name} has your answer.`
+      : `${item.sandbox_name}: you chose “${chosen.label}”.`;
   return lasts(item, option) ? `${said} “Secrets and approvals” takes it back later, too.` : said;
 }
