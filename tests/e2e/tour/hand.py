@@ -1,5 +1,6 @@
 """A person's hand: keys alone at a desk, touches alone on a phone."""
 
+import base64
 from pathlib import Path
 from typing import Protocol
 
@@ -10,6 +11,15 @@ MOST_STOPS = 120
 _IN_TERMINAL = "document.activeElement?.closest('.pane-screen') != null"
 _ON_TAB = "document.activeElement?.getAttribute('role') === 'tab'"
 _FITS = "document.documentElement.scrollWidth <= window.innerWidth"
+_AS_WEBP = """async png => {
+  const seen = await fetch(`data:image/png;base64,${png}`);
+  const image = await createImageBitmap(await seen.blob());
+  const canvas = new OffscreenCanvas(image.width, image.height);
+  canvas.getContext('2d').drawImage(image, 0, 0);
+  const blob = await canvas.convertToBlob({type: 'image/webp', quality: 0.8});
+  const bytes = [...new Uint8Array(await blob.arrayBuffer())];
+  return btoa(bytes.map(byte => String.fromCharCode(byte)).join(''));
+}"""
 
 
 class Hand(Protocol):
@@ -17,6 +27,8 @@ class Hand(Protocol):
 
     name: str
     page: Page
+    pointers: tuple[str, ...]
+    """The kinds of pointer that this hand uses."""
 
     async def press(self, there: Locator) -> None:
         """Press a button, or choose what can be chosen."""
@@ -36,6 +48,9 @@ class Hand(Protocol):
     async def allow(self, item: Locator) -> None:
         """Allow what an item of the inbox asks for."""
 
+    async def bring_home(self) -> None:
+        """Open the dialog that brings home what the open sandbox made."""
+
     async def comment(self, diff: Locator, word: str, words: str) -> None:
         """Comment on the line of a diff that has this word."""
 
@@ -44,6 +59,7 @@ class Keys:
     """Nothing but keys."""
 
     name = "desk"
+    pointers: tuple[str, ...] = ()
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -105,6 +121,9 @@ class Keys:
             await self.page.keyboard.press("y")
             await self.page.wait_for_timeout(200)
 
+    async def bring_home(self) -> None:
+        await self.press(self.page.get_by_role("button", name="Bring home"))
+
     async def comment(self, diff: Locator, word: str, words: str) -> None:
         keys = self.page.keyboard
         for _ in range(MOST_STOPS):
@@ -124,6 +143,7 @@ class Touch:
     """Nothing but touches, and the phone's own keyboard in a field."""
 
     name = "phone"
+    pointers: tuple[str, ...] = ("touch",)
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -137,7 +157,8 @@ class Touch:
         await self.page.keyboard.type(words)
 
     async def choose(self, there: Locator, option: str) -> None:
-        await there.tap()
+        # The list of options is the phone's own: it is no part of the page.
+        await there.focus()
         await there.select_option(label=option)
 
     async def go(self, place: str, name: str = "") -> None:
@@ -151,10 +172,16 @@ class Touch:
         await there.tap()
 
     async def tab(self, name: str) -> None:
-        await self.page.get_by_role("tab", name=name).tap()
+        tab = self.page.get_by_role("tab", name=name)
+        await tab.tap()
+        await expect(tab).to_have_attribute("aria-selected", "true")
 
     async def allow(self, item: Locator) -> None:
-        await item.get_by_role("button", name="Allow", exact=True).tap()
+        await item.get_by_role("button", name="Allow").first.tap()
+
+    async def bring_home(self) -> None:
+        await self.page.get_by_role("button", name="Commands").last.tap()
+        await self.page.get_by_role("option", name="Bring its work home").tap()
 
     async def comment(self, diff: Locator, word: str, words: str) -> None:
         row = diff.locator(".diff-row", has_text=word).first
@@ -165,12 +192,29 @@ class Touch:
         await self.page.get_by_role("button", name="Add comment").tap()
 
 
+async def watch_pointers(page: Page) -> None:
+    """Begin to note what kinds of pointer somebody uses."""
+    await page.evaluate(
+        "window.pointers = new Set();"
+        "addEventListener('pointerdown', one => window.pointers.add(one.pointerType), true)"
+    )
+
+
+async def used_pointers(page: Page) -> tuple[str, ...]:
+    """Return the kinds of pointer that were used since."""
+    return tuple(await page.evaluate("[...window.pointers]"))
+
+
 async def fits(page: Page) -> None:
     """Nothing lies beside the screen."""
     await page.wait_for_function(_FITS)
 
 
 async def picture(page: Page, to: Path) -> None:
-    """Keep what is on the screen."""
+    """Keep what is on the screen, as WebP: a fourth of the bytes of a PNG."""
     to.parent.mkdir(parents=True, exist_ok=True)
-    await page.screenshot(path=str(to), animations="disabled", caret="initial")
+    seen = await page.screenshot(animations="disabled", caret="initial")
+    blank = await page.context.new_page()
+    small = await blank.evaluate(_AS_WEBP, base64.b64encode(seen).decode())
+    await blank.close()
+    to.write_bytes(base64.b64decode(small))

@@ -15,7 +15,15 @@ from playwright.async_api import Locator, expect
 from atoll.testing.server import TestServer
 from tests.e2e.page.test_people import PHONE_SCREEN, person
 from tests.e2e.page.test_real_page import CHROMIUM, LINK, chromium
-from tests.e2e.tour.hand import Hand, Keys, Touch, fits, picture
+from tests.e2e.tour.hand import (
+    Hand,
+    Keys,
+    Touch,
+    fits,
+    picture,
+    used_pointers,
+    watch_pointers,
+)
 from tests.e2e.tour.stage import Stage, known_repository, stage
 from tests.e2e.tour.story import COMMENTS, TERMINAL, Task, cast, revision
 
@@ -31,7 +39,16 @@ ALL = cast(
 )
 WORDS = {"asks": "Needs you", "done": "Done", "fails": "Failed", "works": "Working",
          "thinks": "Working"}  # fmt: skip
+SHOWS = """words => document.body.innerText.includes(words) ||
+  [...window.__atollTerms?.values() ?? []].some(({buffer: {active}}) => {
+    for (let y = 0; y < active.length; y += 1)
+      if (active.getLine(y)?.translateToString(true).includes(words)) return true;
+    return false;
+  })"""
+"""Whether the cards or a terminal show words."""
 DISPATCH_SECONDS = 60
+PICTURED = ("asks", "done")
+"""The roles of which one picture each is enough: the others look the same."""
 expect.set_options(timeout=150_000)
 """An agent takes half a minute to start on a busy machine."""
 
@@ -41,11 +58,13 @@ class Tour:
 
     def __init__(self, hand: Hand, stage: Stage, pictures: Path) -> None:
         self.hand, self.page, self.stage, self.pictures = hand, hand.page, stage, pictures
+        self.names: dict[str, str] = {}
+        """The sandbox of each task's branch."""
 
     async def keep(self, name: str) -> None:
         """Keep a picture; nothing lies beside the screen."""
         await fits(self.page)
-        await picture(self.page, self.pictures / f"{name}-{self.hand.name}.png")
+        await picture(self.page, self.pictures / f"{name}-{self.hand.name}.webp")
 
     def card(self, task: Task) -> Locator:
         """The task's card on home."""
@@ -59,7 +78,7 @@ class Tour:
             await expect(self.card(task)).to_contain_text(words)
 
     async def open(self, task: Task) -> None:
-        name = f"harbour-{task.branch}"
+        name = self.names[task.branch]
         await self.hand.go("sandbox", name)
         await expect(self.page.get_by_role("heading", name=name, level=1)).to_be_visible()
 
@@ -69,33 +88,42 @@ class Tour:
         form = page.get_by_role("form", name="New task")
         await hand.write(form.get_by_label("What is to be done"), task.sentence)
         await hand.choose(form.get_by_label("Repository"), "harbour")
-        for box in await form.locator(".composer-agent").all():
-            name = (await box.inner_text()).strip()
-            if await box.get_by_role("checkbox").is_checked() != (name == task.agent):
-                await hand.press(box.get_by_role("checkbox"))
+        agents = form.get_by_role("group", name="Agents")
+        await expect(agents.get_by_role("checkbox", name=task.agent)).to_be_visible()
+        for box in await agents.get_by_role("checkbox").all():
+            chosen = await box.evaluate("one => one.parentElement.textContent") == task.agent
+            if await box.is_checked() != chosen:
+                await hand.press(box)
         if task.mode != TERMINAL:
             if not await form.get_by_label("The agent works").is_visible():
                 await hand.press(form.locator("summary", has_text="More"))
             await hand.choose(form.get_by_label("The agent works"), task.mode)
         await expect(form.get_by_label("Branch", exact=True)).to_have_value(task.branch)
-        await self.keep(f"task-{task.role}")
+        if task.role in PICTURED:
+            await self.keep(f"task-{task.role}")
         await hand.press(form.get_by_role("button", name=f"Start {task.agent}"))
-        await expect(page.locator(".sandbox h1")).to_be_visible()
+        head = page.locator(".sandbox h1")
+        await expect(head).to_be_visible()
+        self.names[task.branch] = await head.inner_text()
 
     async def answer(self, task: Task) -> None:
         """Allow what the task's agent asks, from the inbox."""
         await self.hand.go("inbox")
         items = self.page.get_by_role("list", name="Waiting for you").get_by_role("listitem")
-        item = items.filter(has_text=f"harbour-{task.branch}").filter(has_text="Allow")
+        await expect(items).to_have_count(1)
+        item = items.filter(has_text=self.names[task.branch]).filter(has_text=f"{task.agent} asks")
         await expect(item).to_be_visible()
         await self.keep(f"inbox-{task.role}")
         await self.hand.allow(item)
-        await expect(item).to_have_count(0)
+        await expect(self.page.get_by_text("Nothing waits for you.")).to_be_visible()
 
     async def review(self, task: Task) -> None:
         """Two comments, which the agent takes up, and back to before that turn."""
         page, hand = self.page, self.hand
         await self.open(task)
+        await hand.tab(task.agent)
+        await self.page.wait_for_function(SHOWS, arg=task.says)
+        await self.keep("terminal")
         await hand.tab("Changes")
         diff = page.get_by_role("group", name="Changes of harbour/health.py")
         await expect(diff).to_contain_text('"bad"')
@@ -106,9 +134,11 @@ class Tour:
         await hand.press(page.get_by_role("button", name=f"Send to {task.agent}"))
         await self.stage.release(task, turn=2)
         await expect(diff).to_contain_text("boats")
-        await self.keep("taken-up")
+        asked = "\n".join(self.stage.world.model.bodies)
+        assert all("harbour/health.py" in asked and words in asked for _, words in COMMENTS)
         await hand.choose(page.get_by_label("Compared with"), "Since a turn began")
         await expect(page.get_by_role("button", name="Back to before it")).to_be_visible()
+        await expect(diff).to_contain_text("boats")
         await self.keep("turn")
         await hand.press(page.get_by_role("button", name="Back to before it"))
         await hand.press(page.get_by_role("button", name="Bring the files back"))
@@ -120,14 +150,15 @@ class Tour:
         """The branch comes to the person's checkout, which waits for it."""
         page, hand = self.page, self.hand
         await self.open(task)
-        await hand.press(page.get_by_role("button", name="Bring home"))
-        dialog = page.get_by_role("dialog", name=f"Bring harbour-{task.branch} home")
+        await hand.bring_home()
+        dialog = page.get_by_role("dialog", name=f"Bring {self.names[task.branch]} home")
         await expect(dialog.get_by_text("A checkout of this repository waits")).to_be_visible()
         await hand.press(dialog.get_by_role("button", name="Pull into my checkout"))
         pulls = dialog.get_by_role("list", name="Pulls")
         await expect(pulls).to_contain_text("in your checkout")
         await expect(pulls).to_contain_text("is at")
-        await self.keep(f"pulled-{task.role}")
+        if task.role == "done":
+            await self.keep("pulled")
         await hand.press(dialog.get_by_role("button", name="Close"))
 
 
@@ -156,10 +187,12 @@ async def test_morning_with_five_agents_on_five_branches(
         async with person(browser, link, color_scheme="light", **more) as page:
             hand: Hand = Touch(page) if how == "phone" else Keys(page)
             await expect(page.get_by_role("heading", level=1)).to_be_visible()
+            await watch_pointers(page)
             try:
                 await morning(Tour(hand, here, pictures), tasks)
+                assert await used_pointers(page) == hand.pointers
             except BaseException:
-                await picture(page, tmp_path / "failed.png")
+                await picture(page, tmp_path / "failed.webp")
                 raise
 
 
