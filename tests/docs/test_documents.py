@@ -116,6 +116,14 @@ def test_links_lead_somewhere(document: Path) -> None:
         assert (document.parent / target).exists(), target
 
 
+def test_pictures_of_the_tour_are_there_and_small() -> None:
+    page = (ROOT / "docs/tour.md").read_text()
+    named = set(re.findall(r"!\[[^\]]+\]\((tour/[^)]+)\)", page))
+    kept = {path: path.stat().st_size for path in (ROOT / "docs/tour").iterdir()}
+    assert named <= {f"tour/{path.name}" for path in kept}
+    assert len(named) >= 10 and sum(kept.values()) < 2_000_000
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_files_that_a_document_names_exist(document: Path) -> None:
     source = ROOT / "src/atoll"
