@@ -154,7 +154,7 @@ function PlainPages({ page, part, onMenu, onPalette }: PlainPagesProps) {
     case 'compare':
       return <Compare list={list ?? []} group={part} onMenu={onMenu} />;
     case 'wall':
-      return <Wall list={list ?? []} onMenu={onMenu} onPalette={onPalette} />;
+      return <Wall list={list ?? []} from={part} onMenu={onMenu} onPalette={onPalette} />;
   }
 }
 

@@ -24,6 +24,9 @@ DROP = """() => {
   screen.dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true}));
 }"""
 
+#: Whether the second tile shows the end of a screen that is higher than the tile.
+NEWEST = "() => document.querySelectorAll('.tile-screen .pane-screen')[1]?.scrollTop > 40"
+
 
 def panes(page: Page) -> Locator:
     return page.locator(".pane:not([hidden])")
@@ -44,6 +47,8 @@ async def test_terminals_are_split_zoomed_and_opened_from_the_wall_by_keyboard(
         await ann.keyboard.type("ls --color=always -d /usr /etc/passwd\r")
         await shell.get_by_role("button", name="Show as cards").click()
         await expect(shell.locator(".block-out .sgr-bold")).to_have_text("/usr")
+        font = re.compile('^"?Atoll Mono')
+        await expect(shell.locator(".block-out").first).to_have_css("font-family", font)
         await shell.get_by_role("button", name="Run again").click()
         await expect(shell.locator(".block").filter(has_text="exit 0")).to_have_count(2)
         await shell.get_by_role("button", name="Show the terminal").click()
@@ -66,11 +71,14 @@ async def test_terminals_are_split_zoomed_and_opened_from_the_wall_by_keyboard(
         await expect(panes(ann)).to_have_count(1)
         await ann.keyboard.press("Control+Shift+Enter")
         await expect(panes(ann)).to_have_count(2)
+        await ann.keyboard.press("Control+Shift+ArrowRight")
+        await ann.keyboard.type("seq 99\r")
         await ann.keyboard.press("Control+Shift+L")
         tiles = ann.locator(".tile-face")
         await expect(tiles).to_have_count(2)
+        await expect(tiles.nth(1)).to_be_focused()
+        await ann.wait_for_function(NEWEST)
         await Terminal(ann, terminal).sees("typed left")
-        await ann.keyboard.press("ArrowRight")
         await ann.keyboard.press("ArrowLeft")
         await ann.keyboard.press("Enter")
         await expect(panes(ann)).to_have_count(2)

@@ -82,25 +82,45 @@ function ColouredOutput({ text }: { readonly text: string }) {
   );
 }
 
-function classOf({ front, back, bold, dim, italic, underline, inverse }: Look): string | undefined {
+/** The colours as they are drawn: inverse exchanges them. */
+function shownOf({ front, back, inverse }: Look): Pick<Look, 'front' | 'back'> {
+  return inverse ? { front: back ?? 'inverse', back: front ?? 'inverse' } : { front, back };
+}
+
+/** A colour of a class of its own: one of the sixteen, or that of inverse. */
+function named(colour: Look['front']): boolean {
+  return typeof colour === 'number' || colour === 'inverse';
+}
+
+function classOf(look: Look): string | undefined {
+  const { front, back } = shownOf(look);
   const names = [
-    typeof front === 'number' && `sgr-front-${front}`,
-    typeof back === 'number' && `sgr-back-${back}`,
-    bold && 'sgr-bold',
-    dim && 'sgr-dim',
-    italic && 'sgr-italic',
-    underline && 'sgr-underline',
-    inverse && 'sgr-inverse',
+    named(front) && `sgr-front-${front}`,
+    named(back) && `sgr-back-${back}`,
+    look.bold && 'sgr-bold',
+    look.dim && 'sgr-dim',
+    look.italic && 'sgr-italic',
+    look.underline && 'sgr-underline',
+    look.strike && 'sgr-strike',
   ].filter((name) => typeof name === 'string');
   return names.length === 0 ? undefined : names.join(' ');
 }
 
-function styleOf({ front, back }: Look): CSSProperties | undefined {
-  if (typeof front !== 'string' && typeof back !== 'string') return undefined;
-  return {
-    color: typeof front === 'string' ? front : undefined,
-    backgroundColor: typeof back === 'string' ? back : undefined,
-  };
+/** Black or white, whichever is read on a colour. */
+function inkOn(colour: string): string {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) =>
+    parseInt(colour.slice(at, at + 2), 16),
+  );
+  return red * 0.299 + green * 0.587 + blue * 0.114 > 140 ? '#000' : '#fff';
+}
+
+function styleOf(look: Look): CSSProperties | undefined {
+  const [front, back] = [shownOf(look).front, shownOf(look).back].map((colour) =>
+    typeof colour === 'string' && !named(colour) ? colour : undefined,
+  );
+  if (front === undefined && back === undefined) return undefined;
+  const plain = shownOf(look).front === null && back !== undefined;
+  return { color: plain ? inkOn(back) : front, backgroundColor: back };
 }
 
 interface ToolProps {

@@ -73,12 +73,12 @@ export function Panes(props: PanesProps) {
 }
 
 /** What a key of the page does here. The search is the pane's own. */
-function press(key: PageKey, { arrangement, onEscape, onPalette }: PanesProps): void {
+function press(key: PageKey, { chosen, arrangement, onEscape, onPalette }: PanesProps): void {
   const { split, grid, zoom, move } = arrangement;
   const acts: Partial<Record<PageKey, () => void>> = {
     escape: onEscape,
     palette: onPalette,
-    wall: () => goTo('wall'),
+    wall: () => goTo('wall', chosen),
     'split right': () => split('row'),
     'split down': () => split('column'),
     grid,

@@ -34,7 +34,12 @@ export function Tile({ sandbox, terminal, client, onOpen }: TileProps) {
   const agent = does !== undefined || (status?.agent ?? null) !== null;
   return (
     <li ref={tile} className="tile">
-      <button type="button" className="tile-face" onClick={onOpen}>
+      <button
+        type="button"
+        className="tile-face"
+        data-terminal={terminal.terminal_id}
+        onClick={onOpen}
+      >
         <Icon name={agent ? 'agent' : 'terminal'} />
         <span className="tile-name" title={sandbox.name}>
           {sandbox.name}

@@ -14,6 +14,8 @@ import { Tile } from './Tile';
 
 interface WallProps {
   readonly list: readonly Sandbox[];
+  /** The terminal that its person comes from. */
+  readonly from: string | null;
   readonly onMenu: () => void;
   readonly onPalette: () => void;
 }
@@ -23,7 +25,7 @@ interface Shown {
   readonly terminal: Terminal;
 }
 
-export function Wall({ list, onMenu, onPalette }: WallProps) {
+export function Wall({ list, from, onMenu, onPalette }: WallProps) {
   const loaded = useStore(terminals);
   const client = use(clientId());
   use(fontsLoaded());
@@ -34,14 +36,15 @@ export function Wall({ list, onMenu, onPalette }: WallProps) {
     // One that ends meanwhile is no news: it leaves the wall with its sandbox.
     for (const id of ids.split(' ').filter(Boolean)) loadTerminals(id).catch(() => undefined);
   }, [ids]);
-  useEffect(() => {
-    grid.current?.querySelector<HTMLElement>('.tile-face')?.focus();
-  }, [ids]);
   const shown = needyFirst(live).flatMap((sandbox): Shown[] =>
     (loaded[sandbox.sandbox_id] ?? [])
       .filter(({ state }) => state !== 'exited')
       .map((terminal) => ({ sandbox, terminal })),
   );
+  const some = shown.length > 0;
+  useEffect(() => {
+    if (some) enter(grid.current, from);
+  }, [some, from]);
 
   return (
     <main className="wall" aria-label="Wall of terminals">
@@ -74,6 +77,12 @@ export function Wall({ list, onMenu, onPalette }: WallProps) {
       )}
     </main>
   );
+}
+
+/** Puts the keyboard at the tile of a terminal, or at the first one. */
+function enter(grid: HTMLElement | null, terminal: string | null): void {
+  const faces = [...(grid?.querySelectorAll<HTMLElement>('.tile-face') ?? [])];
+  (faces.find((face) => face.dataset['terminal'] === terminal) ?? faces[0])?.focus();
 }
 
 /** Arrow keys move between tiles: across by one, up and down by a row as it is drawn. */

@@ -25,6 +25,13 @@ test.each([
   ['38;5;999', {}],
   ['38', {}],
   ['3;4;7;2', { italic: true, underline: true, inverse: true, dim: true }],
+  ['38:2::1:2:3', { front: '#010203' }],
+  ['48:2:1:2:3;1', { back: '#010203', bold: true }],
+  ['38:5:196', { front: '#ff0000' }],
+  ['4:3', { underline: true }],
+  ['4;4:0', {}],
+  ['9', { strike: true }],
+  ['9;29', {}],
   ['99', {}],
 ])('%s', (parameters, look) => {
   expect(runsOf(`${ESC}[${parameters}mx`)).toEqual([{ text: 'x', look: { ...PLAIN, ...look } }]);

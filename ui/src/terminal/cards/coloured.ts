@@ -9,6 +9,7 @@ export interface Look {
   readonly italic: boolean;
   readonly underline: boolean;
   readonly inverse: boolean;
+  readonly strike: boolean;
 }
 
 export interface Run {
@@ -24,6 +25,7 @@ export const PLAIN: Look = {
   italic: false,
   underline: false,
   inverse: false,
+  strike: false,
 };
 
 // eslint-disable-next-line no-control-regex -- sequences begin with ESC
@@ -56,16 +58,18 @@ const FLAGS: Readonly<Record<number, Partial<Look>>> = {
   3: { italic: true },
   4: { underline: true },
   7: { inverse: true },
+  9: { strike: true },
   22: { bold: false, dim: false },
   23: { italic: false },
   24: { underline: false },
   27: { inverse: false },
+  29: { strike: false },
   39: { front: null },
   49: { back: null },
 };
 
 function changed(look: Look, parameters: string): Look {
-  const codes = parameters.split(/[;:]/).map(Number);
+  const codes = plainOf(parameters).split(';').map(Number);
   let next = look;
   for (let at = 0; at < codes.length; at += 1) {
     const code = codes[at] ?? 0;
@@ -78,6 +82,16 @@ function changed(look: Look, parameters: string): Look {
     }
   }
   return next;
+}
+
+/** The same in semicolons: colours may be written with colons, and with a place for their space
+ *  (`38:2::r:g:b`); of an underline's kinds (`4:3`) there is one here. */
+function plainOf(parameters: string): string {
+  return parameters
+    .replace(/([34]8):2:\d*:(\d+):(\d+):(\d+)/g, '$1;2;$2;$3;$4')
+    .replace(/\b4:0\b/g, '24')
+    .replace(/\b4:\d+/g, '4')
+    .replaceAll(':', ';');
 }
 
 /** One of the terminal's sixteen colours. */

@@ -1,4 +1,4 @@
-/** Text on its way from the clipboard into a terminal. Pure. */
+/** What is pasted and dropped on a terminal, on its way into it. */
 
 /**
  * Removes control characters but tab and line breaks. Above all ESC: pasted text that
@@ -29,4 +29,34 @@ function sizeWords(bytes: number): string {
   if (bytes < 1024) return bytes === 1 ? 'one byte' : `${bytes} bytes`;
   const kib = bytes / 1024;
   return kib < 1024 ? `${Math.ceil(kib)} KiB` : `${(kib / 1024).toFixed(1)} MiB`;
+}
+
+interface Brought {
+  readonly onFiles: (files: readonly File[]) => void;
+  readonly onText: (text: string) => void;
+}
+
+/** Listens for what is pasted and dropped on a terminal; returns the way to stop. */
+export function listenForBrought(host: HTMLElement, { onFiles, onText }: Brought): () => void {
+  const onPaste = (event: ClipboardEvent): void => {
+    event.preventDefault();
+    event.stopPropagation();
+    const files = [...(event.clipboardData?.files ?? [])];
+    if (files.length > 0) onFiles(files);
+    else onText(event.clipboardData?.getData('text/plain') ?? '');
+  };
+  const onDrag = (event: DragEvent): void => {
+    if (event.dataTransfer?.types.includes('Files') !== true) return;
+    event.preventDefault();
+    if (event.type === 'drop') onFiles([...event.dataTransfer.files]);
+  };
+  // Before xterm's own handler, which pastes control characters as they are.
+  host.addEventListener('paste', onPaste, true);
+  host.addEventListener('dragover', onDrag);
+  host.addEventListener('drop', onDrag);
+  return () => {
+    host.removeEventListener('paste', onPaste, true);
+    host.removeEventListener('dragover', onDrag);
+    host.removeEventListener('drop', onDrag);
+  };
 }

@@ -24,14 +24,15 @@ import type { AttachStatus } from '../attach/status';
 import { CopyWishes, type CopyWish } from './clipboard';
 import { colours } from './colours';
 import { TERMINAL_FONT } from './fonts';
+import { newestOf, textOf } from './lines';
 import { follow, followable } from './links';
 import { interruptOf, lockOf } from '../attach/party';
-import { cleanPaste, lossWords } from './paste';
+import { cleanPaste, listenForBrought, lossWords } from './paste';
 import { pageKeyOf, type PageKey } from './page-keys';
 import { listenForWake } from '../attach/wake';
 import { PointerLayer } from './pointers';
 import { GpuRenderer } from './webgl';
-import { zoomed, type Zoom } from './zoom';
+import { scrolled, zoomed, type Zoom } from './zoom';
 
 export interface TerminalViewOptions {
   readonly host: HTMLElement;
@@ -65,6 +66,8 @@ export interface TerminalViewOptions {
 /** Smaller is no longer read; a wider grid is panned instead. */
 const FONT_MIN_PX = 6;
 const FONT_MIN_PHONE_PX = 9;
+/** A picture is recognized rather than read. */
+const FONT_MIN_PICTURE_PX = 4;
 const SCROLLBACK_LINES = 10_000;
 const SETTLE_MS = 100;
 const INPUT_FULL = 'input_full';
@@ -99,6 +102,7 @@ export class TerminalView {
   constructor(options: TerminalViewOptions) {
     this.#options = options;
     this.#textPx = options.textPx;
+    if (options.watches) this.#zoom = 'width';
     this.#term = new Terminal({
       allowProposedApi: true,
       cursorBlink: !window.matchMedia('(prefers-reduced-motion: reduce)').matches,
@@ -285,15 +289,7 @@ export class TerminalView {
 
   /** Everything on the screen and above it, as plain text. */
   text(): string {
-    const buffer = this.#term.buffer.active;
-    const lines: string[] = [];
-    for (let y = 0; y < buffer.length; y += 1) {
-      const line = buffer.getLine(y);
-      const text = line?.translateToString(true) ?? '';
-      if (line?.isWrapped === true) lines.push((lines.pop() ?? '') + text);
-      else lines.push(text);
-    }
-    return lines.join('\n').trimEnd();
+    return textOf(this.#term.buffer.active);
   }
 
   /** Screen and scrollback with their colours, as the bytes that would draw them. */
@@ -383,39 +379,20 @@ export class TerminalView {
     const { host, onMatches } = this.#options;
     // Not by the lock: answers to a program's questions come this way, too.
     this.#term.onData((data) => this.#send(data));
+    if (this.#options.watches) this.#term.onRender(() => this.#toNewest());
     this.#term.onBinary((data) => this.#send(Uint8Array.from(data, (c) => c.charCodeAt(0))));
     this.#term.attachCustomKeyEventHandler((event) => this.#onKey(event));
     this.#search.onDidChangeResults(({ resultIndex, resultCount }) =>
       onMatches(resultIndex, resultCount),
     );
-    const onPaste = (event: ClipboardEvent): void => {
-      event.preventDefault();
-      event.stopPropagation();
-      const files = [...(event.clipboardData?.files ?? [])];
-      if (files.length > 0) this.#options.onFiles(files);
-      else this.paste(event.clipboardData?.getData('text/plain') ?? '');
-    };
-    const onDrag = (event: DragEvent): void => {
-      if (event.dataTransfer?.types.includes('Files') !== true) return;
-      event.preventDefault();
-      if (event.type === 'drop') this.#options.onFiles([...event.dataTransfer.files]);
-    };
-    // Before xterm's own handler, which pastes control characters as they are.
-    host.addEventListener('paste', onPaste, true);
-    host.addEventListener('dragover', onDrag);
-    host.addEventListener('drop', onDrag);
+    const stopBringing = listenForBrought(host, {
+      onFiles: this.#options.onFiles,
+      onText: (text) => this.paste(text),
+    });
     const observer = new ResizeObserver(() => this.#layoutSoon());
     observer.observe(host);
     const stopWake = listenForWake((suspect) => this.#attachment.wake(suspect));
-    this.#cleanups.push(
-      () => {
-        host.removeEventListener('paste', onPaste, true);
-        host.removeEventListener('dragover', onDrag);
-        host.removeEventListener('drop', onDrag);
-      },
-      () => observer.disconnect(),
-      stopWake,
-    );
+    this.#cleanups.push(stopBringing, () => observer.disconnect(), stopWake);
   }
 
   /** False takes a key away from the program: only combinations no program can see. */
@@ -485,12 +462,27 @@ export class TerminalView {
       zoom: this.#zoom,
       now: this.#term.options.fontSize ?? this.#textPx,
       most: this.#textPx,
-      least: this.#options.autoFit ? FONT_MIN_PX : FONT_MIN_PHONE_PX,
+      least: this.#least,
       wide: host.clientWidth / screen.offsetWidth,
       high: host.clientHeight / screen.offsetHeight,
     });
     host.classList.toggle('pane-pans', pans);
     this.#setFont(px);
+  }
+
+  get #least(): number {
+    const { autoFit, watches } = this.#options;
+    if (watches) return FONT_MIN_PICTURE_PX;
+    return autoFit ? FONT_MIN_PX : FONT_MIN_PHONE_PX;
+  }
+
+  /** Scrolls a picture to the newest lines: it may be lower than the screen it shows. */
+  #toNewest(): void {
+    const { host } = this.#options;
+    const high = host.querySelector<HTMLElement>('.xterm-screen')?.offsetHeight ?? 0;
+    const { rows, buffer } = this.#term;
+    const last = newestOf(buffer.active, rows);
+    host.scrollTop = scrolled({ last, rowPx: high / rows, roomPx: host.clientHeight });
   }
 
   #setFont(px: number): void {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { zoomed } from './zoom';
+import { scrolled, zoomed } from './zoom';
 
 // A screen of 160 × 50 in letters of 14 px, in a window half as wide and a quarter as high.
 const BIG = { now: 14, most: 14, least: 6, wide: 0.5, high: 0.25 } as const;
@@ -20,4 +20,16 @@ test('the usual letters stay, and all is scrolled', () => {
 test('a small screen is never enlarged and nothing of it is out of view', () => {
   for (const zoom of ['all', 'width', 'text'] as const)
     expect(zoomed({ ...BIG, zoom, wide: 2, high: 3 })).toEqual({ px: 14, pans: false });
+});
+
+test.each([
+  [9, 0],
+  [10, 10],
+  [34, 250],
+])('row %i of ten in view: %i pixels down', (last, pixels) => {
+  expect(scrolled({ last, rowPx: 10, roomPx: 100 })).toBe(pixels);
+});
+
+test('a row that is cut at the top is left out', () => {
+  expect(scrolled({ last: 10, rowPx: 10, roomPx: 95 })).toBe(20);
 });

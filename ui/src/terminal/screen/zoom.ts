@@ -25,3 +25,16 @@ export function zoomed({ zoom, now, most, least, wide, high }: Zooming): {
   const px = Math.max(least, Math.min(most, ideal));
   return { px, pans: px > half(all) };
 }
+
+interface Rows {
+  /** The last row that is to be seen, from 0. */
+  readonly last: number;
+  readonly rowPx: number;
+  readonly roomPx: number;
+}
+
+/** Pixels to scroll down until that row is in view, in whole rows. */
+export function scrolled({ last, rowPx, roomPx }: Rows): number {
+  const below = (last + 1) * rowPx - roomPx;
+  return below <= 0 ? 0 : Math.ceil(below / rowPx) * rowPx;
+}
