@@ -96,7 +96,7 @@ async def guest(browser: Browser, link: str, name: str, **more: Any) -> AsyncIte
 
 
 def role(page: Page, words: str) -> Any:
-    return expect(page.locator(".pane:not([hidden]) .pane-role")).to_contain_text(words)
+    return expect(page.locator(".pane-role").filter(visible=True)).to_contain_text(words)
 
 
 async def share(page: Page, *, types: bool) -> str:

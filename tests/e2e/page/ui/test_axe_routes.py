@@ -107,8 +107,10 @@ async def review(found: BothColours, server: ScriptedServer, sandbox: str) -> No
     await page.goto(f"{server.url}#/sandboxes/{sandbox}")
     await expect(page.get_by_role("heading", level=1)).to_be_visible()
     if found.look == "desktop":
-        await page.keyboard.press("Control+Shift+ArrowRight")
+        await page.get_by_role("button", name="All in a grid").click()
+        await expect(page.locator(".pane-placed")).to_have_count(2)
         await found.check("two panes")
+        await page.get_by_role("button", name="One at a time").click()
     await page.goto(f"{server.url}#/sandboxes/{sandbox}/changes")
     await expect(page.get_by_role("group", name="Changes of src/a.py")).to_contain_text("return 2")
     for key in ("u", "n", "ArrowDown"):

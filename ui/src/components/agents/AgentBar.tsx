@@ -60,12 +60,13 @@ export function AgentBar(props: AgentBarProps) {
             key={action}
             type="button"
             className="button button-slim"
+            title={WORDS[action].words}
             disabled={busy}
             onMouseDown={(event) => event.preventDefault()}
             onClick={() => (action === 'stop' ? setStopping(true) : void act(action))}
           >
             <Icon name={WORDS[action].icon} />
-            {WORDS[action].words}
+            <span className="agent-act">{WORDS[action].words}</span>
           </button>
         ))}
       {stopping && (

@@ -80,9 +80,9 @@ interface PlainTabProps {
 export function PlainTab({ id, icon, selected, onChoose, children }: PlainTabProps) {
   return (
     <div className={selected ? 'tab tab-on' : 'tab'} role="presentation">
-      <button type="button" {...tabOf(id, selected)} onClick={onChoose}>
+      <button type="button" {...tabOf(id, selected)} title={children} onClick={onChoose}>
         <Icon name={icon} />
-        {children}
+        <span className="tab-plain">{children}</span>
       </button>
     </div>
   );

@@ -114,7 +114,9 @@ function Ignored({ lines }: { readonly lines: readonly string[] }) {
   if (lines.length === 0) return null;
   return (
     <details>
-      <summary>{lines.length} entries have no effect here</summary>
+      <summary>
+        {lines.length === 1 ? '1 entry has' : `${lines.length} entries have`} no effect here
+      </summary>
       <ul>
         {lines.map((line) => (
           <li key={line}>{line}</li>

@@ -37,6 +37,7 @@ export function SandboxView({ sandbox, onAct, onHome, onPalette, onMenu }: Sandb
           <h1 title={`${sandbox.name} (${sandbox.sandbox_id})`}>{sandbox.name}</h1>
           <StateMark state={sandbox.state} />
           <ExposedMark sandbox={sandbox} />
+          <Facts sandbox={sandbox} />
           <span className="spring" />
           <div className="acts" role="toolbar" aria-label="Sandbox">
             {comesHome(sandbox) && (
@@ -64,7 +65,6 @@ export function SandboxView({ sandbox, onAct, onHome, onPalette, onMenu }: Sandb
             <Icon name="more" />
           </button>
         </div>
-        <Facts sandbox={sandbox} />
         <Instructions sandbox={sandbox} />
         <SetupNote sandbox={sandbox} />
         <TaskNote sandbox={sandbox} />

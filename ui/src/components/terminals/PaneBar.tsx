@@ -93,7 +93,7 @@ const ZOOMS: readonly { value: Zoom; words: string }[] = [
 
 /** How a screen is shown that has not this window's size. */
 function ZoomChoice({ status, view }: Pick<PaneBarProps, 'status' | 'view'>) {
-  const [zoom, setZoom] = useState<Zoom>('all');
+  const [zoom, setZoom] = useState<Zoom>(view?.zoom ?? 'all');
   if (status === null || (status.drives && !status.fixed)) return null;
   return (
     <select

@@ -18,6 +18,8 @@ interface PanesProps {
   readonly list: readonly Terminal[];
   readonly chosen: string;
   readonly arrangement: Arrangement;
+  /** The line of tabs, which the bar of a terminal alone in view joins. */
+  readonly slot: HTMLElement | null;
   readonly onStatus: (terminalId: string, status: AttachStatus) => void;
   readonly onEscape: () => void;
   readonly onPalette: () => void;
@@ -28,7 +30,7 @@ const STEP = 0.05;
 
 /** A pane for every terminal that was looked at; the others are not attached at all. */
 export function Panes(props: PanesProps) {
-  const { id, list, chosen, arrangement, onStatus } = props;
+  const { id, list, chosen, arrangement, slot, onStatus } = props;
   const client = use(clientId());
   use(fontsLoaded());
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
@@ -53,6 +55,7 @@ export function Panes(props: PanesProps) {
             visible={visible.has(terminal.terminal_id)}
             active={terminal.terminal_id === chosen}
             place={places?.get(terminal.terminal_id) ?? null}
+            slot={shown === null ? slot : null}
             onEnter={() => {
               if (terminal.terminal_id !== chosen) go(id, terminal.terminal_id);
             }}
@@ -162,13 +165,11 @@ export function ArrangeButtons({ arrangement }: { readonly arrangement: Arrangem
         label={shown === null ? 'All in a grid (Ctrl Shift G)' : 'One at a time (Ctrl Shift G)'}
         onClick={grid}
       />
-      {(shown !== null || zoomed) && (
-        <Arrange
-          icon="fit"
-          label={zoomed ? 'All panes again (Ctrl Shift Enter)' : 'Zoom (Ctrl Shift Enter)'}
-          onClick={zoom}
-        />
-      )}
+      <Arrange
+        icon="fit"
+        label={zoomed ? 'All of the page (Ctrl Shift Enter)' : 'Zoom (Ctrl Shift Enter)'}
+        onClick={zoom}
+      />
     </span>
   );
 }

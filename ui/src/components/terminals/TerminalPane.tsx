@@ -1,6 +1,7 @@
 /** One terminal's pane: the screen or its cards, who is here, search, text view. */
 
-import { useCallback, useEffect, useState } from 'react';
+import { useCallback, useEffect, useState, type ReactNode } from 'react';
+import { createPortal } from 'react-dom';
 import type { Terminal } from '../../api/types';
 import { login } from '../../state/login';
 import { phone, prefersCards } from '../../state/screen';
@@ -31,6 +32,8 @@ interface TerminalPaneProps extends Calls {
   readonly active?: boolean;
   /** Where it lies among others; null: it has the whole view. */
   readonly place?: Place | null;
+  /** Where its bar is shown instead of above it. */
+  readonly slot?: HTMLElement | null;
   /** The person's way in has ended, as heard elsewhere. */
   readonly over?: boolean;
   /** The keyboard has come in. */
@@ -80,16 +83,18 @@ export function TerminalPane(props: TerminalPaneProps) {
       onFocusCapture={props.onEnter}
       {...panel}
     >
-      <PaneBar
-        {...{ sandboxId, terminal, status, view, cards }}
-        onCards={() => setCards(!cards)}
-        onShare={() => setOver({ is: 'share' })}
-        onSearch={onSearch}
-        onSize={() => setOver({ is: 'size' })}
-        onText={() => setOver({ is: 'text', text: view?.text() ?? '' })}
-      >
-        {agent !== null && <AgentBar {...{ sandboxId, terminalId, agent, owner }} />}
-      </PaneBar>
+      <Placed slot={props.slot ?? null} hidden={!visible}>
+        <PaneBar
+          {...{ sandboxId, terminal, status, view, cards }}
+          onCards={() => setCards(!cards)}
+          onShare={() => setOver({ is: 'share' })}
+          onSearch={onSearch}
+          onSize={() => setOver({ is: 'size' })}
+          onText={() => setOver({ is: 'text', text: view?.text() ?? '' })}
+        >
+          {agent !== null && <AgentBar {...{ sandboxId, terminalId, agent, owner }} />}
+        </PaneBar>
+      </Placed>
       {cards && visible && (
         <CardsView
           {...{ sandboxId, owner }}
@@ -109,6 +114,23 @@ export function TerminalPane(props: TerminalPaneProps) {
         <PaneOver {...{ sandboxId, terminal, status, over }} onClose={() => setOver(null)} />
       )}
     </div>
+  );
+}
+
+interface PlacedProps {
+  readonly slot: HTMLElement | null;
+  readonly hidden: boolean;
+  readonly children: ReactNode;
+}
+
+/** Here, or in the slot while its pane is in view. */
+function Placed({ slot, hidden, children }: PlacedProps) {
+  if (slot === null) return children;
+  return createPortal(
+    <div className="bar-placed" hidden={hidden}>
+      {children}
+    </div>,
+    slot,
   );
 }
 

@@ -54,6 +54,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
   const [statuses, setStatuses] = useState<Statuses>({});
   const [over, setOver] = useState<Over | null>(null);
   const tabs = useRef<HTMLDivElement>(null);
+  const [slot, setSlot] = useState<HTMLElement | null>(null);
   const live = isLive(sandbox);
   // The terminals of one that does not run are gone, whatever was loaded before.
   const list = useOrdered(id, live && loaded !== undefined ? loaded : NONE);
@@ -86,7 +87,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
   }
 
   return (
-    <section className="terminals" aria-label="Terminals">
+    <section className={frameOf(arrangement)} aria-label="Terminals">
       <div ref={tabs} className="tabs">
         <TabList keys={keys} chosen={chosen}>
           {list.map((terminal) => (
@@ -139,9 +140,12 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
           )}
         </TabList>
         {live && <OpenButtons sandbox={sandbox} arrangement={arrangement} />}
+        <div ref={setSlot} className="bar-slot" />
       </div>
       <div className="panes">
-        {live && <Panes {...{ id, list, chosen, arrangement, onStatus, onEscape, onPalette }} />}
+        {live && (
+          <Panes {...{ id, list, chosen, arrangement, slot, onStatus, onEscape, onPalette }} />
+        )}
         {machines
           .filter((machine) => machine.id === chosen)
           .map((machine) => (
@@ -161,6 +165,10 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
       {over !== null && <Above sandboxId={id} over={over} onClose={() => setOver(null)} />}
     </section>
   );
+}
+
+function frameOf({ zoomed }: Arrangement): string {
+  return zoomed ? 'terminals terminals-alone' : 'terminals';
 }
 
 /** The changes, read while they are shown. */
@@ -288,7 +296,7 @@ function OpenButtons({ sandbox, arrangement }: OpenButtonsProps) {
         onClick={() => void openTerminal(id)}
       >
         <Icon name="plus" />
-        <span className="wide-only">Terminal</span>
+        <span className="roomy-only">Terminal</span>
       </button>
       {agent !== null && (
         <button
@@ -298,7 +306,7 @@ function OpenButtons({ sandbox, arrangement }: OpenButtonsProps) {
           onClick={() => void openTerminal(id, agent)}
         >
           <Icon name="agent" />
-          <span className="wide-only">{agent}</span>
+          <span className="roomy-only">{agent}</span>
         </button>
       )}
     </div>

@@ -26,6 +26,7 @@ const GRID_MAX = 9;
 export interface Arrangement {
   /** What is in view; null when one terminal has the whole view. */
   readonly shown: Layout | null;
+  /** One terminal and one line above it; the rest of the page is put away. */
   readonly zoomed: boolean;
   /** Whether there is anything to arrange: a terminal is chosen, on a screen with room. */
   readonly possible: boolean;
@@ -70,9 +71,8 @@ export function useArrangement(id: string, list: readonly Terminal[], chosen: st
   }
 
   function zoom(): void {
-    if (!inside) return;
     setZoomed(!zoomed);
-    announce(zoomed ? 'All panes again.' : 'This terminal alone.');
+    announce(zoomed ? 'All of the page again.' : 'This terminal alone.');
   }
 
   function move(side: Side): void {
@@ -86,7 +86,7 @@ export function useArrangement(id: string, list: readonly Terminal[], chosen: st
 
   return {
     shown,
-    zoomed: inside && zoomed,
+    zoomed: possible && zoomed,
     possible,
     split: (direction) => void split(direction),
     grid,

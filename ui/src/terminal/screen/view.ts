@@ -151,6 +151,10 @@ export class TerminalView {
       void this.#gpu.acquire().then(() => this.#layoutSoon());
   }
 
+  get zoom(): Zoom {
+    return this.#zoom;
+  }
+
   focus(): void {
     this.#term.focus();
   }
