@@ -19,6 +19,7 @@ const paths = {
   splitRight: 'M2.5 3h11v10h-11ZM8 3v10',
   splitDown: 'M2.5 3h11v10h-11ZM2.5 8h11',
   grid: 'M2.5 3h11v10h-11ZM8 3v10M2.5 8h11',
+  alone: 'M9.5 2.5h4v4M13.5 2.5 9 7M6.5 13.5h-4v-4M2.5 13.5 7 9',
   fit: 'M3 6V3h3M13 6V3h-3M3 10v3h3M13 10v3h-3',
   command:
     'M6 6h4v4H6ZM6 6H4.5A1.5 1.5 0 1 1 6 4.5ZM10 6V4.5A1.5 1.5 0 1 1 11.5 6ZM10 10h1.5a1.5 1.5 0 1 1-1.5 1.5ZM6 10v1.5A1.5 1.5 0 1 1 4.5 10Z',

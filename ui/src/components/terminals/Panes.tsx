@@ -166,7 +166,7 @@ export function ArrangeButtons({ arrangement }: { readonly arrangement: Arrangem
         onClick={grid}
       />
       <Arrange
-        icon="fit"
+        icon="alone"
         label={zoomed ? 'All of the page (Ctrl Shift Enter)' : 'Zoom (Ctrl Shift Enter)'}
         onClick={zoom}
       />
