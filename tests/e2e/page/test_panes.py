@@ -41,12 +41,7 @@ async def test_terminals_are_split_zoomed_and_opened_from_the_wall_by_keyboard(
         await role(ann, "You drive")
         await Terminal(ann, terminal).type("first\r")
         bar = ann.locator(".tabs .pane-bar").filter(visible=True)
-        await expect(bar).to_have_count(1)
-        await ann.keyboard.press("Control+Shift+Enter")
-        await expect(ann.locator(".rail, .sandbox-head").filter(visible=True)).to_have_count(0)
-        await expect(bar).to_have_count(1)
-        await ann.keyboard.press("Control+Shift+Enter")
-        await expect(ann.locator(".rail, .sandbox-head").filter(visible=True)).to_have_count(2)
+        await is_alone_for_a_while(ann, bar)
         await ann.keyboard.press("Control+Shift+D")
         await expect(panes(ann)).to_have_count(2)
         await expect(bar).to_have_count(0)
@@ -80,17 +75,33 @@ async def test_terminals_are_split_zoomed_and_opened_from_the_wall_by_keyboard(
         await expect(bar).to_have_count(1)
         await ann.keyboard.press("Control+Shift+Enter")
         await expect(panes(ann)).to_have_count(2)
-        await ann.keyboard.press("Control+Shift+ArrowRight")
-        await ann.keyboard.type("seq 99\r")
-        await ann.keyboard.press("Control+Shift+L")
-        tiles = ann.locator(".tile-face")
-        await expect(tiles).to_have_count(2)
-        await expect(tiles.nth(1)).to_be_focused()
-        await ann.wait_for_function(NEWEST)
-        await Terminal(ann, terminal).sees("typed left")
-        await ann.keyboard.press("ArrowLeft")
-        await ann.keyboard.press("Enter")
-        await expect(panes(ann)).to_have_count(2)
+        await comes_back_from_the_wall(ann, terminal)
+
+
+async def is_alone_for_a_while(ann: Page, bar: Locator) -> None:
+    """One terminal and one line above it; then all of the page again."""
+    around = ann.locator(".rail, .sandbox-head").filter(visible=True)
+    await expect(bar).to_have_count(1)
+    await ann.keyboard.press("Control+Shift+Enter")
+    await expect(around).to_have_count(0)
+    await expect(bar).to_have_count(1)
+    await ann.keyboard.press("Control+Shift+Enter")
+    await expect(around).to_have_count(2)
+
+
+async def comes_back_from_the_wall(ann: Page, terminal: str) -> None:
+    """From the second pane to its tile, and on to the first pane."""
+    await ann.keyboard.press("Control+Shift+ArrowRight")
+    await ann.keyboard.type("seq 99\r")
+    await ann.keyboard.press("Control+Shift+L")
+    tiles = ann.locator(".tile-face")
+    await expect(tiles).to_have_count(2)
+    await expect(tiles.nth(1)).to_be_focused()
+    await ann.wait_for_function(NEWEST)
+    await Terminal(ann, terminal).sees("typed left")
+    await ann.keyboard.press("ArrowLeft")
+    await ann.keyboard.press("Enter")
+    await expect(panes(ann)).to_have_count(2)
 
 
 async def test_another_window_of_the_same_person_drives_by_typing(
