@@ -24,7 +24,6 @@ import type { AttachStatus } from '../attach/status';
 import { CopyWishes, type CopyWish } from './clipboard';
 import { colours } from './colours';
 import { TERMINAL_FONT } from './fonts';
-import { newestOf, textOf } from './lines';
 import { follow, followable } from './links';
 import { interruptOf, lockOf } from '../attach/party';
 import { cleanPaste, listenForBrought, lossWords } from './paste';
@@ -32,7 +31,7 @@ import { pageKeyOf, type PageKey } from './page-keys';
 import { listenForWake } from '../attach/wake';
 import { PointerLayer } from './pointers';
 import { GpuRenderer } from './webgl';
-import { scrolled, zoomed, type Zoom } from './zoom';
+import { newestOf, scrolled, textOf, zoomed, type Zoom } from './zoom';
 
 export interface TerminalViewOptions {
   readonly host: HTMLElement;

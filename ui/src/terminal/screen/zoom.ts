@@ -1,4 +1,4 @@
-/** How a screen is shown that is not this window's size. Pure. */
+/** How a screen is shown that is not this window's size, and which of its lines. Pure. */
 
 /** All of it, its width, or in the usual letters; what is out of view is scrolled to. */
 export type Zoom = 'all' | 'width' | 'text';
@@ -37,4 +37,35 @@ interface Rows {
 export function scrolled({ last, rowPx, roomPx }: Rows): number {
   const below = (last + 1) * rowPx - roomPx;
   return below <= 0 ? 0 : Math.ceil(below / rowPx) * rowPx;
+}
+
+/** The part of xterm's buffer that is read here. */
+export interface Lines {
+  readonly length: number;
+  readonly baseY: number;
+  readonly cursorY: number;
+  getLine(
+    y: number,
+  ): { readonly isWrapped: boolean; translateToString(trim: boolean): string } | undefined;
+}
+
+/** All lines as plain text; those that the terminal wrapped are in one piece. */
+export function textOf(buffer: Lines): string {
+  const lines: string[] = [];
+  for (let y = 0; y < buffer.length; y += 1) {
+    const line = buffer.getLine(y);
+    const text = line?.translateToString(true) ?? '';
+    if (line?.isWrapped === true) lines.push((lines.pop() ?? '') + text);
+    else lines.push(text);
+  }
+  return lines.join('\n').trimEnd();
+}
+
+/** The lowest row of the screen that is not blank, or the cursor's; from 0. */
+export function newestOf(buffer: Lines, rows: number): number {
+  const blank = (row: number): boolean =>
+    (buffer.getLine(buffer.baseY + row)?.translateToString(true) ?? '') === '';
+  let last = rows - 1;
+  while (last > buffer.cursorY && blank(last)) last -= 1;
+  return last;
 }
