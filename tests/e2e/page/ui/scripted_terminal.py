@@ -65,7 +65,7 @@ class ScriptedTerminal:
             "state": "running" if self.exit is None else "exited",
             "exit": self.exit,
             "started_at": f"2026-01-01T00:00:{int(self.id[2:]) % 60:02}Z",
-            "title": self.title or None,
+            "title": self.title,
             "offset": len(self.output),
             "ring_start": self.ring_start,
             "viewers": len(self._viewers),

@@ -57,6 +57,7 @@ describe('the tab of an agent', () => {
   it('names the agent, and what its title says beyond the folder', () => {
     expect(agentWords('codex', one, '')).toBe('codex');
     expect(agentWords('codex', one, 'Fix the login')).toBe('codex · Fix the login');
+    expect(agentWords('codex', { ...one, name: 'codex-2' }, '')).toBe('codex-2');
     expect(agentWords('codex', { ...one, renamed: true, name: 'mine' }, 'x')).toBe('mine');
   });
 });

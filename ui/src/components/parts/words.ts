@@ -26,13 +26,13 @@ export function terminalWords(terminal: Terminal, title: string): string {
   return [title, terminal.title, terminal.name, program].find(Boolean) ?? 'terminal';
 }
 
-/** What an agent's tab says: the agent first, as its title may be no more than its folder. */
+/** What an agent's tab says: its name first, as its title may be no more than its folder. */
 export function agentWords(agent: string, terminal: Terminal, title: string): string {
   if (terminal.renamed) return terminal.name;
+  const name = terminal.name || agent;
   const said = title || terminal.title;
   const folder = terminal.cwd.split('/').at(-1);
-  const plain = ['', agent, terminal.name, folder].includes(said);
-  return plain ? agent : `${agent} · ${said}`;
+  return ['', agent, name, folder].includes(said) ? name : `${name} · ${said}`;
 }
 
 /** How a program ended. */

@@ -76,7 +76,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
     tabs.current?.querySelector<HTMLElement>('[aria-selected="true"]')?.focus();
     announce('Left the terminal. Arrow keys choose a tab, Enter goes back in.');
   }, []);
-  useNeedyTab(sandbox, keys, isListed(live, loaded, known));
+  useNeedyTab(sandbox, keys, listedOf(live, loaded, known));
   const arrangement = useArrangement(id, list, chosen);
 
   function onClose(terminal: Terminal): void {
@@ -199,13 +199,17 @@ function Above({ sandboxId, over: { is, terminal }, onClose }: AboveProps) {
   );
 }
 
-/** Whether all that may run was listed. */
-function isListed(
+type Listed = 'nothing' | 'terminals' | 'all';
+
+/** What was listed of all that may run. */
+function listedOf(
   live: boolean,
   list: readonly Terminal[] | undefined,
   machines: readonly Agent[] | null,
-): boolean {
-  return !live || (list !== undefined && machines !== null);
+): Listed {
+  if (!live) return 'all';
+  if (list === undefined) return 'nothing';
+  return machines === null ? 'terminals' : 'all';
 }
 
 function agentAt(sandbox: Sandbox, terminalId: string): string | null {
@@ -241,19 +245,20 @@ function useChosen(list: readonly Terminal[], machines: readonly Agent[]): strin
   return (wanted ?? list.at(0))?.terminal_id ?? machine?.id ?? LOG;
 }
 
-/** Goes to the tab of the agent that needs its person longest, where the address names no tab: once
- *  all tabs are known, and never later, when somebody may be typing. */
-function useNeedyTab(sandbox: Sandbox, keys: readonly string[], loaded: boolean): void {
+/** Goes to the tab of the agent that needs its person longest, where the address names no tab: as
+ *  soon as that is known, and never later, when somebody may be typing. */
+function useNeedyTab(sandbox: Sandbox, keys: readonly string[], listed: Listed): void {
   const { tab } = useStore(route);
   const looked = useRef(false);
   useEffect(() => {
     if (tab !== null) looked.current = false;
-    else if (loaded && !looked.current) {
-      looked.current = true;
+    else if (listed !== 'nothing' && !looked.current) {
       const needy = longestNeedy(sandbox);
-      if (needy !== null && keys.includes(needy.id)) go(sandbox.sandbox_id, needy.id);
+      const found = needy !== null && keys.includes(needy.id);
+      looked.current = needy === null || found || listed === 'all';
+      if (found) go(sandbox.sandbox_id, needy.id);
     }
-  }, [sandbox, keys, loaded, tab]);
+  }, [sandbox, keys, listed, tab]);
 }
 
 /** Agents without a terminal: programs drive them, and they are read as cards. Null until they
