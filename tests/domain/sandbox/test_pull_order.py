@@ -79,6 +79,7 @@ def test_checkout_fits_by_its_key_or_its_address() -> None:
         PullDraft(branch="-x"),
         PullDraft(pushed=True),
         PullDraft(branch="fix", pushed=True, uncommitted=True),
+        PullDraft(branch="fix", expects="a" * 40),
     ],
 )
 def test_pull_that_cannot_be_made_is_refused(draft: PullDraft) -> None:
@@ -88,5 +89,10 @@ def test_pull_that_cannot_be_made_is_refused(draft: PullDraft) -> None:
 
 def test_pull_of_a_branch_and_of_a_held_push_are_taken() -> None:
     here = replace(sandbox("box"), repos=(REPO,))
-    for draft in (PullDraft(), PullDraft(branch="a", into="b"), PullDraft(branch="a", pushed=True)):
+    for draft in (
+        PullDraft(),
+        PullDraft(branch="a", into="b"),
+        PullDraft(branch="a", pushed=True),
+        PullDraft(branch="a", pushed=True, expects="a" * 40),
+    ):
         check_draft(here, draft)

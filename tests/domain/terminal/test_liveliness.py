@@ -36,6 +36,14 @@ def test_agent_that_never_drew_so_says_nothing_by_its_silence() -> None:
     assert lively.deadline is None and not lively.over(10_000)
 
 
+def test_interrupted_agent_is_over_once_it_is_silent() -> None:
+    lively = Liveliness()
+    lively.began()
+    lively.interrupted(100.0)
+    assert lively.deadline == 100 + QUIET_SECONDS
+    assert lively.over(100 + QUIET_SECONDS)
+
+
 def test_turn_that_begins_forgets_the_one_before() -> None:
     lively = spinning(10)
     lively.began()
