@@ -30,7 +30,7 @@ export function terminalWords(terminal: Terminal, title: string): string {
 export function agentWords(agent: string, terminal: Terminal, title: string): string {
   if (terminal.renamed) return terminal.name;
   const name = terminal.name || agent;
-  const said = title || terminal.title;
+  const said = [title, terminal.title].find(Boolean) ?? '';
   const folder = terminal.cwd.split('/').at(-1);
   return ['', agent, name, folder].includes(said) ? name : `${name} · ${said}`;
 }
