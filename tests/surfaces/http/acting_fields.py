@@ -199,6 +199,7 @@ ACTS: dict[str, Acts] = {
         "into": PULLS + "test_order_is_taken_once_pulled_and_told",
         "uncommitted": PULLS + "test_order_is_taken_once_pulled_and_told",
         "pushed": PULLS + "test_order_of_a_held_push_brings_it",
+        "expects": PULLS + "test_ordered_push_that_was_pushed_again_is_not_brought",
     },
     "POST /v1/pulls/take": {
         "key": PULLS + "test_order_waits_for_its_own_checkout",
