@@ -8,6 +8,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from atoll.domain.terminal.turn import Party, TurnRefusal
+from atoll.domain.unseen import is_unseen
 
 MAX_CHARACTERS = 500
 KEPT_LINES = 20
@@ -15,9 +16,6 @@ WINDOW_SECONDS = 10.0
 MOST_OF_ONE = 5
 MOST_OF_ALL = 20
 """The number of lines in a window: of one principal, and of everybody together."""
-
-_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-"""Letters and marks that count as printable and show nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,5 +60,5 @@ class Talk:
 def _harmless(text: str) -> str:
     """Return the line in one piece, without characters that show nothing of themselves."""
     blank = "".join(" " if one.isspace() else one for one in text)
-    shown = (one for one in blank if one.isprintable() and one not in _BLANK)
+    shown = (one for one in blank if one.isprintable() and not is_unseen(one))
     return "".join(shown).strip()[:MAX_CHARACTERS]
