@@ -135,6 +135,7 @@ test('only rows around the window are drawn', () => {
 
 test('characters that show nothing are spelled out', () => {
   expect(visible('a\u001b[2J\tb\u202ec')).toBe('a\\u{1b}[2J\tb\\u{202e}c');
+  expect(visible('rm\u115f\u034f')).toBe('rm\\u{115f}\\u{34f}');
 });
 
 test('comments become one prompt without control characters', () => {

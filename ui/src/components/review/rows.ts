@@ -1,5 +1,6 @@
 /** A diff as rows of known heights, so that only those on the screen are drawn. Pure. */
 
+import { BLANK } from '../../unseen';
 import type { Schemas } from '../../api/types';
 import type { Comment } from './comments';
 
@@ -152,9 +153,11 @@ function before(offsets: readonly number[], height: number): number {
   return low;
 }
 
+const UNSEEN = new RegExp(`[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}${BLANK}]`, 'gu');
+
 /** Text with every character that shows nothing of itself spelled out; tabs stay. */
 export function visible(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u{2800}\u{3164}\u{ffa0}]/gu, (char) =>
+  return text.replace(UNSEEN, (char) =>
     char === '\t' ? char : `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`,
   );
 }

@@ -5,13 +5,14 @@
  * run a command where it is pasted, and characters that are not seen.
  */
 
+import { BLANK } from '../../unseen';
+
 /** Longer texts are refused. */
 export const COPY_MAX_CHARACTERS = 64 * 1024;
 /** A flood of requests is one request at a time. */
 const CALM_MS = 250;
 const PREVIEW_CHARACTERS = 160;
-/** Letters and marks that show nothing. */
-const BLANK = /\u034f|\u115f|\u1160|\u17b4|\u17b5|\u2800|\u3164|\uffa0/gu;
+const UNSEEN = new RegExp(`[${BLANK}]`, 'gu');
 
 /** A request of a program: the text, or null for one that is too long. */
 export interface CopyWish {
@@ -61,7 +62,7 @@ export function preview(text: string): string {
     .replace(/\n/g, '⏎')
     .replace(/\t/g, '⇥')
     .replace(/[\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}]/gu, spelled)
-    .replace(BLANK, spelled);
+    .replace(UNSEEN, spelled);
   return characters.length > PREVIEW_CHARACTERS ? `${seen}…` : seen;
 }
 
