@@ -13,6 +13,7 @@ from atoll.domain.ids import (
     ShareId,
     TerminalId,
 )
+from atoll.domain.people.capability import EVERY_CAPABILITY, Capability, OrgRole, role_claims
 from atoll.domain.terminal.turn import Role
 
 
@@ -56,7 +57,8 @@ class Principal:
 
     `interactive` is true only for a browser session or a login credential on a TTY; approvals
     require it. `name` is for people to read. A principal with `guest_access` is a guest, who may do
-    what that access allows and nothing else.
+    what that access allows and nothing else. `capabilities`, `roles` and `groups` are the claims of
+    its login or token: without them it may do nothing.
     """
 
     org_id: OrgId
@@ -65,10 +67,26 @@ class Principal:
     interactive: bool = False
     name: str = ""
     guest_access: GuestAccess | None = None
+    capabilities: frozenset[Capability] = frozenset()
+    roles: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+
+    def may(self, capability: Capability) -> bool:
+        """Report whether the caller has this capability."""
+        return capability in self.capabilities
 
 
-LOCAL_PERSON = Principal(PERSONAL_ORG, PrincipalId("person"), ActorKind.PERSON, interactive=True)
+LOCAL_PERSON = Principal(
+    PERSONAL_ORG,
+    PrincipalId("person"),
+    ActorKind.PERSON,
+    interactive=True,
+    capabilities=EVERY_CAPABILITY,
+    roles=role_claims(PERSONAL_ORG, OrgRole.OWNER, sovereign=True),
+)
 """The one person of single-person mode."""
 
-SYSTEM = Principal(PERSONAL_ORG, PrincipalId("atoll"), ActorKind.AUTOMATION)
+SYSTEM = Principal(
+    PERSONAL_ORG, PrincipalId("atoll"), ActorKind.AUTOMATION, capabilities=EVERY_CAPABILITY
+)
 """The principal of Atoll itself, for timers, adoption and the watch for ended runtimes."""

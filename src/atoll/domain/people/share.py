@@ -19,6 +19,7 @@ from atoll.domain.ids import (
     ShareId,
     TerminalId,
 )
+from atoll.domain.people.capability import GUEST_CAPABILITIES
 from atoll.domain.people.name import shown_name
 from atoll.domain.people.principal import ActorKind, GuestAccess, Principal
 from atoll.domain.terminal.turn import Role
@@ -117,5 +118,10 @@ def principal_of(guest: Guest, share: Share) -> Principal:
         recording_id=share.recording_id,
     )
     return Principal(
-        GUESTS_ORG, PrincipalId(guest.id), ActorKind.PERSON, name=guest.name, guest_access=access
+        GUESTS_ORG,
+        PrincipalId(guest.id),
+        ActorKind.PERSON,
+        name=guest.name,
+        guest_access=access,
+        capabilities=GUEST_CAPABILITIES,
     )

@@ -1,0 +1,145 @@
+"""The claims contract: capabilities, roles, and what a token says about its caller.
+
+The one definition for every surface (seed *pty-mcp* §6). An operation declares one capability, and
+a call is judged by a look into the caller's set: no role is followed at the time of a call.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from atoll.domain.errors import Forbidden
+from atoll.domain.ids import OrgId
+
+SOVEREIGN_ADMIN = "sovereign-admin"
+"""The role of whoever runs the installation: every organization's administrator."""
+
+
+class Capability(StrEnum):
+    """A permission string. `read` shows, `use` works with what is there, `manage` changes it."""
+
+    ME = "me.manage"
+    """The caller's own name, login and browsers."""
+    SANDBOX_READ = "sandbox.read"
+    SANDBOX_CREATE = "sandbox.create"
+    SANDBOX_MANAGE = "sandbox.manage"
+    """Stop, start, recreate, extend, destroy; its processes, network and ends."""
+    TERMINAL_WATCH = "terminal.watch"
+    TERMINAL_USE = "terminal.use"
+    """Open, drive, resize, signal and close terminals."""
+    EXEC_USE = "exec.use"
+    FILE_READ = "file.read"
+    FILE_WRITE = "file.write"
+    AGENT_READ = "agent.read"
+    AGENT_USE = "agent.use"
+    """Start, ask, answer, steer and stop agents."""
+    AGENT_INSTALL = "agent.install"
+    RECORDING_READ = "recording.read"
+    RECORDING_MANAGE = "recording.manage"
+    REPOSITORY_READ = "repository.read"
+    REPOSITORY_WRITE = "repository.write"
+    PROFILE_READ = "profile.read"
+    PROFILE_MANAGE = "profile.manage"
+    SECRET_READ = "secret.read"  # noqa: S105 - a permission, no secret
+    SECRET_MANAGE = "secret.manage"  # noqa: S105 - a permission, no secret
+    APPROVAL_READ = "approval.read"
+    APPROVAL_DECIDE = "approval.decide"
+    SHARE_MANAGE = "share.manage"
+    EVENT_READ = "event.read"
+    WEBHOOK_MANAGE = "webhook.manage"
+    TOKEN_MANAGE = "token.manage"  # noqa: S105 - a permission, no secret
+    """The caller's own tokens."""
+    ORG_READ = "org.read"
+    ORG_MANAGE = "org.manage"
+    """Members, roles, groups, invitations, service accounts, quotas and secrets of the
+    organization."""
+    AUDIT_READ = "audit.read"
+    SYSTEM_MANAGE = "system.manage"
+    """The installation: its master keys, organizations and login links."""
+
+
+EVERY_CAPABILITY = frozenset(Capability)
+
+
+class OrgRole(StrEnum):
+    """A member's role in an organization, from the most to the least."""
+
+    OWNER = "owner"
+    ADMIN = "admin"
+    MEMBER = "member"
+    VIEWER = "viewer"
+
+
+_VIEWER = frozenset(
+    {
+        *(Capability.ME, Capability.SANDBOX_READ, Capability.TERMINAL_WATCH),
+        *(Capability.FILE_READ, Capability.AGENT_READ, Capability.RECORDING_READ),
+        *(Capability.REPOSITORY_READ, Capability.PROFILE_READ, Capability.EVENT_READ),
+        *(Capability.ORG_READ, Capability.TOKEN_MANAGE, Capability.APPROVAL_READ),
+    }
+)
+_ADMIN = EVERY_CAPABILITY - {Capability.SYSTEM_MANAGE}
+_MEMBER = _ADMIN - {Capability.ORG_MANAGE, Capability.AUDIT_READ, Capability.AGENT_INSTALL}
+
+ROLE_CAPABILITIES: Mapping[OrgRole, frozenset[Capability]] = {
+    OrgRole.OWNER: _ADMIN,
+    OrgRole.ADMIN: _ADMIN,
+    OrgRole.MEMBER: _MEMBER,
+    OrgRole.VIEWER: _VIEWER,
+}
+"""What each role may do. What tells an owner from an admin (who may make and remove owners) is a
+rule of `domain.people.organization`."""
+
+GUEST_CAPABILITIES = frozenset(
+    {
+        *(Capability.ME, Capability.TERMINAL_WATCH, Capability.TERMINAL_USE),
+        *(Capability.AGENT_READ, Capability.RECORDING_READ),
+    }
+)
+"""What a guest may do at most; the guest's link narrows it to a sandbox and a role."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What a token says about its caller. `roles` are the role's name, `org:<id>:admin` for who
+    administers the organization, and `sovereign-admin`; `groups` are the provider's."""
+
+    sovereign_id: str
+    org_id: OrgId
+    roles: tuple[str, ...]
+    groups: tuple[str, ...]
+    capabilities: frozenset[Capability]
+
+
+def role_claims(org_id: OrgId, role: OrgRole, *, sovereign: bool = False) -> tuple[str, ...]:
+    """Return the `roles[]` of a member."""
+    found = [role.value]
+    if role in (OrgRole.OWNER, OrgRole.ADMIN):
+        found.append(admin_role(org_id))
+    if sovereign:
+        found.append(SOVEREIGN_ADMIN)
+    return tuple(found)
+
+
+def admin_role(org_id: OrgId) -> str:
+    """Return the role of an organization's administrators, as tools that only they may use name
+    it."""
+    return f"org:{org_id}:admin"
+
+
+def capabilities_of(role: OrgRole, *, sovereign: bool = False) -> frozenset[Capability]:
+    """Return what a member of this role may do."""
+    return EVERY_CAPABILITY if sovereign else ROLE_CAPABILITIES[role]
+
+
+def delegated(own: frozenset[Capability], requested: Iterable[str] | None) -> frozenset[Capability]:
+    """Return the capabilities of a token that a caller with `own` makes: all of them, or those
+    requested. Raises `Forbidden` for one that the caller has not, known or not."""
+    if requested is None:
+        return own
+    known = {one.value: one for one in own}
+    wanted = sorted(set(requested))
+    for one in wanted:
+        if one not in known:
+            raise Forbidden(f"you cannot give {one[:60]!r}: you do not have it yourself")
+    return frozenset(known[one] for one in wanted)
