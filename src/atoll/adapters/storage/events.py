@@ -23,6 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from atoll.adapters.storage.audit import append_entries
 from atoll.adapters.storage.columns import COUNTER, from_us, metadata, to_us
 from atoll.domain.event import Event, EventDraft, Gap, Json, check
 from atoll.domain.event_retention import Removal, StreamSpan
@@ -94,6 +95,8 @@ class SqlEventRows(EventRows):
             stored = await self._connection.execute(_append, row | {"in_stream": draft.stream})
             position, seq = stored.one()
             appended.append(_event_of(draft, position, seq))
+        origins = (draft.actor.origin for draft in drafts)
+        await append_entries(self._connection, list(zip(appended, origins, strict=True)))
         return appended
 
     async def page(self, query: EventQuery) -> list[Event]:

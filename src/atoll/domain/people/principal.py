@@ -52,13 +52,23 @@ class GuestAccess:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a call came from: the address it was made from, the id of the request, and the token
+    it was made with; empty where there is none."""
+
+    address: str = ""
+    request_id: str = ""
+    token_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Principal:
     """A caller after authentication.
 
     `interactive` is true only for a browser session or a login credential on a TTY; approvals
     require it. `name` is for people to read. A principal with `guest_access` is a guest, who may do
     what that access allows and nothing else. `capabilities`, `roles` and `groups` are the claims of
-    its login or token: without them it may do nothing.
+    its login or token: without them it may do nothing. `origin` says where this call came from.
     """
 
     org_id: OrgId
@@ -70,6 +80,7 @@ class Principal:
     capabilities: frozenset[Capability] = frozenset()
     roles: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
+    origin: Origin | None = None
 
     def may(self, capability: Capability) -> bool:
         """Report whether the caller has this capability."""

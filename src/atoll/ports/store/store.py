@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from atoll.ports.store.approvals import ApprovalRows
+from atoll.ports.store.audit import AuditRows
 from atoll.ports.store.events import EventRows
 from atoll.ports.store.idempotency import IdempotencyRows
 from atoll.ports.store.logs import LogRows
@@ -61,6 +62,9 @@ class Transaction:
 
     pulls: PullRows
     """Pull orders."""
+
+    audit: AuditRows
+    """The audit log."""
 
 
 class Store(Protocol):
