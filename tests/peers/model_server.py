@@ -67,6 +67,9 @@ def cue_of(parts: Iterable[str | None]) -> Cue:
 
 
 def _read(text: str) -> Cue | None:
+    if '{\\"' in text:
+        # opencode quotes the words of its command line, and escapes the quotes in them.
+        text = text.replace('\\"', '"')
     tools, holds, says = SCRIPT.findall(text), _HOLD.findall(text), _SAY.findall(text)
     if not (tools or holds or says or _FAIL in text):
         return None
