@@ -18,11 +18,11 @@ from atoll.domain.audit import (
 )
 from atoll.domain.event import KINDS, Event
 from atoll.domain.ids import EventId, OrgId
-from atoll.domain.people.principal import Origin
+from atoll.domain.people.principal import CallOrigin
 
 ORG = OrgId("acme")
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-FROM = Origin("192.0.2.1", "req_1", "tok_1")
+FROM = CallOrigin("192.0.2.1", "req_1", "tok_1")
 
 
 def event(number: int) -> Event:

@@ -34,7 +34,7 @@ from atoll.services.library.settings import RepositorySettings
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.settings import ServiceSettings
 from atoll.surfaces.http.app import create_app
-from atoll.testing import FakePushSender
+from atoll.testing import FakeAuditSigner, FakePushSender
 from atoll.wiring.control.graph import (
     LibraryPorts,
     SandboxPorts,
@@ -137,7 +137,9 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
         ports = SandboxPorts({boxes.name: boxes}, boxes, HostAgents(), vault)
         token = load_or_make_token(home / "token")
         logins = BookFile(home / "logins.json")
-        shelves = LibraryPorts(shelf, kept, logins, token, FakePushSender(), bundled=bundled())
+        shelves = LibraryPorts(
+            shelf, kept, logins, token, FakePushSender(), FakeAuditSigner(), bundled=bundled()
+        )
 
         async def ready() -> str | None:
             return None

@@ -4,7 +4,7 @@ Pure. Each organization has a chain of its own. An entry's hash covers the entry
 before it, so an entry cannot be changed, dropped or put in between without changing every later
 hash. What retention drops is replaced by a signed checkpoint, where verification begins.
 
-Canonical bytes are JSON in UTF-8 with sorted keys and no spaces; docs/trust/audit.md gives them.
+Canonical bytes are JSON in UTF-8 with sorted keys and no spaces; docs/use/audit.md gives them.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from datetime import datetime
 
 from atoll.domain.event import Event, Json
 from atoll.domain.ids import OrgId
-from atoll.domain.people.principal import Origin
+from atoll.domain.people.principal import CallOrigin
 
 BEGINNING = "0" * 64
 """The hash before the first entry of a chain."""
@@ -91,9 +91,9 @@ def is_audited(event_type: str) -> bool:
     return event_type in AUDITED_KINDS or event_type.startswith(AUDITED_PREFIXES)
 
 
-def entry_of(event: Event, origin: Origin | None, *, n: int, previous: str) -> AuditEntry:
+def entry_of(event: Event, origin: CallOrigin | None, *, n: int, previous: str) -> AuditEntry:
     """Return the entry for an event, linked to the one before it."""
-    came = origin or Origin()
+    came = origin or CallOrigin()
     return linked(
         AuditEntry(
             org_id=event.org_id,

@@ -13,6 +13,7 @@ from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.inbox.end_reports import EndReports
 from atoll.services.inbox.inbox import Inbox
+from atoll.services.journals.audit import AuditLog
 from atoll.services.journals.events import Events
 from atoll.services.library.changes import WorkingTrees
 from atoll.services.library.checkpoints import Checkpoints
@@ -74,3 +75,4 @@ class Application:
     approvals: Approvals
     repositories: Repositories
     projects: Projects
+    audit: AuditLog

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from atoll.services.journals.settings import EventSettings, JournalSettings
+from atoll.services.journals.settings import AuditSettings, EventSettings, JournalSettings
 from atoll.services.library.settings import KeptSettings, RepositorySettings
 from atoll.services.policies.settings import PolicySettings
 from atoll.services.provisioning.settings import ProvisioningSettings
@@ -19,4 +19,5 @@ class ServiceSettings:
     policies: PolicySettings = field(default_factory=PolicySettings)
     kept: KeptSettings = field(default_factory=KeptSettings)
     events: EventSettings = field(default_factory=EventSettings)
+    audit: AuditSettings = field(default_factory=AuditSettings)
     repositories: RepositorySettings = field(default_factory=RepositorySettings)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         AgentLayersContract,
         AgentShelfContract,
     )
+    from atoll.testing.contracts.audit import AuditSignerContract
     from atoll.testing.contracts.bus import BusContract
     from atoll.testing.contracts.clock import ClockContract
     from atoll.testing.contracts.event_log import EventLogContract
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.vault import VaultContract
     from atoll.testing.contracts.workspaces import WorkSaverContract, WorkspacePreparerContract
     from atoll.testing.fakes.agents import FakeAgentConfigs, FakeAgentShelf
+    from atoll.testing.fakes.audit import FakeAuditSigner
     from atoll.testing.fakes.clock import VirtualClock
     from atoll.testing.fakes.host import FakeHost
     from atoll.testing.fakes.images import FakeImageBuilder, FakeImageShelf, FakeTrees
@@ -56,6 +58,7 @@ __all__ = [
     "AgentConfigsContract",
     "AgentLayersContract",
     "AgentShelfContract",
+    "AuditSignerContract",
     "BusContract",
     "ClockContract",
     "ConversationContract",
@@ -63,6 +66,7 @@ __all__ = [
     "ExtensionContract",
     "FakeAgentConfigs",
     "FakeAgentShelf",
+    "FakeAuditSigner",
     "FakeHost",
     "FakeImageBuilder",
     "FakeImageShelf",
@@ -101,6 +105,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "AgentConfigsContract": "contracts.agents",
         "AgentLayersContract": "contracts.agents",
         "AgentShelfContract": "contracts.agents",
+        "AuditSignerContract": "contracts.audit",
         "BusContract": "contracts.bus",
         "ClockContract": "contracts.clock",
         "ConversationContract": "contracts.readers",
@@ -108,6 +113,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "ExtensionContract": "contracts.extension",
         "FakeAgentConfigs": "fakes.agents",
         "FakeAgentShelf": "fakes.agents",
+        "FakeAuditSigner": "fakes.audit",
         "FakeHost": "fakes.host",
         "FakeImageBuilder": "fakes.images",
         "FakeImageShelf": "fakes.images",

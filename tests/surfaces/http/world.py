@@ -40,7 +40,7 @@ from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.settings import ServiceSettings
 from atoll.surfaces.http.app import create_app
 from atoll.surfaces.http.server.guard import PAGE_KEY
-from atoll.testing import FakeAgentShelf, FakePushSender
+from atoll.testing import FakeAgentShelf, FakeAuditSigner, FakePushSender
 from atoll.wiring.control import openapi
 from atoll.wiring.control.graph import (
     LibraryPorts,
@@ -397,7 +397,9 @@ async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
         token = load_or_make_token(folder / "token")
         logins, kept = BookFile(folder / "logins.json"), KeptFolder(folder / "kept")
         settings = ServiceSettings(AdmissionSettings(max_sandboxes=max_sandboxes))
-        shelves = LibraryPorts(shelf, kept, logins, token, FakePushSender(), bundled=bundled())
+        shelves = LibraryPorts(
+            shelf, kept, logins, token, FakePushSender(), FakeAuditSigner(), bundled=bundled()
+        )
         library = build_library(ground, shelves, settings=settings)
         empty = replace(library.preparation, workspaces=EmptyWorkspaces(), saver=EmptyWorkspaces())
         built = build_application(

@@ -35,6 +35,7 @@ EVERYTHING = {
     "kept_days": 3,
     "event_days": 5,
     "events_per_sandbox": 11,
+    "audit_days": 12,
     "door_limits": {"concurrent": 2, "spend_micros": {"openai": 3}},
     "share_memory": True,
     "low_disk_mb": 5,

@@ -154,6 +154,46 @@ export interface components {
             readonly ttl?: (number | string) | null;
             readonly words?: string | null;
         };
+        /**
+         * @description An entry of the audit log. `n` counts from 1 in the organization. `hash` is SHA-256 over all
+         *     other fields, of which `previous` is the hash of the entry before.
+         */
+        readonly AuditEntryView: {
+            readonly actor_id: string;
+            readonly actor_kind: components["schemas"]["ActorKind"];
+            readonly address: string;
+            readonly at: string;
+            readonly event_id: string;
+            readonly event_type: string;
+            readonly hash: string;
+            readonly n: number;
+            readonly org_id: string;
+            readonly payload: {
+                readonly [key: string]: unknown;
+            };
+            readonly previous: string;
+            readonly reason: string | null;
+            readonly request_id: string;
+            readonly stream: string;
+            readonly token_id: string;
+        };
+        /** @description Entries in their order; `next` is the following `after`. */
+        readonly AuditPage: {
+            readonly entries: readonly components["schemas"]["AuditEntryView"][];
+            readonly next: number;
+        };
+        /**
+         * @description The outcome of a verification: how many entries hold, the newest of them (`n`, `hash`), and
+         *     what is wrong, null when the whole chain holds.
+         */
+        readonly AuditVerdictView: {
+            readonly checkpoint: components["schemas"]["ChainCheckpointView"] | null;
+            readonly entries: number;
+            readonly hash: string;
+            readonly n: number;
+            readonly public_key: string;
+            readonly wrong: string | null;
+        };
         /** @description The capabilities of a backend; `abilities` are optional protocols such as `snapshot`. */
         readonly CapabilitiesView: {
             readonly abilities: readonly string[];
@@ -218,6 +258,18 @@ export interface components {
         /** @description Every agent, those that work first. */
         readonly CatalogueList: {
             readonly agents: readonly components["schemas"]["CatalogueEntry"][];
+        };
+        /**
+         * @description The place where the kept entries begin: the chain had this hash after entry `n`. `signature`
+         *     is Ed25519 by the key `key_id`.
+         */
+        readonly ChainCheckpointView: {
+            readonly at: string;
+            readonly hash: string;
+            readonly key_id: string;
+            readonly n: number;
+            readonly org_id: string;
+            readonly signature: string;
         };
         /**
          * @description The way in which a file differs.

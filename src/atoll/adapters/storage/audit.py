@@ -22,7 +22,7 @@ from atoll.adapters.storage.columns import metadata, to_us
 from atoll.domain.audit import BEGINNING, AuditEntry, Checkpoint, entry_of, is_audited
 from atoll.domain.event import Event
 from atoll.domain.ids import OrgId
-from atoll.domain.people.principal import Origin
+from atoll.domain.people.principal import CallOrigin
 from atoll.ports.store.audit import AuditRows, ChainHead
 
 audit_entries = Table(
@@ -50,7 +50,7 @@ _checkpoints = msgspec.json.Decoder(Checkpoint)
 
 
 async def append_entries(
-    connection: AsyncConnection, appended: Sequence[tuple[Event, Origin | None]]
+    connection: AsyncConnection, appended: Sequence[tuple[Event, CallOrigin | None]]
 ) -> None:
     """Append the audited ones of these events, each to its organization's chain.
 

@@ -1,6 +1,6 @@
 """The claims contract: capabilities, roles, and what a token says about its caller.
 
-The one definition for every surface (seed *pty-mcp* §6). An operation declares one capability, and
+The one definition for every surface. An operation declares one capability, and
 a call is judged by a look into the caller's set: no role is followed at the time of a call.
 """
 
@@ -87,8 +87,7 @@ ROLE_CAPABILITIES: Mapping[OrgRole, frozenset[Capability]] = {
     OrgRole.MEMBER: _MEMBER,
     OrgRole.VIEWER: _VIEWER,
 }
-"""What each role may do. What tells an owner from an admin (who may make and remove owners) is a
-rule of `domain.people.organization`."""
+"""The capabilities of each role. Only an owner makes and removes owners, which is no capability."""
 
 GUEST_CAPABILITIES = frozenset(
     {
@@ -96,12 +95,12 @@ GUEST_CAPABILITIES = frozenset(
         *(Capability.AGENT_READ, Capability.RECORDING_READ),
     }
 )
-"""What a guest may do at most; the guest's link narrows it to a sandbox and a role."""
+"""The most that a guest may do; the guest's link narrows it to a sandbox and a role."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What a token says about its caller. `roles` are the role's name, `org:<id>:admin` for who
+    """The claims of a token about its caller. `roles` are the role's name, `org:<id>:admin` for who
     administers the organization, and `sovereign-admin`; `groups` are the provider's."""
 
     sovereign_id: str

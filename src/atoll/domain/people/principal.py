@@ -52,8 +52,8 @@ class GuestAccess:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a call came from: the address it was made from, the id of the request, and the token
+class CallOrigin:
+    """The origin of a call: the address it was made from, the id of the request, and the token
     it was made with; empty where there is none."""
 
     address: str = ""
@@ -80,7 +80,7 @@ class Principal:
     capabilities: frozenset[Capability] = frozenset()
     roles: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
-    origin: Origin | None = None
+    origin: CallOrigin | None = None
 
     def may(self, capability: Capability) -> bool:
         """Report whether the caller has this capability."""

@@ -1,4 +1,4 @@
-"""Settings of journals and of the event log."""
+"""Settings of journals, of the event log and of the audit log."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -28,6 +28,21 @@ class JournalSettings:
                 f"away_seconds {self.away_seconds} lies outside 0 to {MAX_AWAY_SECONDS}",
                 field="away_seconds",
             )
+
+
+@dataclass(frozen=True, slots=True)
+class AuditSettings:
+    """Settings of the audit log.
+
+    `audit_days`: how long entries are kept; 0 keeps all.
+    """
+
+    audit_days: Annotated[int, msgspec.Meta(ge=0, le=36500)] = 730
+
+    @property
+    def retention(self) -> timedelta | None:
+        """Return how long entries are kept, None for good."""
+        return timedelta(days=self.audit_days) if self.audit_days else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "share",
         "me",
         "login",
+        "audit",
     ),
     "machine": (
         "up",

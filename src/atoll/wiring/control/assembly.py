@@ -15,6 +15,7 @@ import msgspec
 from atoll.adapters.agents.config_folder import ConfigFolder
 from atoll.adapters.agents.layers import InstalledLayers
 from atoll.adapters.agents.shelf import LayerShelf
+from atoll.adapters.auth.audit_key import AuditKey
 from atoll.adapters.auth.book_file import BookFile
 from atoll.adapters.auth.token_file import load_or_make_token
 from atoll.adapters.bus.in_process import InProcessBus
@@ -114,6 +115,7 @@ async def _library(settings: ControlSettings, stack: AsyncExitStack) -> LibraryP
         BookFile(settings.home / "logins.json"),
         token,
         push,
+        AuditKey(settings.home / "audit.key"),
         bundled=profile_files.bundled(),
         personal=partial(profile_files.personal, settings.home / "profiles"),
     )

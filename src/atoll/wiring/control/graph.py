@@ -22,6 +22,7 @@ from atoll.ports import (
     WorkspacePreparer,
 )
 from atoll.ports.agents import AgentShelf
+from atoll.ports.audit import AuditSigner
 from atoll.ports.kept import KeptShelf
 from atoll.ports.logins import LoginBooks
 from atoll.ports.push import PushSender
@@ -35,6 +36,7 @@ from atoll.services.ground import Ground
 from atoll.services.inbox.end_reports import EndReports
 from atoll.services.inbox.endings import Endings
 from atoll.services.inbox.inbox import Inbox
+from atoll.services.journals.audit import AuditLog
 from atoll.services.journals.events import Events, Note
 from atoll.services.journals.journal_poll import JournalPoll
 from atoll.services.journals.journals import Journals
@@ -113,6 +115,7 @@ class LibraryPorts:
     logins: LoginBooks
     token: str = field(repr=False)
     push: PushSender
+    audit: AuditSigner
     bundled: Documents
     personal: Callable[[], Documents] = dict
 
@@ -356,6 +359,7 @@ def build_application(
         approvals=approvals,
         repositories=build_repositories(sandboxes, library, events, settings=settings),
         projects=build_projects(ground, library, settings=settings),
+        audit=AuditLog(ground, own.audit, retention=settings.audit.retention),
     )
 
 

@@ -218,6 +218,7 @@ async def _serve(settings: ControlSettings, opened: _Open, welcome: _Welcome) ->
         pushing = group.create_task(services.push_delivery.run())
         holding = group.create_task(services.pushes.run())
         reporting = group.create_task(services.end_reports.run())
+        auditing = group.create_task(services.audit.run())
         noticing = group.create_task(_notices(services, settings))
         with _ended_by_signals([server for server, _ in servers]):
             if welcome.printed or welcome.opened:
@@ -233,6 +234,7 @@ async def _serve(settings: ControlSettings, opened: _Open, welcome: _Welcome) ->
         pushing.cancel()
         holding.cancel()
         reporting.cancel()
+        auditing.cancel()
         noticing.cancel()
 
 

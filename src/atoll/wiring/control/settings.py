@@ -35,7 +35,7 @@ _TEXTS = {
 }
 _NUMBERS = {
     *("port", "max_sandboxes", "max_working"),
-    *("kept_days", "event_days", "events_per_sandbox", "away_seconds"),
+    *("kept_days", "event_days", "events_per_sandbox", "audit_days", "away_seconds"),
 }
 _LISTS = {"hosts", "extensions", "agent_catalogue"}
 

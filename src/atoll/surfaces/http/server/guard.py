@@ -24,7 +24,7 @@ from atoll.domain.errors import (
     Unauthenticated,
     Unavailable,
 )
-from atoll.domain.people.principal import Principal
+from atoll.domain.people.principal import CallOrigin, Principal
 from atoll.services.people.logins import Logins
 from atoll.services.people.shares import Shares
 from atoll.surfaces.http.server.guest_paths import guest_may
@@ -201,8 +201,9 @@ class Guard:
                 self._check_origin(origin, host)
             return None
         credential = self._credential(headers, page_keys(HTTPConnection(scope)))
-        caller = await self._caller(credential, _source(scope))
-        state["caller"] = caller
+        source = _source(scope)
+        caller = await self._caller(credential, source)
+        state["caller"] = replace(caller, origin=CallOrigin(address=source))
         state["session"], state["guest"] = credential.session, credential.guest
         _tell_known(scope)
         self._check_page(scope, headers, by_cookie=credential.token is None)
@@ -280,7 +281,7 @@ class Guard:
         if origin is not None and (is_socket or by_cookie):
             self._check_origin(origin, headers.get("host", "").lower())
         elif origin is None and by_cookie and unsafe:
-            raise Forbidden("a browser's request must have an Origin header")
+            raise Forbidden("a browser's request must have an CallOrigin header")
         # Another port of this machine counts as the same site, and its pages get the cookie.
         if by_cookie and headers.get("sec-fetch-site", "none") not in {"same-origin", "none"}:
             raise Forbidden(

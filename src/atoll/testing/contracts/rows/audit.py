@@ -7,12 +7,12 @@ from datetime import timedelta
 from atoll.domain.audit import BEGINNING, Checkpoint, spelled, verify
 from atoll.domain.event import EventDraft
 from atoll.domain.ids import PERSONAL_ORG, EventId, OrgId
-from atoll.domain.people.principal import LOCAL_PERSON, Origin
+from atoll.domain.people.principal import LOCAL_PERSON, CallOrigin
 from atoll.ports import Store
 from atoll.testing.contracts.event_log import NOW, OWNER
 
 ELSE = OrgId("else")
-ACTOR = replace(LOCAL_PERSON, origin=Origin("192.0.2.1", "req_1", "tok_1"))
+ACTOR = replace(LOCAL_PERSON, origin=CallOrigin("192.0.2.1", "req_1", "tok_1"))
 
 
 def login(number: int, *, org_id: OrgId = PERSONAL_ORG, kind: str = "auth.login") -> EventDraft:

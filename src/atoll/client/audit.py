@@ -1,0 +1,145 @@
+"""The audit log over the API, and the verification of an export without a server."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import fields as fields_of
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from atoll.client import fields
+from atoll.client.fields import Field, Json, Shape
+from atoll.client.terminal_shapes import Payload
+from atoll.client.transport import Pairs, Transport, get
+from atoll.client.words import ActorKind
+from atoll.domain.errors import Invalid
+
+if TYPE_CHECKING:
+    from atoll.domain.audit import Checkpoint
+
+T = TypeVar("T")
+
+
+class AuditEntry(Shape):
+    """An entry of the audit log."""
+
+    n = fields.number()
+    event_type = fields.text()
+    stream = fields.text()
+    at = fields.text()
+    actor_kind: Field[ActorKind] = fields.word()
+    actor_id = fields.text()
+    address = fields.text()
+    request_id = fields.text()
+    token_id = fields.text()
+    reason = fields.text()
+    payload = fields.one(Payload)
+    hash = fields.text()
+
+
+class AuditPage(Shape):
+    """A page of entries."""
+
+    entries = fields.many(AuditEntry)
+    next = fields.number()
+
+
+class AuditVerdict(Shape):
+    """The outcome of a verification; `wrong` is empty when the chain holds."""
+
+    entries = fields.number()
+    n = fields.number()
+    hash = fields.text()
+    wrong = fields.text()
+    public_key = fields.text()
+
+
+class Audit:
+    """The audit log of the caller's organization."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def page(self, *, query: Pairs = ()) -> AuditPage:
+        """Return a page of entries."""
+        return self._transport.read(AuditPage, get("audit", query=query))
+
+    def verify(self) -> AuditVerdict:
+        """Let the server follow the whole chain."""
+        return self._transport.read(AuditVerdict, get("audit", "verify"))
+
+    def export(self) -> Iterator[bytes]:
+        """Yield the lines of an export. Raises `Unavailable` when it breaks off."""
+        with self._transport.open(get("audit", "export")) as stream:
+            yield from stream.lines()
+
+
+class Export(NamedTuple):
+    """The outcome of following an export: its entries that hold, its newest one, its public key,
+    and what is wrong, None when all holds."""
+
+    entries: int
+    n: int
+    hash: str
+    public_key: str
+    wrong: str | None
+
+
+def verify_export(lines: Iterable[bytes], *, public_key: str | None = None) -> Export:
+    """Follow an export. `public_key` is the one that is known from elsewhere; without it the
+    export's own is believed. Raises `Invalid` for what is no export."""
+    from atoll.domain import audit as chain
+
+    rest = iter(lines)
+    head = _object(next(rest, b""))
+    if not {"org_id", "checkpoint", "public_key"} <= head.keys():
+        raise Invalid("this is no export of an audit log: its first line is missing")
+    key = public_key or str(head["public_key"])
+    begin = _checkpoint(head["checkpoint"])
+    if begin is not None and not _is_signed(begin, key):
+        wrong = "the checkpoint is not signed by this key: it was replaced, or the key is another"
+        return Export(0, begin.n, begin.hash, key, wrong)
+    entries = (_made(chain.AuditEntry, _object(line)) for line in rest if line)
+    found = chain.verify(entries, begin, org_id=head["org_id"])  # type: ignore[arg-type]
+    return Export(found.entries, found.n, found.hash, key, found.wrong)
+
+
+def _checkpoint(value: Json) -> "Checkpoint | None":
+    from atoll.domain.audit import Checkpoint
+
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise Invalid("this is no export of an audit log: its checkpoint is damaged")
+    return _made(Checkpoint, value)
+
+
+def _is_signed(checkpoint: "Checkpoint", key: str) -> bool:
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    from atoll.domain.audit import signed_bytes
+
+    try:
+        public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(key))
+        public.verify(bytes.fromhex(checkpoint.signature), signed_bytes(checkpoint))
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def _object(line: bytes) -> dict[str, Json]:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise Invalid("this is no export of an audit log: a line is not JSON") from error
+    if not isinstance(found, dict):
+        raise Invalid("this is no export of an audit log: a line is not an object")
+    return found
+
+
+def _made(kind: type[T], value: dict[str, Json]) -> T:
+    names = [one.name for one in fields_of(kind)]  # type: ignore[arg-type]
+    strings = [name for name in names if name not in ("n", "reason", "payload")]
+    fits = value.keys() == set(names) and all(isinstance(value[name], str) for name in strings)
+    if not fits or type(value["n"]) is not int:
+        raise Invalid("this is no export of an audit log: a line has other fields")
+    return kind(**value)

@@ -1,0 +1,134 @@
+"""The audit log: read, exported, verified, and dropped behind a signed checkpoint.
+
+Entries are written with the events they are made of. Here they are only read and, when they are
+past their retention, dropped.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+import structlog
+
+from atoll.domain.audit import AuditEntry, Checkpoint, Verdict, signed_bytes, spelled, verify
+from atoll.domain.errors import AtollError
+from atoll.domain.ids import OrgId
+from atoll.domain.people.principal import Principal
+from atoll.ports.audit import AuditSigner
+from atoll.services.ground import Ground
+
+PAGE = 500
+"""Entries that are read at once, the bound on memory."""
+
+FIRST_LOOK = timedelta(minutes=1)
+NEXT_LOOK = timedelta(hours=1)
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """The outcome of a verification, the checkpoint it began at, and the key of its signature."""
+
+    verdict: Verdict
+    checkpoint: Checkpoint | None
+    public_key: str
+
+
+class AuditLog:
+    """The audit log of the caller's organization. `retention` None keeps every entry."""
+
+    def __init__(self, ground: Ground, signer: AuditSigner, *, retention: timedelta | None) -> None:
+        self._store, self._clock = ground.store, ground.clock
+        self._signer = signer
+        self._retention = retention
+
+    async def page(
+        self, caller: Principal, *, after: int | None = None, limit: int = 100
+    ) -> list[AuditEntry]:
+        """Return at most `limit` entries after a number, or without one the newest."""
+        async with self._store.read() as rows:
+            if after is None:
+                return await rows.audit.latest(caller.org_id, limit=limit)
+            return await rows.audit.page(caller.org_id, after=after, limit=limit)
+
+    async def beginning(self, caller: Principal) -> tuple[Checkpoint | None, str]:
+        """Return where the kept entries begin, and the public key of checkpoints."""
+        async with self._store.read() as rows:
+            point = await rows.audit.checkpoint(caller.org_id)
+        return point, self._signer.public_key()
+
+    async def entries(
+        self, caller: Principal, begin: Checkpoint | None
+    ) -> AsyncIterator[list[AuditEntry]]:
+        """Yield all entries after a checkpoint in pages, up to the newest of now."""
+        after = 0 if begin is None else begin.n
+        while page := await self.page(caller, after=after, limit=PAGE):
+            yield page
+            after = page[-1].n
+            if len(page) < PAGE:
+                return
+
+    async def verify(self, caller: Principal) -> Verified:
+        """Follow the whole chain of the caller's organization."""
+        begin, key = await self.beginning(caller)
+        org_id = caller.org_id
+        if begin is not None and not self._signer.signed(signed_bytes(begin), begin.signature):
+            wrong = "the checkpoint's signature is not this installation's: it was replaced"
+            return Verified(Verdict(0, begin.n, begin.hash, wrong), begin, key)
+        verdict, point = verify((), begin, org_id=org_id), begin
+        async for page in self.entries(caller, begin):
+            found = verify(page, point, org_id=org_id)
+            verdict = replace(found, entries=verdict.entries + found.entries)
+            if verdict.wrong is not None:
+                break
+            point = Checkpoint(org_id, found.n, found.hash, "")
+        return Verified(verdict, begin, key)
+
+    async def run(self) -> None:
+        """Drop what is past its retention once an hour; never returns."""
+        pause = FIRST_LOOK
+        while True:
+            await self._clock.sleep_until(self._clock.now() + pause)
+            pause = NEXT_LOOK
+            try:
+                await self.sweep()
+            except AtollError as err:
+                _log.warning("audit_not_swept", reason=err.message)
+            except Exception:  # noqa: BLE001 - the task's root
+                _log.exception("audit_sweep_broke")
+
+    async def sweep(self) -> int:
+        """Drop every entry that is past its retention now, and return their number. Entries of a
+        chain that does not hold are kept: they are evidence. Raises `Unavailable`."""
+        if self._retention is None:
+            return 0
+        before = self._clock.now() - self._retention
+        async with self._store.read() as rows:
+            due = await rows.audit.due(before)
+        dropped = 0
+        for org_id in due:
+            while count := await self._drop(org_id, before):
+                dropped += count
+        return dropped
+
+    async def _drop(self, org_id: OrgId, before: datetime) -> int:
+        """Drop a page of what is due in one organization."""
+        now = self._clock.now()
+        async with self._store.begin() as rows:
+            last = await rows.audit.newest_before(org_id, before)
+            begin = await rows.audit.checkpoint(org_id)
+            if last is None:
+                return 0
+            after = 0 if begin is None else begin.n
+            going = await rows.audit.page(org_id, after=after, limit=PAGE)
+            going = [one for one in going if one.n <= last.n]
+            verdict = verify(going, begin, org_id=org_id)
+            if verdict.wrong is not None:
+                _log.error("audit_chain_broken", org_id=org_id, reason=verdict.wrong)
+                return 0
+            point = Checkpoint(
+                org_id, verdict.n, verdict.hash, spelled(now), self._signer.public_key()
+            )
+            signature = self._signer.sign(signed_bytes(point))
+            return await rows.audit.drop(replace(point, signature=signature))

@@ -1,0 +1,140 @@
+"""`atoll audit`: who did what, exported and verified."""
+
+from collections.abc import Iterator
+
+import click
+
+from atoll.client.audit import Audit, AuditEntry, Export, verify_export
+from atoll.domain.errors import Failed, Invalid
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.moments import moment
+from atoll.surfaces.cli.console.options import json_option, utc_option
+from atoll.surfaces.cli.console.output import say, show_json
+
+MAX_LINE = 1024 * 1024
+
+
+@click.group("audit")
+def command() -> None:
+    """Show who did what, export it, and verify that nothing was changed."""
+
+
+@command.command("list")
+@click.option("--after", type=click.IntRange(min=0), default=None, help="Entries after this one.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 1000),
+    default=50,
+    show_default=True,
+    help="At most this many: the newest, or with --after the next.",
+)
+@utc_option()
+@json_option()
+@pass_invocation
+def list_entries(invocation: Invocation, *, after: int | None, limit: int, as_json: bool) -> None:
+    """Show entries of the audit log."""
+    place = () if after is None else (("after", str(after)),)
+    answered = _audit(invocation).page(query=(*place, ("limit", str(limit))))
+    if as_json:
+        show_json(answered.value)
+        return
+    for entry in answered.entries:
+        say(_line(entry))
+
+
+@command.command("export")
+@click.option("-o", "--output", default="-", help="A file, or - for standard output.")
+@pass_invocation
+def export(invocation: Invocation, *, output: str) -> None:
+    """Write the whole audit log as JSON lines."""
+    lines = _audit(invocation).export()
+    try:
+        with click.open_file(output, "wb") as file:
+            for line in lines:
+                file.write(line + b"\n")
+    except OSError as error:
+        raise Failed(f"{output} cannot be written: {error.strerror}") from error
+
+
+@command.command("verify")
+@click.argument("file", required=False)
+@click.option("--public-key", default=None, help="The key that signs checkpoints, as you know it.")
+@click.option("--head", default=None, help="The newest hash that you noted earlier, as N:HASH.")
+@json_option()
+@pass_invocation
+def verify(
+    invocation: Invocation,
+    *,
+    file: str | None,
+    public_key: str | None,
+    head: str | None,
+    as_json: bool,
+) -> None:
+    """Follow the chain of the audit log: the server's own, or that of an exported FILE.
+
+    The export is always followed here: the server is not asked whether it is honest.
+    """
+    noted = _noted(head)
+    lines = _audit(invocation).export() if file is None else _lines_of(file)
+    seen = _Seen(noted)
+    found = verify_export(seen.through(lines), public_key=public_key)
+    wrong = found.wrong or seen.wrong(found)
+    if as_json:
+        show_json({**found._asdict(), "wrong": wrong})
+    if wrong is not None:
+        raise Failed(f"the audit log does not hold after entry {found.n}: {wrong}")
+    if not as_json:
+        say(f"{found.entries} entries hold; the newest is {found.n}:{found.hash}")
+        say(f"checkpoints are signed by {found.public_key}")
+
+
+class _Seen:
+    """Looks for the entry that was noted earlier while an export is read."""
+
+    def __init__(self, noted: tuple[int, str] | None) -> None:
+        self._noted = noted
+        self._found = noted is None
+
+    def through(self, lines: Iterator[bytes]) -> Iterator[bytes]:
+        for line in lines:
+            if self._noted is not None and not self._found:
+                self._found = b'"hash":"%s"' % self._noted[1].encode() in line
+            yield line
+
+    def wrong(self, export: Export) -> str | None:
+        if self._found or self._noted is None:
+            return None
+        n, _ = self._noted
+        if export.n < n:
+            return f"entry {n}, which you noted, is gone: the end was cut off"
+        return f"entry {n} has another hash than you noted: the chain was written anew"
+
+
+def _noted(head: str | None) -> tuple[int, str] | None:
+    if head is None:
+        return None
+    number, _, mark = head.partition(":")
+    if not (number.isascii() and number.isdigit()) or len(mark) != 64 or not mark.isalnum():
+        raise Invalid("--head is written N:HASH, as `atoll audit verify` prints it", field="head")
+    return int(number), mark
+
+
+def _lines_of(file: str) -> Iterator[bytes]:
+    try:
+        with click.open_file(file, "rb") as opened:
+            while line := opened.readline(MAX_LINE):
+                yield line.rstrip(b"\n")
+    except OSError as error:
+        raise Invalid(f"{file} cannot be read: {error.strerror}") from error
+
+
+def _line(entry: AuditEntry) -> str:
+    who = f"{entry.actor_kind}:{entry.actor_id}"
+    came = [entry.address, f"token {entry.token_id}" if entry.token_id else ""]
+    told = " ".join(f"{name}={value}" for name, value in entry.payload.value.items())
+    words = [str(entry.n), moment(entry.at), who, entry.event_type, *came, entry.reason, told]
+    return "  ".join(word for word in words if word)
+
+
+def _audit(invocation: Invocation) -> Audit:
+    return Audit(invocation.api().transport)

@@ -1,0 +1,135 @@
+"""Routes of the audit log: pages, an export, and a verification of the chain."""
+
+from typing import Annotated, Any, Final
+
+import msgspec
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from atoll.domain.audit import AuditEntry, Checkpoint
+from atoll.domain.people.principal import ActorKind, Principal
+from atoll.services.application import Application
+from atoll.surfaces.http.body.answers import Json
+from atoll.surfaces.http.body.fields import ResponseModel
+from atoll.surfaces.http.body.streams import NDJSON, Live, Write, stream_of
+from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.problems import problems
+
+router = APIRouter(prefix="/v1/audit", tags=["audit"])
+
+MAX_NUMBER: Final = 2**53
+
+
+class AuditEntryView(ResponseModel):
+    """An entry of the audit log. `n` counts from 1 in the organization. `hash` is SHA-256 over all
+    other fields, of which `previous` is the hash of the entry before."""
+
+    org_id: str
+    n: int
+    event_id: str
+    event_type: str
+    stream: str
+    at: str
+    actor_kind: ActorKind
+    actor_id: str
+    address: str
+    request_id: str
+    token_id: str
+    reason: str | None
+    payload: dict[str, Any]
+    previous: str
+    hash: str
+
+
+class AuditPage(ResponseModel):
+    """Entries in their order; `next` is the following `after`."""
+
+    entries: list[AuditEntryView]
+    next: int
+
+
+class ChainCheckpointView(ResponseModel):
+    """The place where the kept entries begin: the chain had this hash after entry `n`. `signature`
+    is Ed25519 by the key `key_id`."""
+
+    org_id: str
+    n: int
+    hash: str
+    at: str
+    key_id: str
+    signature: str
+
+
+class AuditVerdictView(ResponseModel):
+    """The outcome of a verification: how many entries hold, the newest of them (`n`, `hash`), and
+    what is wrong, null when the whole chain holds."""
+
+    entries: int
+    n: int
+    hash: str
+    wrong: str | None
+    checkpoint: ChainCheckpointView | None
+    public_key: str
+
+
+@router.get("", response_model=AuditPage, responses=problems())
+async def list_audit(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    after: Annotated[int | None, Query(ge=0, le=MAX_NUMBER)] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> Response:
+    """Return entries after a number in their order, or without one the newest."""
+    found = await atoll.audit.page(caller, after=after, limit=limit)
+    return Json({"entries": found, "next": found[-1].n if found else after or 0})
+
+
+@router.get(
+    "/export",
+    response_model=None,
+    responses={
+        **stream_of(
+            NDJSON, "A line with `org_id`, `checkpoint` and `public_key`, then one for each entry."
+        ),
+        **problems(),
+    },
+)
+async def export_audit(atoll: Atoll, caller: Caller) -> Response:
+    """Return the whole audit log as JSON lines, which can be verified without a server."""
+    begin = await atoll.audit.beginning(caller)
+    return Live(lambda write: _export(atoll, caller, begin, write=write), media_type=NDJSON)
+
+
+@router.get("/verify", response_model=AuditVerdictView, responses=problems())
+async def verify_audit(atoll: Atoll, caller: Caller) -> Response:
+    """Follow the chain of the caller's organization from its beginning, or its checkpoint."""
+    found = await atoll.audit.verify(caller)
+    return Json(
+        {
+            "entries": found.verdict.entries,
+            "n": found.verdict.n,
+            "hash": found.verdict.hash,
+            "wrong": found.verdict.wrong,
+            "checkpoint": found.checkpoint,
+            "public_key": found.public_key,
+        }
+    )
+
+
+async def _export(
+    atoll: Application,
+    caller: Principal,
+    begin: tuple[Checkpoint | None, str],
+    *,
+    write: Write,
+) -> None:
+    checkpoint, key = begin
+    head = {"org_id": caller.org_id, "checkpoint": checkpoint, "public_key": key}
+    await write(msgspec.json.encode(head) + b"\n")
+    async for page in atoll.audit.entries(caller, checkpoint):
+        await write(_lines(page))
+
+
+def _lines(page: list[AuditEntry]) -> bytes:
+    return msgspec.json.Encoder().encode_lines(page)
