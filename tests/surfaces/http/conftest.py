@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.peers.event_schemas import events_fit_their_schemas as events_fit_their_schemas
 from tests.surfaces.http.world import World, world
 
 

@@ -1,6 +1,6 @@
-"""Write the OpenAPI document of the whole HTTP surface to a file, the argument of `python -m`.
+"""Write the OpenAPI document and the schemas of events to two files, the arguments of `python -m`.
 
-No service is made: the document comes from the routes alone.
+No service is made: the documents come from the routes, and from the kinds of events, alone.
 """
 
 import json
@@ -10,6 +10,7 @@ from typing import cast
 
 from fastapi import FastAPI
 
+from atoll.domain.event_schema import event_schemas
 from atoll.services.application import Application
 from atoll.surfaces.http.app import create_app
 from atoll.surfaces.http.server.openapi import document
@@ -51,16 +52,16 @@ def _lines(value: object, *, depth: int = 0, taken: int = 0) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the file, or with `--check` report whether it is current (0 or 1)."""
-    path = Path(arguments[0])
-    made = text()
-    if "--check" in arguments:
-        if path.read_text(encoding="utf-8") == made:
-            return 0
-        print(f"{path} is not current: run scripts/openapi", file=sys.stderr)
-        return 1
-    path.write_text(made, encoding="utf-8")
-    return 0
+    """Write the files, or with `--check` report whether they are current (0 or 1)."""
+    made = (text(), _lines(event_schemas()) + "\n")
+    stale = 0
+    for path, wanted in zip(map(Path, arguments), made, strict=False):
+        if "--check" not in arguments:
+            path.write_text(wanted, encoding="utf-8")
+        elif path.read_text(encoding="utf-8") != wanted:
+            print(f"{path} is not current: run scripts/openapi", file=sys.stderr)
+            stale = 1
+    return stale
 
 
 if __name__ == "__main__":
