@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
+import websockets
 
 from atoll.domain.event_retention import Removal
 from atoll.surfaces.http.people import events as routes
@@ -191,3 +192,53 @@ async def test_stream_resumed_where_events_are_gone_says_so_and_goes_on(atoll: W
     # The gap has no id: who is cut off behind it comes back to where they were.
     assert seen[1:5] == ["id: 0", "", "event: gap", 'data: {"after":0,"to":2}']
     assert seen[-1] == "id: 3"
+
+
+def _socket(atoll: World, query: str) -> Any:
+    address = atoll.url.replace("http", "ws", 1)
+    headers = {"Authorization": f"Bearer {atoll.token}"}
+    return websockets.connect(f"{address}/v1/events/stream{query}", additional_headers=headers)
+
+
+async def test_socket_sends_what_was_and_what_comes_and_resumes(atoll: World) -> None:
+    async with client_of(atoll.url, atoll.token) as client:
+        await _make(client, "one")
+        async with asyncio.timeout(10), _socket(atoll, "?after=0") as socket:
+            first = [json.loads(await socket.recv()) for _ in range(3)]
+            assert [one["position"] for one in first] == [1, 2, 3]
+            assert first[0]["event_type"] == "sandbox.requested"
+            await socket.send("what a client says is dropped")
+            await _make(client, "two")
+            while json.loads(await socket.recv())["payload"].get("name") != "two":
+                pass
+        async with asyncio.timeout(10), _socket(atoll, "?after=2") as socket:
+            assert json.loads(await socket.recv()) == first[2]
+
+
+async def test_socket_of_one_stream_sends_that_stream_and_tells_of_its_gap(atoll: World) -> None:
+    async with client_of(atoll.url, atoll.token) as client:
+        made = await _make(client, "one")
+        await _make(client, "two")
+    stream = f"sandbox:{made['sandbox_id']}"
+    async with atoll.ground.store.begin() as rows:
+        await rows.events.remove(Removal(stream, datetime.now(UTC), 3, 10))
+    async with asyncio.timeout(10), _socket(atoll, f"?after=0&stream={stream}") as socket:
+        assert json.loads(await socket.recv())["gap"]["after"] == 0
+        assert json.loads(await socket.recv())["stream"] == stream
+
+
+@pytest.mark.parametrize("query", ["?after=-1", "?after=x", f"?after={'9' * 30}", "?stream="])
+async def test_socket_with_a_wrong_query_is_closed_with_a_reason(atoll: World, query: str) -> None:
+    async with asyncio.timeout(10), _socket(atoll, query) as socket:
+        with pytest.raises(websockets.ConnectionClosedError) as closed:
+            await socket.recv()
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 4403
+    assert closed.value.rcvd.reason
+
+
+async def test_socket_without_a_credential_is_refused(atoll: World) -> None:
+    address = atoll.url.replace("http", "ws", 1)
+    with pytest.raises(websockets.InvalidStatus):
+        async with websockets.connect(f"{address}/v1/events/stream"):
+            pass

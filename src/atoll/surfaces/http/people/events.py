@@ -1,4 +1,4 @@
-"""Routes of the event log: pages of it, and a stream of it.
+"""Routes of the event log: pages of it, and a stream of it, as server-sent events or frames.
 
 `GET /v1/events/stream` is server-sent events (WHATWG HTML §9.2): `id` is the position, so a client
 that comes back with `Last-Event-ID` misses nothing and sees nothing twice.
@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from fastapi import APIRouter, Header, Query
 from starlette.responses import Response
+from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.event import Event, Gap
@@ -20,6 +21,7 @@ from atoll.surfaces.http.body.fields import ResponseModel
 from atoll.surfaces.http.body.streams import SSE, Live, Write, stream_of
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.problems import problems
+from atoll.surfaces.http.terminals.relay import REFUSED, TRY_AGAIN, close
 
 router = APIRouter(prefix="/v1/events", tags=["events"])
 
@@ -28,12 +30,17 @@ HEARTBEAT_SECONDS: Final = 2.0
 connects anew."""
 RETRY_MILLISECONDS: Final = 1000
 MAX_POSITION: Final = 2**53
+MAX_STREAM_NAME: Final = 300
 _BACKLOG = 64
 
 Position = Annotated[int, Query(ge=0, le=MAX_POSITION)]
 StreamName = Annotated[
     str | None,
-    Query(description="`sandbox:<id>`, `profile:<id>`, `auth`, …", min_length=1, max_length=300),
+    Query(
+        description="`sandbox:<id>`, `profile:<id>`, `auth`, …",
+        min_length=1,
+        max_length=MAX_STREAM_NAME,
+    ),
 ]
 
 
@@ -120,6 +127,28 @@ async def follow_events(
     return Live(lambda write: _sse(start, events, write), media_type=SSE)
 
 
+@router.websocket("/stream")
+async def follow_events_by_socket(socket: WebSocket, atoll: Atoll, caller: Caller) -> None:
+    """Follow events as text frames: an event in its envelope, or `{"gap": {"after", "to"}}`.
+
+    Begins after `?after=` and follows `?stream=`, as the stream of server-sent events does.
+    """
+    try:
+        after, stream = _asked(socket)
+    except Invalid as error:
+        await close(socket, REFUSED, error.message)
+        return
+    start = await atoll.events.last_position() if after is None else after
+    await socket.accept()
+    async with asyncio.TaskGroup() as group:
+        reader = group.create_task(_until_left(socket))
+        sender = group.create_task(
+            _send_frames(socket, atoll.events.follow(caller, after=start, stream=stream))
+        )
+        reader.add_done_callback(lambda _: sender.cancel())
+        sender.add_done_callback(lambda _: reader.cancel())
+
+
 def event_view(event: Event) -> dict[str, Any]:
     """Return the members of `EventView`."""
     return EventView.of(event, actor={"kind": event.actor_kind, "id": event.actor_id})
@@ -161,6 +190,40 @@ def _message(event: Event | Gap) -> bytes:
         return b"event: gap\ndata: %s\n\n" % msgspec.json.encode(event)
     data = msgspec.json.encode(event_view(event))
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.position, event.event_type.encode(), data)
+
+
+async def _send_frames(socket: WebSocket, events: AsyncIterator[Event | Gap]) -> None:
+    """Send until the log cannot be read; the client comes back with the last position it saw."""
+    try:
+        async for event in events:
+            frame = {"gap": event} if isinstance(event, Gap) else event_view(event)
+            await socket.send_text(msgspec.json.encode(frame).decode())
+    except AtollError as error:
+        await close(socket, TRY_AGAIN, error.message)
+    except (WebSocketDisconnect, OSError):
+        # The client left; the reader learns the same.
+        return
+
+
+async def _until_left(socket: WebSocket) -> None:
+    """Read and drop what a client sends, which is nothing, until it leaves."""
+    try:
+        while (await socket.receive())["type"] != "websocket.disconnect":
+            pass
+    except (WebSocketDisconnect, RuntimeError):
+        return
+
+
+def _asked(socket: WebSocket) -> tuple[int | None, str | None]:
+    query = socket.query_params
+    after, stream = query.get("after"), query.get("stream")
+    if stream is not None and not 1 <= len(stream) <= MAX_STREAM_NAME:
+        raise Invalid("`stream` is the name of a stream", field="stream")
+    if after is None:
+        return None, stream
+    if not (after.isascii() and after.isdigit()) or len(after) > 20 or int(after) > MAX_POSITION:
+        raise Invalid("`after` is a position: a whole number", field="after")
+    return int(after), stream
 
 
 def _position(text: str) -> int:

@@ -50,9 +50,9 @@ async def relay(socket: WebSocket, opened: AbstractAsyncContextManager[Channel])
                 # The client went before it was answered.
                 return
             code = await _both_ways(socket, channel)
-            await _close(socket, code)
+            await close(socket, code)
     except AtollError as error:
-        await _close(socket, _code_of(error), error.message)
+        await close(socket, _code_of(error), error.message)
 
 
 async def serve_attach(
@@ -72,7 +72,7 @@ async def serve_attach(
                     await link.ended()
                     return
     except AtollError as error:
-        await _close(socket, _code_of(error), error.message)
+        await close(socket, _code_of(error), error.message)
         return
     except (WebSocketDisconnect, OSError):
         # The client or its runtime went meanwhile; a client that is left comes back.
@@ -119,7 +119,8 @@ async def _up(socket: WebSocket, channel: Channel) -> None:
             closed = True
 
 
-async def _close(socket: WebSocket, code: int | None, reason: str = "") -> None:
+async def close(socket: WebSocket, code: int | None, reason: str = "") -> None:
+    """Close a WebSocket with a code and a reason that its client can read; None: it is gone."""
     if code is None or socket.client_state is WebSocketState.DISCONNECTED:
         return
     cut = reason.encode()[:_MAX_REASON_BYTES].decode("utf-8", "ignore")
