@@ -48,8 +48,19 @@ def test_answer_of_another_server_asks_whether_it_is_atolls() -> None:
     [
         ("cannot run 'x': No such file or directory", "cannot run 'x': No such file or directory"),
         ("Field required", "argv: Field required"),
+        ("Argv is empty", "Argv is empty"),
+        ("this sandbox's agent has ended", "argv: this sandbox's agent has ended"),
+        ("the guests' and owners' names differ", "argv: the guests' and owners' names differ"),
+        ("the argvs are too many", "argv: the argvs are too many"),
     ],
 )
-def test_field_is_named_unless_the_message_quotes_its_value(detail: str, said: str) -> None:
+def test_field_is_named_unless_the_message_names_it_or_quotes_its_value(
+    detail: str, said: str
+) -> None:
     body = f'{{"detail": "{detail}", "field": "argv"}}'.encode()
     assert problem_of(422, body).message == said
+
+
+def test_field_of_two_words_is_named_by_them() -> None:
+    body = b'{"detail": "the from branch is missing", "field": "from_branch"}'
+    assert problem_of(422, body).message == "the from branch is missing"

@@ -34,6 +34,7 @@ ANSWER_BYTES = 64 * 1024 * 1024
 """Longest JSON answer we accept."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.~-]+").fullmatch
+_QUOTED = re.compile(r"(?<!\w)'[^']+'(?!\w)").search
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -206,10 +207,17 @@ def problem_of(status: int, body: bytes) -> AtollError:
             "an Atoll server, else see its log"
         )
     said = detail or f"the server answered {status}"
-    # A message that quotes the value needs no name of the field beside it.
-    if where and where not in said and "'" not in said:
+    if where and not _names(said, where):
         said = f"{where}: {said}"
     return kind(said, code=code or None, field=where or None)
+
+
+def _names(message: str, field: str) -> bool:
+    """Report whether a message says which input it is about: by the field's name as a word, or by
+    a quoted value. An apostrophe quotes nothing."""
+    spelled = re.escape(field).replace("_", "[_ -]")
+    named = re.search(rf"(?<!\w){spelled}(?!\w)", message, re.IGNORECASE)
+    return named is not None or _QUOTED(message) is not None
 
 
 def _at_most(stream: Stream, size: int) -> bytes:
