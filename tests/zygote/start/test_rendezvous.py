@@ -4,6 +4,7 @@ import os
 import shutil
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -158,6 +159,45 @@ def test_init_that_has_not_the_files_of_its_sandbox_is_refused(
     assert "other files than its own" in answer.message
     built.wait(20)
     assert not rig.home.box("sb_elsewhere").folder.exists()
+
+
+def listed(rig: ZygoteRig) -> tuple[wire.Box, ...]:
+    answer = rig.ask(wire.ListBoxes())
+    assert isinstance(answer, wire.Listed)
+    return answer.boxes
+
+
+def refused_unasked(rig: ZygoteRig, name: str, state: Path) -> None:
+    """Let an init be refused, and its sandbox end, before anybody awaits it."""
+    built = build(awaited(rig, name), state=str(state))
+    built.wait(20)
+    deadline = time.monotonic() + 20
+    while any(each.sandbox_id == name for each in listed(rig)):
+        assert time.monotonic() < deadline, "its end takes too long"
+        time.sleep(0.02)
+
+
+def test_init_that_was_refused_before_it_was_awaited_says_why_once(
+    rig: ZygoteRig, tmp_path: Path
+) -> None:
+    refused_unasked(rig, "sb_early", tmp_path)
+    other = rig.ask(wire.Await("sb_later", 1))
+    assert isinstance(other, wire.Refused) and "not awaited" in other.message
+    answer = rig.ask(wire.Await("sb_early", 1))
+    assert isinstance(answer, wire.Refused)
+    assert "other files than its own" in answer.message
+    again = rig.ask(wire.Await("sb_early", 1))
+    assert isinstance(again, wire.Refused) and "not awaited" in again.message
+
+
+@pytest.mark.parametrize("asked", [wire.Stop("sb_over"), wire.Destroy("sb_over")])
+def test_reason_of_a_refused_init_is_forgotten_with_its_sandbox(
+    rig: ZygoteRig, tmp_path: Path, asked: wire.Stop | wire.Destroy
+) -> None:
+    refused_unasked(rig, "sb_over", tmp_path)
+    assert isinstance(rig.ask(asked), wire.Cleaned)
+    answer = rig.ask(wire.Await("sb_over", 1))
+    assert isinstance(answer, wire.Refused) and "not awaited" in answer.message
 
 
 def test_stop_while_an_init_is_awaited_ends_the_waiting(rig: ZygoteRig) -> None:

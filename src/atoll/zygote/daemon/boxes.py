@@ -59,6 +59,8 @@ class Boxes:
     host: HostResources = field(init=False)
     pool: Pool = field(init=False)
     _entries: dict[str, SandboxEntry] = field(default_factory=dict)
+    _unheard: dict[str, tuple[int, wire.Refused]] = field(default_factory=dict)
+    """Starts that failed before their `Await` came, by sandbox: the generation and the reason."""
     _queue: deque[tuple[StartOrder, Reply]] = field(default_factory=deque)
     _starting: int = 0
     _closing: bool = False
@@ -80,9 +82,15 @@ class Boxes:
         self._start(StartOrder(request.sandbox, request.seconds), reply)
 
     def await_init(self, request: wire.Await, reply: Reply) -> None:
-        """Answer `Started` once init connected. Raises `Failed` when none is expected."""
+        """Answer `Started` once init connected, or why the start failed, also when it did before
+        this was asked. Raises `Failed` when no init is expected."""
         entry = self._entries.get(request.sandbox_id)
         if entry is None or entry.record.generation != request.generation:
+            generation, failure = self._unheard.get(request.sandbox_id, (0, None))
+            if failure is not None and generation == request.generation:
+                del self._unheard[request.sandbox_id]
+                reply(failure)
+                return
             why = self.kept.get(request.sandbox_id)
             raise Failed(
                 f"the init of sandbox {request.sandbox_id} is not awaited"
@@ -167,6 +175,7 @@ class Boxes:
         if known is None and order.wait_seconds is None and self._start_from_pool(request, reply):
             return
         entry = self.starts.prepare(order, known)
+        self._unheard.pop(request.sandbox_id, None)
         (entry.start_waiters if order.wait_seconds is None else entry.rendezvous_waiters).append(
             reply
         )
@@ -282,6 +291,7 @@ class Boxes:
 
     def stop(self, sandbox_id: str, reply: Reply, *, keep: bool) -> None:
         """Stop a sandbox; without `keep` remove it, too. Answers `Cleaned`. Idempotent."""
+        self._unheard.pop(sandbox_id, None)
         entry = self._entries.get(sandbox_id)
         if entry is None and (keep or sandbox_id not in self.kept):
             reply(wire.Cleaned())
@@ -317,11 +327,23 @@ class Boxes:
         failure = entry.failure or wire.Refused("failed", f"{sandbox_id} ended while starting")
         for reply in (*entry.start_waiters, *entry.rendezvous_waiters):
             reply(failure)
+        self._keep_unheard(entry)
         for reply in entry.stop_waiters:
             reply(wire.Cleaned(report.removed, report.leftovers))
         for call in entry.after_stop:
             call()
         self._stop_when_done()
+
+    def _keep_unheard(self, entry: SandboxEntry) -> None:
+        """Keep the reason of a failed start whose engine builds the wall and has not asked yet: a
+        wall may come up and be refused before that."""
+        asked = entry.start_waiters or entry.stop_waiters
+        if entry.rendezvous is None or entry.failure is None or asked:
+            return
+        known = entry.record
+        self._unheard[known.sandbox_id] = (known.generation, entry.failure)
+        if len(self._unheard) > MAX_WAITING:
+            del self._unheard[next(iter(self._unheard))]
 
     def _save_stopped(self, entry: SandboxEntry, *, kept: bool) -> None:
         """Save the record of a sandbox that stopped, or drop it without `kept`."""
