@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from aiohttp import web
@@ -36,6 +37,16 @@ def test_full_disk_under_an_exported_recording_names_stdout(
         command = spawned({**environ}, *words, stdout=full.fileno())
         told = command.communicate(timeout=20)[1]
     assert told == b"atoll: stdout cannot be written: No space left on device\n"
+
+
+def test_recording_exported_to_a_dash_goes_to_stdout_and_makes_no_file(
+    server: Scripted, environ: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    server.answers["GET /v1/sandboxes/box/recordings/rec_1"] = lambda _: web.Response(body=b"{}")
+    words = ("record", "box", "--export", "rec_1", "-o", "-")
+    assert spawned(environ, *words).communicate(timeout=20) == (b"{}", b"")
+    assert not Path("-").exists()
 
 
 @pytest.mark.parametrize("words", [*SHOWING, ("exec", "box", "--", "true"), ("info", "none")])

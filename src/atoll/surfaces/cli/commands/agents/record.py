@@ -18,6 +18,7 @@ from atoll.surfaces.cli.console.moments import moment
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument, utc_option
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
 from atoll.surfaces.cli.dispatch.remote_names import inner_recordings, terminals
+from atoll.surfaces.cli.transfer.sandbox_files import PIPE
 
 _OWNER_ONLY = 0o600
 
@@ -40,7 +41,11 @@ _OWNER_ONLY = 0o600
     help="Write a recording as asciicast.",
 )
 @click.option(
-    "-o", "--output", metavar="FILE", default=None, help="The file to write, else stdout."
+    "-o",
+    "--output",
+    metavar="FILE",
+    default=None,
+    help="The file to write; stdout for `-`, or if left out.",
 )
 @click.option(
     "--delete",
@@ -131,6 +136,7 @@ def _row(each: Recording) -> tuple[str, ...]:
 
 def _export(api: Client, name: str, recording: str, output: str | None) -> None:
     call = get("sandboxes", name, "recordings", recording)
+    output = None if output == PIPE else output
     try:
         with api.transport.open(call) as stream, _opened(output) as file:
             while data := stream.read():
