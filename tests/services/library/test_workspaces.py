@@ -116,6 +116,16 @@ async def test_tree_of_a_new_branch_starts_at_head_and_borrows_every_object(worl
     assert box.run("git remote get-url origin") == f"{world.server.url}/o/r"
     assert not any((box.workspace / ".git" / "hooks").glob("*"))
     assert said[-1].startswith("/workspace: branch fix at ")
+    assert said[0].endswith("/o/r: fetched 0s ago")
+
+
+async def test_age_of_a_repository_is_said_without_a_time_of_any_zone(world: World) -> None:
+    sandbox, box = await world.laid_out(world.repo())
+    world.clock.at = (await world.stored()).fetched_at + timedelta(hours=1, minutes=2)
+    said: list[str] = []
+    await world.workspaces.prepare(sandbox, box, said.append)
+    assert said[0].endswith("/o/r: fetched 1h2m ago")
+    assert "UTC" not in said[0]
 
 
 async def test_tree_of_a_branch_that_exists_continues_it(world: World) -> None:

@@ -13,6 +13,7 @@ from datetime import timedelta
 
 import structlog
 
+from atoll.domain.duration import spell_duration
 from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, NotFound, Unavailable
 from atoll.domain.ids import OrgId
 from atoll.domain.repository.branch import branch_of_ref
@@ -117,10 +118,7 @@ class Workspaces:
         for number, repo in enumerate(sandbox.repos):
             stored = await self.stored(sandbox, repo)
             start = _start(repo, number, await self._shelf.refs(stored))
-            if is_local_key(stored.key):
-                report(f"{stored.name}: what was uploaded at {stored.fetched_at:%H:%M:%S} UTC")
-            else:
-                report(f"{stored.key}: as of {stored.fetched_at:%Y-%m-%d %H:%M:%S} UTC")
+            report(self._as_of(stored))
             outcome = await run_inside(
                 client,
                 PREPARE,
@@ -137,6 +135,14 @@ class Workspaces:
             begun_from = repo.began_from or (start.head if new else None)
             begun.append(replace(repo, began_from=begun_from))
         return tuple(begun)
+
+    def _as_of(self, stored: StoredRepository) -> str:
+        """Return how old a shared repository is. An age reads the same in every time zone."""
+        seconds = int((self._clock.now() - stored.fetched_at).total_seconds())
+        age = spell_duration(max(0, seconds))
+        if is_local_key(stored.key):
+            return f"{stored.name}: uploaded {age} ago"
+        return f"{stored.key}: fetched {age} ago"
 
     async def settle(self, sandbox: Sandbox, client: RuntimeClient) -> None:
         """Refresh the git index of every tree, once its files are old enough for git to trust their
