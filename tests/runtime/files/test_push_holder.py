@@ -1,10 +1,12 @@
 """Pushes the policy does not let out, held by real git in the workspace."""
 
+import errno
 from pathlib import Path
 
 import pytest
 
-from atoll.runtime.files import push_holder
+from atoll.runtime.files import push_holder, script
+from atoll.runtime.files.pipe import HalfPipe
 from atoll.runtime.files.push_holder import PushHolder
 from atoll.runtime.files.script import InsideScripts
 from atoll.runtime.spawners.local import local
@@ -77,3 +79,32 @@ async def test_push_that_takes_too_long_is_not_held(
     work = working(tmp_path)
     monkeypatch.setattr(push_holder, "SECONDS", 0.0)
     assert await held(work, Update(ZERO, "a" * 40, "refs/heads/x")) == NOTHING_HELD
+
+
+async def test_every_branch_of_a_large_push_is_reported(tmp_path: Path) -> None:
+    work = working(tmp_path)
+    hook = work / ".git" / "atoll" / "pushed.git" / "hooks" / "post-receive"
+    hook.write_text(f"#!/bin/sh\necho {'held ' * 60}\n")
+    new = git(work, "rev-parse", "HEAD")
+    refs = {f"refs/heads/{'long-' * 20}{number}" for number in range(24)}
+    found = await held(work, *(Update(ZERO, new, ref) for ref in sorted(refs)))
+    assert found.refs == refs
+
+
+async def test_push_without_a_free_descriptor_is_refused_as_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[HalfPipe] = []
+
+    class Scarce(HalfPipe):
+        def __init__(self, *, reads: bool) -> None:
+            if made:
+                raise OSError(errno.EMFILE, "Too many open files")
+            super().__init__(reads=reads)
+            made.append(self)
+
+    work = working(tmp_path)
+    new = git(work, "rev-parse", "HEAD")
+    monkeypatch.setattr(script, "HalfPipe", Scarce)
+    assert await held(work, Update(ZERO, new, "refs/heads/x")) == NOTHING_HELD
+    assert made[0].theirs == -1, "the pipe that was made is closed"

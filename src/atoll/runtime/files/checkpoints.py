@@ -64,4 +64,6 @@ class Checkpoints:
             log.warning("git was not done within %g s: the files are too many", SECONDS)
         except AtollError as error:
             log.warning("git could not be run: %s", error.message)
+        except OSError as error:
+            log.warning("git could not be run: %s", error.strerror)
         return b""

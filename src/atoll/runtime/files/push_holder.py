@@ -67,6 +67,8 @@ class PushHolder:
             log.warning("a push was not held within %g s", SECONDS)
         except AtollError as error:
             log.warning("a push could not be held: %s", error.message)
+        except OSError as error:
+            log.warning("a push could not be held: %s", error.strerror)
         else:
             return _read(printed, frozenset(one.ref for one in updates))
         return NOTHING_HELD

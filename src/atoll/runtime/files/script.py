@@ -3,15 +3,16 @@
 The control plane's scripts come as execs of the runtime contract; these are not seen by anybody.
 """
 
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 
 from atoll.domain.errors import AtollError
 from atoll.ports.spawner import ProcessSpec, Spawner
 from atoll.runtime.files.pipe import HalfPipe
 
-KEPT_BYTES = 4096
-"""Bytes of the output that are kept, the first ones."""
+KEPT_BYTES = 64 * 1024
+"""Bytes of the output that are kept, the first ones: enough for a push of many branches, with what
+a hook says of each."""
 
 _KILL = 9
 
@@ -26,9 +27,12 @@ class InsideScripts:
 
     async def printed(self, script: str, *args: str) -> bytes:
         """Run a script to its end and return the first bytes that it prints. It is killed with all
-        its processes when the caller is cancelled. Raises what a spawner does."""
-        pipes = (HalfPipe(reads=False), HalfPipe(reads=True), HalfPipe(reads=True))
-        try:
+        its processes when the caller is cancelled. Raises what a spawner does, and `OSError`
+        without descriptors."""
+        with ExitStack() as stack:
+            pipes = [
+                stack.enter_context(closing(HalfPipe(reads=reads))) for reads in (False, True, True)
+            ]
             process = await self.spawner.spawn(
                 ProcessSpec(
                     argv=("/bin/sh", "-c", script, "atoll", *args),
@@ -48,9 +52,6 @@ class InsideScripts:
             finally:
                 with suppress(AtollError):
                     await process.signal(_KILL, tree=True)
-        finally:
-            for pipe in pipes:
-                pipe.close()
 
 
 async def _read(pipe: HalfPipe) -> bytes:
