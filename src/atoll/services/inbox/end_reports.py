@@ -1,7 +1,7 @@
 """Reports of work that is only in a sandbox, as events, when its end is announced.
 
 Programs that follow the log learn from it what the inbox shows a person. An event counts files
-and names commits; it holds no text from inside.
+and names commits; the only words from inside are the names of pushed branches, as git spells them.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ import asyncio
 import structlog
 
 from atoll.domain.errors import AtollError
-from atoll.domain.event import SANDBOX_STREAMS, Event, EventDraft, Gap, Json, sandbox_stream
+from atoll.domain.event import SANDBOX_STREAMS, Event, EventDraft, Json, sandbox_stream
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON, SYSTEM
 from atoll.domain.sandbox.lifetime import end_of
@@ -48,9 +48,8 @@ class EndReports:
     async def run(self) -> None:
         """Report on each sandbox whose end is announced from now on; never returns."""
         async with asyncio.TaskGroup() as tasks:
-            after = await self._events.last_position()
-            async for event in self._events.follow(LOCAL_PERSON, after=after):
-                if not isinstance(event, Gap) and event.event_type == "sandbox.ends_soon":
+            async for event in self._events.appended(LOCAL_PERSON):
+                if event.event_type == "sandbox.ends_soon":
                     tasks.create_task(self._follow(event))
 
     async def _follow(self, event: Event) -> None:

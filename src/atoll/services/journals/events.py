@@ -7,8 +7,11 @@ told so by a `Gap`, never by silence.
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
+import structlog
+
+from atoll.domain.errors import Unavailable
 from atoll.domain.event import Event, EventDraft, Gap, Json
 from atoll.domain.ids import EventId
 from atoll.domain.people.principal import Principal
@@ -19,6 +22,9 @@ FOLLOW_PAGE = 200
 """Events that a follower reads at once, its bound on memory."""
 
 MAX_LIMIT = 1000
+AFTER_FAILURE = timedelta(seconds=5)
+
+_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +94,22 @@ class Events:
                     after = event.position
                 if len(page) < FOLLOW_PAGE:
                     await listener.wait()
+
+    async def appended(self, caller: Principal) -> AsyncIterator[Event]:
+        """Yield each event that is appended from now on. While the log cannot be read it is tried
+        again: a follower inside the server never ends it. Never returns."""
+        after: int | None = None
+        while True:
+            try:
+                if after is None:
+                    after = await self.last_position()
+                async for event in self.follow(caller, after=after):
+                    if isinstance(event, Event):
+                        after = event.position
+                        yield event
+            except Unavailable as error:
+                _log.warning("events_not_read", reason=error.message)
+                await self._clock.sleep_until(self._clock.now() + AFTER_FAILURE)
 
     async def record(self, caller: Principal, note: Note) -> Event:
         """Append one event. Raises `ValueError` for a kind the log does not know."""

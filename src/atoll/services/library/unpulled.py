@@ -105,7 +105,7 @@ def _read(repo: SandboxRepo, number: int, out: bytes) -> UnpulledPlace:
         number,
         branch=repo.branch,
         commits=_number(commits),
-        tip=tip or None,
+        tip=_commit(tip) if tip else None,
         subject=subject[:200],
         stashes=_number(stashes),
         changed=tuple(entry[3:] for entry in named if entry[:2] != UNTRACKED),
@@ -127,6 +127,15 @@ def _texts(out: bytes, *, least: int) -> list[str]:
     if len(texts) < least:
         raise Failed("The sandbox did not say what work is in it: its git or shell is broken.")
     return texts
+
+
+def _commit(text: str) -> str:
+    try:
+        return read_commit(text)
+    except Invalid:
+        raise Failed(
+            f"The sandbox named {text[:20]!r} as its newest commit: its git or shell is broken."
+        ) from None
 
 
 def _number(text: str) -> int:

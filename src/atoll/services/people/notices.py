@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from atoll.domain.errors import AtollError
-from atoll.domain.event import SANDBOX_STREAMS, Event, Gap
+from atoll.domain.event import SANDBOX_STREAMS, Event
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.people.push import PushRate, PushReason, push_reason
 from atoll.services.journals.events import Events
@@ -43,10 +43,7 @@ class Notices:
     async def run(self) -> None:
         """Notify of what is appended from now on; never returns."""
         async with asyncio.TaskGroup() as tasks:
-            after = await self._events.last_position()
-            async for event in self._events.follow(LOCAL_PERSON, after=after):
-                if isinstance(event, Gap):
-                    continue
+            async for event in self._events.appended(LOCAL_PERSON):
                 reason = reason_of(event)
                 if reason is not None and self._admits(event):
                     tasks.create_task(self._tell(event, reason))
