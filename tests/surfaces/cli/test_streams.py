@@ -74,3 +74,32 @@ def test_list_fits_a_narrow_terminal_and_a_pipe_has_it_whole(
     assert max(map(len, lines)) <= 100
     assert "r@bbb" in lines[1] and "…" in lines[1] and "app-with-a-name" in lines[1]
     assert b"b" * 60 in spawned(environ, "list").communicate(timeout=20)[0]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("info", "\udcff"),
+        ("exec", "\udcff", "--", "true"),
+        ("events", "--stream", "\udcff"),
+        ("new", ".", "a\udcff", "-d"),
+    ],
+)
+def test_argument_that_is_not_utf8_is_one_line_and_no_traceback(
+    server: Scripted, environ: dict[str, str], words: tuple[str, ...], tmp_path: Path
+) -> None:
+    command = spawned(environ, *words, cwd=tmp_path)
+    told = command.communicate(timeout=20)[1].decode()
+    assert command.returncode == 2
+    assert told.startswith("atoll: ") and told.count("\n") == 1
+    assert "not UTF-8" in told or "cannot name a branch" in told
+
+
+def test_stream_that_takes_ascii_only_spells_the_rest_out(
+    server: Scripted, environ: dict[str, str]
+) -> None:
+    server.add("box", project={"state": "failed"}, metadata={"repo_url": "https://e.org/é"})
+    command = spawned({**environ, "PYTHONIOENCODING": "ascii"}, "list")
+    out, told = command.communicate(timeout=20)
+    assert (command.returncode, told) == (0, b"")
+    assert b"\\xe9" in out

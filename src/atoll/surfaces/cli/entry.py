@@ -1,18 +1,19 @@
 """The start of the command line: the quick way for what is run every minute, else the general one.
 
-Also here: what a closed stream and a full disk mean, and on the quick way a reader that left, an
-interrupt and an error.
+Also here: what a closed stream, a full disk and bytes that are no text mean, and on the quick way a
+reader that left, an interrupt and an error.
 """
 
 import errno
 import gc
+import io
 import os
 import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from atoll.domain.errors import AtollError
-from atoll.surfaces.cli.console.exits import FAILED, INTERRUPTED
+from atoll.surfaces.cli.console.exits import FAILED, INTERRUPTED, USAGE
 from atoll.surfaces.cli.console.output import note
 from atoll.surfaces.cli.dispatch.quick import Quick, quick
 
@@ -42,6 +43,12 @@ def run(arguments: list[str], environ: Mapping[str, str], host: "Callable[[], Ho
         return command_table.report(error, Invocation(host, environ))
     except OSError as error:
         return _refused(error)
+    except UnicodeEncodeError:
+        # It may be a secret: only what kind of thing it is.
+        note(
+            "atoll: an argument, or a name or text that was given, is not UTF-8: write it in UTF-8"
+        )
+        return USAGE
 
 
 def _quickly(command: Quick, environ: Mapping[str, str]) -> int:
@@ -61,7 +68,9 @@ def _quickly(command: Quick, environ: Mapping[str, str]) -> int:
 
 def _open_streams() -> None:
     """Open the standard streams that the caller closed (`>&-`), on nothing: a connection must not
-    get the number of one, and be written to."""
+    get the number of one, and be written to. What stdout's encoding lacks is spelled out there."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
     if None not in (sys.stdin, sys.stdout, sys.stderr):
         return
     while (number := os.open(os.devnull, os.O_RDWR)) < 3:
