@@ -80,9 +80,10 @@ def _status(sandbox: Sandbox) -> str:
     """Return what the agents do, or for what their task waits."""
     if sandbox.task.state == "waiting" and sandbox.project.state in SETUP_WAITS:
         return SETUP_WAITS[sandbox.project.state]
-    if sandbox.task.state == "given" and not sandbox.agents:
+    expected = sandbox.state in EXPECTED
+    if expected and sandbox.task.state == "given" and not sandbox.agents:
         return "starting"  # Its first report is on its way.
-    return agents_line(sandbox.agents, wanted=sandbox.agent if sandbox.state in EXPECTED else "")
+    return agents_line(sandbox.agents, wanted=sandbox.agent if expected else "")
 
 
 def _state(sandbox: Sandbox) -> str:

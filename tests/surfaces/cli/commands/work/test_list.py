@@ -54,10 +54,13 @@ def test_who_needs_their_person_comes_first_in_the_table_and_in_json(
     assert [row.split()[0] for row in cli("list").out.splitlines()[1:]] == names
 
 
-def test_list_says_that_an_agent_with_a_task_is_starting(cli: Cli, server: Scripted) -> None:
-    server.add("one", agent="codex", task={"state": "given"})
+@pytest.mark.parametrize(("state", "words"), [("ready", "starting  "), ("failed", "-  ")])
+def test_list_says_that_an_agent_with_a_task_is_starting_while_its_sandbox_runs(
+    cli: Cli, server: Scripted, state: str, words: str
+) -> None:
+    server.add("one", agent="codex", task={"state": "given"}, state=state)
     heading, row = cli("list").out.splitlines()
-    assert row[heading.index("STATUS") :].startswith("starting  ")
+    assert row[heading.index("STATUS") :].startswith(words)
 
 
 def test_list_of_a_sandbox_without_an_agent_says_nothing_of_one(cli: Cli, server: Scripted) -> None:
