@@ -167,6 +167,21 @@ async def test_unrecorded_exec_is_forgotten_once_its_output_was_streamed() -> No
             assert len((await rt.call("GET", "/execs"))[1]["execs"]) == kept
 
 
+async def test_unrecorded_exec_ends_with_its_reader() -> None:
+    async with runtime() as rt:
+        headers = {"Accept": "application/x-ndjson"}
+        line = "while :; do echo x; sleep 0.02; done"
+        body = {"shell": line, "unrecorded": True}
+        async with rt.client.post("http://runtime/execs", json=body, headers=headers) as reply:
+            await reply.content.readline()
+            assert len((await rt.call("GET", "/execs"))[1]["execs"]) == 1
+            reply.close()
+        async with asyncio.timeout(20):
+            # Each call is a turn of the runtime's loop, which ends the exec.
+            while (await rt.call("GET", "/execs"))[1]["execs"]:
+                pass
+
+
 async def test_exec_in_the_background_is_fed_followed_and_reattached_by_offset() -> None:
     async with runtime() as rt:
         status, started = await rt.call("POST", "/execs", {"argv": ["cat"], "background": True})

@@ -7,7 +7,7 @@ from contextlib import suppress
 import msgspec
 from aiohttp import web
 
-from atoll.domain.errors import Invalid, NotFound
+from atoll.domain.errors import AtollError, Invalid
 from atoll.runtime.api.parts import parts_of
 from atoll.runtime.api.requests import (
     answer,
@@ -60,11 +60,13 @@ async def _start(request: web.Request) -> web.StreamResponse:
     if exec_request.background:
         return answer(started.record_with_output(), 201, place)
     if NDJSON in request.headers.get("Accept", ""):
-        sent = await _stream(request, started, 0, 0)
-        if exec_request.unrecorded:
-            with suppress(NotFound):
-                await parts_of(request).execs.forget(started.spec.id)
-        return sent
+        try:
+            return await _stream(request, started, 0, 0)
+        finally:
+            # Also when its reader left: nobody else knows of it.
+            if exec_request.unrecorded:
+                with suppress(AtollError):
+                    await parts_of(request).execs.forget(started.spec.id)
     await started.ended()
     return answer(started.record_with_output(), 200, place)
 

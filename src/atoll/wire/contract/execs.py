@@ -24,7 +24,7 @@ OUTPUT_BYTES = 10 * 1024 * 1024
 class ExecBody(RequestBody):
     """The body of `POST /execs`: `argv`, or `shell` for a line; `stdin` in base64, `timeout` in
     seconds. One that is `unrecorded` is the control plane's own look at files: it leaves no journal
-    entry, is no activity, and is forgotten once its output was streamed."""
+    entry, is no activity, and is forgotten once its output was streamed or its reader left."""
 
     argv: list[str] | None = None
     shell: str | None = None
