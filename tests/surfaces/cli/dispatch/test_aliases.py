@@ -80,6 +80,32 @@ def test_unknown_sandbox_is_answered_with_the_nearest(cli: Cli, server: Scripted
     assert "did you mean" not in cli("info", "fix-lgin").err
 
 
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        (
+            "there is no recording rec_x here; list them",
+            "there is no recording rec_x here: `atoll record NAME --list` shows which there are",
+        ),
+        (
+            "Sandbox box has no link 'sh_x': list them to see.",
+            "sandbox box has no link 'sh_x': `atoll share list NAME` shows which there are",
+        ),
+        (
+            "There is no approval 'ap_x': list them to see which there are.",
+            "there is no approval 'ap_x': `atoll approvals` shows which there are",
+        ),
+        ("There is no such key here.", "there is no such key here"),
+    ],
+)
+def test_unknown_id_is_answered_with_the_command_that_lists_them(
+    cli: Cli, server: Scripted, message: str, said: str
+) -> None:
+    server.add("box")
+    server.answers["GET /v1/sandboxes/box"] = lambda _: problem(404, "not_found", message)
+    assert cli("info", "box").err == f"atoll: {said}\n"
+
+
 def test_suggestion_is_short_and_of_known_names_only() -> None:
     assert did_you_mean("x" * 10_000, ["list"]) == ""
     assert unknown("atach", ["attach"]).count("`attach`") == 1

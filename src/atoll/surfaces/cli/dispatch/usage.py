@@ -18,7 +18,9 @@ from atoll.surfaces.cli.console.candidates import (
 )
 from atoll.surfaces.cli.dispatch.aliases import MAX_SHOWN, did_you_mean
 
-_SENTENCE_WORDS = frozenset({"A", "An", "The", "There", "This", "It", "No", "Give", "Only", "Name"})
+_SENTENCE_WORDS = frozenset(
+    {"A", "An", "The", "There", "This", "It", "No", "Give", "Only", "Name", "Sandbox"}
+)
 """First words of sentences, written small after a colon; any other may be a name."""
 
 _NO_COMMAND = re.compile(r"No such command '(.*)'\.", re.DOTALL)
@@ -36,6 +38,19 @@ _KINDS = {
     "secret": (secret_names, "atoll secret list"),
 }
 """For each kind of `_ABSENT` the names there are, and the command that lists them."""
+
+_UNKNOWN_ID = re.compile(
+    r"(.*\b(recording|link|approval|checkpoint) .*)[:;] list them\b.*", re.DOTALL
+)
+"""The server's message about an id, which is never nearly right."""
+
+_LISTS = {
+    "recording": "atoll record NAME --list",
+    "link": "atoll share list NAME",
+    "approval": "atoll approvals",
+    "checkpoint": "atoll checkpoints NAME",
+}
+"""For each kind of `_UNKNOWN_ID` the command that lists them."""
 
 
 def of_click(wrong: click.ClickException) -> str:
@@ -86,15 +101,18 @@ def of_error(error: AtollError, api: Client) -> str:
     """Return the line about an error, of ours or of the server. Of a name that does not exist it
     names the nearest one that does."""
     said = _sentence(error.message)
-    absent = _ABSENT.fullmatch(said) if isinstance(error, NotFound) else None
-    if absent is None:
+    if not isinstance(error, NotFound):
         return said
-    what, kind, name = absent.groups()
-    known, command = _KINDS[kind]
-    with suppress(AtollError, OSError):
-        if near := did_you_mean(name, known(api, seconds=COMPLETION_SECONDS)):
-            return what + near
-    return f"{what}: `{command}` shows which there are"
+    if absent := _ABSENT.fullmatch(said):
+        what, kind, name = absent.groups()
+        known, command = _KINDS[kind]
+        with suppress(AtollError, OSError):
+            if near := did_you_mean(name, known(api, seconds=COMPLETION_SECONDS)):
+                return what + near
+        return f"{what}: `{command}` shows which there are"
+    if unknown := _UNKNOWN_ID.fullmatch(said):
+        return f"{unknown[1]}: `{_LISTS[unknown[2]]}` shows which there are"
+    return said
 
 
 def _sentence(text: str) -> str:
