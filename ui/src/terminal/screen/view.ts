@@ -1,11 +1,9 @@
 /**
  * One terminal on the page: xterm with its addons, attached, sized, and searchable.
  *
- * Free of any framework. The driver's screen is fitted and asks for its size; anyone
- * else's shows the terminal's own grid, scaled by font size to the room there is.
+ * Free of any framework.
  */
 
-import { FitAddon } from '@xterm/addon-fit';
 import { SearchAddon } from '@xterm/addon-search';
 import { SerializeAddon } from '@xterm/addon-serialize';
 import { UnicodeGraphemesAddon } from '@xterm/addon-unicode-graphemes';
@@ -30,8 +28,9 @@ import { cleanPaste, listenForBrought, lossWords } from './paste';
 import { pageKeyOf, type PageKey } from './page-keys';
 import { listenForWake } from '../attach/wake';
 import { PointerLayer } from './pointers';
+import { ScreenSize } from './size';
 import { GpuRenderer } from './webgl';
-import { newestOf, scrolled, textOf, zoomed, type Zoom } from './zoom';
+import { textOf, type Zoom } from './zoom';
 
 export interface TerminalViewOptions {
   readonly host: HTMLElement;
@@ -62,13 +61,7 @@ export interface TerminalViewOptions {
   readonly onHover: (href: string | null) => void;
 }
 
-/** Smaller is no longer read; a wider grid is panned instead. */
-const FONT_MIN_PX = 6;
-const FONT_MIN_PHONE_PX = 9;
-/** A picture is recognized rather than read. */
-const FONT_MIN_PICTURE_PX = 4;
 const SCROLLBACK_LINES = 10_000;
-const SETTLE_MS = 100;
 const INPUT_FULL = 'input_full';
 const CUT_OFF = 'Not connected: nothing was typed.';
 const LOCKS = {
@@ -83,25 +76,18 @@ const MIN = [2, 1] as const;
 export class TerminalView {
   readonly #options: TerminalViewOptions;
   readonly #term: Terminal;
-  readonly #fit = new FitAddon();
   readonly #search = new SearchAddon();
   readonly #serialize = new SerializeAddon();
   readonly #gpu: GpuRenderer;
+  readonly #size: ScreenSize;
   readonly #attachment: Attachment;
   readonly #cleanups: (() => void)[] = [];
   readonly #pointers: PointerLayer;
   #pointed: readonly Pointer[] = [];
   #points = false;
-  #textPx: number;
-  #settle: number | undefined;
-  #visible = false;
-  #fitOnce = false;
-  #zoom: Zoom = 'all';
 
   constructor(options: TerminalViewOptions) {
     this.#options = options;
-    this.#textPx = options.textPx;
-    if (options.watches) this.#zoom = 'width';
     this.#term = new Terminal({
       allowProposedApi: true,
       cursorBlink: !window.matchMedia('(prefers-reduced-motion: reduce)').matches,
@@ -121,6 +107,11 @@ export class TerminalView {
       },
     });
     this.#gpu = new GpuRenderer(this.#term);
+    this.#size = new ScreenSize(this.#term, {
+      ...options,
+      status: () => this.#attachment.status,
+      onFit: (cols, rows) => this.#attachment.resize(cols, rows),
+    });
     this.#loadAddons();
     this.#term.open(options.host);
     const tap = expose(options.terminalId, this.#term);
@@ -138,20 +129,18 @@ export class TerminalView {
 
   /** In view or not: the GPU and the size follow. */
   show(visible: boolean): void {
-    if (visible && !this.#visible) this.#measureAgain();
-    this.#visible = visible;
+    this.#size.show(visible);
     if (!visible) {
       this.#gpu.release();
       return;
     }
-    this.#layout();
     // A phone shows one small terminal: the DOM renderer is enough, and kinder to it.
     if (this.#options.autoFit && !this.#options.watches)
-      void this.#gpu.acquire().then(() => this.#layoutSoon());
+      void this.#gpu.acquire().then(() => this.#size.layoutSoon());
   }
 
   get zoom(): Zoom {
-    return this.#zoom;
+    return this.#size.zoom;
   }
 
   focus(): void {
@@ -164,8 +153,7 @@ export class TerminalView {
 
   /** Sets the pixels of its letters where they need not shrink. */
   setText(px: number): void {
-    this.#textPx = px;
-    this.#layout();
+    this.#size.setText(px);
   }
 
   /** Whether this person points for others and sees where they point. */
@@ -176,14 +164,12 @@ export class TerminalView {
 
   /** Shows a screen of another size than this window's in another way. */
   setZoom(zoom: Zoom): void {
-    this.#zoom = zoom;
-    this.#layout();
+    this.#size.setZoom(zoom);
   }
 
   /** Makes the terminal as large as this screen, as its driver, once. */
   fitToScreen(): void {
-    this.#fitOnce = true;
-    this.#layout();
+    this.#size.fitOnce();
   }
 
   requestControl(): void {
@@ -303,7 +289,7 @@ export class TerminalView {
   dispose(): void {
     this.#pointers.dispose();
     this.#attachment.dispose();
-    window.clearTimeout(this.#settle);
+    this.#size.dispose();
     for (const cleanup of this.#cleanups) cleanup();
     this.#gpu.release();
     unexpose(this.#options.terminalId, this.#term);
@@ -316,7 +302,6 @@ export class TerminalView {
 
   #loadAddons(): void {
     const { onHover } = this.#options;
-    this.#term.loadAddon(this.#fit);
     this.#term.loadAddon(this.#search);
     this.#term.loadAddon(this.#serialize);
     this.#term.loadAddon(new UnicodeGraphemesAddon());
@@ -337,7 +322,7 @@ export class TerminalView {
         write: (bytes, done) => this.#term.write(bytes, done),
         resize: (cols, rows) => {
           this.#term.resize(Math.max(MIN[0], cols), Math.max(MIN[1], rows));
-          this.#layoutSoon();
+          this.#size.layoutSoon();
         },
       },
       // A WebSocket's handlers are typed wider than the part of it that is used.
@@ -346,7 +331,7 @@ export class TerminalView {
           api.attachAddress(sandboxId, terminalId, query),
           keyProtocols(),
         ) as unknown as AttachSocket,
-      size: () => (this.#options.autoFit ? this.#room() : null),
+      size: () => (this.#options.autoFit ? this.#size.room() : null),
       onRefused: (code, message) => {
         if (code === INPUT_FULL) this.#options.onLost(message);
         else this.#options.onRefused(code, message);
@@ -358,7 +343,7 @@ export class TerminalView {
         this.#showPointers();
       },
       onStatus: (status) => {
-        this.#layoutSoon();
+        this.#size.layoutSoon();
         this.#showPointers();
         onStatus(status);
       },
@@ -382,7 +367,6 @@ export class TerminalView {
     const { host, onMatches } = this.#options;
     // Not by the lock: answers to a program's questions come this way, too.
     this.#term.onData((data) => this.#send(data));
-    if (this.#options.watches) this.#term.onRender(() => this.#toNewest());
     this.#term.onBinary((data) => this.#send(Uint8Array.from(data, (c) => c.charCodeAt(0))));
     this.#term.attachCustomKeyEventHandler((event) => this.#onKey(event));
     this.#search.onDidChangeResults(({ resultIndex, resultCount }) =>
@@ -392,7 +376,7 @@ export class TerminalView {
       onFiles: this.#options.onFiles,
       onText: (text) => this.paste(text),
     });
-    const observer = new ResizeObserver(() => this.#layoutSoon());
+    const observer = new ResizeObserver(() => this.#size.layoutSoon());
     observer.observe(host);
     const stopWake = listenForWake((suspect) => this.#attachment.wake(suspect));
     this.#cleanups.push(stopBringing, () => observer.disconnect(), stopWake);
@@ -418,77 +402,5 @@ export class TerminalView {
     // The browser's own keys still work; a printable one must not reach the hidden input.
     if (plain && !event.ctrlKey) event.preventDefault();
     return false;
-  }
-
-  /** What was first drawn out of view was found to be nothing wide, and drawn so since. */
-  #measureAgain(): void {
-    const px = this.#term.options.fontSize ?? this.#textPx;
-    this.#setFont(px + 1);
-    this.#setFont(px);
-  }
-
-  #layoutSoon(): void {
-    window.clearTimeout(this.#settle);
-    this.#settle = window.setTimeout(() => this.#layout(), SETTLE_MS);
-  }
-
-  #layout(): void {
-    if (!this.#visible || this.#options.host.clientWidth === 0) return;
-    const { drives, fixed, phase } = this.#attachment.status;
-    const mayFit = this.#options.autoFit || this.#fitOnce;
-    const fits = mayFit && drives && !fixed && phase === 'live';
-    this.#options.host.classList.toggle('pane-framed', !fits && !this.#options.watches);
-    if (fits) {
-      this.#options.host.classList.remove('pane-pans');
-      this.#setFont(this.#textPx);
-      const room = this.#room();
-      if (room !== null) this.#attachment.resize(room.cols, room.rows);
-      this.#fitOnce = false;
-    } else this.#scale();
-  }
-
-  /** Cells that fit here at the normal font size. */
-  #room(): { cols: number; rows: number } | null {
-    if (this.#term.options.fontSize !== this.#textPx) return null;
-    const room = this.#fit.proposeDimensions();
-    if (room === undefined || !Number.isFinite(room.cols) || !Number.isFinite(room.rows))
-      return null;
-    return { cols: Math.max(room.cols, 20), rows: Math.max(room.rows, 5) };
-  }
-
-  /** The largest font, up to the normal one, with which the zoom's part of the grid is in view. */
-  #scale(): void {
-    const { host } = this.#options;
-    const screen = host.querySelector<HTMLElement>('.xterm-screen');
-    if (screen === null || screen.offsetWidth === 0) return;
-    const { px, pans } = zoomed({
-      zoom: this.#zoom,
-      now: this.#term.options.fontSize ?? this.#textPx,
-      most: this.#textPx,
-      least: this.#least,
-      wide: host.clientWidth / screen.offsetWidth,
-      high: host.clientHeight / screen.offsetHeight,
-    });
-    host.classList.toggle('pane-pans', pans);
-    this.#setFont(px);
-  }
-
-  get #least(): number {
-    const { autoFit, watches } = this.#options;
-    if (watches) return FONT_MIN_PICTURE_PX;
-    return autoFit ? FONT_MIN_PX : FONT_MIN_PHONE_PX;
-  }
-
-  /** Scrolls a picture to the newest lines: it may be lower than the screen it shows. */
-  #toNewest(): void {
-    const { host } = this.#options;
-    const high = host.querySelector<HTMLElement>('.xterm-screen')?.offsetHeight ?? 0;
-    const { rows, buffer } = this.#term;
-    const last = newestOf(buffer.active, rows);
-    host.scrollTop = scrolled({ last, rowPx: high / rows, roomPx: host.clientHeight });
-  }
-
-  #setFont(px: number): void {
-    if (this.#term.options.fontSize !== px) this.#term.options.fontSize = px;
   }
 }
