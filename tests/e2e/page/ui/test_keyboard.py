@@ -1,8 +1,9 @@
 import pytest
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, Page, expect
 
 from .scripted import TICKET, ScriptedServer
 from .open_page import OpenPage
+from .scripted_terminal import ScriptedTerminal
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -10,6 +11,12 @@ FOCUSED = """() => {
   const at = document.activeElement;
   return at.getAttribute('aria-label') || at.innerText?.split('\\n')[0] || '';
 }"""
+
+#: The width of a terminal's screen, and how much of it can be in view.
+SIZES = """() => ({
+  all: document.querySelector('.pane-screen .xterm-screen').offsetWidth,
+  seen: document.querySelector('.pane-screen').clientWidth,
+})"""
 
 
 async def test_palette_finds_and_runs_a_command(open_page: OpenPage) -> None:
@@ -64,16 +71,8 @@ async def test_phone_fits_its_screen_and_types_by_touch(
 ) -> None:
     sandbox = server.add_sandbox("pocket")
     terminal = server.add_terminal(sandbox)
-    context = await browser.new_context(
-        viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True
-    )
-    await context.add_init_script("localStorage.setItem('atoll.test', '1')")
-    page = await context.new_page()
-    await page.goto(f"{server.url}#login={TICKET}")
-    await page.get_by_role("button", name="Sandboxes").tap()
-    await page.locator(".row").tap()
-    open_page = OpenPage(server, page, sandbox, terminal)
-    await open_page.sees("$")
+    open_page = await on_phone(server, browser, sandbox, terminal)
+    page = open_page.page
     assert await page.evaluate("document.documentElement.scrollWidth") <= 390
     small = """() => [...document.querySelectorAll('.stage button, .touch-keys button')]
       .map(b => [b.ariaLabel ?? b.innerText, b.getBoundingClientRect()])
@@ -89,7 +88,58 @@ async def test_phone_fits_its_screen_and_types_by_touch(
     assert terminal.sizes == []
     await page.get_by_role("button", name="Fit the terminal").tap()
     await page.wait_for_function("id => window.__atollTerms.get(id).cols < 60", arg=terminal.id)
-    await context.close()
+    await page.context.close()
+
+
+async def test_phone_shows_eighty_columns_and_a_finger_moves_a_larger_screen(
+    server: ScriptedServer, browser: Browser
+) -> None:
+    sandbox = server.add_sandbox("pocket")
+    terminal = server.add_terminal(sandbox)
+    open_page = await on_phone(server, browser, sandbox, terminal)
+    page = open_page.page
+    await page.wait_for_function(f"() => ({SIZES})().all <= ({SIZES})().seen")
+    terminal.cols, terminal.rows = 160, 80
+    await terminal.say({"type": "size", "cols": 160, "rows": 80})
+    await page.locator(".pane-pans").wait_for()
+    assert await by_finger(page, -150, 0) == [150, 0]
+    assert await by_finger(page, 0, -100) == [150, 100]
+    assert await by_finger(page, 90, 0) == [60, 100]
+    await page.context.close()
+
+
+async def on_phone(
+    server: ScriptedServer, browser: Browser, sandbox: str, terminal: ScriptedTerminal
+) -> OpenPage:
+    """Somebody with a phone in front of a terminal."""
+    context = await browser.new_context(
+        viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True
+    )
+    await context.add_init_script("localStorage.setItem('atoll.test', '1')")
+    page = await context.new_page()
+    await page.goto(f"{server.url}#login={TICKET}")
+    await page.get_by_role("button", name="Sandboxes").tap()
+    await page.locator(".row").tap()
+    open_page = OpenPage(server, page, sandbox, terminal)
+    await open_page.sees("$")
+    return open_page
+
+
+async def by_finger(page: Page, right: int, down: int) -> list[int]:
+    """Where the screen is after a finger moved it."""
+    devices = await page.context.new_cdp_session(page)
+    x, y = 200, 500
+    for kind, points in (
+        ("touchStart", [(x, y)]),
+        ("touchMove", [(x + right // 2, y + down // 2)]),
+        ("touchMove", [(x + right, y + down)]),
+        ("touchEnd", []),
+    ):
+        touches = [{"x": at, "y": height} for at, height in points]
+        await devices.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
+    screen = page.locator(".pane-screen")
+    place: list[int] = await screen.evaluate("one => [one.scrollLeft, one.scrollTop]")
+    return place
 
 
 async def test_tabs_are_walked_chosen_and_closed_by_the_keyboard_alone(open_page: OpenPage) -> None:

@@ -31,7 +31,8 @@ interface Cells {
 
 /** Smaller is no longer read; a wider grid is panned instead. */
 const FONT_MIN_PX = 6;
-const FONT_MIN_PHONE_PX = 9;
+/** 80 columns are as wide as a phone. */
+const FONT_MIN_PHONE_PX = 8;
 /** A picture is recognized rather than read. */
 const FONT_MIN_PICTURE_PX = 4;
 const SETTLE_MS = 100;
@@ -40,6 +41,7 @@ export class ScreenSize {
   readonly #term: Terminal;
   readonly #options: ScreenSizeOptions;
   readonly #fit = new FitAddon();
+  readonly #stopPanning: () => void;
   #textPx: number;
   #settle: number | undefined;
   #visible = false;
@@ -53,6 +55,7 @@ export class ScreenSize {
     this.#zoom = options.watches ? 'width' : 'all';
     term.loadAddon(this.#fit);
     if (options.watches) term.onRender(() => this.#toNewest());
+    this.#stopPanning = listenForPan(options.host);
   }
 
   get zoom(): Zoom {
@@ -113,6 +116,7 @@ export class ScreenSize {
 
   dispose(): void {
     window.clearTimeout(this.#settle);
+    this.#stopPanning();
   }
 
   /** What was first drawn out of view was found to be nothing wide, and drawn so since. */
@@ -157,4 +161,48 @@ export class ScreenSize {
   #setFont(px: number): void {
     if (this.#term.options.fontSize !== px) this.#term.options.fontSize = px;
   }
+}
+
+interface Pan {
+  readonly x: number;
+  readonly y: number;
+  readonly left: number;
+  readonly top: number;
+  /** Whether this finger moves the screen; null until it moves. */
+  moves: boolean | null;
+}
+
+/** Lets a finger move a screen that is larger than its window; returns the way to stop. The browser
+ *  does not do so, as xterm takes all touches to scroll its lines. */
+function listenForPan(host: HTMLElement): () => void {
+  let pan: Pan | null = null;
+  const onStart = ({ touches }: TouchEvent): void => {
+    const [finger] = touches;
+    const alone = touches.length === 1 && finger !== undefined;
+    const { scrollLeft: left, scrollTop: top } = host;
+    pan = alone ? { x: finger.clientX, y: finger.clientY, left, top, moves: null } : null;
+  };
+  const onMove = (event: TouchEvent): void => {
+    const [finger] = event.touches;
+    if (pan === null || finger === undefined) return;
+    const [right, down] = [pan.x - finger.clientX, pan.y - finger.clientY];
+    pan.moves ??= pans(host, right, down);
+    if (!pan.moves) return;
+    event.stopPropagation();
+    host.scrollTo(pan.left + right, pan.top + down);
+  };
+  host.addEventListener('touchstart', onStart, { passive: true });
+  host.addEventListener('touchmove', onMove, { passive: true });
+  return () => {
+    host.removeEventListener('touchstart', onStart);
+    host.removeEventListener('touchmove', onMove);
+  };
+}
+
+/** Whether something of a screen is out of view in the direction that a finger moves it. */
+function pans(host: HTMLElement, right: number, down: number): boolean {
+  if (!host.classList.contains('pane-pans')) return false;
+  if (Math.abs(right) > Math.abs(down)) return host.scrollWidth > host.clientWidth;
+  const below = host.scrollHeight - host.clientHeight - host.scrollTop;
+  return down > 0 ? below >= 1 : host.scrollTop > 0;
 }
