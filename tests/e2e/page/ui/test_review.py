@@ -19,6 +19,13 @@ PIXEL = base64.b64decode(
 )
 REVIEWED = re.compile(r"/v1/sandboxes/\w+/(changes|diff|checkpoints)\?")
 
+#: Whether the end of the widest line lies in the view of the diff.
+END_IS_SEEN = """box => {
+  const [code] = [...box.querySelectorAll('.diff-added code')];
+  const [line, view] = [code.getBoundingClientRect(), box.getBoundingClientRect()];
+  return line.right <= view.right && line.right > view.left;
+}"""
+
 
 def changed(path: str, **more: Any) -> dict[str, Any]:
     return {
@@ -182,3 +189,30 @@ async def test_file_without_lines_says_why_and_old_numbers_take_comments(
     await page.keyboard.press("Escape")
     await page.get_by_label("Ignore blanks").check()
     await expect(page.locator(".review-diff .review-note")).to_have_text("Only blanks differ.")
+
+
+async def test_long_lines_side_by_side_are_scrolled_to_their_ends(open_page: OpenPage) -> None:
+    page = open_page.page
+    wide = diff_of("src/a.py")
+    wide["hunks"][0]["lines"][2] = "+\treturn " + "漢字 of many letters, " * 20 + "the end"
+
+    async def lines(route: Route) -> None:
+        await route.fulfill(json={"truncated": False, "files": [wide]})
+
+    await page.route(REVIEWED, answer)
+    await page.route(re.compile(r"/v1/sandboxes/\w+/diff\?"), lines)
+    await page.get_by_role("tab", name="Changes").click()
+    diff = page.get_by_role("group", name="Changes of src/a.py")
+    await page.get_by_label("Side by side").check()
+    assert not await diff.evaluate(END_IS_SEEN)
+    await diff.evaluate("box => box.scrollTo(1e6, 0)")
+    await page.wait_for_function(f"box => ({END_IS_SEEN})(box)", arg=await diff.element_handle())
+    # Both halves stay where they are.
+    halves = "all => all.map(one => one.getBoundingClientRect().left)"
+    left, right = await diff.locator(".diff-pair:nth-child(2) > .diff-row").evaluate_all(halves)
+    view = await diff.bounding_box()
+    assert view is not None
+    assert abs(left - view["x"]) < 2
+    assert abs(right - view["x"] - view["width"] / 2) < 20
+    await page.get_by_label("Side by side").uncheck()
+    assert await diff.locator(".diff-removed .diff-number").all_inner_texts() == ["2", ""]

@@ -9,6 +9,7 @@ import {
   placeOf,
   rowsOf,
   visible,
+  widestOf,
   windowOf,
   type FileDiff,
   type Line,
@@ -39,6 +40,7 @@ export function DiffView(props: DiffViewProps) {
     [file, split, comments, editing],
   );
   const offsets = useMemo(() => offsetsOf(rows), [rows]);
+  const widest = useMemo(() => widestOf(rows), [rows]);
   const [from, to] = useWindow(box, offsets);
   const colours = useMemo(() => commentOf(file.path), [file.path]);
   useEffect(() => onRows(rows), [rows, onRows]);
@@ -58,7 +60,7 @@ export function DiffView(props: DiffViewProps) {
       role="group"
       aria-label={`Changes of ${visible(file.path)}`}
     >
-      <div className="diff-all" style={{ height: offsets.at(-1) }}>
+      <div className="diff-all" style={{ height: offsets.at(-1), ...{ '--widest': widest } }}>
         <div className="diff-rows" style={{ transform: `translateY(${offsets[from] ?? 0}px)` }}>
           {rows.slice(from, to).map((row, i) => (
             <RowView
@@ -82,7 +84,8 @@ export function DiffView(props: DiffViewProps) {
   );
 }
 
-/** The rows on the screen, and some around them. */
+/** The rows on the screen, and some around them. Both sides of a pair go across together: they stay
+ *  where they are, and their lines follow the place. */
 function useWindow(
   box: React.RefObject<HTMLDivElement | null>,
   offsets: readonly number[],
@@ -93,6 +96,7 @@ function useWindow(
     if (element === null) return;
     const look = (): void => {
       setPlace({ top: element.scrollTop, height: element.clientHeight });
+      element.style.setProperty('--across', `${-element.scrollLeft}px`);
     };
     look();
     const observer = new ResizeObserver(look);
@@ -136,8 +140,7 @@ const RowView = memo(function RowView(props: RowProps) {
     case 'line':
       return (
         <div className={`diff-row ${classOf(row.line)}${mark}`}>
-          <span className="diff-number">{row.line.old}</span>
-          <Number line={row.line} onEdit={onEdit} />
+          <Numbers line={row.line} onEdit={onEdit} />
           <Code line={row.line} colours={colours} />
         </div>
       );
@@ -149,7 +152,9 @@ const RowView = memo(function RowView(props: RowProps) {
               {line !== null && (
                 <>
                   <Number line={line} left={i === 0} onEdit={onEdit} />
-                  <Code line={line} colours={colours} />
+                  <div className="diff-across">
+                    <Code line={line} colours={colours} />
+                  </div>
                 </>
               )}
             </div>
@@ -190,6 +195,24 @@ interface NumberProps {
   /** Whether this is the old side, which has numbers of its own. */
   readonly left?: boolean;
   readonly onEdit: RowProps['onEdit'];
+}
+
+/** Both numbers of a line in one column; the one of its own side takes comments. */
+function Numbers({ line, onEdit }: NumberProps) {
+  if (line.sign === '-') {
+    return (
+      <>
+        <Number line={line} left onEdit={onEdit} />
+        <span className="diff-number" />
+      </>
+    );
+  }
+  return (
+    <>
+      <span className="diff-number">{line.old}</span>
+      <Number line={line} onEdit={onEdit} />
+    </>
+  );
 }
 
 function Number({ line, left = false, onEdit }: NumberProps) {

@@ -14,7 +14,7 @@ import {
   rewordComment,
 } from './comments';
 import { fateOf, followComments } from './outbox';
-import { offsetsOf, rowsOf, visible, windowOf, type FileDiff, type Row } from './rows';
+import { offsetsOf, rowsOf, visible, widestOf, windowOf, type FileDiff, type Row } from './rows';
 import { loadSeen, markSeen } from './seen';
 import { hunkOf, nextHunk, nextLine } from './useLines';
 
@@ -124,6 +124,18 @@ test('comments and the editor follow their line', () => {
   ]);
   const split = rowsOf(FILE, true, marks).map(({ kind }) => kind);
   expect(split.slice(2, 5)).toEqual(['pair', 'comment', 'editor']);
+});
+
+test('the widest line of both sides counts as it is shown', () => {
+  const [hunk] = FILE.hunks;
+  if (hunk === undefined) throw new Error('no hunk');
+  const widest = (...lines: string[]) =>
+    widestOf(rowsOf({ ...FILE, hunks: [{ ...hunk, lines }] }, true, NO_MARKS));
+  expect(widest('-12345', '+1')).toBe(5);
+  expect(widest('-1', '+\tab', ' 12')).toBe(6);
+  expect(widest('+漢字', ' 1')).toBe(4);
+  expect(widest('+\u200b')).toBe('\\u{200b}'.length);
+  expect(widestOf(rowsOf(FILE, false, NO_MARKS))).toBe(0);
 });
 
 test('only rows around the window are drawn', () => {

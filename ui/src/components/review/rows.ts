@@ -124,6 +124,21 @@ function sidesOf(row: { readonly left: Line | null; readonly right: Line | null 
 
 export const same = (a: Place, b: Place): boolean => a.side === b.side && a.line === b.line;
 
+/** The columns of the widest line that has half of the width; 0 where none has. */
+export function widestOf(rows: readonly Row[]): number {
+  return rows.reduce((most, row) => {
+    if (row.kind !== 'pair') return most;
+    return sidesOf(row).reduce((wide, { text }) => Math.max(wide, columnsOf(text)), most);
+  }, 0);
+}
+
+/** At most: a tab may be narrower, and a letter beyond ASCII may take one column. */
+function columnsOf(text: string): number {
+  let columns = 0;
+  for (const char of visible(text)) columns += char === '\t' ? TAB : char > '~' ? 2 : 1;
+  return columns;
+}
+
 /** Where each row begins, and at last where all of them end, in pixels. */
 export function offsetsOf(rows: readonly Row[]): readonly number[] {
   let at = 0;
@@ -153,6 +168,8 @@ function before(offsets: readonly number[], height: number): number {
   return low;
 }
 
+/** Columns between tab stops, as the style sheet has them. */
+const TAB = 4;
 const UNSEEN = new RegExp(`[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}${BLANK}]`, 'gu');
 
 /** Text with every character that shows nothing of itself spelled out; tabs stay. */
