@@ -216,3 +216,27 @@ async def test_long_lines_side_by_side_are_scrolled_to_their_ends(open_page: Ope
     assert abs(right - view["x"] - view["width"] / 2) < 20
     await page.get_by_label("Side by side").uncheck()
     assert await diff.locator(".diff-removed .diff-number").all_inner_texts() == ["2", ""]
+
+
+async def test_changes_and_lines_are_read_again_once_the_server_answers(
+    open_page: OpenPage,
+) -> None:
+    page = open_page.page
+    failed: set[str] = set()
+
+    async def once_lost(route: Route) -> None:
+        url = urlsplit(route.request.url)
+        waits = "since" in parse_qs(url.query)
+        kind = url.path.rpartition("/")[2]
+        if kind not in failed and (kind == "diff" or waits):
+            failed.add(kind)
+            await route.abort()
+        else:
+            await answer(route)
+
+    await page.route(REVIEWED, once_lost)
+    await page.get_by_role("tab", name="Changes").click()
+    alerts = page.locator(".review").get_by_role("alert")
+    await expect(alerts).to_have_count(2)
+    await expect(page.get_by_role("group", name="Changes of src/a.py")).to_be_visible()
+    await expect(alerts).to_have_count(0)

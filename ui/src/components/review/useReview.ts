@@ -32,8 +32,10 @@ export function useChanges(id: string, compared: Compared, live: boolean): Loade
         } catch (reason) {
           if (isGone()) return;
           setLoaded((now) => ({ value: now.value, problem: wordsOf(reason) }));
-          if (!(reason instanceof Problem) || (reason.status !== 0 && reason.status < 500)) return;
+          if (!passes(reason)) return;
           await pause();
+          // Read at once, not when they next differ: what is shown says that it is old.
+          since = null;
         }
       }
     };
@@ -57,16 +59,25 @@ export function useDiff(
   const { path, old_path: old, digest } = file;
   useEffect(() => {
     let gone = false;
-    reviews.diff(id, compared, old === null ? [path] : [path, old], blanks).then(
-      ({ files }) => {
-        if (gone) return;
-        const value = files.find((one) => one.path === path) ?? withoutLines(path);
-        setLoaded({ value, problem: null });
-      },
-      (reason: unknown) => {
-        if (!gone) setLoaded({ value: null, problem: wordsOf(reason) });
-      },
-    );
+    const isGone = (): boolean => gone;
+    const load = async (): Promise<void> => {
+      while (!isGone()) {
+        try {
+          const paths = old === null ? [path] : [path, old];
+          const { files } = await reviews.diff(id, compared, paths, blanks);
+          if (isGone()) return;
+          const value = files.find((one) => one.path === path) ?? withoutLines(path);
+          setLoaded({ value, problem: null });
+          return;
+        } catch (reason) {
+          if (isGone()) return;
+          setLoaded({ value: null, problem: wordsOf(reason) });
+          if (!passes(reason)) return;
+          await pause();
+        }
+      }
+    };
+    void load();
     return () => {
       gone = true;
     };
@@ -83,6 +94,11 @@ const withoutLines = (path: string): FileDiff => ({
   truncated: false,
   hunks: [],
 });
+
+/** Whether a failure may be over soon: of the connection, or of the server. */
+function passes(reason: unknown): boolean {
+  return reason instanceof Problem && (reason.status === 0 || reason.status >= 500);
+}
 
 const wordsOf = (reason: unknown): string =>
   reason instanceof Error ? reason.message : 'The changes could not be read.';
