@@ -74,17 +74,19 @@ export function download(path: string): Promise<string> {
 /** Fetches bytes as they are. */
 export async function downloadBytes(path: string): Promise<Blob> {
   let response: Response;
+  let bytes: Blob;
   try {
     response = await fetch(address(path), {
       credentials: 'same-origin',
       headers: keyHeaders(),
       signal: calls.signal,
     });
+    bytes = await response.blob();
   } catch {
     throw new Problem('The server cannot be reached. Is “atoll up” running?', 0, 'unreachable');
   }
-  if (!response.ok) throw problemOf(response.status, await response.text());
-  return response.blob();
+  if (!response.ok) throw problemOf(response.status, await bytes.text());
+  return bytes;
 }
 
 /** Sends bytes as they are. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { call } from './call';
+import { call, downloadBytes } from './call';
 import { followEvents } from './events';
 import type { Envelope } from './types';
 
@@ -189,4 +189,10 @@ test('silence ends every call, and the connections that the browser keeps', asyn
   vi.stubGlobal('fetch', streams);
   await pass(1_000);
   expect(world.said.at(-1)).toBe(true);
+});
+
+test('bytes that end in the middle are a problem in words', async () => {
+  const cut = new ReadableStream({ start: (made) => made.error(new Error('aborted')) });
+  vi.stubGlobal('fetch', () => Promise.resolve(new Response(cut)));
+  await expect(downloadBytes('v1/sandboxes/sb_1/bundle')).rejects.toThrow('cannot be reached');
 });
