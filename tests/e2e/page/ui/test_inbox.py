@@ -20,6 +20,12 @@ QUESTION: dict[str, Any] = {
     "mode": "machine",
 }
 DATA = re.compile(r"^data:image/png")
+#: Whether a notice lies in the middle of the page, without the rail.
+IN_THE_MIDDLE = """() => {
+  const [notice, stage] = ['.notice', '.stage'].map(
+    (part) => document.querySelector(part).getBoundingClientRect());
+  return Math.abs(notice.x + notice.width / 2 - stage.x - stage.width / 2) < 8;
+}"""
 #: What the page shows on the desktop, kept for the test.
 NOTES = """
   window.notes = [];
@@ -163,6 +169,10 @@ async def test_host_that_was_allowed_is_taken_back_by_one_key(
     items.clear()
     await page.keyboard.press("y")
     await expect(page.get_by_role("button", name="Undo")).to_be_visible()
+    await page.wait_for_function(IN_THE_MIDDLE)
+    await page.keyboard.press("b")
+    await expect(page.locator(".rail")).to_be_hidden()
+    await page.wait_for_function(IN_THE_MIDDLE)
     await page.keyboard.press("u")
     await expect(page.get_by_text("Revoked.")).to_be_visible()
     assert [one.rpartition("/v1/")[2] for one in revoked] == ["approvals/ap_1/revoke"]

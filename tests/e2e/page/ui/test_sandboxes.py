@@ -180,3 +180,18 @@ async def test_time_left_can_be_extended(open_page: OpenPage) -> None:
     await page.get_by_role("button", name="3 h 42 min left").click()
     await page.get_by_role("button", name="12 hours more").click()
     await expect(page.get_by_role("button", name="15 h 42 min left")).to_be_visible()
+
+
+async def test_names_and_agents_are_whole_on_the_wall(server: ScriptedServer, page: Page) -> None:
+    for end in ("a", "b"):
+        sandbox = server.add_sandbox(f"shop-checkout-with-a-long-name-and-a-branch-{end}")
+        terminal = server.add_terminal(sandbox, name="codex")
+        terminal.title = "workspace"
+        await server.report(sandbox, terminal.id, "working")
+    await page.goto(f"{server.url}#login={TICKET}")
+    await page.goto(f"{server.url}#/wall")
+    names = page.locator(".tile-name")
+    await expect(names).to_have_count(2)
+    for name in await names.all():
+        assert await name.evaluate("one => one.scrollWidth <= one.clientWidth")
+    await expect(page.locator(".tile-words").first).to_have_text("codex")

@@ -71,6 +71,7 @@ export function useArrangement(id: string, list: readonly Terminal[], chosen: st
   }
 
   function zoom(): void {
+    if (!possible) return;
     setZoomed(!zoomed);
     announce(zoomed ? 'All of the page again.' : 'This terminal alone.');
   }

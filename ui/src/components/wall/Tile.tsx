@@ -6,7 +6,7 @@ import { agentsOf } from '../../state/attention/agents';
 import type { AttachStatus } from '../../terminal/attach/status';
 import { AgentMark } from '../agents/AgentMark';
 import { Icon } from '../parts/icons';
-import { terminalWords } from '../parts/words';
+import { agentWords, terminalWords } from '../parts/words';
 import { useTerminalView } from '../terminals/useTerminalView';
 
 interface TileProps {
@@ -29,8 +29,10 @@ export function Tile({ sandbox, terminal, client, onOpen }: TileProps) {
     observer.observe(tile.current);
     return () => observer.disconnect();
   }, []);
-  const words = terminalWords(terminal, status?.title ?? '');
   const does = agentsOf(sandbox).find(({ id }) => id === terminal.terminal_id);
+  const title = status?.title ?? '';
+  const words =
+    does === undefined ? terminalWords(terminal, title) : agentWords(does.agent, terminal, title);
   const agent = does !== undefined || (status?.agent ?? null) !== null;
   return (
     <li ref={tile} className="tile">
