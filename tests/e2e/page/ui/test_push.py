@@ -89,7 +89,7 @@ async def test_push_shows_the_sandboxs_name_alone_and_a_click_opens_it(
     }
     # One that is open goes there; without one, a new page is opened at the same address.
     await worker.evaluate(_CLICK)
-    await expect(page.get_by_role("heading", name="box")).to_be_visible()
+    await expect(page.get_by_role("heading", name="box", exact=True)).to_be_visible()
     assert page.url.endswith(f"#/sandboxes/{sandbox}") or page.url.endswith("#/sandboxes/box")
     await pushes.deliver(json.dumps(EVIL).encode())
     assert (await shown(worker, "box"))["body"] == "Something is new."
