@@ -182,7 +182,9 @@ async def test_time_left_can_be_extended(open_page: OpenPage) -> None:
     await expect(page.get_by_role("button", name="15 h 42 min left")).to_be_visible()
 
 
-async def test_names_and_agents_are_whole_on_the_wall(server: ScriptedServer, page: Page) -> None:
+async def test_names_are_whole_on_the_wall_and_in_the_palette(
+    server: ScriptedServer, page: Page
+) -> None:
     for end in ("a", "b"):
         sandbox = server.add_sandbox(f"shop-checkout-with-a-long-name-and-a-branch-{end}")
         terminal = server.add_terminal(sandbox, name="codex")
@@ -195,3 +197,10 @@ async def test_names_and_agents_are_whole_on_the_wall(server: ScriptedServer, pa
     for name in await names.all():
         assert await name.evaluate("one => one.scrollWidth <= one.clientWidth")
     await expect(page.locator(".tile-words").first).to_have_text("codex")
+    await page.set_viewport_size({"width": 390, "height": 844})
+    await page.keyboard.press("Control+k")
+    await page.keyboard.type("shop")
+    words = page.locator(".palette-words")
+    await expect(words).to_have_count(2)
+    for name in await words.all():
+        assert await name.evaluate("one => one.scrollWidth <= one.clientWidth")

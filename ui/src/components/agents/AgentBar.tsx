@@ -44,13 +44,14 @@ export function AgentBar(props: AgentBarProps) {
     }
   }
 
+  const words = machine ? machineSentence(agent) : sentenceOf(agent, owner);
   return (
     <div className={`agent-bar agent-${moodOf(agent)}`}>
       <span className="agent-mark">
         <Icon name="agent" />
       </span>
-      <span className="agent-words" role="status">
-        {machine ? machineSentence(agent) : sentenceOf(agent, owner)}
+      <span className="agent-words" role="status" title={words}>
+        {words}
       </span>
       <span className="spring" />
       {children}

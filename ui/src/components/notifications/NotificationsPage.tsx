@@ -18,7 +18,7 @@ export function NotificationsPage({ onMenu }: { readonly onMenu: () => void }) {
           <h1>Notifications</h1>
         </header>
         <p className="quiet">
-          You are told when an agent begins to need you, or is done, unless you look at it. A
+          You are told when an agent begins to need you, is done or fails, unless you look at it. A
           notification holds the sandbox’s name and never text from inside it.
         </p>
         <section>
