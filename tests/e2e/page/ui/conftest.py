@@ -7,8 +7,8 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, async_playwright
 
-from .scripted import STATIC, TICKET, ScriptedServer, scripted_server
 from .open_page import OpenPage
+from .scripted import STATIC, TICKET, ScriptedServer, scripted_server
 
 CHROMIUM = Path("/usr/bin/chromium")
 #: Software rendering, so that WebGL works on a machine without a GPU.

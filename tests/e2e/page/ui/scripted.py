@@ -11,14 +11,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from aiohttp import WSCloseCode, web
 
+from tests.places import ROOT
+
 from .scripted_agent import ScriptedAgent
 from .scripted_terminal import HEARTBEAT_SECONDS, ScriptedTerminal
-from tests.places import ROOT
 
 STATIC = ROOT / "src/atoll/surfaces/http/static"
 TICKET = "ticket-that-works-once"

@@ -1,6 +1,7 @@
 """An agent without a program: its cards, what is asked and answered, and a recording.
 
-The words of `docs/program/cards.md` and `docs/use/agents.md`, spoken well enough for the page's tests.
+The words of `docs/program/cards.md` and `docs/use/agents.md`, spoken well enough for the page's
+tests.
 """
 
 import asyncio

@@ -7,8 +7,8 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
-from .scripted import TICKET, ScriptedServer
 from .open_page import OpenPage
+from .scripted import TICKET, ScriptedServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -105,7 +105,9 @@ async def test_cards_of_every_kind_hold_no_markup(server: ScriptedServer, phone:
     assert await phone.locator("img").count() == 0
 
 
-async def test_working_agent_turns_typing_off_and_a_person_can_interrupt(open_page: OpenPage) -> None:
+async def test_working_agent_turns_typing_off_and_a_person_can_interrupt(
+    open_page: OpenPage,
+) -> None:
     await open_page.terminal.say(RUNNING)
     await expect(open_page.page.get_by_text("Agent is running")).to_be_visible()
     await open_page.type("x")

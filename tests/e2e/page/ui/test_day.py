@@ -47,7 +47,7 @@ class Day:
 
     def __init__(self, server: ScriptedServer) -> None:
         self._server = server
-        self._choice = random.Random(13)  # noqa: S311 (a repeatable day, nothing secret)
+        self._choice = random.Random(13)
         self._count = 0
         for _ in range(SANDBOXES):
             self._add()

@@ -64,15 +64,19 @@ class Home:
 
     def _rebased(self, act: str, *, agent: bool) -> dict[str, Any]:
         files: list[Any] = ["src/a.py", "src/evil\u202e.py"]
-        stopped: dict[str, Any] = {"outcome": "conflict", "files": files, "agent": "t_1" if agent else None}
+        stopped: dict[str, Any] = {
+            "outcome": "conflict",
+            "files": files,
+            "agent": "t_1" if agent else None,
+        }
         return {"rebase": stopped, "abort": {"outcome": "aborted"}}.get(act, {})
 
     def _order(self, body: dict[str, Any]) -> dict[str, Any]:
         order = {
             "order_id": "pull_1", "sandbox_id": "sb", "sandbox_name": "box", "repo": 0,
-            "branch": None, "into": None, "uncommitted": False, "pushed": False, "state": self.state,
-            "written": body.get("into") or "fix", "commit": "e" * 40, "commits": 2, "said": "",
-            "at": "2026-01-01T12:00:00Z", **body,
+            "branch": None, "into": None, "uncommitted": False, "pushed": False,
+            "state": self.state, "written": body.get("into") or "fix", "commit": "e" * 40,
+            "commits": 2, "said": "", "at": "2026-01-01T12:00:00Z", **body,
         }  # fmt: skip
         self.pulls.insert(0, order)
         return order
@@ -107,7 +111,9 @@ async def test_work_is_brought_home_from_the_dialog(open_page: OpenPage) -> None
     await page.keyboard.press("Space")
     await expect(dialog.get_by_text(f"atoll pull {name} mine --uncommitted")).to_be_visible()
     await dialog.get_by_role("button", name="Pull into my checkout").press("Enter")
-    await expect(dialog.get_by_text("is at eeeeeeeeeeee in your checkout: 2 new commits")).to_be_visible()
+    await expect(
+        dialog.get_by_text("is at eeeeeeeeeeee in your checkout: 2 new commits")
+    ).to_be_visible()
     assert ("POST pulls", {"repo": 0, "uncommitted": True, "into": "mine"}) in home.asked
     await expect(dialog.get_by_text("mend <b>it</b>")).to_be_visible()
     home.state = "waiting"

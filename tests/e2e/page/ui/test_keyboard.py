@@ -1,8 +1,8 @@
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from .scripted import TICKET, ScriptedServer
 from .open_page import OpenPage
+from .scripted import TICKET, ScriptedServer
 from .scripted_terminal import ScriptedTerminal
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -36,7 +36,9 @@ async def test_palette_in_terminal_leaves_control_k_to_the_program(open_page: Op
     await open_page.sees("$ z")
     assert bytes(open_page.terminal.typed) == b"\x0bz"
     await open_page.page.keyboard.press("Control+Shift+K")
-    await expect(open_page.page.get_by_role("combobox", name="Find a command or sandbox")).to_be_visible()
+    await expect(
+        open_page.page.get_by_role("combobox", name="Find a command or sandbox")
+    ).to_be_visible()
     await open_page.page.keyboard.press("Escape")
     await expect(open_page.page.locator(".xterm-helper-textarea")).to_be_focused()
 

@@ -27,8 +27,8 @@ _CLICK = """async () => {
   const [notification] = await self.registration.getNotifications();
   self.dispatchEvent(new NotificationEvent('notificationclick', {notification}));
 }"""
-_PAGES = """async () =>
-  (await self.clients.matchAll({type: 'window', includeUncontrolled: true})).length"""
+_GONE = """async () =>
+  (await self.clients.matchAll({type: 'window', includeUncontrolled: true})).length === 0"""
 EVIL = {"sandbox": "box", "reason": "<b>rm -rf</b>", "text": "npm publish --token s3cret"}
 
 
@@ -96,10 +96,16 @@ async def test_push_shows_the_sandboxs_name_alone_and_a_click_opens_it(
     await pushes.deliver(json.dumps(EVIL).encode())
     assert (await shown(worker, "box"))["body"] == "Something is new."
     await page.close()
+    await until(worker, _GONE)
+    await worker.evaluate(_CLICK)
+    assert await until(worker, "self.opened") == [f"{server.url}#/sandboxes/box"]
+
+
+async def until(worker: Worker, script: str) -> Any:
+    """Wait for a value that is true or not empty."""
     async with asyncio.timeout(30):
-        while await worker.evaluate(_PAGES):
+        found = await worker.evaluate(script)
+        while found in (False, []):
             await asyncio.sleep(0.05)
-        await worker.evaluate(_CLICK)
-        while not (opened := await worker.evaluate("self.opened")):
-            await asyncio.sleep(0.05)
-    assert opened == [f"{server.url}#/sandboxes/box"]
+            found = await worker.evaluate(script)
+    return found

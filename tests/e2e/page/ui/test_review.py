@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.async_api import Route, expect
+from playwright.async_api import Page, Route, expect
 
 from tests.e2e.page.ui.open_page import OpenPage
 
@@ -77,6 +77,20 @@ async def answer(route: Route) -> None:
 async def test_changes_are_read_commented_and_sent_by_keyboard(open_page: OpenPage) -> None:
     page = open_page.page
     await page.route(REVIEWED, answer)
+    await is_commented_and_sent(page)
+    await is_discarded_and_committed(page)
+    await stays_small_with_many_lines(page)
+    await shows_an_image_twice(page)
+    await page.locator(".review").press("k")
+    await page.reload()
+    await expect(page.locator(".review-seen")).to_have_count(1)
+    await page.set_viewport_size({"width": 390, "height": 844})
+    await expect(page.get_by_role("button", name="Comment on line 2")).to_be_visible()
+    assert await page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+async def is_commented_and_sent(page: Page) -> None:
+    """A comment outlasts a reload, and goes to the agent."""
     asked: list[str] = []
 
     async def ask(route: Route) -> None:
@@ -114,10 +128,12 @@ async def test_changes_are_read_commented_and_sent_by_keyboard(open_page: OpenPa
     await page.locator(".review").press("Control+Enter")
     await expect(page.locator(".diff-comment")).to_have_count(0)
     assert asked == [
-        "Please address this review comment on your changes.\n\n"
-        "src/a.py:2\n> return 2\nWhy 2?"
+        "Please address this review comment on your changes.\n\nsrc/a.py:2\n> return 2\nWhy 2?"
     ]
-    # A hunk is discarded and a message committed, each after it was asked for.
+
+
+async def is_discarded_and_committed(page: Page) -> None:
+    """A hunk is discarded and a message committed, each after it was asked for."""
     done: list[tuple[str, Any]] = []
 
     async def act(route: Route) -> None:
@@ -139,7 +155,10 @@ async def test_changes_are_read_commented_and_sent_by_keyboard(open_page: OpenPa
         "old_start": 1, "old_lines": 2, "new_start": 1, "new_lines": 2, "context": 3,
     }  # fmt: skip
     assert commit.endswith("/commit") and message == {"repo": 0, "message": "Mend it"}
-    # A file of many lines: only those on the screen are there, and nothing hidden acts.
+
+
+async def stays_small_with_many_lines(page: Page) -> None:
+    """Only lines on the screen are there, and nothing hidden acts."""
     await page.locator(".review").press("v")
     await expect(page.locator(".review-seen")).to_have_count(1)
     await page.locator(".review").press("j")
@@ -148,7 +167,10 @@ async def test_changes_are_read_commented_and_sent_by_keyboard(open_page: OpenPa
     assert await long.locator(".diff-row").count() < 200
     await long.evaluate("box => { box.scrollTop = box.scrollHeight }")
     await expect(long).to_contain_text(f"line {MANY}")
-    # An image, before and after.
+
+
+async def shows_an_image_twice(page: Page) -> None:
+    """Before and after."""
     sides: list[str] = []
 
     async def image(route: Route) -> None:
@@ -161,12 +183,6 @@ async def test_changes_are_read_commented_and_sent_by_keyboard(open_page: OpenPa
         ["Before · 1 × 1 · 68 bytes", "After · 1 × 1 · 2.0 KiB"]
     )
     assert sorted(sides) == ["", "b" * 40]
-    await page.locator(".review").press("k")
-    await page.reload()
-    await expect(page.locator(".review-seen")).to_have_count(1)
-    await page.set_viewport_size({"width": 390, "height": 844})
-    await expect(page.get_by_role("button", name="Comment on line 2")).to_be_visible()
-    assert await page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 async def test_file_without_lines_says_why_and_old_numbers_take_comments(

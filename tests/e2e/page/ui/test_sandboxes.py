@@ -1,8 +1,8 @@
 import pytest
 from playwright.async_api import Page, expect
 
-from .scripted import TICKET, ScriptedServer
 from .open_page import OpenPage
+from .scripted import TICKET, ScriptedServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -16,7 +16,9 @@ async def test_sandbox_state_is_a_shape_and_a_word_and_live(open_page: OpenPage)
     await expect(row.locator("svg.shape-stopped")).to_be_visible()
 
 
-async def test_sandbox_change_missed_while_cut_off_shows_after_reconnect(open_page: OpenPage) -> None:
+async def test_sandbox_change_missed_while_cut_off_shows_after_reconnect(
+    open_page: OpenPage,
+) -> None:
     page = open_page.page
     await page.context.set_offline(True)
     open_page.server.sandboxes[open_page.sandbox]["name"] = "renamed-meanwhile"

@@ -24,7 +24,9 @@ async def test_terminal_echoes_what_is_typed(open_page: OpenPage) -> None:
     assert bytes(open_page.terminal.typed) == b"echo hello\r"
 
 
-async def test_terminal_flood_with_pulled_plugs_arrives_complete_and_in_order(open_page: OpenPage) -> None:
+async def test_terminal_flood_with_pulled_plugs_arrives_complete_and_in_order(
+    open_page: OpenPage,
+) -> None:
     terminal = open_page.terminal
     async with asyncio.TaskGroup() as group:
         flood = group.create_task(terminal.print(numbers(300_000)))
@@ -52,7 +54,9 @@ async def test_terminal_flood_is_acknowledged_at_least_every_64_kib(open_page: O
     assert max(steps) <= 65_536 and min(steps) >= 0
 
 
-async def test_terminal_input_while_cut_off_is_refused_visibly_and_never_sent(open_page: OpenPage) -> None:
+async def test_terminal_input_while_cut_off_is_refused_visibly_and_never_sent(
+    open_page: OpenPage,
+) -> None:
     open_page.server.refuse_attach = True
     await open_page.terminal.drop(PULLED)
     await open_page.notices("Disconnected")
