@@ -68,15 +68,19 @@ const FLAGS: Readonly<Record<number, Partial<Look>>> = {
   49: { back: null },
 };
 
+/** Read over: an underline has the colour of its text here. */
+const UNDERLINE_COLOUR = 58;
+
 function changed(look: Look, parameters: string): Look {
   const codes = plainOf(parameters).split(';').map(Number);
   let next = look;
   for (let at = 0; at < codes.length; at += 1) {
     const code = codes[at] ?? 0;
-    if (code === 38 || code === 48) {
+    if (code === 38 || code === 48 || code === UNDERLINE_COLOUR) {
       const { colour, used } = extended(codes.slice(at + 1));
       at += used;
-      if (colour !== null) next = { ...next, [code === 38 ? 'front' : 'back']: colour };
+      if (colour === null || code === UNDERLINE_COLOUR) continue;
+      next = { ...next, [code === 38 ? 'front' : 'back']: colour };
     } else {
       next = { ...next, ...(FLAGS[code] ?? basic(code)) };
     }
@@ -87,11 +91,14 @@ function changed(look: Look, parameters: string): Look {
 /** The same in semicolons: colours may be written with colons, and with a place for their space
  *  (`38:2::r:g:b`); of an underline's kinds (`4:3`) there is one here. */
 function plainOf(parameters: string): string {
-  return parameters
-    .replace(/([34]8):2:\d*:(\d+):(\d+):(\d+)/g, '$1;2;$2;$3;$4')
-    .replace(/\b4:0\b/g, '24')
-    .replace(/\b4:\d+/g, '4')
-    .replaceAll(':', ';');
+  const plain = parameters.split(';').map((one) =>
+    one
+      .replace(/^([345]8):2:\d*:(\d+):(\d+):(\d+)$/, '$1;2;$2;$3;$4')
+      .replace(/^4:0$/, '24')
+      .replace(/^4:\d+$/, '4')
+      .replaceAll(':', ';'),
+  );
+  return plain.join(';');
 }
 
 /** One of the terminal's sixteen colours. */
