@@ -186,7 +186,8 @@ def _until_it_listens(
                 time.sleep(0.05)
         else:
             probe = f"exec 3<>/dev/tcp/{address[0]}/{address[1]}"
-            if subprocess.run([*elsewhere.enter, "bash", "-c", probe], stderr=-3).returncode == 0:
+            argv = [*elsewhere.enter, "bash", "-c", probe]
+            if subprocess.run(argv, stderr=subprocess.DEVNULL).returncode == 0:
                 return
             time.sleep(0.05)
     raise AssertionError(f"{program.args!r} does not listen at {address}")
