@@ -16,6 +16,7 @@ from atoll.services.application import Application
 from atoll.surfaces.http import multiplayer
 from atoll.surfaces.http.server import health, openapi, page, problems
 from atoll.surfaces.http.server.guard import LOOPBACK_NAMES, Guard, Names
+from atoll.surfaces.http.server.permissions import permitted
 
 AREAS = ("sandboxes", "terminals", "agents", "network", "people")
 """The folders with the routes of nouns. What is asked for most comes first."""
@@ -73,5 +74,5 @@ def create_app(
         page.router,
     ):
         # Not `include_router`, which would build every route a second time to add nothing to it.
-        app.router.routes.extend(router.routes)
+        app.router.routes.extend(map(permitted, router.routes))
     return app

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Path, Query, Request, WebSocket
 from starlette.responses import Response
 
+from atoll.domain.people.capability import Capability
 from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.domain.terminal.softlock import Strictness
 from atoll.surfaces.http.body.answers import Json, no_content
@@ -19,6 +20,7 @@ from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.body.streams import BYTES, stream_of
 from atoll.surfaces.http.sandboxes.sandboxes import CreateBody, IdempotencyKey, create
 from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.terminals import files
 from atoll.surfaces.http.terminals.runtime_bodies import (
@@ -60,6 +62,7 @@ class SessionView(ResponseModel):
     response_model=SessionView,
     responses={201: {"model": SessionView, "description": "Ready."}, **_FAILURES},
 )
+@needs(Capability.SANDBOX_CREATE)
 async def make_session(
     atoll: Atoll,
     caller: Caller,
@@ -80,6 +83,7 @@ async def make_session(
 
 
 @router.delete("/{session}", status_code=204, responses=_FAILURES)
+@needs(Capability.SANDBOX_MANAGE)
 async def end_session(atoll: Atoll, caller: Caller, *, session: SessionRef) -> Response:
     """End a session and everything in it; a second call is not an error."""
     await atoll.sandboxes.destroy(caller, session)
@@ -87,6 +91,7 @@ async def end_session(atoll: Atoll, caller: Caller, *, session: SessionRef) -> R
 
 
 @router.get("/{session}/ptys", response_model=_WORDS.shown(TerminalList), responses=_FAILURES)
+@needs(Capability.TERMINAL_WATCH)
 async def list_ptys(atoll: Atoll, caller: Caller, *, session: SessionRef) -> Response:
     """Return the session's PTYs."""
     return _WORDS.answer(await atoll.terminals.list(caller, session))
@@ -98,6 +103,7 @@ async def list_ptys(atoll: Atoll, caller: Caller, *, session: SessionRef) -> Res
     response_model=_WORDS.shown(TerminalRecord),
     responses=_FAILURES,
 )
+@needs(Capability.TERMINAL_USE)
 async def open_pty(
     atoll: Atoll,
     caller: Caller,
@@ -115,6 +121,7 @@ async def open_pty(
 
 
 @router.delete("/{session}/ptys/{pty}", status_code=204, responses=_FAILURES)
+@needs(Capability.TERMINAL_USE)
 async def close_pty(atoll: Atoll, caller: Caller, *, session: SessionRef, pty: ItemId) -> Response:
     """End a PTY and everything it runs; a second call is not an error."""
     await atoll.terminals.close(caller, session, pty)
@@ -122,6 +129,7 @@ async def close_pty(atoll: Atoll, caller: Caller, *, session: SessionRef, pty: I
 
 
 @router.websocket("/{session}/ptys/{pty}/ws")
+@needs(Capability.TERMINAL_WATCH)
 async def attach_pty(
     socket: WebSocket, atoll: Atoll, caller: Caller, *, session: str, pty: str
 ) -> None:
@@ -130,6 +138,7 @@ async def attach_pty(
 
 
 @router.get("/{session}/files", response_model=shown(contract.EntryPage), responses=_FAILURES)
+@needs(Capability.FILE_READ)
 async def list_session_files(
     atoll: Atoll,
     caller: Caller,
@@ -153,6 +162,7 @@ async def list_session_files(
         **_FAILURES,
     },
 )
+@needs(Capability.FILE_READ)
 async def read_session_file(
     atoll: Atoll,
     caller: Caller,
@@ -180,6 +190,7 @@ async def read_session_file(
     },
     openapi_extra=_BYTES_IN,
 )
+@needs(Capability.FILE_WRITE)
 async def write_session_file(
     atoll: Atoll,
     caller: Caller,
@@ -196,6 +207,7 @@ async def write_session_file(
 
 
 @router.delete("/{session}/file", status_code=204, responses=_FAILURES)
+@needs(Capability.FILE_WRITE)
 async def remove_session_file(
     atoll: Atoll, caller: Caller, *, session: SessionRef, path: files.FilePath = ""
 ) -> Response:
@@ -216,6 +228,7 @@ async def remove_session_file(
     },
     openapi_extra=_ANY_UPLOAD_IN,
 )
+@needs(Capability.FILE_WRITE)
 async def upload(
     atoll: Atoll,
     caller: Caller,

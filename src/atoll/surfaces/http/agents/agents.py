@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, WebSocket
 from starlette.responses import Response
 
+from atoll.domain.people.capability import Capability
 from atoll.services.agents.agents import FOLLOW_WORDS
 from atoll.surfaces.http.agents.bodies import (
     ActionBody,
@@ -27,6 +28,7 @@ from atoll.surfaces.http.body.contract import request_body
 from atoll.surfaces.http.body.fields import ItemId
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, Caller, CallerSandbox
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.terminals.relay import relay
 from atoll.wire.contract import agents
@@ -38,12 +40,14 @@ _MAX_SINCE = 16
 
 
 @router.get("/agents", response_model=AgentList, responses=_FAILURES)
+@needs(Capability.AGENT_READ)
 async def list_agents(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the sandbox's agents, at terminals and as machines."""
     return Json(await atoll.agents.list(*at))
 
 
 @router.post("/agents", status_code=201, response_model=AgentView, responses=_FAILURES)
+@needs(Capability.AGENT_USE)
 async def open_agent(atoll: Atoll, at: CallerSandbox, *, body: AgentBody) -> Response:
     """Start an agent at a terminal (`tui`) or driven by programs (`machine`)."""
     order = request_body(body, agents.OpenAgentBody)
@@ -51,18 +55,21 @@ async def open_agent(atoll: Atoll, at: CallerSandbox, *, body: AgentBody) -> Res
 
 
 @router.get("/agents/{agent}", response_model=AgentView, responses=_FAILURES)
+@needs(Capability.AGENT_READ)
 async def get_agent(atoll: Atoll, at: CallerSandbox, *, agent: ItemId) -> Response:
     """Return one agent."""
     return Json(await atoll.agents.get(*at, agent))
 
 
 @router.get("/agents/{agent}/settings", response_model=SettingsView, responses=_FAILURES)
+@needs(Capability.AGENT_READ)
 async def get_agent_settings(atoll: Atoll, at: CallerSandbox, *, agent: ItemId) -> Response:
     """Return an agent's model and permission mode with the choices; null where it has none."""
     return Json(await atoll.agents.settings(*at, agent))
 
 
 @router.patch("/agents/{agent}/settings", response_model=SettingsView, responses=_FAILURES)
+@needs(Capability.AGENT_USE)
 async def change_agent(
     atoll: Atoll, at: CallerSandbox, *, agent: ItemId, body: SettingsBody
 ) -> Response:
@@ -73,6 +80,7 @@ async def change_agent(
 
 
 @router.post("/terminals/{terminal}/agent", response_model=AgentView, responses=_FAILURES)
+@needs(Capability.AGENT_USE)
 async def act_on_agent(
     atoll: Atoll, at: CallerSandbox, *, terminal: ItemId, body: ActionBody
 ) -> Response:
@@ -85,6 +93,7 @@ async def act_on_agent(
 @router.post(
     "/terminals/{terminal}/ask", status_code=202, response_model=AgentView, responses=_FAILURES
 )
+@needs(Capability.AGENT_USE)
 async def ask_agent(
     atoll: Atoll, at: CallerSandbox, *, terminal: ItemId, body: PromptBody
 ) -> Response:
@@ -94,6 +103,7 @@ async def ask_agent(
 
 
 @router.get("/terminals/{terminal}/cards", response_model=CardsView, responses=_FAILURES)
+@needs(Capability.AGENT_READ)
 async def list_cards(
     atoll: Atoll,
     at: CallerSandbox,
@@ -110,6 +120,7 @@ async def list_cards(
 @router.post(
     "/terminals/{terminal}/cards/{card}/answer", response_model=CardView, responses=_FAILURES
 )
+@needs(Capability.AGENT_USE)
 async def answer_card(
     atoll: Atoll,
     at: CallerSandbox,
@@ -124,6 +135,7 @@ async def answer_card(
 
 
 @router.websocket("/terminals/{terminal}/cards")
+@needs(Capability.AGENT_READ)
 async def follow_cards(
     socket: WebSocket, atoll: Atoll, caller: Caller, *, sandbox: str, terminal: str
 ) -> None:

@@ -7,10 +7,12 @@ from starlette.responses import Response
 
 from atoll.domain.agent.agent import takes_prompts
 from atoll.domain.agent.readiness import AgentReadiness, ReadinessState
+from atoll.domain.people.capability import Capability
 from atoll.services.agents.catalogue import Installing
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import ItemId, ResponseModel
 from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1/agent-catalogue", tags=["agents"])
@@ -48,6 +50,7 @@ class CatalogueList(ResponseModel):
 
 
 @router.get("", response_model=CatalogueList, responses=problems())
+@needs(Capability.AGENT_READ)
 async def list_agent_catalogue(atoll: Atoll, caller: Caller) -> Response:
     """Return every agent Atoll knows, and whether it works here."""
     found = await atoll.catalogue.list(caller)
@@ -61,6 +64,7 @@ async def list_agent_catalogue(atoll: Atoll, caller: Caller) -> Response:
     response_model=InstallView,
     responses=problems(404, 409),
 )
+@needs(Capability.AGENT_INSTALL)
 async def install_agent(atoll: Atoll, caller: Caller, *, agent: ItemId) -> Response:
     """Install the pinned version of an agent; the catalogue shows the progress."""
     return Json(InstallView.of(await atoll.catalogue.install(caller, agent)), 202)

@@ -7,6 +7,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from atoll.domain.inbox.item import AnswerBy, InboxItem, ItemKind
+from atoll.domain.people.capability import Capability
 from atoll.services.inbox.inbox import InboxAnswer
 from atoll.surfaces.http.agents.bodies import Prompt
 from atoll.surfaces.http.agents.status_view import StatusOptionView
@@ -14,6 +15,7 @@ from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, ResponseModel, Word
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1/inbox", tags=["inbox"], route_class=JsonRoute)
@@ -64,12 +66,14 @@ class InboxView(ResponseModel):
 
 
 @router.get("", response_model=InboxView, responses=problems())
+@needs(Capability.APPROVAL_READ)
 async def list_inbox(atoll: Atoll, caller: Caller) -> Response:
     """Return what waits for the caller: approvals, and questions of agents."""
     return Json({"items": [_view(one) for one in await atoll.inbox.list(caller)]})
 
 
 @router.post("/{item}/answer", status_code=204, responses=problems(404, 409, 413, 502))
+@needs(Capability.APPROVAL_DECIDE)
 async def answer_item(
     atoll: Atoll, caller: Caller, *, item: InboxId, body: InboxAnswerBody
 ) -> Response:

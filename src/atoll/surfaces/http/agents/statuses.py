@@ -5,12 +5,14 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from atoll.domain.people.capability import Capability
 from atoll.services.agents.statuses import PlacedAgent
 from atoll.surfaces.http.agents.status_view import StatusView
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1/agents", tags=["agents"], route_class=JsonRoute)
@@ -35,6 +37,7 @@ class PlacedAgentList(ResponseModel):
 
 
 @router.get("", response_model=PlacedAgentList, responses=problems())
+@needs(Capability.AGENT_READ)
 async def list_all_agents(atoll: Atoll, caller: Caller) -> Response:
     """Return the agents of all sandboxes, those that need their person first."""
     found = await atoll.statuses.all(caller)

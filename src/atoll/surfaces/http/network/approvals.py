@@ -24,11 +24,13 @@ from atoll.domain.approvals.approval import (
     shown_lines,
     spelled_out,
 )
+from atoll.domain.people.capability import Capability
 from atoll.services.approvals.voiding import approval_words
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import Body, Partial, ResponseModel, Seconds, Word
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1/approvals", tags=["approvals"], route_class=JsonRoute)
@@ -98,6 +100,7 @@ class ConfirmationView(ResponseModel):
 
 
 @router.get("", response_model=ApprovalList, responses=problems())
+@needs(Capability.APPROVAL_READ)
 async def list_approvals(atoll: Atoll, caller: Caller, state: States = []) -> Response:  # noqa: B006 - read only
     """Return the approvals that the caller decides or decided."""
     found = await atoll.approvals.list(caller, verdicts=tuple(state))
@@ -105,6 +108,7 @@ async def list_approvals(atoll: Atoll, caller: Caller, state: States = []) -> Re
 
 
 @router.get("/{approval}", response_model=ApprovalView, responses=problems(404))
+@needs(Capability.APPROVAL_READ)
 async def get_approval(atoll: Atoll, caller: Caller, approval: ApprovalId) -> Response:
     """Return one approval."""
     return Json(_view(await atoll.approvals.get(caller, approval)))
@@ -116,6 +120,7 @@ async def get_approval(atoll: Atoll, caller: Caller, approval: ApprovalId) -> Re
     response_model=ConfirmationView,
     responses=problems(404, 409),
 )
+@needs(Capability.APPROVAL_DECIDE)
 async def confirm(atoll: Atoll, caller: Caller, approval: ApprovalId) -> Response:
     """Return words for a person at a terminal: the token alone does not approve."""
     made = await atoll.approvals.confirmation(caller, approval)
@@ -125,6 +130,7 @@ async def confirm(atoll: Atoll, caller: Caller, approval: ApprovalId) -> Respons
 @router.post(
     "/{approval}/approve", response_model=ApprovalView, responses=problems(404, 409, 413, 502)
 )
+@needs(Capability.APPROVAL_DECIDE)
 async def approve(
     atoll: Atoll, caller: Caller, *, approval: ApprovalId, body: ApproveBody
 ) -> Response:
@@ -135,12 +141,14 @@ async def approve(
 
 
 @router.post("/{approval}/deny", response_model=ApprovalView, responses=problems(404, 409))
+@needs(Capability.APPROVAL_DECIDE)
 async def deny(atoll: Atoll, caller: Caller, approval: ApprovalId) -> Response:
     """Deny the request; the same is not requested again for a while."""
     return Json(_view(await atoll.approvals.deny(caller, approval)))
 
 
 @router.post("/{approval}/revoke", response_model=ApprovalView, responses=problems(404, 409))
+@needs(Capability.APPROVAL_DECIDE)
 async def revoke(atoll: Atoll, caller: Caller, approval: ApprovalId) -> Response:
     """Revoke a grant, at once: streams that depend on it end."""
     return Json(_view(await atoll.approvals.revoke(caller, approval)))

@@ -9,12 +9,14 @@ from starlette.responses import Response
 from atoll.domain.network.egress import EgressRule
 from atoll.domain.network.network import NetworkMode
 from atoll.domain.network.switch import NetworkChange, rules_of
+from atoll.domain.people.capability import Capability
 from atoll.domain.sandbox.safety_layers import Layer, Part, layers_of, wall_of
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import Body, ResponseModel, Word
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1/sandboxes", tags=["networks"], route_class=JsonRoute)
@@ -66,12 +68,14 @@ class SafetyView(ResponseModel):
 
 
 @router.get("/{sandbox}/network", response_model=NetworkView, responses=problems(404))
+@needs(Capability.SANDBOX_READ)
 async def get_network(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the network of a sandbox."""
     return Json(_view(await atoll.sandboxes.get(*at)))
 
 
 @router.put("/{sandbox}/network", response_model=NetworkView, responses=problems(404, 409, 413))
+@needs(Capability.SANDBOX_MANAGE)
 async def switch_network(atoll: Atoll, at: CallerSandbox, *, body: NetworkBody) -> Response:
     """Change the network while the sandbox lives; connections that are no longer allowed are closed
     at once."""
@@ -87,6 +91,7 @@ async def switch_network(atoll: Atoll, at: CallerSandbox, *, body: NetworkBody) 
 
 
 @router.get("/{sandbox}/safety", response_model=SafetyView, responses=problems(404))
+@needs(Capability.SANDBOX_READ)
 async def get_safety(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the safety layers in force."""
     found = await atoll.sandboxes.get(*at)

@@ -10,12 +10,14 @@ from fastapi import APIRouter, Path, Query
 from pydantic import Field
 from starlette.responses import Response
 
+from atoll.domain.people.capability import Capability
 from atoll.domain.secrets.secret import Purpose, Secret, Slot, Use, read_place
 from atoll.services.secrets.secrets import SetSecret
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Address, Body, ResponseModel, Word
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(tags=["secrets"], route_class=JsonRoute)
@@ -127,6 +129,7 @@ class RotatedView(ResponseModel):
 
 
 @router.get("/v1/secrets", response_model=SecretList, responses=problems())
+@needs(Capability.SECRET_READ)
 async def list_secrets(atoll: Atoll, caller: Caller) -> Response:
     """Return the caller's own secrets and the organization's."""
     found = await atoll.secrets.list(caller)
@@ -139,6 +142,7 @@ async def list_secrets(atoll: Atoll, caller: Caller) -> Response:
     response_model=SecretView,
     responses=problems(404, 409, 413, 502),
 )
+@needs(Capability.SECRET_MANAGE)
 async def create_secret(atoll: Atoll, caller: Caller, body: NewSecretBody) -> Response:
     """Set a new secret; one of this name must not exist."""
     secret = await atoll.secrets.set(caller, body.to_domain(body.name), fresh=True)
@@ -146,6 +150,7 @@ async def create_secret(atoll: Atoll, caller: Caller, body: NewSecretBody) -> Re
 
 
 @router.get("/v1/secrets/{secret}", response_model=SecretView, responses=problems(404, 409))
+@needs(Capability.SECRET_READ)
 async def get_secret(
     atoll: Atoll, caller: Caller, *, secret: SecretRef, scope: ScopeQuery = None
 ) -> Response:
@@ -156,6 +161,7 @@ async def get_secret(
 @router.put(
     "/v1/secrets/{secret}", response_model=SecretView, responses=problems(404, 409, 413, 502)
 )
+@needs(Capability.SECRET_MANAGE)
 async def set_secret(
     atoll: Atoll, caller: Caller, *, secret: SecretRef, body: SecretBody
 ) -> Response:
@@ -166,6 +172,7 @@ async def set_secret(
 @router.post(
     "/v1/secrets/{secret}/rotate", response_model=SecretView, responses=problems(404, 409, 413, 502)
 )
+@needs(Capability.SECRET_MANAGE)
 async def rotate_secret(
     atoll: Atoll, caller: Caller, *, secret: SecretRef, body: ValueBody, scope: ScopeQuery = None
 ) -> Response:
@@ -174,6 +181,7 @@ async def rotate_secret(
 
 
 @router.delete("/v1/secrets/{secret}", status_code=204, responses=problems(404, 409))
+@needs(Capability.SECRET_MANAGE)
 async def remove_secret(
     atoll: Atoll, caller: Caller, *, secret: SecretRef, scope: ScopeQuery = None
 ) -> Response:
@@ -183,6 +191,7 @@ async def remove_secret(
 
 
 @router.post("/v1/vault/rotate-master", response_model=RotatedView, responses=problems(409, 502))
+@needs(Capability.SYSTEM_MANAGE)
 async def rotate_master(atoll: Atoll, caller: Caller) -> Response:
     """Put every value under a new master key and forget the old ones."""
     done = await atoll.secrets.rotate_master(caller)

@@ -7,12 +7,14 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from atoll.domain.audit import AuditEntry, Checkpoint
+from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import ActorKind, Principal
 from atoll.services.application import Application
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import ResponseModel
 from atoll.surfaces.http.body.streams import NDJSON, Live, Write, stream_of
 from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1/audit", tags=["audit"])
@@ -73,6 +75,7 @@ class AuditVerdictView(ResponseModel):
 
 
 @router.get("", response_model=AuditPage, responses=problems())
+@needs(Capability.AUDIT_READ)
 async def list_audit(
     atoll: Atoll,
     caller: Caller,
@@ -95,6 +98,7 @@ async def list_audit(
         **problems(),
     },
 )
+@needs(Capability.AUDIT_READ)
 async def export_audit(atoll: Atoll, caller: Caller) -> Response:
     """Return the whole audit log as JSON lines, which can be verified without a server."""
     begin = await atoll.audit.beginning(caller)
@@ -102,6 +106,7 @@ async def export_audit(atoll: Atoll, caller: Caller) -> Response:
 
 
 @router.get("/verify", response_model=AuditVerdictView, responses=problems())
+@needs(Capability.AUDIT_READ)
 async def verify_audit(atoll: Atoll, caller: Caller) -> Response:
     """Follow the chain of the caller's organization from its beginning, or its checkpoint."""
     found = await atoll.audit.verify(caller)

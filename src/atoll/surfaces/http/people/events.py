@@ -15,11 +15,13 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.event import Event, Gap
+from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import ActorKind
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import ResponseModel
 from atoll.surfaces.http.body.streams import SSE, Live, Write, stream_of
 from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.terminals.relay import REFUSED, TRY_AGAIN, close
 
@@ -77,6 +79,7 @@ class EventPage(ResponseModel):
 
 
 @router.get("", response_model=EventPage, responses=problems())
+@needs(Capability.EVENT_READ)
 async def list_events(
     atoll: Atoll,
     caller: Caller,
@@ -107,6 +110,7 @@ async def list_events(
     response_model=None,
     responses={**stream_of(SSE, "One server-sent event for each event."), **problems()},
 )
+@needs(Capability.EVENT_READ)
 async def follow_events(
     atoll: Atoll,
     caller: Caller,

@@ -12,6 +12,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from atoll.domain.errors import Forbidden
+from atoll.domain.people.capability import Capability
 from atoll.domain.people.login import SESSION_LIFE, TICKET_LIFE
 from atoll.domain.people.name import MAX_NAME
 from atoll.domain.people.principal import ActorKind, Principal
@@ -21,6 +22,7 @@ from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.people.links import near_link, outside_link
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.guard import COOKIE, GUEST_COOKIE
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/auth", tags=["auth"], route_class=JsonRoute)
@@ -99,24 +101,28 @@ async def log_in(atoll: Atoll, request: Request, body: TicketBody) -> Response:
 
 
 @router.get("/me", response_model=MeView, responses=problems())
+@needs(Capability.ME)
 async def who_am_i(atoll: Atoll, caller: Caller) -> Response:
     """Return the caller."""
     return Json(await me(atoll, caller))
 
 
 @own.get("", response_model=MeView, responses=problems())
+@needs(Capability.ME)
 async def read_me(atoll: Atoll, caller: Caller) -> Response:
     """Return the caller, like `/auth/me`."""
     return Json(await me(atoll, caller))
 
 
 @own.patch("", response_model=MeView, responses=problems(413))
+@needs(Capability.ME)
 async def change_me(atoll: Atoll, caller: Caller, body: MeBody) -> Response:
     """Change the name that others at a terminal, guests and invitations see."""
     return Json(await me(atoll, await atoll.logins.rename(caller, body.name)))
 
 
 @router.post("/logout", status_code=204, responses=problems())
+@needs(Capability.ME)
 async def log_out(atoll: Atoll, caller: Caller, request: Request) -> Response:
     """End this browser's session, and within 5 seconds its open connections. A token is not a
     session and stays valid."""
@@ -133,6 +139,7 @@ async def log_out(atoll: Atoll, caller: Caller, request: Request) -> Response:
 
 
 @router.post("/tickets", status_code=201, response_model=TicketView, responses=problems())
+@needs(Capability.SYSTEM_MANAGE)
 async def new_ticket(atoll: Atoll, caller: Caller, request: Request) -> Response:
     """Return a new login link, to a caller with the token file. A browser cannot make one."""
     if caller.interactive:

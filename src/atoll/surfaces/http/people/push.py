@@ -6,11 +6,13 @@ from fastapi import APIRouter
 from pydantic import Field
 from starlette.responses import Response
 
+from atoll.domain.people.capability import Capability
 from atoll.domain.people.push import MAX_ENDPOINT, PushSubscription, host_of, read_target
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1/push-subscriptions", tags=["push"], route_class=JsonRoute)
@@ -51,6 +53,7 @@ _FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 413)
 
 
 @router.get("", response_model=PushSubscriptionList, responses=_FAILURES)
+@needs(Capability.ME)
 async def list_push_subscriptions(atoll: Atoll, caller: Caller) -> Response:
     """Return the caller's browsers and the server's public key (VAPID, RFC 8292)."""
     found = await atoll.push.list(caller)
@@ -59,6 +62,7 @@ async def list_push_subscriptions(atoll: Atoll, caller: Caller) -> Response:
 
 
 @router.post("", status_code=201, response_model=PushSubscriptionView, responses=_FAILURES)
+@needs(Capability.ME)
 async def add_push_subscription(
     atoll: Atoll, caller: Caller, body: PushSubscriptionBody
 ) -> Response:
@@ -68,6 +72,7 @@ async def add_push_subscription(
 
 
 @router.delete("/{subscription}", status_code=204, responses=_FAILURES)
+@needs(Capability.ME)
 async def remove_push_subscription(atoll: Atoll, caller: Caller, subscription: ItemId) -> Response:
     """Notify a browser no longer."""
     await atoll.push.unsubscribe(caller, subscription)

@@ -11,6 +11,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from atoll.domain.ids import RecordingId, TerminalId
+from atoll.domain.people.capability import Capability
 from atoll.domain.people.name import MAX_NAME
 from atoll.domain.people.share import DEFAULT_SECONDS, Guest, Share, ShareRequest
 from atoll.domain.terminal.turn import Role
@@ -21,6 +22,7 @@ from atoll.surfaces.http.people.links import outside_link
 from atoll.surfaces.http.people.logins import EnteredView, me, set_cookie
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
 from atoll.surfaces.http.server.guard import GUEST_COOKIE, page_keys
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1/sandboxes/{sandbox}/shares", tags=["shares"], route_class=JsonRoute)
@@ -98,6 +100,7 @@ _FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 413, 502)
 
 
 @router.post("", status_code=201, response_model=MadeView, responses=_FAILURES)
+@needs(Capability.SHARE_MANAGE)
 async def make_share(
     atoll: Atoll, at: CallerSandbox, *, body: ShareBody, request: Request
 ) -> Response:
@@ -119,6 +122,7 @@ async def make_share(
 
 
 @router.get("", response_model=ShareList, responses=_FAILURES)
+@needs(Capability.SHARE_MANAGE)
 async def list_shares(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the sandbox's valid links, without their secrets."""
     found = await atoll.shares.list(*at)
@@ -126,6 +130,7 @@ async def list_shares(atoll: Atoll, at: CallerSandbox) -> Response:
 
 
 @router.delete("/{share}", status_code=204, responses=_FAILURES)
+@needs(Capability.SHARE_MANAGE)
 async def revoke_share(atoll: Atoll, at: CallerSandbox, *, share: ItemId) -> Response:
     """Revoke a link; connections of its guests are closed within 5 seconds."""
     await atoll.shares.revoke(*at, share)

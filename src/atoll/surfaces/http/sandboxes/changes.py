@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 from starlette.responses import Response
 
+from atoll.domain.people.capability import Capability
 from atoll.domain.repository.changes import Against, ChangedFile, Changes
 from atoll.domain.repository.diff import FileDiff
 from atoll.services.library.changes import MAX_PATHS, MAX_WAIT_SECONDS, Comparison, DiffStyle
@@ -13,6 +14,7 @@ from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
 IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
@@ -66,6 +68,7 @@ class DiffView(ResponseModel):
 
 
 @router.get("/changes", response_model=TreeChangesView, responses=_FAILURES)
+@needs(Capability.FILE_READ)
 async def list_changes(
     atoll: Atoll,
     at: CallerSandbox,
@@ -94,6 +97,7 @@ async def list_changes(
 
 
 @router.get("/diff", response_model=DiffView, responses=_FAILURES)
+@needs(Capability.FILE_READ)
 async def get_diff(
     atoll: Atoll,
     at: CallerSandbox,
@@ -127,6 +131,7 @@ async def get_diff(
         **_FAILURES,
     },
 )
+@needs(Capability.FILE_READ)
 async def get_image(
     atoll: Atoll,
     at: CallerSandbox,

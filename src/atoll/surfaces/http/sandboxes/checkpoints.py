@@ -5,11 +5,13 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from starlette.responses import Response
 
+from atoll.domain.people.capability import Capability
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.sandboxes.changes import RepoNumber
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(
@@ -41,6 +43,7 @@ class RestoredView(ResponseModel):
 
 
 @router.get("", response_model=CheckpointList, responses=problems(404, 409, 429, 502))
+@needs(Capability.FILE_READ)
 async def list_checkpoints(atoll: Atoll, at: CallerSandbox, *, repo: RepoNumber = 0) -> Response:
     """Return the checkpoints of a repository, newest first, at most 50."""
     found = await atoll.checkpoints.list(*at, repo=repo)
@@ -50,6 +53,7 @@ async def list_checkpoints(atoll: Atoll, at: CallerSandbox, *, repo: RepoNumber 
 @router.post(
     "/{number}/restore", response_model=RestoredView, responses=problems(404, 409, 429, 502)
 )
+@needs(Capability.FILE_WRITE)
 async def restore_checkpoint(
     atoll: Atoll, at: CallerSandbox, *, number: Number, repo: RepoNumber = 0
 ) -> Response:

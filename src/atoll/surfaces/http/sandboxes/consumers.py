@@ -3,12 +3,14 @@
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from atoll.domain.people.capability import Capability
 from atoll.domain.sandbox.consumer import ConsumerEnd
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import Body, ResponseModel, Word
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.sandboxes.view import SandboxView, sandbox_views
 from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1/consumers", tags=["consumers"], route_class=JsonRoute)
@@ -30,6 +32,7 @@ class EndedView(ResponseModel):
 
 
 @router.post("/end", response_model=EndedView, responses=problems(413))
+@needs(Capability.SANDBOX_MANAGE)
 async def end_consumer(atoll: Atoll, caller: Caller, *, body: ConsumerEndBody) -> Response:
     """End a session, run or job.
 

@@ -6,11 +6,13 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from atoll.domain.errors import AtollError
+from atoll.domain.people.capability import Capability
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.extension import Extension
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import ResponseModel
 from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1/extensions", tags=["extensions"])
@@ -43,6 +45,7 @@ class ExtensionList(ResponseModel):
 
 
 @router.get("", response_model=ExtensionList, responses=problems())
+@needs(Capability.SANDBOX_READ)
 async def list_extensions(atoll: Atoll, caller: Caller) -> Response:
     """Return the backends of this server."""
     del caller

@@ -5,12 +5,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from atoll.domain.people.capability import Capability
 from atoll.ports.kept import KeptWorktree
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import ItemId, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.body.streams import ForwardedStream, stream_of
 from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1/kept", tags=["kept"], route_class=JsonRoute)
@@ -47,12 +49,14 @@ class KeptList(ResponseModel):
 
 
 @router.get("", response_model=KeptList, responses=problems())
+@needs(Capability.SANDBOX_READ)
 async def list_kept(atoll: Atoll, caller: Caller) -> Response:
     """Return the worktrees and work kept from sandboxes that were destroyed or recreated."""
     return Json({"kept": [_view(one) for one in await atoll.kept.list(caller)]})
 
 
 @router.get("/{kept}", response_model=KeptView, responses=problems(404))
+@needs(Capability.SANDBOX_READ)
 async def get_kept(atoll: Atoll, caller: Caller, *, kept: ItemId) -> Response:
     """Return one kept worktree."""
     return Json(_view(await atoll.kept.get(caller, kept)))
@@ -63,6 +67,7 @@ async def get_kept(atoll: Atoll, caller: Caller, *, kept: ItemId) -> Response:
     response_model=None,
     responses={**stream_of(TAR, "The files as tar."), **problems(404)},
 )
+@needs(Capability.FILE_READ)
 async def kept_archive(atoll: Atoll, caller: Caller, *, kept: ItemId) -> Response:
     """Return the kept files as a tar archive."""
     return ForwardedStream(atoll.kept.archive(caller, kept), media_type=TAR, headers=_SAVED)
@@ -73,6 +78,7 @@ async def kept_archive(atoll: Atoll, caller: Caller, *, kept: ItemId) -> Respons
     response_model=None,
     responses={**stream_of(BUNDLE, "The new commits as a git bundle."), **problems(404)},
 )
+@needs(Capability.REPOSITORY_READ)
 async def kept_bundle(
     atoll: Atoll,
     caller: Caller,
@@ -86,6 +92,7 @@ async def kept_bundle(
 
 
 @router.delete("/{kept}", status_code=204, responses=problems(404))
+@needs(Capability.SANDBOX_MANAGE)
 async def delete_kept(atoll: Atoll, caller: Caller, *, kept: ItemId) -> Response:
     """Delete the kept worktree permanently."""
     await atoll.kept.remove(caller, kept)

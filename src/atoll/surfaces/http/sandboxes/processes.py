@@ -3,10 +3,12 @@
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from atoll.domain.people.capability import Capability
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.contract import shown
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 from atoll.wire.contract.execs import LeftList, end_left_running, list_left_running
 
@@ -14,6 +16,7 @@ router = APIRouter(prefix="/v1/sandboxes/{sandbox}/processes", tags=["exec"], ro
 
 
 @router.get("", response_model=shown(LeftList), responses=problems(404, 409, 502))
+@needs(Capability.SANDBOX_READ)
 async def list_processes(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the processes that commands and terminals left running when they ended, at most 200.
 
@@ -23,6 +26,7 @@ async def list_processes(atoll: Atoll, at: CallerSandbox) -> Response:
 
 
 @router.delete("", status_code=204, responses=problems(404, 409, 502))
+@needs(Capability.SANDBOX_MANAGE)
 async def end_processes(atoll: Atoll, at: CallerSandbox) -> Response:
     """Kill these processes. Running commands and terminals stay."""
     await atoll.runtime_calls.call(*at, end_left_running(), activity=True)

@@ -7,12 +7,14 @@ from pydantic import ConfigDict
 from starlette.responses import Response
 
 from atoll.domain.errors import Invalid
+from atoll.domain.people.capability import Capability
 from atoll.domain.profile.profile import Profile
 from atoll.domain.profile.schema import profile_document
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import ItemId, ResponseModel
 from atoll.surfaces.http.body.json_body import read_body
 from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1/profiles", tags=["profiles"])
@@ -59,6 +61,7 @@ class ProfileList(ResponseModel):
 
 
 @router.get("", response_model=ProfileList, responses=problems())
+@needs(Capability.PROFILE_READ)
 async def list_profiles(atoll: Atoll, caller: Caller) -> Response:
     """Return the newest version of every profile."""
     found = await atoll.profiles.list(caller)
@@ -66,6 +69,7 @@ async def list_profiles(atoll: Atoll, caller: Caller) -> Response:
 
 
 @router.get("/{profile}", response_model=ProfileWithVersions, responses=problems(404))
+@needs(Capability.PROFILE_READ)
 async def get_profile(
     atoll: Atoll, caller: Caller, *, profile: ItemId, version: Version = None
 ) -> Response:
@@ -81,6 +85,7 @@ async def get_profile(
     responses=problems(404, 409, 413),
     openapi_extra=_EITHER,
 )
+@needs(Capability.PROFILE_MANAGE)
 async def save_profile(
     atoll: Atoll, caller: Caller, *, profile: ItemId, request: Request
 ) -> Response:
@@ -94,6 +99,7 @@ async def save_profile(
 
 
 @router.delete("/{profile}", status_code=204, responses=problems(404, 409))
+@needs(Capability.PROFILE_MANAGE)
 async def delete_profile(
     atoll: Atoll, caller: Caller, *, profile: ItemId, version: Version = None
 ) -> Response:

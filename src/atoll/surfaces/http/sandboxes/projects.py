@@ -12,6 +12,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from atoll.domain.approvals.approval import spelled_out
+from atoll.domain.people.capability import Capability
 from atoll.domain.repository.project import (
     DecidedProject,
     Project,
@@ -27,6 +28,7 @@ from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Address, Body, ResponseModel, Word
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1/projects", tags=["projects"], route_class=JsonRoute)
@@ -112,6 +114,7 @@ class ProjectList(ResponseModel):
 
 
 @router.get("", response_model=ProjectList, responses=problems())
+@needs(Capability.REPOSITORY_READ)
 async def list_projects(atoll: Atoll, caller: Caller) -> Response:
     """Return the decisions that the caller made."""
     found = await atoll.projects.list(caller)
@@ -126,12 +129,14 @@ async def list_projects(atoll: Atoll, caller: Caller) -> Response:
         **problems(),
     },
 )
+@needs(Capability.REPOSITORY_READ)
 async def get_schema(_caller: Caller) -> Response:
     """Return the JSON Schema of `.atoll.yaml`."""
     return Json(project_schema(), media_type=SCHEMA)
 
 
 @router.get("/file", response_model=ProjectView, responses=problems(404, 502))
+@needs(Capability.REPOSITORY_READ)
 async def read_project_file(
     atoll: Atoll,
     caller: Caller,
@@ -147,6 +152,7 @@ async def read_project_file(
 
 
 @router.post("/decision", response_model=ProjectView, responses=problems(404, 409, 502))
+@needs(Capability.APPROVAL_DECIDE)
 async def decide_project(atoll: Atoll, caller: Caller, *, body: DecisionBody) -> Response:
     """Approve or decline exactly what was shown."""
     decided = await atoll.projects.decide(
@@ -156,6 +162,7 @@ async def decide_project(atoll: Atoll, caller: Caller, *, body: DecisionBody) ->
 
 
 @router.delete("/decision", status_code=204, response_model=None, responses=problems())
+@needs(Capability.APPROVAL_DECIDE)
 async def forget_project(
     atoll: Atoll,
     caller: Caller,

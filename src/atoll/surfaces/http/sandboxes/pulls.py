@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic import Field, StrictBool, StrictInt
 from starlette.responses import Response
 
+from atoll.domain.people.capability import Capability
 from atoll.domain.sandbox.pull_order import (
     Checkout,
     OrderState,
@@ -17,6 +18,7 @@ from atoll.surfaces.http.body.answers import Json, instant, no_content
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, Caller, CallerSandbox
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1", tags=["sandboxes"], route_class=JsonRoute)
@@ -91,6 +93,7 @@ class PullList(ResponseModel):
     response_model=PullView,
     responses=problems(403, 404, 429),
 )
+@needs(Capability.REPOSITORY_WRITE)
 async def order_pull(atoll: Atoll, at: CallerSandbox, *, body: PullBody) -> Response:
     """Order a pull into the checkout in which `atoll pull --watch` waits."""
     draft = PullDraft(
@@ -100,6 +103,7 @@ async def order_pull(atoll: Atoll, at: CallerSandbox, *, body: PullBody) -> Resp
 
 
 @router.get("/sandboxes/{sandbox}/pulls", response_model=PullList, responses=problems(404))
+@needs(Capability.REPOSITORY_READ)
 async def list_pulls(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the pull orders for a sandbox."""
     found, watched = await atoll.pulls.of(*at)
@@ -111,6 +115,7 @@ async def list_pulls(atoll: Atoll, at: CallerSandbox) -> Response:
     response_model=PullView,
     responses={204: {"description": "No order came."}, **problems()},
 )
+@needs(Capability.REPOSITORY_WRITE)
 async def take_pull(
     atoll: Atoll,
     caller: Caller,
@@ -129,6 +134,7 @@ async def take_pull(
 
 
 @router.post("/pulls/{order}/result", response_model=PullView, responses=problems(404, 409))
+@needs(Capability.REPOSITORY_WRITE)
 async def finish_pull(
     atoll: Atoll, caller: Caller, *, order: ItemId, body: PullResultBody
 ) -> Response:
@@ -138,6 +144,7 @@ async def finish_pull(
 
 
 @router.delete("/pulls/{order}", status_code=204, responses=problems(404, 409))
+@needs(Capability.REPOSITORY_WRITE)
 async def cancel_pull(atoll: Atoll, caller: Caller, *, order: ItemId) -> Response:
     """Cancel a pull order that no checkout has taken."""
     await atoll.pulls.cancel(caller, order)

@@ -9,12 +9,14 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from atoll.domain.people.capability import Capability
 from atoll.ports.kept import HeldPush, KeptWorktree
 from atoll.services.library.pushes import held_ref
 from atoll.surfaces.http.body.answers import Json, instant
 from atoll.surfaces.http.body.fields import ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1/sandboxes/{sandbox}", tags=["sandboxes"], route_class=JsonRoute)
@@ -43,6 +45,7 @@ class PushList(ResponseModel):
 
 
 @router.get("/pushes", response_model=PushList, responses=problems(403, 404, 502))
+@needs(Capability.REPOSITORY_READ)
 async def list_pushes(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the branches that were pushed inside and wait for their owner."""
     return Json({"pushes": push_views(await atoll.pushes.of(*at))})

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic import Field
 from starlette.responses import Response
 
+from atoll.domain.people.capability import Capability
 from atoll.domain.repository.repository import read_local
 from atoll.ports.repositories import Ref, StoredRepository
 from atoll.services.library.workspaces import ALL_BRANCHES
@@ -14,6 +15,7 @@ from atoll.surfaces.http.body.fields import Address, Body, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute, bounded
 from atoll.surfaces.http.body.streams import ForwardedStream
 from atoll.surfaces.http.server.context import Atoll, Caller, CallerSandbox
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1", tags=["repositories"], route_class=JsonRoute)
@@ -73,6 +75,7 @@ class HaveView(ResponseModel):
 
 
 @router.get("/repositories", response_model=RepositoryList, responses=problems())
+@needs(Capability.REPOSITORY_READ)
 async def list_repositories(atoll: Atoll, caller: Caller) -> Response:
     """Return every shared repository."""
     found = await atoll.repositories.list(caller)
@@ -80,6 +83,7 @@ async def list_repositories(atoll: Atoll, caller: Caller) -> Response:
 
 
 @router.post("/repositories/fetch", response_model=RepositoryWithRefs, responses=problems(404, 502))
+@needs(Capability.REPOSITORY_WRITE)
 async def fetch_repository(atoll: Atoll, caller: Caller, *, body: FetchBody) -> Response:
     """Make or update the shared repository of a remote."""
     stored, refs = await atoll.repositories.fetch(caller, body.repo_url)
@@ -87,6 +91,7 @@ async def fetch_repository(atoll: Atoll, caller: Caller, *, body: FetchBody) -> 
 
 
 @router.post("/repositories/local/{key}/have", response_model=HaveView, responses=problems())
+@needs(Capability.REPOSITORY_READ)
 async def have_commits(atoll: Atoll, caller: Caller, *, key: LocalKey, body: HaveBody) -> Response:
     """Return the commits that an upload may leave out."""
     return Json({"have": list(await atoll.repositories.have(caller, key, tuple(body.tips)))})
@@ -98,6 +103,7 @@ async def have_commits(atoll: Atoll, caller: Caller, *, key: LocalKey, body: Hav
     responses=problems(409, 413, 502),
     openapi_extra=_UPLOAD,
 )
+@needs(Capability.REPOSITORY_WRITE)
 async def upload_repository(
     atoll: Atoll,
     caller: Caller,
@@ -129,6 +135,7 @@ async def upload_repository(
         **problems(404, 409, 413, 502),
     },
 )
+@needs(Capability.REPOSITORY_READ)
 async def bundle_commits(
     atoll: Atoll,
     at: CallerSandbox,

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from atoll.domain.errors import Invalid
 from atoll.domain.files.host_mount import MAX_MOUNTS, HostMount
 from atoll.domain.network.network import NetworkMode
+from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import ActorKind, Principal
 from atoll.domain.profile.profile import Access, Scope, WorkspaceMode
 from atoll.domain.profile.schema import workspace_mode
@@ -40,6 +41,7 @@ from atoll.surfaces.http.body.fields import (
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.sandboxes.view import SandboxView, sandbox_view, sandbox_views
 from atoll.surfaces.http.server.context import Atoll, Caller, CallerSandbox
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1/sandboxes", tags=["sandboxes"], route_class=JsonRoute)
@@ -281,6 +283,7 @@ _ACT: dict[str, Any] = {**_ONE, "status_code": 202}
         **problems(404, 409, 413, 502),
     },
 )
+@needs(Capability.SANDBOX_CREATE)
 async def create_sandbox(
     atoll: Atoll,
     caller: Caller,
@@ -311,6 +314,7 @@ async def create(
 
 
 @router.get("", response_model=SandboxPage, responses=problems())
+@needs(Capability.SANDBOX_READ)
 async def list_sandboxes(
     atoll: Atoll,
     caller: Caller,
@@ -326,6 +330,7 @@ async def list_sandboxes(
 
 
 @router.get("/{sandbox}", response_model=SandboxView, responses=problems(404))
+@needs(Capability.SANDBOX_READ)
 async def get_sandbox(atoll: Atoll, at: CallerSandbox, *, wait: Waiting) -> Response:
     """Return one sandbox; `?wait=ready` waits until it is ready or can no longer become so."""
     if wait.seconds is None:
@@ -335,6 +340,7 @@ async def get_sandbox(atoll: Atoll, at: CallerSandbox, *, wait: Waiting) -> Resp
 
 
 @router.post("/{sandbox}/stop", **_ACT)
+@needs(Capability.SANDBOX_MANAGE)
 async def stop_sandbox(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, wait: Waiting
 ) -> Response:
@@ -343,6 +349,7 @@ async def stop_sandbox(
 
 
 @router.post("/{sandbox}/start", **_ACT)
+@needs(Capability.SANDBOX_MANAGE)
 async def start_sandbox(
     atoll: Atoll,
     caller: Caller,
@@ -360,18 +367,21 @@ async def start_sandbox(
 
 
 @router.post("/{sandbox}/setup", response_model=SandboxView, responses=problems(404, 409, 503))
+@needs(Capability.SANDBOX_MANAGE)
 async def run_setup(atoll: Atoll, at: CallerSandbox) -> Response:
     """Run the approved set-up commands of its project, in a new terminal."""
     return Json(await sandbox_view(atoll, await atoll.sandboxes.run_setup(*at)))
 
 
 @router.post("/{sandbox}/task/begin", response_model=SandboxView, responses=problems(404, 409, 503))
+@needs(Capability.SANDBOX_MANAGE)
 async def begin_task(atoll: Atoll, at: CallerSandbox) -> Response:
     """Begin a task that waits for the set-up, although that failed or still runs."""
     return Json(await sandbox_view(atoll, await atoll.sandboxes.begin_task(*at)))
 
 
 @router.post("/{sandbox}/recreate", **_ACT)
+@needs(Capability.SANDBOX_MANAGE)
 async def recreate_sandbox(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, wait: Waiting
 ) -> Response:
@@ -382,6 +392,7 @@ async def recreate_sandbox(
 
 @router.post("/{sandbox}/destroy", **_ACT)
 @router.delete("/{sandbox}", **_ACT)
+@needs(Capability.SANDBOX_MANAGE)
 async def destroy_sandbox(
     atoll: Atoll,
     caller: Caller,
@@ -410,6 +421,7 @@ async def destroy_sandbox(
 
 
 @router.post("/{sandbox}/extend_ttl", response_model=SandboxView, responses=problems(404, 409, 413))
+@needs(Capability.SANDBOX_MANAGE)
 async def extend_ttl(atoll: Atoll, at: CallerSandbox, *, body: ExtendBody) -> Response:
     """Extend the sandbox's time to live, never past `max_expires_at`. An ended sandbox is kept
     longer."""
@@ -418,6 +430,7 @@ async def extend_ttl(atoll: Atoll, at: CallerSandbox, *, body: ExtendBody) -> Re
 
 
 @router.get("/{sandbox}/logs", response_model=LogView, responses=problems(404))
+@needs(Capability.SANDBOX_READ)
 async def sandbox_logs(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the log of provisioning, step by step."""
     lines = await atoll.sandboxes.logs(*at)

@@ -6,11 +6,13 @@ from fastapi import APIRouter
 from pydantic import Field, StrictBool, StrictInt
 from starlette.responses import Response
 
+from atoll.domain.people.capability import Capability
 from atoll.services.library.syncs import SyncAct, SyncOrder, SyncOutcome
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import Body, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1/sandboxes/{sandbox}", tags=["sandboxes"], route_class=JsonRoute)
@@ -43,6 +45,7 @@ class SyncView(ResponseModel):
 
 
 @router.post("/sync", response_model=SyncView, responses=problems(404, 409, 502))
+@needs(Capability.FILE_WRITE)
 async def sync_sandbox(atoll: Atoll, at: CallerSandbox, *, body: SyncBody) -> Response:
     """Bring newer commits into the sandbox and rebase its branch onto them."""
     order = SyncOrder(body.repo, body.onto, body.act, body.agent, body.now)

@@ -6,6 +6,7 @@ from fastapi import APIRouter
 from pydantic import Field, StrictInt
 from starlette.responses import Response
 
+from atoll.domain.people.capability import Capability
 from atoll.domain.repository.changes import Against
 from atoll.services.library.changes import MAX_PATHS, Comparison
 from atoll.services.library.tree_edits import MAX_MESSAGE_CHARS, HunkRange
@@ -14,6 +15,7 @@ from atoll.surfaces.http.body.fields import Body, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.sandboxes.checkpoints import RestoredView
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1/sandboxes/{sandbox}", tags=["review"], route_class=JsonRoute)
@@ -61,6 +63,7 @@ class CommittedView(ResponseModel):
 @router.post(
     "/changes/discard", response_model=RestoredView, responses=problems(404, 409, 429, 502)
 )
+@needs(Capability.FILE_WRITE)
 async def discard_changes(atoll: Atoll, at: CallerSandbox, *, body: DiscardBody) -> Response:
     """Undo the changes of one file, or one hunk of it, after saving the files as a checkpoint.
 
@@ -73,6 +76,7 @@ async def discard_changes(atoll: Atoll, at: CallerSandbox, *, body: DiscardBody)
 
 
 @router.post("/commit", response_model=CommittedView, responses=problems(404, 409, 429, 502))
+@needs(Capability.FILE_WRITE)
 async def commit_changes(atoll: Atoll, at: CallerSandbox, *, body: CommitBody) -> Response:
     """Commit what is not committed, in the sandbox and under its git identity; no hook runs.
 

@@ -8,12 +8,14 @@ from fastapi import APIRouter
 from pydantic import Field, StrictInt
 from starlette.responses import Response
 
+from atoll.domain.people.capability import Capability
 from atoll.services.library.unpulled import UnpulledPlace
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import Body, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.sandboxes.pushes import PushView, push_views
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1/sandboxes/{sandbox}", tags=["sandboxes"], route_class=JsonRoute)
@@ -37,6 +39,7 @@ class PulledBody(Body):
 
 
 @router.get("/unpulled", response_model=UnpulledView, responses=problems(404, 409, 502))
+@needs(Capability.REPOSITORY_READ)
 async def unpulled_work(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the work that is lost when the sandbox is destroyed: commits nobody pulled, stashes,
     changed and untracked files. Pushes that are held for the owner are named, too."""
@@ -45,6 +48,7 @@ async def unpulled_work(atoll: Atoll, at: CallerSandbox) -> Response:
 
 
 @router.post("/pulled", status_code=204, responses=problems(404, 409))
+@needs(Capability.REPOSITORY_WRITE)
 async def mark_pulled(atoll: Atoll, at: CallerSandbox, *, body: PulledBody) -> Response:
     """Record that the caller has a commit outside: it no longer counts as unpulled."""
     await atoll.unpulled.pulled(*at, repo=body.repo, commit=body.commit)

@@ -29,6 +29,7 @@ from atoll.services.people.logins import Logins
 from atoll.services.people.shares import Shares
 from atoll.surfaces.http.server.guest_paths import guest_may
 from atoll.surfaces.http.server.pending_connections import KNOWN
+from atoll.surfaces.http.server.permissions import PUBLIC_PATHS
 from atoll.surfaces.http.server.problems import internal_problem, refuse
 
 COOKIE: Final = "atoll_session"
@@ -45,21 +46,6 @@ offers both, and the first one is taken."""
 
 MAX_PAGE_KEYS: Final = 2
 """The number of page keys: the person's cookie and a guest's, since one browser may hold both."""
-
-PUBLIC_PATHS: Final = frozenset(
-    {
-        "/",
-        "/index.html",
-        "/sw.js",
-        "/healthz",
-        "/readyz",
-        "/openapi.json",
-        "/auth/login",
-        "/auth/guests",
-        "/auth/invitations",
-    }
-)
-"""The paths that answer without a credential, beside the page's files."""
 
 PAGE_FILES: Final = "/assets/"
 RECHECK_SECONDS: Final = 2.0
@@ -281,7 +267,7 @@ class Guard:
         if origin is not None and (is_socket or by_cookie):
             self._check_origin(origin, headers.get("host", "").lower())
         elif origin is None and by_cookie and unsafe:
-            raise Forbidden("a browser's request must have an CallOrigin header")
+            raise Forbidden("a browser's request must have an Origin header")
         # Another port of this machine counts as the same site, and its pages get the cookie.
         if by_cookie and headers.get("sec-fetch-site", "none") not in {"same-origin", "none"}:
             raise Forbidden(

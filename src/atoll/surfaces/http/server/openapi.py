@@ -13,10 +13,12 @@ from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import WebSocketRoute
 
 import atoll
 from atoll.surfaces.http.body.answers import Json
-from atoll.surfaces.http.server.guard import COOKIE, PAGE_KEY, PUBLIC_PATHS
+from atoll.surfaces.http.server.guard import COOKIE, PAGE_KEY
+from atoll.surfaces.http.server.permissions import EXTENSION, PUBLIC_PATHS, permission_of
 from atoll.surfaces.http.server.problems import Problem, problems
 
 router = APIRouter(include_in_schema=False)
@@ -64,6 +66,7 @@ def document(app: FastAPI) -> dict[str, Any]:
     for path in PUBLIC_PATHS & made["paths"].keys():
         for operation in made["paths"][path].values():
             operation["security"] = []
+    made["x-websockets"] = _sockets(app)
     _drop_titles(made["paths"])
     _drop_titles(schemas)
     for schema in schemas.values():
@@ -73,6 +76,18 @@ def document(app: FastAPI) -> dict[str, Any]:
     parts["responses"] = _share_problems(made)
     parts["parameters"] = _share_parameters(made)
     return made
+
+
+def _sockets(app: FastAPI) -> dict[str, Any]:
+    """Return the WebSockets by path: what OpenAPI itself has no place for."""
+    return {
+        route.path_format: {
+            "summary": (route.endpoint.__doc__ or "").partition("\n")[0],
+            EXTENSION: permission_of(route),
+        }
+        for route in app.routes
+        if isinstance(route, WebSocketRoute)
+    }
 
 
 def _operations(made: dict[str, Any]) -> Iterator[dict[str, Any]]:

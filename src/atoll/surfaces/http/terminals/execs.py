@@ -5,12 +5,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
+from atoll.domain.people.capability import Capability
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.contract import request_body, shown
 from atoll.surfaces.http.body.fields import CommandId
 from atoll.surfaces.http.body.json_body import JsonRoute, bounded
 from atoll.surfaces.http.body.streams import NDJSON, ForwardedStream, stream_of
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.terminals.runtime_bodies import (
     ExecBody,
@@ -48,6 +50,7 @@ Offset = Annotated[int | None, Query(ge=0, le=2**53)]
         **_FAILURES,
     },
 )
+@needs(Capability.EXEC_USE)
 async def run_command(
     atoll: Atoll,
     at: CallerSandbox,
@@ -71,18 +74,21 @@ async def run_command(
 
 
 @router.get("", response_model=shown(execs.ExecList), responses=_FAILURES)
+@needs(Capability.EXEC_USE)
 async def list_commands(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the commands that run, and those that ended lately; without their output."""
     return Json(await atoll.runtime_calls.call(*at, execs.list_execs()))
 
 
 @router.get("/{command}", response_model=shown(execs.ExecWithOutput), responses=_FAILURES)
+@needs(Capability.EXEC_USE)
 async def get_command(atoll: Atoll, at: CallerSandbox, *, command: CommandId) -> Response:
     """Return one command with its output so far."""
     return Json(await atoll.runtime_calls.call(*at, execs.get_exec(command)))
 
 
 @router.delete("/{command}", **_DONE)
+@needs(Capability.EXEC_USE)
 async def forget_command(atoll: Atoll, at: CallerSandbox, *, command: CommandId) -> Response:
     """Forget a command and its output.
 
@@ -98,6 +104,7 @@ async def forget_command(atoll: Atoll, at: CallerSandbox, *, command: CommandId)
     response_model=None,
     responses={**stream_of(NDJSON, _LINES), **_FAILURES},
 )
+@needs(Capability.EXEC_USE)
 async def follow_output(
     atoll: Atoll,
     at: CallerSandbox,
@@ -114,6 +121,7 @@ async def follow_output(
 
 
 @router.post("/{command}/stdin", **_DONE, openapi_extra=_RAW_BODY)
+@needs(Capability.EXEC_USE)
 async def write_stdin(
     atoll: Atoll,
     at: CallerSandbox,
@@ -129,6 +137,7 @@ async def write_stdin(
 
 
 @router.post("/{command}/signal", **_DONE)
+@needs(Capability.EXEC_USE)
 async def signal_command(
     atoll: Atoll, at: CallerSandbox, *, command: CommandId, body: SignalBody
 ) -> Response:

@@ -11,12 +11,14 @@ from fastapi import APIRouter, Depends, Header, Query, Request
 from starlette.responses import Response
 
 from atoll.domain.errors import Invalid
+from atoll.domain.people.capability import Capability
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.contract import request_body, shown
 from atoll.surfaces.http.body.form_files import store_files
 from atoll.surfaces.http.body.json_body import JsonRoute, bounded
 from atoll.surfaces.http.body.streams import BYTES, SSE, ForwardedStream, stream_of
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.terminals.runtime_bodies import (
     MkdirBody,
@@ -91,6 +93,7 @@ Named = Annotated[RuntimeQuery, Depends(named)]
 
 
 @router.get("", response_model=shown(files.EntryPage), responses=_FAILURES)
+@needs(Capability.FILE_READ)
 async def list_files(
     atoll: Atoll,
     at: CallerSandbox,
@@ -105,12 +108,14 @@ async def list_files(
 
 
 @router.get("/stat", response_model=shown(files.FileEntry), responses=_FAILURES)
+@needs(Capability.FILE_READ)
 async def stat_file(atoll: Atoll, at: CallerSandbox, *, place: Named) -> Response:
     """Return one entry; a link is not followed."""
     return Json(await atoll.runtime_calls.look(*at, files.stat_file(place)))
 
 
 @router.get("/total", response_model=shown(files.FileTotal), responses=_FAILURES)
+@needs(Capability.FILE_READ)
 async def total_files(atoll: Atoll, at: CallerSandbox, *, place: Place) -> Response:
     """Return the size of a tree, before it is packed: no content is read."""
     return Json(await atoll.runtime_calls.look(*at, files.total_files(place)))
@@ -125,6 +130,7 @@ async def total_files(atoll: Atoll, at: CallerSandbox, *, place: Place) -> Respo
         **_FAILURES,
     },
 )
+@needs(Capability.FILE_READ)
 async def read_file(
     atoll: Atoll,
     at: CallerSandbox,
@@ -147,6 +153,7 @@ async def read_file(
     responses={201: {"model": shown(files.FileEntry), "description": "A new file."}, **_FAILURES},
     openapi_extra=_upload(BYTES),
 )
+@needs(Capability.FILE_WRITE)
 async def write_file(
     atoll: Atoll,
     at: CallerSandbox,
@@ -185,6 +192,7 @@ async def write_form(
 
 
 @router.delete("", status_code=204, responses=_FAILURES)
+@needs(Capability.FILE_WRITE)
 async def remove_file(
     atoll: Atoll,
     at: CallerSandbox,
@@ -199,6 +207,7 @@ async def remove_file(
 
 
 @router.post("/mkdir", status_code=201, response_model=shown(files.FileEntry), responses=_FAILURES)
+@needs(Capability.FILE_WRITE)
 async def make_directory(atoll: Atoll, at: CallerSandbox, *, body: MkdirBody) -> Response:
     """Make a directory."""
     call = files.make_directory(request_body(body, files.MkdirBody))
@@ -206,6 +215,7 @@ async def make_directory(atoll: Atoll, at: CallerSandbox, *, body: MkdirBody) ->
 
 
 @router.post("/move", response_model=shown(files.FileEntry), responses=_FAILURES)
+@needs(Capability.FILE_WRITE)
 async def move_file(atoll: Atoll, at: CallerSandbox, *, body: MoveBody) -> Response:
     """Rename a file or directory."""
     call = files.move_file(request_body(body, files.MoveBody))
@@ -217,6 +227,7 @@ async def move_file(atoll: Atoll, at: CallerSandbox, *, body: MoveBody) -> Respo
     response_model=None,
     responses={**stream_of(TAR, "The tree as tar."), **_FAILURES},
 )
+@needs(Capability.FILE_READ)
 async def pack_files(
     atoll: Atoll, at: CallerSandbox, *, place: Place, secrets: Secrets = None
 ) -> Response:
@@ -232,6 +243,7 @@ async def pack_files(
     responses=_FAILURES,
     openapi_extra=_upload(TAR),
 )
+@needs(Capability.FILE_WRITE)
 async def unpack_files(
     atoll: Atoll, at: CallerSandbox, *, place: Place, request: Request
 ) -> Response:
@@ -245,6 +257,7 @@ async def unpack_files(
     response_model=None,
     responses={**stream_of(SSE, "One event for each change."), **_FAILURES},
 )
+@needs(Capability.FILE_READ)
 async def watch_files(
     atoll: Atoll,
     at: CallerSandbox,

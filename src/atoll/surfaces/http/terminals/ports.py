@@ -2,14 +2,17 @@
 
 from fastapi import APIRouter, WebSocket
 
+from atoll.domain.people.capability import Capability
 from atoll.services.terminals.ports import dialled
 from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.terminals.relay import relay
 
 router = APIRouter(prefix="/v1/sandboxes/{sandbox}/ports", tags=["ports"])
 
 
 @router.websocket("/{port}")
+@needs(Capability.EXEC_USE)
 async def dial_port(
     socket: WebSocket,
     atoll: Atoll,

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from atoll.domain.people.capability import Capability
 from atoll.domain.terminal.mark import Mark
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.contract import WORDS, shown
@@ -16,6 +17,7 @@ from atoll.surfaces.http.body.fields import ItemId, RecordingId
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.body.streams import ForwardedStream, stream_of
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 from atoll.wire.contract import recordings
 
@@ -34,6 +36,7 @@ Since = Annotated[int, Query(description="Only what came after this position.", 
     response_model=shown(recordings.MarkPage[Mark]),
     responses=_FAILURES,
 )
+@needs(Capability.TERMINAL_WATCH)
 async def list_marks(
     atoll: Atoll, at: CallerSandbox, *, terminal: ItemId, since: Since = 0
 ) -> Response:
@@ -45,6 +48,7 @@ async def list_marks(
 @router.get(
     "/terminals/{terminal}/text", response_model=shown(recordings.Text), responses=_FAILURES
 )
+@needs(Capability.TERMINAL_WATCH)
 async def read_text(
     atoll: Atoll, at: CallerSandbox, *, terminal: ItemId, since: Since = 0
 ) -> Response:
@@ -59,6 +63,7 @@ async def read_text(
     response_model=WORDS.shown(recordings.Recording),
     responses=_FAILURES,
 )
+@needs(Capability.RECORDING_MANAGE)
 async def start_recording(atoll: Atoll, at: CallerSandbox, *, terminal: ItemId) -> Response:
     """Record a terminal from now on; everybody at it is notified."""
     return WORDS.answer(await atoll.terminals.record(*at, terminal), 201)
@@ -69,6 +74,7 @@ async def start_recording(atoll: Atoll, at: CallerSandbox, *, terminal: ItemId) 
     response_model=WORDS.shown(recordings.Recording),
     responses=_FAILURES,
 )
+@needs(Capability.RECORDING_MANAGE)
 async def stop_recording(atoll: Atoll, at: CallerSandbox, *, terminal: ItemId) -> Response:
     """Stop recording a terminal; the recording stays."""
     return WORDS.answer(await atoll.terminals.stop_recording(*at, terminal))
@@ -77,6 +83,7 @@ async def stop_recording(atoll: Atoll, at: CallerSandbox, *, terminal: ItemId) -
 @router.get(
     "/recordings", response_model=WORDS.shown(recordings.RecordingList), responses=_FAILURES
 )
+@needs(Capability.RECORDING_READ)
 async def list_recordings(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the sandbox's recordings."""
     found = await atoll.runtime_calls.look(*at, recordings.list_recordings())
@@ -88,6 +95,7 @@ async def list_recordings(atoll: Atoll, at: CallerSandbox) -> Response:
     response_model=None,
     responses={**stream_of(CAST, "The recording, asciicast v3."), **_FAILURES},
 )
+@needs(Capability.RECORDING_READ)
 async def read_recording(atoll: Atoll, at: CallerSandbox, *, recording: RecordingId) -> Response:
     """Return a recording's file; for a running one, the part so far. A guest may have the
     recording of its link."""
@@ -96,6 +104,7 @@ async def read_recording(atoll: Atoll, at: CallerSandbox, *, recording: Recordin
 
 
 @router.delete("/recordings/{recording}", status_code=204, responses=_FAILURES)
+@needs(Capability.RECORDING_MANAGE)
 async def delete_recording(atoll: Atoll, at: CallerSandbox, *, recording: RecordingId) -> Response:
     """Delete a recording permanently."""
     await atoll.runtime_calls.look(*at, recordings.remove_recording(recording))
@@ -103,6 +112,7 @@ async def delete_recording(atoll: Atoll, at: CallerSandbox, *, recording: Record
 
 
 @router.get("/search", response_model=WORDS.shown(recordings.Matches), responses=_FAILURES)
+@needs(Capability.RECORDING_READ)
 async def search_output(
     atoll: Atoll,
     at: CallerSandbox,

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, WebSocket
 from starlette.responses import Response
 
+from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import Principal
 from atoll.services.terminals.terminals import ATTACH_WORDS, Terminals
 from atoll.surfaces.http.body.answers import no_content
@@ -15,6 +16,7 @@ from atoll.surfaces.http.body.contract import WORDS, request_body
 from atoll.surfaces.http.body.fields import ItemId
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, Caller, CallerSandbox
+from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.terminals.relay import relay, serve_attach
 from atoll.surfaces.http.terminals.runtime_bodies import (
@@ -36,6 +38,7 @@ _DONE: dict[str, Any] = {"status_code": 204, "responses": _FAILURES}
 
 
 @router.get("", response_model=WORDS.shown(contract.TerminalList), responses=_FAILURES)
+@needs(Capability.TERMINAL_WATCH)
 async def list_terminals(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the sandbox's terminals."""
     return WORDS.answer(await atoll.terminals.list(*at))
@@ -44,6 +47,7 @@ async def list_terminals(atoll: Atoll, at: CallerSandbox) -> Response:
 @router.post(
     "", status_code=201, response_model=WORDS.shown(contract.TerminalRecord), responses=_FAILURES
 )
+@needs(Capability.TERMINAL_USE)
 async def open_terminal(
     atoll: Atoll, at: CallerSandbox, *, body: TerminalBody | None = None
 ) -> Response:
@@ -53,6 +57,7 @@ async def open_terminal(
 
 
 @router.get("/{terminal}", response_model=WORDS.shown(contract.TerminalRecord), responses=_FAILURES)
+@needs(Capability.TERMINAL_WATCH)
 async def get_terminal(atoll: Atoll, at: CallerSandbox, *, terminal: ItemId) -> Response:
     """Return one terminal; an ended one stays for a minute after its last viewer left."""
     return WORDS.answer(await atoll.terminals.get(*at, terminal))
@@ -61,6 +66,7 @@ async def get_terminal(atoll: Atoll, at: CallerSandbox, *, terminal: ItemId) -> 
 @router.patch(
     "/{terminal}", response_model=WORDS.shown(contract.TerminalRecord), responses=_FAILURES
 )
+@needs(Capability.TERMINAL_USE)
 async def change_terminal(
     atoll: Atoll, at: CallerSandbox, *, terminal: ItemId, body: TerminalChangeBody
 ) -> Response:
@@ -70,6 +76,7 @@ async def change_terminal(
 
 
 @router.delete("/{terminal}", **_DONE)
+@needs(Capability.TERMINAL_USE)
 async def close_terminal(
     atoll: Atoll,
     at: CallerSandbox,
@@ -85,6 +92,7 @@ async def close_terminal(
 
 
 @router.post("/{terminal}/resize", **_DONE)
+@needs(Capability.TERMINAL_USE)
 async def resize_terminal(
     atoll: Atoll, at: CallerSandbox, *, terminal: ItemId, body: SizeBody
 ) -> Response:
@@ -95,6 +103,7 @@ async def resize_terminal(
 
 
 @router.post("/{terminal}/signal", **_DONE)
+@needs(Capability.TERMINAL_USE)
 async def signal_terminal(
     atoll: Atoll, at: CallerSandbox, *, terminal: ItemId, body: SignalBody
 ) -> Response:
@@ -105,6 +114,7 @@ async def signal_terminal(
 
 
 @router.websocket("/{terminal}/attach")
+@needs(Capability.TERMINAL_WATCH)
 async def attach_terminal(
     socket: WebSocket, atoll: Atoll, caller: Caller, *, sandbox: str, terminal: str
 ) -> None:

@@ -1,0 +1,54 @@
+"""The permission of each command: that of the operation which it is there for.
+
+The server decides; this table says beforehand what a role or a token must have for a command. The
+words are those of `domain.people.capability`, as text: a command loads no more than it needs.
+"""
+
+LOCAL = "local"
+"""The word of a command that calls no API: it works with this machine or with a file."""
+
+_BY_PERMISSION: dict[str, tuple[str, ...]] = {
+    LOCAL: (
+        *("up", "down", "doctor", "wait-up", "completion", "profile validate"),
+        *("agent list", "agent install", "agent update", "agent remove"),
+        *("image build", "image import", "image list", "image prune", "image pull", "image rm"),
+    ),
+    "me.manage": ("me",),
+    "sandbox.read": ("list", "info", "kept", "logs", "net show"),
+    "sandbox.create": ("new",),
+    "sandbox.manage": (
+        *("start", "stop", "recreate", "extend-ttl", "destroy", "prune"),
+        *("project setup", "agent begin"),
+        *("net allow", "net deny", "net forget", "net mode"),
+    ),
+    "terminal.watch": ("attach",),
+    "exec.use": ("exec",),
+    "file.read": ("cp", "open", "diff", "checkpoints"),
+    "file.write": ("sync", "commit", "discard", "rewind", "project copy"),
+    "agent.read": ("agent cards",),
+    "agent.use": (
+        *("agent answer", "agent ask", "agent interrupt", "agent pause", "agent resume"),
+        *("agent set", "agent start", "agent stop"),
+    ),
+    "recording.read": ("play", "search"),
+    "recording.manage": ("record",),
+    "repository.read": ("pull", "project list", "project show"),
+    "profile.read": ("profile list", "profile show"),
+    "profile.manage": ("profile save", "profile delete"),
+    "secret.read": ("secret list",),
+    "secret.manage": ("secret set", "secret rotate", "secret rm"),
+    "approval.read": ("approvals", "inbox list"),
+    "approval.decide": (
+        *("approve", "deny", "revoke", "inbox answer"),
+        *("project approve", "project forget"),
+    ),
+    "share.manage": ("share new", "share list", "share rm"),
+    "event.read": ("events",),
+    "audit.read": ("audit list", "audit export", "audit verify"),
+    "system.manage": ("login", "vault rotate-master"),
+}
+
+PERMISSIONS: dict[str, str] = {
+    command: permission for permission, commands in _BY_PERMISSION.items() for command in commands
+}
+"""Each command, by its words after `atoll`, with its permission or `LOCAL`."""

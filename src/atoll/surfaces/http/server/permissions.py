@@ -1,0 +1,99 @@
+"""The one permission of each route and WebSocket, and the gate that asks for it.
+
+A route says `@needs(Capability.X)` beside its decorator. What needs none stands in `PUBLIC_PATHS`
+or `WITHOUT_PERMISSION`, with the reason. Whose thing a path names is no matter of this gate: the
+services decide that.
+"""
+
+from collections.abc import Callable, Mapping
+from copy import copy
+from typing import Final, TypeVar
+
+from fastapi.routing import APIRoute
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from atoll.domain.errors import Forbidden
+from atoll.domain.people.capability import Capability
+from atoll.surfaces.http.server.problems import refuse
+
+PUBLIC_PATHS: Final[Mapping[str, str]] = {
+    "/": "the page, before anybody has logged in",
+    "/index.html": "the page by its file's name",
+    "/sw.js": "the page's service worker, which a browser fetches without the page's key",
+    "/healthz": "monitoring has no login",
+    "/readyz": "monitoring has no login",
+    "/openapi.json": "what the routes are is public; what they answer is not",
+    "/auth/login": "the login itself: it takes a one-time ticket",
+    "/auth/guests": "the login of a guest: it takes the secret of a share link",
+    "/auth/invitations": "what a share link opens, shown before a guest comes in",
+}
+"""The paths that answer without a credential, beside the page's files, and why."""
+
+WITHOUT_PERMISSION: Final[Mapping[str, str]] = {
+    "/{name:path}": "files of the built page, the same for everybody; else it answers 404",
+}
+"""The routes that need a credential and no permission, and why."""
+
+EXTENSION: Final = "x-permission"
+"""The field of an operation in the OpenAPI document."""
+
+_DECLARED: Final = "needs_capability"
+_Endpoint = TypeVar("_Endpoint", bound=Callable[..., object])
+
+
+def needs(capability: Capability) -> Callable[[_Endpoint], _Endpoint]:
+    """Declare the permission of a route. It stands between the router's decorator and the
+    function."""
+
+    def declare(endpoint: _Endpoint) -> _Endpoint:
+        setattr(endpoint, _DECLARED, capability)
+        return endpoint
+
+    return declare
+
+
+def permission_of(route: BaseRoute) -> Capability | None:
+    """Return the declared permission of a route, None when there is none."""
+    return getattr(getattr(route, "endpoint", None), _DECLARED, None)
+
+
+def permitted(route: BaseRoute) -> BaseRoute:
+    """Return the route as an app serves it: it asks the caller for its permission first.
+
+    Raises `LookupError` for a route that declares none and is on no list: an app with it does not
+    start.
+    """
+    capability = permission_of(route)
+    if capability is None:
+        path = getattr(route, "path", "")
+        if path not in PUBLIC_PATHS and path not in WITHOUT_PERMISSION:
+            raise LookupError(f"the route {path!r} declares no permission: add `@needs(…)`")
+        return route
+    # A copy, since the routers are shared by all apps of the process.
+    own = copy(route)
+    if isinstance(own, Route | WebSocketRoute):
+        own.app = _Gate(own.app, capability)
+    if isinstance(own, APIRoute):
+        own.openapi_extra = {**(own.openapi_extra or {}), EXTENSION: capability.value}
+    return own
+
+
+class _Gate:
+    """An ASGI app that answers 403 when the caller has not the capability."""
+
+    __slots__ = ("_app", "_capability")
+
+    def __init__(self, app: ASGIApp, capability: Capability) -> None:
+        self._app = app
+        self._capability = capability
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._capability in scope["state"]["caller"].capabilities:
+            await self._app(scope, receive, send)
+            return
+        error = Forbidden(
+            f"this needs the permission {self._capability.value}, which your role or your token "
+            "does not have"
+        )
+        await refuse(error, scope, receive, send)
