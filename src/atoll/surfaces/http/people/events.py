@@ -132,6 +132,7 @@ async def follow_events(
 
 
 @router.websocket("/stream")
+@needs(Capability.EVENT_READ)
 async def follow_events_by_socket(socket: WebSocket, atoll: Atoll, caller: Caller) -> None:
     """Follow events as text frames: an event in its envelope, or `{"gap": {"after", "to"}}`.
 
