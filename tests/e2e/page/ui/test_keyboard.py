@@ -90,6 +90,10 @@ async def test_phone_fits_its_screen_and_types_by_touch(
     assert terminal.sizes == []
     await page.get_by_role("button", name="Fit the terminal").tap()
     await page.wait_for_function("id => window.__atollTerms.get(id).cols < 60", arg=terminal.id)
+    # One terminal is all there is: nothing else can be put away.
+    await page.locator(".xterm-helper-textarea").focus()
+    await page.keyboard.press("Control+Shift+Enter")
+    await expect(page.locator(".spoken")).not_to_contain_text("This terminal alone")
     await page.context.close()
 
 
