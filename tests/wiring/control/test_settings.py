@@ -28,6 +28,7 @@ EVERYTHING = {
     "master_key_command": ["print"],
     "max_sandboxes": 7,
     "max_working": 3,
+    "requests_per_minute": 600,
     "mount_roots": ["/srv"],
     "require_isolation": "container",
     "allow_loopback_remotes": True,

@@ -12,11 +12,13 @@ from pkgutil import iter_modules
 
 from fastapi import APIRouter, FastAPI
 
+from atoll.domain.people.rate_limit import RateLimit
 from atoll.services.application import Application
 from atoll.surfaces.http import multiplayer
 from atoll.surfaces.http.server import health, openapi, page, problems
 from atoll.surfaces.http.server.guard import LOOPBACK_NAMES, Guard, Names
 from atoll.surfaces.http.server.permissions import permitted
+from atoll.surfaces.http.server.rate_limits import RateLimits
 
 AREAS = ("sandboxes", "terminals", "agents", "network", "people")
 """The folders with the routes of nouns. What is asked for most comes first."""
@@ -29,12 +31,14 @@ class AppSettings:
     """The public face of the app: its host names, its URL, and the place of the built page.
 
     `outside_url` is the base of links for other machines, None where none reaches the server.
+    `rate_limit` holds for each caller, None where there is none.
     """
 
     names: Names = LOOPBACK_NAMES
     public_url: str | None = None
     outside_url: str | None = None
     bundle: Path = page.BUNDLE
+    rate_limit: RateLimit | None = None
 
 
 def routers() -> list[APIRouter]:
@@ -64,6 +68,8 @@ def create_app(
     app.state.public_url = settings.public_url
     app.state.outside_url = settings.outside_url or settings.public_url
     app.state.bundle = settings.bundle
+    if settings.rate_limit is not None:
+        app.add_middleware(RateLimits, limit=settings.rate_limit)
     app.add_middleware(Guard, logins=services.logins, shares=services.shares, names=settings.names)
     problems.register(app)
     for router in (

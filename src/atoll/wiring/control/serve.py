@@ -206,7 +206,12 @@ async def _serve(settings: ControlSettings, opened: _Open, welcome: _Welcome) ->
     own = settings.server
     reach = reach_of(own, opened.presence.port)
     names = names_for(own.host, own.public_url, (*own.hosts, *reach.hosts))
-    app_settings = AppSettings(names=names, public_url=own.public_url, outside_url=reach.url)
+    app_settings = AppSettings(
+        names=names,
+        public_url=own.public_url,
+        outside_url=reach.url,
+        rate_limit=own.rate_limit,
+    )
     async with assembled(settings) as services, asyncio.TaskGroup() as group:
         app = create_app(services, app_settings)
         # What was loaded stays: no later collection has to walk through it.

@@ -34,7 +34,7 @@ _TEXTS = {
     *("push_contact", "notify_command"),
 }
 _NUMBERS = {
-    *("port", "max_sandboxes", "max_working"),
+    *("port", "max_sandboxes", "max_working", "requests_per_minute"),
     *("kept_days", "event_days", "events_per_sandbox", "audit_days", "away_seconds"),
 }
 _LISTS = {"hosts", "extensions", "agent_catalogue"}

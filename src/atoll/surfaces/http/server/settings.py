@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from atoll.domain.errors import Invalid
+from atoll.domain.people.rate_limit import RateLimit
 
 MAX_PORT = 65535
+MAX_RATE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +18,7 @@ class ServerSettings:
     `public_url`: the address people use when a proxy runs in front.
     `hosts`: further names the server answers to.
     `tls_cert`, `tls_key`: PEM files of the certificate (its chain, too) and its key; both or none.
+    `requests_per_minute`: the rate limit of each caller; 0 is none.
     """
 
     host: str = "127.0.0.1"
@@ -24,15 +27,26 @@ class ServerSettings:
     hosts: tuple[str, ...] = ()
     tls_cert: str | None = None
     tls_key: str | None = None
+    requests_per_minute: int = 0
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= MAX_PORT:
             raise Invalid(f"port {self.port} must lie between 0 and {MAX_PORT}", field="port")
+        if not 0 <= self.requests_per_minute <= MAX_RATE:
+            raise Invalid(
+                f"requests_per_minute must lie between 0 and {MAX_RATE}",
+                field="requests_per_minute",
+            )
         if self.public_url is not None:
             _check_url("public_url", self.public_url)
         if (self.tls_cert is None) != (self.tls_key is None):
             missing = "tls_key" if self.tls_key is None else "tls_cert"
             raise Invalid("TLS needs a certificate and its key: set both", field=missing)
+
+    @property
+    def rate_limit(self) -> RateLimit | None:
+        """Return the rate limit of each caller, None where there is none."""
+        return RateLimit(self.requests_per_minute) if self.requests_per_minute else None
 
     @property
     def secure(self) -> bool:

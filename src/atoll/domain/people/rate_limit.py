@@ -1,0 +1,59 @@
+"""The rate limit of callers: a bucket of requests for each, which refills evenly.
+
+Pure. Moments are seconds of any clock that never goes back.
+"""
+
+import math
+from dataclasses import dataclass
+
+_ROUNDING = 1e-6
+"""The part of a request that may be missing: sums of fractions are not exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimit:
+    """So many requests in so many seconds, at once or spread out."""
+
+    requests: int
+    seconds: int = 60
+
+    @property
+    def per_second(self) -> float:
+        """Return how many requests are given back in a second."""
+        return self.requests / self.seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """The requests that a caller had left at a moment."""
+
+    left: float
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """The outcome of a request: `remaining` more are possible now, `full_in` seconds later all.
+    A refused one is possible again after `retry_in` seconds, else that is 0."""
+
+    remaining: int
+    full_in: int
+    retry_in: int = 0
+
+    @property
+    def refused(self) -> bool:
+        """Report whether the request is one too many."""
+        return self.retry_in > 0
+
+
+def request(bucket: Bucket | None, limit: RateLimit, now: float) -> tuple[Bucket, Permit]:
+    """Return the bucket after one more request, and whether that is allowed. A refused request
+    costs nothing, so who waits as told always comes in."""
+    left: float = limit.requests
+    if bucket is not None:
+        left = min(left, bucket.left + max(0.0, now - bucket.at) * limit.per_second)
+    refused = left < 1 - _ROUNDING
+    after = Bucket(left if refused else max(0.0, left - 1), now)
+    full_in = math.ceil((limit.requests - after.left) / limit.per_second)
+    retry_in = max(1, math.ceil((1 - left) / limit.per_second)) if refused else 0
+    return after, Permit(int(after.left), full_in, retry_in)

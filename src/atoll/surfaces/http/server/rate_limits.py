@@ -1,0 +1,77 @@
+"""The rate limit of authenticated callers, told in the headers of each answer.
+
+Headers are those of the IETF's draft "RateLimit header fields for HTTP" (draft-ietf-httpapi-
+ratelimit-headers). Each control plane counts for itself. Wrong credentials are counted apart, by
+the guard, before anybody is known.
+"""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from atoll.domain.errors import LimitReached
+from atoll.domain.people.principal import Principal
+from atoll.domain.people.rate_limit import Bucket, Permit, RateLimit, request
+from atoll.surfaces.http.server.problems import problem
+
+MAX_CALLERS: Final = 10_000
+"""The number of callers that are counted; who asked least recently is forgotten first."""
+
+
+class RateLimits:
+    """The ASGI middleware behind the guard that counts the requests of each caller.
+
+    All logins and tokens of a person count together. An opened WebSocket is one request.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, limit: RateLimit, seconds: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._app = app
+        self._limit = limit
+        self._seconds = seconds
+        self._buckets: OrderedDict[tuple[str, str], Bucket] = OrderedDict()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Count one request and let it through, or answer 429."""
+        caller: Principal | None = scope.get("state", {}).get("caller")
+        if caller is None:
+            await self._app(scope, receive, send)
+            return
+        permit = self._count(caller)
+
+        async def told(message: Message) -> None:
+            if message["type"] in {"http.response.start", "websocket.http.response.start"}:
+                self._tell(MutableHeaders(raw=message.setdefault("headers", [])), permit)
+            await send(message)
+
+        if not permit.refused:
+            await self._app(scope, receive, told)
+            return
+        limit = self._limit
+        answer = problem(
+            LimitReached(
+                f"{limit.requests} requests in {limit.seconds} s is the limit here: "
+                f"wait {permit.retry_in} s",
+                code="rate_limited",
+            )
+        )
+        answer.headers["Retry-After"] = str(permit.retry_in)
+        await answer(scope, receive, told)
+
+    def _count(self, caller: Principal) -> Permit:
+        key = (caller.org_id, caller.id)
+        self._buckets[key], permit = request(self._buckets.get(key), self._limit, self._seconds())
+        self._buckets.move_to_end(key)
+        while len(self._buckets) > MAX_CALLERS:
+            self._buckets.popitem(last=False)
+        return permit
+
+    def _tell(self, headers: MutableHeaders, permit: Permit) -> None:
+        limit = self._limit
+        headers["RateLimit-Policy"] = f'"default";q={limit.requests};w={limit.seconds}'
+        headers["RateLimit"] = f'"default";r={permit.remaining};t={permit.full_in}'
