@@ -7,7 +7,7 @@ import { useStore } from '../../state/store';
 import type { AttachStatus } from '../../terminal/attach/status';
 import { actWords, controlActs, roleWords, type ControlAct } from '../../terminal/attach/turns';
 import type { TerminalView } from '../../terminal/screen/view';
-import type { Zoom } from '../../terminal/screen/zoom';
+import type { Zoom } from '../../terminal/size/zoom';
 import { Icon, type IconName } from '../parts/icons';
 import { People } from '../people/People';
 import { TalkBox } from '../people/TalkBox';

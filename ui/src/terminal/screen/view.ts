@@ -28,9 +28,9 @@ import { cleanPaste, listenForBrought, lossWords } from './paste';
 import { pageKeyOf, type PageKey } from './page-keys';
 import { listenForWake } from '../attach/wake';
 import { PointerLayer } from './pointers';
-import { ScreenSize } from './size';
+import { ScreenSize } from '../size/size';
 import { GpuRenderer } from './webgl';
-import { textOf, type Zoom } from './zoom';
+import { textOf, type Zoom } from '../size/zoom';
 
 export interface TerminalViewOptions {
   readonly host: HTMLElement;
