@@ -409,6 +409,7 @@ class Me(Shape):
     """The caller."""
 
     id = fields.text()
+    org_id = fields.text()
     name = fields.text()
 
 

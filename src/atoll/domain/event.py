@@ -84,6 +84,7 @@ _SHARE = "sandbox_id share_id"
 _VALUED = "secret_id name scope purpose version"
 _APPROVAL = "approval_id sandbox_id kind"
 _ABOUT = "secret secret_id version host port argv0"
+_MEMBER = "org member kind name role"
 _TYPED = _INSIDE + " principal name client"
 
 KINDS: Mapping[str, EventKind] = dict(
@@ -316,6 +317,29 @@ KINDS: Mapping[str, EventKind] = dict(
         ),
         _kind(
             "approval.expired", _APPROVAL, _ABOUT, "An approval request ended without a decision."
+        ),
+        _kind("org.created", "org slug name", "", "An organization was made, or became a team."),
+        _kind("org.changed", "org slug name", "", "An organization was renamed."),
+        _kind("member.invited", "org invitation role", "email", "Somebody was invited."),
+        _kind("member.uninvited", "org invitation role", "email", "An invitation was taken back."),
+        _kind(
+            "member.added",
+            _MEMBER,
+            "invitation",
+            "A person joined an organization, or a service account was made.",
+        ),
+        _kind("member.changed", _MEMBER, "before", "A member has another role or other groups."),
+        _kind(
+            "member.removed",
+            _MEMBER,
+            "sandboxes secrets",
+            "A member left or was removed; what is left of theirs is counted.",
+        ),
+        _kind(
+            "sandbox.given",
+            _LIFE + " from to",
+            "",
+            "A sandbox has another owner, who has its history, too.",
         ),
     )
 )

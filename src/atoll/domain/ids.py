@@ -13,6 +13,7 @@ ApprovalId = NewType("ApprovalId", str)
 ShareId = NewType("ShareId", str)
 GuestId = NewType("GuestId", str)
 PushSubscriptionId = NewType("PushSubscriptionId", str)
+InvitationId = NewType("InvitationId", str)
 OrgId = NewType("OrgId", str)
 PrincipalId = NewType("PrincipalId", str)
 
@@ -20,6 +21,9 @@ PERSONAL_ORG = OrgId("personal")
 
 GUESTS_ORG = OrgId("guests")
 """The organization of everybody who came by a share link; its members own nothing."""
+
+EVERY_MEMBER = PrincipalId("")
+"""The owner of an event that is the organization's: all its members may read it."""
 
 ID_ENTROPY_BYTES = 10
 

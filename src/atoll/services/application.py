@@ -26,7 +26,10 @@ from atoll.services.library.repositories import Repositories
 from atoll.services.library.syncs import Syncs
 from atoll.services.library.tree_edits import TreeEdits
 from atoll.services.library.unpulled import UnpulledWork
+from atoll.services.people.invitations import Invitations
 from atoll.services.people.logins import Logins
+from atoll.services.people.memberships import Memberships
+from atoll.services.people.organizations import Organizations
 from atoll.services.people.push import PushSubscriptions
 from atoll.services.people.push_delivery import PushDelivery
 from atoll.services.people.shares import Shares
@@ -39,6 +42,15 @@ from atoll.services.terminals.terminals import Terminals
 
 Readiness = Callable[[], Awaitable[str | None]]
 """The reason why the server is not ready yet, or None when it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tenancy:
+    """The use cases of organizations and their members."""
+
+    memberships: Memberships
+    organizations: Organizations
+    invitations: Invitations
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +88,4 @@ class Application:
     repositories: Repositories
     projects: Projects
     audit: AuditLog
+    tenancy: Tenancy

@@ -10,6 +10,9 @@ from atoll.domain.ids import (
     ApprovalId,
     EventId,
     GuestId,
+    InvitationId,
+    OrgId,
+    PrincipalId,
     PushSubscriptionId,
     SandboxId,
     SecretId,
@@ -65,3 +68,15 @@ class Identifiers:
     def push_subscription(self) -> PushSubscriptionId:
         """Return a new id of a browser's push subscription."""
         return PushSubscriptionId(spell("push", self._entropy(ID_ENTROPY_BYTES)))
+
+    def organization(self) -> OrgId:
+        """Return a new organization's id."""
+        return OrgId(spell("org", self._entropy(ID_ENTROPY_BYTES)))
+
+    def service_account(self) -> PrincipalId:
+        """Return a new service account's principal id."""
+        return PrincipalId(spell("svc", self._entropy(ID_ENTROPY_BYTES)))
+
+    def invitation(self) -> InvitationId:
+        """Return a new id of an invitation; not its secret."""
+        return InvitationId(spell("inv", self._entropy(ID_ENTROPY_BYTES)))

@@ -4,6 +4,10 @@ export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description The secret of an invitation. */
+        readonly AcceptBody: {
+            readonly secret: string;
+        };
         /**
          * @description The access of the sandbox to its workspace.
          * @enum {string}
@@ -757,6 +761,21 @@ export interface components {
             readonly sandbox_name: string;
             readonly terminal_id: string | null;
         };
+        /** @description An invitation to make. `email` is a note of whom it is for; nothing is sent there. */
+        readonly InviteBody: {
+            /** @default  */
+            readonly email?: string;
+            /** @default [] */
+            readonly groups?: readonly string[];
+            /** @default member */
+            readonly role?: components["schemas"]["OrgRole"];
+            /**
+             * @description Seconds, or text such as 90s, 15m, 4h, 2d, 1h30m.
+             * @default 604800
+             * @example 4h
+             */
+            readonly ttl?: number | string;
+        };
         /**
          * @description The strength of the wall, weakest first.
          * @enum {string}
@@ -830,6 +849,17 @@ export interface components {
         /** @description The log of provisioning. */
         readonly LogView: {
             readonly lines: readonly components["schemas"]["LogLineView"][];
+        };
+        /** @description An invitation just made: `secret` is returned only once. */
+        readonly MadeOrgInvitationView: {
+            readonly created_at: string;
+            readonly email: string;
+            readonly expires_at: string;
+            readonly groups: readonly string[];
+            readonly invitation_id: string;
+            readonly invited_by: string;
+            readonly role: components["schemas"]["OrgRole"];
+            readonly secret: string;
         };
         /**
          * @description A link just made: `link` is returned only once, and stored nowhere. `local_only`: no other
@@ -916,6 +946,25 @@ export interface components {
             readonly kind: components["schemas"]["ActorKind"];
             readonly name: string;
             readonly org_id: string;
+        };
+        /** @description A change of a member; what is left out stays. */
+        readonly MemberBody: {
+            readonly groups?: readonly string[] | null;
+            readonly role?: components["schemas"]["OrgRole"] | null;
+        };
+        /** @description The members of an organization. */
+        readonly MemberList: {
+            readonly members: readonly components["schemas"]["MemberView"][];
+        };
+        /** @description A member: a person (`adm`) or a service account (`atm`). */
+        readonly MemberView: {
+            readonly email: string;
+            readonly groups: readonly string[];
+            readonly kind: components["schemas"]["ActorKind"];
+            readonly member_id: string;
+            readonly name: string;
+            readonly role: components["schemas"]["OrgRole"];
+            readonly since: string;
         };
         /** @description The first repository and the network, in the terms of other tools. */
         readonly MetadataView: {
@@ -1039,6 +1088,50 @@ export interface components {
          * @enum {string}
          */
         readonly OrderState: "waiting" | "taken" | "done" | "failed" | "cancelled";
+        /** @description The invitations that can still be accepted. */
+        readonly OrgInvitationList: {
+            readonly invitations: readonly components["schemas"]["OrgInvitationView"][];
+        };
+        /** @description An invitation to an organization, without its secret. */
+        readonly OrgInvitationView: {
+            readonly created_at: string;
+            readonly email: string;
+            readonly expires_at: string;
+            readonly groups: readonly string[];
+            readonly invitation_id: string;
+            readonly invited_by: string;
+            readonly role: components["schemas"]["OrgRole"];
+        };
+        /**
+         * @description A member's role in an organization, from the most to the least.
+         * @enum {string}
+         */
+        readonly OrgRole: "owner" | "admin" | "member" | "viewer";
+        /** @description An organization to make; `name` is the slug where it is left out. */
+        readonly OrganizationBody: {
+            readonly name?: string | null;
+            readonly slug: string;
+        };
+        /** @description A change of an organization's names; what is left out stays. */
+        readonly OrganizationChangeBody: {
+            readonly name?: string | null;
+            readonly slug?: string | null;
+        };
+        /** @description The caller's organizations. */
+        readonly OrganizationList: {
+            readonly organizations: readonly components["schemas"]["OrganizationView"][];
+        };
+        /**
+         * @description An organization and the caller's role in it. `created_at` is null for the one of
+         *     single-person mode, which has no other members.
+         */
+        readonly OrganizationView: {
+            readonly created_at: string | null;
+            readonly name: string;
+            readonly organization_id: string;
+            readonly role: components["schemas"]["OrgRole"];
+            readonly slug: string;
+        };
         /**
          * @description The resources a runtime itself uses: memory in bytes, processes and threads, each with its
          *     limit; null is not counted or not bounded.
@@ -1577,6 +1670,14 @@ export interface components {
             readonly slot_name: string;
             readonly updated_at: string;
             readonly version: number;
+        };
+        /** @description A service account to make: a member that acts as automation (`atm`). */
+        readonly ServiceAccountBody: {
+            /** @default [] */
+            readonly groups?: readonly string[];
+            readonly name: string;
+            /** @default member */
+            readonly role?: components["schemas"]["OrgRole"];
         };
         /** @description A session: a sandbox, which `/v1/sandboxes/{session_id}` shows whole. */
         readonly SessionView: {

@@ -67,7 +67,9 @@ class SqlApprovalRows(ApprovalRows):
     async def page(self, query: ApprovalQuery) -> list[Approval]:
         """See the port."""
         table = approvals.c
-        wanted = [table.org_id == query.org_id, table.owner == query.owner]
+        wanted = [table.org_id == query.org_id]
+        if query.owner is not None:
+            wanted.append(table.owner == query.owner)
         if query.verdicts:
             wanted.append(table.verdict.in_([one.value for one in query.verdicts]))
         found = await self._connection.execute(

@@ -1,6 +1,7 @@
 """Tables and rows of the event log, and of the gaps that pruning leaves."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import msgspec
 from sqlalchemy import (
@@ -19,15 +20,18 @@ from sqlalchemy import (
     delete,
     func,
     insert,
+    literal,
     select,
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.audit import append_entries
 from atoll.adapters.storage.columns import COUNTER, from_us, metadata, to_us
-from atoll.domain.event import Event, EventDraft, Gap, Json, check
+from atoll.adapters.storage.sandboxes import sandboxes
+from atoll.domain.event import SANDBOX_STREAMS, Event, EventDraft, Gap, Json, check
 from atoll.domain.event_retention import Removal, StreamSpan
-from atoll.domain.ids import EventId, OrgId
+from atoll.domain.ids import EVERY_MEMBER, EventId, OrgId
+from atoll.domain.profile.profile import Scope
 from atoll.ports import EventQuery
 from atoll.ports.store.events import EventRows
 
@@ -101,13 +105,11 @@ class SqlEventRows(EventRows):
 
     async def page(self, query: EventQuery) -> list[Event]:
         """See the port."""
-        table = events.c
-        place = table.position.desc() if query.latest else table.position
-        found = await self._connection.execute(
-            select(events).where(*_wanted(events, query)).order_by(place).limit(query.limit)
-        )
-        page = [_event(row) for row in found]
-        return page[::-1] if query.latest else page
+        page: list[Event] = []
+        for readable in await _readable(self._connection, query):
+            page += await _page(self._connection, query, readable(events))
+        page.sort(key=lambda event: event.position)
+        return page[-query.limit :] if query.latest else page[: query.limit]
 
     async def last_position(self) -> int:
         """See the port."""
@@ -180,17 +182,54 @@ def _event(row: Row[tuple[object, ...]]) -> Event:
     )
 
 
-def _wanted(table: Table, query: EventQuery) -> list[ColumnElement[bool]]:
-    """Return the conditions for rows of `events` or `event_gaps` that a query requests."""
+_Conditions = Callable[[Table], list[ColumnElement[bool]]]
+"""The conditions for rows of `events` or of `event_gaps`."""
+
+
+async def _readable(connection: AsyncConnection, query: EventQuery) -> list[_Conditions]:
+    """Return what the reader of a query may read, by owner: each part is read in the order of the
+    index of owners, however long the log is."""
+    parts: list[_Conditions] = [partial(_owned, query=query, owner=query.owner)]
+    if query.team:
+        parts.append(partial(_owned, query=query, owner=EVERY_MEMBER))
+        table = sandboxes.c
+        shared = (table.org_id == query.org_id, table.scope == Scope.SHARED.value)
+        others = await connection.execute(
+            select(table.owner).where(*shared, table.owner != query.owner).distinct()
+        )
+        streams = select(literal(SANDBOX_STREAMS).concat(table.id)).where(*shared)
+        for owner in sorted(others.scalars()):
+            theirs = streams.where(table.owner == owner)
+            parts.append(partial(_owned, query=query, owner=owner, streams=theirs))
+    return parts
+
+
+def _owned(
+    table: Table, *, query: EventQuery, owner: str, streams: Select[str] | None = None
+) -> list[ColumnElement[bool]]:
+    """Return the conditions for rows of one owner, among those `streams` alone."""
     column = table.c
     conditions = [
         column.org_id == query.org_id,
-        column.owner == query.owner,
+        column.owner == owner,
         column.position > query.after,
     ]
     if query.stream is not None:
         conditions.append(column.stream == query.stream)
+    if streams is not None:
+        conditions.append(column.stream.in_(streams))
     return conditions
+
+
+async def _page(
+    connection: AsyncConnection, query: EventQuery, conditions: list[ColumnElement[bool]]
+) -> list[Event]:
+    position = events.c.position
+    place = position.desc() if query.latest else position
+    found = await connection.execute(
+        select(events).where(*conditions).order_by(place).limit(query.limit)
+    )
+    return [_event(row) for row in found]
 
 
 async def _next_stream(connection: AsyncConnection, after: str) -> StreamSpan | None:
@@ -234,10 +273,13 @@ async def _remove(connection: AsyncConnection, removal: Removal) -> int:
 
 async def _gap(connection: AsyncConnection, query: EventQuery) -> Gap | None:
     """Return the events that the query's reader can no longer get; None when there are none."""
-    found = await connection.execute(
-        select(func.max(event_gaps.c.position)).where(*_wanted(event_gaps, query))
-    )
-    to = found.scalar_one()
+    ends = []
+    for readable in await _readable(connection, query):
+        found = await connection.execute(
+            select(func.max(event_gaps.c.position)).where(*readable(event_gaps))
+        )
+        ends.append(found.scalar_one())
+    to = max((end for end in ends if end is not None), default=None)
     return None if to is None else Gap(query.after, to)
 
 

@@ -9,10 +9,11 @@ from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId
 
 @dataclass(frozen=True, slots=True)
 class ApprovalQuery:
-    """A query for approvals that one person decides, newest first; no `verdicts` means all."""
+    """A query for approvals that one person decides, newest first; no `verdicts` means all. With
+    `owner` None those of the whole organization."""
 
     org_id: OrgId
-    owner: PrincipalId
+    owner: PrincipalId | None
     verdicts: tuple[ApprovalState, ...] = ()
     limit: int = 100
 

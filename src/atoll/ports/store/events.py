@@ -12,7 +12,8 @@ from atoll.domain.ids import OrgId, PrincipalId
 @dataclass(frozen=True, slots=True)
 class EventQuery:
     """Events of one owner in an organization after a position, oldest first: the first `limit`
-    of them, or with `latest` the last."""
+    of them, or with `latest` the last. In a `team` also those of the organization itself, and of
+    the sandboxes that others share in it."""
 
     org_id: OrgId
     owner: PrincipalId
@@ -20,6 +21,7 @@ class EventQuery:
     after: int = 0
     limit: int = 100
     latest: bool = False
+    team: bool = False
 
 
 class EventRows(Protocol):

@@ -13,6 +13,7 @@ from atoll.ports.store.audit import AuditRows
 from atoll.ports.store.events import EventRows
 from atoll.ports.store.idempotency import IdempotencyRows
 from atoll.ports.store.logs import LogRows
+from atoll.ports.store.organizations import InvitationRows, MemberRows, OrganizationRows
 from atoll.ports.store.profiles import ProfileRows
 from atoll.ports.store.projects import ProjectRows
 from atoll.ports.store.pulls import PullRows
@@ -65,6 +66,15 @@ class Transaction:
 
     audit: AuditRows
     """The audit log."""
+
+    organizations: OrganizationRows
+    """Organizations."""
+
+    members: MemberRows
+    """Their members."""
+
+    invitations: InvitationRows
+    """Invitations to them."""
 
 
 class Store(Protocol):

@@ -162,7 +162,7 @@ class Approvals:
         issued = self._issued.get(approval.id)
         now = self._ground.clock.now()
         fresh = issued is not None and now < issued.confirmation.expires_at
-        if words is None or issued is None or not fresh or issued.caller != caller:
+        if words is None or issued is None or not fresh or not _same(issued.caller, caller):
             raise Forbidden(
                 "Only a person at a browser or a terminal approves: open the page, or run "
                 f"`atoll approve {approval.id}` and read the words back.",
@@ -271,6 +271,11 @@ class Approvals:
 def _stale(approval: Approval, secret: Secret | None) -> bool:
     ask = approval.ask
     return isinstance(ask, SecretAsk) and (secret is None or secret.version != ask.version)
+
+
+def _same(one: Principal, other: Principal) -> bool:
+    """Report whether two calls are of one person, from wherever they came."""
+    return (one.org_id, one.id) == (other.org_id, other.id)
 
 
 def _check_person(caller: Principal) -> None:

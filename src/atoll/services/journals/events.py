@@ -7,15 +7,15 @@ told so by a `Gap`, never by silence.
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import structlog
 
 from atoll.domain.errors import Unavailable
 from atoll.domain.event import Event, EventDraft, Gap, Json
-from atoll.domain.ids import EventId
+from atoll.domain.ids import EventId, OrgId
 from atoll.domain.people.principal import Principal
-from atoll.ports import Bus, Clock, EventQuery, Store
+from atoll.ports import Bus, Clock, EventQuery, Store, Transaction
 from atoll.services.identifiers import Identifiers
 
 FOLLOW_PAGE = 200
@@ -25,6 +25,9 @@ MAX_LIMIT = 1000
 AFTER_FAILURE = timedelta(seconds=5)
 
 _log = structlog.get_logger(__name__)
+
+FRESH_SECONDS = 2.0
+_NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,7 @@ class Events:
         self._bus = bus
         self._clock = clock
         self._identifiers = identifiers
+        self._teams: dict[OrgId, datetime | None] = {}
 
     async def list(
         self,
@@ -58,8 +62,9 @@ class Events:
         """Return at most 1000 events after a position, oldest first: the first ones, or the
         `latest`."""
         bound = max(1, min(limit, MAX_LIMIT))
-        query = EventQuery(caller.org_id, caller.id, stream, after, bound, latest)
         async with self._store.read() as rows:
+            team = await self._in_team(rows, caller)
+            query = EventQuery(caller.org_id, caller.id, stream, after, bound, latest, team)
             return await rows.events.page(query)
 
     async def gap(
@@ -68,7 +73,9 @@ class Events:
         """Return the gap of events after a position that are no longer kept. Call it after
         `list`."""
         async with self._store.read() as rows:
-            return await rows.events.gap(EventQuery(caller.org_id, caller.id, stream, after))
+            team = await self._in_team(rows, caller)
+            query = EventQuery(caller.org_id, caller.id, stream, after, team=team)
+            return await rows.events.gap(query)
 
     async def last_position(self) -> int:
         """Return the newest position, from which a reader receives only new events."""
@@ -118,6 +125,20 @@ class Events:
             (event,) = await rows.events.append((draft,))
         self._bus.announce((note.stream,))
         return event
+
+    def note_team(self, org_id: OrgId) -> None:
+        """Note that an organization became a team here."""
+        self._teams[org_id] = None
+
+    async def _in_team(self, rows: Transaction, caller: Principal) -> bool:
+        """Report whether the caller's organization has other members. A team stays one; that there
+        is none is believed for a moment, so that a single person's log costs no further look."""
+        now, seen = self._clock.now(), self._teams.get(caller.org_id, _NEVER)
+        if seen is None or now - seen <= timedelta(seconds=FRESH_SECONDS):
+            return seen is None
+        team = await rows.organizations.get(caller.org_id) is not None
+        self._teams[caller.org_id] = None if team else now
+        return team
 
 
 def draft_of(note: Note, caller: Principal, *, at: datetime, event_id: EventId) -> EventDraft:

@@ -13,7 +13,7 @@ from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFou
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.network.switch import NetworkChange
-from atoll.domain.people.principal import Principal
+from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.profile.profile import Profile, Scope
 from atoll.domain.sandbox.project import SETUP_TERMINAL, SetupState, failure_of
 from atoll.domain.sandbox.sandbox import RUNNING, CreateSandbox, Sandbox, State, keeps_files
@@ -55,6 +55,8 @@ from atoll.services.sandboxes.waiting_tasks import WaitingTasks
 from atoll.wire.contract.terminals import get_terminal
 
 MAX_PAGE = 200
+HALT_SECONDS = 60.0
+"""The longest wait for a sandbox that is being made and shall stop at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,9 @@ class Sandboxes:
         until what the last act began is done. Returns the sandbox as it then is, also after the
         timeout."""
         sandbox = await self.get(caller, ref)
+        return await self._waited(sandbox, settled=settled, timeout_seconds=timeout_seconds)
+
+    async def _waited(self, sandbox: Sandbox, *, settled: bool, timeout_seconds: float) -> Sandbox:
         with self._bus.listen(sandbox_stream(sandbox.id)) as listener:
             try:
                 async with asyncio.timeout(timeout_seconds):
@@ -287,6 +292,17 @@ class Sandboxes:
         """Push policies after a change of this owner (None: of the whole organization). Returns
         when the runtimes have them, at the latest after some seconds."""
         await self._policy_push.push_changes(org_id, owner)
+
+    async def halt(self, sandbox_id: SandboxId) -> None:
+        """Stop a sandbox whose owner is gone, without a permission check; one that is being made is
+        stopped once it is ready. Does nothing for one that does not run. Raises what the stop
+        raises."""
+        async with self._store.read() as rows:
+            sandbox = await rows.sandboxes.get(sandbox_id)
+        if sandbox is not None and sandbox.state in (State.REQUESTED, State.PROVISIONING):
+            sandbox = await self._waited(sandbox, settled=False, timeout_seconds=HALT_SECONDS)
+        if sandbox is not None and sandbox.state in RUNNING:
+            await self._reconciler.apply(sandbox_id, Stop(), actor=SYSTEM)
 
     def runtime_of(self, sandbox: Sandbox) -> RuntimeClient:
         """Return the client of a sandbox's runtime, without a permission check. Raises `Failed`

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.event import Json
-from atoll.domain.ids import SandboxId
+from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.people.principal import ActorKind, Principal
 from atoll.domain.profile.schema import profile_id
 from atoll.domain.sandbox.sandbox import State
@@ -145,6 +145,16 @@ class Secrets:
             _check_owner(caller, secret)
             await self._drop(rows, caller, secret)
         await self._publish(secret)
+
+    async def drop_all(
+        self, rows: Transaction, org_id: OrgId, owner: PrincipalId, *, actor: Principal
+    ) -> int:
+        """Remove the secrets that somebody holds who is gone, in the caller's transaction; the
+        organization's stay. Returns their number."""
+        held = [one for one in await rows.secrets.visible(org_id, owner) if one.holder == owner]
+        for secret in held:
+            await self._drop(rows, actor, secret)
+        return len(held)
 
     async def rotate_master(self, caller: Principal) -> Rotated:
         """Make a new master key, put every value under it, forget the old ones. A crash in

@@ -13,7 +13,7 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
         *("agent list", "agent install", "agent update", "agent remove"),
         *("image build", "image import", "image list", "image prune", "image pull", "image rm"),
     ),
-    "me.manage": ("me",),
+    "me.manage": ("me", "org join", "org leave"),
     "sandbox.read": ("list", "info", "kept", "logs", "net show"),
     "sandbox.create": ("new",),
     "sandbox.manage": (
@@ -45,7 +45,12 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
     "share.manage": ("share new", "share list", "share rm"),
     "event.read": ("events",),
     "audit.read": ("audit list", "audit export", "audit verify"),
-    "system.manage": ("login", "vault rotate-master"),
+    "org.read": ("org list", "org show", "org members"),
+    "org.manage": (
+        *("org invite", "org invitations", "org uninvite", "org role", "org remove"),
+        "org service-account",
+    ),
+    "system.manage": ("org create", "login", "vault rotate-master"),
 }
 
 PERMISSIONS: dict[str, str] = {

@@ -74,6 +74,7 @@ ORDER: dict[str, tuple[str, ...]] = {
     ),
     "people": (
         "share",
+        "org",
         "me",
         "login",
         "audit",

@@ -70,7 +70,13 @@ def create_app(
     app.state.bundle = settings.bundle
     if settings.rate_limit is not None:
         app.add_middleware(RateLimits, limit=settings.rate_limit)
-    app.add_middleware(Guard, logins=services.logins, shares=services.shares, names=settings.names)
+    app.add_middleware(
+        Guard,
+        logins=services.logins,
+        shares=services.shares,
+        memberships=services.tenancy.memberships,
+        names=settings.names,
+    )
     problems.register(app)
     for router in (
         *routers(),

@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from atoll.domain.people.principal import Principal
 from atoll.ports import (
     AgentConfigs,
     AgentLayers,
@@ -37,7 +36,7 @@ from atoll.services.inbox.end_reports import EndReports
 from atoll.services.inbox.endings import Endings
 from atoll.services.inbox.inbox import Inbox
 from atoll.services.journals.audit import AuditLog
-from atoll.services.journals.events import Events, Note
+from atoll.services.journals.events import Events
 from atoll.services.journals.journal_poll import JournalPoll
 from atoll.services.journals.journals import Journals
 from atoll.services.journals.pruning import EventPruning
@@ -58,7 +57,6 @@ from atoll.services.library.workspaces import Workspaces
 from atoll.services.lifecycle.directory import Directory
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.lifecycle.transitions import Transitions
-from atoll.services.people.logins import Logins, Recorder
 from atoll.services.people.push import PushSubscriptions
 from atoll.services.people.push_delivery import PushDelivery
 from atoll.services.people.shares import Shares
@@ -84,6 +82,7 @@ from atoll.services.settings import ServiceSettings
 from atoll.services.task_runner import TaskRunner
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
+from atoll.wiring.control.tenancy import build_logins, build_tenancy
 
 
 class OwnVault(Vault, Masters, Protocol):
@@ -321,12 +320,11 @@ def build_application(
     ground: Ground, ports: SandboxPorts, library: Library, *, settings: ServiceSettings
 ) -> Application:
     """Return all use cases. The caller runs their background and loads their logins."""
-    store, clock, own, preparation = ground.store, ground.clock, library.ports, library.preparation
+    statuses, own, preparation = AgentStatuses(ground.store), library.ports, library.preparation
     sandboxes, background = build_sandboxes(ground, ports, preparation, settings=settings)
-    calls, events = RuntimeCalls(sandboxes), build_events(ground)
-    logins = Logins(own.logins, clock, token=own.token, record=_login_recorder(events))
-    terminals, approvals = Terminals(sandboxes), Approvals(ground, sandboxes)
-    agents, statuses = Agents(sandboxes, terminals), AgentStatuses(store)
+    calls, events, terminals = RuntimeCalls(sandboxes), build_events(ground), Terminals(sandboxes)
+    agents, approvals = Agents(sandboxes, terminals), Approvals(ground, sandboxes)
+    logins, secrets = build_logins(ground, own, events), build_secrets(ground, sandboxes, ports)
     home = build_home(ground, sandboxes, library, events=events, settings=settings)
     return Application(
         sandboxes=sandboxes,
@@ -336,7 +334,7 @@ def build_application(
         statuses=statuses,
         inbox=build_inbox(approvals, statuses, agents, home=home, sandboxes=sandboxes),
         catalogue=build_catalogue(ground, ports, events, background),
-        consumers=Consumers(store, sandboxes),
+        consumers=Consumers(ground.store, sandboxes),
         shares=Shares(ground, sandboxes, wrong=logins.wrong, inviter=logins.person),
         push=PushSubscriptions(ground, library.ports.push),
         push_delivery=PushDelivery(ground, library.ports.push),
@@ -355,11 +353,12 @@ def build_application(
         logins=logins,
         extensions=ports.extensions,
         readiness=_readiness(ground, background),
-        secrets=Secrets(ground, sandboxes, vault=ports.vault, masters=ports.vault),
+        secrets=secrets,
         approvals=approvals,
         repositories=build_repositories(sandboxes, library, events, settings=settings),
         projects=build_projects(ground, library, settings=settings),
         audit=AuditLog(ground, own.audit, retention=settings.audit.retention),
+        tenancy=build_tenancy(ground, sandboxes, secrets, events=events, logins=logins),
     )
 
 
@@ -471,11 +470,9 @@ def build_pushes(
     )
 
 
-def _login_recorder(events: Events) -> Recorder:
-    async def record(caller: Principal, how: str) -> None:
-        await events.record(caller, Note("auth", "auth.login", {"how": how}))
-
-    return record
+def build_secrets(ground: Ground, sandboxes: Sandboxes, ports: SandboxPorts) -> Secrets:
+    """Return the use cases on secrets."""
+    return Secrets(ground, sandboxes, vault=ports.vault, masters=ports.vault)
 
 
 def _readiness(ground: Ground, background: Background) -> Readiness:

@@ -6,6 +6,7 @@ No service is made: the documents come from the routes, and from the kinds of ev
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 from fastapi import FastAPI
@@ -23,6 +24,7 @@ class _NoServices:
 
     logins = None
     shares = None
+    tenancy = SimpleNamespace(memberships=None)
 
 
 def routes_only() -> FastAPI:

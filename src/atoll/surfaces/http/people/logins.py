@@ -118,7 +118,7 @@ async def read_me(atoll: Atoll, caller: Caller) -> Response:
 @needs(Capability.ME)
 async def change_me(atoll: Atoll, caller: Caller, body: MeBody) -> Response:
     """Change the name that others at a terminal, guests and invitations see."""
-    return Json(await me(atoll, await atoll.logins.rename(caller, body.name)))
+    return Json(await me(atoll, await atoll.tenancy.organizations.rename(caller, body.name)))
 
 
 @router.post("/logout", status_code=204, responses=problems())

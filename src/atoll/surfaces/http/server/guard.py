@@ -26,6 +26,7 @@ from atoll.domain.errors import (
 )
 from atoll.domain.people.principal import CallOrigin, Principal
 from atoll.services.people.logins import Logins
+from atoll.services.people.memberships import Memberships, is_local
 from atoll.services.people.shares import Shares
 from atoll.surfaces.http.server.guest_paths import guest_may
 from atoll.surfaces.http.server.pending_connections import KNOWN
@@ -103,10 +104,19 @@ class Guard:
     state, and ends connections whose credential has ended.
     """
 
-    def __init__(self, app: ASGIApp, *, logins: Logins, shares: Shares, names: Names) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        logins: Logins,
+        shares: Shares,
+        memberships: Memberships,
+        names: Names,
+    ) -> None:
         self._app = app
         self._logins = logins
         self._shares = shares
+        self._memberships = memberships
         self._names = names
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -117,7 +127,7 @@ class Guard:
         answer = _Answer(send, paged=PAGE_PROTOCOL in scope.get("subprotocols", ()))
         try:
             credential = await self._admit(scope)
-            if credential is None or credential.token is not None:
+            if credential is None or self._lasts(credential, scope):
                 await self._app(scope, receive, answer.send)
             else:
                 await self._while_valid(credential, scope, receive, answer=answer)
@@ -151,7 +161,7 @@ class Guard:
         async def watch() -> None:
             while True:
                 await asyncio.sleep(RECHECK_SECONDS)
-                if not await self._holds(credential):
+                if not await self._holds(credential, scope["state"]["caller"]):
                     break
             worker.cancel()
 
@@ -163,15 +173,27 @@ class Guard:
         for error in failure:
             raise error
 
-    async def _holds(self, credential: _Credential) -> bool:
-        if credential.session is not None:
-            return self._logins.holds(credential.session)
+    def _lasts(self, credential: _Credential, scope: Scope) -> bool:
+        """Report whether nothing can end this credential while a connection of it lasts: the token
+        file's."""
+        return credential.token is not None and is_local(scope["state"]["caller"])
+
+    async def _holds(self, credential: _Credential, caller: Principal) -> bool:
+        """Report whether a connection may go on: its login lasts, and its caller may still do all
+        that it might when it began."""
         try:
+            current = await self._memberships.current(caller)
+            if current is None or not current.capabilities >= caller.capabilities:
+                return False
+            if credential.token is not None:
+                return True
+            if credential.session is not None:
+                return self._logins.holds(credential.session)
             return credential.guest is not None and bool(
                 await self._shares.holder(credential.guest)
             )
         except Unavailable:
-            # Nobody can say: a guest comes back by itself, a revoked one must not stay.
+            # Nobody can say: who may stay comes back by itself, a revoked one must not stay.
             return False
 
     async def _admit(self, scope: Scope) -> _Credential | None:
@@ -188,7 +210,7 @@ class Guard:
             return None
         credential = self._credential(headers, page_keys(HTTPConnection(scope)))
         source = _source(scope)
-        caller = await self._caller(credential, source)
+        caller = await self._standing(await self._caller(credential, source))
         state["caller"] = replace(caller, origin=CallOrigin(address=source))
         state["session"], state["guest"] = credential.session, credential.guest
         _tell_known(scope)
@@ -236,6 +258,13 @@ class Guard:
             "this needs a login: open the link `atoll login` prints, or send "
             "`Authorization: Bearer` with the token in $ATOLL_HOME/token"
         )
+
+    async def _standing(self, caller: Principal) -> Principal:
+        """Return the caller with what its role allows now."""
+        current = await self._memberships.current(caller)
+        if current is None:
+            raise Unauthenticated("you are not a member any more: ask an administrator of yours")
+        return current
 
     def _check_host(self, scope: Scope) -> str:
         given = [value for name, value in scope["headers"] if name == b"host"]

@@ -1,0 +1,202 @@
+"""Tables and rows of organizations, their members and invitations."""
+
+from datetime import datetime
+
+import msgspec
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Index,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    case,
+    delete,
+    insert,
+    or_,
+    select,
+)
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from atoll.adapters.storage.columns import metadata, to_us
+from atoll.domain.errors import Conflict
+from atoll.domain.ids import InvitationId, OrgId, PrincipalId
+from atoll.domain.people.organization import Invitation, Member, Organization
+from atoll.ports.store.organizations import InvitationRows, MemberRows, OrganizationRows
+
+organizations = Table(
+    "organizations",
+    metadata,
+    Column("org_id", Text, primary_key=True),
+    Column("slug", Text, nullable=False, unique=True),
+    Column("body", Text, nullable=False),
+)
+"""The one table whose rows have no owner: an organization is nobody's."""
+
+members = Table(
+    "members",
+    metadata,
+    Column("org_id", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("since_us", BigInteger, nullable=False),
+    Column("body", Text, nullable=False),
+    PrimaryKeyConstraint("org_id", "owner"),
+    Index("members_by_person", "owner"),
+)
+"""`owner` is the member."""
+
+invitations = Table(
+    "invitations",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("org_id", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("mark", Text, nullable=False, unique=True),
+    Column("expires_us", BigInteger, nullable=False),
+    Column("body", Text, nullable=False),
+    Index("invitations_by_org", "org_id"),
+)
+"""`owner` is who invited."""
+
+_organizations = msgspec.json.Decoder(Organization)
+_members = msgspec.json.Decoder(Member)
+_invitations = msgspec.json.Decoder(Invitation)
+
+
+class SqlOrganizationRows(OrganizationRows):
+    """The `ports.store.organizations.OrganizationRows` on one connection."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def put(self, organization: Organization) -> None:
+        """See the port."""
+        table = organizations.c
+        await self._connection.execute(delete(organizations).where(table.org_id == organization.id))
+        row = {
+            "org_id": organization.id,
+            "slug": organization.slug,
+            "body": msgspec.json.encode(organization).decode(),
+        }
+        try:
+            await self._connection.execute(insert(organizations), row)
+        except IntegrityError as err:
+            raise Conflict(
+                f"There is an organization {organization.slug!r} already: choose another slug.",
+                code="name_taken",
+                field="slug",
+            ) from err
+
+    async def get(self, ref: str) -> Organization | None:
+        """See the port."""
+        table = organizations.c
+        found = await self._connection.execute(
+            select(table.body)
+            .where(or_(table.org_id == ref, table.slug == ref))
+            .order_by(case((table.org_id == ref, 0), else_=1))
+            .limit(1)
+        )
+        body = found.scalar_one_or_none()
+        return None if body is None else _organizations.decode(body)
+
+    async def all(self) -> list[Organization]:
+        """See the port."""
+        table = organizations.c
+        found = await self._connection.execute(select(table.body).order_by(table.slug))
+        return [_organizations.decode(body) for body in found.scalars()]
+
+
+class SqlMemberRows(MemberRows):
+    """The `ports.store.organizations.MemberRows` on one connection."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def put(self, member: Member) -> None:
+        """See the port."""
+        await self.remove(member.org_id, member.id)
+        row = {
+            "org_id": member.org_id,
+            "owner": member.id,
+            "since_us": to_us(member.since),
+            "body": msgspec.json.encode(member).decode(),
+        }
+        await self._connection.execute(insert(members), row)
+
+    async def get(self, org_id: OrgId, member_id: PrincipalId) -> Member | None:
+        """See the port."""
+        table = members.c
+        found = await self._connection.execute(
+            select(table.body).where(table.org_id == org_id, table.owner == member_id)
+        )
+        body = found.scalar_one_or_none()
+        return None if body is None else _members.decode(body)
+
+    async def of(self, org_id: OrgId) -> list[Member]:
+        """See the port."""
+        table = members.c
+        found = await self._connection.execute(
+            select(table.body).where(table.org_id == org_id).order_by(table.since_us, table.owner)
+        )
+        return [_members.decode(body) for body in found.scalars()]
+
+    async def memberships(self, member_id: PrincipalId) -> list[Member]:
+        """See the port."""
+        table = members.c
+        found = await self._connection.execute(
+            select(table.body).where(table.owner == member_id).order_by(table.org_id)
+        )
+        return [_members.decode(body) for body in found.scalars()]
+
+    async def remove(self, org_id: OrgId, member_id: PrincipalId) -> None:
+        """See the port."""
+        table = members.c
+        await self._connection.execute(
+            delete(members).where(table.org_id == org_id, table.owner == member_id)
+        )
+
+
+class SqlInvitationRows(InvitationRows):
+    """The `ports.store.organizations.InvitationRows` on one connection."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def add(self, invitation: Invitation) -> None:
+        """See the port."""
+        row = {
+            "id": invitation.id,
+            "org_id": invitation.org_id,
+            "owner": invitation.invited_by,
+            "mark": invitation.mark,
+            "expires_us": to_us(invitation.expires_at),
+            "body": msgspec.json.encode(invitation).decode(),
+        }
+        await self._connection.execute(insert(invitations), row)
+
+    async def of(self, org_id: OrgId) -> list[Invitation]:
+        """See the port."""
+        table = invitations.c
+        found = await self._connection.execute(
+            select(table.body).where(table.org_id == org_id).order_by(table.id)
+        )
+        listed = [_invitations.decode(body) for body in found.scalars()]
+        return sorted(listed, key=lambda one: one.created_at)
+
+    async def marked(self, mark: str) -> Invitation | None:
+        """See the port."""
+        table = invitations.c
+        found = await self._connection.execute(select(table.body).where(table.mark == mark))
+        body = found.scalar_one_or_none()
+        return None if body is None else _invitations.decode(body)
+
+    async def remove(self, invitation_id: InvitationId) -> None:
+        """See the port."""
+        await self._connection.execute(delete(invitations).where(invitations.c.id == invitation_id))
+
+    async def forget(self, before: datetime) -> None:
+        """See the port."""
+        await self._connection.execute(
+            delete(invitations).where(invitations.c.expires_us <= to_us(before))
+        )

@@ -1,0 +1,163 @@
+"""Organizations, their members and invitations, over the API."""
+
+from collections.abc import Sequence
+from typing import Literal, Required, TypedDict
+
+from atoll.client import fields
+from atoll.client.fields import Field, Shape
+from atoll.client.shapes import Me
+from atoll.client.transport import Call, Transport, at, get, patch, post
+
+OrgRole = Literal["owner", "admin", "member", "viewer"]
+ROLES: tuple[OrgRole, ...] = ("owner", "admin", "member", "viewer")
+
+
+class OrganizationBody(TypedDict, total=False):
+    """An organization to make."""
+
+    slug: Required[str]
+    name: str | None
+
+
+class MemberBody(TypedDict, total=False):
+    """A change of a member."""
+
+    role: OrgRole | None
+    groups: list[str] | None
+
+
+class InviteBody(TypedDict, total=False):
+    """An invitation to make."""
+
+    role: OrgRole
+    groups: list[str]
+    email: str
+    ttl: int | str
+
+
+class ServiceAccountBody(TypedDict, total=False):
+    """A service account to make."""
+
+    name: Required[str]
+    role: OrgRole
+    groups: list[str]
+
+
+class AcceptBody(TypedDict, total=False):
+    """The secret of an invitation."""
+
+    secret: Required[str]
+
+
+class Organization(Shape):
+    """An organization and the caller's role in it."""
+
+    organization_id = fields.text()
+    slug = fields.text()
+    name = fields.text()
+    role: Field[OrgRole] = fields.word()
+
+
+class OrganizationList(Shape):
+    """The caller's organizations."""
+
+    organizations = fields.many(Organization)
+
+
+class Member(Shape):
+    """A member: a person or a service account."""
+
+    member_id = fields.text()
+    kind: Field[Literal["adm", "agt", "atm"]] = fields.word()
+    name = fields.text()
+    email = fields.text()
+    role: Field[OrgRole] = fields.word()
+    groups = fields.texts()
+
+
+class MemberList(Shape):
+    """The members of an organization."""
+
+    members = fields.many(Member)
+
+
+class OrgInvitation(Shape):
+    """An invitation, without its secret."""
+
+    invitation_id = fields.text()
+    role: Field[OrgRole] = fields.word()
+    email = fields.text()
+    expires_at = fields.text()
+
+
+class MadeOrgInvitation(OrgInvitation):
+    """An invitation just made; no other answer has `secret`."""
+
+    secret = fields.text()
+
+
+class OrgInvitationList(Shape):
+    """The invitations that can still be accepted."""
+
+    invitations = fields.many(OrgInvitation)
+
+
+class Organizations:
+    """Organizations. `ref` is an id or a slug; None is the caller's own."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self) -> OrganizationList:
+        """Return the caller's organization, or all of them to who runs the installation."""
+        return self._transport.read(OrganizationList, get("organizations"))
+
+    def get(self, ref: str | None) -> Organization:
+        """Return one organization."""
+        return self._transport.read(Organization, get(*self._at(ref)))
+
+    def create(self, body: OrganizationBody) -> Organization:
+        """Make an organization."""
+        return self._transport.read(Organization, post("organizations", value=body))
+
+    def members(self, ref: str | None) -> MemberList:
+        """Return the members."""
+        return self._transport.read(MemberList, get(*self._at(ref), "members"))
+
+    def change(self, ref: str | None, member: str, body: MemberBody) -> Member:
+        """Give a member another role or other groups."""
+        call = patch(*self._at(ref), "members", member, value=body)
+        return self._transport.read(Member, call)
+
+    def remove(self, ref: str | None, member: str) -> None:
+        """Remove a member or a service account."""
+        self._transport.call(Call("DELETE", at(*self._at(ref), "members", member)))
+
+    def leave(self, ref: str | None) -> None:
+        """Leave an organization."""
+        self._transport.call(post(*self._at(ref), "leave"))
+
+    def invitations(self, ref: str | None) -> OrgInvitationList:
+        """Return the invitations that can still be accepted."""
+        return self._transport.read(OrgInvitationList, get(*self._at(ref), "invitations"))
+
+    def invite(self, ref: str | None, body: InviteBody) -> MadeOrgInvitation:
+        """Invite somebody."""
+        call = post(*self._at(ref), "invitations", value=body)
+        return self._transport.read(MadeOrgInvitation, call)
+
+    def uninvite(self, ref: str | None, invitation: str) -> None:
+        """Take an invitation back."""
+        self._transport.call(Call("DELETE", at(*self._at(ref), "invitations", invitation)))
+
+    def accept(self, body: AcceptBody) -> Organization:
+        """Become a member by an invitation."""
+        return self._transport.read(Organization, post("invitations", "accept", value=body))
+
+    def add_service_account(self, ref: str | None, body: ServiceAccountBody) -> Member:
+        """Make a service account."""
+        return self._transport.read(Member, post(*self._at(ref), "service-accounts", value=body))
+
+    def _at(self, ref: str | None) -> Sequence[str]:
+        own = ref if ref is not None else self._transport.read(Me, get("me")).org_id
+        return ("organizations", own)

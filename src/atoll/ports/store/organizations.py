@@ -1,0 +1,75 @@
+"""Organizations, their members and invitations.
+
+Single-person mode has no row of any of them.
+"""
+
+from datetime import datetime
+from typing import Protocol
+
+from atoll.domain.ids import InvitationId, OrgId, PrincipalId
+from atoll.domain.people.organization import Invitation, Member, Organization
+
+
+class OrganizationRows(Protocol):
+    """Organizations. Raises nothing of its own but `Conflict`: absent is None."""
+
+    async def put(self, organization: Organization) -> None:
+        """Add an organization, or replace the one of its id. Raises `Conflict` when another has its
+        slug."""
+        ...
+
+    async def get(self, ref: str) -> Organization | None:
+        """Return an organization by its id or its slug; an id takes precedence."""
+        ...
+
+    async def all(self) -> list[Organization]:
+        """Return all organizations, by slug."""
+        ...
+
+
+class MemberRows(Protocol):
+    """Members, by organization and principal."""
+
+    async def put(self, member: Member) -> None:
+        """Add a member, or replace the row of this one."""
+        ...
+
+    async def get(self, org_id: OrgId, member_id: PrincipalId) -> Member | None:
+        """Return a member."""
+        ...
+
+    async def of(self, org_id: OrgId) -> list[Member]:
+        """Return an organization's members, those who joined first first."""
+        ...
+
+    async def memberships(self, member_id: PrincipalId) -> list[Member]:
+        """Return what somebody is in each organization, by its id."""
+        ...
+
+    async def remove(self, org_id: OrgId, member_id: PrincipalId) -> None:
+        """Remove a member; a missing one is not an error."""
+        ...
+
+
+class InvitationRows(Protocol):
+    """Invitations. Only fingerprints of their secrets are stored."""
+
+    async def add(self, invitation: Invitation) -> None:
+        """Add an invitation."""
+        ...
+
+    async def of(self, org_id: OrgId) -> list[Invitation]:
+        """Return an organization's invitations, oldest first."""
+        ...
+
+    async def marked(self, mark: str) -> Invitation | None:
+        """Return the invitation whose secret has this fingerprint."""
+        ...
+
+    async def remove(self, invitation_id: InvitationId) -> None:
+        """Remove an invitation; a missing one is not an error."""
+        ...
+
+    async def forget(self, before: datetime) -> None:
+        """Remove invitations that ended at `before` or earlier."""
+        ...

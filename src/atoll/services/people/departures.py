@@ -1,0 +1,96 @@
+"""Departures: the things that go with a member, and those that stay for the organization.
+
+Secrets, links, notifications and approvals of the member end in the transaction that removes it;
+its sandboxes are stopped and keep their files until an administrator gives them to somebody. Open
+connections close by themselves: the surface asks `Memberships` again and again.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import structlog
+
+from atoll.domain.approvals.approval import ApprovalState, overtaken
+from atoll.domain.errors import AtollError
+from atoll.domain.event import EventDraft, sandbox_stream
+from atoll.domain.ids import SandboxId
+from atoll.domain.people.organization import Member
+from atoll.domain.people.principal import Principal
+from atoll.domain.people.share import Share
+from atoll.ports import ApprovalQuery, Transaction
+from atoll.services.approvals.voiding import approval_event
+from atoll.services.ground import Ground
+from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.secrets.secrets import Secrets
+
+_MAX_APPROVALS = 10_000
+_log = structlog.get_logger(__name__)
+
+
+class Departures:
+    """The end of a membership."""
+
+    def __init__(self, ground: Ground, sandboxes: Sandboxes, secrets: Secrets) -> None:
+        self._ground = ground
+        self._sandboxes = sandboxes
+        self._secrets = secrets
+
+    async def forget(
+        self, rows: Transaction, member: Member, *, actor: Principal
+    ) -> Mapping[str, int]:
+        """Remove what lives in the member's name. Returns what is counted in the event."""
+        held = [one.id for one in await rows.sandboxes.held(member.org_id, member.id)]
+        for sandbox_id in held:
+            await revoke_links(rows, self._ground, sandbox_id, actor=actor)
+        for browser in await rows.push.of(member.org_id, member.id):
+            await rows.push.remove(browser.id)
+        secrets = await self._secrets.drop_all(rows, member.org_id, member.id, actor=actor)
+        await self._end_approvals(rows, member, actor)
+        return {"sandboxes": len(held), "secrets": secrets}
+
+    async def settle(self, member: Member) -> None:
+        """Stop the sandboxes of a member who is gone, and take its secrets out of those that ran
+        with them. What cannot be stopped now is logged; its time to live ends it."""
+        await self._sandboxes.push_policies(member.org_id, None)
+        for sandbox_id in await self._owned(member):
+            try:
+                await self._sandboxes.halt(sandbox_id)
+            except AtollError as error:
+                _log.warning("not_stopped", sandbox=sandbox_id, reason=error.message)
+
+    async def _owned(self, member: Member) -> Sequence[SandboxId]:
+        async with self._ground.store.read() as rows:
+            return [one.id for one in await rows.sandboxes.held(member.org_id, member.id)]
+
+    async def _end_approvals(self, rows: Transaction, member: Member, actor: Principal) -> None:
+        """End the requests that the member decides, and all that it granted."""
+        now = self._ground.clock.now()
+        open_ = (ApprovalState.PENDING, ApprovalState.GRANTED)
+        query = ApprovalQuery(member.org_id, None, open_, _MAX_APPROVALS)
+        for approval in await rows.approvals.page(query):
+            if member.id in (approval.owner, approval.decided_by):
+                after = overtaken(approval, reason="Its person is gone.", now=now)
+                await rows.approvals.put(after)
+                await rows.events.append((approval_event(self._ground, after, actor=actor),))
+
+
+async def revoke_links(
+    rows: Transaction, ground: Ground, sandbox_id: SandboxId, *, actor: Principal
+) -> None:
+    """Revoke all links of a sandbox, in the caller's transaction; their guests go."""
+    for share, _ in await rows.shares.of(sandbox_id):
+        await rows.shares.remove(share.id)
+        await rows.events.append((_revoked(ground, share, actor),))
+
+
+def _revoked(ground: Ground, share: Share, actor: Principal) -> EventDraft:
+    return EventDraft(
+        id=ground.ids.event(),
+        stream=sandbox_stream(share.sandbox_id),
+        event_type="share.revoked",
+        at=ground.clock.now(),
+        org_id=share.org_id,
+        owner=share.owner,
+        actor=actor,
+        reason=None,
+        payload={"sandbox_id": share.sandbox_id, "share_id": share.id},
+    )

@@ -1,0 +1,138 @@
+"""Invitations: a link with a secret, by which somebody who has logged in joins an organization.
+
+Who somebody is, the login says; an invitation says only what they become.
+"""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from atoll.domain.errors import Conflict, LimitReached, NotFound
+from atoll.domain.people.capability import OrgRole
+from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
+from atoll.domain.people.organization import (
+    DEFAULT_INVITATION_SECONDS,
+    MAX_INVITATIONS,
+    Invitation,
+    Member,
+    check_may_set,
+    invitation_end,
+    read_groups,
+)
+from atoll.domain.people.principal import ActorKind, Principal
+from atoll.services.ground import Ground
+from atoll.services.people.memberships import Memberships, is_local, organization_for
+from atoll.services.people.org_events import invitation_event, member_event, org_stream
+from atoll.services.people.organizations import Membership
+from atoll.services.people.rosters import add_member, check_team
+
+
+@dataclass(frozen=True, slots=True)
+class InvitationRequest:
+    """A request to invite somebody. `email` is a note of whom, shown in lists."""
+
+    role: OrgRole = OrgRole.MEMBER
+    groups: tuple[str, ...] = ()
+    email: str = ""
+    seconds: int = DEFAULT_INVITATION_SECONDS
+
+
+class Invitations:
+    """Use cases on invitations. Only administrators make, see and revoke them."""
+
+    def __init__(self, ground: Ground, memberships: Memberships) -> None:
+        self._ground = ground
+        self._memberships = memberships
+
+    async def create(
+        self, caller: Principal, ref: str, request: InvitationRequest
+    ) -> tuple[Invitation, str]:
+        """Return a new invitation and its secret, which is never seen again. Raises `Invalid`,
+        `Forbidden`, and `LimitReached` beyond 100 of an organization."""
+        now, secret = self._ground.clock.now(), spell_secret(secrets.token_bytes(SECRET_BYTES))
+        async with self._ground.store.begin() as rows:
+            found, own = await organization_for(rows, caller, ref)
+            check_may_set(own, request.role)
+            check_team(found)
+            await rows.invitations.forget(now)
+            if len(await rows.invitations.of(found.id)) >= MAX_INVITATIONS:
+                raise LimitReached(
+                    f"{found.name} has {MAX_INVITATIONS} invitations already: revoke one first."
+                )
+            made = Invitation(
+                id=self._ground.ids.invitation(),
+                org_id=found.id,
+                role=request.role,
+                groups=read_groups(request.groups),
+                email=request.email,
+                mark=fingerprint(secret),
+                invited_by=caller.id,
+                created_at=now,
+                expires_at=invitation_end(now, request.seconds),
+            )
+            await rows.invitations.add(made)
+            told = invitation_event(self._ground, caller, "member.invited", made)
+            await rows.events.append((told,))
+        self._ground.bus.announce((org_stream(made.org_id),))
+        return made, secret
+
+    async def list(self, caller: Principal, ref: str) -> Sequence[Invitation]:
+        """Return the invitations that can still be accepted."""
+        now = self._ground.clock.now()
+        async with self._ground.store.read() as rows:
+            found, own = await organization_for(rows, caller, ref)
+            check_may_set(own, OrgRole.MEMBER)
+            return [one for one in await rows.invitations.of(found.id) if one.expires_at > now]
+
+    async def revoke(self, caller: Principal, ref: str, invitation_id: str) -> None:
+        """Take an invitation back. Raises `NotFound`."""
+        async with self._ground.store.begin() as rows:
+            found, own = await organization_for(rows, caller, ref)
+            there = [one for one in await rows.invitations.of(found.id) if one.id == invitation_id]
+            if not there:
+                raise NotFound(
+                    f"There is no invitation {invitation_id[:80]!r}: list them to see which there "
+                    "are."
+                )
+            check_may_set(own, there[0].role)
+            await rows.invitations.remove(there[0].id)
+            told = invitation_event(self._ground, caller, "member.uninvited", there[0])
+            await rows.events.append((told,))
+        self._ground.bus.announce((org_stream(found.id),))
+
+    async def accept(self, caller: Principal, secret: str) -> Membership:
+        """Make the caller, a person who has logged in, a member by an invitation, which is used up
+        by that. Raises `NotFound` for one that is unknown, used, revoked or over, `Conflict` for
+        who is a member already."""
+        now = self._ground.clock.now()
+        async with self._ground.store.begin() as rows:
+            invitation = await rows.invitations.marked(fingerprint(secret))
+            found = None
+            if invitation is not None and invitation.expires_at > now:
+                found = await rows.organizations.get(invitation.org_id)
+            if invitation is None or found is None or caller.guest_access is not None:
+                raise NotFound("This invitation is over or was used; ask for a new one.")
+            if caller.kind is not ActorKind.PERSON or is_local(caller):
+                raise Conflict(
+                    "An invitation is for somebody else: a person with a login of their own.",
+                    code="not_invited",
+                )
+            member = Member(
+                found.id,
+                caller.id,
+                caller.kind,
+                caller.name or caller.id,
+                invitation.email,
+                invitation.role,
+                invitation.groups,
+                now,
+            )
+            await add_member(rows, found, member)
+            await rows.invitations.remove(invitation.id)
+            told = member_event(
+                self._ground, caller, "member.added", member, invitation=invitation.id
+            )
+            await rows.events.append((told,))
+        self._memberships.forget(member.org_id, member.id)
+        self._ground.bus.announce((org_stream(member.org_id),))
+        return Membership(found, member.role)

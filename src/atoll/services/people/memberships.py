@@ -1,0 +1,90 @@
+"""Memberships: what a caller may do follows from the role it has now, not from an older login.
+
+The surface asks for each request, and at intervals while a connection lasts. What another replica
+changed is seen after `FRESH_SECONDS`. The person of single-person mode needs no look-up.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from atoll.domain.errors import NotFound
+from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId
+from atoll.domain.people.capability import SOVEREIGN_ADMIN, Capability, OrgRole
+from atoll.domain.people.organization import PERSONAL, Member, Organization, member_principal
+from atoll.domain.people.principal import LOCAL_PERSON, Principal
+from atoll.ports import Transaction
+from atoll.services.ground import Ground
+
+FRESH_SECONDS = 2.0
+MAX_KNOWN = 4096
+
+_Key = tuple[OrgId, PrincipalId]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    member: Member | None
+    at: datetime
+
+
+class Memberships:
+    """The members as of now, cached for a moment. Raises `Unavailable` when the store does."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._known: dict[_Key, _Known] = {}
+
+    async def current(self, caller: Principal) -> Principal | None:
+        """Return the caller with what its role allows now, at most what it came with; None when it
+        is no member any more. The installation's person and guests pass as they are."""
+        if is_local(caller) or caller.guest_access is not None:
+            return caller
+        member = await self._member((caller.org_id, caller.id))
+        if member is None:
+            return None
+        sovereign = SOVEREIGN_ADMIN in caller.roles
+        now = member_principal(member, interactive=caller.interactive, sovereign=sovereign)
+        return replace(now, capabilities=now.capabilities & caller.capabilities)
+
+    def forget(self, org_id: OrgId, member_id: PrincipalId) -> None:
+        """Look again for this member: it was changed here."""
+        self._known.pop((org_id, member_id), None)
+
+    async def _member(self, key: _Key) -> Member | None:
+        now, known = self._ground.clock.now(), self._known.get(key)
+        if known is not None and now - known.at <= timedelta(seconds=FRESH_SECONDS):
+            return known.member
+        async with self._ground.store.read() as rows:
+            member = await rows.members.get(*key)
+        if len(self._known) >= MAX_KNOWN:
+            self._known.clear()
+        self._known[key] = _Known(member, now)
+        return member
+
+
+def is_local(caller: Principal) -> bool:
+    """Report whether the caller is the person who runs this installation."""
+    return (caller.org_id, caller.id) == (LOCAL_PERSON.org_id, LOCAL_PERSON.id)
+
+
+async def organization_for(
+    rows: Transaction, caller: Principal, ref: str
+) -> tuple[Organization, OrgRole]:
+    """Return an organization by id or slug, and the caller's role in it. Raises `NotFound` for a
+    missing one and for one of others, in the same words."""
+    found = await rows.organizations.get(ref)
+    if found is None and ref == PERSONAL_ORG:
+        found = PERSONAL
+    role = None if found is None else await _role(rows, caller, found)
+    if found is None or role is None:
+        raise NotFound(f"There is no organization {ref[:80]!r}: list them to see which there are.")
+    return found, role
+
+
+async def _role(rows: Transaction, caller: Principal, within: Organization) -> OrgRole | None:
+    if caller.may(Capability.SYSTEM_MANAGE):
+        return OrgRole.OWNER
+    if caller.org_id != within.id:
+        return None
+    member = await rows.members.get(within.id, caller.id)
+    return None if member is None else member.role

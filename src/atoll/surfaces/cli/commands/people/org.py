@@ -1,0 +1,263 @@
+"""`atoll org`: an organization, its members, invitations and service accounts."""
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+import click
+
+from atoll.client.organizations import ROLES, Member, MemberBody, Organizations, OrgRole
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.moments import until
+from atoll.surfaces.cli.console.options import duration, json_option, utc_option, yes_option
+from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
+from atoll.surfaces.cli.dispatch.verbs import Verbs
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_KINDS = {"adm": "person", "atm": "service account", "agt": "agent"}
+_role = click.Choice(ROLES)
+
+
+@click.group("org", cls=Verbs)
+def command() -> None:
+    """Make a team, invite people to it, and say what they may do."""
+
+
+def org_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return the option --org."""
+    return click.option(
+        "--org", metavar="ORG", default=None, help="An organization's id or slug  [default: yours]"
+    )
+
+
+def group_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return the option --group, which may be repeated."""
+    return click.option(
+        "--group", "groups", multiple=True, help="A group of the member; repeat it."
+    )
+
+
+@command.command("create")
+@click.argument("slug")
+@click.option("--name", default=None, help="The name for people  [default: the slug]")
+@json_option()
+@pass_invocation
+def create(invocation: Invocation, slug: str, *, name: str | None, as_json: bool) -> None:
+    """Make the organization SLUG; the first one takes over all that is here."""
+    made = _organizations(invocation).create({"slug": slug, "name": name})
+    if as_json:
+        show_json(made.value)
+        return
+    say(made.slug)
+    note("you are its owner; invite people with `atoll org invite`")
+
+
+@command.command("list")
+@json_option()
+@pass_invocation
+def list_(invocation: Invocation, *, as_json: bool) -> None:
+    """List your organizations."""
+    found = _organizations(invocation).list()
+    if as_json:
+        show_json(found.value)
+        return
+    rows = [(one.slug, one.organization_id, one.role, one.name) for one in found.organizations]
+    show_table(("ORGANIZATION", "ID", "ROLE", "NAME"), rows)
+
+
+@command.command("show")
+@click.argument("org", required=False)
+@json_option()
+@pass_invocation
+def show(invocation: Invocation, org: str | None, *, as_json: bool) -> None:
+    """Show the organization ORG, or yours."""
+    found = _organizations(invocation).get(org)
+    if as_json:
+        show_json(found.value)
+        return
+    say(f"{found.slug} ({found.organization_id}): {found.name}; you are {found.role}")
+
+
+@command.command("members")
+@org_option()
+@json_option()
+@pass_invocation
+def members(invocation: Invocation, *, org: str | None, as_json: bool) -> None:
+    """List the members, service accounts among them."""
+    found = _organizations(invocation).members(org)
+    if as_json:
+        show_json(found.value)
+    else:
+        rows = [_row(one) for one in found.members]
+        show_table(("MEMBER", "ROLE", "KIND", "NAME", "EMAIL", "GROUPS"), rows)
+
+
+@command.command("invite")
+@click.option("--role", type=_role, default="member", show_default=True, help="What they become.")
+@click.option("--email", default="", help="A note of whom it is for; nothing is sent there.")
+@click.option(
+    "--ttl", default="7d", show_default=True, callback=duration, help="How long it is valid."
+)
+@group_option()
+@org_option()
+@utc_option()
+@json_option()
+@pass_invocation
+def invite(
+    invocation: Invocation,
+    *,
+    role: OrgRole,
+    email: str,
+    ttl: str,
+    groups: tuple[str, ...],
+    org: str | None,
+    as_json: bool,
+) -> None:
+    """Make an invitation and print its secret, this once."""
+    made = _organizations(invocation).invite(
+        org, {"role": role, "email": email, "ttl": ttl, "groups": list(groups)}
+    )
+    if as_json:
+        show_json(made.value)
+        return
+    say(made.secret)
+    note(
+        f"whoever logs in and has it becomes {made.role}, until {until(made.expires_at)}, once: "
+        "`atoll org join`"
+    )
+
+
+@command.command("invitations")
+@org_option()
+@utc_option()
+@json_option()
+@pass_invocation
+def invitations(invocation: Invocation, *, org: str | None, as_json: bool) -> None:
+    """List the invitations that can still be accepted."""
+    found = _organizations(invocation).invitations(org)
+    if as_json:
+        show_json(found.value)
+        return
+    rows = [
+        (one.invitation_id, one.role, until(one.expires_at), one.email or "-")
+        for one in found.invitations
+    ]
+    show_table(("INVITATION", "ROLE", "EXPIRES", "FOR"), rows)
+
+
+@command.command("uninvite")
+@click.argument("invitation")
+@org_option()
+@pass_invocation
+def uninvite(invocation: Invocation, invitation: str, *, org: str | None) -> None:
+    """Take INVITATION back."""
+    _organizations(invocation).uninvite(org, invitation)
+    note(f"revoked {invitation}")
+
+
+@command.command("join")
+@json_option()
+@pass_invocation
+def join(invocation: Invocation, *, as_json: bool) -> None:
+    """Accept an invitation; its secret comes from a prompt or stdin."""
+    secret = str(click.prompt("Secret of the invitation", hide_input=True, err=True)).strip()
+    joined = _organizations(invocation).accept({"secret": secret})
+    if as_json:
+        show_json(joined.value)
+    else:
+        say(f"you are {joined.role} of {joined.slug}")
+
+
+@command.command("role")
+@click.argument("member")
+@click.argument("role", type=_role, required=False)
+@group_option()
+@org_option()
+@json_option()
+@pass_invocation
+def role(
+    invocation: Invocation,
+    member: str,
+    role: OrgRole | None,
+    *,
+    groups: tuple[str, ...],
+    org: str | None,
+    as_json: bool,
+) -> None:
+    """Give MEMBER (id, name or email) another role or other groups."""
+    body: MemberBody = {"role": role}
+    if groups:
+        body["groups"] = list(groups)
+    changed = _organizations(invocation).change(org, member, body)
+    if as_json:
+        show_json(changed.value)
+    else:
+        say(f"{changed.name} is {changed.role}")
+
+
+@command.command("remove")
+@click.argument("member")
+@org_option()
+@yes_option()
+@pass_invocation
+def remove(invocation: Invocation, member: str, *, org: str | None, yes: bool) -> None:
+    """Remove MEMBER (id, name or email), a person or a service account."""
+    question = f"Remove {member}, with their secrets, links and approvals?"
+    if not confirmed(question, yes=yes):
+        raise click.Abort
+    _organizations(invocation).remove(org, member)
+    note(f"{member} is gone; their sandboxes are stopped and wait for another owner")
+
+
+@command.command("leave")
+@org_option()
+@yes_option()
+@pass_invocation
+def leave(invocation: Invocation, *, org: str | None, yes: bool) -> None:
+    """Leave your organization."""
+    if not confirmed("Leave, with your secrets, links and approvals?", yes=yes):
+        raise click.Abort
+    _organizations(invocation).leave(org)
+    note("you left; your sandboxes are stopped and wait for another owner")
+
+
+@command.command("service-account")
+@click.argument("name")
+@click.option("--role", type=_role, default="member", show_default=True, help="What it may do.")
+@group_option()
+@org_option()
+@json_option()
+@pass_invocation
+def service_account(
+    invocation: Invocation,
+    name: str,
+    *,
+    role: OrgRole,
+    groups: tuple[str, ...],
+    org: str | None,
+    as_json: bool,
+) -> None:
+    """Make the service account NAME: a member that acts as automation."""
+    made = _organizations(invocation).add_service_account(
+        org, {"name": name, "role": role, "groups": list(groups)}
+    )
+    if as_json:
+        show_json(made.value)
+    else:
+        say(made.member_id)
+
+
+def _organizations(invocation: Invocation) -> Organizations:
+    return Organizations(invocation.api().transport)
+
+
+def _row(member: Member) -> tuple[str, ...]:
+    return (
+        member.member_id,
+        member.role,
+        _KINDS[member.kind],
+        member.name,
+        member.email or "-",
+        ", ".join(member.groups) or "-",
+    )

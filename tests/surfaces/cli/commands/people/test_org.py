@@ -1,0 +1,88 @@
+"""Organizations at the command line: each command makes its one call, of one's own team."""
+
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from tests.surfaces.cli.conftest import Cli
+from tests.surfaces.cli.scripted import Scripted
+
+ORG = {"organization_id": "personal", "slug": "acme", "name": "Acme", "role": "owner"}
+BOB = {
+    "member_id": "svc_1",
+    "kind": "atm",
+    "name": "deploy\x1b[2J",
+    "email": "",
+    "role": "viewer",
+    "groups": ["ci"],
+}
+INVITED = {
+    "invitation_id": "inv_1",
+    "role": "member",
+    "email": "",
+    "expires_at": "2026-01-01T00:00:00Z",
+}
+BASE = "/v1/organizations/personal"
+CALLS: list[tuple[str, tuple[str, ...], str, Any, Any]] = [
+    ("create", ("acme", "--name", "Acme"), "POST /v1/organizations", ORG, "acme"),
+    ("list", (), "GET /v1/organizations", {"organizations": [ORG]}, "acme"),
+    ("show", ("acme",), "GET /v1/organizations/acme", ORG, "you are owner"),
+    ("show", (), f"GET {BASE}", ORG, "acme (personal)"),
+    ("members", (), f"GET {BASE}/members", {"members": [BOB]}, "service account"),
+    ("invite", ("--email", "b@x.org"), f"POST {BASE}/invitations", {**INVITED, "secret": "s"}, "s"),
+    ("invitations", (), f"GET {BASE}/invitations", {"invitations": [INVITED]}, "inv_1"),
+    ("uninvite", ("inv_1",), f"DELETE {BASE}/invitations/inv_1", None, ""),
+    ("role", ("bob", "viewer"), f"PATCH {BASE}/members/bob", BOB, "is viewer"),
+    ("remove", ("bob", "--yes"), f"DELETE {BASE}/members/bob", None, ""),
+    ("leave", ("--yes",), f"POST {BASE}/leave", None, ""),
+    ("service-account", ("deploy",), f"POST {BASE}/service-accounts", BOB, "svc_1"),
+    ("members", ("--org", "other"), "GET /v1/organizations/other/members", {"members": []}, ""),
+]
+
+
+def _give(server: Scripted, call: str, answer: Any) -> None:
+    server.answers["GET /v1/me"] = lambda _: web.json_response(
+        {"id": "person", "org_id": "personal", "name": "Ada"}
+    )
+    server.answers[call] = lambda _: (
+        web.Response(status=204) if answer is None else web.json_response(answer)
+    )
+
+
+@pytest.mark.parametrize(("verb", "words", "call", "answer", "shown"), CALLS)
+def test_org_command_makes_its_call_and_says_what_came(
+    cli: Cli,
+    server: Scripted,
+    verb: str,
+    words: tuple[str, ...],
+    call: str,
+    answer: Any,
+    shown: str,
+) -> None:
+    _give(server, call, answer)
+    ran = cli("org", verb, *words)
+    assert ran.code == 0, ran.err
+    assert shown in ran.out
+    assert "\x1b" not in ran.out
+    method, _, path = call.partition(" ")
+    assert len(server.requests(method, path)) == 1
+
+
+def test_bodies_of_org_commands_hold_what_was_said(cli: Cli, server: Scripted) -> None:
+    _give(server, f"POST {BASE}/invitations", {**INVITED, "secret": "s"})
+    cli("org", "invite", "--role", "admin", "--group", "a", "--group", "b", "--ttl", "1h")
+    (invited,) = server.requests("POST", f"{BASE}/invitations")
+    assert invited.json == {"role": "admin", "email": "", "ttl": "1h", "groups": ["a", "b"]}
+    _give(server, f"PATCH {BASE}/members/bob", BOB)
+    cli("org", "role", "bob", "--group", "a")
+    (changed,) = server.requests("PATCH", f"{BASE}/members/bob")
+    assert changed.json == {"role": None, "groups": ["a"]}
+
+
+def test_removal_that_nobody_confirms_removes_nobody(cli: Cli, server: Scripted) -> None:
+    _give(server, f"DELETE {BASE}/members/bob", None)
+    ran = cli("org", "remove", "bob")
+    assert ran.code != 0
+    assert "add --yes" in ran.err
+    assert server.requests("DELETE", f"{BASE}/members/bob") == []
