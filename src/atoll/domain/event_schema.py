@@ -19,7 +19,7 @@ _EXIT: Json = {"type": ["object", "null"], "description": "`code` or `signal`"}
 
 _INTEGERS = (
     *("before", "bytes", "commits", "decisions", "epoch", "generation", "instructions_id", "minus"),
-    *("n", "plus", "port", "repo", "retired", "secrets", "turns", "unrecorded"),
+    *("n", "plus", "port", "repo", "retired", "sandboxes", "secrets", "turns", "unrecorded"),
 )
 _TYPES: Mapping[str, Json] = {
     **dict.fromkeys(_INTEGERS, _INTEGER),
@@ -34,6 +34,7 @@ _TYPES: Mapping[str, Json] = {
 }
 _EXCEPTIONS: Mapping[tuple[str, str], Json] = {
     ("agent.installed", "version"): _STRING,
+    ("member.changed", "before"): _STRING,
     ("profile.saved", "version"): _STRING,
     ("profile.deleted", "version"): _STRING_OR_NULL,
 }
