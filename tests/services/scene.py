@@ -25,6 +25,7 @@ from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals.events import Events
 from atoll.services.library.profiles import Profiles
+from atoll.services.lifecycle.room import SessionRoom
 from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.sandboxes.settings import AdmissionSettings
@@ -33,7 +34,8 @@ from atoll.services.settings import ServiceSettings
 from atoll.testing import FakeRuntimes, FakeWorkspaces
 from atoll.testing.fakes.clock import VirtualClock
 from atoll.wire.contract.call import RuntimeCall
-from atoll.wiring.control.graph import Preparation, SandboxPorts, build_sandboxes
+from atoll.wiring.control.graph import SandboxPorts, build_sandboxes
+from atoll.wiring.control.library import Preparation
 
 T = TypeVar("T")
 
@@ -90,6 +92,11 @@ class Scene:
     secrets: Secrets
     approvals: Approvals
     vault: InMemoryVault
+
+    @property
+    def room(self) -> SessionRoom:
+        """The places of terminals and agents."""
+        return SessionRoom(Ground(self.store, self.bus, self.clock, Identifiers()))
 
     async def ready(self, *, profile: str = "bare", **request: Any) -> Sandbox:
         """A sandbox that got ready."""

@@ -189,7 +189,7 @@ async def _effects(document: dict[str, Any], **request: Any) -> dict[str, Any]:
 async def _agent_opened(s: Scene, sandbox_id: str) -> None:
     """An agent's start; what the runtime is asked for is among its calls."""
     s.runtime.answers["POST", "/agents"] = (201, AGENT)
-    await Agents(s.sandboxes, Terminals(s.sandboxes)).open(
+    await Agents(s.sandboxes, Terminals(s.sandboxes, s.room), s.room).open(
         LOCAL_PERSON, sandbox_id, OpenAgentBody(agent="codex")
     )
 

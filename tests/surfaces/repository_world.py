@@ -35,12 +35,8 @@ from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.settings import ServiceSettings
 from atoll.surfaces.http.app import create_app
 from atoll.testing import FakeAuditSigner, FakePushSender
-from atoll.wiring.control.graph import (
-    LibraryPorts,
-    SandboxPorts,
-    build_application,
-    build_library,
-)
+from atoll.wiring.control.graph import SandboxPorts, build_application
+from atoll.wiring.control.library import LibraryPorts, build_library
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.surfaces.http.world import served, short_folder
 

@@ -5,8 +5,9 @@ from typing import Literal, Required, TypedDict
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
+from atoll.client.quotas import HeldQuota, QuotaBody, QuotaList
 from atoll.client.shapes import Me
-from atoll.client.transport import Call, Transport, at, get, patch, post
+from atoll.client.transport import Call, Transport, at, get, patch, post, put
 
 OrgRole = Literal["owner", "admin", "member", "viewer"]
 ROLES: tuple[OrgRole, ...] = ("owner", "admin", "member", "viewer")
@@ -136,6 +137,19 @@ class Organizations:
     def leave(self, ref: str | None) -> None:
         """Leave an organization."""
         self._transport.call(post(*self._at(ref), "leave"))
+
+    def own_quota(self) -> QuotaList:
+        """Return the organization's quota and the caller's, with what is held of each."""
+        return self._transport.read(QuotaList, get("quota"))
+
+    def quotas(self, ref: str | None) -> QuotaList:
+        """Return the organization's quota, and those of members that have one."""
+        return self._transport.read(QuotaList, get(*self._at(ref), "quotas"))
+
+    def set_quota(self, ref: str | None, member: str | None, body: QuotaBody) -> HeldQuota:
+        """Replace the quota of a member, or with None of the organization."""
+        whose = () if member is None else (member,)
+        return self._transport.read(HeldQuota, put(*self._at(ref), "quotas", *whose, value=body))
 
     def invitations(self, ref: str | None) -> OrgInvitationList:
         """Return the invitations that can still be accepted."""

@@ -335,6 +335,7 @@ KINDS: Mapping[str, EventKind] = dict(
             "sandboxes secrets",
             "A member left or was removed; what is left of theirs is counted.",
         ),
+        _kind("quota.set", "org member quota", "", "A quota of a member, or (empty) of all."),
         _kind(
             "sandbox.given",
             _LIFE + " from to",

@@ -28,6 +28,7 @@ _TYPES: Mapping[str, Json] = {
     **dict.fromkeys(("options", "places"), _OBJECTS),
     **dict.fromkeys(("terminal_id", "until"), _STRING_OR_NULL),
     "exit": _EXIT,
+    "quota": {"type": "object"},
     "host_ports": {"type": "array", "items": _INTEGER},
     "removed": _STRINGS,
     "version": _INTEGER_OR_NULL,

@@ -12,6 +12,7 @@ from atoll.services.agents.catalogue import AgentCatalogue
 from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.inbox.end_reports import EndReports
+from atoll.services.inbox.endings import Endings
 from atoll.services.inbox.inbox import Inbox
 from atoll.services.journals.audit import AuditLog
 from atoll.services.journals.events import Events
@@ -32,6 +33,7 @@ from atoll.services.people.memberships import Memberships
 from atoll.services.people.organizations import Organizations
 from atoll.services.people.push import PushSubscriptions
 from atoll.services.people.push_delivery import PushDelivery
+from atoll.services.people.quotas import Quotas
 from atoll.services.people.shares import Shares
 from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.consumers import Consumers
@@ -51,6 +53,18 @@ class Tenancy:
     memberships: Memberships
     organizations: Organizations
     invitations: Invitations
+    quotas: Quotas
+
+
+@dataclass(frozen=True, slots=True)
+class HomeServices:
+    """Services by which work leaves a sandbox for its person's repository."""
+
+    unpulled: UnpulledWork
+    pushes: HeldPushes
+    pulls: PullOrders
+    endings: Endings
+    end_reports: EndReports
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +83,12 @@ class Application:
     push: PushSubscriptions
     push_delivery: PushDelivery
     runtime_calls: RuntimeCalls
-    unpulled: UnpulledWork
-    end_reports: EndReports
+    home: HomeServices
     syncs: Syncs
     changes: WorkingTrees
     checkpoints: Checkpoints
     tree_edits: TreeEdits
     kept: KeptWorktrees
-    pushes: HeldPushes
-    pulls: PullOrders
     profiles: Profiles
     events: Events
     logins: Logins

@@ -66,7 +66,7 @@ class Held:
 
 
 def inbox_of(s: Scene, shelf: Held | None = None, pulls: PullOrders | None = None) -> Inbox:
-    agents = Agents(s.sandboxes, Terminals(s.sandboxes))
+    agents = Agents(s.sandboxes, Terminals(s.sandboxes, s.room), s.room)
     held = shelf or Held(())
     pushes = HeldPushes(
         Ground(s.store, s.bus, s.clock, Identifiers()), s.sandboxes, cast(Any, None),

@@ -72,7 +72,7 @@ async def test_events_of_a_terminal_name_who_opened_it() -> None:
         sandbox = await s.ready()
         s.runtime.answers["POST", "/sessions"] = (201, SESSION | {"session_id": "t_9"})
         s.runtime.answers["POST", "/execs"] = (200, EXEC | {"exec_id": "e_9"})
-        await Terminals(s.sandboxes).open(LOCAL_PERSON, sandbox.id, OpenBody())
+        await Terminals(s.sandboxes, s.room).open(LOCAL_PERSON, sandbox.id, OpenBody())
         await RuntimeCalls(s.sandboxes).run(LOCAL_PERSON, sandbox.id, ExecBody(argv=["true"]))
         s.runtime.journal = [
             entry(1, "terminal.opened", id="t_9", argv0="bash"),

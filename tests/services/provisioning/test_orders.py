@@ -27,7 +27,7 @@ def sent(s: Scene, route: tuple[str, str]) -> list[dict[str, Any]]:
 
 async def opened(s: Scene, sandbox: Sandbox, **order: object) -> None:
     s.runtime.answers.setdefault(AGENTS, (201, AGENT))
-    agents = Agents(s.sandboxes, Terminals(s.sandboxes))
+    agents = Agents(s.sandboxes, Terminals(s.sandboxes, s.room), s.room)
     body = msgspec.convert({"agent": "codex", **order}, OpenAgentBody)
     await agents.open(LOCAL_PERSON, sandbox.id, body)
 
@@ -55,7 +55,7 @@ async def test_terminal_of_an_agent_is_strict_where_its_caller_is_and_a_shell_ha
     async with scene() as s:
         made = await s.ready()
         s.runtime.answers[SESSIONS] = (201, SESSION)
-        terminals = Terminals(s.sandboxes)
+        terminals = Terminals(s.sandboxes, s.room)
         await terminals.open(LOCAL_PERSON, made.id, OpenBody(agent="codex"))
         await terminals.open(LOCAL_PERSON, made.id, OpenBody(agent="codex"), strict=True)
         await terminals.open(LOCAL_PERSON, made.id, OpenBody(), strict=True)

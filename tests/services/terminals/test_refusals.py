@@ -16,7 +16,7 @@ async def test_id_that_would_change_the_path_is_not_found(bad: str) -> None:
         sandbox = await s.ready()
         asked = len(s.runtime.calls)
         with pytest.raises(NotFound):
-            await Terminals(s.sandboxes).get(LOCAL_PERSON, sandbox.id, bad)
+            await Terminals(s.sandboxes, s.room).get(LOCAL_PERSON, sandbox.id, bad)
         with pytest.raises(NotFound):
             checked_id(bad, noun="exec")
         assert all(call.path.startswith("/journal") for call in s.runtime.calls[asked:])

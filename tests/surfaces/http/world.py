@@ -42,12 +42,8 @@ from atoll.surfaces.http.app import create_app
 from atoll.surfaces.http.server.guard import PAGE_KEY
 from atoll.testing import FakeAgentShelf, FakeAuditSigner, FakePushSender
 from atoll.wiring.control import openapi
-from atoll.wiring.control.graph import (
-    LibraryPorts,
-    SandboxPorts,
-    build_application,
-    build_library,
-)
+from atoll.wiring.control.graph import SandboxPorts, build_application
+from atoll.wiring.control.library import LibraryPorts, build_library
 from tests.peers.contract import (
     AGENT,
     CARD,

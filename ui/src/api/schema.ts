@@ -669,6 +669,12 @@ export interface components {
             /** @constant */
             readonly status: "ok";
         };
+        /** @description A quota beside what is held; `member` is null for the organization's. */
+        readonly HeldQuotaView: {
+            readonly member: string | null;
+            readonly quota: components["schemas"]["QuantitiesView"];
+            readonly used: components["schemas"]["QuantitiesView"];
+        };
         /** @description Consecutive lines; each begins with a space, `+`, `-` or a backslash, as in the diff. */
         readonly Hunk: {
             readonly heading: string;
@@ -1422,6 +1428,26 @@ export interface components {
             readonly ref: string;
             readonly repo: number;
             readonly subject: string;
+        };
+        /** @description Quantities: cores, and sizes in `Mi`, `Gi` or `Ti`; null is not limited. */
+        readonly QuantitiesView: {
+            readonly concurrentSessions: number | null;
+            readonly cpu: string | null;
+            readonly memory: string | null;
+            readonly sandboxes: number | null;
+            readonly storage: string | null;
+        };
+        /** @description A quota; what is left out or null is not limited. */
+        readonly QuotaBody: {
+            readonly concurrentSessions?: number | null;
+            readonly cpu?: string | null;
+            readonly memory?: string | null;
+            readonly sandboxes?: number | null;
+            readonly storage?: string | null;
+        };
+        /** @description Quotas: the organization's first. */
+        readonly QuotaList: {
+            readonly quotas: readonly components["schemas"]["HeldQuotaView"][];
         };
         /** @description The address at which its runtime answers. */
         readonly ReachabilityView: {

@@ -18,6 +18,7 @@ from atoll.ports.store.profiles import ProfileRows
 from atoll.ports.store.projects import ProjectRows
 from atoll.ports.store.pulls import PullRows
 from atoll.ports.store.push import PushRows
+from atoll.ports.store.quotas import QuotaRows, SessionRows
 from atoll.ports.store.sandboxes import SandboxRows
 from atoll.ports.store.secrets import SecretRows
 from atoll.ports.store.shares import ShareRows
@@ -75,6 +76,12 @@ class Transaction:
 
     invitations: InvitationRows
     """Invitations to them."""
+
+    quotas: QuotaRows
+    """Quotas."""
+
+    sessions: SessionRows
+    """Sessions that quotas count."""
 
 
 class Store(Protocol):

@@ -15,6 +15,7 @@ from atoll.domain.people.principal import Principal
 from atoll.domain.terminal.turn import Role
 from atoll.ports import Channel, RuntimeClient
 from atoll.services.identifiers import checked_id
+from atoll.services.lifecycle.room import SessionRoom
 from atoll.services.provisioning.orders import completed
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.terminals.terminals import Terminals, credentials
@@ -31,8 +32,9 @@ class Agents:
     """Use cases on agents, with the values of the runtime contract. Every method raises `NotFound`,
     `Conflict`, `Forbidden`, `Unavailable`, and the errors of the runtime."""
 
-    def __init__(self, sandboxes: Sandboxes, terminals: Terminals) -> None:
+    def __init__(self, sandboxes: Sandboxes, terminals: Terminals, room: SessionRoom) -> None:
         self._sandboxes = sandboxes
+        self._room = room
         self._terminals = terminals
 
     async def list(self, caller: Principal, ref: str) -> agents.AgentList:
@@ -48,10 +50,10 @@ class Agents:
     async def open(
         self, caller: Principal, ref: str, body: agents.OpenAgentBody
     ) -> agents.AgentRecord:
-        """Start an agent. Counts as activity."""
+        """Start an agent. Counts as activity. Raises `LimitReached` beyond a quota."""
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
         call = agents.open_agent(completed(sandbox, body), principal=caller.id)
-        opened = await client.call(call)
+        opened = await self._room.opened(sandbox, lambda: client.call(call), lambda found: found.id)
         self._sandboxes.remember_actor(sandbox, opened.id, caller)
         return opened
 

@@ -41,6 +41,8 @@ REMEMBERED_ACTORS = 10_000
 _NOT_LOGGED = frozenset({"runtime.began", "runtime.stopped"})
 """Kinds that are not logged, because the sandbox's own transition reports them."""
 
+_SESSION_ENDS = ("terminal.closed", "terminal.exited", "agent.ended")
+
 _BY_PERSON = ("terminal.input", "terminal.control")
 
 _log = structlog.get_logger(__name__)
@@ -158,6 +160,7 @@ class Journals:
         if report is not None:
             await self._transitions.apply_within(rows, sandbox, report)
         await _store_status(rows, sandbox, entry)
+        await _store_session(rows, sandbox, entry)
         draft = self._draft(sandbox, entry)
         drafts = () if draft is None else (draft,)
         more = self._further.get(entry.kind)
@@ -205,6 +208,22 @@ async def _store_status(rows: Transaction, sandbox: Sandbox, entry: JournalEntry
     agent = read_status(entry.kind, entry.payload, entry.at)
     if agent is not None:
         await rows.statuses.put(sandbox, agent)
+
+
+async def _store_session(rows: Transaction, sandbox: Sandbox, entry: JournalEntry) -> None:
+    """Count a terminal or machine agent from its beginning to its end."""
+    session = entry.payload.get("id")
+    if entry.kind == "runtime.began":
+        await rows.sessions.clear(sandbox.id)
+    elif isinstance(session, str) and entry.kind in _SESSION_ENDS:
+        await rows.sessions.remove(sandbox.id, session)
+    elif isinstance(session, str) and _begins_session(entry):
+        await rows.sessions.put(sandbox, session, _instant(entry))
+
+
+def _begins_session(entry: JournalEntry) -> bool:
+    machine = entry.kind == "agent.started" and entry.payload.get("mode") == "machine"
+    return machine or entry.kind == "terminal.opened"
 
 
 def _instant(entry: JournalEntry) -> datetime:

@@ -11,11 +11,12 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.sandbox.instruction import Append, Instruction, Provision, Teardown
 from atoll.domain.sandbox.lifecycle import step
-from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
 from atoll.domain.sandbox.stimulus import Stimulus
 from atoll.ports import LogLine, Transaction
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.directory import Directory
+from atoll.services.lifecycle.room import check_room
 
 Work = Provision | Teardown
 """Instructions that are left to do once a transition is stored."""
@@ -52,6 +53,10 @@ class Transitions:
             if before is None:
                 raise NotFound(f"There is no sandbox {sandbox_id}.")
             after, instructions = step(before, stimulus, self._clock.now())
+            if after.state is State.PROVISIONING and before.state is not after.state:
+                await check_room(rows, after)
+            if before.state in RUNNING and after.state not in RUNNING:
+                await rows.sessions.clear(after.id)
             if lines:
                 await rows.logs.append(after, lines)
             if after is not before:

@@ -42,6 +42,7 @@ from atoll.ports import (
     WorkspacePreparer,
 )
 from atoll.services.ground import Ground
+from atoll.services.lifecycle.room import check_room
 from atoll.services.lifecycle.transitions import Transitions, Work
 from atoll.services.policies.policies import check_secrets, references
 from atoll.services.provisioning.instructions import check_instructions
@@ -151,6 +152,7 @@ class Admission:
         known = self._circumstances(caller, taken)
         circumstances = replace(known, project=project, branches=branches)
         sandbox = grant(request, profile, circumstances)
+        await check_room(rows, sandbox)
         if references(sandbox):
             check_secrets(sandbox, await rows.secrets.visible(caller.org_id, caller.id))
         told = Append(

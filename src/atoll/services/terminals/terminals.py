@@ -14,6 +14,7 @@ from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.terminal.turn import Role
 from atoll.ports import Channel, HandoverLink, RuntimeClient, RuntimeStream
 from atoll.services.identifiers import checked_id
+from atoll.services.lifecycle.room import SessionRoom
 from atoll.services.provisioning.orders import completed
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.contract import terminals
@@ -54,8 +55,9 @@ class Terminals:
     """Use cases with the values of the runtime contract. Every method raises `NotFound`,
     `Conflict`, `Unavailable`, and the errors of the runtime."""
 
-    def __init__(self, sandboxes: Sandboxes) -> None:
+    def __init__(self, sandboxes: Sandboxes, room: SessionRoom) -> None:
         self._sandboxes = sandboxes
+        self._room = room
 
     async def list(self, caller: Principal, ref: str) -> terminals.TerminalList:
         """List terminals; a guest of one terminal finds that one."""
@@ -71,11 +73,14 @@ class Terminals:
     async def open(
         self, caller: Principal, ref: str, body: terminals.OpenBody, *, strict: bool = False
     ) -> terminals.TerminalRecord:
-        """Open a terminal. Counts as activity. `strict`: an agent's lock stops everybody, whatever
-        the sandbox's setting."""
+        """Open a terminal. Counts as activity. Raises `LimitReached` beyond a quota. `strict`: an
+        agent's lock stops everybody, whatever the sandbox's setting."""
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
         order = completed(sandbox, body, strict=strict)
-        opened = await client.call(terminals.open_terminal(order, principal=caller.id))
+        call = terminals.open_terminal(order, principal=caller.id)
+        opened = await self._room.opened(
+            sandbox, lambda: client.call(call), lambda found: found.terminal_id
+        )
         self._sandboxes.remember_actor(sandbox, opened.terminal_id, caller)
         return opened
 

@@ -45,10 +45,10 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
     "share.manage": ("share new", "share list", "share rm"),
     "event.read": ("events",),
     "audit.read": ("audit list", "audit export", "audit verify"),
-    "org.read": ("org list", "org show", "org members"),
+    "org.read": ("org list", "org show", "org members", "quota show"),
     "org.manage": (
         *("org invite", "org invitations", "org uninvite", "org role", "org remove"),
-        "org service-account",
+        *("org service-account", "quota list", "quota set"),
     ),
     "system.manage": ("org create", "login", "vault rotate-master"),
 }

@@ -77,6 +77,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "org",
         "me",
         "login",
+        "quota",
         "audit",
     ),
     "machine": (

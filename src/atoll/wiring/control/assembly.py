@@ -41,12 +41,8 @@ from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.control.extensions import load_extensions
-from atoll.wiring.control.graph import (
-    LibraryPorts,
-    SandboxPorts,
-    build_application,
-    build_library,
-)
+from atoll.wiring.control.graph import SandboxPorts, build_application
+from atoll.wiring.control.library import LibraryPorts, build_library
 from atoll.wiring.control.settings import ControlSettings
 from atoll.wiring.control.vaulting import held, open_vault
 from atoll.zygote.host.home import Home

@@ -5,7 +5,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from atoll.ports import (
@@ -17,23 +17,15 @@ from atoll.ports import (
     RuntimeClients,
     SafetyLayers,
     Vault,
-    WorkSaver,
-    WorkspacePreparer,
 )
 from atoll.ports.agents import AgentShelf
-from atoll.ports.audit import AuditSigner
-from atoll.ports.kept import KeptShelf
-from atoll.ports.logins import LoginBooks
-from atoll.ports.push import PushSender
 from atoll.services.agents.agents import Agents
 from atoll.services.agents.catalogue import AgentCatalogue
 from atoll.services.agents.statuses import AgentStatuses
-from atoll.services.application import Application, Readiness
+from atoll.services.application import Application, HomeServices, Readiness
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.approvals.requests import ApprovalRequests
 from atoll.services.ground import Ground
-from atoll.services.inbox.end_reports import EndReports
-from atoll.services.inbox.endings import Endings
 from atoll.services.inbox.inbox import Inbox
 from atoll.services.journals.audit import AuditLog
 from atoll.services.journals.events import Events
@@ -43,18 +35,10 @@ from atoll.services.journals.pruning import EventPruning
 from atoll.services.journals.push_notes import PushNotes
 from atoll.services.library.changes import WorkingTrees
 from atoll.services.library.checkpoints import Checkpoints
-from atoll.services.library.kept import KeptWorktrees
-from atoll.services.library.profiles import Documents, Profiles
-from atoll.services.library.projects import Projects
-from atoll.services.library.pull_orders import PullOrders
-from atoll.services.library.pushes import HeldPushes
-from atoll.services.library.repositories import Repositories, Shelf
-from atoll.services.library.saved_work import SavedWork
 from atoll.services.library.syncs import Syncs
 from atoll.services.library.tree_edits import TreeEdits
-from atoll.services.library.unpulled import UnpulledWork
-from atoll.services.library.workspaces import Workspaces
 from atoll.services.lifecycle.directory import Directory
+from atoll.services.lifecycle.room import SessionRoom
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.lifecycle.transitions import Transitions
 from atoll.services.people.push import PushSubscriptions
@@ -82,6 +66,14 @@ from atoll.services.settings import ServiceSettings
 from atoll.services.task_runner import TaskRunner
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
+from atoll.wiring.control.library import (
+    Library,
+    Preparation,
+    build_home,
+    build_kept,
+    build_projects,
+    build_repositories,
+)
 from atoll.wiring.control.tenancy import build_logins, build_tenancy
 
 
@@ -105,52 +97,6 @@ class SandboxPorts:
 
 
 @dataclass(frozen=True, slots=True)
-class LibraryPorts:
-    """The ports of repositories, kept worktrees, logins, notifications and profiles; `token` is the
-    person's, `personal` reads the profiles in their directory."""
-
-    shelf: Shelf
-    kept: KeptShelf
-    logins: LoginBooks
-    token: str = field(repr=False)
-    push: PushSender
-    audit: AuditSigner
-    bundled: Documents
-    personal: Callable[[], Documents] = dict
-
-
-@dataclass(frozen=True, slots=True)
-class Preparation:
-    """The services that prepare a sandbox: profiles, workspaces, and the work saved from earlier
-    workspaces. `pushes` notes which of them pushed."""
-
-    profiles: Profiles
-    workspaces: WorkspacePreparer
-    saver: WorkSaver
-    pushes: PushNotes = field(default_factory=PushNotes)
-
-
-@dataclass(frozen=True, slots=True)
-class Library:
-    """Services of the library. `preparation` is what sandboxes use of it."""
-
-    ports: LibraryPorts
-    workspaces: Workspaces
-    preparation: Preparation
-
-
-@dataclass(frozen=True, slots=True)
-class HomeServices:
-    """Services by which work leaves a sandbox for its person's repository."""
-
-    unpulled: UnpulledWork
-    pushes: HeldPushes
-    pulls: PullOrders
-    endings: Endings
-    end_reports: EndReports
-
-
-@dataclass(frozen=True, slots=True)
 class Lifecycle:
     """Services by which a sandbox changes its state, and those that learn of it."""
 
@@ -161,28 +107,6 @@ class Lifecycle:
     transitions: Transitions
     policies: Policies
     journals: Journals
-
-
-def build_library(ground: Ground, ports: LibraryPorts, *, settings: ServiceSettings) -> Library:
-    """Return the services of the library. Raises `Invalid` for a broken bundled profile."""
-    store, bus, clock, ids = ground.store, ground.bus, ground.clock, ground.ids
-    workspaces = Workspaces(ports.shelf, clock)
-    return Library(
-        ports,
-        workspaces,
-        Preparation(
-            Profiles(
-                store,
-                bus,
-                clock=clock,
-                identifiers=ids,
-                bundled=ports.bundled,
-                personal=ports.personal,
-            ),
-            workspaces,
-            SavedWork(workspaces, ports.kept, clock=clock, identifiers=ids, settings=settings.kept),
-        ),
-    )
 
 
 def build_lifecycle(
@@ -322,8 +246,9 @@ def build_application(
     """Return all use cases. The caller runs their background and loads their logins."""
     statuses, own, preparation = AgentStatuses(ground.store), library.ports, library.preparation
     sandboxes, background = build_sandboxes(ground, ports, preparation, settings=settings)
-    calls, events, terminals = RuntimeCalls(sandboxes), build_events(ground), Terminals(sandboxes)
-    agents, approvals = Agents(sandboxes, terminals), Approvals(ground, sandboxes)
+    calls, events = RuntimeCalls(sandboxes), build_events(ground)
+    approvals = Approvals(ground, sandboxes)
+    terminals, agents = build_sessions(ground, sandboxes)
     logins, secrets = build_logins(ground, own, events), build_secrets(ground, sandboxes, ports)
     home = build_home(ground, sandboxes, library, events=events, settings=settings)
     return Application(
@@ -339,13 +264,10 @@ def build_application(
         push=PushSubscriptions(ground, library.ports.push),
         push_delivery=PushDelivery(ground, library.ports.push),
         runtime_calls=calls,
-        unpulled=home.unpulled,
-        end_reports=home.end_reports,
+        home=home,
         syncs=Syncs(sandboxes, library.workspaces, agents=agents, statuses=statuses, events=events),
         changes=WorkingTrees(sandboxes),
         kept=build_kept(ground, sandboxes, calls, library, settings=settings),
-        pushes=home.pushes,
-        pulls=home.pulls,
         checkpoints=Checkpoints(sandboxes),
         tree_edits=TreeEdits(sandboxes, WorkingTrees(sandboxes)),
         profiles=preparation.profiles,
@@ -362,24 +284,11 @@ def build_application(
     )
 
 
-def build_home(
-    ground: Ground,
-    sandboxes: Sandboxes,
-    library: Library,
-    *,
-    events: Events,
-    settings: ServiceSettings,
-) -> HomeServices:
-    """Return what brings work home, and what warns of work that is lost."""
-    unpulled = UnpulledWork(sandboxes)
-    pushes = build_pushes(ground, sandboxes, library, settings=settings)
-    return HomeServices(
-        unpulled=unpulled,
-        pushes=pushes,
-        pulls=PullOrders(ground, sandboxes),
-        endings=Endings(ground, sandboxes, unpulled, pushes=pushes),
-        end_reports=EndReports(ground, events, sandboxes, unpulled=unpulled, pushes=pushes),
-    )
+def build_sessions(ground: Ground, sandboxes: Sandboxes) -> tuple[Terminals, Agents]:
+    """Return the use cases on terminals and agents, which share places."""
+    room = SessionRoom(ground)
+    terminals = Terminals(sandboxes, room)
+    return terminals, Agents(sandboxes, terminals, room)
 
 
 def build_inbox(
@@ -414,59 +323,6 @@ def build_catalogue(
     runner = background.runner
     return AgentCatalogue(
         ground, ports.agents, ports.shelf, events=events, runner=runner, keyed=ports.keyed
-    )
-
-
-def build_projects(ground: Ground, library: Library, *, settings: ServiceSettings) -> Projects:
-    """Return the use cases on project files."""
-    loopback = settings.repositories.allow_loopback_remotes
-    return Projects(ground, library.workspaces, library.ports.shelf, allow_loopback=loopback)
-
-
-def build_repositories(
-    sandboxes: Sandboxes, library: Library, events: Events, *, settings: ServiceSettings
-) -> Repositories:
-    """Return the use cases on shared repositories."""
-    return Repositories(
-        library.ports.shelf,
-        library.workspaces,
-        sandboxes=sandboxes,
-        events=events,
-        allow_loopback=settings.repositories.allow_loopback_remotes,
-    )
-
-
-def build_kept(
-    ground: Ground,
-    sandboxes: Sandboxes,
-    calls: RuntimeCalls,
-    library: Library,
-    *,
-    settings: ServiceSettings,
-) -> KeptWorktrees:
-    """Return what keeps worktrees of sandboxes that end."""
-    return KeptWorktrees(
-        sandboxes,
-        library.workspaces,
-        calls,
-        library.ports.kept,
-        clock=ground.clock,
-        identifiers=ground.ids,
-        settings=settings.kept,
-    )
-
-
-def build_pushes(
-    ground: Ground, sandboxes: Sandboxes, library: Library, *, settings: ServiceSettings
-) -> HeldPushes:
-    """Return what takes out the branches pushed inside sandboxes."""
-    return HeldPushes(
-        ground,
-        sandboxes,
-        library.workspaces,
-        shelf=library.ports.kept,
-        notes=library.preparation.pushes,
-        settings=settings.kept,
     )
 
 

@@ -12,7 +12,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -218,13 +218,7 @@ async def _serve(settings: ControlSettings, opened: _Open, welcome: _Welcome) ->
         gc.freeze()
         gc.enable()
         servers = opened.servers(app)
-        background = group.create_task(services.background.run())
-        keeping = group.create_task(services.kept.run())
-        pushing = group.create_task(services.push_delivery.run())
-        holding = group.create_task(services.pushes.run())
-        reporting = group.create_task(services.end_reports.run())
-        auditing = group.create_task(services.audit.run())
-        noticing = group.create_task(_notices(services, settings))
+        tasks = [group.create_task(work) for work in _background(services, settings)]
         with _ended_by_signals([server for server, _ in servers]):
             if welcome.printed or welcome.opened:
                 here = own.public_url or opened.presence.url
@@ -234,13 +228,23 @@ async def _serve(settings: ControlSettings, opened: _Open, welcome: _Welcome) ->
             if welcome.link is not None:
                 welcome.link.keep()
             await asyncio.gather(*(server.serve(sockets=[bound]) for server, bound in servers))
-        background.cancel()
-        keeping.cancel()
-        pushing.cancel()
-        holding.cancel()
-        reporting.cancel()
-        auditing.cancel()
-        noticing.cancel()
+        for task in tasks:
+            task.cancel()
+
+
+def _background(
+    services: "Application", settings: ControlSettings
+) -> tuple[Coroutine[None, None, None], ...]:
+    """Return what runs beside the requests, each until it is cancelled."""
+    return (
+        services.background.run(),
+        services.kept.run(),
+        services.push_delivery.run(),
+        services.home.pushes.run(),
+        services.home.end_reports.run(),
+        services.audit.run(),
+        _notices(services, settings),
+    )
 
 
 async def _notices(services: "Application", settings: ControlSettings) -> None:

@@ -99,14 +99,14 @@ async def order_pull(atoll: Atoll, at: CallerSandbox, *, body: PullBody) -> Resp
     draft = PullDraft(
         body.repo, body.branch, body.into, body.uncommitted, body.pushed, body.expects
     )
-    return Json(_view(await atoll.pulls.order(*at, draft)), 201)
+    return Json(_view(await atoll.home.pulls.order(*at, draft)), 201)
 
 
 @router.get("/sandboxes/{sandbox}/pulls", response_model=PullList, responses=problems(404))
 @needs(Capability.REPOSITORY_READ)
 async def list_pulls(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the pull orders for a sandbox."""
-    found, watched = await atoll.pulls.of(*at)
+    found, watched = await atoll.home.pulls.of(*at)
     return Json({"pulls": [_view(one) for one in found], "watched": watched})
 
 
@@ -126,9 +126,9 @@ async def take_pull(
 ) -> Response:
     """Take the oldest pull order for a checkout; each order is taken once."""
     place = Checkout(body.key, body.repo_url.removesuffix(".git"))
-    order = await atoll.pulls.take(caller, place, seconds=wait)
+    order = await atoll.home.pulls.take(caller, place, seconds=wait)
     if order is not None and await request.is_disconnected():
-        await atoll.pulls.put_back(order)
+        await atoll.home.pulls.put_back(order)
         order = None
     return no_content() if order is None else Json(_view(order))
 
@@ -140,14 +140,14 @@ async def finish_pull(
 ) -> Response:
     """Report how a pull order ended."""
     result = PullResult(body.done, body.written, body.commit, body.commits, body.said)
-    return Json(_view(await atoll.pulls.finish(caller, order, result)))
+    return Json(_view(await atoll.home.pulls.finish(caller, order, result)))
 
 
 @router.delete("/pulls/{order}", status_code=204, responses=problems(404, 409))
 @needs(Capability.REPOSITORY_WRITE)
 async def cancel_pull(atoll: Atoll, caller: Caller, *, order: ItemId) -> Response:
     """Cancel a pull order that no checkout has taken."""
-    await atoll.pulls.cancel(caller, order)
+    await atoll.home.pulls.cancel(caller, order)
     return no_content()
 
 

@@ -48,7 +48,7 @@ class PushList(ResponseModel):
 @needs(Capability.REPOSITORY_READ)
 async def list_pushes(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the branches that were pushed inside and wait for their owner."""
-    return Json({"pushes": push_views(await atoll.pushes.of(*at))})
+    return Json({"pushes": push_views(await atoll.home.pushes.of(*at))})
 
 
 def push_views(held: Sequence[KeptWorktree]) -> list[dict[str, Any]]:

@@ -43,13 +43,13 @@ class PulledBody(Body):
 async def unpulled_work(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the work that is lost when the sandbox is destroyed: commits nobody pulled, stashes,
     changed and untracked files. Pushes that are held for the owner are named, too."""
-    held = push_views(await atoll.pushes.shown(*at))
-    return Json({"places": await atoll.unpulled.of(*at), "pushes": held})
+    held = push_views(await atoll.home.pushes.shown(*at))
+    return Json({"places": await atoll.home.unpulled.of(*at), "pushes": held})
 
 
 @router.post("/pulled", status_code=204, responses=problems(404, 409))
 @needs(Capability.REPOSITORY_WRITE)
 async def mark_pulled(atoll: Atoll, at: CallerSandbox, *, body: PulledBody) -> Response:
     """Record that the caller has a commit outside: it no longer counts as unpulled."""
-    await atoll.unpulled.pulled(*at, repo=body.repo, commit=body.commit)
+    await atoll.home.unpulled.pulled(*at, repo=body.repo, commit=body.commit)
     return Response(status_code=204)

@@ -1,0 +1,95 @@
+"""Room for sandboxes and sessions: quotas, checked in the transaction that takes the room.
+
+Writing transactions are serialised, so two requests at once never take the same last place.
+"""
+
+import secrets
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TypeVar
+
+from atoll.domain.ids import OrgId, PrincipalId
+from atoll.domain.people.quota import Quota, QuotaUsage, check_sandbox, check_session, usage_of
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.ports import Transaction
+from atoll.services.ground import Ground
+
+T = TypeVar("T")
+
+OPENING = "opening_"
+"""Prefix of the id of a place whose session is being opened."""
+
+OPENING_LIFE = timedelta(minutes=5)
+"""The longest that opening takes; the place of a control plane that died is free after it."""
+
+
+async def check_room(rows: Transaction, sandbox: Sandbox) -> None:
+    """Check that a sandbox about to start fits into its owner's and its organization's quota.
+    Raises `LimitReached`."""
+    for limit in await _limits(rows, sandbox):
+        held = await rows.sandboxes.unfinished()
+        others = [one for one in held if one.id != sandbox.id and limit.covers(one)]
+        check_sandbox(limit.quota, usage_of(others), sandbox, whose=limit.whose)
+
+
+class SessionRoom:
+    """The places of terminals and machine agents."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._store, self._clock = ground.store, ground.clock
+
+    async def opened(
+        self, sandbox: Sandbox, opening: Callable[[], Awaitable[T]], id_of: Callable[[T], str]
+    ) -> T:
+        """Return what `opening` opens, once there is a place for it. Raises `LimitReached`, and
+        what `opening` raises; its place is then free again."""
+        async with self._store.read() as rows:
+            limited = await _limits(rows, sandbox)
+        if not limited:
+            # The runtime reports it: whoever sets a quota later finds it counted.
+            return await opening()
+        place = f"{OPENING}{secrets.token_hex(8)}"
+        await self._take(sandbox, place)
+        session: str | None = None
+        try:
+            found = await opening()
+            session = id_of(found)
+            return found
+        finally:
+            async with self._store.begin() as rows:
+                await rows.sessions.remove(sandbox.id, place)
+                if session is not None:
+                    await rows.sessions.put(sandbox, session, self._clock.now())
+
+    async def _take(self, sandbox: Sandbox, place: str) -> None:
+        now = self._clock.now()
+        async with self._store.begin() as rows:
+            await rows.sessions.forget(OPENING, now - OPENING_LIFE)
+            for limit in await _limits(rows, sandbox):
+                held = await rows.sessions.count(limit.org_id, limit.owner)
+                check_session(limit.quota, QuotaUsage(sessions=held), whose=limit.whose)
+            await rows.sessions.put(sandbox, place, now)
+
+
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    """A quota that a sandbox counts against; `owner` None: of the whole organization."""
+
+    quota: Quota
+    org_id: OrgId
+    owner: PrincipalId | None
+
+    @property
+    def whose(self) -> str:
+        return "This organization" if self.owner is None else "The owner of this sandbox"
+
+    def covers(self, sandbox: Sandbox) -> bool:
+        return sandbox.org_id == self.org_id and self.owner in (None, sandbox.owner)
+
+
+async def _limits(rows: Transaction, sandbox: Sandbox) -> list[_Limit]:
+    found = [
+        (owner, await rows.quotas.get(sandbox.org_id, owner)) for owner in (sandbox.owner, None)
+    ]
+    return [_Limit(quota, sandbox.org_id, owner) for owner, quota in found if quota is not None]

@@ -1,0 +1,82 @@
+"""Quotas: shown beside what is held, and set by the administrators of an organization.
+
+They are kept where room is taken: `services.lifecycle.room`.
+"""
+
+from dataclasses import dataclass
+
+from atoll.domain.errors import NotFound
+from atoll.domain.ids import OrgId, PrincipalId
+from atoll.domain.people.principal import LOCAL_PERSON, Principal
+from atoll.domain.people.quota import Quota, QuotaUsage, spelled_quota, usage_of
+from atoll.ports import Transaction
+from atoll.services.ground import Ground
+from atoll.services.journals.events import Note, draft_of
+from atoll.services.people.memberships import organization_for
+from atoll.services.people.org_events import org_stream
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A quota beside what is held. `member` None: the organization's."""
+
+    member: PrincipalId | None
+    quota: Quota
+    usage: QuotaUsage
+
+
+class Quotas:
+    """Use cases on quotas. An organization of others is `NotFound`."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+
+    async def own(self, caller: Principal) -> tuple[Held, Held]:
+        """Return the caller's quota and that of its organization."""
+        async with self._ground.store.read() as rows:
+            return (
+                await _held(rows, caller.org_id, caller.id),
+                await _held(rows, caller.org_id, None),
+            )
+
+    async def list(self, caller: Principal, ref: str) -> list[Held]:
+        """Return an organization's quota, then those of its members that have one."""
+        async with self._ground.store.read() as rows:
+            found, _ = await organization_for(rows, caller, ref)
+            members = await rows.quotas.members(found.id)
+            return [await _held(rows, found.id, who) for who in (None, *members)]
+
+    async def set(self, caller: Principal, ref: str, member: str | None, *, quota: Quota) -> Held:
+        """Replace the quota of a member, or with None of the organization; an empty one is none.
+        What is held beyond it stays, and nothing new begins. Raises `NotFound` for a member."""
+        async with self._ground.store.begin() as rows:
+            found, _ = await organization_for(rows, caller, ref)
+            who = None if member is None else await _member(rows, found.id, member)
+            await rows.quotas.put(found.id, who, quota)
+            note = Note(
+                org_stream(found.id),
+                "quota.set",
+                {"org": found.id, "member": who or "", "quota": dict(spelled_quota(quota))},
+            )
+            ground = self._ground
+            draft = draft_of(note, caller, at=ground.clock.now(), event_id=ground.ids.event())
+            await rows.events.append((draft,))
+            held = await _held(rows, found.id, who)
+        self._ground.bus.announce((org_stream(found.id),))
+        return held
+
+
+async def _held(rows: Transaction, org_id: OrgId, member: PrincipalId | None) -> Held:
+    quota = await rows.quotas.get(org_id, member) or Quota()
+    everything = await rows.sandboxes.unfinished()
+    theirs = [one for one in everything if one.org_id == org_id and member in (None, one.owner)]
+    sessions = await rows.sessions.count(org_id, member)
+    return Held(member, quota, usage_of(theirs, sessions=sessions))
+
+
+async def _member(rows: Transaction, org_id: OrgId, member: str) -> PrincipalId:
+    found = PrincipalId(member)
+    here = await rows.members.get(org_id, found)
+    if here is None and (org_id, found) != (LOCAL_PERSON.org_id, LOCAL_PERSON.id):
+        raise NotFound(f"There is no member {member[:80]!r}: list the members to see their ids.")
+    return found

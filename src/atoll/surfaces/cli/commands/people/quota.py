@@ -1,0 +1,116 @@
+"""`atoll quota`: limits beside what is held, and their change."""
+
+import click
+
+from atoll.client.organizations import Organizations
+from atoll.client.quotas import HeldQuota, QuotaBody
+from atoll.domain.errors import Invalid
+from atoll.surfaces.cli.commands.people.org import org_option
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import json_option
+from atoll.surfaces.cli.console.output import say, show_json, show_table
+from atoll.surfaces.cli.dispatch.verbs import Verbs
+
+_UNLIMITED = "-"
+
+
+@click.group("quota", cls=Verbs)
+def command() -> None:
+    """Show what you and your organization may hold at once, and change it."""
+
+
+@command.command("show")
+@json_option()
+@pass_invocation
+def show(invocation: Invocation, *, as_json: bool) -> None:
+    """Show your quota and your organization's, beside what is held."""
+    found = _organizations(invocation).own_quota()
+    if as_json:
+        show_json(found.value)
+        return
+    _show(found.quotas)
+
+
+@command.command("list")
+@org_option()
+@json_option()
+@pass_invocation
+def list_(invocation: Invocation, *, org: str | None, as_json: bool) -> None:
+    """List the quotas of an organization and of its members."""
+    found = _organizations(invocation).quotas(org)
+    if as_json:
+        show_json(found.value)
+        return
+    _show(found.quotas)
+
+
+@command.command("set")
+@org_option()
+@click.option("--member", default=None, help="A member, by id  [default: the organization]")
+@click.option("--sandboxes", type=click.IntRange(min=0), default=None, help="Sandboxes.")
+@click.option(
+    "--sessions",
+    type=click.IntRange(min=0),
+    default=None,
+    help="Live terminals and machine agents together.",
+)
+@click.option("--cpu", default=None, help="Cores of running sandboxes: 4, 0.5.")
+@click.option("--memory", default=None, help="Memory of running sandboxes: 512Mi, 8Gi.")
+@click.option("--storage", default=None, help="Storage of all sandboxes: 50Gi.")
+@click.option("--none", "nothing", is_flag=True, help="Remove the quota.")
+@json_option()
+@pass_invocation
+def set_(
+    invocation: Invocation,
+    *,
+    org: str | None,
+    member: str | None,
+    sandboxes: int | None,
+    sessions: int | None,
+    cpu: str | None,
+    memory: str | None,
+    storage: str | None,
+    nothing: bool,
+    as_json: bool,
+) -> None:
+    """Replace a quota; what is not named is not limited."""
+    body: QuotaBody = {
+        "sandboxes": sandboxes,
+        "concurrentSessions": sessions,
+        "cpu": cpu,
+        "memory": memory,
+        "storage": storage,
+    }
+    named = any(value is not None for value in body.values())
+    if named == nothing:
+        raise Invalid("name what is limited, or --none: `atoll quota set --sandboxes 5`")
+    changed = _organizations(invocation).set_quota(org, member, body)
+    if as_json:
+        show_json(changed.value)
+        return
+    _show([changed])
+
+
+def _show(quotas: list[HeldQuota]) -> None:
+    rows = []
+    for one in quotas:
+        used, limit = one.used, one.quota
+        counts = [
+            (used.sandboxes, limit.sandboxes),
+            (used.concurrentSessions, limit.concurrentSessions),
+        ]
+        texts = [
+            (used.cpu, limit.cpu),
+            (used.memory, limit.memory),
+            (used.storage, limit.storage),
+        ]
+        cells = [f"{held} of {_UNLIMITED if most < 0 else most}" for held, most in counts]
+        cells += [f"{held} of {most or _UNLIMITED}" for held, most in texts]
+        rows.append((one.member or "the organization", *cells))
+    show_table(("WHOSE", "SANDBOXES", "SESSIONS", "CPU", "MEMORY", "STORAGE"), rows)
+    if not quotas:
+        say("no quotas")
+
+
+def _organizations(invocation: Invocation) -> Organizations:
+    return Organizations(invocation.api().transport)

@@ -1,0 +1,111 @@
+"""Routes of quotas: one's own beside what one holds, and those of an organization."""
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from pydantic import Field
+from starlette.responses import Response
+
+from atoll.domain.people.capability import Capability
+from atoll.domain.people.quota import read_quota, spelled_quota
+from atoll.services.people.quotas import Held
+from atoll.surfaces.http.body.answers import Json
+from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel
+from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.permissions import needs
+from atoll.surfaces.http.server.problems import problems
+
+own = APIRouter(prefix="/v1/quota", tags=["organizations"])
+router = APIRouter(
+    prefix="/v1/organizations/{organization}/quotas",
+    tags=["organizations"],
+    route_class=JsonRoute,
+)
+
+Count = Annotated[int, Field(ge=0, strict=True)]
+Quantity = Annotated[str, Field(min_length=1, max_length=20, strict=True)]
+
+
+class QuotaBody(Body):
+    """A quota; what is left out or null is not limited."""
+
+    sandboxes: Count | None = None
+    concurrent_sessions: Annotated[Count | None, Field(alias="concurrentSessions")] = None
+    cpu: Quantity | None = None
+    memory: Quantity | None = None
+    storage: Quantity | None = None
+
+
+class QuantitiesView(ResponseModel):
+    """Quantities: cores, and sizes in `Mi`, `Gi` or `Ti`; null is not limited."""
+
+    sandboxes: int | None
+    concurrent_sessions: Annotated[int | None, Field(alias="concurrentSessions")]
+    cpu: str | None
+    memory: str | None
+    storage: str | None
+
+
+class HeldQuotaView(ResponseModel):
+    """A quota beside what is held; `member` is null for the organization's."""
+
+    member: str | None
+    quota: QuantitiesView
+    used: QuantitiesView
+
+
+class QuotaList(ResponseModel):
+    """Quotas: the organization's first."""
+
+    quotas: list[HeldQuotaView]
+
+
+@own.get("", response_model=QuotaList, responses=problems())
+@needs(Capability.ORG_READ)
+async def get_quota(atoll: Atoll, caller: Caller) -> Response:
+    """Return the caller's quota and the organization's, with what is held of each."""
+    mine, everybody = await atoll.tenancy.quotas.own(caller)
+    return Json({"quotas": [_view(everybody), _view(mine)]})
+
+
+@router.get("", response_model=QuotaList, responses=problems(404))
+@needs(Capability.ORG_MANAGE)
+async def list_quotas(atoll: Atoll, caller: Caller, organization: ItemId) -> Response:
+    """Return the organization's quota, and those of members that have one."""
+    return Json(
+        {"quotas": [_view(one) for one in await atoll.tenancy.quotas.list(caller, organization)]}
+    )
+
+
+@router.put("", response_model=HeldQuotaView, responses=problems(404, 413))
+@needs(Capability.ORG_MANAGE)
+async def set_quota(
+    atoll: Atoll, caller: Caller, organization: ItemId, *, body: QuotaBody
+) -> Response:
+    """Replace the quota of the organization. What is held beyond it stays; nothing new begins."""
+    return await _set(atoll, caller, organization, member=None, body=body)
+
+
+@router.put("/{member}", response_model=HeldQuotaView, responses=problems(404, 413))
+@needs(Capability.ORG_MANAGE)
+async def set_member_quota(
+    atoll: Atoll, caller: Caller, organization: ItemId, *, member: ItemId, body: QuotaBody
+) -> Response:
+    """Replace the quota of a member."""
+    return await _set(atoll, caller, organization, member=member, body=body)
+
+
+async def _set(
+    atoll: Atoll, caller: Caller, organization: str, *, member: str | None, body: QuotaBody
+) -> Response:
+    quota = read_quota(body.model_dump(by_alias=True))
+    return Json(_view(await atoll.tenancy.quotas.set(caller, organization, member, quota=quota)))
+
+
+def _view(held: Held) -> dict[str, object]:
+    return {
+        "member": held.member,
+        "quota": spelled_quota(held.quota),
+        "used": spelled_quota(held.usage),
+    }

@@ -1,0 +1,164 @@
+"""Services of the library: repositories, profiles, kept work, and the ways by which work leaves.
+
+`wiring.control.graph` calls these; tests choose other ports.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from atoll.ports import (
+    WorkSaver,
+    WorkspacePreparer,
+)
+from atoll.ports.audit import AuditSigner
+from atoll.ports.kept import KeptShelf
+from atoll.ports.logins import LoginBooks
+from atoll.ports.push import PushSender
+from atoll.services.application import HomeServices
+from atoll.services.ground import Ground
+from atoll.services.inbox.end_reports import EndReports
+from atoll.services.inbox.endings import Endings
+from atoll.services.journals.events import Events
+from atoll.services.journals.push_notes import PushNotes
+from atoll.services.library.kept import KeptWorktrees
+from atoll.services.library.profiles import Documents, Profiles
+from atoll.services.library.projects import Projects
+from atoll.services.library.pull_orders import PullOrders
+from atoll.services.library.pushes import HeldPushes
+from atoll.services.library.repositories import Repositories, Shelf
+from atoll.services.library.saved_work import SavedWork
+from atoll.services.library.unpulled import UnpulledWork
+from atoll.services.library.workspaces import Workspaces
+from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.settings import ServiceSettings
+from atoll.services.terminals.runtime_calls import RuntimeCalls
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryPorts:
+    """The ports of repositories, kept worktrees, logins, notifications and profiles; `token` is the
+    person's, `personal` reads the profiles in their directory."""
+
+    shelf: Shelf
+    kept: KeptShelf
+    logins: LoginBooks
+    token: str = field(repr=False)
+    push: PushSender
+    audit: AuditSigner
+    bundled: Documents
+    personal: Callable[[], Documents] = dict
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """The services that prepare a sandbox: profiles, workspaces, and the work saved from earlier
+    workspaces. `pushes` notes which of them pushed."""
+
+    profiles: Profiles
+    workspaces: WorkspacePreparer
+    saver: WorkSaver
+    pushes: PushNotes = field(default_factory=PushNotes)
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Services of the library. `preparation` is what sandboxes use of it."""
+
+    ports: LibraryPorts
+    workspaces: Workspaces
+    preparation: Preparation
+
+
+def build_library(ground: Ground, ports: LibraryPorts, *, settings: ServiceSettings) -> Library:
+    """Return the services of the library. Raises `Invalid` for a broken bundled profile."""
+    store, bus, clock, ids = ground.store, ground.bus, ground.clock, ground.ids
+    workspaces = Workspaces(ports.shelf, clock)
+    return Library(
+        ports,
+        workspaces,
+        Preparation(
+            Profiles(
+                store,
+                bus,
+                clock=clock,
+                identifiers=ids,
+                bundled=ports.bundled,
+                personal=ports.personal,
+            ),
+            workspaces,
+            SavedWork(workspaces, ports.kept, clock=clock, identifiers=ids, settings=settings.kept),
+        ),
+    )
+
+
+def build_home(
+    ground: Ground,
+    sandboxes: Sandboxes,
+    library: Library,
+    *,
+    events: Events,
+    settings: ServiceSettings,
+) -> HomeServices:
+    """Return what brings work home, and what warns of work that is lost."""
+    unpulled = UnpulledWork(sandboxes)
+    pushes = build_pushes(ground, sandboxes, library, settings=settings)
+    return HomeServices(
+        unpulled=unpulled,
+        pushes=pushes,
+        pulls=PullOrders(ground, sandboxes),
+        endings=Endings(ground, sandboxes, unpulled, pushes=pushes),
+        end_reports=EndReports(ground, events, sandboxes, unpulled=unpulled, pushes=pushes),
+    )
+
+
+def build_kept(
+    ground: Ground,
+    sandboxes: Sandboxes,
+    calls: RuntimeCalls,
+    library: Library,
+    *,
+    settings: ServiceSettings,
+) -> KeptWorktrees:
+    """Return what keeps worktrees of sandboxes that end."""
+    return KeptWorktrees(
+        sandboxes,
+        library.workspaces,
+        calls,
+        library.ports.kept,
+        clock=ground.clock,
+        identifiers=ground.ids,
+        settings=settings.kept,
+    )
+
+
+def build_pushes(
+    ground: Ground, sandboxes: Sandboxes, library: Library, *, settings: ServiceSettings
+) -> HeldPushes:
+    """Return what takes out the branches pushed inside sandboxes."""
+    return HeldPushes(
+        ground,
+        sandboxes,
+        library.workspaces,
+        shelf=library.ports.kept,
+        notes=library.preparation.pushes,
+        settings=settings.kept,
+    )
+
+
+def build_repositories(
+    sandboxes: Sandboxes, library: Library, events: Events, *, settings: ServiceSettings
+) -> Repositories:
+    """Return the use cases on shared repositories."""
+    return Repositories(
+        library.ports.shelf,
+        library.workspaces,
+        sandboxes=sandboxes,
+        events=events,
+        allow_loopback=settings.repositories.allow_loopback_remotes,
+    )
+
+
+def build_projects(ground: Ground, library: Library, *, settings: ServiceSettings) -> Projects:
+    """Return the use cases on project files."""
+    loopback = settings.repositories.allow_loopback_remotes
+    return Projects(ground, library.workspaces, library.ports.shelf, allow_loopback=loopback)
