@@ -1,10 +1,11 @@
 """What holds for every test here."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.peers import postgres as servers
 from tests.peers.leftovers import Folders
 
 # A slow example on a busy machine is no wrong answer; whole tests have their own timeout.
@@ -19,6 +20,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="some",
         help="test the page in light and dark colours, on a desktop and on a phone: all four",
     )
+    parser.addoption(
+        "--database",
+        choices=("sqlite", "postgres"),
+        default="sqlite",
+        help="where tests of services and routes keep their rows",
+    )
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[servers.PostgresServer]:
+    """The one server of this run."""
+    if reason := servers.missing():
+        pytest.skip(reason)
+    with servers.serving() as server:
+        yield server
+
+
+@pytest.fixture
+def database(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The database of `--database`, for whoever opens a store at `databases.database_url`."""
+    if request.config.getoption("--database") == "sqlite":
+        yield
+        return
+    from tests.peers.databases import on_postgres
+
+    with on_postgres(request.getfixturevalue("postgres")):
+        yield
 
 
 said: list[str] = []

@@ -1,4 +1,4 @@
-"""A control plane for service tests: real SQLite, virtual time, scripted runtimes."""
+"""A control plane for service tests: a real database, virtual time, scripted runtimes."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ from unittest.mock import patch
 from atoll.adapters.bus.in_process import InProcessBus
 from atoll.adapters.extensions.in_memory import InMemory
 from atoll.adapters.storage.store import Settings as StoreSettings
-from atoll.adapters.storage.store import SqlStore, open_store, sqlite_url
+from atoll.adapters.storage.store import SqlStore, open_store
 from atoll.adapters.vaults.in_memory import InMemoryVault
 from atoll.adapters.workspaces.empty import HostAgents
 from atoll.domain.event import Event, Gap
@@ -36,6 +36,7 @@ from atoll.testing.fakes.clock import VirtualClock
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wiring.control.graph import SandboxPorts, build_sandboxes
 from atoll.wiring.control.library import Preparation
+from tests.peers.databases import database_url
 
 T = TypeVar("T")
 
@@ -137,7 +138,7 @@ async def opened(
     workspaces = before.workspaces if before else FakeWorkspaces()
     bus, ids = InProcessBus(), Identifiers()
     vault = before.vault if before else InMemoryVault()
-    async with open_store(StoreSettings(sqlite_url(folder / "atoll.db"))) as store:
+    async with open_store(StoreSettings(database_url(folder))) as store:
         documents = {
             str(number): text
             for number, text in enumerate((BARE, IDLING, RESTING, BELONGING, FOREIGN, STRICT))

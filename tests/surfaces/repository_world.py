@@ -20,7 +20,7 @@ from atoll.adapters.repos.direct_importer import DirectImporter
 from atoll.adapters.repos.shelf import Settings as ShelfSettings
 from atoll.adapters.repos.shelf import Shelf
 from atoll.adapters.storage.store import Settings as StoreSettings
-from atoll.adapters.storage.store import open_store, sqlite_url
+from atoll.adapters.storage.store import open_store
 from atoll.adapters.vaults.in_memory import InMemoryVault
 from atoll.adapters.workspaces.empty import HostAgents
 from atoll.client.client import Client
@@ -38,6 +38,7 @@ from atoll.testing import FakeAuditSigner, FakePushSender
 from atoll.wiring.control.graph import SandboxPorts, build_application
 from atoll.wiring.control.library import LibraryPorts, build_library
 from tests.peers.boxed_runtime import BoxedRuntime
+from tests.peers.databases import database_url
 from tests.surfaces.http.world import served, short_folder
 
 
@@ -113,9 +114,7 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
     clock, bus, identifiers = RealClock(), InProcessBus(), Identifiers()
     async with AsyncExitStack() as stack:
         home = await stack.enter_async_context(short_folder())
-        store = await stack.enter_async_context(
-            open_store(StoreSettings(sqlite_url(home / "a.db")))
-        )
+        store = await stack.enter_async_context(open_store(StoreSettings(database_url(home))))
         shelf = Shelf(
             ShelfSettings(home / "repos", home / "run" / "import", allow_loopback=True),
             DirectImporter(),

@@ -18,7 +18,7 @@ from sqlalchemy import create_engine
 
 from atoll.adapters.storage import schema
 from atoll.adapters.storage.columns import metadata
-from atoll.adapters.storage.sqlite_link import link
+from atoll.adapters.storage.engines.sqlite_link import link
 from atoll.adapters.storage.store import ROW_CLASSES, Settings, open_store, sqlite_url
 from atoll.domain.errors import Unavailable
 from atoll.ports import Store

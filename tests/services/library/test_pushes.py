@@ -14,7 +14,7 @@ import pytest
 from atoll.adapters.bus.in_process import InProcessBus
 from atoll.adapters.kept.folder import KeptFolder
 from atoll.adapters.storage.store import Settings as StoreSettings
-from atoll.adapters.storage.store import open_store, sqlite_url
+from atoll.adapters.storage.store import open_store
 from atoll.domain.event import Event
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
@@ -28,6 +28,7 @@ from atoll.services.library.pushes import HeldPushes, held_ref
 from atoll.services.library.settings import KeptSettings
 from atoll.services.scripts import Script
 from tests.peers.boxed_runtime import BoxedRuntime
+from tests.peers.databases import database_url
 from tests.peers.git_tree import Tree
 from tests.services.library.test_workspaces import Turning, World, world
 
@@ -67,7 +68,7 @@ class Holding:
 async def holding(world: World, tmp_path: Path) -> AsyncIterator[Holding]:
     (tmp_path / "kept").mkdir()
     shelf = KeptFolder(tmp_path / "kept")
-    async with open_store(StoreSettings(sqlite_url(tmp_path / "atoll.db"))) as store:
+    async with open_store(StoreSettings(database_url(tmp_path))) as store:
         ground = Ground(store, InProcessBus(), world.clock, Identifiers())
         pushes = HeldPushes(
             ground,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.adapters.storage.store import Settings, open_store, sqlite_url
+from atoll.adapters.storage.store import Settings, open_store
 from atoll.domain.errors import Failed
 from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.sandbox import State
@@ -18,13 +18,14 @@ from atoll.ports import Store
 from atoll.services.sandboxes.metadata import Metadata
 from atoll.testing import FakeMetadataFiles
 from atoll.testing.contracts.rows.sandboxes import sandbox
+from tests.peers.databases import database_url
 
 BOX = sandbox("box")
 
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    async with open_store(Settings(sqlite_url(tmp_path / "atoll.db"))) as opened:
+    async with open_store(Settings(database_url(tmp_path))) as opened:
         yield opened
 
 

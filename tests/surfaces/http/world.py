@@ -26,7 +26,7 @@ from atoll.adapters.repos.shelf import Settings as ShelfSettings
 from atoll.adapters.repos.shelf import Shelf
 from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
 from atoll.adapters.storage.store import Settings as StoreSettings
-from atoll.adapters.storage.store import open_store, sqlite_url
+from atoll.adapters.storage.store import open_store
 from atoll.adapters.vaults.envelope import EnvelopeVault, MasterKey
 from atoll.adapters.workspaces.empty import EmptyWorkspaces, HostAgents
 from atoll.domain.ids import SandboxId
@@ -57,6 +57,7 @@ from tests.peers.contract import (
     SESSION,
     SETTINGS,
 )
+from tests.peers.databases import database_url
 
 
 class TurnedClock:
@@ -372,14 +373,12 @@ class World:
 
 @asynccontextmanager
 async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
-    """The whole control plane over SQLite and a scripted runtime, behind the real server."""
+    """The whole control plane over a database and a scripted runtime, behind the real server."""
     clock, bus, identifiers = TurnedClock(), InProcessBus(), Identifiers()
     async with AsyncExitStack() as stack:
         folder = await stack.enter_async_context(short_folder())
         runtime = await stack.enter_async_context(runtime_on(folder / "rt.sock"))
-        store = await stack.enter_async_context(
-            open_store(StoreSettings(sqlite_url(folder / "a.db")))
-        )
+        store = await stack.enter_async_context(open_store(StoreSettings(database_url(folder))))
         clients = HttpRuntimeClients()
         stack.push_async_callback(clients.close)
         extension = OneRuntime(folder / "rt.sock")

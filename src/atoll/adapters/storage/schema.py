@@ -17,9 +17,9 @@ from sqlalchemy import (
     inspect,
     text,
 )
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from atoll.adapters.storage.columns import metadata
+from atoll.adapters.storage.engines.engines import FAULTS, Engines, unavailable
 from atoll.domain.errors import Unavailable
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
@@ -36,32 +36,61 @@ _VERSION = Table(
 """Alembic's own table, as Alembic makes it."""
 
 
-async def upgrade(engine: AsyncEngine) -> None:
-    """Run the missing migrations in one transaction. Raises `Unavailable` for a database made
-    by a newer program."""
-    async with engine.begin() as connection:
-        found = await connection.run_sync(_revision)
-        if found == HEAD:
-            return
-        if found is not None and found > HEAD:
-            raise Unavailable(
-                f"The database has schema {found}, this program knows {HEAD}: it was made by a "
-                "newer Atoll. Start that one, or restore a backup."
-            )
-        await connection.run_sync(_create if await connection.run_sync(_empty) else _migrate)
+async def is_current(engines: Engines) -> bool:
+    """Return whether nothing is to be migrated. Raises `Unavailable` for a newer schema."""
+    try:
+        async with engines.reader.connect() as connection:
+            found = await connection.run_sync(revision)
+    except FAULTS as err:
+        raise unavailable(err) from err
+    if found is not None and found > HEAD:
+        raise newer(found)
+    return found == HEAD
 
 
-def _revision(connection: Connection) -> str | None:
+async def upgrade(engines: Engines) -> tuple[str | None, str]:
+    """Run the missing migrations in one writing transaction: of programs that start at once, one
+    migrates and the others wait. Returns the revision before (None for an empty database) and
+    the one after. Raises `Unavailable` for a database made by a newer program.
+    """
+    try:
+        async with engines.writing() as connection:
+            return await connection.run_sync(_upgrade)
+    except FAULTS as err:
+        raise unavailable(err) from err
+
+
+def _upgrade(connection: Connection) -> tuple[str | None, str]:
+    found = revision(connection)
+    if found is not None and found > HEAD:
+        raise newer(found)
+    if found != HEAD:
+        (create if is_empty(connection) else _migrate)(connection)
+    return found, HEAD
+
+
+def newer(found: str) -> Unavailable:
+    """Return the error for a database of a newer program."""
+    return Unavailable(
+        f"The database has schema {found}, this program knows {HEAD}: it was made by a "
+        "newer Atoll. Start that one, or restore a backup."
+    )
+
+
+def revision(connection: Connection) -> str | None:
+    """Return the schema's revision, None where there is none."""
     if not inspect(connection).has_table("alembic_version"):
         return None
     return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
 
 
-def _empty(connection: Connection) -> bool:
+def is_empty(connection: Connection) -> bool:
+    """Return whether the database has no tables."""
     return not inspect(connection).get_table_names()
 
 
-def _create(connection: Connection) -> None:
+def create(connection: Connection) -> None:
+    """Make all tables in an empty database."""
     metadata.create_all(connection, checkfirst=False)
     _VERSION.create(connection, checkfirst=False)
     connection.execute(_VERSION.insert().values(version_num=HEAD))

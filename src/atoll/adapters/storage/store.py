@@ -1,48 +1,34 @@
-"""The SQL store: engines, transactions, and the translation of a database's errors.
+"""The SQL store: transactions, the rows in them, and the opening of a database.
 
-On SQLite one connection writes (BEGIN IMMEDIATE, so a transaction never fails half-way for a lock)
-and a few read beside it. On PostgreSQL every writing transaction takes one advisory lock, which
-gives the same order of commits, positions and limits.
+What differs between databases is in `engines`: how they are connected, and what keeps writing
+transactions apart.
 """
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from sqlalchemy import URL, event, make_url, text
-from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
-from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.ext.asyncio import AsyncConnection
 
-from atoll.adapters.storage.schema import upgrade
-from atoll.adapters.storage.sqlite_link import link
-from atoll.domain.errors import Unavailable
+from atoll.adapters.storage.engines.engines import FAULTS, STATEMENT_SECONDS, Engines, unavailable
+from atoll.adapters.storage.engines.sqlite import sqlite_engines
+from atoll.adapters.storage.schema import is_current, upgrade
+from atoll.domain.errors import Invalid
 from atoll.ports import Transaction
-
-_WRITE_LOCK = 0x41746F6C6C
-"""The key of PostgreSQL's advisory lock: "Atoll" in ASCII."""
-
-_PRAGMAS = (
-    "PRAGMA journal_mode=WAL",
-    "PRAGMA synchronous=NORMAL",
-    "PRAGMA busy_timeout=5000",
-    "PRAGMA foreign_keys=ON",
-)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings. `url` is an SQLAlchemy URL with an async driver (`sqlite+aiosqlite:///…`,
-    `postgresql+asyncpg://…`); `readers` bounds the connections that read."""
+    """The settings. `url` is `sqlite+aiosqlite:///…` or libpq's `postgresql://…`; of at most
+    `connections` at once, one writes."""
 
     url: str
-    readers: int = 4
+    connections: int = 5
 
 
 def _row_classes() -> dict[str, type[Any]]:
@@ -68,105 +54,84 @@ def _transaction(connection: AsyncConnection) -> Transaction:
 class SqlStore:
     """The `ports.store.store.Store` on SQL. Made by `open_store`."""
 
-    def __init__(self, writer: AsyncEngine, reader: AsyncEngine) -> None:
-        self._writer = writer
-        self._reader = reader
+    def __init__(self, engines: Engines) -> None:
+        self._engines = engines
 
     @asynccontextmanager
     async def begin(self) -> AsyncIterator[Transaction]:
         """See the port."""
-        with_lock = self._writer.dialect.name == "postgresql"
         try:
-            async with self._writer.begin() as connection:
-                if with_lock:
-                    lock = text("SELECT pg_advisory_xact_lock(:key)")
-                    await connection.execute(lock, {"key": _WRITE_LOCK})
+            async with self._engines.writing() as connection:
                 yield _transaction(connection)
-        except (DBAPIError, PoolTimeout) as err:
-            raise _unavailable(err) from err
+        except FAULTS as err:
+            raise unavailable(err) from err
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[Transaction]:
         """See the port."""
         try:
-            async with self._reader.connect() as connection:
+            async with self._engines.reader.connect() as connection:
                 yield _transaction(connection)
-        except (DBAPIError, PoolTimeout) as err:
-            raise _unavailable(err) from err
+        except FAULTS as err:
+            raise unavailable(err) from err
 
     async def close(self) -> None:
         """See the port."""
-        await self._writer.dispose()
-        if self._reader is not self._writer:
-            await self._reader.dispose()
+        await self._engines.close()
 
 
 @asynccontextmanager
 async def open_store(settings: Settings) -> AsyncIterator[SqlStore]:
     """Open the store at `settings.url`, its schema brought up to date; closed on leaving.
 
-    Raises `Unavailable` when the database cannot be opened or is newer than this program.
+    Raises `Invalid` for a URL of another database, `Failed` when its driver is missing, and
+    `Unavailable` when the database cannot be opened or is newer than this program.
     """
-    url = make_url(settings.url)
-    if url.get_backend_name() == "sqlite":
-        store = _sqlite(url, settings.readers)
-    else:
-        engine = create_async_engine(url, pool_size=settings.readers + 1, pool_pre_ping=True)
-        store = SqlStore(engine, engine.execution_options(isolation_level="AUTOCOMMIT"))
+    engines = open_engines(settings.url, settings.connections)
+    store = SqlStore(engines)
     try:
-        try:
-            await upgrade(store._writer)
-        except DBAPIError as err:
-            raise _unavailable(err) from err
+        if not await is_current(engines):
+            await _upgrade(settings.url)
         yield store
     finally:
         await store.close()
 
 
+async def _upgrade(url: str) -> None:
+    """Migrate on connections of its own: a statement there may take as long as it takes."""
+    engines = open_engines(url, 2, seconds=None)
+    try:
+        await upgrade(engines)
+    finally:
+        await engines.close()
+
+
+def open_engines(
+    url: str, connections: int, *, seconds: float | None = STATEMENT_SECONDS
+) -> Engines:
+    """Return the engines of a database; nothing is connected yet. `seconds` bounds the time that
+    PostgreSQL may take for a statement; None is no bound.
+
+    Raises `Invalid` and `Failed` as `open_store` does.
+    """
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        # The words of the error hold the URL, and so may hold a password.
+        parsed = None
+    if parsed is not None and parsed.get_backend_name() == "sqlite":
+        return sqlite_engines(parsed.set(drivername="sqlite+aiosqlite"), connections)
+    # Loaded late: a home with SQLite needs no driver of PostgreSQL.
+    from atoll.adapters.storage.engines.postgres import is_postgres, postgres_engines
+
+    if parsed is None or not is_postgres(parsed):
+        raise Invalid(
+            "database_url is neither sqlite:///PATH nor postgresql://USER@HOST/NAME",
+            field="database_url",
+        )
+    return postgres_engines(parsed, connections, seconds=seconds)
+
+
 def sqlite_url(path: Path) -> str:
     """Return the URL of a SQLite file."""
     return URL.create("sqlite+aiosqlite", database=str(path)).render_as_string()
-
-
-def _sqlite(url: URL, readers: int) -> SqlStore:
-    if url.database:
-        # SQLite gives its -wal and -shm files the mode of the file itself.
-        Path(url.database).touch(mode=0o600, exist_ok=True)
-    more: dict[str, Any] = {"async_creator": partial(link, url.database)} if url.database else {}
-    # `begin` ends every transaction itself and readers have none: nothing to reset on return.
-    writer = create_async_engine(
-        url, pool_size=1, max_overflow=0, pool_reset_on_return=None, **more
-    )
-    reader = create_async_engine(
-        url,
-        pool_size=readers,
-        max_overflow=0,
-        pool_reset_on_return=None,
-        isolation_level="AUTOCOMMIT",
-        **more,
-    )
-    event.listen(writer.sync_engine, "connect", _prepare)
-    event.listen(reader.sync_engine, "connect", _prepare)
-    event.listen(writer.sync_engine, "begin", _begin_immediate)
-    return SqlStore(writer, reader)
-
-
-def _prepare(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
-    # The driver's own implicit BEGIN would come too late and as DEFERRED.
-    connection.isolation_level = None
-    cursor = connection.cursor()
-    for pragma in _PRAGMAS:
-        cursor.execute(pragma)
-    cursor.close()
-
-
-def _begin_immediate(connection: object) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")  # type: ignore[attr-defined]
-
-
-def _unavailable(err: Exception) -> Unavailable:
-    detail = str(getattr(err, "orig", None) or err).splitlines()[0]
-    return Unavailable(
-        f"The database did not answer as it should ({detail}): try again, and look at the disk "
-        "or the database server if it stays."
-    )

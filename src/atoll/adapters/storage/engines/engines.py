@@ -1,0 +1,48 @@
+"""Engines of one database: one writes, one reads, and the translation of what goes wrong."""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from atoll.domain.errors import Unavailable
+
+FAULTS = (DBAPIError, PoolTimeout)
+"""Errors of SQLAlchemy that mean that the database did not do its work."""
+
+STATEMENT_SECONDS = 60.0
+"""How long a database server may take for a statement, the wait for the lock included. Where the
+network was cut, only this ends the wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Engines:
+    """The engines of one database.
+
+    `writing` opens a transaction that no other writer shares, of this process or another one. It
+    commits when its block ends and leaves nothing when the block raises. Its block and its end
+    raise `FAULTS`, and `Unavailable` where the connection is lost.
+    """
+
+    writer: AsyncEngine
+    reader: AsyncEngine
+    writing: Callable[[], AbstractAsyncContextManager[AsyncConnection]]
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self.writer.dispose()
+        await self.reader.dispose()
+
+
+def unavailable(err: BaseException) -> Unavailable:
+    """Return the error for people. It holds the first line that the database or driver said."""
+    said = str(getattr(err, "orig", None) or err).splitlines() or [type(err).__name__]
+    # SQLAlchemy puts the driver's class before what it said.
+    detail = said[0].partition(">: ")[2] if said[0].startswith("<class ") else said[0]
+    return Unavailable(
+        f"The database did not answer as it should ({detail}): try again, and look at the disk "
+        "or the database server if it stays."
+    )

@@ -1,0 +1,131 @@
+"""Connections to PostgreSQL by asyncpg: one pool that writes, one that reads.
+
+Every writing transaction takes one advisory lock, which gives all replicas one order of commits,
+positions and limits. The lock is taken in the round trip that begins the transaction.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from sqlalchemy import URL, event
+from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from atoll.adapters.storage.engines.engines import Engines, unavailable
+from atoll.domain.errors import Failed, Unavailable
+
+APPLICATION = "atoll"
+"""The name of our connections in `pg_stat_activity`."""
+
+WRITE_LOCK = 0x41746F6C6C
+"""The key of the advisory lock: "Atoll" in ASCII."""
+
+CONNECT_SECONDS = 10.0
+_BEGIN = f"BEGIN; SELECT pg_advisory_xact_lock({WRITE_LOCK})"
+
+
+def is_postgres(url: URL) -> bool:
+    """Return whether the URL names a PostgreSQL database; `postgres://` is another spelling."""
+    return url.drivername.partition("+")[0] in ("postgresql", "postgres")
+
+
+def postgres_engines(url: URL, connections: int, *, seconds: float | None) -> Engines:
+    """Return the engines of a database. `seconds` bounds each statement; None is no bound.
+
+    Raises `Failed` when asyncpg is missing.
+    """
+    creator = partial(_connect, _driver(), _dsn(url), seconds)
+
+    def pool(size: int) -> AsyncEngine:
+        engine = create_async_engine(
+            "postgresql+asyncpg://",
+            async_creator=creator,
+            pool_size=size,
+            max_overflow=0,
+            isolation_level="AUTOCOMMIT",
+            pool_reset_on_return=None,
+        )
+        event.listen(engine.sync_engine, "checkout", _reject_closed)
+        return engine
+
+    writer = pool(1)
+    return Engines(writer, pool(max(1, connections - 1)), partial(_writing, writer))
+
+
+def _driver() -> Any:
+    try:
+        return import_module("asyncpg")
+    except ImportError as err:
+        raise Failed(
+            "PostgreSQL needs the Python package asyncpg, which is not installed: run "
+            "`pip install 'atoll[postgres]'` in Atoll's environment."
+        ) from err
+
+
+def _dsn(url: URL) -> str:
+    """Return the URL as asyncpg reads it, which knows libpq's parameters (`sslmode` …)."""
+    return url.set(drivername="postgresql").render_as_string(hide_password=False)
+
+
+async def _connect(driver: Any, dsn: str, seconds: float | None) -> Any:
+    settings = {"application_name": APPLICATION}
+    if seconds is not None:
+        # A replica that stands still in a transaction must not hold the lock for ever.
+        settings["idle_in_transaction_session_timeout"] = f"{seconds:.0f}s"
+    try:
+        return await driver.connect(
+            dsn, timeout=CONNECT_SECONDS, command_timeout=seconds, server_settings=settings
+        )
+    except (OSError, ValueError, driver.PostgresError, driver.InterfaceError) as err:
+        raise unavailable(err) from err
+
+
+def _reject_closed(connection: Any, _entry: ConnectionPoolEntry, _fairy: object) -> None:
+    """Have the pool replace a connection that the server closed meanwhile, without a round trip."""
+    if connection.driver_connection.is_closed():
+        raise DisconnectionError("the server closed this connection")
+
+
+@asynccontextmanager
+async def _writing(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
+    async with engine.connect() as connection:
+        link = (await connection.get_raw_connection()).driver_connection
+        try:
+            await _run(link, _BEGIN)
+            yield connection
+            if await _run(link, "COMMIT") != "COMMIT":
+                raise Unavailable(
+                    "The database rolled a transaction back, as a statement in it had failed: "
+                    "try again."
+                )
+        except BaseException:
+            await _undo(connection, link)
+            raise
+
+
+async def _undo(connection: AsyncConnection, link: Any) -> None:
+    """Roll back, or give the connection up where that is not possible. Raises nothing but a
+    cancellation: whoever calls has an error already."""
+    try:
+        if link.is_in_transaction():
+            await _run(link, "ROLLBACK")
+    except Unavailable:
+        await connection.invalidate()
+    except BaseException:
+        await connection.invalidate()
+        raise
+    if link.is_closed() and not connection.invalidated:
+        await connection.invalidate()
+
+
+async def _run(link: Any, statements: str) -> str:
+    driver = _driver()
+    try:
+        done: str = await link.execute(statements)
+    except (OSError, driver.PostgresError, driver.InterfaceError) as err:
+        raise unavailable(err) from err
+    return done

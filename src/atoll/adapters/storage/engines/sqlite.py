@@ -1,0 +1,61 @@
+"""Connections to a SQLite file: one writes, a few read beside it.
+
+A writing transaction begins as BEGIN IMMEDIATE, so it never fails half-way for a lock.
+"""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, event
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from atoll.adapters.storage.engines.engines import Engines
+from atoll.adapters.storage.engines.sqlite_link import link
+
+_PRAGMAS = (
+    "PRAGMA journal_mode=WAL",
+    "PRAGMA synchronous=NORMAL",
+    "PRAGMA busy_timeout=5000",
+    "PRAGMA foreign_keys=ON",
+)
+
+
+def sqlite_engines(url: URL, connections: int) -> Engines:
+    """Return the engines of a file, which is made where it is missing; only its owner may read
+    it."""
+    if url.database:
+        # SQLite gives its -wal and -shm files the mode of the file itself.
+        Path(url.database).touch(mode=0o600, exist_ok=True)
+    more: dict[str, Any] = {"async_creator": partial(link, url.database)} if url.database else {}
+    # `begin` ends every transaction itself and readers have none: nothing to reset on return.
+    writer = create_async_engine(
+        url, pool_size=1, max_overflow=0, pool_reset_on_return=None, **more
+    )
+    reader = create_async_engine(
+        url,
+        pool_size=max(1, connections - 1),
+        max_overflow=0,
+        pool_reset_on_return=None,
+        isolation_level="AUTOCOMMIT",
+        **more,
+    )
+    event.listen(writer.sync_engine, "connect", _prepare)
+    event.listen(reader.sync_engine, "connect", _prepare)
+    event.listen(writer.sync_engine, "begin", _begin_immediate)
+    return Engines(writer, reader, writer.begin)
+
+
+def _prepare(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
+    # The driver's own implicit BEGIN would come too late and as DEFERRED.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    for pragma in _PRAGMAS:
+        cursor.execute(pragma)
+    cursor.close()
+
+
+def _begin_immediate(connection: object) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")  # type: ignore[attr-defined]
