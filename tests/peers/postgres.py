@@ -15,6 +15,7 @@ import tempfile
 import threading
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -105,9 +106,7 @@ class PostgresServer:
 
     async def _run(self, statement: str) -> list[Any]:
         if self._link is None:
-            import asyncpg
-
-            self._link = await asyncpg.connect(self.url("postgres"))
+            self._link = await import_module("asyncpg").connect(self.url("postgres"))
         found: list[Any] = await self._link.fetch(statement)
         return found
 
