@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.audit import AuditSignerContract
     from atoll.testing.contracts.bus import BusContract
     from atoll.testing.contracts.clock import ClockContract
+    from atoll.testing.contracts.database import DatabaseContract
     from atoll.testing.contracts.event_log import EventLogContract
     from atoll.testing.contracts.extension import ExtensionContract
     from atoll.testing.contracts.host import HostContract
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from atoll.testing.fakes.agents import FakeAgentConfigs, FakeAgentShelf
     from atoll.testing.fakes.audit import FakeAuditSigner
     from atoll.testing.fakes.clock import VirtualClock
+    from atoll.testing.fakes.database import FakeDatabase
     from atoll.testing.fakes.host import FakeHost
     from atoll.testing.fakes.images import FakeImageBuilder, FakeImageShelf, FakeTrees
     from atoll.testing.fakes.kept import FakeKeptShelf
@@ -62,11 +64,13 @@ __all__ = [
     "BusContract",
     "ClockContract",
     "ConversationContract",
+    "DatabaseContract",
     "EventLogContract",
     "ExtensionContract",
     "FakeAgentConfigs",
     "FakeAgentShelf",
     "FakeAuditSigner",
+    "FakeDatabase",
     "FakeHost",
     "FakeImageBuilder",
     "FakeImageShelf",
@@ -109,11 +113,13 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "BusContract": "contracts.bus",
         "ClockContract": "contracts.clock",
         "ConversationContract": "contracts.readers",
+        "DatabaseContract": "contracts.database",
         "EventLogContract": "contracts.event_log",
         "ExtensionContract": "contracts.extension",
         "FakeAgentConfigs": "fakes.agents",
         "FakeAgentShelf": "fakes.agents",
         "FakeAuditSigner": "fakes.audit",
+        "FakeDatabase": "fakes.database",
         "FakeHost": "fakes.host",
         "FakeImageBuilder": "fakes.images",
         "FakeImageShelf": "fakes.images",

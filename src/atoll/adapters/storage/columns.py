@@ -26,3 +26,9 @@ def to_us(at: datetime) -> int:
 def from_us(number: int) -> datetime:
     """Return the moment, timezone-aware UTC."""
     return _EPOCH + timedelta(microseconds=number)
+
+
+def storable(text: str) -> str:
+    """Return text that every database stores: PostgreSQL takes no character NUL. Where text comes
+    from a sandbox, it may hold one; U+2400 stands in its place."""
+    return text.replace("\0", "\u2400")

@@ -26,7 +26,7 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.audit import append_entries
-from atoll.adapters.storage.columns import COUNTER, from_us, metadata, to_us
+from atoll.adapters.storage.columns import COUNTER, from_us, metadata, storable, to_us
 from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.domain.event import SANDBOX_STREAMS, Event, EventDraft, Gap, Json, check
 from atoll.domain.event_retention import Removal, StreamSpan
@@ -141,7 +141,7 @@ def _row(draft: EventDraft) -> dict[str, str | int | None]:
         "at_us": to_us(draft.at),
         "actor_kind": draft.actor.kind.value,
         "actor_id": draft.actor.id,
-        "reason": draft.reason,
+        "reason": None if draft.reason is None else storable(draft.reason),
         "payload": msgspec.json.encode(draft.payload).decode(),
     }
 

@@ -16,7 +16,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from atoll.adapters.storage.columns import COUNTER, from_us, metadata, to_us
+from atoll.adapters.storage.columns import COUNTER, from_us, metadata, storable, to_us
 from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import LogLine
@@ -65,7 +65,7 @@ class SqlLogRows(LogRows):
                         "org_id": sandbox.org_id,
                         "owner": sandbox.owner,
                         "at_us": to_us(line.at),
-                        "text": line.text,
+                        "text": storable(line.text),
                     }
                     for line in lines
                 ],

@@ -84,9 +84,14 @@ def revision(connection: Connection) -> str | None:
     return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
 
 
+def table_names(connection: Connection) -> list[str]:
+    """Return the names of the tables that are there."""
+    return inspect(connection).get_table_names()
+
+
 def is_empty(connection: Connection) -> bool:
     """Return whether the database has no tables."""
-    return not inspect(connection).get_table_names()
+    return not table_names(connection)
 
 
 def create(connection: Connection) -> None:

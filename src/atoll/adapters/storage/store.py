@@ -15,8 +15,14 @@ from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from atoll.adapters.storage.engines.engines import FAULTS, STATEMENT_SECONDS, Engines, unavailable
-from atoll.adapters.storage.engines.sqlite import sqlite_engines
+from atoll.adapters.storage.engines.engines import (
+    APPLICATION,
+    FAULTS,
+    STATEMENT_SECONDS,
+    Engines,
+    unavailable,
+)
+from atoll.adapters.storage.engines.sqlite import SQLITE, sqlite_engines
 from atoll.adapters.storage.schema import is_current, upgrade
 from atoll.domain.errors import Invalid
 from atoll.ports import Transaction
@@ -107,10 +113,14 @@ async def _upgrade(url: str) -> None:
 
 
 def open_engines(
-    url: str, connections: int, *, seconds: float | None = STATEMENT_SECONDS
+    url: str,
+    connections: int,
+    *,
+    seconds: float | None = STATEMENT_SECONDS,
+    name: str = APPLICATION,
 ) -> Engines:
     """Return the engines of a database; nothing is connected yet. `seconds` bounds the time that
-    PostgreSQL may take for a statement; None is no bound.
+    PostgreSQL may take for a statement; None is no bound. `name` is what it calls us.
 
     Raises `Invalid` and `Failed` as `open_store` does.
     """
@@ -119,7 +129,7 @@ def open_engines(
     except ArgumentError:
         # The words of the error hold the URL, and so may hold a password.
         parsed = None
-    if parsed is not None and parsed.get_backend_name() == "sqlite":
+    if parsed is not None and parsed.get_backend_name() == SQLITE:
         return sqlite_engines(parsed.set(drivername="sqlite+aiosqlite"), connections)
     # Loaded late: a home with SQLite needs no driver of PostgreSQL.
     from atoll.adapters.storage.engines.postgres import is_postgres, postgres_engines
@@ -129,7 +139,7 @@ def open_engines(
             "database_url is neither sqlite:///PATH nor postgresql://USER@HOST/NAME",
             field="database_url",
         )
-    return postgres_engines(parsed, connections, seconds=seconds)
+    return postgres_engines(parsed, connections, seconds=seconds, name=name)
 
 
 def sqlite_url(path: Path) -> str:

@@ -13,6 +13,9 @@ from atoll.domain.errors import Unavailable
 FAULTS = (DBAPIError, PoolTimeout)
 """Errors of SQLAlchemy that mean that the database did not do its work."""
 
+APPLICATION = "atoll"
+"""The name of a control plane's connections in `pg_stat_activity`."""
+
 STATEMENT_SECONDS = 60.0
 """How long a database server may take for a statement, the wait for the lock included. Where the
 network was cut, only this ends the wait."""

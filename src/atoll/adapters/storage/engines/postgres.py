@@ -18,9 +18,6 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from atoll.adapters.storage.engines.engines import Engines, unavailable
 from atoll.domain.errors import Failed, Unavailable
 
-APPLICATION = "atoll"
-"""The name of our connections in `pg_stat_activity`."""
-
 WRITE_LOCK = 0x41746F6C6C
 """The key of the advisory lock: "Atoll" in ASCII."""
 
@@ -33,12 +30,13 @@ def is_postgres(url: URL) -> bool:
     return url.drivername.partition("+")[0] in ("postgresql", "postgres")
 
 
-def postgres_engines(url: URL, connections: int, *, seconds: float | None) -> Engines:
+def postgres_engines(url: URL, connections: int, *, seconds: float | None, name: str) -> Engines:
     """Return the engines of a database. `seconds` bounds each statement; None is no bound.
+    `name` is shown in `pg_stat_activity`.
 
     Raises `Failed` when asyncpg is missing.
     """
-    creator = partial(_connect, _driver(), _dsn(url), seconds)
+    creator = partial(_connect, _driver(), _dsn(url), _settings(seconds, name), seconds)
 
     def pool(size: int) -> AsyncEngine:
         engine = create_async_engine(
@@ -71,11 +69,15 @@ def _dsn(url: URL) -> str:
     return url.set(drivername="postgresql").render_as_string(hide_password=False)
 
 
-async def _connect(driver: Any, dsn: str, seconds: float | None) -> Any:
-    settings = {"application_name": APPLICATION}
+def _settings(seconds: float | None, name: str) -> dict[str, str]:
+    settings = {"application_name": name}
     if seconds is not None:
         # A replica that stands still in a transaction must not hold the lock for ever.
         settings["idle_in_transaction_session_timeout"] = f"{seconds:.0f}s"
+    return settings
+
+
+async def _connect(driver: Any, dsn: str, settings: dict[str, str], seconds: float | None) -> Any:
     try:
         return await driver.connect(
             dsn, timeout=CONNECT_SECONDS, command_timeout=seconds, server_settings=settings

@@ -15,6 +15,9 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from atoll.adapters.storage.engines.engines import Engines
 from atoll.adapters.storage.engines.sqlite_link import link
 
+SQLITE = "sqlite"
+"""What SQLAlchemy calls this database."""
+
 _PRAGMAS = (
     "PRAGMA journal_mode=WAL",
     "PRAGMA synchronous=NORMAL",

@@ -1,0 +1,168 @@
+"""The database of a home as `ports.database.Database`. Each call opens it and closes it again."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+from sqlalchemy import URL, make_url, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from atoll.adapters.storage import schema
+from atoll.adapters.storage.archive import tables
+from atoll.adapters.storage.archive.archive_format import ArchiveReader
+from atoll.adapters.storage.archive.copies import export_to, import_from
+from atoll.adapters.storage.engines.engines import APPLICATION, FAULTS, Engines, unavailable
+from atoll.adapters.storage.engines.sqlite import SQLITE
+from atoll.adapters.storage.store import open_engines
+from atoll.domain.errors import Conflict
+from atoll.ports.database import DatabaseStatus, Headway, Migrated, TableCopy, TableSize
+
+T = TypeVar("T")
+
+TOOL = "atoll db"
+"""The name of these connections in `pg_stat_activity`."""
+
+_CONTROL_PLANES = (
+    "SELECT count(*) FROM pg_stat_activity"
+    " WHERE datname = current_database() AND application_name = :name"
+)
+
+_WHOLE = {
+    SQLITE: "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
+    "postgresql": "SELECT pg_database_size(current_database())",
+}
+_SIZES = {
+    SQLITE: "SELECT tbl_name, sum(pgsize) FROM dbstat JOIN sqlite_master USING (name)"
+    " GROUP BY tbl_name",
+    "postgresql": "SELECT relname, pg_total_relation_size(oid) FROM pg_class"
+    " WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace",
+}
+
+
+class SqlDatabase:
+    """A `ports.database.Database` at a URL."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    def status(self) -> DatabaseStatus:
+        """See the port."""
+        parsed = make_url(self._url)
+        if parsed.get_backend_name() == SQLITE and not Path(parsed.database or "").exists():
+            return DatabaseStatus(SQLITE, _place(parsed), None, schema.HEAD, 0, ())
+
+        async def work(engines: Engines) -> DatabaseStatus:
+            async with _snapshot(engines) as connection:
+                return await _status(connection, _place(parsed))
+
+        return self._run(work)
+
+    def migrate(self) -> Migrated:
+        """See the port."""
+
+        async def work(engines: Engines) -> Migrated:
+            await _check_unused(engines)
+            return Migrated(*await schema.upgrade(engines))
+
+        return self._run(work)
+
+    def export(self, to: BinaryIO, headway: Headway | None = None) -> tuple[TableCopy, ...]:
+        """See the port."""
+        if self.status().revision is None:
+            raise Conflict("The database has no tables yet: run `atoll db migrate` first.")
+
+        async def work(engines: Engines) -> tuple[TableCopy, ...]:
+            await _check_unused(engines)
+            async with _snapshot(engines) as connection:
+                return await export_to(connection, to, headway)
+
+        return self._run(work)
+
+    def load(self, source: BinaryIO, headway: Headway | None = None) -> tuple[TableCopy, ...]:
+        """See the port."""
+        reader = ArchiveReader(source)
+
+        async def work(engines: Engines) -> tuple[TableCopy, ...]:
+            await _check_unused(engines)
+            async with engines.writing() as connection:
+                return await import_from(connection, reader, headway)
+
+        return self._run(work)
+
+    def _run(self, work: Callable[[Engines], Coroutine[Any, Any, T]]) -> T:
+        async def run() -> T:
+            # A statement may take as long as it takes, and so may the one who reads the archive.
+            engines = open_engines(self._url, 2, seconds=None, name=TOOL)
+            try:
+                return await work(engines)
+            except FAULTS as err:
+                raise unavailable(err) from err
+            finally:
+                await engines.close()
+
+        return asyncio.run(run())
+
+
+def _place(url: URL) -> str:
+    """Return where a database is, without its password."""
+    if url.get_backend_name() == SQLITE:
+        return url.database or ":memory:"
+    host = url.host or url.query.get("host", "localhost")
+    port = f":{url.port}" if url.port else ""
+    return f"{host}{port}/{url.database or ''}"
+
+
+@asynccontextmanager
+async def _snapshot(engines: Engines) -> AsyncIterator[AsyncConnection]:
+    """Open a transaction that only reads, and sees one moment."""
+    async with engines.reader.connect() as connection:
+        lasting = " ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        sqlite = connection.dialect.name == SQLITE
+        await connection.exec_driver_sql("BEGIN" if sqlite else f"BEGIN{lasting}")
+        try:
+            yield connection
+        finally:
+            await connection.exec_driver_sql("ROLLBACK")
+
+
+async def _check_unused(engines: Engines) -> None:
+    """Raise `Conflict` when a control plane is connected, from whatever machine. One that uses
+    SQLite holds the lock of the home."""
+    if engines.reader.dialect.name == SQLITE:
+        return
+    async with engines.reader.connect() as connection:
+        found = await connection.execute(text(_CONTROL_PLANES), {"name": APPLICATION})
+    if number := found.scalar_one():
+        raise Conflict(
+            f"A running Atoll uses this database ({number} connections): end every control plane "
+            "first, with `atoll down`."
+        )
+
+
+async def _status(connection: AsyncConnection, place: str) -> DatabaseStatus:
+    backend = connection.dialect.name
+    revision = await connection.run_sync(schema.revision)
+    names = await connection.run_sync(schema.table_names)
+    whole = await connection.execute(text(_WHOLE[backend]))
+    sizes = await _sizes(connection)
+    known = [table for table in tables.tables() if table.name in names]
+    counted = [
+        TableSize(table.name, await tables.count(connection, table), sizes.get(table.name))
+        for table in known
+    ]
+    return DatabaseStatus(
+        backend, place, revision, schema.HEAD, int(whole.scalar_one()), tuple(counted)
+    )
+
+
+async def _sizes(connection: AsyncConnection) -> dict[str, int]:
+    """Return the bytes of each table, where the database knows them: SQLite may be built without
+    `dbstat`."""
+    try:
+        found = await connection.execute(text(_SIZES[connection.dialect.name]))
+    except DBAPIError:
+        return {}
+    return {name: int(size) for name, size in found}
