@@ -128,6 +128,7 @@ def serving(*settings: str) -> Iterator[PostgresServer]:
     user = USER if os.geteuid() == 0 else None
     if user is not None:
         shutil.chown(folder, user, user)
+    folder.chmod(0o711)  # its socket is for every user of this machine; its data is not
     data = folder / "data"
 
     def run(*argv: str | Path) -> None:

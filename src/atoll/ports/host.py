@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, NoReturn, Protocol
 
 from atoll.ports.agents import AgentShelf
+from atoll.ports.database import Database
 from atoll.ports.images import ImageBuilder, ImageShelf
 
 Level = Literal["ok", "warn", "fail"]
@@ -73,4 +74,10 @@ class Host(Protocol):
     def builder(self, home: Path) -> ImageBuilder:
         """Return the builder of the Dockerfiles of `home`. Raises `Invalid` for settings that are
         wrong."""
+        ...
+
+    def database(self, home: Path) -> Database:
+        """Return the database of `home`. As root, its use makes this process the control plane's
+        user for good. It raises `Invalid` for settings that are wrong, and for a home that cannot
+        be made."""
         ...

@@ -27,6 +27,7 @@ from atoll.zygote.host.title import has_title
 
 if TYPE_CHECKING:
     from atoll.ports.agents import AgentShelf
+    from atoll.ports.database import Database
     from atoll.ports.host import Finding, UpOptions
     from atoll.ports.images import ImageBuilder, ImageShelf
 
@@ -92,6 +93,12 @@ class LocalHost:
         from atoll.wiring.control.image_builder import DaemonBuilder
 
         return DaemonBuilder.of(home.resolve())
+
+    def database(self, home: Path) -> "Database":
+        """Return the database of `home`."""
+        from atoll.wiring.database import HomeDatabase
+
+        return HomeDatabase(Home(home.resolve()))
 
 
 def _become_control(home: Home, options: "UpOptions", uid: int, link: StartLink | None) -> NoReturn:

@@ -20,6 +20,7 @@ EVERYTHING = {
     "push_contact": "mailto:me@example.org",
     "allow_loopback_push": True,
     "database_url": "sqlite:///x",
+    "database_connections": 9,
     "extensions": ["docker"],
     "upstreams": {"openai": "https://example.com"},
     "docker_host": "unix:///d",

@@ -124,22 +124,27 @@ def open_engines(
 
     Raises `Invalid` and `Failed` as `open_store` does.
     """
-    try:
-        parsed = make_url(url)
-    except ArgumentError:
-        # The words of the error hold the URL, and so may hold a password.
-        parsed = None
-    if parsed is not None and parsed.get_backend_name() == SQLITE:
+    parsed = parse_url(url)
+    if parsed.get_backend_name() == SQLITE:
         return sqlite_engines(parsed.set(drivername="sqlite+aiosqlite"), connections)
     # Loaded late: a home with SQLite needs no driver of PostgreSQL.
-    from atoll.adapters.storage.engines.postgres import is_postgres, postgres_engines
+    from atoll.adapters.storage.engines.postgres import postgres_engines
 
-    if parsed is None or not is_postgres(parsed):
-        raise Invalid(
-            "database_url is neither sqlite:///PATH nor postgresql://USER@HOST/NAME",
-            field="database_url",
-        )
     return postgres_engines(parsed, connections, seconds=seconds, name=name)
+
+
+def parse_url(url: str) -> URL:
+    """Return a URL of SQLite or PostgreSQL; `postgres://` is another spelling. Raises `Invalid`."""
+    try:
+        parsed = make_url(url)
+        if parsed.drivername.partition("+")[0] in (SQLITE, "postgresql", "postgres"):
+            return parsed
+    except ArgumentError:
+        pass  # its words hold the URL, and so may hold a password
+    raise Invalid(
+        "database_url is neither sqlite:///PATH nor postgresql://USER@HOST/NAME",
+        field="database_url",
+    )
 
 
 def sqlite_url(path: Path) -> str:

@@ -84,6 +84,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "up",
         "down",
         "doctor",
+        "db",
         "wait-up",
         "completion",
     ),

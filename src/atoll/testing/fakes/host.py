@@ -7,9 +7,11 @@ from typing import NoReturn
 
 from atoll.domain.errors import AtollError
 from atoll.ports.agents import AgentShelf
+from atoll.ports.database import Database
 from atoll.ports.host import Finding, UpOptions
 from atoll.ports.images import ImageBuilder, ImageShelf
 from atoll.testing.fakes.agents import FakeAgentShelf
+from atoll.testing.fakes.database import FakeDatabase
 from atoll.testing.fakes.images import FakeImageBuilder, FakeImageShelf
 
 
@@ -20,8 +22,8 @@ class Started(BaseException):
 @dataclass(slots=True)
 class FakeHost:
     """A `ports.host.Host` whose shelves are fakes; `images_in` is a directory of the test's.
-    `started` and `ended` list the requests, `homes` the directories that were named. Each method
-    raises `failure` while it is set."""
+    `rows` is its database. `started` and `ended` list the requests, `homes` the directories that
+    were named. Each method raises `failure` while it is set."""
 
     images_in: Path
     findings: Sequence[Finding] = (Finding("fake", "ok", "This machine is a fake."),)
@@ -30,6 +32,7 @@ class FakeHost:
     ended: list[Path] = field(default_factory=list)
     homes: list[Path] = field(default_factory=list)
     shelf: FakeAgentShelf = field(default_factory=FakeAgentShelf)
+    rows: FakeDatabase = field(default_factory=FakeDatabase)
 
     def up(self, options: UpOptions) -> NoReturn:
         """Note the options. Raises `Started`, in whose place the real one becomes the server."""
@@ -61,6 +64,11 @@ class FakeHost:
         """See the port."""
         self._check(home)
         return FakeImageBuilder()
+
+    def database(self, home: Path) -> Database:
+        """See the port."""
+        self._check(home)
+        return self.rows
 
     def _check(self, home: Path) -> None:
         self.homes.append(home)

@@ -28,7 +28,7 @@ from atoll.adapters.repos.shelf import Shelf
 from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
 from atoll.adapters.safety.layers import SafetyFolders
 from atoll.adapters.storage.store import Settings as StoreSettings
-from atoll.adapters.storage.store import open_store, sqlite_url
+from atoll.adapters.storage.store import open_store
 from atoll.adapters.vaults.envelope import EnvelopeVault
 from atoll.adapters.workspaces.metadata_files import HomeMetadata
 from atoll.adapters.zygote.importer import ZygoteImporter
@@ -53,8 +53,9 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Application]:
     """Yield every service of a control plane. Raises `Failed`, `Unavailable` with what is
     missing."""
     async with AsyncExitStack() as stack:
-        url = settings.storage.database_url or sqlite_url(settings.home / "atoll.db")
-        store = await stack.enter_async_context(open_store(StoreSettings(url)))
+        storage = settings.storage
+        stored = StoreSettings(storage.url_in(settings.home), storage.database_connections)
+        store = await stack.enter_async_context(open_store(stored))
         ground = Ground(store, InProcessBus(), SystemClock(), Identifiers())
         own = settings.services
         library = await _library(settings, stack)

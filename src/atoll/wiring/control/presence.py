@@ -80,6 +80,13 @@ def present(home: Path, bind: Bind, *, prepare: Callable[[], object]) -> Iterato
 
 
 @contextmanager
+def alone(home: Path) -> Iterator[None]:
+    """Hold the home's lock without serving. Raises `Conflict` while a control plane holds it."""
+    with _lock(home / "run" / "control.lock"):
+        yield
+
+
+@contextmanager
 def _listen_here(bind: Bind, port: int, last: int) -> Iterator[socket.socket]:
     """Listen on loopback beside `bind`: at the same port where it is free there."""
     free = bind.host not in _LOOPBACK and _spelled(bind.host) not in _REACHABLE

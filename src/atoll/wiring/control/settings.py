@@ -36,6 +36,7 @@ _TEXTS = {
 _NUMBERS = {
     *("port", "max_sandboxes", "max_working", "requests_per_minute"),
     *("kept_days", "event_days", "events_per_sandbox", "audit_days", "away_seconds"),
+    "database_connections",
 }
 _LISTS = {"hosts", "extensions", "agent_catalogue"}
 

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from sqlalchemy import URL, make_url, text
+from sqlalchemy import URL, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -16,7 +16,7 @@ from atoll.adapters.storage.archive.archive_format import ArchiveReader
 from atoll.adapters.storage.archive.copies import export_to, import_from
 from atoll.adapters.storage.engines.engines import APPLICATION, FAULTS, Engines, unavailable
 from atoll.adapters.storage.engines.sqlite import SQLITE
-from atoll.adapters.storage.store import open_engines
+from atoll.adapters.storage.store import open_engines, parse_url
 from atoll.domain.errors import Conflict
 from atoll.ports.database import DatabaseStatus, Headway, Migrated, TableCopy, TableSize
 
@@ -50,7 +50,7 @@ class SqlDatabase:
 
     def status(self) -> DatabaseStatus:
         """See the port."""
-        parsed = make_url(self._url)
+        parsed = parse_url(self._url)
         if parsed.get_backend_name() == SQLITE and not Path(parsed.database or "").exists():
             return DatabaseStatus(SQLITE, _place(parsed), None, schema.HEAD, 0, ())
 

@@ -25,11 +25,6 @@ CONNECT_SECONDS = 10.0
 _BEGIN = f"BEGIN; SELECT pg_advisory_xact_lock({WRITE_LOCK})"
 
 
-def is_postgres(url: URL) -> bool:
-    """Return whether the URL names a PostgreSQL database; `postgres://` is another spelling."""
-    return url.drivername.partition("+")[0] in ("postgresql", "postgres")
-
-
 def postgres_engines(url: URL, connections: int, *, seconds: float | None, name: str) -> Engines:
     """Return the engines of a database. `seconds` bounds each statement; None is no bound.
     `name` is shown in `pg_stat_activity`.

@@ -6,11 +6,21 @@ Without a terminal the caller prints lines instead.
 import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import TracebackType
 
 from atoll.surfaces.cli.console.output import clean, note
 
-MIB = 2**20
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A unit in which progress is shown: its size, and its name."""
+
+    size: int
+    name: str
+
+
+MIB = Measure(2**20, "MiB")
 WIDTH = 24
 _ERASE = "\r\x1b[K"
 
@@ -18,7 +28,8 @@ _ERASE = "\r\x1b[K"
 class Bar:
     """Progress bar: `with Bar(title) as bar:` draws; leaving takes the bar away."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, measure: Measure = MIB) -> None:
+        self._measure = measure
         self._title = clean(title)
         self._drawn = False
         self._terminal = sys.stderr.isatty()
@@ -46,7 +57,7 @@ class Bar:
 
     def _draw(self, done: int, expected: int) -> None:
         columns = shutil.get_terminal_size().columns
-        text = f"{self._title} {drawn(done, expected)}"
+        text = f"{self._title} {drawn(done, expected, self._measure)}"
         sys.stderr.write(_ERASE + text[: max(columns - 1, 1)])
         sys.stderr.flush()
         self._drawn = True
@@ -58,12 +69,13 @@ class Bar:
             self._drawn = False
 
 
-def drawn(done: int, expected: int) -> str:
+def drawn(done: int, expected: int, measure: Measure = MIB) -> str:
     """Return the bar: a share where the end is known, else how much there is. What grows past what
     was expected stays just short of the end: a line reports the end."""
     if not expected:
-        return f"{done / MIB:.0f} MiB"
+        return f"{done / measure.size:.0f} {measure.name}"
     share = min(done / expected, 0.99)
     filled = int(share * WIDTH)
     shown = "#" * filled + "." * (WIDTH - filled)
-    return f"[{shown}] {share * 100:3.0f}%  {done / MIB:.0f} of {expected / MIB:.0f} MiB"
+    amount = f"{done / measure.size:.0f} of {expected / measure.size:.0f} {measure.name}"
+    return f"[{shown}] {share * 100:3.0f}%  {amount}"
