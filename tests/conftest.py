@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.peers import postgres as servers
+from tests.peers.databases import postgres as servers
 from tests.peers.leftovers import Folders
 
 # A slow example on a busy machine is no wrong answer; whole tests have their own timeout.
@@ -43,7 +43,7 @@ def database(request: pytest.FixtureRequest) -> Iterator[None]:
     if request.config.getoption("--database") == "sqlite":
         yield
         return
-    from tests.peers.databases import on_postgres
+    from tests.peers.databases.chosen import on_postgres
 
     with on_postgres(request.getfixturevalue("postgres")):
         yield

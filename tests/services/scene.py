@@ -36,7 +36,7 @@ from atoll.testing.fakes.clock import VirtualClock
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wiring.control.graph import SandboxPorts, build_sandboxes
 from atoll.wiring.control.library import Preparation
-from tests.peers.databases import database_url
+from tests.peers.databases.chosen import database_url
 
 T = TypeVar("T")
 

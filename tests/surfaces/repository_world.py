@@ -38,7 +38,7 @@ from atoll.testing import FakeAuditSigner, FakePushSender
 from atoll.wiring.control.graph import SandboxPorts, build_application
 from atoll.wiring.control.library import LibraryPorts, build_library
 from tests.peers.boxed_runtime import BoxedRuntime
-from tests.peers.databases import database_url
+from tests.peers.databases.chosen import database_url
 from tests.surfaces.http.world import served, short_folder
 
 

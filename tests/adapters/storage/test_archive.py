@@ -23,7 +23,7 @@ from atoll.ports import EventQuery
 from atoll.testing import FakeDatabase
 from atoll.testing.contracts.database import DatabaseContract, archive_of
 from atoll.testing.contracts.event_log import OWNER, append, draft, remove
-from tests.peers.postgres import PostgresServer
+from tests.peers.databases.postgres import PostgresServer
 
 HARD = "é\x00\u2028\U0001f600\\ \"'"
 """Text that a careless copy would change."""

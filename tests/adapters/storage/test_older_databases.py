@@ -21,7 +21,7 @@ from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.ports import EventQuery, Store
 from atoll.testing.contracts.event_log import append, draft
 from tests.adapters.storage import test_store_postgres, test_store_sqlite
-from tests.peers.postgres import PostgresServer
+from tests.peers.databases.postgres import PostgresServer
 from tests.places import TESTS
 
 DUMPS = TESTS / "fixtures" / "databases"

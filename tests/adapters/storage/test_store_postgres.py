@@ -9,7 +9,7 @@ from atoll.adapters.storage import schema
 from atoll.adapters.storage.store import Settings, open_store
 from atoll.ports import Store
 from atoll.testing.contracts.store import StoreContract
-from tests.peers.postgres import PostgresServer
+from tests.peers.databases.postgres import PostgresServer
 
 
 class TestPostgres(StoreContract):

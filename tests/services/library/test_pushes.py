@@ -28,7 +28,7 @@ from atoll.services.library.pushes import HeldPushes, held_ref
 from atoll.services.library.settings import KeptSettings
 from atoll.services.scripts import Script
 from tests.peers.boxed_runtime import BoxedRuntime
-from tests.peers.databases import database_url
+from tests.peers.databases.chosen import database_url
 from tests.peers.git_tree import Tree
 from tests.services.library.test_workspaces import Turning, World, world
 

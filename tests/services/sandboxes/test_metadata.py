@@ -18,7 +18,7 @@ from atoll.ports import Store
 from atoll.services.sandboxes.metadata import Metadata
 from atoll.testing import FakeMetadataFiles
 from atoll.testing.contracts.rows.sandboxes import sandbox
-from tests.peers.databases import database_url
+from tests.peers.databases.chosen import database_url
 
 BOX = sandbox("box")
 

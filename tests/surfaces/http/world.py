@@ -57,7 +57,7 @@ from tests.peers.contract import (
     SESSION,
     SETTINGS,
 )
-from tests.peers.databases import database_url
+from tests.peers.databases.chosen import database_url
 
 
 class TurnedClock:

@@ -17,8 +17,8 @@ APPLICATION = "atoll"
 """The name of a control plane's connections in `pg_stat_activity`."""
 
 STATEMENT_SECONDS = 60.0
-"""How long a database server may take for a statement, the wait for the lock included. Where the
-network was cut, only this ends the wait."""
+"""The time that a database server may take for a statement, the wait for the lock included. Where
+the network was cut, only this ends the wait."""
 
 
 @dataclass(frozen=True, slots=True)

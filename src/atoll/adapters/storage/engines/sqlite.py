@@ -16,7 +16,7 @@ from atoll.adapters.storage.engines.engines import Engines
 from atoll.adapters.storage.engines.sqlite_link import link
 
 SQLITE = "sqlite"
-"""What SQLAlchemy calls this database."""
+"""The name of this database in SQLAlchemy."""
 
 _PRAGMAS = (
     "PRAGMA journal_mode=WAL",

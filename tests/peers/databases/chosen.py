@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from atoll.adapters.storage.store import sqlite_url
-from tests.peers.postgres import PostgresServer
+from tests.peers.databases.postgres import PostgresServer
 
 
 class _Databases:
