@@ -77,7 +77,6 @@ class Host(Protocol):
         ...
 
     def database(self, home: Path) -> Database:
-        """Return the database of `home`. As root, its use makes this process the control plane's
-        user for good. It raises `Invalid` for settings that are wrong, and for a home that cannot
-        be made."""
+        """Return the database of `home`. Its use raises `Invalid` for settings that are wrong, and
+        for a home that cannot be made."""
         ...

@@ -1,22 +1,53 @@
 """The database of a home for `atoll db`: opened as its control plane would, and never beside one.
 
-As root the process first becomes the control plane's user, for good: root reads no database that
+As root a child process does the work as the control plane's user: root reads no database that
 somebody else may write.
 """
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import BinaryIO
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn, TypeVar
+
+import msgspec
 
 from atoll.adapters.storage.archive.database import SqlDatabase
+from atoll.domain import errors
+from atoll.domain.errors import AtollError, Failed
 from atoll.ports.database import DatabaseStatus, Headway, Migrated, TableCopy
 from atoll.wiring.control.presence import alone
 from atoll.wiring.control.settings import read_settings
+from atoll.wiring.launch import mount_view
 from atoll.wiring.launch.home_setup import prepare_home
 from atoll.zygote.host import kernel
 from atoll.zygote.host.home import Home
 from atoll.zygote.records.uids import FIRST_UID
+
+T = TypeVar("T")
+
+_Work = Callable[[SqlDatabase, Headway | None], T]
+
+
+class _Done(msgspec.Struct, frozen=True, tag="done"):
+    """The end of the child's work: its result, as JSON."""
+
+    result: msgspec.Raw
+
+
+class _Refused(msgspec.Struct, frozen=True, tag="refused"):
+    """The end of the child's work: its error."""
+
+    name: str
+    message: str
+    code: str
+    field: str | None
+
+
+class _Headway(msgspec.Struct, frozen=True, tag="headway"):
+    """Progress of the child's work."""
+
+    done: int
+    expected: int
 
 
 class HomeDatabase:
@@ -27,38 +58,101 @@ class HomeDatabase:
 
     def status(self) -> DatabaseStatus:
         """See the port."""
-        if self._home.root.is_dir():
-            self._become(self._home.root.stat().st_gid)
-        return self._database().status()
+        here = self._home.root.is_dir()
+        uid = self._home.root.stat().st_gid if here else os.geteuid()
+        return _as_user(uid, self._home.root, self._status, DatabaseStatus)
 
     def migrate(self) -> Migrated:
         """See the port."""
-        with self._alone():
-            return self._database().migrate()
+        return self._alone(lambda database, _: database.migrate(), Migrated)
 
     def export(self, to: BinaryIO, headway: Headway | None = None) -> tuple[TableCopy, ...]:
         """See the port."""
-        with self._alone():
-            return self._database().export(to, headway)
+
+        def work(database: SqlDatabase, told: Headway | None) -> tuple[TableCopy, ...]:
+            copied = database.export(to, told)
+            to.flush()
+            return copied
+
+        return self._alone(work, tuple[TableCopy, ...], headway)
 
     def load(self, source: BinaryIO, headway: Headway | None = None) -> tuple[TableCopy, ...]:
         """See the port."""
-        with self._alone():
-            return self._database().load(source, headway)
+        kind = tuple[TableCopy, ...]
+        return self._alone(lambda database, told: database.load(source, told), kind, headway)
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Hold the home, which is made where it is missing, as a control plane would."""
-        self._become(prepare_home(self._home.root))
-        with alone(self._home.root):
-            yield
+    def _status(self, _headway: Headway | None) -> DatabaseStatus:
+        return self._database().status()
 
-    def _become(self, uid: int) -> None:
-        if os.geteuid() == 0 and uid >= FIRST_UID:
-            kernel.drop_to(uid)
-            # asyncpg looks there for passwords and certificates, as it does in the control plane.
-            os.environ["HOME"] = str(self._home.root)
+    def _alone(self, work: _Work[T], kind: Any, headway: Headway | None = None) -> T:
+        """Do work while holding the home, which is made where it is missing."""
+
+        def held(told: Headway | None) -> T:
+            with alone(self._home.root):
+                return work(self._database(), told)
+
+        uid = prepare_home(self._home.root)
+        return _as_user(uid, self._home.root, held, kind, headway)
 
     def _database(self) -> SqlDatabase:
         settings = read_settings(self._home.root, os.environ, {})
         return SqlDatabase(settings.storage.url_in(settings.home))
+
+
+def _as_user(
+    uid: int,
+    home: Path,
+    work: Callable[[Headway | None], T],
+    kind: Any,
+    headway: Headway | None = None,
+) -> T:
+    """Do work as `uid`: in a child process as root, else here."""
+    if os.geteuid() != 0 or uid < FIRST_UID:
+        return work(headway)
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reading)
+        _become(uid, home, work, writing)
+    os.close(writing)
+    answer: _Done | _Refused | None = None
+    with os.fdopen(reading, "rb") as lines:
+        for line in lines:
+            said = msgspec.json.decode(line, type=_Done | _Refused | _Headway)
+            if isinstance(said, _Headway):
+                if headway is not None:
+                    headway(said.done, said.expected)
+            else:
+                answer = said
+    os.waitpid(pid, 0)
+    if isinstance(answer, _Done):
+        return msgspec.json.decode(answer.result, type=kind)  # type: ignore[no-any-return]
+    if answer is None:
+        raise Failed("The work on the database ended without an answer: nothing was kept.")
+    raise getattr(errors, answer.name)(answer.message, code=answer.code, field=answer.field)
+
+
+def _become(
+    uid: int, home: Path, work: Callable[[Headway | None], object], writing: int
+) -> NoReturn:
+    """Become `uid` for good, do the work, write what came of it, and exit."""
+
+    def tell(said: msgspec.Struct) -> None:
+        os.write(writing, msgspec.json.encode(said) + b"\n")
+
+    try:
+        # What is still to be loaded may lie below a folder that is closed to this user.
+        mount_view.enter(home)
+        kernel.drop_to(uid)
+        # asyncpg looks there for passwords and certificates, as it does in the control plane.
+        os.environ["HOME"] = str(home)
+        done = work(lambda so_far, expected: tell(_Headway(so_far, expected)))
+        tell(_Done(msgspec.Raw(msgspec.json.encode(done))))
+    except AtollError as err:
+        tell(_Refused(type(err).__name__, err.message, err.code, err.field))
+    except OSError as err:
+        tell(_Refused("Failed", f"the database cannot be used: {err.strerror}", "failed", None))
+    except Exception as err:  # noqa: BLE001 - the process's root
+        tell(_Refused("Failed", f"the database could not be used ({err!r})", "failed", None))
+    finally:
+        os._exit(0)

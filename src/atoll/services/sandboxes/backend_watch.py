@@ -10,9 +10,9 @@ from datetime import timedelta
 
 import structlog
 
-from atoll.domain.errors import AtollError, NotFound
+from atoll.domain.errors import AtollError, NotFound, Unavailable
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandbox.instruction import Provision, Teardown
+from atoll.domain.sandbox.instruction import Teardown
 from atoll.domain.sandbox.sandbox import KEPT, RUNNING, Sandbox, State
 from atoll.domain.sandbox.stimulus import Broke, Requested
 from atoll.domain.sandbox.task_queue import is_queued
@@ -21,7 +21,7 @@ from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
 from atoll.services.lifecycle.directory import Directory
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
-from atoll.services.sandboxes.reconciler import Reconciler
+from atoll.services.sandboxes.reconciler import Reconciler, unfinished_work
 
 AGAIN_SECONDS = 1.0
 """Before a retry at a backend that did not answer."""
@@ -67,8 +67,13 @@ class BackendWatch:
 
     async def run(self, tasks: asyncio.TaskGroup) -> None:
         """Adopt, then watch every backend and the journals until cancelled."""
-        await self._adopt()
-        self._adopted.set()
+        while not self._adopted.is_set():
+            try:
+                await self._adopt()
+                self._adopted.set()
+            except Unavailable as err:
+                _log.warning("not_adopted_yet", reason=err.message)
+                await self._pause(AGAIN_SECONDS)
         for extension in self._extensions.values():
             tasks.create_task(self._follow_ends(extension))
             tasks.create_task(self._surveys(extension))
@@ -90,26 +95,10 @@ class BackendWatch:
             if self._reconciler.follows(sandbox.id):
                 continue
             self._directory.put(sandbox)
-            match sandbox.state:
-                case State.REQUESTED if is_queued(sandbox):
-                    self._reconciler.follow(sandbox, ())
-                case State.REQUESTED:
-                    await self._reconciler.apply(sandbox.id, Requested())
-                case State.PROVISIONING:
-                    again = Provision(sandbox.generation, renew=sandbox.renewing)
-                    self._reconciler.follow(sandbox, (again,))
-                case State.DESTROYING:
-                    away = Teardown(sandbox.generation, keep_state=False)
-                    self._reconciler.follow(sandbox, (away,))
-                case (
-                    State.READY
-                    | State.ACTIVE
-                    | State.STOPPED
-                    | State.EXPIRED
-                    | State.FAILED
-                    | State.DESTROYED
-                ):
-                    self._reconciler.follow(sandbox, ())
+            if sandbox.state is State.REQUESTED and not is_queued(sandbox):
+                await self._reconciler.apply(sandbox.id, Requested())
+            else:
+                self._reconciler.follow(sandbox, unfinished_work(sandbox))
 
     async def _follow_ends(self, extension: Extension) -> None:
         """Apply ends as they happen; compare everything first after each interruption."""

@@ -9,7 +9,7 @@ import asyncio
 import msgspec
 import structlog
 
-from atoll.domain.errors import AtollError
+from atoll.domain.errors import AtollError, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.metadata import metadata_document
 from atoll.domain.sandbox.sandbox import Sandbox, State
@@ -39,7 +39,10 @@ class Metadata:
         """Write what is noted, until cancelled."""
         if self._files is None:
             return
-        await self._compare(self._files)
+        try:
+            await self._compare(self._files)
+        except Unavailable as error:
+            _log.warning("metadata_not_compared", reason=error.message)
         while True:
             await self._wake.wait()
             self._wake.clear()

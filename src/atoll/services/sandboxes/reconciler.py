@@ -10,7 +10,7 @@ from datetime import timedelta
 
 import structlog
 
-from atoll.domain.errors import AtollError
+from atoll.domain.errors import AtollError, Unavailable
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import SYSTEM, Principal
@@ -46,6 +46,26 @@ RETRY_SECONDS = 5.0
 
 LOOK_AGAIN_SECONDS = 30.0
 """When a runtime could not be asked how idle it is."""
+
+
+def unfinished_work(sandbox: Sandbox) -> tuple[Work, ...]:
+    """Return the work that the state of a stored sandbox asks for."""
+    match sandbox.state:
+        case State.PROVISIONING:
+            return (Provision(sandbox.generation, renew=sandbox.renewing),)
+        case State.DESTROYING:
+            return (Teardown(sandbox.generation, keep_state=False),)
+        case (
+            State.REQUESTED
+            | State.READY
+            | State.ACTIVE
+            | State.STOPPED
+            | State.EXPIRED
+            | State.FAILED
+            | State.DESTROYED
+        ):
+            return ()
+
 
 _Act = Callable[[SandboxId], Awaitable[object]]
 
@@ -150,7 +170,12 @@ class Reconciler:
 
     async def _look_at(self, sandbox_id: SandboxId) -> None:
         """Apply a deadline that came: time to live, the warning before, retention, or idleness."""
-        sandbox = await self.apply(sandbox_id, Due())
+        try:
+            sandbox = await self.apply(sandbox_id, Due())
+        except Unavailable:
+            again = self._ground.clock.now() + timedelta(seconds=RETRY_SECONDS)
+            self._deadlines.set(sandbox_id, again)
+            raise
         idle = idle_deadline(sandbox)
         now = self._ground.clock.now()
         if idle is None or idle > now:
@@ -179,10 +204,29 @@ class Reconciler:
                     await self._provision(sandbox, work)
                 case Teardown():
                     await self._tear_down(sandbox, work)
+        except Unavailable as err:
+            # Backends' errors end in a state: this one is the store's, which could not keep it.
+            _log.warning("work_interrupted", sandbox=sandbox.id, work=str(work), reason=err.message)
+            await self._take_up(sandbox.id)
         except AtollError as err:
             _log.warning("work_failed", sandbox=sandbox.id, work=str(work), reason=err.message)
         except Exception:  # noqa: BLE001 - the task's root
             _log.exception("work_broke", sandbox=sandbox.id, work=str(work))
+
+    async def _take_up(self, sandbox_id: SandboxId) -> None:
+        """Continue with what is stored, as a new control plane would, once the store answers."""
+        while True:
+            again = self._ground.clock.now() + timedelta(seconds=RETRY_SECONDS)
+            await self._ground.clock.sleep_until(again)
+            try:
+                async with self._ground.store.read() as rows:
+                    sandbox = await rows.sandboxes.get(sandbox_id)
+            except Unavailable as err:
+                _log.warning("work_still_waits", sandbox=sandbox_id, reason=err.message)
+                continue
+            if sandbox is not None:
+                self.follow(sandbox, unfinished_work(sandbox))
+            return
 
     async def _provision(self, sandbox: Sandbox, work: Provision) -> None:
         lines = self._live_lines[sandbox.id] = []

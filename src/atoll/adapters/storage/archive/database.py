@@ -150,7 +150,7 @@ async def _status(connection: AsyncConnection, place: str) -> DatabaseStatus:
     sizes = await _sizes(connection)
     known = [table for table in tables.tables() if table.name in names]
     counted = [
-        TableSize(table.name, await tables.count(connection, table), sizes.get(table.name))
+        TableSize(str(table.name), await tables.count(connection, table), sizes.get(table.name))
         for table in known
     ]
     return DatabaseStatus(

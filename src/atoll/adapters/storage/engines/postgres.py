@@ -121,8 +121,9 @@ async def _undo(connection: AsyncConnection, link: Any) -> None:
 
 async def _run(link: Any, statements: str) -> str:
     driver = _driver()
+    faults = (OSError, driver.PostgresError, driver.InterfaceError, driver.InternalClientError)
     try:
         done: str = await link.execute(statements)
-    except (OSError, driver.PostgresError, driver.InterfaceError) as err:
+    except faults as err:
         raise unavailable(err) from err
     return done

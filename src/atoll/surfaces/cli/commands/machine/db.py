@@ -139,8 +139,6 @@ def _written(output: str) -> Iterator[BinaryIO]:
             to.flush()
             os.fsync(descriptor)
         except BaseException as err:
-            # As root, the process may have become a user who may not remove it.
-            os.ftruncate(descriptor, 0)
             with suppress(OSError):
                 Path(output).unlink()
             if isinstance(err, OSError):
