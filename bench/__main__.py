@@ -16,6 +16,7 @@ from bench.changes import changes
 from bench.cli import cli
 from bench.docker_peer import docker_peer
 from bench.docker_wall import docker_wall
+from bench.events import events
 from bench.figures import Series, table, verdict
 from bench.neighbour import neighbour
 from bench.page import page
@@ -235,6 +236,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "status": status,
     "changes": changes,
     "review": review,
+    "events": events,
 }
 
 

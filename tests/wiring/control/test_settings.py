@@ -21,6 +21,7 @@ EVERYTHING = {
     "allow_loopback_push": True,
     "database_url": "sqlite:///x",
     "database_connections": 9,
+    "database_synced": True,
     "extensions": ["docker"],
     "upstreams": {"openai": "https://example.com"},
     "docker_host": "unix:///d",

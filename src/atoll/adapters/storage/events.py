@@ -1,6 +1,6 @@
 """Tables and rows of the event log, and of the gaps that pruning leaves."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import msgspec
@@ -75,8 +75,18 @@ _next_seq = (
     .where(_earlier.c.stream == bindparam("in_stream"))
     .scalar_subquery()
 )
-_append = insert(events).values(seq=_next_seq).returning(events.c.position, events.c.seq)
-"""The statement that appends one event: each must see the `seq` of the one before."""
+_next_position = select(func.coalesce(func.max(_earlier.c.position), 0) + 1).scalar_subquery()
+_append = (
+    insert(events)
+    .values(seq=_next_seq, position=_next_position)
+    .returning(events.c.position, events.c.seq)
+)
+"""The statement that appends one event. The newest event is never removed, so its position is the
+highest that was given; a sequence of PostgreSQL would leave gaps where a transaction is rolled
+back."""
+
+BATCH = 100
+"""Events that are appended by one statement."""
 
 _decoder: msgspec.json.Decoder[dict[str, object]] = msgspec.json.Decoder(dict[str, object])
 
@@ -94,13 +104,36 @@ class SqlEventRows(EventRows):
     async def append(self, drafts: Sequence[EventDraft]) -> list[Event]:
         """See the port."""
         appended = []
-        for draft in drafts:
-            row = _row(draft)
-            stored = await self._connection.execute(_append, row | {"in_stream": draft.stream})
-            position, seq = stored.one()
-            appended.append(_event_of(draft, position, seq))
+        for batch in _batches(drafts):
+            appended += await (self._one(*batch) if len(batch) == 1 else self._many(batch))
         origins = (draft.actor.origin for draft in drafts)
         await append_entries(self._connection, list(zip(appended, origins, strict=True)))
+        return appended
+
+    async def _one(self, draft: EventDraft) -> list[Event]:
+        stored = await self._connection.execute(_append, _row(draft) | {"in_stream": draft.stream})
+        position, seq = stored.one()
+        return [_event_of(draft, position, seq)]
+
+    async def _many(self, drafts: Sequence[EventDraft]) -> list[Event]:
+        """Append in two statements: one that numbers, one that inserts. No other writer comes in
+        between."""
+        streams = sorted({draft.stream for draft in drafts})
+        newest = await self._connection.execute(
+            select(
+                func.max(events.c.position),
+                *(_newest(stream).scalar_subquery() for stream in streams),
+            )
+        )
+        position, *numbers = (number or 0 for number in newest.one())
+        last = dict(zip(streams, numbers, strict=True))
+        appended, rows = [], []
+        for place, draft in enumerate(drafts, position + 1):
+            last[draft.stream] += 1
+            event = _event_of(draft, place, last[draft.stream])
+            appended.append(event)
+            rows.append(_row(draft) | {"position": event.position, "seq": event.seq})
+        await self._connection.execute(insert(events), rows)
         return appended
 
     async def page(self, query: EventQuery) -> list[Event]:
@@ -127,6 +160,10 @@ class SqlEventRows(EventRows):
     async def remove(self, removal: Removal) -> int:
         """See the port."""
         return await _remove(self._connection, removal)
+
+
+def _batches(drafts: Sequence[EventDraft]) -> Iterator[Sequence[EventDraft]]:
+    return (drafts[start : start + BATCH] for start in range(0, len(drafts), BATCH))
 
 
 def _row(draft: EventDraft) -> dict[str, str | int | None]:

@@ -13,11 +13,13 @@ class StorageSettings:
     """Settings of the database. Raises `Invalid` for a number of connections that is none.
 
     `database_url`: `postgresql://USER@HOST/NAME`, with libpq's parameters; None is SQLite in the
-    home. `database_connections`: the most at once; one of them writes.
+    home. `database_connections`: the most at once; one of them writes. `database_synced`: commits
+    to SQLite outlast a power cut.
     """
 
     database_url: str | None = field(default=None, repr=False)
     database_connections: int = 5
+    database_synced: bool = False
 
     def __post_init__(self) -> None:
         if not 2 <= self.database_connections <= MAX_CONNECTIONS:

@@ -22,6 +22,7 @@ from atoll.adapters.storage.engines.engines import (
     Engines,
     unavailable,
 )
+from atoll.adapters.storage.engines.group_commit import GroupCommit
 from atoll.adapters.storage.engines.sqlite import SQLITE, sqlite_engines
 from atoll.adapters.storage.schema import is_current, upgrade
 from atoll.domain.errors import Invalid
@@ -31,10 +32,12 @@ from atoll.ports import Transaction
 @dataclass(frozen=True, slots=True)
 class Settings:
     """The settings. `url` is `sqlite+aiosqlite:///…` or libpq's `postgresql://…`; of at most
-    `connections` at once, one writes."""
+    `connections` at once, one writes. `synced` has every commit on SQLite outlast a power cut, as
+    it does on PostgreSQL."""
 
     url: str
     connections: int = 5
+    synced: bool = False
 
 
 def _row_classes() -> dict[str, type[Any]]:
@@ -62,12 +65,13 @@ class SqlStore:
 
     def __init__(self, engines: Engines) -> None:
         self._engines = engines
+        self._commits = GroupCommit(engines.writing)
 
     @asynccontextmanager
     async def begin(self) -> AsyncIterator[Transaction]:
         """See the port."""
         try:
-            async with self._engines.writing() as connection:
+            async with self._commits.block() as connection:
                 yield _transaction(connection)
         except FAULTS as err:
             raise unavailable(err) from err
@@ -93,7 +97,7 @@ async def open_store(settings: Settings) -> AsyncIterator[SqlStore]:
     Raises `Invalid` for a URL of another database, `Failed` when its driver is missing, and
     `Unavailable` when the database cannot be opened or is newer than this program.
     """
-    engines = open_engines(settings.url, settings.connections)
+    engines = open_engines(settings.url, settings.connections, synced=settings.synced)
     store = SqlStore(engines)
     try:
         if not await is_current(engines):
@@ -118,15 +122,18 @@ def open_engines(
     *,
     seconds: float | None = STATEMENT_SECONDS,
     name: str = APPLICATION,
+    synced: bool = False,
 ) -> Engines:
     """Return the engines of a database; nothing is connected yet. `seconds` bounds the time that
-    PostgreSQL may take for a statement; None is no bound. `name` is what it calls us.
+    PostgreSQL may take for a statement; None is no bound. `name` is what it calls us. `synced` is
+    as in `Settings`.
 
     Raises `Invalid` and `Failed` as `open_store` does.
     """
     parsed = parse_url(url)
     if parsed.get_backend_name() == SQLITE:
-        return sqlite_engines(parsed.set(drivername="sqlite+aiosqlite"), connections)
+        file = parsed.set(drivername="sqlite+aiosqlite")
+        return sqlite_engines(file, connections, synced=synced)
     # Loaded late: a home with SQLite needs no driver of PostgreSQL.
     from atoll.adapters.storage.engines.postgres import postgres_engines
 

@@ -54,7 +54,9 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Application]:
     missing."""
     async with AsyncExitStack() as stack:
         storage = settings.storage
-        stored = StoreSettings(storage.url_in(settings.home), storage.database_connections)
+        stored = StoreSettings(
+            storage.url_in(settings.home), storage.database_connections, storage.database_synced
+        )
         store = await stack.enter_async_context(open_store(stored))
         ground = Ground(store, InProcessBus(), SystemClock(), Identifiers())
         own = settings.services

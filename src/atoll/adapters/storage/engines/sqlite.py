@@ -20,15 +20,15 @@ SQLITE = "sqlite"
 
 _PRAGMAS = (
     "PRAGMA journal_mode=WAL",
-    "PRAGMA synchronous=NORMAL",
     "PRAGMA busy_timeout=5000",
     "PRAGMA foreign_keys=ON",
 )
 
 
-def sqlite_engines(url: URL, connections: int) -> Engines:
+def sqlite_engines(url: URL, connections: int, *, synced: bool) -> Engines:
     """Return the engines of a file, which is made where it is missing; only its owner may read
-    it."""
+    it. `synced` has every commit outlast a power cut; else the last moments may be lost, and the
+    file stays consistent."""
     if url.database:
         # SQLite gives its -wal and -shm files the mode of the file itself.
         Path(url.database).touch(mode=0o600, exist_ok=True)
@@ -45,17 +45,18 @@ def sqlite_engines(url: URL, connections: int) -> Engines:
         isolation_level="AUTOCOMMIT",
         **more,
     )
-    event.listen(writer.sync_engine, "connect", _prepare)
-    event.listen(reader.sync_engine, "connect", _prepare)
+    prepare = partial(_prepare, f"PRAGMA synchronous={'FULL' if synced else 'NORMAL'}")
+    event.listen(writer.sync_engine, "connect", prepare)
+    event.listen(reader.sync_engine, "connect", prepare)
     event.listen(writer.sync_engine, "begin", _begin_immediate)
     return Engines(writer, reader, writer.begin)
 
 
-def _prepare(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
+def _prepare(sync: str, connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
     # The driver's own implicit BEGIN would come too late and as DEFERRED.
     connection.isolation_level = None
     cursor = connection.cursor()
-    for pragma in _PRAGMAS:
+    for pragma in (*_PRAGMAS, sync):
         cursor.execute(pragma)
     cursor.close()
 
