@@ -1,13 +1,14 @@
 """Connections to a SQLite file: one writes, a few read beside it.
 
-A writing transaction begins as BEGIN IMMEDIATE, so it never fails half-way for a lock.
+A writing transaction begins as BEGIN IMMEDIATE, so it never fails half-way for a lock. It does so
+in the call of its first statement.
 """
 
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, event
+from sqlalchemy import URL, Connection, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -32,7 +33,7 @@ def sqlite_engines(url: URL, connections: int, *, synced: bool) -> Engines:
     if url.database:
         # SQLite gives its -wal and -shm files the mode of the file itself.
         Path(url.database).touch(mode=0o600, exist_ok=True)
-    more: dict[str, Any] = {"async_creator": partial(link, url.database)} if url.database else {}
+    more: dict[str, Any] = {"async_creator": partial(link, url.database or ":memory:")}
     # `begin` ends every transaction itself and readers have none: nothing to reset on return.
     writer = create_async_engine(
         url, pool_size=1, max_overflow=0, pool_reset_on_return=None, **more
@@ -48,7 +49,7 @@ def sqlite_engines(url: URL, connections: int, *, synced: bool) -> Engines:
     prepare = partial(_prepare, f"PRAGMA synchronous={'FULL' if synced else 'NORMAL'}")
     event.listen(writer.sync_engine, "connect", prepare)
     event.listen(reader.sync_engine, "connect", prepare)
-    event.listen(writer.sync_engine, "begin", _begin_immediate)
+    event.listen(writer.sync_engine, "begin", _begin)
     return Engines(writer, reader, writer.begin)
 
 
@@ -61,5 +62,5 @@ def _prepare(sync: str, connection: DBAPIConnection, _entry: ConnectionPoolEntry
     cursor.close()
 
 
-def _begin_immediate(connection: object) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")  # type: ignore[attr-defined]
+def _begin(connection: Connection) -> None:
+    connection.connection.driver_connection.begin()  # type: ignore[union-attr]

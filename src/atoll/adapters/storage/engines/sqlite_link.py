@@ -7,7 +7,7 @@ call. It knows no SQL and no schema.
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, Self
 
 import aiosqlite
@@ -49,9 +49,11 @@ class _Cursor:
         """Do nothing: no cursor is open."""
 
     def _execute(self, operation: str, parameters: Sequence[Any]) -> None:
+        self._link.begin_if_due()
         self._keep(self._link.database.execute(operation, parameters))
 
     def _executemany(self, operation: str, parameters: Iterable[Sequence[Any]]) -> None:
+        self._link.begin_if_due()
         self._keep(self._link.database.executemany(operation, parameters))
 
     def _keep(self, cursor: sqlite3.Cursor) -> None:
@@ -62,12 +64,41 @@ class _Cursor:
 
 
 class Link(aiosqlite.Connection):
-    """An aiosqlite connection with these cursors."""
+    """An aiosqlite connection with these cursors.
+
+    A transaction that was announced by `begin` begins with its first statement, in the same call.
+    """
+
+    _due = False
 
     @property
     def database(self) -> sqlite3.Connection:
         """The connection itself; for the thread only."""
         return self._conn
+
+    def begin(self) -> None:
+        """Begin a transaction that writes, with the next statement."""
+        self._due = True
+
+    def begin_if_due(self) -> None:
+        """Begin what was announced; for the thread only."""
+        if self._due:
+            self.database.execute("BEGIN IMMEDIATE")
+            self._due = False
+
+    async def commit(self) -> None:
+        """Commit, unless nothing was begun."""
+        await self._end(super().commit)
+
+    async def rollback(self) -> None:
+        """Roll back, unless nothing was begun."""
+        await self._end(super().rollback)
+
+    async def _end(self, end: Callable[[], Awaitable[None]]) -> None:
+        if self._due:
+            self._due = False
+        else:
+            await end()
 
     async def run(self, call: Callable[[], None]) -> None:
         """Run `call` on the thread, and when cancelled return only after its end.
