@@ -18,6 +18,7 @@ from bench.docker_peer import docker_peer
 from bench.docker_wall import docker_wall
 from bench.events import events
 from bench.figures import Series, table, verdict
+from bench.listing import listing
 from bench.neighbour import neighbour
 from bench.page import page
 from bench.peers import BareBubblewrap, Docker, fork_and_exec, milliseconds
@@ -237,6 +238,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "changes": changes,
     "review": review,
     "events": events,
+    "list": listing,
 }
 
 

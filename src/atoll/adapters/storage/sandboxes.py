@@ -6,8 +6,10 @@ import msgspec
 from sqlalchemy import (
     BigInteger,
     Column,
+    ColumnExpressionArgument,
     Index,
     RowMapping,
+    Select,
     Table,
     Text,
     and_,
@@ -17,6 +19,7 @@ from sqlalchemy import (
     select,
     text,
     tuple_,
+    union_all,
     update,
 )
 from sqlalchemy.exc import IntegrityError
@@ -34,6 +37,11 @@ from atoll.ports.store.sandboxes import SandboxRows
 GONE = ("destroying", "destroyed")
 """The states whose name is free again and that count against no limit."""
 
+_LIVING = text("state <> 'destroyed'")
+_SHARED = text("scope = 'shared'")
+"""Conditions of partial indexes. Queries spell them with the same constants, as a database cannot
+tell that a parameter fits."""
+
 sandboxes = Table(
     "sandboxes",
     metadata,
@@ -48,6 +56,18 @@ sandboxes = Table(
     Column("body", Text, nullable=False),
     Index("sandboxes_by_age", "org_id", "owner", "created_us", "id"),
     Index("sandboxes_by_state", "state"),
+    Index(
+        "sandboxes_living_by_age",
+        *("org_id", "owner", "created_us", "id"),
+        sqlite_where=_LIVING,
+        postgresql_where=_LIVING,
+    ),
+    Index(
+        "sandboxes_shared_by_age",
+        *("org_id", "created_us", "id"),
+        sqlite_where=_SHARED,
+        postgresql_where=_SHARED,
+    ),
     Index(
         "sandboxes_living_name",
         "org_id",
@@ -135,20 +155,13 @@ class SqlSandboxRows(SandboxRows):
     async def page(self, query: SandboxQuery) -> list[Sandbox]:
         """See the port."""
         table = sandboxes.c
-        wanted = [
-            table.org_id == query.org_id,
-            or_(table.owner == query.owner, table.scope == Scope.SHARED.value),
-            table.state.in_([state.value for state in query.states])
-            if query.states
-            else table.state != State.DESTROYED.value,
-        ]
-        if query.before is not None:
-            at, last = query.before
-            wanted.append(tuple_(table.created_us, table.id) < tuple_(to_us(at), last))
+        # Each part is read along an index and ends at the limit, however many rows there are.
+        own = _part(query, table.owner == query.owner)
+        shared = _part(query, _SHARED, table.owner != query.owner)
+        both = union_all(select(own.subquery()), select(shared.subquery())).subquery()
         found = await self._connection.execute(
-            select(table.body)
-            .where(and_(*wanted))
-            .order_by(table.created_us.desc(), table.id.desc())
+            select(both.c.body)
+            .order_by(both.c.created_us.desc(), both.c.id.desc())
             .limit(query.limit)
         )
         return _sandboxes(found.mappings().all())
@@ -162,6 +175,25 @@ class SqlSandboxRows(SandboxRows):
             .order_by(table.created_us, table.id)
         )
         return _sandboxes(found.mappings().all())
+
+
+def _part(query: SandboxQuery, *which: ColumnExpressionArgument[bool]) -> Select[int, str, str]:
+    """Return the page of a query, of the rows that fit `which`."""
+    table = sandboxes.c
+    wanted = [table.org_id == query.org_id, *which]
+    if State.DESTROYED not in query.states:
+        wanted.append(_LIVING)
+    if query.states:
+        wanted.append(table.state.in_([state.value for state in query.states]))
+    if query.before is not None:
+        at, last = query.before
+        wanted.append(tuple_(table.created_us, table.id) < tuple_(to_us(at), last))
+    return (
+        select(table.created_us, table.id, table.body)
+        .where(and_(*wanted))
+        .order_by(table.created_us.desc(), table.id.desc())
+        .limit(query.limit)
+    )
 
 
 def _columns(sandbox: Sandbox) -> dict[str, str | None]:

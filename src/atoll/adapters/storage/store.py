@@ -64,7 +64,7 @@ class SqlStore:
     """The `ports.store.store.Store` on SQL. Made by `open_store`."""
 
     def __init__(self, engines: Engines) -> None:
-        self._engines = engines
+        self.engines = engines
         self._commits = GroupCommit(engines.writing)
 
     @asynccontextmanager
@@ -80,14 +80,14 @@ class SqlStore:
     async def read(self) -> AsyncIterator[Transaction]:
         """See the port."""
         try:
-            async with self._engines.reader.connect() as connection:
+            async with self.engines.reader.connect() as connection:
                 yield _transaction(connection)
         except FAULTS as err:
             raise unavailable(err) from err
 
     async def close(self) -> None:
         """See the port."""
-        await self._engines.close()
+        await self.engines.close()
 
 
 @asynccontextmanager
