@@ -15,14 +15,18 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
+from sqlalchemy.dialects import sqlite
 
 from atoll.adapters.storage import schema
 from atoll.adapters.storage.columns import metadata
 from atoll.adapters.storage.engines.sqlite_link import link
+from atoll.adapters.storage.sandboxes import page_of
 from atoll.adapters.storage.store import ROW_CLASSES, Settings, open_store, sqlite_url
 from atoll.domain.errors import Unavailable
-from atoll.ports import Store
-from atoll.testing.contracts.event_log import append, draft
+from atoll.domain.ids import PERSONAL_ORG, SandboxId
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.ports import SandboxQuery, Store
+from atoll.testing.contracts.event_log import NOW, append, draft
 from atoll.testing.contracts.rows.sandboxes import sandbox
 from atoll.testing.contracts.store import StoreContract
 
@@ -158,6 +162,22 @@ async def test_reader_does_not_wait_for_a_writer(folder: Path) -> None:
         await rows.sandboxes.insert(sandbox("one"))
         async with asyncio.timeout(2), store.read() as others:
             assert await others.sandboxes.unfinished() == []
+
+
+def test_page_of_sandboxes_is_read_along_indexes(folder: Path) -> None:
+    migrate(folder / "a.db")
+    query = SandboxQuery(PERSONAL_ORG, LOCAL_PERSON.id, before=(NOW, SandboxId("sb_1")))
+    statement = page_of(query).compile(
+        dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True}
+    )
+    with closing(sqlite3.connect(folder / "a.db")) as database:
+        plan = [row[3] for row in database.execute(f"EXPLAIN QUERY PLAN {statement}")]
+    steps = [step for step in plan if step.startswith(("SEARCH", "USE TEMP"))]
+    assert [" ".join(step.split()[:5]) for step in steps] == [
+        "SEARCH sandboxes USING INDEX sandboxes_living_by_age",
+        "SEARCH sandboxes USING INDEX sandboxes_shared_by_age",
+        "USE TEMP B-TREE FOR ORDER",
+    ]
 
 
 async def test_cancelled_statement_is_over_when_its_task_is(folder: Path) -> None:

@@ -154,16 +154,7 @@ class SqlSandboxRows(SandboxRows):
 
     async def page(self, query: SandboxQuery) -> list[Sandbox]:
         """See the port."""
-        table = sandboxes.c
-        # Each part is read along an index and ends at the limit, however many rows there are.
-        own = _part(query, table.owner == query.owner)
-        shared = _part(query, _SHARED, table.owner != query.owner)
-        both = union_all(select(own.subquery()), select(shared.subquery())).subquery()
-        found = await self._connection.execute(
-            select(both.c.body)
-            .order_by(both.c.created_us.desc(), both.c.id.desc())
-            .limit(query.limit)
-        )
+        found = await self._connection.execute(page_of(query))
         return _sandboxes(found.mappings().all())
 
     async def unfinished(self) -> list[Sandbox]:
@@ -175,6 +166,16 @@ class SqlSandboxRows(SandboxRows):
             .order_by(table.created_us, table.id)
         )
         return _sandboxes(found.mappings().all())
+
+
+def page_of(query: SandboxQuery) -> Select[str]:
+    """Return the statement for a page. Each of its parts is read along an index and ends at the
+    limit, however many rows there are."""
+    own = _part(query, sandboxes.c.owner == query.owner)
+    shared = _part(query, _SHARED, sandboxes.c.owner != query.owner)
+    both = union_all(select(own.subquery()), select(shared.subquery())).subquery()
+    newest = (both.c.created_us.desc(), both.c.id.desc())
+    return select(both.c.body).order_by(*newest).limit(query.limit)
 
 
 def _part(query: SandboxQuery, *which: ColumnExpressionArgument[bool]) -> Select[int, str, str]:

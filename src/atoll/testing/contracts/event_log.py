@@ -104,6 +104,32 @@ class EventLogContract:
                 assert await rows.events.last_position() > positions[-1]
                 assert await rows.events.page(EventQuery(OrgId("else"), OWNER)) == []
 
+    async def test_transaction_that_is_rolled_back_leaves_no_gap(self) -> None:
+        async with self.opened() as store:
+            await append(store, [draft(1)])
+            with pytest.raises(ZeroDivisionError):
+                async with store.begin() as rows:
+                    await rows.events.append([draft(2), draft(3)])
+                    raise ZeroDivisionError
+            many = [draft(n, stream=f"s{n % 3}") for n in range(10, 260)]
+            async with store.begin() as rows:
+                appended = await rows.events.append([draft(4), *many])
+            assert [event.position for event in appended] == list(range(2, 253))
+            assert appended[0].seq == 2
+            for stream in ("s0", "s1", "s2"):
+                numbers = [event.seq for event in appended if event.stream == stream]
+                assert numbers == list(range(1, len(numbers) + 1))
+            async with store.read() as rows:
+                query = EventQuery(PERSONAL_ORG, OWNER, after=1, limit=1000)
+                assert await rows.events.page(query) == appended
+
+    async def test_reason_with_a_nul_is_kept_without_it(self) -> None:
+        async with self.opened() as store:
+            await append(store, [replace(draft(1), reason="a\0b")])
+            async with store.read() as rows:
+                (event,) = await rows.events.page(EventQuery(PERSONAL_ORG, OWNER))
+            assert event.reason == "a\u2400b"
+
     async def test_unknown_event_is_refused(self) -> None:
         async with self.opened() as store:
             with pytest.raises(ValueError, match="no event kind"):

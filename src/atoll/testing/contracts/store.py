@@ -18,6 +18,7 @@ from pkgutil import iter_modules
 
 import pytest
 
+from atoll.domain.errors import Conflict
 from atoll.domain.ids import PERSONAL_ORG
 from atoll.ports import EventQuery, Store
 from atoll.testing.contracts import rows as nouns
@@ -88,6 +89,47 @@ class StoreContract(EventLogContract):
             async with store.read() as rows:
                 events = await rows.events.page(EventQuery(PERSONAL_ORG, OWNER))
             assert [event.seq for event in events] == list(range(1, 11))
+
+    async def test_failed_transaction_takes_none_of_its_neighbours_along(self) -> None:
+        async with self.opened() as store:
+
+            async def add(number: int) -> None:
+                async with store.begin() as rows:
+                    await rows.sandboxes.insert(sandbox(f"n{number % 20}", number=number))
+                    await rows.events.append((draft(number),))
+                    await asyncio.sleep(0)
+                    if number % 3 == 0:
+                        raise ZeroDivisionError
+
+            done = await asyncio.gather(*(add(n) for n in range(40)), return_exceptions=True)
+            kept = [number for number, one in enumerate(done) if one is None]
+            assert len(kept) >= 13 and all(number % 3 for number in kept)
+            assert {type(one) for one in done} == {type(None), ZeroDivisionError, Conflict}
+            async with store.read() as rows:
+                events = await rows.events.page(EventQuery(PERSONAL_ORG, OWNER))
+                names = {one.name for one in await rows.sandboxes.unfinished()}
+            assert [event.seq for event in events] == list(range(1, len(kept) + 1))
+            assert names == {f"n{number % 20}" for number in kept}
+
+    async def test_cancelled_neighbours_leave_nothing_and_hold_up_nobody(self) -> None:
+        async with self.opened() as store:
+
+            async def add(number: int) -> None:
+                async with store.begin() as rows:
+                    await rows.events.append((draft(number),))
+                    await asyncio.sleep(0)
+
+            async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+                tasks = [group.create_task(add(number)) for number in range(30)]
+                for turns in range(1, 30, 4):
+                    await asyncio.sleep(0.001)
+                    tasks[turns].cancel()
+            plain = [number for number, task in enumerate(tasks) if not task.cancelled()]
+            async with store.read() as rows:
+                events = await rows.events.page(EventQuery(PERSONAL_ORG, OWNER))
+            assert [event.seq for event in events] == list(range(1, len(events) + 1))
+            found = {event.payload["how"] for event in events}
+            assert found >= {f"ticket {number}" for number in plain}
 
     @pytest.mark.parametrize("check", row_checks(), ids=lambda check: check.__name__[6:])
     async def test_rows(self, check: Check) -> None:
