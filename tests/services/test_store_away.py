@@ -1,0 +1,107 @@
+"""A store that does not answer for a time: what was under way goes on afterwards."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from datetime import timedelta
+
+import pytest
+
+from atoll.domain.errors import Unavailable
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.sandbox.sandbox import CreateSandbox, State
+from atoll.ports import Transaction
+from atoll.services.journals.events import Note
+from atoll.services.sandboxes.reconciler import RETRY_SECONDS
+from tests.services.scene import Scene, scene
+
+
+@contextmanager
+def away(s: Scene, since: int, calls: int = 2) -> Iterator[None]:
+    """Have transactions fail: so many of them, from one on."""
+    plain, count = s.store.begin, 0
+
+    @asynccontextmanager
+    async def begin() -> AsyncIterator[Transaction]:
+        nonlocal count
+        count += 1
+        if since <= count < since + calls:
+            raise Unavailable("the database is away")
+        async with plain() as rows:
+            yield rows
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(s.store, "begin", begin)
+        yield
+
+
+async def turned(s: Scene, ref: str, *states: State) -> State:
+    """The state of a sandbox once it is one of these, while time passes."""
+    async with asyncio.timeout(30):
+        while (now := await s.sandboxes.get(LOCAL_PERSON, ref)).state not in states:
+            s.clock.turn(RETRY_SECONDS)
+            await asyncio.sleep(0.01)
+    return now.state
+
+
+@pytest.mark.parametrize("since", range(2, 6))
+async def test_sandbox_gets_ready_although_the_store_was_away(since: int) -> None:
+    async with scene() as s:
+        with away(s, since):
+            made = await s.sandboxes.create(LOCAL_PERSON, CreateSandbox(profile="bare"))
+            # Where composing needs the store, it failed visibly; nothing is stuck in between.
+            assert await turned(s, made.id, State.READY, State.FAILED)
+            assert not s.background.reconciler.busy(made.id)
+
+
+@pytest.mark.parametrize("since", range(2, 5))
+async def test_sandbox_is_destroyed_although_the_store_was_away(since: int) -> None:
+    async with scene() as s:
+        made = await s.ready()
+        with away(s, since):
+            await s.sandboxes.destroy(LOCAL_PERSON, made.id)
+            assert await turned(s, made.id, State.DESTROYED) is State.DESTROYED
+
+
+async def test_deadline_that_came_while_the_store_was_away_counts_afterwards() -> None:
+    async with scene() as s:
+        made = await s.ready()
+        with away(s, 1, calls=3):
+            s.clock.turn((made.expires_at - s.clock.now()).total_seconds())
+            assert await turned(s, made.id, State.EXPIRED) is State.EXPIRED
+
+
+async def test_watcher_of_the_log_goes_on_and_misses_nothing() -> None:
+    async with scene(run=False) as s:
+        seen: list[str] = []
+        told = asyncio.Event()
+
+        async def watch() -> None:
+            async for event in s.events.watch(LOCAL_PERSON):
+                seen.append(str(event.payload["how"]))
+                told.set()
+
+        async def record(how: str) -> None:
+            await s.events.record(LOCAL_PERSON, Note("auth", "auth.login", {"how": how}))
+
+        async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+            task = tasks.create_task(watch())
+            await asyncio.sleep(0.05)
+            await record("one")
+            await told.wait()
+            with pytest.MonkeyPatch.context() as patched:
+                patched.setattr(s.store, "read", _refused)
+                await record("two")
+                await asyncio.sleep(0.05)
+            await record("three")
+            while len(seen) < 3:
+                s.clock.turn(timedelta(seconds=1).total_seconds())
+                await asyncio.sleep(0.01)
+            task.cancel()
+        assert seen == ["one", "two", "three"]
+
+
+@asynccontextmanager
+async def _refused() -> AsyncIterator[Transaction]:
+    raise Unavailable("the database is away")
+    yield
