@@ -14,11 +14,11 @@ from bench.attach import attach
 from bench.broker import broker
 from bench.changes import changes
 from bench.cli import cli
+from bench.database.events import events
+from bench.database.listing import listing
 from bench.docker_peer import docker_peer
 from bench.docker_wall import docker_wall
-from bench.events import events
 from bench.figures import Series, table, verdict
-from bench.listing import listing
 from bench.neighbour import neighbour
 from bench.page import page
 from bench.peers import BareBubblewrap, Docker, fork_and_exec, milliseconds

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from datetime import timedelta
 
 import pytest
 
@@ -11,7 +10,7 @@ from atoll.domain.errors import Unavailable
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox, State
 from atoll.ports import Transaction
-from atoll.services.journals.events import Note
+from atoll.services.journals.events import AFTER_FAILURE, Note
 from atoll.services.sandboxes.reconciler import RETRY_SECONDS
 from tests.services.scene import Scene, scene
 
@@ -77,7 +76,7 @@ async def test_watcher_of_the_log_goes_on_and_misses_nothing() -> None:
         told = asyncio.Event()
 
         async def watch() -> None:
-            async for event in s.events.watch(LOCAL_PERSON):
+            async for event in s.events.appended(LOCAL_PERSON):
                 seen.append(str(event.payload["how"]))
                 told.set()
 
@@ -95,7 +94,7 @@ async def test_watcher_of_the_log_goes_on_and_misses_nothing() -> None:
                 await asyncio.sleep(0.05)
             await record("three")
             while len(seen) < 3:
-                s.clock.turn(timedelta(seconds=1).total_seconds())
+                s.clock.turn(AFTER_FAILURE.total_seconds())
                 await asyncio.sleep(0.01)
             task.cancel()
         assert seen == ["one", "two", "three"]

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.audit import AuditSignerContract
     from atoll.testing.contracts.bus import BusContract
     from atoll.testing.contracts.clock import ClockContract
-    from atoll.testing.contracts.database import DatabaseContract
     from atoll.testing.contracts.event_log import EventLogContract
     from atoll.testing.contracts.extension import ExtensionContract
     from atoll.testing.contracts.host import HostContract
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.runtime import RuntimeClientsContract
     from atoll.testing.contracts.safety import SafetyLayersContract
     from atoll.testing.contracts.spawner import SpawnerContract
+    from atoll.testing.contracts.storage.database import DatabaseContract
     from atoll.testing.contracts.store import StoreContract
     from atoll.testing.contracts.vault import VaultContract
     from atoll.testing.contracts.workspaces import WorkSaverContract, WorkspacePreparerContract
@@ -113,7 +113,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "BusContract": "contracts.bus",
         "ClockContract": "contracts.clock",
         "ConversationContract": "contracts.readers",
-        "DatabaseContract": "contracts.database",
+        "DatabaseContract": "contracts.storage.database",
         "EventLogContract": "contracts.event_log",
         "ExtensionContract": "contracts.extension",
         "FakeAgentConfigs": "fakes.agents",

@@ -76,7 +76,7 @@ async def test_chain_that_was_touched_is_kept_as_evidence() -> None:
     async with logins(0, 0, 10) as s:
         (first,) = await audit(s).page(LOCAL_PERSON, after=0, limit=1)
         changed = audit_entries.update().where(audit_entries.c.n == 2)
-        async with s.store._writer.begin() as connection:
+        async with s.store.engines.writing() as connection:
             body = func.replace(audit_entries.c.body, '"person"', '"nobody"')
             await connection.execute(changed.values(body=body))
         log = audit(s, retention=5 * DAY)

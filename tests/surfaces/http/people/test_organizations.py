@@ -53,7 +53,7 @@ async def _rows(atoll: World) -> dict[str, list[Any]]:
     store = atoll.ground.store
     assert isinstance(store, SqlStore)
     found = {}
-    async with store._reader.connect() as connection:
+    async with store.engines.reader.connect() as connection:
         for table in metadata.sorted_tables:
             if not table.name.startswith("audit") and table.name not in OWN:
                 rows = await connection.execute(select(table))
