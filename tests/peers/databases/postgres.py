@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -122,8 +122,8 @@ async def _made(url: str) -> None:
 
 
 @contextmanager
-def serving(*settings: str) -> Iterator[PostgresServer]:
-    """A server in a new folder; `settings` are added to those above."""
+def serving(*settings: str, files: Mapping[str, bytes] | None = None) -> Iterator[PostgresServer]:
+    """A server in a new folder; `settings` are added to those above, `files` lie in its data."""
     folder = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
     user = USER if os.geteuid() == 0 else None
     if user is not None:
@@ -136,6 +136,11 @@ def serving(*settings: str) -> Iterator[PostgresServer]:
         subprocess.run(argv, check=True, stdout=out, stderr=said, cwd=folder, user=user, group=user)
 
     run(BIN / "initdb", "-D", data, "-U", USER, "-A", "trust", "-N", "--no-locale", "-E", "UTF8")
+    for name, content in (files or {}).items():
+        (data / name).write_bytes(content)
+        (data / name).chmod(0o600)
+        if user is not None:
+            shutil.chown(data / name, user, user)
     places = (f"unix_socket_directories={folder}",)
     options = " ".join(f"-c {one}" for one in (*SETTINGS, *places, *settings))
     control = (BIN / "pg_ctl", "-D", data, "-w")

@@ -42,6 +42,11 @@ class Engines:
 
 def unavailable(err: BaseException) -> Unavailable:
     """Return the error for people. It holds the first line that the database or driver said."""
+    if isinstance(err, PoolTimeout):
+        return Unavailable(
+            "All connections to the database are in use: try again, or raise database_connections "
+            "if it stays."
+        )
     said = str(getattr(err, "orig", None) or err).splitlines() or [type(err).__name__]
     # SQLAlchemy puts the driver's class before what it said.
     detail = said[0].partition(">: ")[2] if said[0].startswith("<class ") else said[0]

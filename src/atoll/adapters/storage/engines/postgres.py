@@ -22,6 +22,9 @@ WRITE_LOCK = 0x41746F6C6C
 """The key of the advisory lock: "Atoll" in ASCII."""
 
 CONNECT_SECONDS = 10.0
+
+WAIT_SECONDS = 30.0
+"""The wait for a connection while all are in use."""
 _BEGIN = f"BEGIN; SELECT pg_advisory_xact_lock({WRITE_LOCK})"
 
 
@@ -39,6 +42,7 @@ def postgres_engines(url: URL, connections: int, *, seconds: float | None, name:
             async_creator=creator,
             pool_size=size,
             max_overflow=0,
+            pool_timeout=WAIT_SECONDS,
             isolation_level="AUTOCOMMIT",
             pool_reset_on_return=None,
         )
