@@ -147,8 +147,7 @@ def test_each_part_of_a_port_belongs_to_a_suite() -> None:
 def test_each_noun_of_the_store_has_checks_of_its_rows() -> None:
     nouns = {path.stem for path in (SOURCE / "ports" / "store").glob("[!_]*.py")}
     checks = {path.stem for path in (SOURCE / "testing/contracts/rows").glob("[!_]*.py")}
-    # Events are checked by `EventLogContract`.
-    assert nouns - {"store", "events"} == checks
+    assert nouns - {"store"} == checks
 
 
 @pytest.mark.parametrize("port", sorted(suites()))

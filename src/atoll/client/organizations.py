@@ -6,7 +6,7 @@ from typing import Literal, Required, TypedDict
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
 from atoll.client.quotas import HeldQuota, QuotaBody, QuotaList
-from atoll.client.shapes import Me
+from atoll.client.shapes import Me, Sandbox, SandboxState
 from atoll.client.transport import Call, Transport, at, get, patch, post, put
 
 OrgRole = Literal["owner", "admin", "member", "viewer"]
@@ -48,6 +48,12 @@ class AcceptBody(TypedDict, total=False):
     """The secret of an invitation."""
 
     secret: Required[str]
+
+
+class OwnerBody(TypedDict, total=False):
+    """The member whom a sandbox is given to."""
+
+    member: Required[str]
 
 
 class Organization(Shape):
@@ -101,6 +107,22 @@ class OrgInvitationList(Shape):
     """The invitations that can still be accepted."""
 
     invitations = fields.many(OrgInvitation)
+
+
+class WaitingSandbox(Shape):
+    """A sandbox whose owner is gone."""
+
+    sandbox_id = fields.text()
+    name = fields.text()
+    state: Field[SandboxState] = fields.word()
+    owner = fields.text()
+    expires_at = fields.text()
+
+
+class WaitingSandboxList(Shape):
+    """The sandboxes that wait for a new owner."""
+
+    sandboxes = fields.many(WaitingSandbox)
 
 
 class Organizations:
@@ -171,6 +193,14 @@ class Organizations:
     def add_service_account(self, ref: str | None, body: ServiceAccountBody) -> Member:
         """Make a service account."""
         return self._transport.read(Member, post(*self._at(ref), "service-accounts", value=body))
+
+    def waiting(self, ref: str | None) -> WaitingSandboxList:
+        """Return the sandboxes whose owner is gone."""
+        return self._transport.read(WaitingSandboxList, get(*self._at(ref), "waiting-sandboxes"))
+
+    def give(self, sandbox: str, body: OwnerBody) -> Sandbox:
+        """Give a sandbox to another member."""
+        return self._transport.read(Sandbox, post("sandboxes", sandbox, "owner", value=body))
 
     def _at(self, ref: str | None) -> Sequence[str]:
         own = ref if ref is not None else self._transport.read(Me, get("me")).org_id

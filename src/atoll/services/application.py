@@ -31,6 +31,7 @@ from atoll.services.people.invitations import Invitations
 from atoll.services.people.logins import Logins
 from atoll.services.people.memberships import Memberships
 from atoll.services.people.organizations import Organizations
+from atoll.services.people.ownership import Ownership
 from atoll.services.people.push import PushSubscriptions
 from atoll.services.people.push_delivery import PushDelivery
 from atoll.services.people.quotas import Quotas
@@ -54,6 +55,7 @@ class Tenancy:
     organizations: Organizations
     invitations: Invitations
     quotas: Quotas
+    ownership: Ownership
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ from atoll.domain.sandbox.stimulus import (
     Due,
     Exposed,
     ExtendTtl,
+    Give,
     Idle,
     Pulled,
     Reached,
@@ -512,3 +513,28 @@ def test_reached_records_what_became_of_the_task() -> None:
     ready, instructions = step(begun, Reached(1, Attachment(), task=told), NOW)
     assert ready.task == told
     assert Append("task.given") in instructions
+
+
+def test_sandbox_that_does_not_run_is_given_with_an_event_of_both_owners() -> None:
+    for state in (State.STOPPED, State.EXPIRED, State.FAILED):
+        before = replace(new_sandbox(), state=state)
+        after, told = step(before, Give(PrincipalId("bob")), NOW)
+        assert (after.owner, after.state) == ("bob", state)
+        assert told == (Append("sandbox.given", None, {"from": before.owner, "to": "bob"}),)
+        assert step(after, Give(PrincipalId("bob")), NOW) == (after, ())
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        State.REQUESTED,
+        State.PROVISIONING,
+        State.READY,
+        State.ACTIVE,
+        State.DESTROYING,
+        State.DESTROYED,
+    ],
+)
+def test_sandbox_that_runs_or_goes_is_not_given(state: State) -> None:
+    with pytest.raises(Conflict, match="does not run"):
+        step(replace(new_sandbox(), state=state), Give(PrincipalId("bob")), NOW)

@@ -17,6 +17,7 @@ from atoll.domain.approvals.approval import (
 )
 from atoll.domain.errors import AtollError, Conflict, Forbidden, LimitReached, NotFound
 from atoll.domain.ids import PrincipalId, ShareId
+from atoll.domain.people.capability import OrgRole, capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind, GuestAccess
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.secrets.secret import Purpose, Secret, Use
@@ -26,7 +27,7 @@ from tests.services.scene import Scene, scene
 from tests.services.secrets.test_secrets import KEY, accepting, policies
 
 TOKEN = replace(LOCAL_PERSON, interactive=False)
-OTHER = replace(LOCAL_PERSON, id=PrincipalId("other"))
+OTHER = replace(LOCAL_PERSON, id=PrincipalId("other"), capabilities=capabilities_of(OrgRole.MEMBER))
 HOST = "api.example.com"
 
 

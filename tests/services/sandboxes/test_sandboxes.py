@@ -14,6 +14,7 @@ from atoll.domain.errors import (
     Unavailable,
 )
 from atoll.domain.ids import PrincipalId
+from atoll.domain.people.capability import OrgRole, capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
 from atoll.domain.profile.profile import Scope
 from atoll.domain.sandbox.sandbox import Consumer, CreateSandbox, RepoRequest, State
@@ -22,7 +23,9 @@ from atoll.surfaces.http.body.contract import request_body
 from atoll.wire.contract.terminals import OpenBody
 from tests.services.scene import scene, timers
 
-OTHER = replace(LOCAL_PERSON, id=PrincipalId("somebody-else"))
+OTHER = replace(
+    LOCAL_PERSON, id=PrincipalId("somebody-else"), capabilities=capabilities_of(OrgRole.MEMBER)
+)
 
 
 async def test_create_returns_at_once_and_gets_ready() -> None:

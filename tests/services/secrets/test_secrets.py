@@ -6,6 +6,7 @@ import pytest
 
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.ids import PrincipalId
+from atoll.domain.people.capability import OrgRole, capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
 from atoll.domain.sandbox.sandbox import SetupMetadata
 from atoll.domain.secrets.secret import Place, Purpose, Secret, Use
@@ -15,7 +16,7 @@ from atoll.wire.contract.policy import Policy, PolicyView, decode_policy
 from tests.services.scene import Scene, scene
 
 KEY = "sk-canary-A1b2C3d4E5"
-OTHER = replace(LOCAL_PERSON, id=PrincipalId("other"))
+OTHER = replace(LOCAL_PERSON, id=PrincipalId("other"), capabilities=capabilities_of(OrgRole.MEMBER))
 OPENAI = Use(Purpose.PROVIDER, "openai")
 CUSTOM = Use(Purpose.CUSTOM, places=(Place("api.example.com"),), variable="MY_KEY")
 ENV = Use(Purpose.ENV, variable="DB_URL", brokered=False)

@@ -1148,6 +1148,10 @@ export interface components {
             readonly most_tasks: number | null;
             readonly tasks: number | null;
         };
+        /** @description The member whom a sandbox is given to, by id, name or email. */
+        readonly OwnerBody: {
+            readonly member: string;
+        };
         /** @description A part of the wall itself; `weakened`: this sandbox has it in a weaker form. */
         readonly Part: {
             readonly in_force: boolean;
@@ -2073,6 +2077,19 @@ export interface components {
         /** @description A value, in the only direction it may go. */
         readonly ValueBody: {
             readonly value: string;
+        };
+        /** @description The sandboxes that wait for a new owner. */
+        readonly WaitingSandboxList: {
+            readonly sandboxes: readonly components["schemas"]["WaitingSandboxView"][];
+        };
+        /** @description A sandbox whose owner is gone. `GET /v1/sandboxes/{sandbox}` shows it whole. */
+        readonly WaitingSandboxView: {
+            readonly expires_at: string;
+            readonly name: string;
+            readonly owner: string;
+            readonly retained_until: string | null;
+            readonly sandbox_id: string;
+            readonly state: components["schemas"]["State"];
         };
         /** @description The workspace's mode and access; what is left out takes the profile's value. */
         readonly WorkspaceBody: {

@@ -1,12 +1,25 @@
 """Tables and rows of approvals."""
 
 import msgspec
-from sqlalchemy import BigInteger, Column, Index, Table, Text, delete, insert, or_, select
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ColumnElement,
+    Index,
+    Table,
+    Text,
+    delete,
+    insert,
+    or_,
+    select,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import metadata, to_us
+from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.domain.approvals.approval import Approval, ApprovalState, SecretAsk
 from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId
+from atoll.domain.profile.profile import Scope
 from atoll.ports.store.approvals import ApprovalQuery, ApprovalRows
 
 approvals = Table(
@@ -69,7 +82,8 @@ class SqlApprovalRows(ApprovalRows):
         table = approvals.c
         wanted = [table.org_id == query.org_id]
         if query.owner is not None:
-            wanted.append(table.owner == query.owner)
+            own = table.owner == query.owner
+            wanted.append(or_(own, *_administered(query)) if query.administers else own)
         if query.verdicts:
             wanted.append(table.verdict.in_([one.value for one in query.verdicts]))
         found = await self._connection.execute(
@@ -103,3 +117,11 @@ class SqlApprovalRows(ApprovalRows):
             )
         )
         return [_decoder.decode(body) for body in found.scalars()]
+
+
+def _administered(query: ApprovalQuery) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions for what an administrator decides beside the owner."""
+    shared = select(sandboxes.c.id).where(
+        sandboxes.c.org_id == query.org_id, sandboxes.c.scope == Scope.SHARED.value
+    )
+    return (approvals.c.secret_id != "", approvals.c.sandbox_id.in_(shared))

@@ -22,6 +22,7 @@ from sqlalchemy import (
     insert,
     literal,
     select,
+    update,
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -30,7 +31,7 @@ from atoll.adapters.storage.columns import COUNTER, from_us, metadata, storable,
 from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.domain.event import SANDBOX_STREAMS, Event, EventDraft, Gap, Json, check
 from atoll.domain.event_retention import Removal, StreamSpan
-from atoll.domain.ids import EVERY_MEMBER, EventId, OrgId
+from atoll.domain.ids import EVERY_MEMBER, EventId, OrgId, PrincipalId
 from atoll.domain.profile.profile import Scope
 from atoll.ports import EventQuery
 from atoll.ports.store.events import EventRows
@@ -152,6 +153,12 @@ class SqlEventRows(EventRows):
     async def gap(self, query: EventQuery) -> Gap | None:
         """See the port."""
         return await _gap(self._connection, query)
+
+    async def give(self, stream: str, before: PrincipalId, after: PrincipalId) -> None:
+        """See the port."""
+        own = (events.c.stream == stream, events.c.owner == before)
+        await self._connection.execute(update(events).where(*own).values(owner=after))
+        await _give_gaps(self._connection, stream, before=before, after=after)
 
     async def next_stream(self, after: str) -> StreamSpan | None:
         """See the port."""
@@ -318,6 +325,26 @@ async def _gap(connection: AsyncConnection, query: EventQuery) -> Gap | None:
         ends.append(found.scalar_one())
     to = max((end for end in ends if end is not None), default=None)
     return None if to is None else Gap(query.after, to)
+
+
+async def _give_gaps(
+    connection: AsyncConnection, stream: str, *, before: PrincipalId, after: PrincipalId
+) -> None:
+    """Add what is told of one owner's removed events to what is told of another's."""
+    table = event_gaps.c
+    theirs = (table.stream == stream, table.owner.in_((before, after)))
+    found = (await connection.execute(select(event_gaps).where(*theirs))).mappings().all()
+    if not any(row["owner"] == before for row in found):
+        return
+    await connection.execute(delete(event_gaps).where(*theirs))
+    joined = {
+        "stream": stream,
+        "org_id": found[0]["org_id"],
+        "owner": after,
+        "position": max(row["position"] for row in found),
+        "removed": sum(row["removed"] for row in found),
+    }
+    await connection.execute(insert(event_gaps), joined)
 
 
 async def _going(

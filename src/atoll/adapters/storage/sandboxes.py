@@ -26,6 +26,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import metadata, to_us
+from atoll.adapters.storage.organizations import members
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.profile.profile import Scope
@@ -94,7 +95,6 @@ class SqlSandboxRows(SandboxRows):
         row = _columns(sandbox) | {
             "id": sandbox.id,
             "org_id": sandbox.org_id,
-            "owner": sandbox.owner,
             "created_us": to_us(sandbox.created_at),
         }
         try:
@@ -109,9 +109,16 @@ class SqlSandboxRows(SandboxRows):
 
     async def update(self, sandbox: Sandbox) -> None:
         """See the port."""
-        await self._connection.execute(
-            update(sandboxes).where(sandboxes.c.id == sandbox.id), _columns(sandbox)
-        )
+        try:
+            await self._connection.execute(
+                update(sandboxes).where(sandboxes.c.id == sandbox.id), _columns(sandbox)
+            )
+        except IntegrityError as err:
+            raise Conflict(
+                f"{sandbox.owner} has a sandbox named {sandbox.name!r} already.",
+                code="name_taken",
+                field="name",
+            ) from err
 
     async def get(self, sandbox_id: SandboxId) -> Sandbox | None:
         """See the port."""
@@ -157,6 +164,21 @@ class SqlSandboxRows(SandboxRows):
         found = await self._connection.execute(page_of(query))
         return _sandboxes(found.mappings().all())
 
+    async def ownerless(self, org_id: OrgId) -> list[Sandbox]:
+        """See the port."""
+        table = sandboxes.c
+        present = select(members.c.owner).where(members.c.org_id == org_id)
+        found = await self._connection.execute(
+            select(table.body)
+            .where(
+                table.org_id == org_id,
+                table.state != State.DESTROYED.value,
+                table.owner.not_in(present),
+            )
+            .order_by(table.created_us, table.id)
+        )
+        return _sandboxes(found.mappings().all())
+
     async def unfinished(self) -> list[Sandbox]:
         """See the port."""
         table = sandboxes.c
@@ -200,6 +222,7 @@ def _part(query: SandboxQuery, *which: ColumnExpressionArgument[bool]) -> Select
 def _columns(sandbox: Sandbox) -> dict[str, str | None]:
     belongs = sandbox.scope is Scope.AGENT
     return {
+        "owner": sandbox.owner,
         "name": sandbox.name,
         "state": sandbox.state.value,
         "scope": sandbox.scope.value,

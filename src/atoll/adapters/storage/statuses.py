@@ -11,6 +11,7 @@ from sqlalchemy import (
     delete,
     insert,
     select,
+    update,
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -84,6 +85,12 @@ class SqlStatusRows(StatusRows):
         for sandbox_id, body in found.all():
             agents.setdefault(SandboxId(sandbox_id), []).append(_agents.decode(body))
         return agents
+
+    async def give(self, sandbox_id: SandboxId, owner: PrincipalId) -> None:
+        """See the port."""
+        await self._connection.execute(
+            update(statuses).where(statuses.c.sandbox_id == sandbox_id).values(owner=owner)
+        )
 
     async def clear(self, sandbox_id: SandboxId) -> None:
         """See the port."""

@@ -15,6 +15,7 @@ from atoll.domain.agent import resumable
 from atoll.domain.duration import spell_duration
 from atoll.domain.errors import Conflict
 from atoll.domain.event import Json
+from atoll.domain.ids import PrincipalId
 from atoll.domain.network.switch import NetworkChange, changed, told
 from atoll.domain.profile.profile import Scope
 from atoll.domain.sandbox.instruction import Append, Instruction, Provision, Teardown
@@ -49,6 +50,7 @@ from atoll.domain.sandbox.stimulus import (
     Due,
     Exposed,
     ExtendTtl,
+    Give,
     Idle,
     Instructed,
     Pulled,
@@ -89,7 +91,7 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
     state does not allow the act.
     """
     match stimulus:
-        case Stop() | Start() | Recreate() | Destroy() | ExtendTtl() | SwitchNetwork():
+        case Stop() | Start() | Recreate() | Destroy() | ExtendTtl() | SwitchNetwork() | Give():
             return _asked(sandbox, stimulus, now)
         case Due() | Idle() | Touched() | ConsumerEnded():
             return _in_time(sandbox, stimulus, now)
@@ -107,7 +109,7 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
 
 def _asked(
     sandbox: Sandbox,
-    stimulus: Stop | Start | Recreate | Destroy | ExtendTtl | SwitchNetwork,
+    stimulus: Stop | Start | Recreate | Destroy | ExtendTtl | SwitchNetwork | Give,
     now: datetime,
 ) -> Outcome:
     match stimulus:
@@ -121,6 +123,8 @@ def _asked(
             return _destroy(sandbox, now, kept_at=kept_at)
         case ExtendTtl(seconds):
             return _extend(sandbox, now, seconds)
+        case Give(owner):
+            return _give(sandbox, now, owner)
         case SwitchNetwork(change):  # pragma: no branch - the cases are all
             return _switch_network(sandbox, now, change)
 
@@ -454,6 +458,17 @@ def _switch_network(sandbox: Sandbox, now: datetime, change: NetworkChange) -> O
         return sandbox, ()
     switched = replace(sandbox, profile=replace(sandbox.profile, network=network), updated_at=now)
     return switched, (Append("network.switched", None, told(network)),)
+
+
+def _give(sandbox: Sandbox, now: datetime, owner: PrincipalId) -> Outcome:
+    # While it runs, values of the former owner's secrets may be in its processes.
+    if sandbox.state is not State.STOPPED and sandbox.state not in KEPT:
+        raise _refused(sandbox, "given to somebody", "only one that does not run can be")
+    if owner == sandbox.owner:
+        return sandbox, ()
+    told: dict[str, Json] = {"from": sandbox.owner, "to": owner}
+    given = replace(sandbox, owner=owner, updated_at=now)
+    return given, (Append("sandbox.given", None, told),)
 
 
 def _torn_down(sandbox: Sandbox, report: TornDown, now: datetime) -> Outcome:

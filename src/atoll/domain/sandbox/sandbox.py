@@ -9,10 +9,12 @@ from datetime import datetime
 from enum import StrEnum
 
 from atoll.domain.agent.resumable import RunningAgent
+from atoll.domain.errors import Forbidden
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.network.network import NetworkMode
-from atoll.domain.people.principal import ActorKind
+from atoll.domain.people.capability import Capability
+from atoll.domain.people.principal import ActorKind, Principal
 from atoll.domain.profile.profile import Access, Profile, Scope, WorkspaceMode
 from atoll.domain.sandbox.project import ProjectRequest, SandboxProject
 from atoll.domain.sandbox.task import Task, TaskRequest
@@ -214,6 +216,31 @@ class Sandbox:
     task: Task | None = None
     project: SandboxProject | None = None
     end_accepted: datetime | None = None
+
+
+def may_see(caller: Principal, sandbox: Sandbox) -> bool:
+    """Report whether the caller may see a sandbox: their own, or one shared in the organization.
+    One whose owner is gone is for administrators, too; the store knows which that is."""
+    if sandbox.org_id != caller.org_id:
+        return False
+    return sandbox.owner == caller.id or sandbox.scope is Scope.SHARED
+
+
+def may_manage(caller: Principal, sandbox: Sandbox) -> bool:
+    """Report whether the caller may manage a sandbox that they may see: its owner may, and the
+    organization's administrators."""
+    if sandbox.org_id != caller.org_id:
+        return False
+    return sandbox.owner == caller.id or caller.may(Capability.ORG_MANAGE)
+
+
+def check_may_manage(caller: Principal, sandbox: Sandbox) -> None:
+    """Check `may_manage`. Raises `Forbidden`."""
+    if not may_manage(caller, sandbox):
+        raise Forbidden(
+            f"Sandbox {sandbox.name} is shared with you; only its owner or an administrator may do "
+            "so."
+        )
 
 
 def keeps_files(sandbox: Sandbox) -> bool:

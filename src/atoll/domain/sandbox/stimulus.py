@@ -6,6 +6,7 @@
 from dataclasses import dataclass
 
 from atoll.domain.agent.resumable import RunningAgent
+from atoll.domain.ids import PrincipalId
 from atoll.domain.network.switch import NetworkChange
 from atoll.domain.sandbox.project import SandboxProject
 from atoll.domain.sandbox.sandbox import Attachment, SandboxRepo
@@ -222,6 +223,13 @@ class SetupEnded:
     reason: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Give:
+    """A request to give it to another owner."""
+
+    owner: PrincipalId
+
+
 AgentReport = AgentStarted | AgentConversed | AgentEnded | RuntimeBegan
 """The reports of a runtime about its agents."""
 
@@ -243,6 +251,7 @@ Stimulus = (
     | ConsumerEnded
     | SwitchNetwork
     | Pulled
+    | Give
     | TornDown
     | TeardownFailed
     | Exposed

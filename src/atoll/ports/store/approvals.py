@@ -10,12 +10,14 @@ from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId
 @dataclass(frozen=True, slots=True)
 class ApprovalQuery:
     """A query for approvals that one person decides, newest first; no `verdicts` means all. With
-    `owner` None those of the whole organization."""
+    `owner` None those of the whole organization. Whoever `administers` decides also what concerns
+    any secret of the organization, and any sandbox that is shared in it."""
 
     org_id: OrgId
     owner: PrincipalId | None
     verdicts: tuple[ApprovalState, ...] = ()
     limit: int = 100
+    administers: bool = False
 
 
 class ApprovalRows(Protocol):

@@ -44,6 +44,10 @@ class EventRows(Protocol):
         when all are there. Asked after `page`, it covers removals in between."""
         ...
 
+    async def give(self, stream: str, before: PrincipalId, after: PrincipalId) -> None:
+        """Make the events of a stream that were one owner's another's, the removed ones, too."""
+        ...
+
     async def next_stream(self, after: str) -> StreamSpan | None:
         """Return the first stream of any owner whose name is greater than `after`; None after the
         last."""

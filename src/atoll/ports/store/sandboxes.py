@@ -40,7 +40,8 @@ class SandboxRows(Protocol):
         ...
 
     async def update(self, sandbox: Sandbox) -> None:
-        """Replace the row of `sandbox.id`."""
+        """Replace the row of `sandbox.id`. Raises `Conflict` when it has another owner now, who has
+        a sandbox of its name."""
         ...
 
     async def get(self, sandbox_id: SandboxId) -> Sandbox | None:
@@ -58,6 +59,11 @@ class SandboxRows(Protocol):
 
     async def page(self, query: SandboxQuery) -> list[Sandbox]:
         """Return one page of sandboxes."""
+        ...
+
+    async def ownerless(self, org_id: OrgId) -> list[Sandbox]:
+        """Return an organization's sandboxes that are not destroyed and whose owner is no member,
+        oldest first."""
         ...
 
     async def unfinished(self) -> list[Sandbox]:

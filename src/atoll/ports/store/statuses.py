@@ -25,6 +25,10 @@ class StatusRows(Protocol):
         """Return the agents of all sandboxes of an owner."""
         ...
 
+    async def give(self, sandbox_id: SandboxId, owner: PrincipalId) -> None:
+        """Make the statuses of a sandbox's agents another owner's."""
+        ...
+
     async def clear(self, sandbox_id: SandboxId) -> None:
         """Remove all of a sandbox: its runtime began anew, or it is destroyed."""
         ...

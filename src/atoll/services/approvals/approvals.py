@@ -32,7 +32,9 @@ from atoll.domain.approvals.approval import (
 from atoll.domain.errors import AtollError, Conflict, Forbidden, LimitReached, NotFound
 from atoll.domain.ids import ApprovalId, SecretId
 from atoll.domain.network.switch import NetworkChange
+from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
+from atoll.domain.sandbox.sandbox import may_see
 from atoll.domain.secrets.secret import Secret
 from atoll.ports import ApprovalQuery, Transaction
 from atoll.services.approvals.requests import sweep
@@ -78,7 +80,13 @@ class Approvals:
         self, caller: Principal, *, verdicts: tuple[ApprovalState, ...] = (), limit: int = 100
     ) -> Sequence[Approval]:
         """Return the approvals that the caller decides, newest first."""
-        query = ApprovalQuery(caller.org_id, caller.id, verdicts, max(1, min(limit, MAX_PAGE)))
+        query = ApprovalQuery(
+            caller.org_id,
+            caller.id,
+            verdicts,
+            max(1, min(limit, MAX_PAGE)),
+            administers=caller.may(Capability.ORG_MANAGE),
+        )
         async with self._ground.store.read() as rows:
             found = await rows.approvals.page(query)
         now = self._ground.clock.now()
@@ -256,7 +264,7 @@ class Approvals:
 
     async def _find(self, rows: Transaction, caller: Principal, approval_id: str) -> Approval:
         found = await rows.approvals.get(caller.org_id, ApprovalId(approval_id))
-        if found is None or found.owner != caller.id:
+        if found is None or not await _decides(rows, caller, found):
             raise NotFound(
                 f"There is no approval {approval_id[:80]!r}: list them to see which there are."
             )
@@ -273,9 +281,22 @@ def _stale(approval: Approval, secret: Secret | None) -> bool:
     return isinstance(ask, SecretAsk) and (secret is None or secret.version != ask.version)
 
 
+async def _decides(rows: Transaction, caller: Principal, approval: Approval) -> bool:
+    """Report whether the caller decides a request of its organization: the owner of the secret or
+    the sandbox does, and an administrator where it is about a secret or a shared sandbox."""
+    if approval.owner == caller.id:
+        return True
+    if not caller.may(Capability.ORG_MANAGE):
+        return False
+    if isinstance(approval.ask, SecretAsk):
+        return True
+    sandbox = await rows.sandboxes.get(approval.requester.sandbox_id)
+    return sandbox is not None and may_see(caller, sandbox)
+
+
 def _same(one: Principal, other: Principal) -> bool:
     """Report whether two calls are of one person, from wherever they came."""
-    return (one.org_id, one.id) == (other.org_id, other.id)
+    return replace(one, origin=None) == replace(other, origin=None)
 
 
 def _check_person(caller: Principal) -> None:

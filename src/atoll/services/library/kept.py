@@ -11,9 +11,9 @@ from datetime import timedelta
 
 import structlog
 
-from atoll.domain.errors import AtollError, Conflict, Forbidden, NotFound
+from atoll.domain.errors import AtollError, Conflict, NotFound
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.domain.sandbox.sandbox import Sandbox, State, check_may_manage
 from atoll.ports import Clock, RuntimeStream
 from atoll.ports.kept import TREE, KeptDraft, KeptShelf, KeptWorktree, bundle_name
 from atoll.services.identifiers import Identifiers
@@ -71,8 +71,7 @@ class KeptWorktrees:
         sandbox = await self._sandboxes.get(caller, ref)
         if sandbox.state in _GONE:
             return sandbox
-        if (sandbox.org_id, sandbox.owner) != (caller.org_id, caller.id):
-            raise Forbidden(f"Sandbox {sandbox.name} is shared with you; only its owner may do so.")
+        check_may_manage(caller, sandbox)
         if sandbox.ready_at is None and sandbox.state is State.FAILED:
             # It never came up: there is no workspace.
             return await self._sandboxes.destroy(caller, sandbox.id)

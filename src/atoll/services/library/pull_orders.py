@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from atoll.domain.errors import Forbidden, LimitReached, NotFound
+from atoll.domain.errors import LimitReached, NotFound
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.pull_order import (
@@ -26,7 +26,7 @@ from atoll.domain.sandbox.pull_order import (
     put_back,
     take,
 )
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandbox.sandbox import Sandbox, check_may_manage
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.sandboxes.sandboxes import Sandboxes
@@ -49,8 +49,7 @@ class PullOrders:
         """Order a pull of one's own sandbox; the same pull that waits already is returned. Raises
         `Forbidden`, `Invalid`, `LimitReached`."""
         sandbox = await self._sandboxes.get(caller, ref)
-        if (sandbox.org_id, sandbox.owner) != (caller.org_id, caller.id):
-            raise Forbidden(f"Sandbox {sandbox.name} is shared with you; only its owner may do so.")
+        check_may_manage(caller, sandbox)
         check_draft(sandbox, draft)
         order = self._new(caller, sandbox, draft)
         async with self._ground.store.begin() as rows:
@@ -74,8 +73,8 @@ class PullOrders:
         async with self._ground.store.read() as rows:
             mine = await self._all(rows, caller)
         since = self._ground.clock.now() - BETWEEN
-        places = [place for who, place in self._watching if who.id == caller.id]
-        places += [place for who, place, at in self._left if who.id == caller.id and at >= since]
+        places = [place for who, place in self._watching if _same(who, caller)]
+        places += [place for who, place, at in self._left if _same(who, caller) and at >= since]
         waits = any(place.fits(repo) for place in places for repo in sandbox.repos)
         return tuple(one for one in reversed(mine) if one.sandbox_id == sandbox.id), waits
 
@@ -171,3 +170,7 @@ async def _one(rows: Transaction, caller: Principal, order_id: str) -> PullOrder
     if order is None or (order.org_id, order.owner) != (caller.org_id, caller.id):
         raise NotFound("There is no such pull order; it may be too old.")
     return order
+
+
+def _same(one: Principal, other: Principal) -> bool:
+    return (one.org_id, one.id) == (other.org_id, other.id)

@@ -24,7 +24,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.repository.branch import read_branch
 from atoll.domain.repository.repository import read_commit
-from atoll.domain.sandbox.sandbox import RUNNING, Sandbox
+from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, check_may_manage
 from atoll.ports.kept import HeldPush, KeptShelf, KeptWorktree, bundle_name
 from atoll.ports.runtime import RuntimeClient
 from atoll.services.ground import Ground
@@ -84,8 +84,7 @@ class HeldPushes:
         """Return the held pushes of a sandbox, newest first. Those of a running one are taken out
         first. Raises `Forbidden` for anyone but its owner."""
         sandbox = await self._sandboxes.get(caller, ref)
-        if (sandbox.org_id, sandbox.owner) != (caller.org_id, caller.id):
-            raise Forbidden(f"Sandbox {sandbox.name} is shared with you; only its owner may do so.")
+        check_may_manage(caller, sandbox)
         if sandbox.state in RUNNING:
             await self._take(sandbox.id)
         return await self._held(sandbox)

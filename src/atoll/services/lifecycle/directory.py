@@ -30,6 +30,10 @@ class Directory:
 
     def put(self, sandbox: Sandbox) -> None:
         """Store a sandbox's present state."""
+        before = self._entries.get(sandbox.id)
+        if before is not None and before.sandbox.owner != sandbox.owner:
+            former = before.sandbox
+            self._names.pop((former.org_id, former.owner, former.name), None)
         name = (sandbox.org_id, sandbox.owner, sandbox.name)
         if sandbox.state in (State.DESTROYING, State.DESTROYED):
             if self._names.get(name) == sandbox.id:

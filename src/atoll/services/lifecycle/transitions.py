@@ -3,7 +3,7 @@
 The only place that calls `domain.sandbox.lifecycle.step` and stores what it decides.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from atoll.domain.errors import NotFound
 from atoll.domain.event import EventDraft, Json, sandbox_stream
@@ -20,6 +20,10 @@ from atoll.services.lifecycle.room import check_room
 
 Work = Provision | Teardown
 """Instructions that are left to do once a transition is stored."""
+
+
+Also = Callable[[Transaction, Sandbox], Awaitable[None]]
+"""A change beside a transition, given the sandbox as it was before."""
 
 
 class Transitions:
@@ -45,8 +49,10 @@ class Transitions:
         *,
         actor: Principal = SYSTEM,
         lines: Sequence[LogLine] = (),
+        also: Also | None = None,
     ) -> tuple[Sandbox, tuple[Work, ...]]:
-        """Apply a stimulus. Returns the sandbox and the work to do. `lines` are added to its log.
+        """Apply a stimulus. Returns the sandbox and the work to do. `lines` are added to its log;
+        `also` changes more in the same transaction, before the events are appended.
         Raises `NotFound`, and `Conflict` when its state does not allow the act."""
         async with self._store.begin() as rows:
             before = await rows.sandboxes.get(sandbox_id)
@@ -61,6 +67,8 @@ class Transitions:
                 await rows.logs.append(after, lines)
             if after is not before:
                 await rows.sandboxes.update(after)
+            if also is not None:
+                await also(rows, before)
             if after.state is State.DESTROYED:
                 await rows.statuses.clear(after.id)
             decided = ((after, one) for one in instructions)

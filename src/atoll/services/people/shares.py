@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from atoll.domain.errors import AtollError, Forbidden, LimitReached, NotFound
+from atoll.domain.errors import AtollError, LimitReached, NotFound
 from atoll.domain.event import EventDraft, Json, sandbox_stream
 from atoll.domain.ids import ShareId
 from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
@@ -24,7 +24,7 @@ from atoll.domain.people.share import (
     guest_name,
     principal_of,
 )
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandbox.sandbox import Sandbox, check_may_manage
 from atoll.services.ground import Ground
 from atoll.services.sandboxes.sandboxes import Sandboxes
 
@@ -208,8 +208,7 @@ class Shares:
 
     async def _own(self, caller: Principal, ref: str) -> Sandbox:
         sandbox = await self._sandboxes.get(caller, ref)
-        if (sandbox.org_id, sandbox.owner) != (caller.org_id, caller.id):
-            raise Forbidden(f"Sandbox {sandbox.name} is shared with you; only its owner may do so.")
+        check_may_manage(caller, sandbox)
         return sandbox
 
     def _draft(

@@ -33,7 +33,7 @@ from atoll.ports import CleanupReport, LogLine
 from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
-from atoll.services.lifecycle.transitions import Transitions, Work
+from atoll.services.lifecycle.transitions import Also, Transitions, Work
 from atoll.services.provisioning.provisioning import Provisioning
 from atoll.services.sandboxes.deadlines import Deadlines
 from atoll.services.sandboxes.maintenance import Maintenance
@@ -106,10 +106,15 @@ class Reconciler:
         await self._deadlines.run(lambda sandbox_id: self._begin(self._look_at, sandbox_id))
 
     async def apply(
-        self, sandbox_id: SandboxId, stimulus: Stimulus, *, actor: Principal = SYSTEM
+        self,
+        sandbox_id: SandboxId,
+        stimulus: Stimulus,
+        *,
+        actor: Principal = SYSTEM,
+        also: Also | None = None,
     ) -> Sandbox:
         """Apply a stimulus and see to what follows. Raises what `Transitions.apply` raises."""
-        sandbox, work = await self._transitions.apply(sandbox_id, stimulus, actor=actor)
+        sandbox, work = await self._transitions.apply(sandbox_id, stimulus, actor=actor, also=also)
         self.follow(sandbox, work)
         return sandbox
 

@@ -9,19 +9,29 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound, Unavailable
+from atoll.domain.errors import AtollError, Conflict, Invalid, NotFound, Unavailable
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.network.switch import NetworkChange
+from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import SYSTEM, Principal
-from atoll.domain.profile.profile import Profile, Scope
+from atoll.domain.profile.profile import Profile
 from atoll.domain.sandbox.project import SETUP_TERMINAL, SetupState, failure_of
-from atoll.domain.sandbox.sandbox import RUNNING, CreateSandbox, Sandbox, State, keeps_files
+from atoll.domain.sandbox.sandbox import (
+    RUNNING,
+    CreateSandbox,
+    Sandbox,
+    State,
+    check_may_manage,
+    keeps_files,
+    may_see,
+)
 from atoll.domain.sandbox.stimulus import (
     AcceptEnd,
     ConsumerEnded,
     Destroy,
     ExtendTtl,
+    Give,
     Pulled,
     Recreate,
     SetupBegan,
@@ -42,6 +52,7 @@ from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
 from atoll.services.lifecycle.directory import Directory
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
+from atoll.services.lifecycle.transitions import Also
 from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.provisioning.project_setup import open_setup
 from atoll.services.sandboxes.admission import Admission
@@ -221,7 +232,7 @@ class Sandboxes:
                 f"The set-up of {sandbox.name} runs: look at its terminal `{SETUP_TERMINAL}`.",
                 code="setup_runs",
             )
-        _check_owner(caller, sandbox)
+        check_may_manage(caller, sandbox)
         opened = await open_setup(sandbox, client)
         self.remember_actor(sandbox, opened.terminal_id, caller)
         began = await self._act(caller, sandbox.id, SetupBegan(opened.terminal_id))
@@ -236,13 +247,13 @@ class Sandboxes:
         """Begin a task that waits for the set-up, although that failed or still runs. Raises
         `Conflict` when no task waits."""
         sandbox, client = await self.runtime(caller, ref, activity=True)
-        _check_owner(caller, sandbox)
+        check_may_manage(caller, sandbox)
         return await self._waiting_tasks.begin(caller, sandbox, client)
 
     async def drop_task(self, caller: Principal, ref: str) -> Sandbox:
         """Leave a task that waits for the set-up: its agent never gets it."""
         sandbox = await self.get(caller, ref)
-        _check_owner(caller, sandbox)
+        check_may_manage(caller, sandbox)
         return await self._waiting_tasks.drop(caller, sandbox)
 
     async def logs(self, caller: Principal, ref: str) -> tuple[LogLine, ...]:
@@ -293,6 +304,17 @@ class Sandboxes:
         when the runtimes have them, at the latest after some seconds."""
         await self._policy_push.push_changes(org_id, owner)
 
+    async def give(self, caller: Principal, ref: str, owner: PrincipalId, *, also: Also) -> Sandbox:
+        """Give a sandbox to another owner; one that runs is stopped first. `also` is done in the
+        transaction that does so. Raises `Conflict` when its state does not allow it, or the new
+        owner has a sandbox of its name."""
+        sandbox = await self.get(caller, ref)
+        check_may_manage(caller, sandbox)
+        if sandbox.state in RUNNING:
+            await self._reconciler.apply(sandbox.id, Stop(), actor=caller)
+            await self._waited(sandbox, settled=True, timeout_seconds=HALT_SECONDS)
+        return await self._reconciler.apply(sandbox.id, Give(owner), actor=caller, also=also)
+
     async def halt(self, sandbox_id: SandboxId) -> None:
         """Stop a sandbox whose owner is gone, without a permission check; one that is being made is
         stopped once it is ready. Does nothing for one that does not run. Raises what the stop
@@ -315,25 +337,25 @@ class Sandboxes:
 
     async def _act(self, caller: Principal, ref: str, stimulus: Stimulus) -> Sandbox:
         sandbox = await self.get(caller, ref)
-        _check_owner(caller, sandbox)
+        check_may_manage(caller, sandbox)
         return await self._reconciler.apply(sandbox.id, stimulus, actor=caller)
 
     async def _find(self, rows: Transaction, caller: Principal, ref: str) -> Sandbox:
         sandbox = await rows.sandboxes.get(SandboxId(ref))
         if sandbox is None:
             sandbox = await rows.sandboxes.named(caller.org_id, caller.id, ref)
-        if sandbox is None or not _visible(caller, sandbox):
+        if sandbox is None:
+            raise _unknown(ref)
+        if not may_see(caller, sandbox) and not await _left(rows, caller, sandbox):
             raise _unknown(ref)
         return sandbox
 
     async def _known(self, caller: Principal, ref: str) -> Sandbox:
         """Return the sandbox as this process knew it a moment ago, else as it is stored."""
         sandbox = self._directory.find(caller.org_id, caller.id, ref)
-        if sandbox is None:
+        if sandbox is None or not may_see(caller, sandbox):
             sandbox = await self.get(caller, ref)
             self._directory.put(sandbox)
-        elif not _visible(caller, sandbox):
-            raise _unknown(ref)
         return sandbox
 
     async def _look(self, sandbox: Sandbox) -> Sandbox:
@@ -353,16 +375,12 @@ class Sandboxes:
         return sandbox.state is not State.DESTROYING and not self._reconciler.busy(sandbox.id)
 
 
-def _check_owner(caller: Principal, sandbox: Sandbox) -> None:
-    if (sandbox.org_id, sandbox.owner) != (caller.org_id, caller.id):
-        raise Forbidden(f"Sandbox {sandbox.name} is shared with you; only its owner may do so.")
-
-
-def _visible(caller: Principal, sandbox: Sandbox) -> bool:
-    """Return whether the caller may see a sandbox: their own, or one shared in the organization."""
-    if sandbox.org_id != caller.org_id:
+async def _left(rows: Transaction, caller: Principal, sandbox: Sandbox) -> bool:
+    """Return whether a sandbox waits for a new owner, which the caller may give it."""
+    if sandbox.org_id != caller.org_id or not caller.may(Capability.ORG_MANAGE):
         return False
-    return sandbox.owner == caller.id or sandbox.scope is Scope.SHARED
+    team = await rows.organizations.get(sandbox.org_id)
+    return team is not None and await rows.members.get(sandbox.org_id, sandbox.owner) is None
 
 
 def _unknown(ref: str) -> NotFound:

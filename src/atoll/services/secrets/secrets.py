@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.event import Json
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
+from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import ActorKind, Principal
 from atoll.domain.profile.schema import profile_id
-from atoll.domain.sandbox.sandbox import State
+from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.domain.secrets.secret import (
     MAX_SECRETS,
     MAX_TOTAL_BYTES,
@@ -94,6 +95,7 @@ class Secrets:
             check_look_alikes(use)
         value = check_value(request.value, use.purpose)
         scope = await self._scope(caller, request.scope) or PERSON_SCOPE
+        _check_scope(caller, scope)
         async with self._ground.store.begin() as rows:
             await self._drop_orphans(rows, caller)
             kept = await rows.secrets.sealed(caller.org_id, caller.id)
@@ -155,6 +157,13 @@ class Secrets:
         for secret in held:
             await self._drop(rows, actor, secret)
         return len(held)
+
+    async def drop_within(self, rows: Transaction, sandbox: Sandbox, *, actor: Principal) -> None:
+        """Remove the secrets that a sandbox's owner has for it alone, in the caller's
+        transaction."""
+        for secret in await rows.secrets.visible(sandbox.org_id, sandbox.owner):
+            if secret.scope == f"sandbox:{sandbox.id}" and secret.holder == sandbox.owner:
+                await self._drop(rows, actor, secret)
 
     async def rotate_master(self, caller: Principal) -> Rotated:
         """Make a new master key, put every value under it, forget the old ones. A crash in
@@ -306,8 +315,15 @@ def _check_person(caller: Principal) -> None:
 
 
 def _check_owner(caller: Principal, secret: Secret) -> None:
-    if secret.owner != caller.id:
+    if secret.scope == ORGANIZATION_SCOPE:
+        _check_scope(caller, secret.scope)
+    elif secret.owner != caller.id:
         raise Forbidden(f"The secret {secret.name} was set by somebody else; only they change it.")
+
+
+def _check_scope(caller: Principal, scope: str) -> None:
+    if scope == ORGANIZATION_SCOPE and not caller.may(Capability.ORG_MANAGE):
+        raise Forbidden("the organization's secrets are its administrators' to set and remove")
 
 
 def _same_place(secret: Secret, caller: Principal, name: str, scope: str) -> bool:

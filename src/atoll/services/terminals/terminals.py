@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from atoll.domain.errors import Conflict, NotFound
+from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import ActorKind, Principal
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.terminal.turn import Role
@@ -221,15 +222,19 @@ def _asked(query: Query) -> Query:
 def credentials(caller: Principal, sandbox: Sandbox) -> Query:
     """Return the caller's identity and role as query parameters that the runtime trusts."""
     access = caller.guest_access
-    if access is not None:
-        role = access.role
-    else:
-        own = (sandbox.org_id, sandbox.owner) == (caller.org_id, caller.id)
-        role = Role.OWNER if own else Role.CONTROLLER
+    role = _role(caller, sandbox) if access is None else access.role
     who = (("principal", caller.id), ("name", caller.name or caller.id), ("role", role.value))
     if access is None:
         return who
     return (*who, ("expires", str(int(access.expires_at.timestamp()))))
+
+
+def _role(caller: Principal, sandbox: Sandbox) -> Role:
+    """Return the role of a member at the terminals of a sandbox that it may see."""
+    if not caller.may(Capability.TERMINAL_USE):
+        return Role.VIEWER
+    own = (sandbox.org_id, sandbox.owner) == (caller.org_id, caller.id)
+    return Role.OWNER if own else Role.CONTROLLER
 
 
 def _id(terminal_id: str) -> PathId:

@@ -19,7 +19,7 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
     "sandbox.create": ("new",),
     "sandbox.manage": (
         *("start", "stop", "recreate", "extend-ttl", "destroy", "prune"),
-        *("project setup", "agent begin"),
+        *("project setup", "agent begin", "give"),
         *("net allow", "net deny", "net forget", "net mode"),
     ),
     "terminal.watch": ("attach",),
@@ -49,7 +49,7 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
     "org.read": ("org list", "org show", "org members", "quota show"),
     "org.manage": (
         *("org invite", "org invitations", "org uninvite", "org role", "org remove"),
-        *("org service-account", "quota list", "quota set"),
+        *("org service-account", "org waiting", "quota list", "quota set"),
     ),
     "system.manage": ("org create", "login", "vault rotate-master"),
 }

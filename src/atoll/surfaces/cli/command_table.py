@@ -75,6 +75,7 @@ ORDER: dict[str, tuple[str, ...]] = {
     "people": (
         "share",
         "org",
+        "give",
         "me",
         "login",
         "quota",

@@ -12,6 +12,7 @@ from atoll.services.people.invitations import Invitations
 from atoll.services.people.logins import Logins
 from atoll.services.people.memberships import Memberships
 from atoll.services.people.organizations import Organizations
+from atoll.services.people.ownership import Ownership
 from atoll.services.people.quotas import Quotas
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import Secrets
@@ -51,4 +52,5 @@ def build_tenancy(
         organizations=Organizations(ground, memberships, departures, events=events, logins=logins),
         invitations=Invitations(ground, memberships),
         quotas=Quotas(ground),
+        ownership=Ownership(ground, sandboxes, secrets),
     )

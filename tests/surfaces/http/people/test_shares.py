@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from atoll.domain.ids import TerminalId
+from atoll.domain.people.capability import OrgRole, capabilities_of
 from atoll.domain.people.share import MAX_GUESTS, MAX_SHARES
 from atoll.surfaces.http.server.guard import PAGE_KEY
 from tests.surfaces.http.world import World, client_of
@@ -508,7 +509,9 @@ async def test_only_the_owner_makes_sees_and_revokes_links(atoll: World) -> None
 
     sandbox = await _sandbox(atoll, scope="shared")
     share, _ = await _share(atoll, sandbox)
-    member = replace(LOCAL_PERSON, id=PrincipalId("member"))
+    member = replace(
+        LOCAL_PERSON, id=PrincipalId("member"), capabilities=capabilities_of(OrgRole.MEMBER)
+    )
     shares = atoll.services.shares
     with pytest.raises(Forbidden):
         await shares.create(member, sandbox, ShareRequest())

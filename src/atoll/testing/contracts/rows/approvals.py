@@ -12,8 +12,10 @@ from atoll.domain.approvals.approval import (
     SecretAsk,
 )
 from atoll.domain.ids import PERSONAL_ORG, ApprovalId, OrgId, PrincipalId, SandboxId
+from atoll.domain.profile.profile import Scope
 from atoll.ports import ApprovalQuery, Store
 from atoll.testing.contracts.event_log import NOW, OTHER, OWNER
+from atoll.testing.contracts.rows.sandboxes import sandbox
 
 
 def approval(number: int, *, owner: PrincipalId = OWNER) -> Approval:
@@ -49,5 +51,18 @@ async def check_approvals_are_found_by_who_decides_and_by_what_they_are_about(st
             PERSONAL_ORG, sandbox_id=SandboxId("sb_1"), owner=PrincipalId("nobody")
         )
         assert {each.id for each in here} == {one.id, command.id, other.id}
+        everybodys = await rows.approvals.page(ApprovalQuery(PERSONAL_ORG, None))
+        assert len(everybodys) == 4
+        admin = ApprovalQuery(PERSONAL_ORG, PrincipalId("admin"), administers=True)
+        # Not the command: its sandbox is not shared, and it is about no secret.
+        assert [each.id for each in await rows.approvals.page(admin)] == [
+            done.id,
+            other.id,
+            one.id,
+        ]
+        await rows.sandboxes.insert(
+            replace(sandbox("box"), id=SandboxId("sb_1"), scope=Scope.SHARED)
+        )
+        assert len(await rows.approvals.page(admin)) == 4
         about = await rows.approvals.about(PERSONAL_ORG, "sec_1")
         assert {each.id for each in about} == {one.id, other.id}

@@ -7,6 +7,9 @@ import pytest
 
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SandboxId
+from atoll.domain.people.capability import OrgRole
+from atoll.domain.people.organization import Member
+from atoll.domain.people.principal import ActorKind
 from atoll.domain.profile.profile import Profile, Scope
 from atoll.domain.sandbox.sandbox import Attachment, Sandbox, SandboxRepo, State
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
@@ -83,3 +86,33 @@ async def check_pages_go_newest_first_and_hide_what_is_not_the_owners(store: Sto
         only = SandboxQuery(PERSONAL_ORG, OWNER, (State.DESTROYED,))
         assert await rows.sandboxes.page(only) == [gone]
         assert len(await rows.sandboxes.unfinished()) == 7
+
+
+async def check_sandbox_is_given_to_another_owner_unless_the_name_is_taken(store: Store) -> None:
+    one = sandbox("one")
+    async with store.begin() as rows:
+        await rows.sandboxes.insert(one)
+        await rows.sandboxes.update(replace(one, owner=OTHER))
+    async with store.read() as rows:
+        assert await rows.sandboxes.named(PERSONAL_ORG, OTHER, "one") == replace(one, owner=OTHER)
+        assert await rows.sandboxes.named(PERSONAL_ORG, OWNER, "one") is None
+    rival = replace(sandbox("one"), id=SandboxId("sb_rival"))
+    async with store.begin() as rows:
+        await rows.sandboxes.insert(rival)
+    with pytest.raises(Conflict) as caught:
+        async with store.begin() as rows:
+            await rows.sandboxes.update(replace(rival, owner=OTHER))
+    assert caught.value.code == "name_taken"
+
+
+async def check_ownerless_are_those_of_who_is_no_member(store: Store) -> None:
+    member = Member(PERSONAL_ORG, OWNER, ActorKind.PERSON, "Ann", "", OrgRole.OWNER, (), since=NOW)
+    left = [sandbox("a", owner=OTHER), sandbox("b", owner=OTHER, number=1)]
+    gone = replace(sandbox("gone", owner=OTHER), state=State.DESTROYED)
+    elsewhere = replace(sandbox("e", owner=OTHER), org_id=OrgId("else"))
+    async with store.begin() as rows:
+        await rows.members.put(member)
+        for one in (*left, gone, elsewhere, sandbox("mine")):
+            await rows.sandboxes.insert(one)
+    async with store.read() as rows:
+        assert await rows.sandboxes.ownerless(PERSONAL_ORG) == left

@@ -3,7 +3,7 @@
 from atoll.domain.ids import PERSONAL_ORG
 from atoll.domain.sandbox.reported import MAX_REPORTED_AGENTS, ReportedAgent
 from atoll.ports import Store
-from atoll.testing.contracts.event_log import OWNER
+from atoll.testing.contracts.event_log import OTHER, OWNER
 from atoll.testing.contracts.rows.sandboxes import sandbox
 from atoll.wire.contract.agents import StatusOption, StatusRecord
 
@@ -29,6 +29,12 @@ async def check_status_replaces_the_one_before_and_goes_with_its_sandbox(store: 
         found = await rows.statuses.owned(PERSONAL_ORG, OWNER)
         assert found == {one.id: [agent("t_1", turns=1)], two.id: [agent("t_2")]}
     async with store.begin() as rows:
+        await rows.statuses.give(two.id, OTHER)
+    async with store.read() as rows:
+        assert [*await rows.statuses.owned(PERSONAL_ORG, OTHER)] == [two.id]
+        assert [*await rows.statuses.owned(PERSONAL_ORG, OWNER)] == [one.id]
+    async with store.begin() as rows:
+        await rows.statuses.give(two.id, OWNER)
         await rows.statuses.clear(sandbox("one").id)
     async with store.read() as rows:
         assert [*await rows.statuses.owned(PERSONAL_ORG, OWNER)] == [two.id]

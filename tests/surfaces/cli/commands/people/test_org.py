@@ -6,7 +6,7 @@ import pytest
 from aiohttp import web
 
 from tests.surfaces.cli.conftest import Cli
-from tests.surfaces.cli.scripted import Scripted
+from tests.surfaces.cli.scripted import Scripted, sandbox
 
 ORG = {"organization_id": "personal", "slug": "acme", "name": "Acme", "role": "owner"}
 BOB = {
@@ -23,6 +23,13 @@ INVITED = {
     "email": "",
     "expires_at": "2026-01-01T00:00:00Z",
 }
+LEFT = {
+    "sandbox_id": "sb_1",
+    "name": "box",
+    "state": "stopped",
+    "owner": "bob",
+    "expires_at": "2026-01-01T00:00:00Z",
+}
 BASE = "/v1/organizations/personal"
 CALLS: list[tuple[str, tuple[str, ...], str, Any, Any]] = [
     ("create", ("acme", "--name", "Acme"), "POST /v1/organizations", ORG, "acme"),
@@ -37,6 +44,7 @@ CALLS: list[tuple[str, tuple[str, ...], str, Any, Any]] = [
     ("remove", ("bob", "--yes"), f"DELETE {BASE}/members/bob", None, ""),
     ("leave", ("--yes",), f"POST {BASE}/leave", None, ""),
     ("service-account", ("deploy",), f"POST {BASE}/service-accounts", BOB, "svc_1"),
+    ("waiting", (), f"GET {BASE}/waiting-sandboxes", {"sandboxes": [LEFT]}, "sb_1"),
     ("members", ("--org", "other"), "GET /v1/organizations/other/members", {"members": []}, ""),
 ]
 
@@ -86,3 +94,14 @@ def test_removal_that_nobody_confirms_removes_nobody(cli: Cli, server: Scripted)
     assert ran.code != 0
     assert "add --yes" in ran.err
     assert server.requests("DELETE", f"{BASE}/members/bob") == []
+
+
+def test_give_names_the_member_and_shows_whose_it_is(cli: Cli, server: Scripted) -> None:
+    call = "POST /v1/sandboxes/box/owner"
+    server.answers[call] = lambda _: web.json_response(sandbox("box", owner="bob"))
+    ran = cli("give", "box", "bob", "--yes")
+    assert ran.code == 0
+    assert "box is bob's" in ran.out
+    (given,) = server.requests("POST", "/v1/sandboxes/box/owner")
+    assert given.json == {"member": "bob"}
+    assert cli("give", "box", "bob").code != 0

@@ -248,6 +248,24 @@ def service_account(
         say(made.member_id)
 
 
+@command.command("waiting")
+@org_option()
+@utc_option()
+@json_option()
+@pass_invocation
+def waiting(invocation: Invocation, *, org: str | None, as_json: bool) -> None:
+    """List the sandboxes whose owner is gone: `atoll give` gives them to somebody."""
+    found = _organizations(invocation).waiting(org)
+    if as_json:
+        show_json(found.value)
+        return
+    rows = [
+        (one.sandbox_id, one.name, one.state, one.owner, until(one.expires_at))
+        for one in found.sandboxes
+    ]
+    show_table(("SANDBOX", "NAME", "STATE", "OF", "EXPIRES"), rows)
+
+
 def _organizations(invocation: Invocation) -> Organizations:
     return Organizations(invocation.api().transport)
 

@@ -1,0 +1,82 @@
+"""Ownership of sandboxes: giving one to another member, with its history.
+
+What is the former owner's own does not go along: links end, open requests end, and secrets of the
+sandbox's scope are removed. Its files go along as they are.
+"""
+
+from collections.abc import Sequence
+
+from atoll.domain.approvals.approval import overtaken
+from atoll.domain.errors import Conflict
+from atoll.domain.event import sandbox_stream
+from atoll.domain.people.capability import Capability, OrgRole
+from atoll.domain.people.organization import Member, check_may_set, member_principal
+from atoll.domain.people.principal import Principal
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.ports import Transaction
+from atoll.services.approvals.voiding import approval_event
+from atoll.services.ground import Ground
+from atoll.services.people.departures import revoke_links
+from atoll.services.people.memberships import organization_for
+from atoll.services.people.rosters import check_team, one_member
+from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.secrets.secrets import Secrets
+
+
+class Ownership:
+    """Use cases on the owners of sandboxes."""
+
+    def __init__(self, ground: Ground, sandboxes: Sandboxes, secrets: Secrets) -> None:
+        self._ground = ground
+        self._sandboxes = sandboxes
+        self._secrets = secrets
+
+    async def give(self, caller: Principal, ref: str, member: str) -> Sandbox:
+        """Give a sandbox to another member (id, name or email); one that runs is stopped first.
+        Raises `Forbidden` for who is neither its owner nor an administrator, `NotFound`, and
+        `Conflict` for a viewer, and for a member who has a sandbox of its name."""
+        sandbox = await self._sandboxes.get(caller, ref)
+        to = await self._member(caller, member)
+        if not member_principal(to).may(Capability.SANDBOX_MANAGE):
+            raise Conflict(
+                f"{to.name} is a viewer and could do nothing with it: give them another role, or "
+                "share it.",
+                code="viewer",
+            )
+
+        async def along(rows: Transaction, before: Sandbox) -> None:
+            await self._part(rows, before, actor=caller)
+            await rows.events.give(sandbox_stream(before.id), before.owner, to.id)
+            await rows.statuses.give(before.id, to.id)
+
+        given = await self._sandboxes.give(caller, sandbox.id, to.id, also=along)
+        await self._sandboxes.push_policies(given.org_id, None)
+        return given
+
+    async def waiting(self, caller: Principal, ref: str) -> Sequence[Sandbox]:
+        """Return the sandboxes of an organization whose owner is gone, to its administrators."""
+        async with self._ground.store.read() as rows:
+            found, own = await organization_for(rows, caller, ref)
+            check_may_set(own, OrgRole.MEMBER)
+            check_team(found)
+            return await rows.sandboxes.ownerless(found.id)
+
+    async def _member(self, caller: Principal, ref: str) -> Member:
+        async with self._ground.store.read() as rows:
+            found, _ = await organization_for(rows, caller, caller.org_id)
+            check_team(found)
+            return one_member(await rows.members.of(found.id), ref)
+
+    async def _part(self, rows: Transaction, sandbox: Sandbox, *, actor: Principal) -> None:
+        """End what the former owner had on the sandbox."""
+        owner = sandbox.owner
+        await revoke_links(rows, self._ground, sandbox.id, actor=actor)
+        await self._secrets.drop_within(rows, sandbox, actor=actor)
+        now = self._ground.clock.now()
+        for approval in await rows.approvals.open(
+            sandbox.org_id, sandbox_id=sandbox.id, owner=owner
+        ):
+            if approval.requester.sandbox_id == sandbox.id and approval.owner == owner:
+                after = overtaken(approval, reason="Its sandbox has another owner.", now=now)
+                await rows.approvals.put(after)
+                await rows.events.append((approval_event(self._ground, after, actor=actor),))
