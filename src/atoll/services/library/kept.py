@@ -90,7 +90,10 @@ class KeptWorktrees:
         """Return one of the caller's worktrees. Raises `NotFound`."""
         kept = await self._shelf.find(kept_id)
         if not _owns(caller, kept):
-            raise NotFound(f"No worktree {kept_id[:80]!r} is kept here for you.")
+            # In the words for one that is not there.
+            raise NotFound(
+                f"No worktree {kept_id[:80]!r} is kept here: list them to see which there are."
+            )
         return kept
 
     @asynccontextmanager

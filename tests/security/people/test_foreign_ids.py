@@ -1,0 +1,421 @@
+"""Every route and WebSocket, called with ids of somebody else's things: no answer tells that the
+thing is there. The calls are made from the OpenAPI document and its list of WebSockets."""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+import aiohttp
+import httpx
+import pytest
+
+from atoll.domain.approvals.approval import Approval, Requester, SecretAsk
+from atoll.domain.ids import PERSONAL_ORG, ApprovalId, PrincipalId, SandboxId
+from atoll.domain.people.capability import OrgRole
+from atoll.domain.repository.repository import read_local
+from atoll.domain.sandbox.pull_order import PullDraft, PullOrder
+from atoll.domain.sandbox.sandbox import SandboxRepo
+from atoll.ports.kept import KeptWorktree
+from tests.surfaces.http.team import Team, team_of
+from tests.surfaces.http.world import World, document_text, world
+
+DOCUMENT: dict[str, Any] = json.loads(document_text())
+SCHEMAS = DOCUMENT["components"]["schemas"]
+SHARED = DOCUMENT["components"]["parameters"]
+SOCKET = "WEBSOCKET"
+METHODS = ("get", "post", "put", "patch", "delete")
+
+STRANGERS = ("eve", "bob")
+"""The owner of another organization, and a member of the same one."""
+
+OF_THE_ORGANIZATION = {"organization", "invitation", "member", "account", "profile"}
+"""Things that are the organization's: foreign to `eve` alone."""
+
+WITHIN = {"terminal", "command", "recording", "agent", "card", "number", "pty", "port", "share"}
+"""What is named below a sandbox: it is there, as far as the sandbox is."""
+
+NOBODYS = {"key"}
+"""The key of an upload is chosen by who uploads; docs/trust/security.md says what that means."""
+
+FILLED: dict[str, Any] = {
+    "POST /v1/sandboxes/{sandbox}/pulls": {"repo": 0, "branch": None},
+    "POST /v1/sandboxes/{sandbox}/sync": {},
+    "POST /v1/sandboxes/{sandbox}/extend_ttl": {"ttl": "1h"},
+    "POST /v1/sandboxes/{sandbox}/exec": {"argv": ["true"]},
+    "POST /v1/sandboxes/{sandbox}/exec/{command}/signal": {"signal": "INT"},
+    "POST /v1/sandboxes/{sandbox}/terminals/{terminal}/signal": {"signal": "INT"},
+    "POST /v1/sandboxes/{sandbox}/pulled": {"repo": 0, "commit": "a" * 40},
+    "POST /v1/sandboxes/{sandbox}/commit": {"message": "m"},
+    "POST /v1/sandboxes/{sandbox}/changes/discard": {"path": "a", "digest": "d" * 64},
+    "POST /v1/pulls/{order}/result": {"done": True, "said": "pulled"},
+    "POST /v1/sandboxes/{sandbox}/agents": {"agent": "codex"},
+    "PUT /v1/sandboxes/{sandbox}/network": {"mode": "limited"},
+    "POST /v1/sandboxes/{sandbox}/terminals/{terminal}/resize": {"cols": 80, "rows": 24},
+    "PATCH /v1/sandboxes/{sandbox}/agents/{agent}/settings": {"model": "m"},
+    "POST /v1/approvals/{approval}/approve": {"shown": "0" * 64, "for": "once"},
+    "POST /v1/inbox/{item}/answer": {"option": "allow", "shown": "0" * 64},
+    "POST /v1/sandboxes/{sandbox}/owner": {"member": "eve"},
+}
+"""Bodies that a schema alone does not say."""
+
+ALIKE = {
+    "PUT /v1/secrets/{secret}": "an id is no name; by a name it sets a secret of the caller's own",
+    "PUT /v1/profiles/{profile}": "it saves a profile of the caller's own organization",
+}
+"""Operations that do not answer 404 for a missing thing, and why."""
+
+QUERIES = {"path": "a", "provider": "openai", "from": "main", "ref": "HEAD", "q": "x"}
+OPEN = (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY)
+NOISE = {"date", "content-length"}
+
+
+KEY = "0123456789abcdef01234567"
+"""The key of a checkout that ann uploaded."""
+
+ELSEWHERE: list[tuple[str, str, str, Any]] = [
+    ("sandbox", "GET", "/v1/events?stream=sandbox:{}", None),
+    ("sandbox", "GET", "/v1/secrets/K?scope=sandbox:{}", None),
+    ("sandbox", "GET", "/v1/pulls/{}/result", None),
+    (
+        "sandbox",
+        "POST",
+        "/v1/secrets",
+        {"name": "K", "value": "v-0123456789", "kind": "custom", "scope": "sandbox:{}"},
+    ),
+    ("member", "POST", "/v1/sandboxes/own/owner", {"member": "{}"}),
+    ("profile", "POST", "/v1/sandboxes", {"profile": "{}"}),
+    ("key", "POST", "/v1/repositories/local/{}/have", {"tips": ["a" * 40]}),
+    ("key", "GET", "/v1/projects/file?key={}", None),
+    ("key", "POST", "/v1/pulls/take?wait=0", {"key": "{}"}),
+    ("approval", "GET", "/v1/approvals?cursor={}", None),
+]
+"""Ids in queries and bodies: the thing, and a call whose `{}` is its id."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A call to make: its path has `{names}`."""
+
+    method: str
+    path: str
+    spec: Any
+
+    @property
+    def name(self) -> str:
+        return f"{self.method} {self.path}"
+
+    def names(self) -> list[str]:
+        return re.findall(r"\{(\w+)\}", self.path)
+
+
+def _operations() -> Iterator[Operation]:
+    for path, item in DOCUMENT["paths"].items():
+        for method in METHODS:
+            if method in item:
+                yield Operation(method.upper(), path, item[method])
+    for path in DOCUMENT["x-websockets"]:
+        yield Operation(SOCKET, path, {})
+
+
+OPERATIONS = list(_operations())
+NAMING = [one for one in OPERATIONS if set(one.names()) - NOBODYS - WITHIN]
+
+
+def _example(schema: Any) -> Any:
+    """The least value that a schema takes."""
+    if "$ref" in schema:
+        return _example(SCHEMAS[schema["$ref"].rpartition("/")[2]])
+    if "anyOf" in schema:
+        return _example(schema["anyOf"][0])
+    if "enum" in schema or "const" in schema:
+        return schema.get("const", schema.get("enum", [None])[0])
+    match schema.get("type"):
+        case "object":
+            wanted = schema.get("required", ())
+            return {name: _example(schema["properties"][name]) for name in wanted}
+        case "array":
+            return []
+        case "integer" | "number":
+            return schema.get("minimum", 1)
+        case "boolean":
+            return False
+        case _:
+            return schema.get("examples", ["a" * max(1, schema.get("minLength", 1))])[0]
+
+
+def _body(operation: Operation) -> dict[str, Any]:
+    """What to send, as `httpx` takes it."""
+    if operation.name in FILLED:
+        return {"json": FILLED[operation.name]}
+    content = operation.spec.get("requestBody", {}).get("content", {})
+    if "application/json" in content:
+        return {"json": _example(content["application/json"]["schema"])}
+    if content:
+        return {"content": b"x", "headers": {"content-type": next(iter(content))}}
+    return {}
+
+
+def _query(operation: Operation) -> dict[str, str]:
+    found = {}
+    for one in operation.spec.get("parameters", ()):
+        one = SHARED[one["$ref"].rpartition("/")[2]] if "$ref" in one else one
+        if one["in"] == "query" and (one.get("required") or one["name"] in ("path",)):
+            found[one["name"]] = QUERIES.get(one["name"]) or str(_example(one["schema"]))
+    return found
+
+
+@dataclass
+class Things:
+    """What belongs to `ann` of `acme`, by the name of a path's parameter."""
+
+    team: Team
+    ids: dict[str, str]
+
+    def values(self, *, foreign: bool, whole: str) -> dict[str, str]:
+        """Return what to put into a path. With `foreign` the real id of `whole`, else one of the
+        same shape that nothing has."""
+        real = {**self.ids, **dict.fromkeys(("agent", "pty"), "t_1")}
+        return {**real, whole: real[whole] if foreign else _missing(real[whole])}
+
+
+def _missing(real: str) -> str:
+    """An id of the same shape and length."""
+    kind, separator, rest = (re.findall(r"^(?:([a-z]+)([._]))?(.*)$", real))[0]
+    return f"{kind}{separator}{rest[::-1]}"
+
+
+async def _things(atoll: World) -> Things:
+    team = await team_of(atoll, ann="member", bob="member", walter="member")
+    await team.organization("elsewhere")
+    await team.join("eve", OrgRole.OWNER, org="elsewhere")
+
+    async def made(path: str, body: Any, key: str, *, who: str | None = "ann") -> str:
+        answer = await team.call(who, "POST", path, json=body)
+        assert answer.status_code in (200, 201), answer.text
+        return str(answer.json()[key])
+
+    box = await made("/v1/sandboxes?wait=ready", {"name": "box-of-ann"}, "sandbox_id")
+    secret = {"name": "KEY_OF_ANN", "value": "canary-0123456789", "kind": "custom"}
+    org = "/v1/organizations/acme"
+    ids = {
+        "sandbox": box,
+        "session": box,
+        "secret": await made("/v1/secrets", secret, "secret_id"),
+        "share": await made(f"/v1/sandboxes/{box}/shares", {}, "share_id"),
+        "subscription": await made("/v1/push-subscriptions", _browser(), "subscription_id"),
+        "organization": "acme",
+        "invitation": await made(f"{org}/invitations", {}, "invitation_id", who=None),
+        "account": await made(f"{org}/service-accounts", {"name": "bot"}, "member_id", who=None),
+        "member": "walter",
+        **{"terminal": "t_1", "command": "e_1", "recording": "r_1", "card": "c_1"},
+        **{"number": "1", "port": "8000", "key": KEY},
+    }
+    await _stored(atoll, box)
+    profile = {"document": "id: profile.anns\nversion: '1.0.0'\nextension: ext.namespaces\n"}
+    saved = await team.call("ann", "PUT", "/v1/profiles/profile.anns", json=profile)
+    if saved.status_code == 422:
+        saved = await team.call(
+            "ann",
+            "PUT",
+            "/v1/profiles/profile.anns",
+            content=profile["document"],
+            headers={"content-type": "application/yaml"},
+        )
+    assert saved.status_code in (200, 201), saved.text
+    ids |= {"approval": "ap_ann0000000000001", "item": "ap_ann0000000000001"}
+    ids |= {"kept": "kept_ann000000000001", "order": "pull_ann00000000001"}
+    return Things(team, {**ids, "profile": "profile.anns"})
+
+
+def _browser() -> dict[str, Any]:
+    return {
+        "endpoint": "https://push.example.org/of-ann",
+        "keys": {"p256dh": "B" + "A" * 86, "auth": "A" * 22},
+    }
+
+
+async def _stored(atoll: World, box: str) -> None:
+    """What nobody makes by the API alone: a request from inside, kept work, a pull order."""
+    now, ann = atoll.clock.now(), PrincipalId("ann")
+    sandbox = SandboxId(box)
+    approval = Approval(
+        ApprovalId("ap_ann0000000000001"),
+        PERSONAL_ORG,
+        ann,
+        Requester(sandbox, "box-of-ann", 1, "ask_1"),
+        SecretAsk("KEY_OF_ANN", "sec_1", 1, "h.example.org", 443),
+        now,
+        now + timedelta(days=1),
+    )
+    repo = SandboxRepo("https://example.org/o/r", "b", None, "/workspace")
+    order = PullOrder(
+        "pull_ann00000000001", PERSONAL_ORG, ann, sandbox, "box-of-ann", PullDraft(), now, repo
+    )
+    async with atoll.ground.store.begin() as rows:
+        await rows.approvals.put(approval)
+        await rows.pulls.put(order)
+    kept = KeptWorktree(
+        "kept_ann000000000001",
+        PERSONAL_ORG,
+        ann,
+        sandbox,
+        "box-of-ann",
+        now,
+        now + timedelta(days=1),
+        bundles=(0,),
+    )
+
+    async def tar() -> AsyncIterator[bytes]:
+        yield b"tar"
+
+    source = read_local(KEY, "anns")
+    await atoll.services.repositories._shelf.place(source, PERSONAL_ORG)
+    async with atoll.services.kept._shelf.draft(kept.id) as draft:
+        await draft.write("tree.tar", tar())
+        await draft.commit(replace(kept, bytes=3))
+
+
+async def _answer(
+    things: Things, who: str, operation: Operation, values: dict[str, str]
+) -> tuple[int, str, list[tuple[str, str]]]:
+    """The whole answer, without the ids that were asked for and what is of the moment."""
+    path = re.sub(r"\{(\w+)\}", lambda found: values[found[1]], operation.path)
+    more = _body(operation)
+    if operation.method == SOCKET:
+        return await _conversation(f"{things.team.atoll.url}{path}", who, values)
+    async with things.team.client(who) as client:
+        answer = await client.request(operation.method, path, params=_query(operation), **more)
+    return answer.status_code, _masked(answer.text, values), _headers(answer, values)
+
+
+async def _conversation(
+    url: str, who: str, values: dict[str, str]
+) -> tuple[int, str, list[tuple[str, str]]]:
+    """All that a WebSocket says until it is closed, and how."""
+    headers = {"Authorization": f"Bearer token-of-{who}"}
+    said = []
+    async with (
+        asyncio.timeout(10),
+        aiohttp.ClientSession(headers=headers) as session,
+        session.ws_connect(url) as socket,
+    ):
+        while (message := await socket.receive()).type in OPEN:
+            said.append(str(message.data))
+        said.append(str(message.extra))
+        return socket.close_code or 0, _masked("".join(said), values), []
+
+
+def _masked(text: str, values: dict[str, str]) -> str:
+    for value in sorted(values.values(), key=len, reverse=True):
+        if len(value) > 3:
+            text = text.replace(value, "<id>")
+    return text
+
+
+def _sought(answer: tuple[int, str, list[tuple[str, str]]]) -> bool:
+    """Whether the thing was looked for, and not found."""
+    return answer[0] == 4404 or (answer[0] == 404 and '"code":"not_found"' in answer[1])
+
+
+def _headers(answer: httpx.Response, values: dict[str, str]) -> list[tuple[str, str]]:
+    return sorted(
+        (name, _masked(text, values)) for name, text in answer.headers.items() if name not in NOISE
+    )
+
+
+def _cases() -> Iterator[tuple[Operation, str]]:
+    for operation in NAMING:
+        for name in operation.names():
+            if name not in NOBODYS | WITHIN:
+                yield operation, name
+
+
+CASES = list(_cases())
+
+
+def test_every_operation_that_names_a_thing_is_a_case() -> None:
+    named = {operation.name for operation, _ in CASES}
+    assert named == {one.name for one in NAMING}
+    assert len(named) > 90
+    sockets = {path for method, path in (one.name.split() for one in NAMING) if method == SOCKET}
+    assert sockets == set(DOCUMENT["x-websockets"])
+
+
+@pytest.fixture
+async def things() -> AsyncIterator[Things]:
+    async with world() as atoll:
+        yield await _things(atoll)
+
+
+@pytest.mark.parametrize("who", STRANGERS)
+async def test_foreign_id_answers_exactly_like_a_missing_one(things: Things, who: str) -> None:
+    differences, unproven = [], []
+    for operation, name in CASES:
+        if who == "bob" and name in OF_THE_ORGANIZATION:
+            continue  # it is his organization's
+        foreign, missing = [
+            await _answer(things, who, operation, things.values(foreign=there, whole=name))
+            for there in (True, False)
+        ]
+        if foreign != missing:
+            differences.append((operation.name, name, foreign, missing))
+        if not _sought(foreign) and operation.name not in ALIKE:
+            unproven.append((operation.name, name, foreign[:2]))
+    assert differences == []
+    # What is refused before anything is looked for would be alike in any case.
+    assert unproven == []
+
+
+@pytest.mark.parametrize("who", STRANGERS)
+async def test_foreign_id_in_a_query_or_a_body_answers_like_a_missing_one(
+    things: Things, who: str
+) -> None:
+    made = await things.team.call(who, "POST", "/v1/sandboxes?wait=ready", json={"name": "own"})
+    assert made.status_code == 201
+    for name, method, path, body in ELSEWHERE:
+        if who == "bob" and name in OF_THE_ORGANIZATION | {"key"}:
+            continue
+        answers = []
+        for there in (True, False):
+            values = things.values(foreign=there, whole=name)
+            sent = json.dumps(body).replace("{}", values[name])
+            more = {} if body is None else {"json": json.loads(sent)}
+            answer = await things.team.call(who, method, path.replace("{}", values[name]), **more)
+            answers.append(
+                (answer.status_code, _masked(answer.text, values), _headers(answer, values))
+            )
+        assert answers[0] == answers[1], (name, method, path)
+        assert answers[0][0] not in (201, 202), (name, method, path)
+
+
+@pytest.mark.parametrize("who", STRANGERS)
+async def test_stream_of_somebody_elses_events_is_as_quiet_as_that_of_nobodys(
+    things: Things, who: str
+) -> None:
+    for there in (True, False):
+        sandbox = things.values(foreign=there, whole="sandbox")["sandbox"]
+        path = f"/v1/events/stream?stream=sandbox:{sandbox}&after=0"
+        async with things.team.client(who) as client, client.stream("GET", path) as answer:
+            assert answer.status_code == 200
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(1):
+                    async for line in answer.aiter_lines():
+                        assert not line.startswith("data"), line
+
+
+@pytest.mark.parametrize("who", STRANGERS)
+async def test_no_list_of_somebody_else_shows_an_id(things: Things, who: str) -> None:
+    known = {"acme", "t_1", "e_1", "r_1", "c_1", "1", "8000", KEY}
+    hidden = set(things.ids.values()) - known
+    if who == "bob":
+        hidden -= {things.ids[name] for name in OF_THE_ORGANIZATION}
+    async with things.team.client(who) as client:
+        for operation in OPERATIONS:
+            if operation.method != "GET" or operation.names() or "stream" in operation.path:
+                continue
+            answer = await client.get(operation.path, params=_query(operation))
+            assert {one for one in hidden if one in answer.text} == set(), operation.name
