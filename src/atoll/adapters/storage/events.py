@@ -145,6 +145,14 @@ class SqlEventRows(EventRows):
         page.sort(key=lambda event: event.position)
         return page[-query.limit :] if query.latest else page[: query.limit]
 
+    async def after(self, position: int, limit: int) -> list[Event]:
+        """See the port."""
+        place = events.c.position
+        found = await self._connection.execute(
+            select(events).where(place > position).order_by(place).limit(limit)
+        )
+        return [_event(row) for row in found]
+
     async def last_position(self) -> int:
         """See the port."""
         found = await self._connection.execute(select(func.max(events.c.position)))

@@ -35,6 +35,11 @@ class EventRows(Protocol):
         """Return one page of events."""
         ...
 
+    async def after(self, position: int, limit: int) -> list[Event]:
+        """Return the first events of everybody after a position, in order. For the installation
+        itself, which judges no caller."""
+        ...
+
     async def last_position(self) -> int:
         """Return the newest position, 0 for an empty log."""
         ...

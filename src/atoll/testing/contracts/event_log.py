@@ -130,6 +130,15 @@ class EventLogContract:
                 (event,) = await rows.events.page(EventQuery(PERSONAL_ORG, OWNER))
             assert event.reason == "a\u2400b"
 
+    async def test_events_of_everybody_are_read_in_order_after_a_position(self) -> None:
+        async with self.opened() as store:
+            await append(store, [draft(1), draft(1, stream="b", owner=OTHER), draft(2)])
+            async with store.read() as rows:
+                page = await rows.events.after(0, 10)
+                assert [event.stream for event in page] == ["auth", "b", "auth"]
+                assert await rows.events.after(page[0].position, 1) == page[1:2]
+                assert await rows.events.after(page[2].position, 10) == []
+
     async def test_unknown_event_is_refused(self) -> None:
         async with self.opened() as store:
             with pytest.raises(ValueError, match="no event kind"):
