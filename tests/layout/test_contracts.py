@@ -25,6 +25,7 @@ PARTS = {
     "Intake": "RepositoryShelf",
     "KeptDraft": "KeptShelf",
     "Listener": "Bus",
+    "LiveSubscription": "LiveChannels",
     "Masters": "Vault",
     "Pauses": "Extension",
     "Process": "Spawner",

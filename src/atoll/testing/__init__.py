@@ -15,7 +15,11 @@ if TYPE_CHECKING:
         AgentShelfContract,
     )
     from atoll.testing.contracts.audit import AuditSignerContract
-    from atoll.testing.contracts.bus import BusContract
+    from atoll.testing.contracts.bus import (
+        BusContract,
+        EventSinkContract,
+        LiveChannelsContract,
+    )
     from atoll.testing.contracts.clock import ClockContract
     from atoll.testing.contracts.event_log import EventLogContract
     from atoll.testing.contracts.extension import ExtensionContract
@@ -46,6 +50,7 @@ if TYPE_CHECKING:
     from atoll.testing.fakes.audit import FakeAuditSigner
     from atoll.testing.fakes.clock import VirtualClock
     from atoll.testing.fakes.database import FakeDatabase
+    from atoll.testing.fakes.event_sink import FakeEventSink
     from atoll.testing.fakes.host import FakeHost
     from atoll.testing.fakes.images import FakeImageBuilder, FakeImageShelf, FakeTrees
     from atoll.testing.fakes.kept import FakeKeptShelf
@@ -62,6 +67,9 @@ __all__ = [
     "AgentShelfContract",
     "AuditSignerContract",
     "BusContract",
+    "EventSinkContract",
+    "FakeEventSink",
+    "LiveChannelsContract",
     "ClockContract",
     "ConversationContract",
     "DatabaseContract",
@@ -111,6 +119,9 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "AgentShelfContract": "contracts.agents",
         "AuditSignerContract": "contracts.audit",
         "BusContract": "contracts.bus",
+        "EventSinkContract": "contracts.bus",
+        "LiveChannelsContract": "contracts.bus",
+        "FakeEventSink": "fakes.event_sink",
         "ClockContract": "contracts.clock",
         "ConversationContract": "contracts.readers",
         "DatabaseContract": "contracts.storage.database",

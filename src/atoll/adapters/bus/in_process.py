@@ -36,6 +36,12 @@ class InProcessBus:
             for flag in self._flags.get(stream, ()):
                 flag.raise_()
 
+    def announce_all(self) -> None:
+        """Wake every listener: something may have been missed."""
+        for flags in self._flags.values():
+            for flag in flags:
+                flag.raise_()
+
     @contextmanager
     def listen(self, stream: str | None = None) -> Iterator[Listener]:
         """See the port."""

@@ -1,13 +1,28 @@
-"""The contract of a Bus.
+"""The contracts of a Bus, of LiveChannels and of an EventSink.
 
-Subclass `BusContract` in a test module and give it the fixture `bus`.
+Subclass `BusContract` in a test module and give it the fixture `bus`, `LiveChannelsContract` with
+`channels`, `EventSinkContract` with `sink`, whose stream is new.
 """
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
-from atoll.ports.bus import Bus, Listener
+from atoll.domain.errors import AtollError, Conflict, Invalid, LimitReached
+from atoll.domain.event import Event
+from atoll.domain.ids import EventId, OrgId
+from atoll.domain.live import (
+    BURST_BYTES,
+    MAX_CHANNEL_BYTES,
+    MAX_PAYLOAD_BYTES,
+    MAX_QUEUED,
+    MAX_SUBSCRIPTIONS,
+)
+from atoll.domain.outbox import Tip
+from atoll.ports.bus import Bus, Listener, LiveChannels, LiveSubscription, Missed
+from atoll.ports.event_sink import EventSink
+from atoll.testing.contracts.event_log import NOW
 
 QUIET_SECONDS = 0.05
 PATIENCE_SECONDS = 5.0
@@ -75,3 +90,155 @@ class BusContract:
             await woken(odd)
             with pytest.raises(TimeoutError):
                 await woken(plain, QUIET_SECONDS)
+
+
+ORG, OTHER_ORG = OrgId("acme"), OrgId("acm")
+
+
+async def received(subscription: LiveSubscription, seconds: float = PATIENCE_SECONDS) -> object:
+    """Return the next message or marker. Raises `TimeoutError`."""
+    async with asyncio.timeout(seconds):
+        return await subscription.receive()
+
+
+class LiveChannelsContract:
+    """Contract of live channels: each organization's own, in order, bounded, never waited for."""
+
+    async def test_subscribers_receive_in_order_what_follows(self, channels: LiveChannels) -> None:
+        channels.publish(ORG, "a", b"before")
+        with channels.subscribe(ORG, "a") as one, channels.subscribe(ORG, "a") as two:
+            for payload in (b"1", b"", bytes(MAX_PAYLOAD_BYTES)):
+                channels.publish(ORG, "a", payload)
+            for each in (one, two):
+                assert await received(each) == b"1"
+                assert await received(each) == b""
+                assert await received(each) == bytes(MAX_PAYLOAD_BYTES)
+            with pytest.raises(TimeoutError):
+                await received(one, QUIET_SECONDS)
+
+    @pytest.mark.parametrize("name", ["", "*", ">", "a.b", "a\0 \r\n", "ä" * 128, "\ud800"])
+    async def test_channel_is_only_itself(self, channels: LiveChannels, name: str) -> None:
+        # Written together, organization and channel of the last one are those of the first.
+        with (
+            channels.subscribe(ORG, name) as own,
+            channels.subscribe(ORG, "plain") as plain,
+            channels.subscribe(OTHER_ORG, "e" + name[:100]) as foreign,
+        ):
+            channels.publish(ORG, "plain", b"plain")
+            channels.publish(ORG, name, b"own")
+            assert await received(own) == b"own"
+            assert await received(plain) == b"plain"
+            for each in (own, plain, foreign):
+                with pytest.raises(TimeoutError):
+                    await received(each, QUIET_SECONDS)
+
+    async def test_slow_subscriber_gets_a_marker_and_then_the_newest(
+        self, channels: LiveChannels
+    ) -> None:
+        with channels.subscribe(ORG, "a") as slow:
+            for number in range(MAX_QUEUED + 3):
+                channels.publish(ORG, "a", b"%d" % number)
+            assert await received(slow) == Missed(MAX_QUEUED)
+            assert await received(slow) == b"%d" % MAX_QUEUED
+            assert await received(slow) == b"%d" % (MAX_QUEUED + 1)
+
+    async def test_large_messages_are_bounded_by_their_bytes(self, channels: LiveChannels) -> None:
+        with channels.subscribe(ORG, "a") as slow:
+            for _ in range(20):
+                channels.publish(ORG, "a", bytes(MAX_PAYLOAD_BYTES))
+            assert await received(slow) == Missed(16)
+
+    async def test_cancelled_receive_loses_no_message(self, channels: LiveChannels) -> None:
+        with channels.subscribe(ORG, "a") as one:
+            async with asyncio.TaskGroup() as group:
+                waiting = group.create_task(one.receive())
+                await asyncio.sleep(0)
+                channels.publish(ORG, "a", b"1")
+                waiting.cancel()
+            assert await received(one) == b"1"
+
+    async def test_too_much_is_refused_to_its_organization_alone(
+        self, channels: LiveChannels
+    ) -> None:
+        with pytest.raises(Invalid):
+            channels.publish(ORG, "a", bytes(MAX_PAYLOAD_BYTES + 1))
+        with pytest.raises(Invalid):
+            channels.publish(ORG, "a" * (MAX_CHANNEL_BYTES + 1), b"")
+        with pytest.raises(Invalid), channels.subscribe(ORG, "a" * (MAX_CHANNEL_BYTES + 1)):
+            pass
+        with pytest.raises(LimitReached):
+            for _ in range(2 * BURST_BYTES // MAX_PAYLOAD_BYTES):
+                channels.publish(ORG, "a", bytes(MAX_PAYLOAD_BYTES))
+        channels.publish(OTHER_ORG, "a", bytes(MAX_PAYLOAD_BYTES))
+
+    async def test_subscriptions_of_an_organization_are_bounded(
+        self, channels: LiveChannels
+    ) -> None:
+        entered = [channels.subscribe(ORG, "a") for _ in range(MAX_SUBSCRIPTIONS)]
+        for each in entered:
+            each.__enter__()
+        with pytest.raises(LimitReached), channels.subscribe(ORG, "b"):
+            pass
+        with channels.subscribe(OTHER_ORG, "a"):
+            pass
+        entered.pop().__exit__(None, None, None)
+        with channels.subscribe(ORG, "b") as freed:
+            channels.publish(ORG, "b", b"1")
+            assert await received(freed) == b"1"
+        for each in entered:
+            each.__exit__(None, None, None)
+
+
+def stored(position: int, *, event_type: str = "auth.login") -> Event:
+    """Return an event of the log."""
+    return Event(
+        id=EventId(f"ev_{position}"),
+        position=position,
+        stream="auth",
+        seq=position,
+        event_type=event_type,
+        event_version=1,
+        at=NOW,
+        org_id=ORG,
+        actor_kind="adm",
+        actor_id="person",
+        reason=None,
+        payload={"how": "ticket"},
+    )
+
+
+class EventSinkContract:
+    """Contract of an event sink: in order, each once, and only at the end that is named."""
+
+    async def test_new_stream_is_empty(self, sink: EventSink) -> None:
+        assert sink.name
+        assert await sink.tip() == await sink.tip() == Tip(0)
+
+    async def test_events_are_numbered_and_the_last_is_the_tip(self, sink: EventSink) -> None:
+        await sink.tip()
+        assert await sink.append([stored(3), stored(7)], after=0) == 2
+        assert await sink.append([stored(8)], after=2) == 3
+        assert await sink.tip() == Tip(3, 8, EventId("ev_8"))
+
+    @pytest.mark.parametrize("after", [0, 1, 3])
+    async def test_append_elsewhere_than_at_the_end_changes_nothing(
+        self, sink: EventSink, after: int
+    ) -> None:
+        await sink.tip()
+        await sink.append([stored(1), stored(2)], after=0)
+        with pytest.raises(Conflict):
+            await sink.append([stored(3), stored(4)], after=after)
+        assert await sink.tip() == Tip(2, 2, EventId("ev_2"))
+
+    async def test_event_that_is_there_is_not_stored_again(self, sink: EventSink) -> None:
+        await sink.tip()
+        await sink.append([stored(1), stored(2)], after=0)
+        for again in (stored(2), replace(stored(9), id=EventId("ev_1"))):
+            with pytest.raises(AtollError):
+                await sink.append([again], after=2)
+        assert (await sink.tip()).sequence == 2
+
+    async def test_many_at_once_keep_their_order(self, sink: EventSink) -> None:
+        await sink.tip()
+        assert await sink.append([stored(n) for n in range(1, 501)], after=0) == 500
+        assert await sink.tip() == Tip(500, 500, EventId("ev_500"))
