@@ -16,6 +16,7 @@ from atoll.services.inbox.endings import Endings
 from atoll.services.inbox.inbox import Inbox
 from atoll.services.journals.audit import AuditLog
 from atoll.services.journals.events import Events
+from atoll.services.journals.replication import Replication
 from atoll.services.library.changes import WorkingTrees
 from atoll.services.library.checkpoints import Checkpoints
 from atoll.services.library.kept import KeptWorktrees
@@ -102,3 +103,4 @@ class Application:
     projects: Projects
     audit: AuditLog
     tenancy: Tenancy
+    replication: Replication

@@ -1,5 +1,7 @@
 """The JSON of an event for readers outside: the envelope of the API, with `TenantID` besides."""
 
+from datetime import UTC
+
 import msgspec
 
 from atoll.domain.event import Event, Json
@@ -21,6 +23,7 @@ def envelope(event: Event, max_bytes: int) -> bytes:
 
 
 def _fields(event: Event) -> dict[str, Json]:
+    at = event.at.astimezone(UTC)
     return {
         "id": event.id,
         "position": event.position,
@@ -28,7 +31,7 @@ def _fields(event: Event) -> dict[str, Json]:
         "seq": event.seq,
         "event_type": event.event_type,
         "event_version": event.event_version,
-        "at": msgspec.to_builtins(event.at),
+        "at": at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         "org_id": event.org_id,
         "TenantID": event.org_id,
         "actor": {"kind": event.actor_kind, "id": event.actor_id},

@@ -2,8 +2,9 @@
 
 Every message names the number that the stream must end with (`Nats-Expected-Last-Sequence`). So of
 two publishers one is refused by the stream itself, and a message that arrives late is refused too.
-The message id lets the stream recognise a repetition, and consumers one that was lost and filled in
-again.
+Within one call each message also names the one before it: when one is refused, so are the others,
+even if somebody else's message stands in its place. The message id lets the stream recognise a
+repetition, and consumers one that the stream had lost and that was filled in again.
 """
 
 import asyncio
@@ -31,10 +32,13 @@ MESSAGE_ID: Final = "Nats-Msg-Id"
 ANSWER_SECONDS: Final = 5
 MAX_MESSAGE_BYTES: Final = 512 * 1024
 HEADER_BYTES: Final = 1024
+MAX_POSITION_DIGITS: Final = 18
 MAX_FOREIGN: Final = 1000
 """Messages at the end of a stream that are not Atoll's and are passed over."""
 
-_WRONG_SEQUENCE: Final = 10071
+_WRONG_END: Final = frozenset({10070, 10071})
+"""Another last message id, another last number."""
+
 _TEMPORARY: Final = frozenset({408, 429, 500, 503})
 
 
@@ -107,7 +111,7 @@ def _number(message: Msg) -> int:
 
 
 def _refused(code: int, err_code: int, text: str) -> AtollError:
-    if err_code == _WRONG_SEQUENCE:
+    if err_code in _WRONG_END:
         return Conflict(f"another publisher was faster: {text}")
     kind = Unavailable if code in _TEMPORARY else Failed
     return kind(f"JetStream refuses: {text} ({err_code})")
@@ -144,6 +148,7 @@ class JetStreamSink:
             expected: list[asyncio.Future[int]] = []
             try:
                 async with asyncio.timeout(ANSWER_SECONDS):
+                    before: Event | None = None
                     for number, event in enumerate(events, after):
                         subject, future = acks.expect()
                         expected.append(future)
@@ -151,19 +156,23 @@ class JetStreamSink:
                             f"{self._settings.bus_prefix}.{event.event_type}",
                             envelope(event, most),
                             reply=subject,
-                            headers=self._headers(event, number),
+                            headers=self._headers(event, number, before),
                         )
+                        before = event
                     return [await each for each in expected][-1]
             finally:
                 _forget(expected)
 
-    def _headers(self, event: Event, after: int) -> dict[str, str]:
-        return {
+    def _headers(self, event: Event, after: int, before: Event | None) -> dict[str, str]:
+        headers = {
             MESSAGE_ID: event.id,
             POSITION: str(event.position),
             "Nats-Expected-Stream": self.name,
             "Nats-Expected-Last-Sequence": str(after),
         }
+        if before is not None:
+            headers["Nats-Expected-Last-Msg-Id"] = before.id
+        return headers
 
     async def _listening(self) -> _Acks:
         """Return the acknowledgements of the connection, subscribed to once."""
@@ -208,13 +217,19 @@ class JetStreamSink:
                 headers = (await manager.get_msg(self.name, number)).headers or {}
             except NotFoundError:
                 continue
-            position, event_id = headers.get(POSITION, ""), headers.get(MESSAGE_ID, "")
-            if position.isascii() and position.isdigit() and event_id:
-                return Tip(state.last_seq, int(position), EventId(event_id))
+            event_id = str(headers.get(MESSAGE_ID, ""))
+            position = _position(str(headers.get(POSITION, "")))
+            if position is not None and event_id:
+                return Tip(state.last_seq, position, EventId(event_id))
         raise Failed(
             f"the stream {self.name} ends with messages that are not Atoll's: remove them, and let "
             "nobody else publish there"
         )
+
+
+def _position(text: str) -> int | None:
+    number = text.isascii() and text.isdigit() and len(text) <= MAX_POSITION_DIGITS
+    return int(text) if number else None
 
 
 def _forget(expected: list[asyncio.Future[int]]) -> None:

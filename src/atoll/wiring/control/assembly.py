@@ -18,7 +18,6 @@ from atoll.adapters.agents.shelf import LayerShelf
 from atoll.adapters.auth.audit_key import AuditKey
 from atoll.adapters.auth.book_file import BookFile
 from atoll.adapters.auth.token_file import load_or_make_token
-from atoll.adapters.bus.in_process import InProcessBus
 from atoll.adapters.clocks.system import SystemClock
 from atoll.adapters.kept.folder import KeptFolder
 from atoll.adapters.profiles import folder as profile_files
@@ -40,6 +39,7 @@ from atoll.services.application import Application
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.wire.zygote import messages as wire
+from atoll.wiring.control.exchange import open_exchange
 from atoll.wiring.control.extensions import load_extensions
 from atoll.wiring.control.graph import SandboxPorts, build_application
 from atoll.wiring.control.library import LibraryPorts, build_library
@@ -58,7 +58,8 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Application]:
             storage.url_in(settings.home), storage.database_connections, storage.database_synced
         )
         store = await stack.enter_async_context(open_store(stored))
-        ground = Ground(store, InProcessBus(), SystemClock(), Identifiers())
+        exchange = await open_exchange(settings.bus, stack)
+        ground = Ground(store, exchange.bus, SystemClock(), Identifiers())
         own = settings.services
         library = await _library(settings, stack)
         vault = await asyncio.to_thread(open_vault, settings, os.environ)
@@ -67,6 +68,7 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Application]:
             _ports(settings, vault, stack),
             build_library(ground, library, settings=own),
             settings=own,
+            exchange=exchange,
         )
         await application.logins.load()
         yield application

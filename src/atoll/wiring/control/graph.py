@@ -66,6 +66,7 @@ from atoll.services.settings import ServiceSettings
 from atoll.services.task_runner import TaskRunner
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
+from atoll.wiring.control.exchange import Exchange, build_replication
 from atoll.wiring.control.library import (
     Library,
     Preparation,
@@ -241,7 +242,12 @@ def build_admission(
 
 
 def build_application(
-    ground: Ground, ports: SandboxPorts, library: Library, *, settings: ServiceSettings
+    ground: Ground,
+    ports: SandboxPorts,
+    library: Library,
+    *,
+    settings: ServiceSettings,
+    exchange: Exchange | None = None,
 ) -> Application:
     """Return all use cases. The caller runs their background and loads their logins."""
     statuses, own, preparation = AgentStatuses(ground.store), library.ports, library.preparation
@@ -281,6 +287,7 @@ def build_application(
         projects=build_projects(ground, library, settings=settings),
         audit=AuditLog(ground, own.audit, retention=settings.audit.retention),
         tenancy=build_tenancy(ground, sandboxes, secrets, events=events, logins=logins),
+        replication=build_replication(ground, exchange),
     )
 
 

@@ -243,6 +243,7 @@ def _background(
         services.home.pushes.run(),
         services.home.end_reports.run(),
         services.audit.run(),
+        services.replication.run(),
         _notices(services, settings),
     )
 

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from atoll.adapters.agents.settings import AgentSettings
+from atoll.adapters.bus.settings import BusSettings
 from atoll.adapters.extensions.docker.settings import DockerSettings
 from atoll.adapters.notices.settings import NoticeSettings
 from atoll.adapters.push.settings import PushSettings
@@ -32,11 +33,13 @@ _TEXTS = {
     *("host", "public_url", "tls_cert", "tls_key", "log_level"),
     *("database_url", "docker_host", "require_isolation"),
     *("push_contact", "notify_command"),
+    *("bus_url", "bus_prefix", "bus_credentials", "bus_tls_ca", "bus_tls_cert", "bus_tls_key"),
 }
 _NUMBERS = {
     *("port", "max_sandboxes", "max_working", "requests_per_minute"),
     *("kept_days", "event_days", "events_per_sandbox", "audit_days", "away_seconds"),
     "database_connections",
+    *("bus_days", "bus_mb", "bus_window_seconds", "bus_copies"),
 }
 _LISTS = {"hosts", "extensions", "agent_catalogue"}
 
@@ -93,6 +96,7 @@ class ControlSettings:
     docker: DockerSettings = field(default_factory=DockerSettings)
     zygote: OwnSettings = field(default_factory=OwnSettings)
     services: ServiceSettings = field(default_factory=ServiceSettings)
+    bus: BusSettings = field(default_factory=BusSettings)
 
 
 _GROUPS = (ControlSettings, ServiceSettings)

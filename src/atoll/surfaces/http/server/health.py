@@ -7,17 +7,19 @@ from starlette.responses import Response
 
 from atoll.domain.errors import Unavailable
 from atoll.surfaces.http.body.answers import Json
-from atoll.surfaces.http.body.fields import ResponseModel
+from atoll.surfaces.http.body.fields import Partial
 from atoll.surfaces.http.server.context import Atoll
 from atoll.surfaces.http.server.problems import PROBLEM_TYPE
 
 router = APIRouter(tags=["health"])
 
 
-class HealthView(ResponseModel):
-    """The health of the server."""
+class HealthView(Partial):
+    """The health of the server. `degraded` says what does not work meanwhile, and is left out when
+    everything does."""
 
     status: Literal["ok"]
+    degraded: list[str] = []
 
 
 @router.get("/healthz", response_model=HealthView)
@@ -38,8 +40,9 @@ async def alive() -> Response:
 )
 async def ready(atoll: Atoll) -> Response:
     """Report whether the server is ready: the store answers and known sandboxes are attached
-    again."""
+    again. A bus that is away makes it degraded, not unready."""
     reason = await atoll.readiness()
     if reason is not None:
         raise Unavailable(f"not ready: {reason}")
-    return Json({"status": "ok"})
+    troubles = atoll.replication.troubles
+    return Json({"status": "ok", "degraded": troubles} if troubles else {"status": "ok"})

@@ -1,0 +1,39 @@
+"""The exchange of this replica with the others, and with readers outside: one thing to run, and one
+place that says what it lacks."""
+
+import asyncio
+from collections.abc import Callable
+
+from atoll.ports.bus import LiveChannels
+from atoll.services.journals.log_watch import LogWatch
+from atoll.services.journals.outbox import Outbox
+
+
+class Replication:
+    """The watch over the log and the outbox. `live` are the channels for what nobody stores;
+    `unheard` says why other replicas are not heard, None while they are."""
+
+    def __init__(
+        self,
+        live: LiveChannels,
+        watch: LogWatch,
+        outbox: Outbox,
+        *,
+        unheard: Callable[[], str | None],
+    ) -> None:
+        self.live = live
+        self.outbox = outbox
+        self._watch = watch
+        self._unheard = unheard
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """Return what does not work now. Everything else goes on without it."""
+        told = (("bus", self._unheard()), ("outbox", self.outbox.trouble))
+        return tuple(f"{name}: {reason}" for name, reason in told if reason is not None)
+
+    async def run(self) -> None:
+        """Run both; returns at once where there is nobody else."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._watch.run())
+            tasks.create_task(self.outbox.run())

@@ -1,0 +1,75 @@
+"""The bus that the settings choose, and what uses it beyond this process."""
+
+import asyncio
+import os
+import secrets
+import socket
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from atoll.adapters.bus.in_process import InProcessBus
+from atoll.adapters.bus.live_channels import InProcessChannels
+from atoll.adapters.bus.settings import BusSettings
+from atoll.domain.errors import Failed
+from atoll.ports import Bus
+from atoll.ports.bus import LiveChannels
+from atoll.ports.event_sink import EventSink
+from atoll.services.ground import Ground
+from atoll.services.journals.log_watch import LogWatch, Wake
+from atoll.services.journals.outbox import Outbox
+from atoll.services.journals.replication import Replication
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A bus with its live channels. Where other replicas take part, `sink` receives the events,
+    `wake` wakes this process alone, and `unheard` says why the others are not heard."""
+
+    bus: Bus
+    live: LiveChannels
+    sink: EventSink | None = None
+    wake: Wake | None = None
+    unheard: Callable[[], str | None] = lambda: None
+
+
+async def open_exchange(settings: BusSettings, stack: AsyncExitStack) -> Exchange:
+    """Return the bus of the settings, connected by itself as soon as that is possible. Raises
+    `Failed` where its library is missing."""
+    if settings.bus_url is None:
+        return Exchange(InProcessBus(), InProcessChannels())
+    try:
+        from atoll.adapters.bus.jetstream import JetStreamSink
+        from atoll.adapters.bus.nats_bus import NatsBus
+        from atoll.adapters.bus.nats_link import NatsLink
+    except ImportError as error:
+        raise Failed("bus_url needs the library of NATS: pip install 'atoll[nats]'") from error
+    link = NatsLink(settings)
+    bus = NatsBus(link, settings.bus_prefix)
+    tasks = await stack.enter_async_context(asyncio.TaskGroup())
+    running = tasks.create_task(bus.run())
+    stack.callback(running.cancel)
+    return Exchange(
+        bus,
+        bus,
+        JetStreamSink(link, settings),
+        wake=bus.wake,
+        unheard=lambda: bus.trouble,
+    )
+
+
+def build_replication(ground: Ground, exchange: Exchange | None) -> Replication:
+    """Return what runs beside the use cases where there are other replicas."""
+    own = exchange or Exchange(ground.bus, InProcessChannels())
+    holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+    return Replication(
+        own.live,
+        LogWatch(
+            ground.store,
+            ground.clock,
+            wake=own.wake,
+            alone=lambda: own.unheard() is not None,
+        ),
+        Outbox(ground, own.sink, holder=holder),
+        unheard=own.unheard,
+    )
