@@ -1,5 +1,7 @@
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import replace
 
 import pytest
 
@@ -143,33 +145,38 @@ async def test_cut_connection_is_made_anew_and_everybody_looks_again(
     nats: NatsServer, replica: Replica
 ) -> None:
     direct = BusSettings(bus_url=nats.url, bus_prefix="cut")
-    async with wire(nats.port) as way, replica(direct) as one:
-        async with replica(BusSettings(bus_url=way.url, bus_prefix="cut")) as two:
-            await looked(one, two)
-            with two.listen("a") as there, two.subscribe(ORG, "a") as channel:
-                await way.cut()
-                await until(lambda: two.trouble is not None)
-                one.announce(("a",))
-                two.announce(("b",))
-                await way.mend()
-                await until(lambda: two.trouble is None)
-                await woken(there)
-                await until(lambda: bool(two._subscribed))
-                await two._link.connection.client.flush()
-                one.publish(ORG, "a", b"again")
-                assert await received(channel) == b"again"
+    async with AsyncExitStack() as stack:
+        way = await stack.enter_async_context(wire(nats.port))
+        one = await stack.enter_async_context(replica(direct))
+        cut = replace(direct, bus_url=way.url)
+        two = await stack.enter_async_context(replica(cut))
+        await looked(one, two)
+        with two.listen("a") as there, two.subscribe(ORG, "a") as channel:
+            await way.cut()
+            await until(lambda: two.trouble is not None)
+            one.announce(("a",))
+            two.announce(("b",))
+            await way.mend()
+            await until(lambda: two.trouble is None)
+            await woken(there)
+            await until(lambda: bool(two._subscribed))
+            await two._link.connection.client.flush()
+            one.publish(ORG, "a", b"again")
+            assert await received(channel) == b"again"
 
 
 async def test_link_that_goes_silent_is_noticed(
     nats: NatsServer, replica: Replica, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("atoll.adapters.bus.nats_link.PING_SECONDS", 0.1)
-    async with wire(nats.port) as way:
-        async with replica(BusSettings(bus_url=way.url, bus_prefix="silent")) as bus:
-            way.stalled.clear()
-            await until(lambda: bus.trouble is not None)
-            way.stalled.set()
-            await until(lambda: bus.trouble is None)
+    async with AsyncExitStack() as stack:
+        way = await stack.enter_async_context(wire(nats.port))
+        settings = BusSettings(bus_url=way.url, bus_prefix="silent")
+        bus = await stack.enter_async_context(replica(settings))
+        way.stalled.clear()
+        await until(lambda: bus.trouble is not None)
+        way.stalled.set()
+        await until(lambda: bus.trouble is None)
 
 
 async def test_server_that_restarts_is_found_again(replica: Replica) -> None:

@@ -2,9 +2,9 @@
 
 import asyncio
 import json
-import sysconfig
 import shutil
 import subprocess
+import sysconfig
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -38,12 +38,10 @@ class NatsServer:
     def start(self) -> None:
         for old in self._folder.glob("*.ports"):
             old.unlink()
+        where = ["-a", "127.0.0.1", "-p", str(self.port), "-js", "-sd", str(self._folder / "js")]
+        notes = ["--ports_file_dir", str(self._folder), "-l", str(self._folder / "log")]
         self._process = subprocess.Popen(
-            [
-                PROGRAM,
-                *("-a", "127.0.0.1", "-p", str(self.port), "-js", "-sd", self._folder / "js"),
-                *("--ports_file_dir", self._folder, "-l", self._folder / "log", *self._options),
-            ],
+            [str(PROGRAM), *where, *notes, *self._options],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -69,7 +67,7 @@ class NatsServer:
     def _announced(self) -> int | None:
         for path in self._folder.glob("*.ports"):
             with suppress(ValueError, KeyError, IndexError):
-                port = urlsplit(json.loads(path.read_text())["nats"][0]).port
+                port: int | None = urlsplit(json.loads(path.read_text())["nats"][0]).port
                 # The file is there a moment before JetStream is.
                 if "Server is ready" in (self._folder / "log").read_text():
                     return port
@@ -170,5 +168,5 @@ async def connected(settings: BusSettings) -> AsyncIterator[tuple[NatsBus, NatsL
 async def until(true: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> None:
     """Return once something is so. Raises `TimeoutError`."""
     async with asyncio.timeout(seconds):
-        while not true():
+        while not true():  # noqa: ASYNC110 - what is waited for wakes nobody
             await asyncio.sleep(0.01)

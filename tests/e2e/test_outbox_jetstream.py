@@ -1,0 +1,220 @@
+"""The log reaches a consumer of a real JetStream whole, in order and once, whatever is killed."""
+
+import asyncio
+import json
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nats
+import pytest
+from nats.errors import Error
+
+from atoll.adapters.storage.store import Settings, SqlStore, open_store, sqlite_url
+from atoll.testing.contracts.event_log import draft
+from tests.peers.nats.server import NatsServer, nats_server, until, wire
+
+STREAM = "ATOLL_EVENTS"
+
+
+@pytest.fixture
+def server() -> Iterator[NatsServer]:
+    with nats_server() as one:
+        yield one
+
+
+@dataclass
+class Log:
+    """A database with a log, and the processes that publish it."""
+
+    path: Path
+    store: SqlStore
+    appended: list[str] = field(default_factory=list)
+    tried: int = 0
+
+    async def append(self, count: int = 1) -> None:
+        """Append events, three in a transaction; every seventh transaction fails."""
+        for _ in range(0, count, 3):
+            numbers = range(self.tried, self.tried + 3)
+            self.tried += 3
+            drafts = [draft(each, stream=f"s{each % 5}") for each in numbers]
+            with suppress(ZeroDivisionError):
+                async with self.store.begin() as rows:
+                    await rows.events.append(drafts)
+                    if numbers.start % 21 == 18:
+                        raise ZeroDivisionError
+                self.appended += [each.id for each in drafts]
+
+
+@asynccontextmanager
+async def log() -> AsyncIterator[Log]:
+    folder = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
+    try:
+        async with open_store(Settings(sqlite_url(folder / "a.db"))) as store:
+            yield Log(folder / "a.db", store)
+    finally:
+        shutil.rmtree(folder)
+
+
+@asynccontextmanager
+async def publisher(
+    log: Log, url: str, holder: str, *, die_after: int = 0
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run a process that publishes; killed on leaving."""
+    argv = ["-m", "tests.peers.nats.publisher", str(log.path), url, holder, str(die_after)]
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, *argv, stdout=asyncio.subprocess.DEVNULL
+    )
+    try:
+        yield child
+    finally:
+        with suppress(ProcessLookupError):
+            child.kill()
+        await child.wait()
+
+
+@dataclass
+class Consumer:
+    """A durable consumer that acknowledges, and remembers the message ids it has handled."""
+
+    seen: list[str] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
+    repeated: int = 0
+
+    async def run(self, url: str) -> None:
+        """Consume, over any number of connections; never returns."""
+        while True:
+            with suppress(Error, OSError, TimeoutError):
+                await self._consume(url)
+            await asyncio.sleep(0.05)
+
+    async def _consume(self, url: str) -> None:
+        client = await nats.connect(url, allow_reconnect=False, error_cb=_silent)
+        try:
+            stream = client.jetstream(timeout=2)
+            subscription = await stream.pull_subscribe("atoll.>", "reader", stream=STREAM)
+            while True:
+                for message in await subscription.fetch(50, timeout=1):
+                    headers = message.headers or {}
+                    if headers["Nats-Msg-Id"] in self.seen:
+                        self.repeated += 1
+                    else:
+                        self.seen.append(headers["Nats-Msg-Id"])
+                        self.positions.append(json.loads(message.data)["position"])
+                    await message.ack()
+        finally:
+            await client.close()
+
+
+async def _silent(_error: Exception) -> None:
+    return
+
+
+@asynccontextmanager
+async def consumer(url: str) -> AsyncIterator[Consumer]:
+    async with asyncio.TaskGroup() as tasks:
+        one = Consumer()
+        running = tasks.create_task(one.run(url))
+        try:
+            yield one
+        finally:
+            running.cancel()
+
+
+async def messages(url: str) -> list[str]:
+    """Return the ids of all messages in the stream."""
+    client = await nats.connect(url, allow_reconnect=False)
+    try:
+        stream = client.jetstream()
+        count = (await stream.stream_info(STREAM)).state.last_seq
+        found = [await stream.get_msg(STREAM, number) for number in range(1, count + 1)]
+        return [(one.headers or {})["Nats-Msg-Id"] for one in found]
+    finally:
+        await client.close()
+
+
+async def whole(log: Log, one: Consumer, url: str) -> None:
+    """Check that the consumer gets everything, in order; the stream holds each event once."""
+    await until(lambda: len(one.seen) >= len(log.appended), seconds=60)
+    assert one.seen == log.appended
+    assert one.positions == sorted(one.positions)
+    assert await messages(url) == log.appended
+
+
+async def test_publisher_killed_between_publishing_and_saving_doubles_and_loses_nothing(
+    server: NatsServer,
+) -> None:
+    async with log() as written, consumer(server.url) as one:
+        await written.append(300)
+        async with publisher(written, server.url, "first", die_after=100) as first:
+            assert await first.wait() == -signal.SIGKILL
+        # Longer than the stream recognises a repeated message id, and than the lease.
+        await asyncio.sleep(1.5)
+        async with publisher(written, server.url, "second", die_after=1) as second:
+            await written.append(30)
+            assert await second.wait() == -signal.SIGKILL
+        async with AsyncExitStack() as stack:
+            for holder in ("third", "fourth"):
+                await stack.enter_async_context(publisher(written, server.url, holder))
+            await written.append(90)
+            await whole(written, one, server.url)
+
+
+@pytest.mark.parametrize("how", ["stop", "kill"])
+async def test_server_restarted_in_the_middle_loses_and_doubles_nothing(
+    server: NatsServer, how: str
+) -> None:
+    async with AsyncExitStack() as stack:
+        written = await stack.enter_async_context(log())
+        one = await stack.enter_async_context(consumer(server.url))
+        for holder in ("first", "second"):
+            await stack.enter_async_context(publisher(written, server.url, holder))
+        for _ in range(3):
+            await written.append(60)
+            before = len(one.seen)
+            await until(lambda: len(one.seen) > before)  # noqa: B023 - called here
+            await asyncio.to_thread(getattr(server, how))
+            await written.append(60)
+            await asyncio.sleep(0.3)
+            await asyncio.to_thread(server.start)
+        await whole(written, one, server.url)
+
+
+async def test_cut_connection_loses_and_doubles_nothing(server: NatsServer) -> None:
+    async with AsyncExitStack() as stack:
+        written = await stack.enter_async_context(log())
+        one = await stack.enter_async_context(consumer(server.url))
+        way = await stack.enter_async_context(wire(server.port))
+        await stack.enter_async_context(publisher(written, way.url, "first"))
+        for _ in range(5):
+            await written.append(60)
+            before = len(one.seen)
+            await until(lambda: len(one.seen) > before)  # noqa: B023 - called here
+            await written.append(6)
+            await way.cut()
+            await written.append(60)
+            await way.mend()
+        await whole(written, one, server.url)
+
+
+async def test_publisher_that_was_stopped_past_its_lease_doubles_nothing(
+    server: NatsServer,
+) -> None:
+    async with AsyncExitStack() as stack:
+        written = await stack.enter_async_context(log())
+        one = await stack.enter_async_context(consumer(server.url))
+        await written.append(30)
+        first = await stack.enter_async_context(publisher(written, server.url, "first"))
+        await until(lambda: len(one.seen) == len(written.appended))
+        await stack.enter_async_context(publisher(written, server.url, "second"))
+        first.send_signal(signal.SIGSTOP)
+        await written.append(30)
+        await until(lambda: len(one.seen) == len(written.appended))
+        first.send_signal(signal.SIGCONT)
+        await written.append(90)
+        await whole(written, one, server.url)

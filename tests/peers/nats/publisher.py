@@ -1,0 +1,60 @@
+"""A process that publishes the log of a database: what a replica does, and nothing else.
+
+`python -m tests.peers.nats.publisher DATABASE URL HOLDER [DIE_AFTER]`: with the last, it kills
+itself right after so many events were stored by the stream and before anything is saved.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from atoll.adapters.bus.jetstream import JetStreamSink
+from atoll.adapters.bus.settings import BusSettings
+from atoll.adapters.clocks.system import SystemClock
+from atoll.adapters.storage.store import Settings, open_store, sqlite_url
+from atoll.domain.event import Event
+from atoll.services.ground import Ground
+from atoll.services.identifiers import Identifiers
+from atoll.services.journals import outbox as outboxes
+from atoll.services.journals.log_watch import LogWatch
+from atoll.services.journals.outbox import Outbox
+from tests.peers.nats.server import connected
+
+
+class DyingSink(JetStreamSink):
+    """The real sink, in a process that dies at the worst moment."""
+
+    left = 0
+
+    async def append(self, events: Sequence[Event], *, after: int) -> int:
+        last = await super().append(events, after=after)
+        if self.left:
+            self.left -= len(events)
+            if self.left <= 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return last
+
+
+async def main(database: str, url: str, holder: str, die_after: str = "0") -> None:
+    # The test waits for these; what they bound is tested in virtual time.
+    outboxes.LEASE_SPAN /= 15
+    outboxes.STANDBY_SECONDS = outboxes.IDLE_SECONDS = 0.2  # type: ignore[assignment]
+    settings = BusSettings(bus_url=url, bus_window_seconds=1)
+    async with (
+        open_store(Settings(sqlite_url(Path(database)))) as store,
+        connected(settings) as (bus, link),
+        asyncio.TaskGroup() as tasks,
+    ):
+        sink = DyingSink(link, settings)
+        sink.left = int(die_after)
+        ground = Ground(store, bus, SystemClock(), Identifiers())
+        watch = LogWatch(store, ground.clock, wake=bus.wake, alone=lambda: True)
+        tasks.create_task(watch.run())
+        tasks.create_task(Outbox(ground, sink, holder=holder).run())
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))
