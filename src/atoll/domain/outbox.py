@@ -1,7 +1,7 @@
 """The outbox: how far the log was published to a stream elsewhere, and where publishing goes on.
 
-Pure. The stream's own last message takes precedence over the saved cursor, because both a crash after
-publishing and a stream that lost its end leave the cursor wrong.
+Pure. The stream's own last message takes precedence over the saved cursor, because both a crash
+after publishing and a stream that lost its end leave the cursor wrong.
 """
 
 from dataclasses import dataclass
@@ -41,8 +41,8 @@ def resume(tip: Tip, cursor: Cursor | None) -> Start:
     """Return where to go on publishing.
 
     Every event is one message. So when the last message is gone, the number of messages since the
-    cursor is the number of events to skip. A stream with fewer messages than the cursor counts was made
-    anew, and receives the whole log.
+    cursor is the number of events to skip. A stream with fewer messages than the cursor counts was
+    made anew, and receives the whole log.
     """
     if tip.position is not None:
         return Start(tip.position)

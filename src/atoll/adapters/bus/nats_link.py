@@ -122,8 +122,7 @@ class NatsLink:
                     **await asyncio.to_thread(self._options), error_cb=failed, closed_cb=closed
                 )
         except (errors.Error, OSError, TimeoutError) as error:
-            with suppress(errors.Error, OSError):
-                await client.close()
+            await _close(client)
             said = causes[-1] if causes else _words(error)
             raise Unavailable(f"NATS does not take the connection ({said})") from error
         if client.is_closed:
@@ -143,9 +142,7 @@ class NatsLink:
             connection.end()
             self._said = ""
             self._note("the connection was lost")
-            with suppress(errors.Error, OSError, TimeoutError):
-                async with asyncio.timeout(CLOSE_SECONDS):
-                    await connection.client.close()
+            await _close(connection.client)
 
     def _note(self, words: str) -> None:
         if words != self._said:
@@ -172,11 +169,17 @@ class NatsLink:
             if own.bus_credentials is not None:
                 options |= _credentials(Path(own.bus_credentials))
         except (OSError, ValueError) as error:
-            # ssl.SSLError is an OSError.
-            raise Failed(
-                f"a file of bus_tls_… or bus_credentials cannot be used: {error}"
-            ) from error
+            # ssl.SSLError is an OSError. No path: monitoring may read this without a credential.
+            said = getattr(error, "strerror", None) or type(error).__name__
+            raise Failed(f"a file of bus_tls_… or bus_credentials is no use: {said}") from error
         return options
+
+
+async def _close(client: Client) -> None:
+    """Close a client. After a failed handshake its transport never says that it is closed."""
+    with suppress(errors.Error, OSError, TimeoutError):
+        async with asyncio.timeout(CLOSE_SECONDS):
+            await client.close()
 
 
 def _tls(own: BusSettings) -> ssl.SSLContext:

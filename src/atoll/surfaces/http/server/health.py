@@ -19,7 +19,7 @@ class HealthView(Partial):
     everything does."""
 
     status: Literal["ok"]
-    degraded: list[str] = []
+    degraded: tuple[str, ...] = ()
 
 
 @router.get("/healthz", response_model=HealthView)
