@@ -44,6 +44,16 @@ EVERYTHING = {
     "low_disk_mb": 5,
     "runtime_memory_mb": 65,
     "runtime_tasks": 33,
+    "bus_url": "nats://127.0.0.1",
+    "bus_prefix": "catalyst",
+    "bus_credentials": "/u.creds",
+    "bus_tls_ca": "/ca.pem",
+    "bus_tls_cert": "/bc.pem",
+    "bus_tls_key": "/bk.pem",
+    "bus_days": 30,
+    "bus_mb": 5,
+    "bus_window_seconds": 9,
+    "bus_copies": 3,
 }
 
 
@@ -55,7 +65,17 @@ def test_every_setting_reaches_the_sections_that_declare_it(tmp_path: Path) -> N
     assert setting_names() == EVERYTHING.keys()
     found = read_settings(tmp_path, {}, EVERYTHING)
     plain = ControlSettings(tmp_path)
-    for name in ("server", "log", "storage", "vault", "agents", "backends", "docker", "zygote"):
+    for name in (
+        "server",
+        "log",
+        "storage",
+        "vault",
+        "agents",
+        "backends",
+        "docker",
+        "zygote",
+        "bus",
+    ):
         assert getattr(found, name) != getattr(plain, name), name
     own = found.services
     assert (own.admission.max_sandboxes, own.admission.mount_roots) == (7, ("/srv",))

@@ -232,6 +232,22 @@ def _position(text: str) -> int | None:
     return int(text) if number else None
 
 
+async def described(connection: Connection, settings: BusSettings) -> str:
+    """Return in words what server this is and what its stream holds, and change nothing. Raises
+    `Unavailable`."""
+    client = connection.client
+    lock = "over TLS" if settings.requires_tls else "without TLS"
+    found = f"NATS {client._server_info.get('version', '?')} {lock}"
+    async with _translated():
+        manager = client.jsm(timeout=ANSWER_SECONDS)
+        try:
+            state = (await manager.stream_info(settings.stream)).state
+        except NotFoundError:
+            return f"{found}; there is no stream {settings.stream} yet"
+    size = state.bytes / 2**20
+    return f"{found}; stream {settings.stream} keeps {state.messages} events, {size:.1f} MiB"
+
+
 def _forget(expected: list[asyncio.Future[int]]) -> None:
     for future in expected:
         if not future.cancel() and not future.cancelled():

@@ -59,6 +59,11 @@ class Connection:
         self.lost = asyncio.Event()
         self.at_end: list[Callable[[], None]] = []
 
+    async def close(self) -> None:
+        """Close it. Bounded: after a failed handshake a transport never says that it is closed."""
+        self.end()
+        await _close(self.client)
+
     def end(self) -> None:
         """Note that the connection is lost. Idempotent."""
         if not self.lost.is_set():
@@ -122,7 +127,7 @@ class NatsLink:
                     **await asyncio.to_thread(self._options), error_cb=failed, closed_cb=closed
                 )
         except (errors.Error, OSError, TimeoutError) as error:
-            await _close(client)
+            await connection.close()
             said = causes[-1] if causes else _words(error)
             raise Unavailable(f"NATS does not take the connection ({said})") from error
         if client.is_closed:
@@ -139,10 +144,9 @@ class NatsLink:
                 running.cancel()
         finally:
             self._connection = None
-            connection.end()
             self._said = ""
             self._note("the connection was lost")
-            await _close(connection.client)
+            await connection.close()
 
     def _note(self, words: str) -> None:
         if words != self._said:
@@ -176,7 +180,7 @@ class NatsLink:
 
 
 async def _close(client: Client) -> None:
-    """Close a client. After a failed handshake its transport never says that it is closed."""
+    """Close a client, in a bounded time."""
     with suppress(errors.Error, OSError, TimeoutError):
         async with asyncio.timeout(CLOSE_SECONDS):
             await client.close()

@@ -1,7 +1,7 @@
 """The watch over the log: new events of other replicas, found also when no announcement came.
 
-One query a second for each replica, whatever the number of its readers. An announcement that was
-lost between replicas costs its readers that second, and never an event.
+One query at an interval for each replica, whatever the number of its readers. An announcement that
+was lost between replicas costs its readers that interval, and never an event.
 """
 
 from collections.abc import Callable, Iterable
