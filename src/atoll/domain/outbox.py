@@ -30,14 +30,14 @@ class Tip:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class Resumption:
     """A place to go on: after `skip` further events of the log after `position`."""
 
     position: int
     skip: int = 0
 
 
-def resume(tip: Tip, cursor: Cursor | None) -> Start:
+def resume(tip: Tip, cursor: Cursor | None) -> Resumption:
     """Return where to go on publishing.
 
     Every event is one message. So when the last message is gone, the number of messages since the
@@ -45,7 +45,7 @@ def resume(tip: Tip, cursor: Cursor | None) -> Start:
     made anew, and receives the whole log.
     """
     if tip.position is not None:
-        return Start(tip.position)
+        return Resumption(tip.position)
     if cursor is None or tip.sequence < cursor.sequence:
-        return Start(0)
-    return Start(cursor.position, tip.sequence - cursor.sequence)
+        return Resumption(0)
+    return Resumption(cursor.position, tip.sequence - cursor.sequence)

@@ -167,4 +167,5 @@ async def test_server_without_jetstream_says_so() -> None:
     with nats_server("--config", "/dev/null") as server:
         settings = BusSettings(bus_url=server.url)
         async with connected(settings) as (_bus, link):
-            await JetStreamSink(link, settings).tip()
+            with pytest.raises(Unavailable, match="not enabled"):
+                await JetStreamSink(link, settings).tip()

@@ -38,7 +38,9 @@ class NatsServer:
     def start(self) -> None:
         for old in self._folder.glob("*.ports"):
             old.unlink()
-        where = ["-a", "127.0.0.1", "-p", str(self.port), "-js", "-sd", str(self._folder / "js")]
+        where = ["-a", "127.0.0.1", "-p", str(self.port)]
+        if "--config" not in self._options:
+            where += ["-js", "-sd", str(self._folder / "js")]
         notes = ["--ports_file_dir", str(self._folder), "-l", str(self._folder / "log")]
         self._process = subprocess.Popen(
             [str(PROGRAM), *where, *notes, *self._options],
@@ -47,7 +49,7 @@ class NatsServer:
         )
         deadline = time.monotonic() + PATIENCE_SECONDS
         while (port := self._announced()) is None:
-            assert self._process.poll() is None, (self._folder / "log").read_text()
+            assert self._process.poll() is None, f"the server ended: see {self._folder}/log"
             assert time.monotonic() < deadline
             time.sleep(0.01)
         self.port = port

@@ -664,8 +664,13 @@ export interface components {
         readonly HaveView: {
             readonly have: readonly string[];
         };
-        /** @description The health of the server. */
+        /**
+         * @description The health of the server. `degraded` says what does not work meanwhile, and is left out when
+         *     everything does.
+         */
         readonly HealthView: {
+            /** @default [] */
+            readonly degraded?: readonly string[];
             /** @constant */
             readonly status: "ok";
         };

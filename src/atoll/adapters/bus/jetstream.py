@@ -17,7 +17,7 @@ import msgspec
 from nats import errors
 from nats.aio.msg import Msg
 from nats.js import JetStreamManager, api
-from nats.js.errors import APIError, NotFoundError
+from nats.js.errors import APIError, NotFoundError, ServiceUnavailableError
 
 from atoll.adapters.bus.envelope import envelope
 from atoll.adapters.bus.nats_link import Connection, NatsLink
@@ -259,11 +259,11 @@ async def _translated() -> AsyncIterator[None]:
     """Translate the client's errors."""
     try:
         yield
+    except ServiceUnavailableError as error:
+        raise Unavailable("JetStream is not enabled there, or not for this account") from error
     except APIError as error:
         raise _refused(error.code or 0, error.err_code or 0, error.description or "") from error
-    except (errors.NoRespondersError, errors.ConnectionClosedError) as error:
-        raise Unavailable("JetStream is not enabled there, or not for this account") from error
     except TimeoutError as error:
-        raise Unavailable("JetStream did not answer in time") from error
+        raise Unavailable("JetStream did not answer in time: may this user use it?") from error
     except errors.Error as error:
         raise Unavailable(f"JetStream was not reached: {str(error)[:200]}") from error

@@ -1,4 +1,4 @@
-"""One connection to NATS, made anew whenever it is lost.
+"""The connection to NATS, made anew whenever it is lost.
 
 The client's own reconnecting is off: it would send old messages after a pause of any length. Each
 connection here is a client of its own, and what was under way on the old one has failed.

@@ -89,7 +89,7 @@ class Transaction:
     """Leases."""
 
     outbox: OutboxRows
-    """How far the log was published."""
+    """Progress of publishing the log."""
 
 
 class Store(Protocol):
