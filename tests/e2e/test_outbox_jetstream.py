@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import shutil
 import signal
 import sys
@@ -11,6 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import httpx
 import nats
 import pytest
 from nats.errors import Error
@@ -20,6 +22,13 @@ from atoll.testing.contracts.event_log import draft
 from tests.peers.nats.server import NatsServer, nats_server, until, wire
 
 STREAM = "ATOLL_EVENTS"
+BARE = """\
+id: profile.bare
+version: "1.0.0"
+extension: ext.in-memory
+isolation: {level: none}
+ttl: {default: 1h, max: 4h, retention: 1d}
+"""
 
 
 @pytest.fixture
@@ -218,3 +227,49 @@ async def test_publisher_that_was_stopped_past_its_lease_doubles_nothing(
         first.send_signal(signal.SIGCONT)
         await written.append(90)
         await whole(written, one, server.url)
+
+
+@asynccontextmanager
+async def control(home: Path, url: str) -> AsyncIterator[httpx.AsyncClient]:
+    """Run a control plane with the in-memory backend; killed on leaving."""
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "atoll.wiring.control.serve", "--home", str(home)),
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "ATOLL_EXTENSIONS": "in-memory", "ATOLL_BUS_URL": url},
+    )
+    assert child.stdout is not None
+    try:
+        await child.stdout.readline()
+        note = json.loads((home / "run" / "control.json").read_text())
+        token = (home / "token").read_text().strip()
+        headers = {"Authorization": f"Bearer {token}"}
+        async with httpx.AsyncClient(base_url=note["url"], headers=headers, timeout=30) as client:
+            yield client
+    finally:
+        child.kill()
+        await child.communicate()
+
+
+async def test_control_plane_publishes_what_its_api_lists_over_a_sigkill(
+    server: NatsServer,
+) -> None:
+    home = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
+    try:
+        async with consumer(server.url) as one:
+            for name in ("one", "two"):
+                async with control(home, server.url) as client:
+                    saved = await client.put("/v1/profiles/bare", content=BARE)
+                    body = {"name": name, "profile": "bare"}
+                    made = await client.post("/v1/sandboxes", json=body)
+                    assert saved.status_code < 300 and made.status_code < 300, made.text
+            async with control(home, server.url) as client:
+                listed = (await client.get("/v1/events?limit=1000")).json()["events"]
+                await until(lambda: len(one.seen) >= len(listed), seconds=60)
+                assert (await client.get("/readyz")).json()["status"] == "ok"
+            listed_ids = [event["id"] for event in listed]
+            assert one.seen[: len(listed_ids)] == listed_ids
+            assert {event["event_type"] for event in listed} >= {"sandbox.requested"}
+            everything = await messages(server.url)
+            assert len(set(everything)) == len(everything) >= len(listed)
+    finally:
+        shutil.rmtree(home)
