@@ -16,6 +16,7 @@ from bench.changes import changes
 from bench.cli import cli
 from bench.database.events import events
 from bench.database.listing import listing
+from bench.control.bus import bus
 from bench.docker_peer import docker_peer
 from bench.docker_wall import docker_wall
 from bench.figures import Series, table, verdict
@@ -239,6 +240,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "review": review,
     "events": events,
     "list": listing,
+    "bus": bus,
 }
 
 
