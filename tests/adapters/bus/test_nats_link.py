@@ -11,10 +11,12 @@ from pathlib import Path
 import nkeys
 import pytest
 
+from atoll.adapters.bus.jetstream import JetStreamSink
 from atoll.adapters.bus.nats_link import NatsLink
 from atoll.adapters.bus.settings import BusSettings
 from atoll.domain.errors import AtollError, Failed, Invalid, Unavailable
 from tests.peers.certificate import own_certificate
+from tests.peers.nats.credentials import operator_mode
 from tests.peers.nats.server import connected, nats_server
 
 PASSWORD = "s3cret-Pa55"
@@ -123,6 +125,17 @@ async def test_file_with_a_key_proves_who_connects(folder: Path) -> None:
 
 
 SEED = b"SUAMLK2ZNL35WSMW37E7UD4VZ7ELPKW7DHC3BWBSD2GCZ7IUQQXZIORRBU"
+
+
+async def test_credentials_file_of_an_account_connects_and_reaches_jetstream(
+    folder: Path,
+) -> None:
+    config, credentials = operator_mode(folder)
+    with nats_server("--config", str(config)) as server:
+        await why_not(BusSettings(bus_url=server.url))
+        settings = BusSettings(bus_url=server.url, bus_credentials=str(credentials))
+        async with connected(settings) as (_bus, link):
+            assert (await JetStreamSink(link, settings).tip()).sequence == 0
 
 
 async def test_file_that_is_missing_or_no_certificate_is_said_without_its_path(
