@@ -12,10 +12,9 @@ from atoll.ports.store.approvals import ApprovalRows
 from atoll.ports.store.audit import AuditRows
 from atoll.ports.store.events import EventRows
 from atoll.ports.store.idempotency import IdempotencyRows
-from atoll.ports.store.leases import LeaseRows
 from atoll.ports.store.logs import LogRows
 from atoll.ports.store.organizations import InvitationRows, MemberRows, OrganizationRows
-from atoll.ports.store.outbox import OutboxRows
+from atoll.ports.store.outbox import LeaseRows, OutboxRows
 from atoll.ports.store.profiles import ProfileRows
 from atoll.ports.store.projects import ProjectRows
 from atoll.ports.store.pulls import PullRows

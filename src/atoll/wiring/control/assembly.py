@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
@@ -61,14 +61,13 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Application]:
         exchange = await open_exchange(settings.bus, stack)
         ground = Ground(store, exchange.bus, SystemClock(), Identifiers())
         own = settings.services
-        library = await _library(settings, stack)
+        library = replace(await _library(settings, stack), exchange=exchange)
         vault = await asyncio.to_thread(open_vault, settings, os.environ)
         application = build_application(
             ground,
             _ports(settings, vault, stack),
             build_library(ground, library, settings=own),
             settings=own,
-            exchange=exchange,
         )
         await application.logins.load()
         yield application

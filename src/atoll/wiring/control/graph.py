@@ -66,7 +66,7 @@ from atoll.services.settings import ServiceSettings
 from atoll.services.task_runner import TaskRunner
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
-from atoll.wiring.control.exchange import Exchange, build_replication
+from atoll.wiring.control.exchange import build_replication
 from atoll.wiring.control.library import (
     Library,
     Preparation,
@@ -242,16 +242,11 @@ def build_admission(
 
 
 def build_application(
-    ground: Ground,
-    ports: SandboxPorts,
-    library: Library,
-    *,
-    settings: ServiceSettings,
-    exchange: Exchange | None = None,
+    ground: Ground, ports: SandboxPorts, library: Library, *, settings: ServiceSettings
 ) -> Application:
     """Return all use cases. The caller runs their background and loads their logins."""
-    statuses, own, preparation = AgentStatuses(ground.store), library.ports, library.preparation
-    sandboxes, background = build_sandboxes(ground, ports, preparation, settings=settings)
+    statuses, own = AgentStatuses(ground.store), library.ports
+    sandboxes, background = build_sandboxes(ground, ports, library.preparation, settings=settings)
     calls, events = RuntimeCalls(sandboxes), build_events(ground)
     approvals = Approvals(ground, sandboxes)
     terminals, agents = build_sessions(ground, sandboxes)
@@ -276,7 +271,7 @@ def build_application(
         kept=build_kept(ground, sandboxes, calls, library, settings=settings),
         checkpoints=Checkpoints(sandboxes),
         tree_edits=TreeEdits(sandboxes, WorkingTrees(sandboxes)),
-        profiles=preparation.profiles,
+        profiles=library.preparation.profiles,
         events=events,
         logins=logins,
         extensions=ports.extensions,
@@ -287,7 +282,7 @@ def build_application(
         projects=build_projects(ground, library, settings=settings),
         audit=AuditLog(ground, own.audit, retention=settings.audit.retention),
         tenancy=build_tenancy(ground, sandboxes, secrets, events=events, logins=logins),
-        replication=build_replication(ground, exchange),
+        replication=build_replication(ground, own.exchange),
     )
 
 

@@ -32,12 +32,13 @@ from atoll.services.library.workspaces import Workspaces
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.settings import ServiceSettings
 from atoll.services.terminals.runtime_calls import RuntimeCalls
+from atoll.wiring.control.exchange import Exchange
 
 
 @dataclass(frozen=True, slots=True)
 class LibraryPorts:
-    """The ports of repositories, kept worktrees, logins, notifications and profiles; `token` is the
-    person's, `personal` reads the profiles in their directory."""
+    """The ports of repositories, kept worktrees, logins, notifications, profiles and other
+    replicas; `token` is the person's, `personal` reads the profiles in their directory."""
 
     shelf: Shelf
     kept: KeptShelf
@@ -47,6 +48,7 @@ class LibraryPorts:
     audit: AuditSigner
     bundled: Documents
     personal: Callable[[], Documents] = dict
+    exchange: Exchange | None = None
 
 
 @dataclass(frozen=True, slots=True)
