@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
@@ -17,9 +18,18 @@ import nats
 import pytest
 from nats.errors import Error
 
+from atoll.adapters.bus.jetstream import JetStreamSink
+from atoll.adapters.bus.settings import BusSettings
+from atoll.adapters.clocks.system import SystemClock
 from atoll.adapters.storage.store import Settings, SqlStore, open_store, sqlite_url
+from atoll.domain.lease import Lease
+from atoll.ports.event_sink import EventSink
+from atoll.services.ground import Ground
+from atoll.services.identifiers import Identifiers
+from atoll.services.journals import outbox as outboxes
+from atoll.services.journals.outbox import Outbox
 from atoll.testing.contracts.event_log import draft
-from tests.peers.nats.server import NatsServer, nats_server, until, wire
+from tests.peers.nats.server import NatsServer, connected, nats_server, until, wire
 
 STREAM = "ATOLL_EVENTS"
 BARE = """\
@@ -226,6 +236,55 @@ async def test_publisher_that_was_stopped_past_its_lease_doubles_nothing(
         await until(lambda: len(one.seen) == len(written.appended))
         first.send_signal(signal.SIGCONT)
         await written.append(90)
+        await whole(written, one, server.url)
+
+
+class WithoutLease(Outbox):
+    """A publisher that believes that it is the only one, whatever the database says."""
+
+    async def _lease(self, sink: EventSink) -> Lease:
+        return Lease("nobody asks", "me", 1, datetime.max.replace(tzinfo=UTC))
+
+    async def _keep(self, *_args: object, **_more: object) -> None:
+        return
+
+
+async def test_publishers_that_all_believe_in_their_lease_are_fenced_by_the_stream(
+    server: NatsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outboxes, "PAGE", 7)
+    monkeypatch.setattr(outboxes, "MAX_PAUSE_SECONDS", 0.05)
+    settings = BusSettings(bus_url=server.url, bus_window_seconds=1)
+    async with AsyncExitStack() as stack:
+        written = await stack.enter_async_context(log())
+        tasks = await stack.enter_async_context(asyncio.TaskGroup())
+        first, _link = await stack.enter_async_context(connected(settings))
+        for holder in ("one", "two", "three"):
+            bus, link = await stack.enter_async_context(connected(settings))
+            ground = Ground(written.store, bus, SystemClock(), Identifiers())
+            outbox = WithoutLease(ground, JetStreamSink(link, settings), holder=holder)
+            stack.callback(tasks.create_task(outbox.run()).cancel)
+        one = await stack.enter_async_context(consumer(server.url))
+        for _ in range(40):
+            await written.append(30)
+            first.announce(("s1",))
+        await whole(written, one, server.url)
+
+
+async def test_stream_that_is_removed_while_it_is_used_is_filled_again(
+    server: NatsServer,
+) -> None:
+    async with AsyncExitStack() as stack:
+        written = await stack.enter_async_context(log())
+        await stack.enter_async_context(publisher(written, server.url, "first"))
+        await written.append(60)
+        async with consumer(server.url) as before:
+            await until(lambda: len(before.seen) == len(written.appended))
+        client = await nats.connect(server.url, allow_reconnect=False)
+        await client.jetstream().delete_stream(STREAM)
+        await client.close()
+        await written.append(60)
+        one = await stack.enter_async_context(consumer(server.url))
         await whole(written, one, server.url)
 
 

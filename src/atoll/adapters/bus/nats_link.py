@@ -7,6 +7,7 @@ connection here is a client of its own, and what was under way on the old one ha
 import asyncio
 import random
 import ssl
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
@@ -101,8 +102,10 @@ class NatsLink:
             except (Unavailable, Failed) as error:
                 self._note(error.message)
             else:
-                pause = FIRST_PAUSE_SECONDS
+                began = time.monotonic()
                 await self._hold(connection, session)
+                if time.monotonic() - began > MAX_PAUSE_SECONDS:
+                    pause = FIRST_PAUSE_SECONDS
             # Replicas that lost one server do not return to it in step.
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
             pause = min(pause * 2, MAX_PAUSE_SECONDS)
