@@ -14,9 +14,9 @@ from bench.attach import attach
 from bench.broker import broker
 from bench.changes import changes
 from bench.cli import cli
+from bench.control.bus import bus
 from bench.database.events import events
 from bench.database.listing import listing
-from bench.control.bus import bus
 from bench.docker_peer import docker_peer
 from bench.docker_wall import docker_wall
 from bench.figures import Series, table, verdict
