@@ -74,6 +74,7 @@ SMALL = {
     "wire/http/unreadable.py": "imported by thirty modules of every layer",
     "wiring/command.py": "an entry point",
     "wiring/control/vaulting.py": "the choice of one adapter",
+    "wiring/control/webhooks.py": "the services of one feature",
     "wiring/launch/handed_file.py": VALUE,
     "wiring/launch/mount_view.py": SHARED,
     "zygote/daemon/answers.py": VALUE,

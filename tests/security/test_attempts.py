@@ -29,6 +29,7 @@ NUMBERS = (
     881,
     891,
     *(930, 931),
+    *(951, 952),
 )
 """Of the list of threats Atoll is built against; some numbers are not taken. From 301 on: attempts
 at pools of the whole machine; from 311 on: at the person's browser, checkout and disk; from 401 on:

@@ -34,7 +34,7 @@ from atoll.services.library.settings import RepositorySettings
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.settings import ServiceSettings
 from atoll.surfaces.http.app import create_app
-from atoll.testing import FakeAuditSigner, FakePushSender
+from atoll.testing import FakeAuditSigner, FakePushSender, FakeWebhookSender
 from atoll.wiring.control.graph import SandboxPorts, build_application
 from atoll.wiring.control.library import LibraryPorts, build_library
 from tests.peers.boxed_runtime import BoxedRuntime
@@ -133,7 +133,14 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
         token = load_or_make_token(home / "token")
         logins = BookFile(home / "logins.json")
         shelves = LibraryPorts(
-            shelf, kept, logins, token, FakePushSender(), FakeAuditSigner(), bundled=bundled()
+            shelf,
+            kept,
+            logins,
+            token,
+            FakePushSender(),
+            FakeAuditSigner(),
+            FakeWebhookSender(),
+            bundled=bundled(),
         )
 
         async def ready() -> str | None:

@@ -23,7 +23,6 @@ BEGINNING = "0" * 64
 AUDITED_PREFIXES = (
     *("approval.", "auth.", "group.", "invitation.", "member.", "org.", "profile.", "project."),
     *("quota.", "safety.", "secret.", "service_account.", "share.", "token.", "vault."),
-    "webhook.",
 )
 AUDITED_KINDS = frozenset(
     {
@@ -33,6 +32,8 @@ AUDITED_KINDS = frozenset(
         *("recording.started", "recording.deleted"),
         *("agent.started", "agent.changed", "agent.ended", "agent.installed"),
         *("repository.fetched", "git.pushed", "git.synced"),
+        *("webhook.created", "webhook.changed", "webhook.removed", "webhook.rotated"),
+        *("webhook.tested", "webhook.replayed", "webhook.disabled"),
     }
 )
 """Kinds, beside those that begin with a prefix above, that say who did what to what. What happens

@@ -85,6 +85,8 @@ _VALUED = "secret_id name scope purpose version"
 _APPROVAL = "approval_id sandbox_id kind"
 _ABOUT = "secret secret_id version host port argv0"
 _MEMBER = "org member kind name role"
+_WEBHOOK = "webhook_id host"
+_DELIVERY = _WEBHOOK + " event_id event_stream event_position attempt"
 _TYPED = _INSIDE + " principal name client"
 
 KINDS: Mapping[str, EventKind] = dict(
@@ -341,6 +343,46 @@ KINDS: Mapping[str, EventKind] = dict(
             _LIFE + " from to",
             "",
             "A sandbox has another owner, who has its history, too.",
+        ),
+        _kind("webhook.created", _WEBHOOK, "", "A webhook was created, for an endpoint on `host`."),
+        _kind("webhook.changed", _WEBHOOK + " enabled", "", "A webhook was changed by its owner."),
+        _kind("webhook.removed", _WEBHOOK, "", "A webhook was removed."),
+        _kind(
+            "webhook.rotated",
+            _WEBHOOK + " version until",
+            "",
+            "The secret of a webhook was replaced; the former one signs until then, too.",
+        ),
+        _kind("webhook.tested", _WEBHOOK, "", "A test event was posted to the endpoint."),
+        _kind(
+            "webhook.failed",
+            _DELIVERY + " next_at",
+            "",
+            "A delivery failed, for the reason `reason`; it is tried again, at `next_at`.",
+        ),
+        _kind(
+            "webhook.dead_lettered",
+            _DELIVERY,
+            "",
+            "A delivery failed for the last time; the event is a dead letter.",
+        ),
+        _kind(
+            "webhook.disabled",
+            _WEBHOOK + " dead",
+            "",
+            "Atoll disabled a webhook; `reason` says why. Its events wait in the log.",
+        ),
+        _kind(
+            "webhook.replayed",
+            _WEBHOOK,
+            "event_id after deliveries",
+            "Its owner sent dead letters again, or everything after a position.",
+        ),
+        _kind(
+            "webhook.skipped",
+            _WEBHOOK + " after up_to",
+            "",
+            "Some events between two positions were no longer kept when it was their turn.",
         ),
     )
 )

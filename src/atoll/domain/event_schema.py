@@ -20,10 +20,13 @@ _EXIT: Json = {"type": ["object", "null"], "description": "`code` or `signal`"}
 _INTEGERS = (
     *("before", "bytes", "commits", "decisions", "epoch", "generation", "instructions_id", "minus"),
     *("n", "plus", "port", "repo", "retired", "sandboxes", "secrets", "turns", "unrecorded"),
+    *("after", "attempt", "dead", "deliveries", "event_position", "up_to"),
 )
 _TYPES: Mapping[str, Json] = {
     **dict.fromkeys(_INTEGERS, _INTEGER),
-    **dict.fromkeys(("asks", "background", "begins", "exposed", "timed_out", "words"), _BOOLEAN),
+    **dict.fromkeys(
+        ("asks", "background", "begins", "enabled", "exposed", "timed_out", "words"), _BOOLEAN
+    ),
     **dict.fromkeys(("allowed", "argv", "denied", "leftovers", "pushed", "ranges"), _STRINGS),
     **dict.fromkeys(("options", "places"), _OBJECTS),
     **dict.fromkeys(("terminal_id", "until"), _STRING_OR_NULL),

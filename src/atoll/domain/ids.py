@@ -14,6 +14,7 @@ ShareId = NewType("ShareId", str)
 GuestId = NewType("GuestId", str)
 PushSubscriptionId = NewType("PushSubscriptionId", str)
 InvitationId = NewType("InvitationId", str)
+WebhookId = NewType("WebhookId", str)
 OrgId = NewType("OrgId", str)
 PrincipalId = NewType("PrincipalId", str)
 

@@ -43,6 +43,7 @@ from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import Secrets
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
+from atoll.services.webhooks.worker import WebhookServices
 
 Readiness = Callable[[], Awaitable[str | None]]
 """The reason why the server is not ready yet, or None when it is."""
@@ -104,3 +105,4 @@ class Application:
     audit: AuditLog
     tenancy: Tenancy
     replication: Replication
+    webhooks: WebhookServices

@@ -17,8 +17,10 @@ from atoll.domain.ids import (
     SandboxId,
     SecretId,
     ShareId,
+    WebhookId,
     spell,
 )
+from atoll.domain.webhook.signature import SIGNING_KEY_BYTES
 from atoll.wire.contract.call import PathId
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
@@ -80,3 +82,11 @@ class Identifiers:
     def invitation(self) -> InvitationId:
         """Return a new id of an invitation; not its secret."""
         return InvitationId(spell("inv", self._entropy(ID_ENTROPY_BYTES)))
+
+    def webhook(self) -> WebhookId:
+        """Return a new webhook id."""
+        return WebhookId(spell("whk", self._entropy(ID_ENTROPY_BYTES)))
+
+    def signing_key(self) -> bytes:
+        """Return the 32 random bytes of a webhook's new secret."""
+        return self._entropy(SIGNING_KEY_BYTES)

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.kept import KeptShelfContract
     from atoll.testing.contracts.logins import LoginBooksContract
     from atoll.testing.contracts.metadata import MetadataFilesContract
-    from atoll.testing.contracts.push import PushSenderContract
     from atoll.testing.contracts.readers import ConversationContract, TranscriptContract
     from atoll.testing.contracts.repositories import (
         ImporterContract,
@@ -41,6 +40,8 @@ if TYPE_CHECKING:
     )
     from atoll.testing.contracts.runtime import RuntimeClientsContract
     from atoll.testing.contracts.safety import SafetyLayersContract
+    from atoll.testing.contracts.senders.push import PushSenderContract
+    from atoll.testing.contracts.senders.webhooks import WebhookSenderContract
     from atoll.testing.contracts.spawner import SpawnerContract
     from atoll.testing.contracts.storage.database import DatabaseContract
     from atoll.testing.contracts.store import StoreContract
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from atoll.testing.fakes.push import FakePushSender
     from atoll.testing.fakes.runtime import FakeRuntimes
     from atoll.testing.fakes.safety import FakeSafetyLayers
+    from atoll.testing.fakes.webhooks import FakeWebhookSender
     from atoll.testing.fakes.workspaces import FakeWorkspaces
 
 __all__ = [
@@ -88,6 +90,7 @@ __all__ = [
     "FakeRuntimes",
     "FakeSafetyLayers",
     "FakeTrees",
+    "FakeWebhookSender",
     "FakeWorkspaces",
     "HostContract",
     "ImageBuilderContract",
@@ -108,6 +111,7 @@ __all__ = [
     "TreesContract",
     "VaultContract",
     "VirtualClock",
+    "WebhookSenderContract",
     "WorkSaverContract",
     "WorkspacePreparerContract",
 ]
@@ -141,6 +145,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "FakeRuntimes": "fakes.runtime",
         "FakeSafetyLayers": "fakes.safety",
         "FakeTrees": "fakes.images",
+        "FakeWebhookSender": "fakes.webhooks",
         "FakeWorkspaces": "fakes.workspaces",
         "HostContract": "contracts.host",
         "ImageBuilderContract": "contracts.images",
@@ -150,7 +155,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "LocalShelfContract": "contracts.repositories",
         "LoginBooksContract": "contracts.logins",
         "MetadataFilesContract": "contracts.metadata",
-        "PushSenderContract": "contracts.push",
+        "PushSenderContract": "contracts.senders.push",
         "RepositoryShelfContract": "contracts.repositories",
         "RuntimeClientsContract": "contracts.runtime",
         "SafetyLayersContract": "contracts.safety",
@@ -160,6 +165,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "TreesContract": "contracts.images",
         "VaultContract": "contracts.vault",
         "VirtualClock": "fakes.clock",
+        "WebhookSenderContract": "contracts.senders.webhooks",
         "WorkSaverContract": "contracts.workspaces",
         "WorkspacePreparerContract": "contracts.workspaces",
     }

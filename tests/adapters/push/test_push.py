@@ -1,15 +1,12 @@
-import asyncio
-import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from atoll.adapters.clocks.system import SystemClock
 from atoll.adapters.push.encryption import MAX_MESSAGE, encrypted, sealed
-from atoll.adapters.push.sender import HttpPushSender, resolved
+from atoll.adapters.push.sender import HttpPushSender
 from atoll.adapters.push.settings import PushSettings
 from atoll.adapters.push.vapid import VapidKey
 from atoll.domain.errors import (
@@ -23,7 +20,7 @@ from atoll.domain.errors import (
 from atoll.domain.people.push import PushTarget
 from atoll.ports.push import PushSender
 from atoll.testing import FakePushSender, PushSenderContract
-from tests.peers.push_service import Browser, PushService, push_service, unspelled
+from tests.peers.receivers.push_service import Browser, PushService, push_service, unspelled
 
 STATUSES: dict[type[AtollError], int] = {NotFound: 410, Unavailable: 503, Failed: 400}
 
@@ -163,22 +160,6 @@ async def test_loopback_is_refused_without_the_owners_setting(
             await attempt
     assert service.bodies == []
     await sender.close()
-
-
-@pytest.mark.parametrize(
-    "address",
-    ["10.0.0.1", "169.254.169.254", "127.0.0.1", "fd00:ec2::254", "168.63.129.16", "100.64.0.1",
-     "::ffff:127.0.0.1"],
-)  # fmt: skip
-async def test_name_that_also_leads_elsewhere_is_refused(
-    address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def resolve(*_: Any, **__: Any) -> list[Any]:
-        return [(socket.AF_INET, 1, 6, "", (one, 443)) for one in ("1.1.1.1", address)]
-
-    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve)
-    with pytest.raises(Forbidden, match="not a public address"):
-        await resolved("push.example", 443, loopback=False)
 
 
 def test_contact_that_push_services_refuse_is_refused_at_the_start() -> None:

@@ -10,11 +10,18 @@ from atoll.domain.people.capability import OrgRole, capabilities_of
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
 from atoll.domain.sandbox.sandbox import SetupMetadata
 from atoll.domain.secrets.secret import Place, Purpose, Secret, Use
+from atoll.services.ground import Ground
+from atoll.services.identifiers import Identifiers
 from atoll.services.secrets.secrets import SetSecret
+from atoll.services.webhooks.posting import WebhookPosting
+from atoll.services.webhooks.webhooks import Webhooks
+from atoll.testing import FakeWebhookSender
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.policy import Policy, PolicyView, decode_policy
+from tests.peers.receivers.webhook_receiver import verify
 from tests.services.scene import Scene, scene
 
+HOOK = "https://hooks.example/in"
 KEY = "sk-canary-A1b2C3d4E5"
 OTHER = replace(LOCAL_PERSON, id=PrincipalId("other"), capabilities=capabilities_of(OrgRole.MEMBER))
 OPENAI = Use(Purpose.PROVIDER, "openai")
@@ -329,3 +336,37 @@ async def test_events_hold_no_value() -> None:
         await s.secrets.remove(LOCAL_PERSON, "K")
         everything = msgspec.json.encode(await s.events.list(LOCAL_PERSON, limit=1000))
         assert KEY.encode() not in everything
+
+
+def _hooks(s: Scene, sender: FakeWebhookSender) -> Webhooks:
+    ground = Ground(s.store, s.bus, s.clock, Identifiers())
+    return Webhooks(ground, s.vault, WebhookPosting(s.clock, s.vault, sender))
+
+
+async def test_master_key_turns_over_for_the_secrets_of_webhooks_too() -> None:
+    async with scene() as s:
+        sender = FakeWebhookSender()
+        hooks = _hooks(s, sender)
+        report, former = await hooks.create(LOCAL_PERSON, HOOK)
+        _, newest = await hooks.rotate(LOCAL_PERSON, report.webhook.id)
+        await set_(s)
+        done = await s.secrets.rotate_master(LOCAL_PERSON)
+        assert (done.secrets, done.retired) == (3, 1)
+        assert (await hooks.test(LOCAL_PERSON, report.webhook.id)).reason is None
+        ((headers, body),) = sender.sent[HOOK]
+        for secret in (former, newest):
+            verify(secret, dict(headers), body)
+
+
+async def test_master_key_does_not_turn_over_a_webhooks_secret_it_cannot_open() -> None:
+    async with scene() as s:
+        hooks = _hooks(s, FakeWebhookSender())
+        one, _ = await hooks.create(LOCAL_PERSON, HOOK)
+        two, _ = await hooks.create(LOCAL_PERSON, HOOK)
+        async with s.store.begin() as rows:
+            kept = {each.webhook.id: each for each in await rows.webhooks.everything()}
+            swapped = replace(kept[one.webhook.id], keys=kept[two.webhook.id].keys)
+            await rows.webhooks.put(swapped)
+        with pytest.raises(Failed, match=f"webhook {one.webhook.id} cannot be opened"):
+            await s.secrets.rotate_master(LOCAL_PERSON)
+        assert (await hooks.test(LOCAL_PERSON, two.webhook.id)).reason is None

@@ -40,7 +40,7 @@ from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.settings import ServiceSettings
 from atoll.surfaces.http.app import create_app
 from atoll.surfaces.http.server.guard import PAGE_KEY
-from atoll.testing import FakeAgentShelf, FakeAuditSigner, FakePushSender
+from atoll.testing import FakeAgentShelf, FakeAuditSigner, FakePushSender, FakeWebhookSender
 from atoll.wiring.control import openapi
 from atoll.wiring.control.graph import SandboxPorts, build_application
 from atoll.wiring.control.library import LibraryPorts, build_library
@@ -349,6 +349,7 @@ class World:
     clock: TurnedClock
     services: Application
     ground: Ground
+    hooks: FakeWebhookSender
 
     @property
     def host(self) -> str:
@@ -392,8 +393,16 @@ async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
         token = load_or_make_token(folder / "token")
         logins, kept = BookFile(folder / "logins.json"), KeptFolder(folder / "kept")
         settings = ServiceSettings(AdmissionSettings(max_sandboxes=max_sandboxes))
+        hooks = FakeWebhookSender()
         shelves = LibraryPorts(
-            shelf, kept, logins, token, FakePushSender(), FakeAuditSigner(), bundled=bundled()
+            shelf,
+            kept,
+            logins,
+            token,
+            FakePushSender(),
+            FakeAuditSigner(),
+            hooks,
+            bundled=bundled(),
         )
         library = build_library(ground, shelves, settings=settings)
         empty = replace(library.preparation, workspaces=EmptyWorkspaces(), saver=EmptyWorkspaces())
@@ -406,7 +415,7 @@ async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
         background = group.create_task(services.background.run())
         stack.callback(background.cancel)
         url = await stack.enter_async_context(served(app))
-        yield World(url, token, runtime, services.logins, clock, services, ground)
+        yield World(url, token, runtime, services.logins, clock, services, ground, hooks)
 
 
 async def _ready() -> str | None:

@@ -19,6 +19,8 @@ EVERYTHING = {
     "notify_command": "notify-send Atoll",
     "push_contact": "mailto:me@example.org",
     "allow_loopback_push": True,
+    "webhook_ranges": ["10.1.0.0/16"],
+    "allow_loopback_webhooks": True,
     "database_url": "sqlite:///x",
     "database_connections": 9,
     "database_synced": True,
@@ -73,6 +75,7 @@ def test_every_setting_reaches_the_sections_that_declare_it(tmp_path: Path) -> N
         "agents",
         "backends",
         "docker",
+        "webhooks",
         "zygote",
         "bus",
     ):
@@ -117,7 +120,7 @@ def test_environment_sets_none_of_what_only_the_file_may_say(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("said", "reason"),
     [
-        ("nope = 1", "there is no setting 'nope'; there are agent_catalogue, .*upstreams$"),
+        ("nope = 1", "there is no setting 'nope'; there are agent_catalogue, .*webhook_ranges$"),
         ("home = '/x'", "there is no setting 'home'"),
         ("services = 1", "there is no setting 'services'"),
         ("port = 70000", "port 70000 must lie between 0 and 65535"),

@@ -420,6 +420,29 @@ export interface components {
             readonly repository: components["schemas"]["ProjectBody"];
             readonly shown: string;
         };
+        /** @description A page by position; `next` is the following `after`. */
+        readonly DeliveryPage: {
+            readonly deliveries: readonly components["schemas"]["DeliveryView"][];
+            readonly next: number;
+        };
+        /**
+         * @description State of a delivery. The later events of a stream wait while one is `retrying`. One that a
+         *     person sends again is `replaying`; nothing waits for it.
+         * @enum {string}
+         */
+        readonly DeliveryState: "retrying" | "replaying" | "dead";
+        /** @description An event that is not delivered. `next_at` is the next attempt, null for a dead letter. */
+        readonly DeliveryView: {
+            readonly attempts: number;
+            readonly event_id: string;
+            readonly event_type: string;
+            readonly failed_at: string | null;
+            readonly next_at: string | null;
+            readonly position: number;
+            readonly reason: string | null;
+            readonly state: components["schemas"]["DeliveryState"];
+            readonly stream: string;
+        };
         /** @description Changes line by line; `truncated` when some are missing. */
         readonly DiffView: {
             readonly files: readonly components["schemas"]["FileDiff"][];
@@ -456,6 +479,12 @@ export interface components {
         /** @description The sandboxes that ended with it now. */
         readonly EndedView: {
             readonly sandboxes: readonly components["schemas"]["SandboxView"][];
+        };
+        /** @description Result of a test: the event that was posted, and why the endpoint did not accept it. */
+        readonly EndpointTestView: {
+            readonly accepted: boolean;
+            readonly event_id: string;
+            readonly reason: string | null;
         };
         /**
          * @description The caller after a login.
@@ -889,6 +918,26 @@ export interface components {
             readonly sandbox_id: string;
             readonly share_id: string;
             readonly terminal_id: string | null;
+        };
+        /** @description A webhook with its new secret, which is returned only once. */
+        readonly MadeWebhookView: {
+            readonly created_at: string;
+            readonly cursor: number;
+            readonly dead: number;
+            readonly delivered_at: string | null;
+            readonly enabled: boolean;
+            readonly event_types: readonly string[];
+            readonly failed_at: string | null;
+            readonly failing_since: string | null;
+            readonly failure: string | null;
+            readonly reason: string | null;
+            readonly replaying: number;
+            readonly retrying: number;
+            readonly secret: string;
+            readonly secret_version: number;
+            readonly streams: readonly string[];
+            readonly url: string;
+            readonly webhook_id: string;
         };
         /**
          * @description A command.
@@ -1499,6 +1548,23 @@ export interface components {
             readonly name: string;
         };
         /**
+         * @description The events to send again: the dead letter of one event, everything after a position, or with
+         *     neither all dead letters.
+         */
+        readonly ReplayBody: {
+            readonly after?: number | null;
+            readonly event_id?: string | null;
+        };
+        /**
+         * @description Result of a replay: the number of dead letters that are sent again, or the position after
+         *     which everything is. `gap` is the part of that which is no longer kept.
+         */
+        readonly ReplayView: {
+            readonly after: number | null;
+            readonly deliveries: number;
+            readonly gap: components["schemas"]["Gap"] | null;
+        };
+        /**
          * @description A repository.
          *
          *     `repo_url`, or the `key` of one uploaded before; `sparse` are the directories of it to lay out,
@@ -1552,6 +1618,11 @@ export interface components {
          * @enum {string}
          */
         readonly Role: "viewer" | "controller" | "owner";
+        /** @description A rotation. The former secret signs, too, for the time of `overlap`; 0 ends it at once. */
+        readonly RotateBody: {
+            /** @default 86400 */
+            readonly overlap?: 0 | (number | string);
+        };
         /** @description The new master key's id, the number of values under it now, and of removed old keys. */
         readonly RotatedView: {
             readonly key_id: string;
@@ -2095,6 +2166,54 @@ export interface components {
             readonly retained_until: string | null;
             readonly sandbox_id: string;
             readonly state: components["schemas"]["State"];
+        };
+        /** @description An endpoint, and the events it receives. Empty lists mean all of them. */
+        readonly WebhookBody: {
+            /**
+             * @description Kinds of events, or all of a noun as `sandbox.*`.
+             * @default []
+             */
+            readonly event_types?: readonly string[];
+            /**
+             * @description Names of streams, or all as `sandbox:*`.
+             * @default []
+             */
+            readonly streams?: readonly string[];
+            readonly url: string;
+        };
+        /** @description A change; what is left out stays. `enabled` turns a webhook off, or on where it stopped. */
+        readonly WebhookChangeBody: {
+            readonly enabled?: boolean | null;
+            readonly event_types?: readonly string[] | null;
+            readonly streams?: readonly string[] | null;
+            readonly url?: string | null;
+        };
+        /** @description The caller's webhooks, oldest first. */
+        readonly WebhookList: {
+            readonly webhooks: readonly components["schemas"]["WebhookView"][];
+        };
+        /**
+         * @description A webhook. `cursor` is the position up to which every event was delivered or has a delivery;
+         *     `retrying`, `replaying` and `dead` count these. `reason` says why Atoll disabled it. `failure`
+         *     and `failed_at` are of the last failure, `failing_since` is null while deliveries succeed.
+         */
+        readonly WebhookView: {
+            readonly created_at: string;
+            readonly cursor: number;
+            readonly dead: number;
+            readonly delivered_at: string | null;
+            readonly enabled: boolean;
+            readonly event_types: readonly string[];
+            readonly failed_at: string | null;
+            readonly failing_since: string | null;
+            readonly failure: string | null;
+            readonly reason: string | null;
+            readonly replaying: number;
+            readonly retrying: number;
+            readonly secret_version: number;
+            readonly streams: readonly string[];
+            readonly url: string;
+            readonly webhook_id: string;
         };
         /** @description The workspace's mode and access; what is left out takes the profile's value. */
         readonly WorkspaceBody: {

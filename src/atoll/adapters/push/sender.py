@@ -6,24 +6,19 @@ nothing of an answer but its status is used.
 """
 
 import asyncio
-import socket
 import ssl
-from ipaddress import ip_address
 from pathlib import Path
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
 
+from atoll.adapters.outgoing.addresses import CheckedResolver, Reach, resolved
 from atoll.adapters.push.encryption import encrypted
 from atoll.adapters.push.settings import PushSettings
 from atoll.adapters.push.vapid import VapidKey
-from atoll.domain.errors import Failed, Forbidden, NotFound, Unavailable
-from atoll.domain.network.address import first_forbidden
-from atoll.domain.network.egress import NEVER
+from atoll.domain.errors import Failed, NotFound, Unavailable
 from atoll.domain.people.push import PushTarget, checked_endpoint, host_of
 from atoll.ports import Clock
 
-RESOLVE_SECONDS = 10.0
 SEND_SECONDS = 15.0
 KEPT_SECONDS = 4 * 3600
 """The time for which a push service keeps a message for a browser that is off."""
@@ -46,6 +41,7 @@ class HttpPushSender:
         self._key = VapidKey(key_file)
         self._clock = clock
         self._settings = settings
+        self._reach = Reach(loopback=settings.allow_loopback_push)
         self._trust = trust
         self._session: aiohttp.ClientSession | None = None
 
@@ -56,7 +52,7 @@ class HttpPushSender:
     async def check(self, endpoint: str) -> None:
         """See the port."""
         host = host_of(checked_endpoint(endpoint))
-        await resolved(host, 443, loopback=self._settings.allow_loopback_push)
+        await resolved(host, 443, self._reach)
 
     async def send(self, target: PushTarget, message: bytes) -> None:
         """See the port."""
@@ -92,7 +88,7 @@ class HttpPushSender:
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
             connector = aiohttp.TCPConnector(
-                resolver=_PublicResolver(loopback=self._settings.allow_loopback_push),
+                resolver=CheckedResolver(self._reach),
                 use_dns_cache=False,
                 limit=8,
                 ssl=self._trust or ssl.create_default_context(),
@@ -104,56 +100,6 @@ class HttpPushSender:
                 trust_env=False,
             )
         return self._session
-
-
-class _PublicResolver(AbstractResolver):
-    """Resolver that returns checked addresses only; the connection dials exactly those."""
-
-    def __init__(self, *, loopback: bool) -> None:
-        self._loopback = loopback
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        """Return the host's addresses. Raises `Forbidden`, `Unavailable`."""
-        return [
-            ResolveResult(
-                hostname=host,
-                host=address,
-                port=port,
-                family=socket.AF_INET6 if ":" in address else socket.AF_INET,
-                proto=0,
-                flags=socket.AI_NUMERICHOST,
-            )
-            for address in await resolved(host, port, loopback=self._loopback)
-        ]
-
-    async def close(self) -> None:
-        """Do nothing: it holds nothing."""
-
-
-async def resolved(host: str, port: int, *, loopback: bool) -> tuple[str, ...]:
-    """Return the addresses of a host. Raises `Forbidden` when one is not public, `Unavailable` when
-    the host does not resolve."""
-    try:
-        async with asyncio.timeout(RESOLVE_SECONDS):
-            found = await asyncio.get_running_loop().getaddrinfo(
-                host, port, type=socket.SOCK_STREAM
-            )
-    except (OSError, UnicodeError, TimeoutError) as error:
-        raise Unavailable(
-            f"The push service {host} cannot be resolved: check the network, then try again."
-        ) from error
-    addresses = tuple(dict.fromkeys(str(entry[4][0]).split("%")[0] for entry in found))
-    # Some clouds' metadata services have public addresses.
-    metadata = (one for one in addresses if any(ip_address(one) in net for net in NEVER))
-    bad = first_forbidden(addresses, loopback=loopback) or next(metadata, None)
-    if bad is not None:
-        raise Forbidden(
-            f"The push service {host} leads to {bad}, which is not a public address: no push is "
-            "sent there. Subscribe with another browser."
-        )
-    return addresses
 
 
 def _judge(host: str, status: int) -> None:

@@ -24,6 +24,7 @@ from atoll.ports.store.sandboxes import SandboxRows
 from atoll.ports.store.secrets import SecretRows
 from atoll.ports.store.shares import ShareRows
 from atoll.ports.store.statuses import StatusRows
+from atoll.ports.store.webhooks import WebhookDeliveryRows, WebhookRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,12 @@ class Transaction:
 
     outbox: OutboxRows
     """Progress of publishing the log."""
+
+    webhooks: WebhookRows
+    """Webhooks and their sealed secrets."""
+
+    webhook_deliveries: WebhookDeliveryRows
+    """Events that webhooks could not deliver."""
 
 
 class Store(Protocol):

@@ -1,8 +1,8 @@
 """Departures: the things that go with a member, and those that stay for the organization.
 
-Secrets, links, notifications and approvals of the member end in the transaction that removes it;
-its sandboxes are stopped and keep their files until an administrator gives them to somebody. Open
-connections close by themselves: the surface asks `Memberships` again and again.
+Secrets, links, webhooks, notifications and approvals of the member end in the transaction that
+removes it; its sandboxes are stopped and keep their files until an administrator gives them to
+somebody. Open connections close by themselves: the surface asks `Memberships` again and again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,6 +21,8 @@ from atoll.services.approvals.voiding import approval_event
 from atoll.services.ground import Ground
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import Secrets
+from atoll.services.webhooks.log import WEBHOOKS
+from atoll.services.webhooks.webhooks import remove_all
 
 _MAX_APPROVALS = 10_000
 _log = structlog.get_logger(__name__)
@@ -43,6 +45,7 @@ class Departures:
             await revoke_links(rows, self._ground, sandbox_id, actor=actor)
         for browser in await rows.push.of(member.org_id, member.id):
             await rows.push.remove(browser.id)
+        await remove_all(rows, self._ground, (member.org_id, member.id), actor=actor)
         secrets = await self._secrets.drop_all(rows, member.org_id, member.id, actor=actor)
         await self._end_approvals(rows, member, actor)
         return {"sandboxes": len(held), "secrets": secrets}
@@ -50,6 +53,7 @@ class Departures:
     async def settle(self, member: Member) -> None:
         """Stop the sandboxes of a member who is gone, and take its secrets out of those that ran
         with them. What cannot be stopped now is logged; its time to live ends it."""
+        self._ground.bus.announce((WEBHOOKS,))
         await self._sandboxes.push_policies(member.org_id, None)
         for sandbox_id in await self._owned(member):
             try:

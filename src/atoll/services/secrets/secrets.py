@@ -29,7 +29,10 @@ from atoll.domain.secrets.secret import (
     read_secret_name,
 )
 from atoll.domain.secrets.value import check_value, last4
+from atoll.domain.webhook.signature import bound_to as seal_of
+from atoll.domain.webhook.webhook import Webhook
 from atoll.ports import Kept, Masters, Transaction, Vault
+from atoll.ports.store.webhooks import SealedKey
 from atoll.services.approvals.voiding import void_approvals
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of
@@ -183,7 +186,10 @@ class Secrets:
 
     async def _all_under(self, key_id: str) -> bool:
         async with self._ground.store.read() as rows:
-            return all(one.sealed.key_id == key_id for one in await rows.secrets.everything())
+            sealed = [one.sealed for one in await rows.secrets.everything()]
+            for webhook in await rows.webhooks.everything():
+                sealed += [key.sealed for key in webhook.keys]
+        return all(one.key_id == key_id for one in sealed)
 
     async def _rewrap_all(self, caller: Principal, key_id: str) -> int:
         async with self._ground.store.begin() as rows:
@@ -194,10 +200,31 @@ class Secrets:
                 mark = self._vault.fingerprint(value, one.secret.org_id)
                 sealed = self._vault.rewrap(one.sealed, binding)
                 await rows.secrets.put(replace(one.secret, fingerprint=mark), sealed)
-            told: dict[str, Json] = {"key_id": key_id, "secrets": len(kept)}
+            count = len(kept) + await self._rewrap_webhooks(rows)
+            told: dict[str, Json] = {"key_id": key_id, "secrets": count}
             await self._note(rows, caller, Note("vault", "vault.rotated", told))
         self._ground.bus.announce(("vault",))
-        return len(kept)
+        return count
+
+    async def _rewrap_webhooks(self, rows: Transaction) -> int:
+        """Put the secrets of webhooks under the newest master key; returns their number."""
+        count = 0
+        for kept in await rows.webhooks.everything():
+            keys = tuple(self._rewrapped(kept.webhook, key) for key in kept.keys)
+            await rows.webhooks.put(replace(kept, keys=keys))
+            count += len(keys)
+        return count
+
+    def _rewrapped(self, webhook: Webhook, key: SealedKey) -> SealedKey:
+        try:
+            sealed = self._vault.rewrap(key.sealed, seal_of(webhook, key.version))
+        except Failed as err:
+            raise Failed(
+                f"The secret of the webhook {webhook.id} cannot be opened; rotate it, or remove "
+                f"the webhook. {err.message}",
+                code=err.code,
+            ) from err
+        return replace(key, sealed=sealed)
 
     def _made(
         self, caller: Principal, before: Kept | None, *, name: str, scope: str, use: Use

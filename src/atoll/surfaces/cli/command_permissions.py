@@ -45,6 +45,10 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
     ),
     "share.manage": ("share new", "share list", "share rm"),
     "event.read": ("events",),
+    "webhook.manage": (
+        *("webhook add", "webhook list", "webhook show", "webhook change", "webhook remove"),
+        *("webhook test", "webhook rotate", "webhook failed", "webhook replay"),
+    ),
     "audit.read": ("audit list", "audit export", "audit verify"),
     "org.read": ("org list", "org show", "org members", "quota show"),
     "org.manage": (

@@ -71,6 +71,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "approve",
         "deny",
         "revoke",
+        "webhook",
     ),
     "people": (
         "share",

@@ -29,6 +29,7 @@ from atoll.adapters.safety.layers import SafetyFolders
 from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import open_store
 from atoll.adapters.vaults.envelope import EnvelopeVault
+from atoll.adapters.webhooks.sender import HttpWebhookSender
 from atoll.adapters.workspaces.metadata_files import HomeMetadata
 from atoll.adapters.zygote.importer import ZygoteImporter
 from atoll.adapters.zygote.own_keys import OwnKeys
@@ -109,6 +110,8 @@ async def _library(settings: ControlSettings, stack: AsyncExitStack) -> LibraryP
     held(token)
     push = HttpPushSender(settings.home / "push.key", SystemClock(), settings.push)
     stack.push_async_callback(push.close)
+    webhooks = HttpWebhookSender(settings.webhooks)
+    stack.push_async_callback(webhooks.close)
     return LibraryPorts(
         shelf,
         kept,
@@ -116,6 +119,7 @@ async def _library(settings: ControlSettings, stack: AsyncExitStack) -> LibraryP
         token,
         push,
         AuditKey(settings.home / "audit.key"),
+        webhooks,
         bundled=profile_files.bundled(),
         personal=partial(profile_files.personal, settings.home / "profiles"),
     )

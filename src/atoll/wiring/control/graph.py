@@ -76,6 +76,7 @@ from atoll.wiring.control.library import (
     build_repositories,
 )
 from atoll.wiring.control.tenancy import build_logins, build_tenancy
+from atoll.wiring.control.webhooks import build_webhooks
 
 
 class OwnVault(Vault, Masters, Protocol):
@@ -283,6 +284,7 @@ def build_application(
         audit=AuditLog(ground, own.audit, retention=settings.audit.retention),
         tenancy=build_tenancy(ground, sandboxes, secrets, events=events, logins=logins),
         replication=build_replication(ground, own.exchange),
+        webhooks=build_webhooks(ground, ports.vault, own.webhooks),
     )
 
 

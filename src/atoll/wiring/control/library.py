@@ -14,6 +14,7 @@ from atoll.ports.audit import AuditSigner
 from atoll.ports.kept import KeptShelf
 from atoll.ports.logins import LoginBooks
 from atoll.ports.push import PushSender
+from atoll.ports.webhooks import WebhookSender
 from atoll.services.application import HomeServices
 from atoll.services.ground import Ground
 from atoll.services.inbox.end_reports import EndReports
@@ -46,6 +47,7 @@ class LibraryPorts:
     token: str = field(repr=False)
     push: PushSender
     audit: AuditSigner
+    webhooks: WebhookSender
     bundled: Documents
     personal: Callable[[], Documents] = dict
     exchange: Exchange | None = None

@@ -244,6 +244,7 @@ def _background(
         services.home.end_reports.run(),
         services.audit.run(),
         services.replication.run(),
+        services.webhooks.worker.run(),
         _notices(services, settings),
     )
 

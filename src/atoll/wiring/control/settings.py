@@ -19,6 +19,7 @@ from atoll.adapters.notices.settings import NoticeSettings
 from atoll.adapters.push.settings import PushSettings
 from atoll.adapters.storage.settings import StorageSettings
 from atoll.adapters.vaults.settings import VaultSettings
+from atoll.adapters.webhooks.settings import WebhookSettings
 from atoll.domain.broker.provider import safe_base_url
 from atoll.domain.errors import Invalid
 from atoll.services.settings import ServiceSettings
@@ -41,7 +42,7 @@ _NUMBERS = {
     "database_connections",
     *("bus_days", "bus_mb", "bus_window_seconds", "bus_copies"),
 }
-_LISTS = {"hosts", "extensions", "agent_catalogue"}
+_LISTS = {"hosts", "extensions", "agent_catalogue", "webhook_ranges"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,7 @@ class ControlSettings:
     backends: ExtensionSettings = field(default_factory=ExtensionSettings)
     notices: NoticeSettings = field(default_factory=NoticeSettings)
     push: PushSettings = field(default_factory=PushSettings)
+    webhooks: WebhookSettings = field(default_factory=WebhookSettings)
     docker: DockerSettings = field(default_factory=DockerSettings)
     zygote: OwnSettings = field(default_factory=OwnSettings)
     services: ServiceSettings = field(default_factory=ServiceSettings)

@@ -1,0 +1,1 @@
+"""Requests of this machine to addresses that somebody else named."""

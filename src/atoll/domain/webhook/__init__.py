@@ -1,0 +1,1 @@
+"""Webhooks: events of the log that are posted to a person's own endpoints."""

@@ -1,0 +1,164 @@
+"""Webhooks: a person's endpoint, the events it receives, and when Atoll stops posting to it.
+
+Pure. A webhook reads its owner's events in the order of the log. Its `cursor` is the position up to
+which every event was delivered, is being retried, or is a dead letter. So nothing is lost while an
+endpoint is off: its backlog is the log itself.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from urllib.parse import urlsplit
+
+from atoll.domain.errors import Invalid
+from atoll.domain.event import KINDS, Event
+from atoll.domain.ids import OrgId, PrincipalId, WebhookId
+
+MAX_WEBHOOKS = 20
+"""The number of webhooks of one person."""
+
+MAX_URL = 2000
+MAX_FILTERS = 50
+MAX_STREAM = 300
+
+STREAMS = "webhook:"
+"""The prefix of the name of a webhook's own stream."""
+
+_STREAM = re.compile(r"[a-z][a-z_-]*(?::(?:\*|[!-~]+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """An endpoint. No filters of a kind mean every event.
+
+    `reason` says why Atoll disabled it. `failure` and `failed_at` are of the last failure, and
+    `failing_since` is the first one since the last success. `secret_version` counts rotations from
+    1, `replays` how often the owner moved the cursor back.
+    """
+
+    id: WebhookId
+    org_id: OrgId
+    owner: PrincipalId
+    url: str
+    event_types: tuple[str, ...]
+    streams: tuple[str, ...]
+    enabled: bool
+    reason: str | None
+    cursor: int
+    secret_version: int
+    created_at: datetime
+    delivered_at: datetime | None = None
+    failing_since: datetime | None = None
+    failure: str | None = None
+    failed_at: datetime | None = None
+    replays: int = 0
+
+    @property
+    def stream(self) -> str:
+        """The stream of events about this webhook."""
+        return webhook_stream(self.id)
+
+    @property
+    def host(self) -> str:
+        """The host of the endpoint; the rest of its URL may hold a key."""
+        return urlsplit(self.url).hostname or ""
+
+    def stands_as(self, other: "Webhook") -> bool:
+        """Report whether the cursor is where it was, and was not moved back meanwhile."""
+        return (self.cursor, self.replays) == (other.cursor, other.replays)
+
+    def wants(self, event: Event) -> bool:
+        """Report whether the event passes the filters. What happens to a webhook itself is never
+        posted to it: a failing endpoint would cause its own next event."""
+        if event.stream == self.stream:
+            return False
+        return _passes(event.event_type, self.event_types, ".") and _passes(
+            event.stream, self.streams, ":"
+        )
+
+
+def webhook_stream(webhook_id: WebhookId) -> str:
+    """Return the name of the stream of events about a webhook."""
+    return f"{STREAMS}{webhook_id}"
+
+
+def checked_url(url: str, *, plain: bool = False) -> str:
+    """Return the endpoint's URL. Raises `Invalid`, field `url`. With `plain` it may be http, too;
+    where its host leads is checked when it is dialled."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        raise _refused("is not a URL") from None
+    if len(url) > MAX_URL or not url.isascii() or not url.isprintable() or " " in url:
+        raise _refused(f"has more than {MAX_URL} characters, or others than printable ASCII")
+    if parts.scheme not in ({"https", "http"} if plain else {"https"}) or not host or port == 0:
+        raise _refused("must begin with https:// and a host")
+    if parts.username is not None or parts.password is not None or parts.fragment:
+        raise _refused("must have neither user nor fragment")
+    return url
+
+
+def checked_event_types(patterns: Iterable[str]) -> tuple[str, ...]:
+    """Return event kinds, or all of a noun as `sandbox.*`, each once. Raises `Invalid`, field
+    `event_types`, for one that no event has."""
+    found = tuple(dict.fromkeys(patterns))
+    nouns = {f"{kind.partition('.')[0]}.*" for kind in KINDS}
+    for one in found:
+        if one not in KINDS and one not in nouns:
+            raise Invalid(
+                f"there is no event kind {one[:60]!r}: docs/program/events.md lists them, and "
+                "`sandbox.*` is all of a noun",
+                field="event_types",
+            )
+    return _bounded(found, "event_types")
+
+
+def checked_streams(patterns: Iterable[str]) -> tuple[str, ...]:
+    """Return names of streams, or all of a kind as `sandbox:*`, each once. Raises `Invalid`, field
+    `streams`."""
+    found = tuple(dict.fromkeys(patterns))
+    for one in found:
+        if len(one) > MAX_STREAM or not _STREAM.fullmatch(one):
+            raise Invalid(
+                f"{one[:60]!r} is no stream: name one such as sandbox:sb_…, or all as sandbox:*",
+                field="streams",
+            )
+    return _bounded(found, "streams")
+
+
+def after_success(webhook: Webhook, now: datetime) -> Webhook:
+    """Return the webhook after a delivery that succeeded."""
+    return replace(webhook, delivered_at=now, failing_since=None)
+
+
+def disabled(webhook: Webhook, reason: str) -> Webhook:
+    """Return the webhook, disabled by Atoll for a reason."""
+    return replace(webhook, enabled=False, reason=reason)
+
+
+def enabled(webhook: Webhook) -> Webhook:
+    """Return the webhook, enabled: its failures count from now."""
+    return replace(webhook, enabled=True, reason=None, failing_since=None)
+
+
+def moved_back(webhook: Webhook, position: int) -> Webhook:
+    """Return the webhook, about to read again from a position."""
+    return replace(webhook, cursor=position, replays=webhook.replays + 1)
+
+
+def _passes(name: str, patterns: tuple[str, ...], mark: str) -> bool:
+    if not patterns or name in patterns:
+        return True
+    return f"{name.partition(mark)[0]}{mark}*" in patterns
+
+
+def _bounded(patterns: tuple[str, ...], field: str) -> tuple[str, ...]:
+    if len(patterns) > MAX_FILTERS:
+        raise Invalid(f"{field} has more than {MAX_FILTERS} entries: use `*`", field=field)
+    return patterns
+
+
+def _refused(why: str) -> Invalid:
+    return Invalid(f"The webhook's URL {why}.", field="url")

@@ -1,0 +1,84 @@
+"""Webhooks with their sealed secrets, and what they could not deliver."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from atoll.domain.ids import OrgId, PrincipalId, WebhookId
+from atoll.domain.webhook.delivery import Delivery, DeliveryState
+from atoll.domain.webhook.webhook import Webhook
+from atoll.ports.vault import Sealed
+
+
+@dataclass(frozen=True, slots=True)
+class SealedKey:
+    """A sealed secret of a webhook. It signs until `until`; None for the newest."""
+
+    version: int
+    until: datetime | None
+    sealed: Sealed
+
+
+@dataclass(frozen=True, slots=True)
+class KeptWebhook:
+    """A webhook and its secrets, the newest first."""
+
+    webhook: Webhook
+    keys: tuple[SealedKey, ...]
+
+
+class WebhookRows(Protocol):
+    """Webhooks and their sealed secrets; secrets in the clear never come here."""
+
+    async def put(self, kept: KeptWebhook) -> None:
+        """Add or replace the webhook of this id."""
+        ...
+
+    async def get(self, webhook_id: WebhookId) -> KeptWebhook | None:
+        """Return a webhook by id, whoever owns it."""
+        ...
+
+    async def of(self, org_id: OrgId, owner: PrincipalId) -> list[KeptWebhook]:
+        """Return a person's webhooks, oldest first."""
+        ...
+
+    async def everything(self) -> list[KeptWebhook]:
+        """Return everybody's webhooks, by id."""
+        ...
+
+    async def remove(self, webhook_id: WebhookId) -> None:
+        """Remove a webhook and its deliveries; a missing one is not an error."""
+        ...
+
+
+class WebhookDeliveryRows(Protocol):
+    """Deliveries: at most one of a webhook and an event."""
+
+    async def put(self, delivery: Delivery) -> None:
+        """Add or replace the delivery of this webhook and event."""
+        ...
+
+    async def get(self, webhook_id: WebhookId, event_id: str) -> Delivery | None:
+        """Return a delivery."""
+        ...
+
+    async def of(
+        self, webhook_id: WebhookId, *, states: frozenset[DeliveryState], after: int, limit: int
+    ) -> list[Delivery]:
+        """Return deliveries in one of these states after a position, by position."""
+        ...
+
+    async def counts(self, webhook_id: WebhookId) -> Mapping[DeliveryState, int]:
+        """Return the number of deliveries in each state that has any."""
+        ...
+
+    async def remove(self, webhook_id: WebhookId, event_id: str) -> None:
+        """Remove a delivery; a missing one is not an error."""
+        ...
+
+    async def remove_after(
+        self, webhook_id: WebhookId, position: int, *, states: frozenset[DeliveryState]
+    ) -> int:
+        """Remove the deliveries in one of these states after a position; returns their number."""
+        ...

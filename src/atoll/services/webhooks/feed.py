@@ -1,0 +1,159 @@
+"""The feed of one webhook: the log is read page by page, and each stream is posted in its order.
+
+A page's streams are posted beside each other. One whose event fails, or that is slow, is left
+behind for `retries`, and the cursor moves on when every other event of the page is delivered.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from atoll.domain.event import Event, Gap
+from atoll.domain.ids import WebhookId
+from atoll.domain.webhook.delivery import MAX_HELD, MAX_UNFINISHED
+from atoll.domain.webhook.webhook import Webhook
+from atoll.ports import EventQuery
+from atoll.ports.store.webhooks import KeptWebhook
+from atoll.services.ground import Ground
+from atoll.services.webhooks.log import PAGE
+from atoll.services.webhooks.outcomes import RETRYING, Behind, WebhookOutcomes
+from atoll.services.webhooks.posting import WebhookPosting
+
+PARALLEL = 8
+"""Events of one webhook that are posted at a time, each of another stream."""
+
+SLOW = timedelta(seconds=20)
+"""The time after which a stream is left behind, so that it holds up no other."""
+
+UNWANTED = 1000
+"""Positions that the cursor may lag behind events that the filters dropped: they cost no write."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """The end of a stream's part of a page: the number of events that were accepted, and the first
+    one that was not posted (`left`) or that is retried (`failed`)."""
+
+    accepted: int
+    left: Event | None = None
+    failed: Event | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A page of the log, as the webhook sees it. `left` has of each stream that waits for a retry
+    the first event after the one that is retried, `streams` the events of the others."""
+
+    kept: KeptWebhook
+    last: int
+    full: bool
+    gap: Gap | None
+    left: Sequence[Event]
+    streams: Sequence[Sequence[Event]]
+
+
+class WebhookFeed:
+    """The feed of the webhook with this id."""
+
+    def __init__(
+        self,
+        webhook_id: WebhookId,
+        ground: Ground,
+        posting: WebhookPosting,
+        *,
+        outcomes: WebhookOutcomes,
+    ) -> None:
+        self._id = webhook_id
+        self._ground = ground
+        self._posting = posting
+        self._outcomes = outcomes
+        self._slots = asyncio.Semaphore(PARALLEL)
+        self._place: tuple[int, int] | None = None
+        self._seen = 0
+        self._gap_told = 0
+
+    async def run(self) -> None:
+        """Post what is appended; never returns. Raises `Unavailable`."""
+        with self._ground.bus.listen() as listener:
+            while True:
+                page = await self._page()
+                if page is None:
+                    await listener.wait()
+                    continue
+                await self._post(page)
+                if not page.full:
+                    await listener.wait()
+
+    async def _page(self) -> _Page | None:
+        """Return the next page; None when there is nothing new, or too many streams wait."""
+        async with self._ground.store.read() as rows:
+            kept = await rows.webhooks.get(self._id)
+            if kept is None:
+                return None
+            self._follow(kept.webhook)
+            held = await rows.webhook_deliveries.of(
+                self._id, states=RETRYING, after=0, limit=MAX_UNFINISHED
+            )
+            if len(held) >= MAX_HELD:
+                return None
+            whose = (kept.webhook.org_id, kept.webhook.owner)
+            found = await rows.events.page(EventQuery(*whose, after=self._seen, limit=PAGE))
+            told = max(self._seen, self._gap_told)
+            # After the page: what was removed in between is told of.
+            gap = await rows.events.gap(EventQuery(*whose, after=told))
+        if not found and gap is None:
+            return None
+        last = found[-1].position if found else self._seen
+        streams: dict[str, list[Event]] = {}
+        for event in filter(kept.webhook.wants, found):
+            streams.setdefault(event.stream, []).append(event)
+        waiting = {one.stream: one.position for one in held}
+        left = tuple(
+            event
+            for stream, at in waiting.items()
+            for event in [one for one in streams.get(stream, ()) if one.position > at][:1]
+        )
+        others = [events for stream, events in streams.items() if stream not in waiting]
+        return _Page(kept, last, len(found) == PAGE, gap, left, others)
+
+    def _follow(self, webhook: Webhook) -> None:
+        """Begin at the cursor, when its owner moved it or this is the first look."""
+        if self._place != (webhook.cursor, webhook.replays):
+            self._place = (webhook.cursor, webhook.replays)
+            self._seen, self._gap_told = webhook.cursor, 0
+
+    async def _post(self, page: _Page) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            posts = [tasks.create_task(self._post_stream(page.kept, one)) for one in page.streams]
+        results = [post.result() for post in posts]
+        webhook = page.kept.webhook
+        wanted = page.gap is not None or page.left or results
+        if wanted or page.last - webhook.cursor >= UNWANTED:
+            behind = Behind(
+                left=(*page.left, *(one.left for one in results if one.left)),
+                failed=tuple(one.failed for one in results if one.failed),
+            )
+            accepted = sum(one.accepted for one in results)
+            await self._outcomes.advanced(
+                webhook, page.last, behind=behind, accepted=accepted, gap=page.gap
+            )
+            # Where its owner moved the cursor meanwhile, the next look finds another one.
+            self._place = (page.last, webhook.replays)
+        self._seen = page.last
+        if page.gap is not None:
+            self._gap_told = page.gap.to
+
+    async def _post_stream(self, kept: KeptWebhook, events: Sequence[Event]) -> _Result:
+        """Post events of one stream in their order, up to the first that has to wait."""
+        async with self._slots:
+            accepted, until = 0, self._ground.clock.now() + SLOW
+            for event in events:
+                if self._ground.clock.now() >= until:
+                    return _Result(accepted, left=event)
+                failure = await self._posting.post(kept, event)
+                if failure is None:
+                    accepted += 1
+                elif await self._outcomes.failed_first(kept.webhook, event, failure):
+                    return _Result(accepted, failed=event)
+        return _Result(accepted)

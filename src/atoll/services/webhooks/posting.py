@@ -1,0 +1,59 @@
+"""Single attempts: an event is signed with the webhook's secrets and posted to its endpoint."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import atoll
+from atoll.domain.errors import AtollError
+from atoll.domain.event import Event
+from atoll.domain.webhook.delivery import Failure, failure_of
+from atoll.domain.webhook.signature import MAX_BODY, body_of, bound_to, signed_headers
+from atoll.ports import Clock, Vault
+from atoll.ports.store.webhooks import KeptWebhook
+from atoll.ports.webhooks import WebhookSender
+
+
+class WebhookPosting:
+    """Posts of events to endpoints. What fails is a result, with a reason for the owner."""
+
+    def __init__(self, clock: Clock, vault: Vault, sender: WebhookSender) -> None:
+        self._clock = clock
+        self._vault = vault
+        self._sender = sender
+
+    async def check(self, url: str) -> None:
+        """Return if the URL may be an endpoint. Raises `Invalid`, `Forbidden`, `Unavailable`."""
+        await self._sender.check(url)
+
+    async def post(self, kept: KeptWebhook, event: Event) -> Failure | None:
+        """Post an event once. Returns None when the endpoint accepted it."""
+        webhook, now = kept.webhook, self._clock.now()
+        body = body_of(event)
+        if len(body) > MAX_BODY:
+            return Failure(
+                f"The event has {len(body)} bytes, a message may have {MAX_BODY}: read it from "
+                "the log.",
+                final=True,
+            )
+        try:
+            headers = signed_headers(event.id, body, at=now, secrets=self._secrets(kept, now))
+            receipt = await self._sender.send(
+                webhook.url,
+                {
+                    **headers,
+                    "Content-Type": "application/json",
+                    "User-Agent": f"atoll/{atoll.__version__}",
+                },
+                body,
+            )
+        except AtollError as error:
+            return Failure(error.message)
+        return failure_of(webhook.host, receipt)
+
+    def _secrets(self, kept: KeptWebhook, now: datetime) -> Sequence[str]:
+        """Return the secrets that sign now, the newest first. Raises `Failed`."""
+        return [
+            self._vault.open(key.sealed, bound_to(kept.webhook, key.version))
+            for key in kept.keys
+            if key.until is None or now < key.until
+        ]

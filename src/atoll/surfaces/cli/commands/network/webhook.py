@@ -1,0 +1,282 @@
+"""`atoll webhook`: endpoints to which events are posted, signed, in order, and again on failure."""
+
+import click
+
+from atoll.client.webhooks import (
+    Delivery,
+    MadeWebhook,
+    ReplayBody,
+    Webhook,
+    WebhookBody,
+    WebhookChangeBody,
+    WebhookList,
+    Webhooks,
+)
+from atoll.surfaces.cli.console.candidates import listed
+from atoll.surfaces.cli.console.exits import FAILED
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.moments import since, until
+from atoll.surfaces.cli.console.options import duration, json_option, utc_option, yes_option
+from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
+from atoll.surfaces.cli.dispatch.verbs import Verbs
+
+_webhook = click.argument(
+    "webhook",
+    shell_complete=listed(
+        "webhooks", WebhookList, lambda found: (one.webhook_id for one in found.webhooks)
+    ),
+)
+_event = click.option(
+    "--event", "event_types", metavar="KIND", multiple=True, help="Only these, or all as sandbox.*"
+)
+_stream = click.option(
+    "--stream", "streams", metavar="STREAM", multiple=True, help="Only these, or all as sandbox:*"
+)
+
+
+@click.group("webhook", cls=Verbs)
+def command() -> None:
+    """Post events to endpoints of yours, signed and in order."""
+
+
+@command.command("add")
+@click.argument("url")
+@_event
+@_stream
+@json_option()
+@pass_invocation
+def add(
+    invocation: Invocation,
+    url: str,
+    *,
+    event_types: tuple[str, ...],
+    streams: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Post what happens from now on to URL, and print its secret, this once."""
+    body: WebhookBody = {"url": url, "event_types": [*event_types], "streams": [*streams]}
+    made = _webhooks(invocation).create(body)
+    _show_made(made, as_json=as_json)
+    if not as_json:
+        note(f"try it: atoll webhook test {made.webhook_id}")
+
+
+@command.command("list")
+@utc_option()
+@json_option()
+@pass_invocation
+def list_(invocation: Invocation, *, as_json: bool) -> None:
+    """List the webhooks, without their secrets."""
+    found = _webhooks(invocation).list()
+    if as_json:
+        show_json(found.value)
+    elif found.webhooks:
+        rows = [_row(one) for one in found.webhooks]
+        show_table(("WEBHOOK", "URL", "STATE", "RETRYING", "DEAD", "DELIVERED"), rows)
+    else:
+        note("no webhooks: make one with `atoll webhook add URL`")
+
+
+@command.command("show")
+@_webhook
+@utc_option()
+@json_option()
+@pass_invocation
+def show(invocation: Invocation, webhook: str, *, as_json: bool) -> None:
+    """Show a webhook, and why its last delivery failed."""
+    found = _webhooks(invocation).get(webhook)
+    if as_json:
+        show_json(found.value)
+        return
+    lines = {
+        "webhook": found.webhook_id,
+        "url": found.url,
+        "events": ", ".join(found.event_types) or "all",
+        "streams": ", ".join(found.streams) or "all",
+        "state": _state(found),
+        "disabled": found.reason,
+        "position": str(found.cursor),
+        "delivered": since(found.delivered_at),
+        "failing": since(found.failing_since),
+        "last failure": found.failure,
+        "failed": since(found.failed_at),
+        "unaccepted": f"{found.retrying + found.replaying} to be sent again, {found.dead} dead",
+    }
+    for name, text in lines.items():
+        if text:
+            say(f"{name + ':':14}{text}")
+
+
+@command.command("change")
+@_webhook
+@click.option("--url", default=None, help="Another endpoint.")
+@_event
+@_stream
+@click.option("--all", "everything", is_flag=True, help="All events again, of all streams.")
+@click.option("--on/--off", "enabled", default=None, help="Go on where it stopped, or stop.")
+@json_option()
+@pass_invocation
+def change(
+    invocation: Invocation,
+    webhook: str,
+    *,
+    url: str | None,
+    event_types: tuple[str, ...],
+    streams: tuple[str, ...],
+    everything: bool,
+    enabled: bool | None,
+    as_json: bool,
+) -> None:
+    """Change a webhook: its endpoint, its filters, or whether it is on."""
+    body: WebhookChangeBody = {"url": url, "enabled": enabled}
+    if event_types or everything:
+        body["event_types"] = [*event_types]
+    if streams or everything:
+        body["streams"] = [*streams]
+    found = _webhooks(invocation).change(webhook, body)
+    if as_json:
+        show_json(found.value)
+    else:
+        say(f"{found.webhook_id} is {_state(found)}")
+
+
+@command.command("remove")
+@_webhook
+@yes_option()
+@pass_invocation
+def remove(invocation: Invocation, webhook: str, *, yes: bool) -> None:
+    """Remove a webhook and its dead letters."""
+    if not confirmed(f"Remove the webhook {webhook}?", yes=yes):
+        raise click.exceptions.Exit(FAILED)
+    _webhooks(invocation).remove(webhook)
+    say(f"removed {webhook}")
+
+
+@command.command("test")
+@_webhook
+@json_option()
+@pass_invocation
+def test(invocation: Invocation, webhook: str, *, as_json: bool) -> None:
+    """Post a test event now, and say how the endpoint answered."""
+    result = _webhooks(invocation).test(webhook)
+    if as_json:
+        show_json(result.value)
+    elif result.accepted:
+        say(f"accepted {result.event_id}")
+    if not result.accepted:
+        note(f"not accepted: {result.reason}")
+        raise click.exceptions.Exit(FAILED)
+
+
+@command.command("rotate")
+@_webhook
+@click.option(
+    "--overlap",
+    default=None,
+    callback=lambda context, parameter, text: (
+        text if text == "0" else duration(context, parameter, text)
+    ),
+    help="How long the former secret signs, too; 0 ends it now  [default: 1d]",
+)
+@json_option()
+@pass_invocation
+def rotate(invocation: Invocation, webhook: str, *, overlap: str | None, as_json: bool) -> None:
+    """Make a new secret and print it, this once."""
+    _show_made(_webhooks(invocation).rotate(webhook, overlap=overlap), as_json=as_json)
+
+
+@command.command("failed")
+@_webhook
+@click.option("--dead", is_flag=True, help="Dead letters only.")
+@click.option("--drop", is_flag=True, help="Drop all dead letters.")
+@utc_option()
+@yes_option()
+@json_option()
+@pass_invocation
+def failed(
+    invocation: Invocation, webhook: str, *, dead: bool, drop: bool, yes: bool, as_json: bool
+) -> None:
+    """List what the endpoint did not accept, and why."""
+    webhooks = _webhooks(invocation)
+    if drop:
+        if not confirmed(f"Drop all dead letters of {webhook}?", yes=yes):
+            raise click.exceptions.Exit(FAILED)
+        webhooks.drop(webhook)
+        say(f"dropped the dead letters of {webhook}")
+        return
+    query = (("limit", "1000"), *((("state", "dead"),) if dead else ()))
+    page = webhooks.deliveries(webhook, query=query)
+    if as_json:
+        show_json(page.value)
+    elif page.deliveries:
+        rows = [_delivery_row(one) for one in page.deliveries]
+        show_table(("POSITION", "EVENT", "KIND", "STREAM", "TRIED", "NEXT", "WHY"), rows)
+    else:
+        note("the endpoint accepted everything")
+
+
+@command.command("replay")
+@_webhook
+@click.option("--event", "event_id", metavar="EVENT", default=None, help="This dead letter only.")
+@click.option(
+    "--after",
+    metavar="POSITION",
+    type=click.IntRange(min=0),
+    default=None,
+    help="Everything after this position of the log, also what was delivered.",
+)
+@json_option()
+@pass_invocation
+def replay(
+    invocation: Invocation, webhook: str, *, event_id: str | None, after: int | None, as_json: bool
+) -> None:
+    """Send dead letters again, all of them unless one is named."""
+    body: ReplayBody = {"event_id": event_id, "after": after}
+    result = _webhooks(invocation).replay(webhook, body)
+    if as_json:
+        show_json(result.value)
+    elif after is not None:
+        say(f"everything after position {after} is sent again")
+    else:
+        say(f"{result.deliveries} dead letters are sent again")
+
+
+def _webhooks(invocation: Invocation) -> Webhooks:
+    return Webhooks(invocation.api().transport)
+
+
+def _show_made(made: MadeWebhook, *, as_json: bool) -> None:
+    if as_json:
+        show_json(made.value)
+        return
+    say(made.secret)
+    note(f"the secret of {made.webhook_id}; it is not shown again")
+
+
+def _state(webhook: Webhook) -> str:
+    if not webhook.enabled:
+        return "disabled" if webhook.reason else "off"
+    return "failing" if webhook.failing_since else "on"
+
+
+def _row(webhook: Webhook) -> tuple[str, ...]:
+    return (
+        webhook.webhook_id,
+        webhook.url,
+        _state(webhook),
+        str(webhook.retrying + webhook.replaying),
+        str(webhook.dead),
+        since(webhook.delivered_at) or "-",
+    )
+
+
+def _delivery_row(delivery: Delivery) -> tuple[str, ...]:
+    return (
+        str(delivery.position),
+        delivery.event_id,
+        delivery.event_type,
+        delivery.stream,
+        str(delivery.attempts),
+        until(delivery.next_at) if delivery.state != "dead" else "dead",
+        delivery.reason or "-",
+    )

@@ -1,0 +1,1 @@
+"""Contracts of ports that send messages to others."""

@@ -1,0 +1,30 @@
+"""Endpoints of webhooks in memory."""
+
+from collections.abc import Mapping
+
+from atoll.domain.errors import AtollError
+from atoll.domain.webhook.delivery import Receipt
+from atoll.domain.webhook.webhook import checked_url
+
+
+class FakeWebhookSender:
+    """A `ports.webhooks.WebhookSender` that keeps what it sent, by URL. `answers` are given for a
+    URL, one after the other, before it answers 200 again; an error among them is raised."""
+
+    def __init__(self) -> None:
+        self.sent: dict[str, list[tuple[Mapping[str, str], bytes]]] = {}
+        self.answers: dict[str, list[Receipt | AtollError]] = {}
+
+    async def check(self, url: str) -> None:
+        """See the port."""
+        checked_url(url)
+
+    async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> Receipt:
+        """See the port."""
+        await self.check(url)
+        answers = self.answers.get(url)
+        answer = answers.pop(0) if answers else Receipt(200)
+        if isinstance(answer, AtollError):
+            raise answer
+        self.sent.setdefault(url, []).append((headers, body))
+        return answer
