@@ -6,11 +6,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from atoll.domain.errors import Conflict, LimitReached
+from atoll.domain.errors import Conflict, Forbidden, LimitReached
 from atoll.domain.event import KINDS
-from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId
+from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SandboxId
 from atoll.domain.network.network import NetworkMode
 from atoll.domain.network.switch import NetworkChange
+from atoll.domain.people.capability import OrgRole, capabilities_of
+from atoll.domain.people.principal import ActorKind, Principal
 from atoll.domain.profile.profile import Profile, Scope, Ttl
 from atoll.domain.sandbox.instruction import Append, Instruction, Provision, Teardown
 from atoll.domain.sandbox.lifecycle import MAX_PULLED, step
@@ -28,7 +30,10 @@ from atoll.domain.sandbox.sandbox import (
     Sandbox,
     SandboxRepo,
     State,
+    check_may_manage,
     keeps_files,
+    may_manage,
+    may_see,
 )
 from atoll.domain.sandbox.stimulus import (
     AcceptEnd,
@@ -538,3 +543,33 @@ def test_sandbox_that_does_not_run_is_given_with_an_event_of_both_owners() -> No
 def test_sandbox_that_runs_or_goes_is_not_given(state: State) -> None:
     with pytest.raises(Conflict, match="does not run"):
         step(replace(new_sandbox(), state=state), Give(PrincipalId("bob")), NOW)
+
+
+def _member(name: str, role: OrgRole, org: str = PERSONAL_ORG) -> Principal:
+    return Principal(
+        OrgId(org),
+        PrincipalId(name),
+        ActorKind.PERSON,
+        capabilities=capabilities_of(role),
+    )
+
+
+@pytest.mark.parametrize("scope", list(Scope))
+def test_sandbox_is_seen_by_its_owner_and_shared_with_the_organization(scope: Scope) -> None:
+    box = replace(new_sandbox(), scope=scope)
+    owner = _member(box.owner, OrgRole.VIEWER)
+    others = [_member("other", role) for role in OrgRole]
+    assert may_see(owner, box)
+    assert {may_see(one, box) for one in others} == {scope is Scope.SHARED}
+    assert not may_see(_member(box.owner, OrgRole.OWNER, "else"), box)
+
+
+def test_sandbox_is_managed_by_its_owner_and_by_administrators() -> None:
+    box = new_sandbox()
+    assert may_manage(_member(box.owner, OrgRole.MEMBER), box)
+    managing = {role for role in OrgRole if may_manage(_member("other", role), box)}
+    assert managing == {OrgRole.OWNER, OrgRole.ADMIN}
+    assert not may_manage(_member(box.owner, OrgRole.OWNER, "else"), box)
+    check_may_manage(_member("other", OrgRole.ADMIN), box)
+    with pytest.raises(Forbidden, match="shared with you"):
+        check_may_manage(_member("other", OrgRole.MEMBER), box)
