@@ -6,6 +6,7 @@ Repositories are one implementation's business; the life of a sandbox only says 
 from collections.abc import Callable
 from typing import Protocol
 
+from atoll.domain.ids import OrgId
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.ports.extension import Mount
 from atoll.ports.runtime import RuntimeClient
@@ -16,10 +17,10 @@ class WorkspacePreparer(Protocol):
     `Unavailable`, `Failed`, each with a sentence a person can act on."""
 
     async def mounts_for(
-        self, repos: tuple[SandboxRepo, ...], *, fetch: bool = True
+        self, org_id: OrgId, repos: tuple[SandboxRepo, ...], *, fetch: bool = True
     ) -> tuple[Mount, ...]:
         """Fetch the shared repositories (without `fetch` they are used as they are) and return
-        their mounts."""
+        their mounts. A repository of another organization cannot be had."""
         ...
 
     async def lacks_file(self, sandbox: Sandbox, path: str, *, fetched: bool) -> str | None:

@@ -48,7 +48,7 @@ class TestEmptyWorkspaces(WorkspacePreparerContract, WorkSaverContract):
 
     async def test_repository_is_refused_as_wrong(self, preparer: EmptyWorkspaces) -> None:
         with pytest.raises(Invalid, match="repositories"):
-            await preparer.mounts_for((ABSENT,))
+            await preparer.mounts_for(EMPTY.org_id, (ABSENT,))
 
 
 class TestFakeWorkspaces(WorkspacePreparerContract, WorkSaverContract):

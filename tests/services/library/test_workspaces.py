@@ -62,7 +62,9 @@ class World:
     async def box(self, sandbox: Sandbox) -> BoxedRuntime:
         workspace = self.tmp / sandbox.id / "workspace"
         workspace.mkdir(parents=True, exist_ok=True)
-        return BoxedRuntime(workspace, await self.workspaces.mounts_for(sandbox.repos))
+        return BoxedRuntime(
+            workspace, await self.workspaces.mounts_for(sandbox.org_id, sandbox.repos)
+        )
 
     async def laid_out(self, *repos: SandboxRepo, number: int = 1) -> tuple[Sandbox, BoxedRuntime]:
         sandbox = self.sandbox(*repos, number=number)
@@ -152,7 +154,7 @@ async def test_file_is_missed_where_its_tree_begins(
     world: World, branch: str, start: str | None, path: str, missing: str | None
 ) -> None:
     sandbox = world.sandbox(world.repo(branch=branch, from_branch=start))
-    await world.workspaces.mounts_for(sandbox.repos)
+    await world.workspaces.mounts_for(sandbox.org_id, sandbox.repos)
     where = await world.workspaces.lacks_file(sandbox, path, fetched=True)
     assert where == (missing and f"{world.server.url}/o/r at {missing}")
 
@@ -160,7 +162,7 @@ async def test_file_is_missed_where_its_tree_begins(
 async def test_file_is_not_missed_while_a_start_would_fetch_first(world: World) -> None:
     sandbox = world.sandbox(world.repo())
     assert await world.workspaces.lacks_file(sandbox, "none.md", fetched=False) is None
-    await world.workspaces.mounts_for(sandbox.repos)
+    await world.workspaces.mounts_for(sandbox.org_id, sandbox.repos)
     assert await world.workspaces.lacks_file(sandbox, "none.md", fetched=False) is not None
     world.clock.at += timedelta(minutes=1)
     assert await world.workspaces.lacks_file(sandbox, "none.md", fetched=False) is None
@@ -170,7 +172,7 @@ async def test_file_is_missed_in_the_repository_below_whose_folder_it_is(world: 
     sandbox = world.sandbox(
         world.repo(path="/workspace/r", branch="other"), world.repo(path="/workspace/r/in")
     )
-    await world.workspaces.mounts_for(sandbox.repos)
+    await world.workspaces.mounts_for(sandbox.org_id, sandbox.repos)
     paths = ("r/b.txt", "r/in/b.txt", "elsewhere/b.txt")
     found = [await world.workspaces.lacks_file(sandbox, path, fetched=True) for path in paths]
     assert found == [None, f"{world.server.url}/o/r at main", None]
@@ -269,14 +271,16 @@ async def test_remote_that_is_gone_leaves_what_is_kept(world: World) -> None:
     world.clock.at += timedelta(minutes=1)
     closed = world.repo(repo_url=world.server.url.replace("127.0.0.1", "localhost") + "1/o/r")
     with pytest.raises((Unavailable, Invalid)):
-        await world.workspaces.mounts_for((closed,))
+        await world.workspaces.mounts_for(PERSONAL_ORG, (closed,))
     key = (await world.stored()).key
     gone = (await world.shelf.find(key)).path.parent.parent
     kept = world.tmp / "repos" / "127.0.0.1+1"
     gone.rename(kept)
     record = kept / "o/r.git/atoll.json"
     record.write_text(record.read_text().replace(key, "127.0.0.1+1/o/r"))
-    (mount,) = await world.workspaces.mounts_for((world.repo(repo_url="http://127.0.0.1:1/o/r"),))
+    (mount,) = await world.workspaces.mounts_for(
+        PERSONAL_ORG, (world.repo(repo_url="http://127.0.0.1:1/o/r"),)
+    )
     assert mount.source == str(kept / "o/r.git")
 
 
@@ -284,8 +288,14 @@ async def test_repository_of_another_organization_is_not_found(world: World) -> 
     from atoll.domain.repository.repository import read_local
 
     await world.shelf.place(read_local("ab" * 10, "theirs"), OrgId("other"))
+    theirs = world.repo(key="ab" * 10, repo_url="")
     with pytest.raises(NotFound):
-        await world.laid_out(world.repo(key="ab" * 10, repo_url=""))
+        await world.laid_out(theirs)
+    for fetch in (True, False):
+        with pytest.raises(NotFound):
+            await world.workspaces.mounts_for(PERSONAL_ORG, (theirs,), fetch=fetch)
+        (mount,) = await world.workspaces.mounts_for(OrgId("other"), (theirs,), fetch=fetch)
+        assert mount.source.endswith(".git")
 
 
 async def test_commits_leave_as_a_small_checked_bundle(world: World) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from atoll.domain.agent.agent import Agent, split_reference
 from atoll.domain.agent.registry import find
 from atoll.domain.errors import Invalid, NotFound
+from atoll.domain.ids import OrgId
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.ports import Mount, RuntimeClient
 
@@ -14,7 +15,7 @@ class EmptyWorkspaces:
     available."""
 
     async def mounts_for(
-        self, repos: tuple[SandboxRepo, ...], *, fetch: bool = True
+        self, org_id: OrgId, repos: tuple[SandboxRepo, ...], *, fetch: bool = True
     ) -> tuple[Mount, ...]:
         """Return no mounts. Raises `Invalid` when a repository was requested."""
         if repos:

@@ -69,12 +69,13 @@ class Workspaces:
         self._clock = clock
 
     async def mounts_for(
-        self, repos: tuple[SandboxRepo, ...], *, fetch: bool = True
+        self, org_id: OrgId, repos: tuple[SandboxRepo, ...], *, fetch: bool = True
     ) -> tuple[Mount, ...]:
         """Fetch the shared repositories and return one read-only mount for each."""
-        stored = [
-            await (self._fresh(repo) if fetch else self._shelf.find(_key(repo))) for repo in repos
-        ]
+        stored = []
+        for repo in repos:
+            found = await (self._fresh(repo) if fetch else self._shelf.find(_key(repo)))
+            stored.append(_own(found, org_id))
         return tuple(Mount(str(one.path), inside_path(number)) for number, one in enumerate(stored))
 
     async def lacks_file(self, sandbox: Sandbox, path: str, *, fetched: bool) -> str | None:
@@ -104,9 +105,7 @@ class Workspaces:
     async def beginning(self, org_id: OrgId, repo: SandboxRepo) -> tuple[StoredRepository, str]:
         """Return the shared repository behind one that a sandbox could have, fetched, and the
         commit that its tree would start from (empty where there is none). Raises `NotFound`."""
-        stored = await self._fresh(repo)
-        if stored.org_id not in (None, org_id):
-            raise NotFound(f"No repository {stored.key!r} is kept here: upload it first.")
+        stored = _own(await self._fresh(repo), org_id)
         return stored, _start(repo, 0, await self._shelf.refs(stored)).commit
 
     async def prepare(
@@ -216,10 +215,7 @@ class Workspaces:
     async def stored(self, sandbox: Sandbox, repo: SandboxRepo) -> StoredRepository:
         """Return the shared repository behind one of a sandbox's. Raises `NotFound`, also when
         it belongs to another organization."""
-        stored = await self._shelf.find(_key(repo))
-        if stored.org_id not in (None, sandbox.org_id):
-            raise NotFound(f"No repository {stored.key!r} is kept here: upload it first.")
-        return stored
+        return _own(await self._shelf.find(_key(repo)), sandbox.org_id)
 
     async def latest(self, sandbox: Sandbox, repo: SandboxRepo) -> tuple[Ref, ...]:
         """Return the refs of the shared repository behind one of a sandbox's, after a fetch where
@@ -276,6 +272,14 @@ class _Percentages:
 def inside_path(number: int) -> str:
     """Return the path where the shared repository `number` is mounted in a sandbox."""
     return f"/.atoll/repos/{number}.git"
+
+
+def _own(stored: StoredRepository, org_id: OrgId) -> StoredRepository:
+    """Return a repository that an organization may use: a remote's, or an upload of its own.
+    Raises `NotFound`, in the words for one that is not there."""
+    if stored.org_id not in (None, org_id):
+        raise NotFound(f"No repository {stored.key!r} is kept here: upload it first.")
+    return stored
 
 
 def _key(repo: SandboxRepo) -> str:

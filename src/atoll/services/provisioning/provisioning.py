@@ -190,7 +190,7 @@ class Provisioning:
         of the caller's, no folder of the host. Its doors refuse; what may not be shown is masked.
         It ends by itself after `alone_seconds` without a request."""
         extension = self.extension(sandbox)
-        mounts = await self._workspaces.mounts_for(sandbox.repos, fetch=False)
+        mounts = await self._workspaces.mounts_for(sandbox.org_id, sandbox.repos, fetch=False)
         wanted = _request(sandbox, mounts, env=(), fresh=False)
         generation = self.handle(sandbox).generation
         alone = replace(
@@ -256,7 +256,7 @@ class Provisioning:
         )
 
     async def _mounts(self, sandbox: Sandbox) -> tuple[Mount, ...]:
-        repos = await self._workspaces.mounts_for(sandbox.repos)
+        repos = await self._workspaces.mounts_for(sandbox.org_id, sandbox.repos)
         agent = await self._agents.mounts_for(sandbox.agent) if sandbox.agent else ()
         shims = await self._safety.mounts_for(sandbox.profile.safety) if self._safety else ()
         return (*repos, *shims, *agent)

@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from atoll.domain.errors import AtollError
+from atoll.domain.ids import PERSONAL_ORG
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.ports.runtime import RuntimeClient
 from atoll.ports.workspaces import WorkSaver, WorkspacePreparer
@@ -36,27 +37,29 @@ class WorkspacePreparerContract:
 
     async def test_no_repository_needs_no_mount(self, preparer: WorkspacePreparer) -> None:
         none: tuple[SandboxRepo, ...] = ()
-        assert await preparer.mounts_for(none) == ()
-        assert await preparer.mounts_for(none, fetch=False) == ()
+        assert await preparer.mounts_for(PERSONAL_ORG, none) == ()
+        assert await preparer.mounts_for(PERSONAL_ORG, none, fetch=False) == ()
 
     async def test_mounts_are_absolute_and_the_same_each_time(
         self, preparer: WorkspacePreparer, laid_out: Sandbox
     ) -> None:
-        mounts = await preparer.mounts_for(laid_out.repos)
+        mounts = await preparer.mounts_for(laid_out.org_id, laid_out.repos)
         for mount in mounts:
             assert PurePosixPath(mount.source).is_absolute()
             assert PurePosixPath(mount.target).is_absolute()
         assert len({mount.target for mount in mounts}) == len(mounts)
-        several = await asyncio.gather(*(preparer.mounts_for(laid_out.repos) for _ in range(3)))
+        several = await asyncio.gather(
+            *(preparer.mounts_for(laid_out.org_id, laid_out.repos) for _ in range(3))
+        )
         assert all(one == mounts for one in several)
-        assert await preparer.mounts_for(laid_out.repos, fetch=False) == mounts
+        assert await preparer.mounts_for(laid_out.org_id, laid_out.repos, fetch=False) == mounts
 
     @pytest.mark.parametrize("fetch", [True, False])
     async def test_repository_that_cannot_be_had_is_refused_with_a_sentence(
         self, preparer: WorkspacePreparer, absent: SandboxRepo, fetch: bool
     ) -> None:
         with pytest.raises(AtollError) as refused:
-            await preparer.mounts_for((absent,), fetch=fetch)
+            await preparer.mounts_for(PERSONAL_ORG, (absent,), fetch=fetch)
         assert is_line(refused.value.message)
 
     @pytest.mark.parametrize("path", ["README.md", *HOSTILE_PATHS])
@@ -70,7 +73,7 @@ class WorkspacePreparerContract:
     async def test_file_that_is_lacked_is_a_line_and_no_error(
         self, preparer: WorkspacePreparer, laid_out: Sandbox, path: str
     ) -> None:
-        await preparer.mounts_for(laid_out.repos)
+        await preparer.mounts_for(laid_out.org_id, laid_out.repos)
         for fetched in (False, True):
             lacked = await preparer.lacks_file(laid_out, path, fetched=fetched)
             assert lacked is None or is_line(lacked)

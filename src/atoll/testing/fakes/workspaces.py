@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from atoll.domain.errors import AtollError
+from atoll.domain.ids import OrgId
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.ports.extension import Mount
 from atoll.ports.runtime import RuntimeClient
@@ -22,7 +23,7 @@ class FakeWorkspaces:
     lacking: dict[bool, str] = field(default_factory=dict)
 
     async def mounts_for(
-        self, repos: tuple[SandboxRepo, ...], *, fetch: bool = True
+        self, org_id: OrgId, repos: tuple[SandboxRepo, ...], *, fetch: bool = True
     ) -> tuple[Mount, ...]:
         """See the port."""
         self._act("mounts")
