@@ -3,11 +3,14 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from atoll.domain.event import Json
-from atoll.domain.ids import EventId
+from atoll.domain.ids import PERSONAL_ORG, EventId, PrincipalId
+from atoll.domain.people.organization import Organization
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.people.push import PER_WINDOW
+from atoll.domain.profile.profile import Scope
 from atoll.services.journals.events import Note, draft_of
 from atoll.services.people.notices import Notices
 from tests.services.approvals.test_approvals import entry
@@ -96,3 +99,19 @@ async def test_sandbox_causes_ten_notices_a_minute() -> None:
             await until(s, told, 2 * PER_WINDOW)
             assert told.notices.count(("done", "box")) == PER_WINDOW
             assert told.notices.count(("done", "other")) == PER_WINDOW
+
+
+async def test_sandbox_that_another_member_shares_is_told_to_nobody_here() -> None:
+    async with scene() as s:
+        await s.ready(name="mine")
+        shared = await s.ready(name="theirs", scope=Scope.SHARED)
+        made = Organization(PERSONAL_ORG, "acme", "Acme", s.clock.now())
+        async with s.store.begin() as rows:
+            await rows.organizations.put(made)
+            await rows.sandboxes.update(replace(shared, owner=PrincipalId("ann")))
+            await rows.events.give(f"sandbox:{shared.id}", LOCAL_PERSON.id, PrincipalId("ann"))
+        s.events.note_team(PERSONAL_ORG)
+        async with noticing(s) as told:
+            reports(s, "done")
+            await until(s, told, 1)
+            assert told.notices == [("done", "mine")]

@@ -59,7 +59,8 @@ class Notices:
         sandbox_id = event.stream.removeprefix(SANDBOX_STREAMS)
         try:
             sandbox = await self._sandboxes.get(LOCAL_PERSON, sandbox_id)
-            await self._notify(WORDS[reason], sandbox.name)
+            if sandbox.owner == LOCAL_PERSON.id:  # what others share is theirs to look after
+                await self._notify(WORDS[reason], sandbox.name)
         except AtollError as error:
             _log.info("notice_dropped", sandbox=sandbox_id, reason=error.message)
         except Exception:  # noqa: BLE001 - the task's root

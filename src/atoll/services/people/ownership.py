@@ -5,6 +5,7 @@ sandbox's scope are removed. Its files go along as they are.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from atoll.domain.approvals.approval import overtaken
 from atoll.domain.errors import Conflict
@@ -16,6 +17,7 @@ from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Transaction
 from atoll.services.approvals.voiding import approval_event
 from atoll.services.ground import Ground
+from atoll.services.lifecycle.room import check_room
 from atoll.services.people.departures import revoke_links
 from atoll.services.people.memberships import organization_for
 from atoll.services.people.rosters import check_team, one_member
@@ -34,7 +36,8 @@ class Ownership:
     async def give(self, caller: Principal, ref: str, member: str) -> Sandbox:
         """Give a sandbox to another member (id, name or email); one that runs is stopped first.
         Raises `Forbidden` for who is neither its owner nor an administrator, `NotFound`, and
-        `Conflict` for a viewer, and for a member who has a sandbox of its name."""
+        `Conflict` for a viewer, and for a member who has a sandbox of its name, `LimitReached` when
+        it does not fit into the member's quota."""
         sandbox = await self._sandboxes.get(caller, ref)
         to = await self._member(caller, member)
         if not member_principal(to).may(Capability.SANDBOX_MANAGE):
@@ -45,6 +48,7 @@ class Ownership:
             )
 
         async def along(rows: Transaction, before: Sandbox) -> None:
+            await check_room(rows, replace(before, owner=to.id))
             await self._part(rows, before, actor=caller)
             await rows.events.give(sandbox_stream(before.id), before.owner, to.id)
             await rows.statuses.give(before.id, to.id)

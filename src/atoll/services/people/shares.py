@@ -13,7 +13,7 @@ from atoll.domain.event import EventDraft, Json, sandbox_stream
 from atoll.domain.ids import ShareId
 from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
 from atoll.domain.people.name import own_name
-from atoll.domain.people.principal import Principal
+from atoll.domain.people.principal import GuestAccess, Principal
 from atoll.domain.people.share import (
     MAX_GUESTS,
     MAX_SHARES,
@@ -62,7 +62,7 @@ class Shares:
         wrong: Wrong,
         inviter: Callable[[], Principal],
     ) -> None:
-        """`inviter` returns the person who makes links, by the name they have now."""
+        """`inviter` returns the person of this installation, by the name they have now."""
         self._store, self._bus = ground.store, ground.bus
         self._clock, self._identifiers = ground.clock, ground.ids
         self._sandboxes = sandboxes
@@ -123,7 +123,7 @@ class Shares:
             sandbox = None if share is None else await rows.sandboxes.get(share.sandbox_id)
         if share is None or sandbox is None or share.expires_at <= self._clock.now():
             raise self._wrong(source, _OVER)
-        return Invitation(self._inviter().name, sandbox, share)
+        return Invitation(await self.inviter_of(share), sandbox, share)
 
     async def revoke(self, caller: Principal, ref: str, share_id: str) -> None:
         """End a link and its guests' sessions at once. Raises `NotFound`."""
@@ -149,7 +149,9 @@ class Shares:
             return known
         now, session = self._clock.now(), spell_secret(secrets.token_bytes(SECRET_BYTES))
         guest_id = self._identifiers.guest()
-        shown = guest_name(guest_id) if name is None else own_name(name, self._inviter().name)
+        shown = guest_name(guest_id)
+        if name is not None:
+            shown = own_name(name, await self._host_of(secret))
         async with self._store.begin() as rows:
             share = await rows.shares.marked(fingerprint(secret))
             if share is None or share.expires_at <= now:
@@ -166,6 +168,21 @@ class Shares:
             await rows.events.append((self._draft("share.entered", share, principal, told),))
         self._bus.announce((sandbox_stream(share.sandbox_id),))
         return Entered(session, principal)
+
+    async def inviter_of(self, link: Share | GuestAccess) -> str:
+        """Return the name of whoever invites by a link: its sandbox's owner; empty for who chose
+        none."""
+        person = self._inviter()
+        if (link.org_id, link.owner) == (person.org_id, person.id):
+            return person.name
+        async with self._store.read() as rows:
+            member = await rows.members.get(link.org_id, link.owner)
+        return "" if member is None else member.name
+
+    async def _host_of(self, secret: str) -> str:
+        async with self._store.read() as rows:
+            share = await rows.shares.marked(fingerprint(secret))
+        return "" if share is None else await self.inviter_of(share)
 
     async def by_session(self, session: str, source: str) -> Principal:
         """Return the guest who holds this session. Raises like `enter`."""

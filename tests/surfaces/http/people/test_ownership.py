@@ -10,6 +10,7 @@ import pytest
 from atoll.domain.approvals.approval import Approval, HostAsk, Requester, SecretAsk
 from atoll.domain.ids import PERSONAL_ORG, ApprovalId, PrincipalId, SandboxId
 from atoll.domain.people.capability import OrgRole
+from atoll.domain.people.quota import Quota
 from tests.surfaces.http.team import Team, team_of
 from tests.surfaces.http.world import World, client_of
 
@@ -108,6 +109,34 @@ async def test_sandbox_is_given_to_a_member_with_its_history(atoll: World) -> No
     assert (await team.call("ann", "GET", "/v1/secrets")).json()["secrets"] == []
     started = await team.call("bob", "POST", f"/v1/sandboxes/{box}/start?wait=ready")
     assert started.json()["state"] == "ready"
+
+
+async def test_link_of_a_member_says_who_invites_and_not_who_runs_the_server(
+    atoll: World,
+) -> None:
+    team = await team_of(atoll, ann="member")
+    await team.call(None, "PATCH", "/v1/me", json={"name": "Ada"})
+    box = await _made(team, "ann", name="box")
+    made = (await team.call("ann", "POST", f"/v1/sandboxes/{box}/shares", json={})).json()
+    ticket = made["link"].partition("#share=")[2]
+    async with client_of(atoll.url) as client:
+        offer = await client.post("/auth/invitations", json={"ticket": ticket})
+        assert offer.json()["inviter"] == "Ann"
+        alike = await client.post("/auth/guests", json={"ticket": ticket, "name": "Аnn"})
+        assert (alike.status_code, alike.json()["field"]) == (422, "name")
+        entered = await client.post("/auth/guests", json={"ticket": ticket, "name": "Ada"})
+        assert entered.json()["guest"]["inviter"] == "Ann"
+
+
+async def test_sandbox_is_not_given_beyond_the_quota_of_its_new_owner(atoll: World) -> None:
+    team = await team_of(atoll, ann="member", bob="member", adam="admin")
+    box = await _made(team, "ann", name="box")
+    async with atoll.ground.store.begin() as rows:
+        await rows.quotas.put(PERSONAL_ORG, PrincipalId("bob"), Quota(sandboxes=0))
+    give = f"/v1/sandboxes/{box}/owner"
+    refused = await team.call("ann", "POST", give, json={"member": "bob"})
+    assert refused.status_code == 429, refused.text
+    assert (await team.call("ann", "GET", "/v1/sandboxes/box")).json()["owner"] == "ann"
 
 
 async def test_sandbox_is_not_given_over_another_of_its_name_nor_by_who_only_shares_it(

@@ -162,7 +162,7 @@ async def me(atoll: Atoll, caller: Principal) -> dict[str, Any]:
     if access is not None and sandbox is not None:
         guest = GuestAccessView.of(
             access,
-            inviter=atoll.logins.person().name,
+            inviter=await atoll.shares.inviter_of(access),
             sandbox_name=sandbox.name,
             sandbox_state=sandbox.state.value,
         )
