@@ -1,5 +1,6 @@
 """Organizations at the command line: each command makes its one call, of one's own team."""
 
+import io
 from typing import Any
 
 import pytest
@@ -105,3 +106,16 @@ def test_give_names_the_member_and_shows_whose_it_is(cli: Cli, server: Scripted)
     (given,) = server.requests("POST", "/v1/sandboxes/box/owner")
     assert given.json == {"member": "bob"}
     assert cli("give", "box", "bob").code != 0
+
+
+def test_secret_of_an_invitation_comes_from_stdin_and_never_from_the_command_line(
+    cli: Cli, server: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _give(server, "POST /v1/invitations/accept", {**ORG, "role": "member"})
+    monkeypatch.setattr("sys.stdin", io.StringIO("the-secret\n"))
+    assert "you are member of acme" in cli("org", "join").out
+    (joined,) = server.requests("POST", "/v1/invitations/accept")
+    assert joined.json == {"secret": "the-secret"}
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert "nothing came on stdin" in cli("org", "join").err
+    assert cli("org", "join", "the-secret").code != 0

@@ -1,11 +1,13 @@
 """`atoll org`: an organization, its members, invitations and service accounts."""
 
+import sys
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 import click
 
 from atoll.client.organizations import ROLES, Member, MemberBody, Organizations, OrgRole
+from atoll.domain.errors import Invalid
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import until
 from atoll.surfaces.cli.console.options import duration, json_option, utc_option, yes_option
@@ -15,6 +17,7 @@ from atoll.surfaces.cli.dispatch.verbs import Verbs
 P = ParamSpec("P")
 R = TypeVar("R")
 
+MAX_SECRET = 200
 _KINDS = {"adm": "person", "atm": "service account", "agt": "agent"}
 _role = click.Choice(ROLES)
 
@@ -161,8 +164,7 @@ def uninvite(invocation: Invocation, invitation: str, *, org: str | None) -> Non
 @pass_invocation
 def join(invocation: Invocation, *, as_json: bool) -> None:
     """Accept an invitation; its secret comes from a prompt or stdin."""
-    secret = str(click.prompt("Secret of the invitation", hide_input=True, err=True)).strip()
-    joined = _organizations(invocation).accept({"secret": secret})
+    joined = _organizations(invocation).accept({"secret": _secret()})
     if as_json:
         show_json(joined.value)
     else:
@@ -264,6 +266,16 @@ def waiting(invocation: Invocation, *, org: str | None, as_json: bool) -> None:
         for one in found.sandboxes
     ]
     show_table(("SANDBOX", "NAME", "STATE", "OF", "EXPIRES"), rows)
+
+
+def _secret() -> str:
+    """Read a hidden prompt, or standard input."""
+    if sys.stdin.isatty():
+        return str(click.prompt("Secret of the invitation", hide_input=True, err=True)).strip()
+    said = sys.stdin.readline(MAX_SECRET).strip()
+    if not said:
+        raise Invalid("nothing came on stdin: pipe the secret in, or run this at a terminal")
+    return said
 
 
 def _organizations(invocation: Invocation) -> Organizations:
