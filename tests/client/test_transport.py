@@ -64,3 +64,12 @@ def test_field_is_named_unless_the_message_names_it_or_quotes_its_value(
 def test_field_of_two_words_is_named_by_them() -> None:
     body = b'{"detail": "the from branch is missing", "field": "from_branch"}'
     assert problem_of(422, body).message == "the from branch is missing"
+
+
+def test_error_has_the_request_id_of_the_document_or_else_of_the_head() -> None:
+    document = b'{"detail": "gone", "request_id": "r-1"}'
+    assert problem_of(503, document, request_id="r-2").request_id == "r-1"
+    assert problem_of(503, b'{"detail": "gone"}', request_id="r-2").request_id == "r-2"
+    assert problem_of(502, b"<p>", request_id="r-2").request_id == "r-2"
+    hostile = b'{"detail": "gone", "request_id": "\\u001b[31m"}'
+    assert problem_of(503, hostile, request_id="a b").request_id is None

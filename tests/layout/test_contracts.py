@@ -31,6 +31,7 @@ PARTS = {
     "Process": "Spawner",
     "RuntimeClient": "RuntimeClients",
     "Snapshots": "Extension",
+    "Span": "Tracer",
 }
 """Protocols that an adapter of another port hands out or has besides; its suite is theirs. The rows
 of a transaction are parts of the store."""

@@ -18,6 +18,7 @@ from atoll.ports.runtime_boot import Agent
 from atoll.runtime.agents.agents import Agents
 from atoll.runtime.api.app import build
 from atoll.runtime.api.parts import Parts, expect_parts
+from atoll.runtime.api.tracing import SpanBuffer
 from atoll.runtime.doors.approvals.command_requests import CommandRequests
 from atoll.runtime.execs.execs import Execs
 from atoll.runtime.files.files import Files
@@ -202,6 +203,7 @@ async def runtime(
                     settle_audit=lambda: None,
                     settling=Settling(None),
                     idle_end=IdleEnd(None, lambda: None),
+                    spans=SpanBuffer(),
                 )
             )
             runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)

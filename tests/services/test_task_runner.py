@@ -2,6 +2,7 @@ import asyncio
 from typing import cast
 
 import pytest
+import structlog
 
 from atoll.domain.errors import Unavailable
 from atoll.services.provisioning.provisioning import Provisioning
@@ -24,6 +25,21 @@ async def test_act_started_before_the_run_runs_once_it_begins() -> None:
         assert runner.running
         running.cancel()
     assert not runner.running
+
+
+async def test_act_keeps_the_context_of_who_started_it() -> None:
+    runner, seen = TaskRunner(), asyncio.Queue[object]()
+
+    async def act() -> None:
+        seen.put_nowait(structlog.contextvars.get_contextvars().get("request_id"))
+
+    async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(runner.run())
+        with structlog.contextvars.bound_contextvars(request_id="mine"):
+            runner.start(act)
+        runner.start(act)
+        assert [await seen.get(), await seen.get()] == ["mine", None]
+        running.cancel()
 
 
 async def test_cancelled_runner_cancels_its_acts_and_waits_for_them() -> None:

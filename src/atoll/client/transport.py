@@ -21,6 +21,7 @@ from atoll.domain.errors import (
     Invalid,
     Unavailable,
 )
+from atoll.wire.http.request_id import HEADER, read_request_id
 
 S = TypeVar("S", bound=Shape)
 
@@ -168,7 +169,8 @@ class Transport:
                 exchange.receive_head()
             stream = Stream(exchange)
             if stream.status >= 300:
-                raise problem_of(stream.status, _at_most(stream, PROBLEM_BYTES))
+                named = stream.header(HEADER)
+                raise problem_of(stream.status, _at_most(stream, PROBLEM_BYTES), request_id=named)
             yield stream
         finally:
             exchange.close()
@@ -192,24 +194,29 @@ class _Problem(Shape):
     title = text()
     detail = text()
     field = text()
+    request_id = text()
 
 
-def problem_of(status: int, body: bytes) -> AtollError:
-    """Return the error a problem document (RFC 9457) stands for; works without one, too."""
+def problem_of(status: int, body: bytes, *, request_id: str | None = None) -> AtollError:
+    """Return the error a problem document (RFC 9457) stands for; works without one, too. The
+    document's own request id goes before the header's."""
     kind = kind_of(status)
+    named = read_request_id(request_id)
     try:
         document = _Problem.read(json.loads(body))
         detail = document.detail or document.title
         code, where = document.code, document.field
+        named = read_request_id(document.request_id) or named
     except (ValueError, AtollError):
         return kind(
             f"the server answered {status} and gave no reason: check that its address is that of "
-            "an Atoll server, else see its log"
+            "an Atoll server, else see its log",
+            request_id=named,
         )
     said = detail or f"the server answered {status}"
     if where and not _names(said, where):
         said = f"{where}: {said}"
-    return kind(said, code=code or None, field=where or None)
+    return kind(said, code=code or None, field=where or None, request_id=named)
 
 
 def _names(message: str, field: str) -> bool:

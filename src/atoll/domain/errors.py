@@ -6,15 +6,27 @@ to a status code; `code` is a stable word clients may switch on.
 
 
 class AtollError(Exception):
-    """The base of every error that Atoll raises on purpose."""
+    """The base of every error that Atoll raises on purpose.
+
+    `request_id` names the request that a server refused, as the server's log does; None for an
+    error that no server answered with.
+    """
 
     default_code = "error"
 
-    def __init__(self, message: str, *, code: str | None = None, field: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str | None = None,
+        field: str | None = None,
+        request_id: str | None = None,
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.code = code or self.default_code
         self.field = field
+        self.request_id = request_id
 
 
 class Invalid(AtollError):

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextvars import Context, copy_context
 from typing import Any
 
 Act = Callable[[], Coroutine[Any, Any, None]]
@@ -11,7 +12,7 @@ class TaskRunner:
     """Queue of acts to start. Its callers bound it: each starts a few for a sandbox."""
 
     def __init__(self) -> None:
-        self._waiting: asyncio.Queue[Act] = asyncio.Queue()
+        self._waiting: asyncio.Queue[tuple[Act, Context]] = asyncio.Queue()
         self._running = False
 
     @property
@@ -20,8 +21,9 @@ class TaskRunner:
         return self._running
 
     def start(self, act: Act) -> None:
-        """Start `act` as a task; before `run`, once it runs. An act must not raise."""
-        self._waiting.put_nowait(act)
+        """Start `act` as a task; before `run`, once it runs. An act must not raise. It keeps the
+        caller's context, so that its log lines and spans name the request that it belongs to."""
+        self._waiting.put_nowait((act, copy_context()))
 
     async def run(self) -> None:
         """Run what is started until cancelled, which cancels it all."""
@@ -29,7 +31,7 @@ class TaskRunner:
         try:
             async with asyncio.TaskGroup() as tasks:
                 while True:
-                    act = await self._waiting.get()
-                    tasks.create_task(act())
+                    act, context = await self._waiting.get()
+                    tasks.create_task(act(), context=context)
         finally:
             self._running = False

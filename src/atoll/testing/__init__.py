@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.spawner import SpawnerContract
     from atoll.testing.contracts.storage.database import DatabaseContract
     from atoll.testing.contracts.store import StoreContract
+    from atoll.testing.contracts.telemetry.metrics import MetricsContract
+    from atoll.testing.contracts.telemetry.tracer import TracerContract
     from atoll.testing.contracts.vault import VaultContract
     from atoll.testing.contracts.workspaces import WorkSaverContract, WorkspacePreparerContract
     from atoll.testing.fakes.agents import FakeAgentConfigs, FakeAgentShelf
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from atoll.testing.fakes.push import FakePushSender
     from atoll.testing.fakes.runtime import FakeRuntimes
     from atoll.testing.fakes.safety import FakeSafetyLayers
+    from atoll.testing.fakes.telemetry import FakeMetrics, FakeTracer
     from atoll.testing.fakes.webhooks import FakeWebhookSender
     from atoll.testing.fakes.workspaces import FakeWorkspaces
 
@@ -86,9 +89,11 @@ __all__ = [
     "FakeKeptShelf",
     "FakeLoginBooks",
     "FakeMetadataFiles",
+    "FakeMetrics",
     "FakePushSender",
     "FakeRuntimes",
     "FakeSafetyLayers",
+    "FakeTracer",
     "FakeTrees",
     "FakeWebhookSender",
     "FakeWorkspaces",
@@ -101,12 +106,14 @@ __all__ = [
     "LocalShelfContract",
     "LoginBooksContract",
     "MetadataFilesContract",
+    "MetricsContract",
     "PushSenderContract",
     "RepositoryShelfContract",
     "RuntimeClientsContract",
     "SafetyLayersContract",
     "SpawnerContract",
     "StoreContract",
+    "TracerContract",
     "TranscriptContract",
     "TreesContract",
     "VaultContract",
@@ -141,9 +148,11 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "FakeKeptShelf": "fakes.kept",
         "FakeLoginBooks": "fakes.logins",
         "FakeMetadataFiles": "fakes.metadata",
+        "FakeMetrics": "fakes.telemetry",
         "FakePushSender": "fakes.push",
         "FakeRuntimes": "fakes.runtime",
         "FakeSafetyLayers": "fakes.safety",
+        "FakeTracer": "fakes.telemetry",
         "FakeTrees": "fakes.images",
         "FakeWebhookSender": "fakes.webhooks",
         "FakeWorkspaces": "fakes.workspaces",
@@ -156,11 +165,13 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "LoginBooksContract": "contracts.logins",
         "MetadataFilesContract": "contracts.metadata",
         "PushSenderContract": "contracts.senders.push",
+        "MetricsContract": "contracts.telemetry.metrics",
         "RepositoryShelfContract": "contracts.repositories",
         "RuntimeClientsContract": "contracts.runtime",
         "SafetyLayersContract": "contracts.safety",
         "SpawnerContract": "contracts.spawner",
         "StoreContract": "contracts.store",
+        "TracerContract": "contracts.telemetry.tracer",
         "TranscriptContract": "contracts.readers",
         "TreesContract": "contracts.images",
         "VaultContract": "contracts.vault",

@@ -10,6 +10,7 @@ from atoll.ports.runtime_boot import RuntimeBoot
 from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.agents import Agents
 from atoll.runtime.api.parts import Parts
+from atoll.runtime.api.tracing import SpanBuffer
 from atoll.runtime.doors.approvals.command_requests import CommandRequests
 from atoll.runtime.execs.execs import Execs
 from atoll.runtime.files.checkpoints import Checkpoints
@@ -77,6 +78,7 @@ def build_parts(
         settle_audit=settle_audit,
         settling=Settling(boot.settle),
         idle_end=IdleEnd(boot.idle_end_seconds, end),
+        spans=SpanBuffer(),
     )
 
 

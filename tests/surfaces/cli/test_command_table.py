@@ -13,8 +13,9 @@ from aiohttp import web
 
 from atoll.ports.host import Finding, UpOptions
 from atoll.surfaces.cli import command_table as commands
-from tests.surfaces.cli.conftest import Cli, spawned
-from tests.surfaces.cli.scripted import TOKEN, Scripted
+from atoll.surfaces.cli.entry import run
+from tests.surfaces.cli.conftest import Cli, no_host, spawned
+from tests.surfaces.cli.scripted import TOKEN, Scripted, problem
 
 LIGHT = (
     "atoll.client.",
@@ -484,3 +485,25 @@ def _event(position: int) -> dict[str, Any]:
         "actor": {"kind": "adm", "id": "person"},
         "reason": None,
     }
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "shown"), [(503, 5, True), (502, 1, True), (404, 3, False)]
+)
+def test_fault_of_the_server_names_the_request(
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    *,
+    status: int,
+    code: int,
+    shown: bool,
+) -> None:
+    async def broken(self: Scripted, request: web.Request) -> web.Response:
+        return problem(status, "gone", "The store is gone.", request_id="req-4711")
+
+    monkeypatch.setattr(Scripted, "handle", broken)
+    with Scripted().serving() as server:
+        found = run(["list"], {"ATOLL_URL": server.url, "ATOLL_TOKEN": TOKEN}, no_host)
+    said = capfd.readouterr().err
+    assert (found, said.count("\n")) == (code, 1)
+    assert ("(request req-4711)" in said) is shown

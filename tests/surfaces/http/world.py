@@ -38,8 +38,10 @@ from atoll.services.identifiers import Identifiers
 from atoll.services.people.logins import Logins
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.settings import ServiceSettings
-from atoll.surfaces.http.app import create_app
+from atoll.services.telemetry import OFF, Telemetry
+from atoll.surfaces.http.app import AppSettings, create_app
 from atoll.surfaces.http.server.guard import PAGE_KEY
+from atoll.surfaces.http.server.metrics import MetricsAccess
 from atoll.testing import FakeAgentShelf, FakeAuditSigner, FakePushSender, FakeWebhookSender
 from atoll.wiring.control import openapi
 from atoll.wiring.control.graph import SandboxPorts, build_application
@@ -80,6 +82,7 @@ class ScriptedRuntime:
 
     asked: list[tuple[str, str, dict[str, str], bytes]] = field(default_factory=list)
     attached: list[str] = field(default_factory=list)
+    heads: list[dict[str, str]] = field(default_factory=list)
     frames: list[bytes | str] = field(default_factory=list)
     closed: asyncio.Event = field(default_factory=asyncio.Event)
     close_with: int | None = None
@@ -129,6 +132,7 @@ class ScriptedRuntime:
 
     async def _rest(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
+        self.heads.append(dict(request.headers))
         self.asked.append((request.method, request.path, dict(request.query), body))
         if "application/x-ndjson" in request.headers.get("Accept", ""):
             return await self._output(request)
@@ -202,6 +206,7 @@ class ScriptedRuntime:
 
     async def _attach(self, request: web.Request) -> web.StreamResponse:
         self.attached.append(request.query_string)
+        self.heads.append(dict(request.headers))
         if request.match_info["id"] != "t_1":
             return web.Response(status=404)
         socket = web.WebSocketResponse(max_msg_size=8 * 1024 * 1024)
@@ -293,8 +298,9 @@ async def served(app: Any) -> AsyncIterator[str]:
 async def client_of(
     url: str, token: str | None = None, **more: Any
 ) -> AsyncIterator[httpx.AsyncClient]:
-    """A client, with the token when one is given."""
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    """A client, with the token when one is given. It names all its requests alike, so that answers
+    that should not differ do not."""
+    headers = {"X-Request-ID": "test", **({"Authorization": f"Bearer {token}"} if token else {})}
     # Nothing here is TLS, whose certificates would be loaded for each client.
     settings = {"timeout": 10, "verify": False, **more}
     async with httpx.AsyncClient(base_url=url, headers=headers, **settings) as client:
@@ -373,7 +379,9 @@ class World:
 
 
 @asynccontextmanager
-async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
+async def world(
+    *, max_sandboxes: int = 50, telemetry: Telemetry = OFF, metrics: MetricsAccess | None = None
+) -> AsyncIterator[World]:
     """The whole control plane over a database and a scripted runtime, behind the real server."""
     clock, bus, identifiers = TurnedClock(), InProcessBus(), Identifiers()
     async with AsyncExitStack() as stack:
@@ -387,7 +395,7 @@ async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
         ports = SandboxPorts(
             {extension.name: extension}, clients, HostAgents(), vault, shelf=FakeAgentShelf()
         )
-        ground = Ground(store, bus, clock, identifiers)
+        ground = Ground(store, bus, clock, identifiers, telemetry)
         shelf = Shelf(ShelfSettings(folder / "repos", folder / "imports"), DirectImporter())
         shelf.sweep()
         token = load_or_make_token(folder / "token")
@@ -410,7 +418,7 @@ async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
             ground, ports, replace(library, preparation=empty), settings=settings
         )
         services = replace(built, readiness=_ready)
-        app = create_app(services)
+        app = create_app(services, AppSettings(metrics=metrics, telemetry=telemetry))
         group = await stack.enter_async_context(asyncio.TaskGroup())
         background = group.create_task(services.background.run())
         stack.callback(background.cancel)

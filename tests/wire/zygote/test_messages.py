@@ -62,6 +62,9 @@ def test_answer_encoded_and_decoded_is_the_same(answer: wire.Answer) -> None:
         b'{"number":1,"request":{"verb":"stop","sandbox_id":"sb_a\\n"}}',
         b'{"number":1,"request":{"verb":"stop","sandbox_id":"sb_a","x":1}}',
         b'{"number":1,"request":{"verb":"import","repo_dir":"/a","bundle":"/b","refspecs":["-x"]}}',
+        b'{"number":1,"request":{"verb":"report"},"request_id":"a b"}',
+        b'{"number":1,"request":{"verb":"report"},"request_id":"a\\n"}',
+        b'{"number":1,"request":{"verb":"report"},"traceparent":"x"}',
         b"x" * (wire.MAX_MESSAGE_BYTES + 1),
     ],
 )

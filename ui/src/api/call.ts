@@ -4,6 +4,7 @@
  */
 
 import { keyHeaders } from './page-key';
+import { traceHeaders } from './trace';
 
 /** A refused or failed call. `status` 0: the server could not be reached. */
 export class Problem extends Error {
@@ -12,6 +13,7 @@ export class Problem extends Error {
     readonly status: number,
     readonly code: string,
     readonly field: string | null = null,
+    readonly requestId: string | null = null,
   ) {
     super(message);
   }
@@ -78,7 +80,7 @@ export async function downloadBytes(path: string): Promise<Blob> {
   try {
     response = await fetch(address(path), {
       credentials: 'same-origin',
-      headers: keyHeaders(),
+      headers: { ...keyHeaders(), ...traceHeaders() },
       signal: calls.signal,
     });
     bytes = await response.blob();
@@ -91,7 +93,11 @@ export async function downloadBytes(path: string): Promise<Blob> {
 
 /** Sends bytes as they are. */
 export async function upload(path: string, body: Blob): Promise<void> {
-  const headers = { ...keyHeaders(), 'Content-Type': 'application/octet-stream' };
+  const headers = {
+    ...keyHeaders(),
+    ...traceHeaders(),
+    'Content-Type': 'application/octet-stream',
+  };
   let response: Response;
   try {
     response = await fetch(address(path), {
@@ -121,6 +127,7 @@ async function exchange(
       credentials: 'same-origin',
       headers: {
         ...keyHeaders(),
+        ...traceHeaders(),
         ...headers,
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
       },
@@ -140,13 +147,18 @@ async function exchange(
 
 function problemOf(status: number, text: string): Problem {
   try {
-    const { detail, title, code, field } = JSON.parse(text) as Record<string, unknown>;
-    const words = [detail, title].find((value) => typeof value === 'string' && value !== '');
+    const said = JSON.parse(text) as Record<string, unknown>;
+    const named = typeof said.request_id === 'string' ? said.request_id : null;
+    const words = [said.detail, said.title].find(
+      (value) => typeof value === 'string' && value !== '',
+    );
+    const message = typeof words === 'string' ? words : `The server answered ${status}.`;
     return new Problem(
-      typeof words === 'string' ? words : `The server answered ${status}.`,
+      message,
       status,
-      typeof code === 'string' ? code : 'error',
-      typeof field === 'string' ? field : null,
+      typeof said.code === 'string' ? said.code : 'error',
+      typeof said.field === 'string' ? said.field : null,
+      named,
     );
   } catch {
     return new Problem(`The server answered ${status}.`, status, 'error');

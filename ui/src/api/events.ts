@@ -9,6 +9,7 @@ import { BROWSER_TIMERS, Pulse } from '../pulse';
 import { retryDelay } from '../retry';
 import { dropConnections, address, reportLoggedOut } from './call';
 import { keyHeaders } from './page-key';
+import { traceHeaders } from './trace';
 import { SseParser } from './sse';
 import type { Envelope } from './types';
 
@@ -69,6 +70,7 @@ export function followEvents(handlers: EventHandlers): () => void {
       headers: {
         Accept: 'text/event-stream',
         ...keyHeaders(),
+        ...traceHeaders(),
         ...(lastId === null ? {} : { 'Last-Event-ID': lastId }),
       },
       signal,

@@ -1241,6 +1241,11 @@ export interface components {
              * @default null
              */
             readonly field?: string | null;
+            /**
+             * @description The request as the server's log names it: `X-Request-ID`.
+             * @default null
+             */
+            readonly request_id?: string | null;
             readonly status: number;
             /** @example Not Found */
             readonly title: string;

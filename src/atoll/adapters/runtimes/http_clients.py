@@ -20,6 +20,7 @@ import aiohttp
 from yarl import URL
 
 from atoll.adapters.runtimes.answers import MAX_PROBLEM_BYTES, problem, read_answer
+from atoll.adapters.runtimes.correlation import correlation_headers
 from atoll.adapters.runtimes.unix_handover import UnixHandoverLink, unix_handover_link
 from atoll.adapters.runtimes.ws_channel import WsChannel
 from atoll.domain.errors import Failed, Invalid, NotFound, Unavailable
@@ -168,7 +169,10 @@ class _HttpRuntimeClient:
             with _transport_errors():
                 async with asyncio.timeout(settings.connect_seconds):
                     socket = await pool.session.ws_connect(
-                        url, max_msg_size=settings.max_frame_bytes, compress=0
+                        url,
+                        headers=correlation_headers(),
+                        max_msg_size=settings.max_frame_bytes,
+                        compress=0,
                     )
             channel = WsChannel(socket)
             try:
@@ -247,7 +251,7 @@ async def _send(pool: _Pool, call: RuntimeCall[T], total: float | None) -> aioht
         return await pool.session.request(
             call.method,
             _url(pool.root, call.path, call.query),
-            headers=call.headers,
+            headers=(*call.headers, *correlation_headers()),
             data=call.body,
             timeout=timeout,
             # A redirect out of a sandbox's runtime is never followed.

@@ -11,6 +11,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from urllib.parse import quote, urlencode
 
+from atoll.adapters.runtimes.correlation import correlation_headers
+
 HANDOVER_PROTOCOL = "atoll-seat"
 ASK_SECONDS = 5.0
 MAX_HEAD_BYTES = 16 * 1024
@@ -82,6 +84,7 @@ def _head(target: str, query: tuple[tuple[str, str], ...], token: str | None) ->
         "Host: runtime",
         "Connection: Upgrade",
         f"Upgrade: {HANDOVER_PROTOCOL}",
+        *(f"{name}: {value}" for name, value in correlation_headers()),
     ]
     if token:
         lines.append(f"Authorization: Bearer {token}")

@@ -12,6 +12,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import structlog
+
 from atoll.domain.errors import (
     AtollError,
     Conflict,
@@ -22,6 +24,7 @@ from atoll.domain.errors import (
     NotFound,
     Unavailable,
 )
+from atoll.wire.contract.correlation import REQUEST_ID, TRACE_PARENT
 from atoll.wire.zygote import messages as wire
 
 MAX_UNREAD_ENDS = 1024
@@ -93,7 +96,9 @@ class ZygoteLink:
         future: asyncio.Future[wire.Answer] = asyncio.get_running_loop().create_future()
         self._waiting[number] = future
         try:
-            self._send(wire.encode_request(number, request))
+            known = structlog.contextvars.get_contextvars()
+            named = {one: known[one] for one in (REQUEST_ID, TRACE_PARENT) if one in known}
+            self._send(wire.encode_request(number, request, **named))
             async with asyncio.timeout(seconds):
                 answer = await future
         except wire.Malformed as err:

@@ -24,6 +24,7 @@ from atoll.ports.store.sandboxes import SandboxRows
 from atoll.ports.store.secrets import SecretRows
 from atoll.ports.store.shares import ShareRows
 from atoll.ports.store.statuses import StatusRows
+from atoll.ports.store.tallies import TallyRows
 from atoll.ports.store.webhooks import WebhookDeliveryRows, WebhookRows
 
 
@@ -96,6 +97,9 @@ class Transaction:
 
     webhook_deliveries: WebhookDeliveryRows
     """Events that webhooks could not deliver."""
+
+    tallies: TallyRows
+    """Counts for monitoring."""
 
 
 class Store(Protocol):

@@ -8,6 +8,7 @@ import hmac
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
+from msgspec.structs import replace
 
 from atoll.domain.errors import Unauthenticated
 from atoll.runtime.api.agents import routes as agent_routes
@@ -21,6 +22,7 @@ from atoll.runtime.api.problems import problems
 from atoll.runtime.api.recordings import routes as reading_routes
 from atoll.runtime.api.requests import MAX_JSON_BYTES, answer, query_integer, read_json
 from atoll.runtime.api.terminals import routes as terminal_routes
+from atoll.runtime.api.tracing import end_at_upgrade, traced
 from atoll.runtime.health import Counts
 from atoll.wire.contract.journal import AckBody
 
@@ -38,6 +40,7 @@ def build(*, token: str | None) -> web.Application:
     if token is not None:
         middlewares.append(_bearing(token))
     app = web.Application(middlewares=middlewares, client_max_size=MAX_JSON_BYTES)
+    app.on_response_prepare.append(end_at_upgrade)
     for routes in (
         agent_routes,
         terminal_routes,
@@ -58,6 +61,7 @@ def _own_routes() -> list[web.RouteDef]:
         web.get("/health", _health),
         web.get("/journal", _read),
         web.post("/journal/ack", _acknowledge),
+        web.get("/spans", _take_spans),
     ]
 
 
@@ -80,12 +84,17 @@ async def _read(request: web.Request) -> web.Response:
         parts.control_plane.asked(request.transport, away)
     if wait:
         await parts.journal.urgent(after, wait)
-    return answer(parts.journal.read(after, max(1, limit)))
+    page = parts.journal.read(after, max(1, limit))
+    return answer(replace(page, terminals=parts.terminals.running))
 
 
 async def _acknowledge(request: web.Request) -> web.Response:
     parts_of(request).journal.acknowledge((await read_json(request, AckBody)).n)
     return web.Response(status=204)
+
+
+async def _take_spans(request: web.Request) -> web.Response:
+    return answer(parts_of(request).spans.take())
 
 
 @web.middleware
@@ -94,7 +103,7 @@ async def _watch(request: web.Request, handler: Handler) -> web.StreamResponse:
     parts = parts_of(request)
     with parts.idle_end.request():
         try:
-            return await handler(request)
+            return await traced(request, handler, parts.spans)
         finally:
             parts.settling.request_ended(request.path)
 

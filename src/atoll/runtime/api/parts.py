@@ -13,6 +13,7 @@ from typing import Final
 from aiohttp import web
 
 from atoll.runtime.agents.agents import Agents
+from atoll.runtime.api.tracing import SpanBuffer
 from atoll.runtime.doors.approvals.command_requests import CommandRequests
 from atoll.runtime.execs.execs import Execs
 from atoll.runtime.files.files import Files
@@ -49,6 +50,7 @@ class Parts:
     settle_audit: Callable[[], None]
     settling: Settling
     idle_end: IdleEnd
+    spans: SpanBuffer
 
 
 _PARTS: Final = web.AppKey("parts", asyncio.Future[Parts])

@@ -11,6 +11,7 @@ from aiohttp.typedefs import Handler
 
 from atoll.domain.error_status import status_of
 from atoll.domain.errors import AtollError
+from atoll.runtime.api.tracing import request_id_of
 
 log = logging.getLogger("atoll.runtime")
 
@@ -27,6 +28,7 @@ _TITLES = {
     502: "The sandbox broke",
     503: "Not available now",
 }
+_FAULT = 500
 _HTTP_CODES = {404: "not_found", 405: "wrong_method", 413: "too_large"}
 
 
@@ -63,7 +65,11 @@ async def problems(request: web.Request, handler: Handler) -> web.StreamResponse
     try:
         return await handler(request)
     except AtollError as error:
-        return from_error(error)
+        response = from_error(error)
+        if response.status >= _FAULT and (named := request_id_of(request)):
+            said = "request %s %s failed with %s request_id=%s"
+            log.warning(said, request.method, request.path, error.code, named)
+        return response
     except web.HTTPException as error:
         if error.status < 400:
             raise
@@ -73,5 +79,6 @@ async def problems(request: web.Request, handler: Handler) -> web.StreamResponse
         raise
     except Exception:
         # The root of a request: its defect must neither end the server nor show its insides.
-        log.exception("request %s %s broke", request.method, request.path)
+        said = "request %s %s broke request_id=%s"
+        log.exception(said, request.method, request.path, request_id_of(request))
         return respond(500, "internal", "the runtime could not do this; its log says why")

@@ -25,8 +25,10 @@ from atoll.services.journals.agent_actors import acting_agent
 from atoll.services.journals.agent_reports import read_report
 from atoll.services.journals.entries import EntryHandler, JournalOutcome, ReportedEntry
 from atoll.services.journals.settings import JournalSettings
+from atoll.services.journals.standings import Standings
 from atoll.services.lifecycle.transitions import Transitions
 from atoll.wire.contract.call import RuntimeCall
+from atoll.wire.contract.correlation import take_spans
 from atoll.wire.contract.journal import JournalEntry, JournalPage, acknowledge, read_journal
 
 PAGE = 500
@@ -70,6 +72,12 @@ class Journals:
         self._handlers = handlers or {}
         self._actors: OrderedDict[tuple[str, str], Principal] = OrderedDict()
         self._active_since: dict[SandboxId, datetime] = {}
+        self._standings = Standings(ground.clock)
+
+    @property
+    def standings(self) -> Standings:
+        """Progress of the collection."""
+        return self._standings
 
     def note_activity(self, sandbox_id: SandboxId) -> None:
         """Record activity in a sandbox now."""
@@ -88,14 +96,23 @@ class Journals:
             self._actors.popitem(last=False)
 
     async def collect(self, sandbox: Sandbox, client: RuntimeClient) -> int:
-        """Copy new entries into the log. Returns the number of new events. Raises `Unavailable`,
-        `Failed`."""
+        """Copy new entries into the log, and take the runtime's spans where traces are on. Returns
+        the number of new events. Raises `Unavailable`, `Failed`."""
+        total = await self._collect(sandbox, client)
+        if self._ground.telemetry.traced:
+            with contextlib.suppress(NotFound):  # a runtime of an earlier version
+                taken = await client.call(take_spans())
+                self._ground.telemetry.tracer.record(taken.spans)
+        return total
+
+    async def _collect(self, sandbox: Sandbox, client: RuntimeClient) -> int:
         store = self._ground.store
         async with store.read() as rows:
             after = await rows.logs.collected(sandbox.id, sandbox.generation)
         total = 0
         while True:
             page = await self._page(client, after)
+            self._standings.read(sandbox.id, page, collected=after)
             if page.dropped:
                 _log.warning("journal_dropped", sandbox=sandbox.id, entries=page.dropped)
             if not page.entries:
@@ -103,6 +120,7 @@ class Journals:
             count, calls = await self._store(sandbox, page.entries)
             total += count
             after = page.entries[-1].n
+            self._standings.collected(sandbox.id, entries=len(page.entries))
             await client.call(acknowledge(after))
             for call in calls:
                 with contextlib.suppress(NotFound, Conflict):  # nobody waits any more

@@ -6,7 +6,7 @@ writes nothing down.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 
 from atoll.domain.errors import AtollError, Failed
@@ -31,6 +31,7 @@ from atoll.ports import (
     WorkSaver,
     WorkspacePreparer,
 )
+from atoll.ports.telemetry import Metric
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.policies.policies import Policies
 from atoll.services.provisioning.instructions import check_instructions, resolve_instructions
@@ -40,6 +41,7 @@ from atoll.services.provisioning.seeds import write_files, write_seeds
 from atoll.services.provisioning.settings import ProvisioningSettings
 from atoll.services.provisioning.start_folder import check_start_folder
 from atoll.services.provisioning.task import begin_task
+from atoll.services.telemetry import OFF, Telemetry
 from atoll.wire.contract.journal import check_health
 
 WORKSPACE = "/workspace"
@@ -48,6 +50,15 @@ TAKE_DOWN_SECONDS = 120.0
 
 SAVING_ALONE_SECONDS = 1800
 """Longer than saving a large tree takes, which is one request."""
+
+PHASE_SECONDS = Metric(
+    "atoll_sandbox_phase_seconds",
+    "Time of a phase of bringing a sandbox up that ended well.",
+    ("phase",),
+    (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0),
+)
+"""Phases: `repositories` (fetched into the shelf), `wall` (until the runtime answers), `workspace`
+(laid out inside), `agents` (their files, and those that go on)."""
 
 Report = Callable[[str], None]
 
@@ -86,7 +97,9 @@ class Provisioning:
         layers: Layers,
         policies: Policies,
         settings: ProvisioningSettings,
+        telemetry: Telemetry = OFF,
     ) -> None:
+        self._telemetry = telemetry
         self._extensions = extensions
         self._policies = policies
         self._required = settings.require_isolation
@@ -114,9 +127,7 @@ class Provisioning:
         changes = self._policies.changes
         composed = await self._policies.compose(sandbox)
         self._policies.forget(sandbox)
-        if sandbox.repos:
-            report("Fetching repositories.")
-        mounts = await self._mounts(sandbox)
+        mounts = await self._mounts(sandbox, report)
         await check_instructions(sandbox, self._workspaces, fetched=True)
         report(f"Provisioning in {extension.name}.")
         request = replace(
@@ -126,26 +137,32 @@ class Provisioning:
         if _to_be_filled(sandbox, fresh=fresh):
             report("Laying out a workspace that is read-only afterwards.")
             request, sandbox = await self._filled(sandbox, request, report)
-        handle = await extension.provision(replace(request, report=report))
-        reach = await extension.wait_ready(handle)
+        with self._phase("wall"):
+            handle = await extension.provision(replace(request, report=report))
+            reach = await extension.wait_ready(handle)
         self._check_wall(reach.isolation)
         report(f"The runtime answers ({reach.isolation.mechanism}).")
         client = self._runtimes.client_at(reach)
         unchanged = changes == self._policies.changes
         await self._policies.put(client, sandbox, composed if unchanged else None)
         if sandbox.profile.workspace.access is Access.READ_WRITE:
-            repos = await self._workspaces.prepare(sandbox, client, report)
+            with self._phase("workspace"):
+                repos = await self._workspaces.prepare(sandbox, client, report)
             sandbox = replace(sandbox, repos=repos)
         await check_start_folder(sandbox, client)
         instructions = await resolve_instructions(sandbox, client)
         sandbox = replace(sandbox, instructions=instructions or sandbox.instructions)
-        await self._furnish(sandbox, client, report, mechanism=reach.isolation.mechanism)
-        await resume_agents(sandbox, client, report)
+        with self._phase("agents"):
+            await self._furnish(sandbox, client, report, mechanism=reach.isolation.mechanism)
+            await resume_agents(sandbox, client, report)
         project = await begin_setup(sandbox, client, report)
         task = await begin_task(replace(sandbox, project=project), client, report)
         report("Ready.")
         attachment = Attachment(handle.data, reach.address, reach.token, reach.isolation)
         return Provisioned(attachment, sandbox.repos, instructions, task, project)
+
+    def _phase(self, name: str) -> AbstractContextManager[object]:
+        return self._telemetry.timed(f"provision.{name}", PHASE_SECONDS, name)
 
     def _check_wall(self, isolation: Isolation) -> None:
         """Raises `Failed` before anything of the caller's ran behind a wall not good enough."""
@@ -255,8 +272,11 @@ class Provisioning:
             SandboxId(sandbox.id), generation, sandbox.profile.extension, sandbox.attachment.handle
         )
 
-    async def _mounts(self, sandbox: Sandbox) -> tuple[Mount, ...]:
-        repos = await self._workspaces.mounts_for(sandbox.org_id, sandbox.repos)
+    async def _mounts(self, sandbox: Sandbox, report: Report) -> tuple[Mount, ...]:
+        if sandbox.repos:
+            report("Fetching repositories.")
+        with self._phase("repositories"):
+            repos = await self._workspaces.mounts_for(sandbox.org_id, sandbox.repos)
         agent = await self._agents.mounts_for(sandbox.agent) if sandbox.agent else ()
         shims = await self._safety.mounts_for(sandbox.profile.safety) if self._safety else ()
         return (*repos, *shims, *agent)

@@ -19,6 +19,7 @@ from atoll.domain.sandbox.task_queue import is_queued
 from atoll.ports import EndReasons, Extension, Handle
 from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
+from atoll.services.journals.standings import Standings
 from atoll.services.lifecycle.directory import Directory
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.sandboxes.reconciler import Reconciler, unfinished_work
@@ -64,6 +65,11 @@ class BackendWatch:
         self._journals = journals
         self._active: set[SandboxId] = set()
         self._adopted = asyncio.Event()
+
+    @property
+    def standings(self) -> Standings:
+        """Progress of the collection of journals."""
+        return self._journals.standings
 
     async def run(self, tasks: asyncio.TaskGroup) -> None:
         """Adopt, then watch every backend and the journals until cancelled."""
@@ -183,6 +189,8 @@ class BackendWatch:
                 for sandbox in self._directory.known()
                 if sandbox.state in RUNNING and (full or sandbox.id in active)
             ]
+            if full:
+                self._journals.standings.keep(one.id for one in running)
             for start in range(0, len(running), AT_ONCE):
                 async with asyncio.TaskGroup() as tasks:
                     for sandbox in running[start : start + AT_ONCE]:

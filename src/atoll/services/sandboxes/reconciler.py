@@ -30,6 +30,7 @@ from atoll.domain.sandbox.stimulus import (
     Touched,
 )
 from atoll.ports import CleanupReport, LogLine
+from atoll.ports.telemetry import Metric
 from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
@@ -46,6 +47,18 @@ RETRY_SECONDS = 5.0
 
 LOOK_AGAIN_SECONDS = 30.0
 """When a runtime could not be asked how idle it is."""
+
+PROVISIONS = Metric(
+    "atoll_sandbox_provisions_total",
+    "Bring-ups of sandboxes that ended, by outcome (ready, failed).",
+    ("outcome",),
+)
+CREATE_SECONDS = Metric(
+    "atoll_sandbox_create_seconds",
+    "Time from the request for a sandbox until it is ready for the first time.",
+    (),
+    (0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0),
+)
 
 
 def unfinished_work(sandbox: Sandbox) -> tuple[Work, ...]:
@@ -206,7 +219,9 @@ class Reconciler:
             await self._maintenance.end(sandbox.id)
             match work:
                 case Provision():
-                    await self._provision(sandbox, work)
+                    with self._ground.telemetry.tracer.span("sandbox.provision") as span:
+                        span.note("atoll.sandbox", sandbox.id)
+                        await self._provision(sandbox, work)
                 case Teardown():
                     await self._tear_down(sandbox, work)
         except Unavailable as err:
@@ -259,6 +274,7 @@ class Reconciler:
             brought.project,
         )
         ready, rest = await self._transitions.apply(sandbox.id, stimulus, lines=lines)
+        self._count(sandbox, "ready")
         self.follow(ready, rest)
         if ready.state in RUNNING:
             self._begin(lambda _: self._provisioning.settle(ready), sandbox.id)
@@ -283,7 +299,16 @@ class Reconciler:
         self._reporter(lines)(reason)
         stimulus = Broke(sandbox.generation, reason)
         failed, rest = await self._transitions.apply(sandbox.id, stimulus, lines=lines)
+        self._count(sandbox, "failed")
         self.follow(failed, rest)
+
+    def _count(self, before: Sandbox, outcome: str) -> None:
+        """Count a bring-up that ended, and time the first one of a sandbox from its request on."""
+        metrics = self._ground.telemetry.metrics
+        metrics.count(PROVISIONS, outcome)
+        if outcome == "ready" and before.ready_at is None:
+            waited = self._ground.clock.now() - before.created_at
+            metrics.observe(CREATE_SECONDS, waited.total_seconds())
 
     async def _tear_down(self, sandbox: Sandbox, work: Teardown) -> None:
         """Tear down, again and again until it works out: nothing may be left running."""

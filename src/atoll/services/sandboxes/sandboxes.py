@@ -48,6 +48,7 @@ from atoll.ports import (
     SandboxQuery,
     Transaction,
 )
+from atoll.ports.telemetry import Tracer
 from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
 from atoll.services.lifecycle.directory import Directory
@@ -98,6 +99,7 @@ class Sandboxes:
         waiting_tasks: WaitingTasks,
     ) -> None:
         self._store, self._bus = ground.store, ground.bus
+        self._tracer = ground.telemetry.tracer
         self._directory = directory
         self._admission = admission
         self._reconciler = reconciler
@@ -109,12 +111,19 @@ class Sandboxes:
         self._task_queue = task_queue
         self._waiting_tasks = waiting_tasks
 
+    @property
+    def tracer(self) -> Tracer:
+        """Tracer of what is done with sandboxes."""
+        return self._tracer
+
     async def create(
         self, caller: Principal, request: CreateSandbox, *, idempotency_key: str | None = None
     ) -> Sandbox:
         """Ask for a sandbox; returns at once. Raises `Invalid` (with `field`), `Conflict` (name
         taken, key used for another request), `LimitReached`."""
-        sandbox, work = await self._admission.admit(caller, request, key=idempotency_key)
+        with self._tracer.span("sandbox.create") as span:
+            sandbox, work = await self._admission.admit(caller, request, key=idempotency_key)
+            span.note("atoll.sandbox", sandbox.id)
         if is_queued(sandbox):
             self._reconciler.begin(sandbox, ())
             await self._task_queue.join(sandbox)

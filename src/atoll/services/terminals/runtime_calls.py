@@ -5,7 +5,7 @@ from the runtime's journal. Paths of files are checked by the runtime, which ope
 """
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TypeVar
 
 from atoll.domain.errors import Forbidden
@@ -31,6 +31,7 @@ class RuntimeCalls:
 
     def __init__(self, sandboxes: Sandboxes) -> None:
         self._sandboxes = sandboxes
+        self._tracer = sandboxes.tracer
 
     async def call(
         self, caller: Principal, ref: str, call: RuntimeCall[T], *, activity: bool = False
@@ -44,8 +45,11 @@ class RuntimeCalls:
         self, caller: Principal, ref: str, call: RuntimeCall[bytes], *, activity: bool = False
     ) -> AsyncIterator[RuntimeStream]:
         """Yield the runtime's answer while it arrives."""
-        _, client = await self._sandboxes.runtime(caller, ref, activity=activity)
-        async with client.stream(call) as answer:
+        sandbox, client = await self._sandboxes.runtime(caller, ref, activity=activity)
+        async with AsyncExitStack() as stack:
+            with self._tracer.span("runtime.stream") as span:
+                span.note("atoll.sandbox", sandbox.id)
+                answer = await stack.enter_async_context(client.stream(call))
             yield answer
 
     async def look(self, caller: Principal, ref: str, call: RuntimeCall[T]) -> T:
@@ -68,6 +72,8 @@ class RuntimeCalls:
     async def run(self, caller: Principal, ref: str, body: execs.ExecBody) -> execs.ExecWithOutput:
         """Run a command in the caller's name. Counts as activity."""
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
-        started = await client.call(execs.run_exec(body))
+        with self._tracer.span("exec.run") as span:
+            span.note("atoll.sandbox", sandbox.id)
+            started = await client.call(execs.run_exec(body))
         self._sandboxes.remember_actor(sandbox, started.exec_id, caller)
         return started

@@ -5,7 +5,7 @@ untouched; the events come from the runtime's journal.
 """
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TypeVar
 
 from atoll.domain.errors import Conflict, NotFound
@@ -59,6 +59,7 @@ class Terminals:
     def __init__(self, sandboxes: Sandboxes, room: SessionRoom) -> None:
         self._sandboxes = sandboxes
         self._room = room
+        self._tracer = sandboxes.tracer
 
     async def list(self, caller: Principal, ref: str) -> terminals.TerminalList:
         """List terminals; a guest of one terminal finds that one."""
@@ -128,9 +129,11 @@ class Terminals:
         activity: the runtime itself counts input. `query` is the client's own, of
         `ATTACH_WORDS` only; who it is and what it may do is added here."""
         path = f"/sessions/{_id(terminal_id)}/attach"
-        sandbox, client = await self.runtime_for(caller, ref, terminal_id)
-        words = (*_asked(query), *credentials(caller, sandbox))
-        async with client.attach(path, words) as channel:
+        async with AsyncExitStack() as stack:
+            with self._tracer.span("terminal.attach"):
+                sandbox, client = await self.runtime_for(caller, ref, terminal_id)
+                words = (*_asked(query), *credentials(caller, sandbox))
+                channel = await stack.enter_async_context(client.attach(path, words))
             yield channel
 
     @asynccontextmanager
@@ -146,9 +149,11 @@ class Terminals:
         none: the frames must then pass through `attach`. Checks and errors are those of
         `attach`."""
         path = f"/sessions/{_id(terminal_id)}/seat"
-        sandbox, client = await self.runtime_for(caller, ref, terminal_id)
-        words = (*_asked(query), *credentials(caller, sandbox))
-        async with client.request_handover(path, words) as link:
+        async with AsyncExitStack() as stack:
+            with self._tracer.span("terminal.attach"):
+                sandbox, client = await self.runtime_for(caller, ref, terminal_id)
+                words = (*_asked(query), *credentials(caller, sandbox))
+                link = await stack.enter_async_context(client.request_handover(path, words))
             yield link
 
     async def runtime_for(

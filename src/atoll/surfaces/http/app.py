@@ -9,19 +9,33 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
+from typing import Final
 
 from fastapi import APIRouter, FastAPI
+from fastapi.telemetry import TelemetryConfig
 
 from atoll.domain.people.rate_limit import RateLimit
 from atoll.services.application import Application
+from atoll.services.telemetry import OFF, Telemetry
 from atoll.surfaces.http import multiplayer
-from atoll.surfaces.http.server import health, openapi, page, problems
+from atoll.surfaces.http.server import health, metrics, openapi, page, problems
+from atoll.surfaces.http.server.correlation import Correlation
 from atoll.surfaces.http.server.guard import LOOPBACK_NAMES, Guard, Names
-from atoll.surfaces.http.server.permissions import permitted
+from atoll.surfaces.http.server.metrics import MetricsAccess
+from atoll.surfaces.http.server.permissions import PUBLIC_PATHS, permitted
 from atoll.surfaces.http.server.rate_limits import RateLimits
 
 AREAS = ("sandboxes", "terminals", "agents", "network", "people")
 """The folders with the routes of nouns. What is asked for most comes first."""
+
+NO_TELEMETRY: Final[TelemetryConfig] = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "auto_configure": False,
+}
+"""The framework's own telemetry, off: it would export paths and the texts of errors."""
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
@@ -32,6 +46,7 @@ class AppSettings:
 
     `outside_url` is the base of links for other machines, None where none reaches the server.
     `rate_limit` holds for each caller, None where there is none.
+    `metrics` says who may read the metrics of `telemetry`, None where nobody may.
     """
 
     names: Names = LOOPBACK_NAMES
@@ -39,6 +54,8 @@ class AppSettings:
     outside_url: str | None = None
     bundle: Path = page.BUNDLE
     rate_limit: RateLimit | None = None
+    metrics: MetricsAccess | None = None
+    telemetry: Telemetry = OFF
 
 
 def routers() -> list[APIRouter]:
@@ -63,11 +80,19 @@ def create_app(
 ) -> FastAPI:
     """Return the app over these services. The page's catch-all comes last."""
     settings = settings or AppSettings()
-    app = FastAPI(title="Atoll", openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan)
+    app = FastAPI(
+        title="Atoll",
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+        telemetry=NO_TELEMETRY,
+    )
     app.state.services = services
     app.state.public_url = settings.public_url
     app.state.outside_url = settings.outside_url or settings.public_url
     app.state.bundle = settings.bundle
+    app.state.metrics, app.state.telemetry = settings.metrics, settings.telemetry
     if settings.rate_limit is not None:
         app.add_middleware(RateLimits, limit=settings.rate_limit)
     app.add_middleware(
@@ -76,8 +101,14 @@ def create_app(
         shares=services.shares,
         memberships=services.tenancy.memberships,
         names=settings.names,
+        public=frozenset(PUBLIC_PATHS) | (set() if settings.metrics is None else {metrics.PATH}),
     )
+    # Added last, so that it is the outermost.
+    app.add_middleware(Correlation, telemetry=settings.telemetry)
     problems.register(app)
+    if settings.metrics is not None:
+        # It needs no permission: it asks for a credential of its own.
+        app.router.routes.extend(metrics.router.routes)
     for router in (
         *routers(),
         multiplayer.router,

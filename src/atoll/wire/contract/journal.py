@@ -18,11 +18,12 @@ class JournalEntry(msgspec.Struct, frozen=True):
 
 class JournalPage(msgspec.Struct, frozen=True):
     """A page of entries after the requested number. `last` is the newest number, `dropped` counts
-    the entries that were removed unacknowledged."""
+    the entries that were removed unacknowledged, `terminals` those that are open now."""
 
     entries: list[JournalEntry]
     last: int
     dropped: int = 0
+    terminals: int = 0
 
 
 class AckBody(RequestBody):

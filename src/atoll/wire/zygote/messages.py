@@ -37,6 +37,7 @@ Refspec = Annotated[
         max_length=1024,
     ),
 ]
+RequestId = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9._:-]{0,128}\Z")]
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**50)]
 
 
@@ -343,11 +344,14 @@ class Ended(msgspec.Struct, frozen=True, tag_field="answer", tag="ended"):
 Answer = Started | Awaited | Cleaned | Listed | Reported | Imported | Refused | Ended
 
 
-class NumberedRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A request with its number."""
+class NumberedRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A request with its number. `request_id` and `traceparent` name the request that a client of
+    the control plane made, where there is one: for the zygote's own log alone."""
 
     number: Annotated[int, msgspec.Meta(ge=1, le=2**53)]
     request: Request
+    request_id: RequestId = ""
+    traceparent: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f-]{0,55}\Z")] = ""
 
 
 class NumberedAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -377,9 +381,11 @@ def _encoded(message: Any) -> bytes:
     return wire
 
 
-def encode_request(number: int, request: Request) -> bytes:
+def encode_request(
+    number: int, request: Request, *, request_id: str = "", traceparent: str = ""
+) -> bytes:
     """Encode a message as one datagram. Raises `Malformed` past `MAX_MESSAGE_BYTES`."""
-    return _encoded(NumberedRequest(number, request))
+    return _encoded(NumberedRequest(number, request, request_id, traceparent))
 
 
 def decode_request(wire: bytes) -> NumberedRequest:

@@ -39,28 +39,34 @@ from atoll.ports.extension import ExtensionSetup
 from atoll.services.application import Application
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
+from atoll.services.telemetry import OFF, Telemetry
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.control.exchange import open_exchange
 from atoll.wiring.control.extensions import load_extensions
 from atoll.wiring.control.graph import SandboxPorts, build_application
 from atoll.wiring.control.library import LibraryPorts, build_library
 from atoll.wiring.control.settings import ControlSettings
+from atoll.wiring.control.telemetry import metered, watched
 from atoll.wiring.control.vaulting import held, open_vault
 from atoll.zygote.host.home import Home
 
 
 @asynccontextmanager
-async def assembled(settings: ControlSettings) -> AsyncIterator[Application]:
+async def assembled(
+    settings: ControlSettings, telemetry: Telemetry = OFF
+) -> AsyncIterator[Application]:
     """Yield every service of a control plane. Raises `Failed`, `Unavailable` with what is
     missing."""
     async with AsyncExitStack() as stack:
+        await stack.enter_async_context(telemetry.tracer.running())
         storage = settings.storage
         stored = StoreSettings(
             storage.url_in(settings.home), storage.database_connections, storage.database_synced
         )
-        store = await stack.enter_async_context(open_store(stored))
+        opened = await stack.enter_async_context(open_store(stored))
+        store = metered(opened, telemetry)
         exchange = await open_exchange(settings.bus, stack)
-        ground = Ground(store, exchange.bus, SystemClock(), Identifiers())
+        ground = Ground(store, exchange.bus, SystemClock(), Identifiers(), telemetry)
         own = settings.services
         library = replace(await _library(settings, stack), exchange=exchange)
         vault = await asyncio.to_thread(open_vault, settings, os.environ)
@@ -71,6 +77,7 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Application]:
             settings=own,
         )
         await application.logins.load()
+        stack.enter_context(watched(application, store, telemetry))
         yield application
 
 

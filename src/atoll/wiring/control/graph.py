@@ -141,7 +141,7 @@ def build_sandboxes(
     """Return the use cases of sandboxes, and the tasks that `Background.run` runs for them."""
     cycle = build_lifecycle(ground, ports, preparation.pushes, settings=settings)
     directory, runtimes, journals = cycle.directory, cycle.runtimes, cycle.journals
-    provisioning = build_provisioning(ports, cycle, preparation, settings=settings.provisioning)
+    provisioning = build_provisioning(ground, ports, cycle, preparation, settings.provisioning)
     maintenance = Maintenance(provisioning, ground.clock, cycle.runner)
     reconciler = build_reconciler(ground, cycle, provisioning, maintenance)
     watch = build_watch(ground, ports, cycle, reconciler)
@@ -204,10 +204,10 @@ def build_reconciler(
 
 
 def build_provisioning(
+    ground: Ground,
     ports: SandboxPorts,
     cycle: Lifecycle,
     preparation: Preparation,
-    *,
     settings: ProvisioningSettings,
 ) -> Provisioning:
     """Return what brings sandboxes up."""
@@ -219,6 +219,7 @@ def build_provisioning(
         layers=Layers(ports.agents, ports.safety, ports.configs),
         policies=cycle.policies,
         settings=settings,
+        telemetry=ground.telemetry,
     )
 
 

@@ -1,6 +1,8 @@
 """The control plane's log: one line an event, on standard error, with secrets scrubbed.
 
-Scrubbing is a net under the rule that no secret is ever logged, not a licence to.
+As text a line is logfmt. As JSON it is one object, and names the request that it belongs to by the
+same four fields, null for work of Atoll's own. Scrubbing is a net under the rule that no secret is
+ever logged, not a licence to.
 """
 
 import logging
@@ -10,6 +12,8 @@ from typing import Final
 
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
+
+from atoll.wire.contract.correlation import REQUEST_ID, TRACE_ID, TRACE_PARENT
 
 SCRUBBED: Final = "[scrubbed]"
 _NAMES = re.compile(
@@ -44,9 +48,11 @@ class _Quiet(logging.Filter):
         return not record.getMessage().startswith(_NOISE)
 
 
-def configure(level: str) -> None:
-    """Send structlog's and the standard library's lines through the same scrubbing."""
+def configure(level: str, form: str = "text") -> None:
+    """Send structlog's and the standard library's lines through the same scrubbing. `form` is
+    `text` or `json`."""
     shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
@@ -59,9 +65,6 @@ def configure(level: str) -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
     )
-    renderer: Processor = structlog.processors.LogfmtRenderer(
-        key_order=["timestamp", "level", "event"], drop_missing=True, bool_as_flag=False
-    )
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(_Quiet())
     handler.setFormatter(
@@ -69,8 +72,7 @@ def configure(level: str) -> None:
             foreign_pre_chain=shared,
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                _one_line,
-                renderer,
+                *(_AS_JSON if form == "json" else _AS_TEXT),
             ],
         )
     )
@@ -82,6 +84,38 @@ def configure(level: str) -> None:
         logging.getLogger(chatty).setLevel(max(logging.WARNING, root.level))
 
 
+def _for_text(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
+    """Leave out what a person on one machine knows."""
+    del logger, name
+    for key in (TRACE_PARENT, *_CALLER):
+        event.pop(key, None)
+    return event
+
+
+def _for_json(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
+    """Put the fields that every line has first."""
+    del logger, name
+    event.pop(TRACE_PARENT, None)
+    first = {key: event.pop(key, None) for key in (*_FIRST, *_CORRELATION)}
+    return {**first, **event}
+
+
 def _one_line(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
     del logger, name
     return {str(key).replace(" ", "_"): value for key, value in event.items()}
+
+
+_FIRST: Final = ("timestamp", "level", "logger", "event")
+_CALLER: Final = ("org", "principal")
+_CORRELATION: Final = (REQUEST_ID, TRACE_ID, *_CALLER)
+_AS_TEXT: Final[tuple[Processor, ...]] = (
+    _for_text,
+    _one_line,
+    structlog.processors.LogfmtRenderer(
+        key_order=["timestamp", "level", "event"], drop_missing=True, bool_as_flag=False
+    ),
+)
+_AS_JSON: Final[tuple[Processor, ...]] = (
+    _for_json,
+    structlog.processors.JSONRenderer(ensure_ascii=True),
+)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import uvicorn
 
     from atoll.services.application import Application
+    from atoll.surfaces.http.app import AppSettings
     from atoll.surfaces.http.server.pending_connections import PendingConnections
     from atoll.surfaces.http.server.settings import ServerSettings
     from atoll.wiring.control.reach import Reach
@@ -110,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _main(said: argparse.Namespace, link: StartLink | None) -> int:
     try:
         settings = read_settings(said.home, os.environ, _flags(said))
-        configure(settings.log.log_level)
+        configure(settings.log.log_level, settings.log.log_format)
         own = settings.server
         context = _tls_of(own)
         with present(
@@ -198,22 +199,18 @@ def _run(settings: ControlSettings, opened: _Open, welcome: _Welcome) -> None:
 
 
 async def _serve(settings: ControlSettings, opened: _Open, welcome: _Welcome) -> None:
-    from atoll.surfaces.http.app import AppSettings, create_app
-    from atoll.surfaces.http.server.guard import names_for
+    from atoll.surfaces.http.app import create_app
     from atoll.wiring.control.assembly import assembled
     from atoll.wiring.control.reach import reach_of
 
     own = settings.server
     reach = reach_of(own, opened.presence.port)
-    names = names_for(own.host, own.public_url, (*own.hosts, *reach.hosts))
-    app_settings = AppSettings(
-        names=names,
-        public_url=own.public_url,
-        outside_url=reach.url,
-        rate_limit=own.rate_limit,
-    )
-    async with assembled(settings) as services, asyncio.TaskGroup() as group:
-        app = create_app(services, app_settings)
+    surface = _app_settings(settings, reach)
+    async with (
+        assembled(settings, surface.telemetry) as services,
+        asyncio.TaskGroup() as group,
+    ):
+        app = create_app(services, surface)
         # What was loaded stays: no later collection has to walk through it.
         gc.freeze()
         gc.enable()
@@ -246,6 +243,22 @@ def _background(
         services.replication.run(),
         services.webhooks.worker.run(),
         _notices(services, settings),
+    )
+
+
+def _app_settings(settings: ControlSettings, reach: "Reach") -> "AppSettings":
+    from atoll.surfaces.http.app import AppSettings
+    from atoll.surfaces.http.server.guard import names_for
+    from atoll.wiring.control.telemetry import metrics_access, open_telemetry
+
+    own = settings.server
+    return AppSettings(
+        names=names_for(own.host, own.public_url, (*own.hosts, *reach.hosts)),
+        public_url=own.public_url,
+        outside_url=reach.url,
+        rate_limit=own.rate_limit,
+        metrics=metrics_access(settings.telemetry, settings.home),
+        telemetry=open_telemetry(settings.telemetry),
     )
 
 

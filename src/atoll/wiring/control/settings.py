@@ -18,6 +18,7 @@ from atoll.adapters.extensions.docker.settings import DockerSettings
 from atoll.adapters.notices.settings import NoticeSettings
 from atoll.adapters.push.settings import PushSettings
 from atoll.adapters.storage.settings import StorageSettings
+from atoll.adapters.telemetry.settings import TelemetrySettings
 from atoll.adapters.vaults.settings import VaultSettings
 from atoll.adapters.webhooks.settings import WebhookSettings
 from atoll.domain.broker.provider import safe_base_url
@@ -28,6 +29,7 @@ from atoll.zygote.host.own_settings import OwnSettings
 
 MAX_CONFIG_BYTES = 64 * 1024
 LOG_LEVELS = ("debug", "info", "warning", "error")
+LOG_FORMATS = ("text", "json")
 
 # Settings that the environment may set, too.
 _TEXTS = {
@@ -35,6 +37,7 @@ _TEXTS = {
     *("database_url", "docker_host", "require_isolation"),
     *("push_contact", "notify_command"),
     *("bus_url", "bus_prefix", "bus_credentials", "bus_tls_ca", "bus_tls_cert", "bus_tls_key"),
+    *("log_format", "metrics", "otlp_endpoint"),
 }
 _NUMBERS = {
     *("port", "max_sandboxes", "max_working", "requests_per_minute"),
@@ -47,13 +50,17 @@ _LISTS = {"hosts", "extensions", "agent_catalogue", "webhook_ranges"}
 
 @dataclass(frozen=True, slots=True)
 class LogSettings:
-    """Settings of the control plane's log. Raises `Invalid` for a level there is not."""
+    """Settings of the control plane's log. Raises `Invalid` for a level or a format there is
+    not."""
 
     log_level: str = "info"
+    log_format: str = "text"
 
     def __post_init__(self) -> None:
         if self.log_level not in LOG_LEVELS:
             raise Invalid(f"log_level is one of {', '.join(LOG_LEVELS)}", field="log_level")
+        if self.log_format not in LOG_FORMATS:
+            raise Invalid(f"log_format is one of {', '.join(LOG_FORMATS)}", field="log_format")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +106,7 @@ class ControlSettings:
     zygote: OwnSettings = field(default_factory=OwnSettings)
     services: ServiceSettings = field(default_factory=ServiceSettings)
     bus: BusSettings = field(default_factory=BusSettings)
+    telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
 
 
 _GROUPS = (ControlSettings, ServiceSettings)

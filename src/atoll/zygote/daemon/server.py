@@ -80,18 +80,20 @@ class ZygoteServer:
         if not packet:
             self._hang_up(connection)
             return
-        number = 0
+        number, named = 0, ""
         try:
             asked = wire.decode_request(packet)
-            number = asked.number
+            number, named = asked.number, _named(asked)
             self._do(asked.request, lambda answer: self._send(connection, number, answer))
         except wire.Malformed as err:
             answer = wire.Refused("invalid", str(err))
             self._send(connection, wire.number_of(packet), answer)
         except AtollError as err:
+            if named:
+                print(f"zygote: refused: {err.message!r}{named}", file=sys.stderr, flush=True)
             self._send(connection, number, refusal(err))
         except OSError as err:
-            print(f"zygote: {err}", file=sys.stderr)
+            print(f"zygote: {err}{named}", file=sys.stderr, flush=True)
             self._send(connection, number, wire.Refused("failed", f"the zygote failed: {err}"))
 
     def _do(self, request: wire.Request, reply: Reply) -> None:
@@ -186,6 +188,12 @@ class ZygoteServer:
         self.boxes.host.shared_memory.share()
         kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
         self.loop.run(self.boxes.close)
+
+
+def _named(asked: wire.NumberedRequest) -> str:
+    """Return the end of a log line: the request of a client that led to this one, if any."""
+    names = (("request_id", asked.request_id), ("traceparent", asked.traceparent))
+    return "".join(f" {name}={value}" for name, value in names if value)
 
 
 def bind(path: str, owner: int) -> socket.socket:

@@ -51,7 +51,7 @@ async def _made(atoll: World) -> Sandbox:
 @asynccontextmanager
 async def person(atoll: World) -> AsyncIterator[httpx.AsyncClient]:
     """A browser with a session."""
-    headers = {**await atoll.browser(), "Origin": atoll.url}
+    headers = {**await atoll.browser(), "Origin": atoll.url, "X-Request-ID": "test"}
     async with httpx.AsyncClient(base_url=atoll.url, headers=headers, timeout=10) as client:
         yield client
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.pool import QueuePool
 
 from atoll.domain.errors import Unavailable
 
@@ -33,6 +34,16 @@ class Engines:
     writer: AsyncEngine
     reader: AsyncEngine
     writing: Callable[[], AbstractAsyncContextManager[AsyncConnection]]
+
+    def in_use(self) -> dict[str, int]:
+        """Return the connections in use by pool. A pool that both share is `write`."""
+        pools = {"read": self.reader.sync_engine.pool, "write": self.writer.sync_engine.pool}
+        if pools["read"] is pools["write"]:
+            del pools["read"]
+        return {
+            name: pool.checkedout() if isinstance(pool, QueuePool) else 0
+            for name, pool in pools.items()
+        }
 
     async def close(self) -> None:
         """Close all connections."""

@@ -9,7 +9,7 @@ from contextlib import suppress
 import click
 
 from atoll.client.client import Client
-from atoll.domain.errors import AtollError, NotFound
+from atoll.domain.errors import AtollError, Failed, NotFound, Unavailable
 from atoll.surfaces.cli.console.candidates import (
     COMPLETION_SECONDS,
     profile_names,
@@ -99,8 +99,11 @@ def _missing(parameter: click.Parameter | None) -> str:
 
 def of_error(error: AtollError, api: Client) -> str:
     """Return the line about an error, of ours or of the server. Of a name that does not exist it
-    names the nearest one that does."""
+    names the nearest one that does; of a fault of the server, the request that its log names."""
     said = _sentence(error.message)
+    named = error.request_id
+    if named and named not in said and isinstance(error, Failed | Unavailable):
+        said += f" (request {named})"
     if not isinstance(error, NotFound):
         return said
     if absent := _ABSENT.fullmatch(said):

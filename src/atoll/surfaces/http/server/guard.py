@@ -5,7 +5,6 @@ so does every WebSocket. What the caller may do then is not decided here.
 """
 
 import asyncio
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from http.cookies import CookieError, SimpleCookie
@@ -112,8 +111,10 @@ class Guard:
         shares: Shares,
         memberships: Memberships,
         names: Names,
+        public: frozenset[str] = frozenset(PUBLIC_PATHS),
     ) -> None:
         self._app = app
+        self._public = public
         self._logins = logins
         self._shares = shares
         self._memberships = memberships
@@ -136,13 +137,10 @@ class Guard:
                 raise
             await refuse(error, scope, receive, answer.send)
         except Exception as error:  # the root of a request: nothing may leak out
-            incident = secrets.token_hex(6)
-            _log.exception(
-                "request_failed", incident=incident, path=scope["path"], reason=str(error)
-            )
+            _log.exception("request_failed", path=scope["path"], reason=str(error))
             if answer.started:
                 raise
-            await internal_problem(incident)(scope, receive, answer.send)
+            await internal_problem()(scope, receive, answer.send)
 
     async def _while_valid(
         self, credential: _Credential, scope: Scope, receive: Receive, *, answer: "_Answer"
@@ -203,7 +201,7 @@ class Guard:
         state = scope.setdefault("state", {})
         state["session"] = state["guest"] = None
         origin = headers.get("origin")
-        if not _is_private(scope):
+        if not _is_private(scope, self._public):
             # Logging in from a foreign page would put the person into somebody else's session.
             if scope.get("method") not in SAFE_METHODS and origin is not None:
                 self._check_origin(origin, host)
@@ -211,7 +209,8 @@ class Guard:
         credential = self._credential(headers, page_keys(HTTPConnection(scope)))
         source = _source(scope)
         caller = await self._standing(await self._caller(credential, source))
-        state["caller"] = replace(caller, origin=CallOrigin(address=source))
+        state["caller"] = replace(caller, origin=CallOrigin(source, state.get("request_id", "")))
+        structlog.contextvars.bind_contextvars(org=caller.org_id, principal=caller.kind.value)
         state["session"], state["guest"] = credential.session, credential.guest
         _tell_known(scope)
         self._check_page(scope, headers, by_cookie=credential.token is None)
@@ -351,9 +350,9 @@ def _tell_known(scope: Scope) -> None:
         known()
 
 
-def _is_private(scope: Scope) -> bool:
+def _is_private(scope: Scope, paths: frozenset[str]) -> bool:
     path: str = scope["path"]
-    public = path in PUBLIC_PATHS or path.startswith(PAGE_FILES)
+    public = path in paths or path.startswith(PAGE_FILES)
     return scope["type"] == "websocket" or not public
 
 

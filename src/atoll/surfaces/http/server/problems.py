@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
+import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
@@ -19,6 +20,7 @@ from atoll.domain.errors import (
     Invalid,
 )
 from atoll.surfaces.http.body.answers import Json
+from atoll.wire.contract.correlation import REQUEST_ID
 
 PROBLEM_TYPE: Final = "application/problem+json"
 
@@ -43,6 +45,9 @@ class Problem(BaseModel):
     code: str = Field(description="A stable code to decide by.", examples=["not_found"])
     detail: str = Field(description="What failed, which id, why, and what to do.")
     field: str | None = Field(default=None, description="Which input is wrong (`invalid` only).")
+    request_id: str | None = Field(
+        default=None, description="The request as the server's log names it: `X-Request-ID`."
+    )
 
 
 def problems(*codes: int) -> dict[int | str, dict[str, Any]]:
@@ -70,9 +75,11 @@ def problem(error: AtollError) -> Json:
     return _document(status, error.code, error.message, field=error.field, headers=headers)
 
 
-def internal_problem(incident: str) -> Json:
-    """Return the response for an unexpected error: an id to look for in the log, nothing else."""
-    detail = f"an internal error occurred: its reason is in the server's log, incident {incident}"
+def internal_problem() -> Json:
+    """Return the response for an unexpected error: the request to look for in the log, nothing
+    else."""
+    named = structlog.contextvars.get_contextvars().get(REQUEST_ID)
+    detail = f"an internal error occurred: its reason is in the server's log, request {named}"
     return _document(INTERNAL, "internal", detail)
 
 
@@ -153,6 +160,9 @@ def _document(
     }
     if field is not None:
         body["field"] = field[:200]
+    named = structlog.contextvars.get_contextvars().get(REQUEST_ID)
+    if named is not None:
+        body["request_id"] = named
     return Json(body, status, headers=headers, media_type=PROBLEM_TYPE)
 
 

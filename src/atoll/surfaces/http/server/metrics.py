@@ -1,0 +1,65 @@
+"""The route of the metrics, there only where a setting turns them on.
+
+A scraper of this machine needs no credential, any other the token of the metrics. The page holds
+figures of the whole installation and nothing of a tenant's.
+"""
+
+import hmac
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Header
+from starlette.requests import Request
+from starlette.responses import Response
+
+from atoll.domain.errors import Forbidden, Unauthenticated
+from atoll.services.telemetry import Telemetry
+from atoll.surfaces.http.server.guard import LOOPBACK, without_port
+
+PATH: Final = "/metrics"
+TEXT_FORMAT: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+router = APIRouter(include_in_schema=False)
+
+_FORWARDED: Final = frozenset({"forwarded", "x-forwarded-for", "x-real-ip", "via"})
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsAccess:
+    """The right to read the metrics: of whoever has the token; without one, of programs of this
+    machine."""
+
+    token: str | None = field(default=None, repr=False)
+
+
+@router.get(PATH)
+async def read_metrics(
+    request: Request, *, authorization: Annotated[str, Header()] = ""
+) -> Response:
+    """Return all metrics in Prometheus' text format."""
+    access: MetricsAccess = request.app.state.metrics
+    if access.token is None:
+        _check_local(request)
+    else:
+        _check_token(authorization, access.token)
+    telemetry: Telemetry = request.app.state.telemetry
+    return Response(await telemetry.metrics.page(), media_type=TEXT_FORMAT)
+
+
+def _check_local(request: Request) -> None:
+    """Raise `Forbidden` for another machine's request, also one that a proxy here passes on."""
+    client = request.client
+    own_name = without_port(request.headers.get("host", "").lower()) in LOOPBACK
+    near = client is not None and ip_address(client.host).is_loopback
+    if not (near and own_name) or _FORWARDED & {name.lower() for name in request.headers}:
+        raise Forbidden(
+            "metrics are for programs of this machine: set `metrics` to `token` for a scraper "
+            "elsewhere"
+        )
+
+
+def _check_token(authorization: str, token: str) -> None:
+    expected = f"Bearer {token}".encode()
+    if not hmac.compare_digest(authorization.encode("utf-8", "surrogateescape"), expected):
+        raise Unauthenticated("send the token in $ATOLL_HOME/metrics.token as a bearer token")

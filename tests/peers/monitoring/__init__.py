@@ -1,0 +1,1 @@
+"""Programs that read what Atoll measures."""
