@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.domain.errors import Invalid, LimitReached
-from atoll.domain.people.quota import (
+from atoll.domain.profile.profile import Resources
+from atoll.domain.sandbox.quota import (
     Quantity,
     Quota,
     QuotaUsage,
@@ -15,7 +16,6 @@ from atoll.domain.people.quota import (
     spelled_quota,
     usage_of,
 )
-from atoll.domain.profile.profile import Resources
 from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.testing.contracts.rows.sandboxes import sandbox
 
