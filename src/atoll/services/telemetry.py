@@ -13,12 +13,13 @@ from contextlib import (
 )
 from dataclasses import dataclass
 
-from atoll.ports.telemetry import Metric, Metrics, Readings, Span, SpanKind, Tracer
+from atoll.ports.telemetry.metrics import Metric, Metrics, Readings
+from atoll.ports.telemetry.tracer import Span, SpanKind, Tracer
 from atoll.wire.contract.correlation import SpanRecord, TraceParent
 
 
 class _NoMetrics:
-    """A `ports.telemetry.Metrics` that keeps nothing."""
+    """A `ports.telemetry.metrics.Metrics` that keeps nothing."""
 
     def count(self, metric: Metric, *labels: str, by: float = 1) -> None:
         """Drop it."""
@@ -35,7 +36,7 @@ class _NoMetrics:
 
 
 class _NoSpan:
-    """A `ports.telemetry.Span` that keeps nothing."""
+    """A `ports.telemetry.tracer.Span` that keeps nothing."""
 
     def note(self, name: str, value: str | int) -> None:
         """Drop it."""
@@ -54,7 +55,7 @@ _NO_SPAN: AbstractContextManager[Span] = nullcontext(_NoSpan())
 
 
 class _NoTracer:
-    """A `ports.telemetry.Tracer` that keeps nothing."""
+    """A `ports.telemetry.tracer.Tracer` that keeps nothing."""
 
     def span(
         self, name: str, *, kind: SpanKind = SpanKind.INTERNAL, parent: TraceParent | None = None

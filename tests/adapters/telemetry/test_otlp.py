@@ -8,7 +8,7 @@ import pytest
 import structlog
 
 from atoll.adapters.telemetry.otlp import OtlpTracer
-from atoll.ports.telemetry import SpanKind
+from atoll.ports.telemetry.tracer import SpanKind
 from atoll.testing import FakeTracer, TracerContract
 from atoll.testing.contracts.telemetry.tracer import SPAN, TRACE, Exported, ExportedSpan
 from atoll.wire.contract.correlation import TraceParent, read_trace_parent

@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 from atoll.domain.event import Event, EventDraft
 from atoll.ports import Store, Transaction
 from atoll.ports.store.events import EventRows
-from atoll.ports.telemetry import Metric, Metrics, Readings
+from atoll.ports.telemetry.metrics import Metric, Metrics, Readings
 
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 

@@ -36,7 +36,7 @@ from opentelemetry.trace import SpanKind as SdkKind
 
 import atoll
 from atoll.domain.errors import AtollError
-from atoll.ports.telemetry import Span, SpanKind
+from atoll.ports.telemetry.tracer import Span, SpanKind
 from atoll.wire.contract.correlation import TRACE_ID, TRACE_PARENT, SpanRecord, TraceParent
 
 SEND_SECONDS: Final = 2
@@ -52,8 +52,8 @@ _KINDS: Final = {SpanKind.SERVER: SdkKind.SERVER, SpanKind.INTERNAL: SdkKind.INT
 
 
 class OtlpTracer:
-    """The `ports.telemetry.Tracer` that exports to `endpoint`. `share` of the traces are recorded,
-    also of those that a client wants recorded; one that it does not want is not."""
+    """The `ports.telemetry.tracer.Tracer` that exports to `endpoint`. `share` of the traces are
+    recorded, also of those that a client wants recorded; one that it does not want is not."""
 
     def __init__(self, endpoint: str, *, share: float = 1.0) -> None:
         url = endpoint.rstrip("/") + _PATH
@@ -140,7 +140,7 @@ class _EndingExporter(SpanExporter):
 
 
 class _OtlpSpan:
-    """The `ports.telemetry.Span` on one of the SDK's, which complains about late changes."""
+    """The `ports.telemetry.tracer.Span` on one of the SDK's, which complains about late changes."""
 
     def __init__(self, span: SdkSpan) -> None:
         self._span = span

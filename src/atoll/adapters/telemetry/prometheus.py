@@ -19,7 +19,7 @@ from prometheus_client import (
 from prometheus_client.exposition import generate_latest
 
 from atoll.domain.errors import AtollError
-from atoll.ports.telemetry import MAX_SERIES, OTHER, Metric, Metrics, Readings
+from atoll.ports.telemetry.metrics import MAX_SERIES, OTHER, Metric, Metrics, Readings
 
 FRESH_SECONDS: Final = 1.0
 READ_SECONDS: Final = 5.0
@@ -38,7 +38,7 @@ _log = structlog.get_logger(__name__)
 
 
 class PrometheusMetrics:
-    """The `ports.telemetry.Metrics` on the official client."""
+    """The `ports.telemetry.metrics.Metrics` on the official client."""
 
     def __init__(self) -> None:
         # Of the whole process: a time of creation beside each series doubles the page.

@@ -1,5 +1,6 @@
-"""Statuses of agents, as runtimes reported them."""
+"""Statuses of agents, as runtimes reported them, and tallies over all that are monitored."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
@@ -31,4 +32,23 @@ class StatusRows(Protocol):
 
     async def clear(self, sandbox_id: SandboxId) -> None:
         """Remove all of a sandbox: its runtime began anew, or it is destroyed."""
+        ...
+
+
+class TallyRows(Protocol):
+    """Tallies of the whole installation, for monitoring: how many of what, and never whose. Each
+    is one statement that reads an index or a small table."""
+
+    async def sandboxes(self) -> Mapping[str, int]:
+        """Return how many sandboxes there are by state, without those that are destroyed. A state
+        of none is missing."""
+        ...
+
+    async def agents(self) -> Mapping[str, int]:
+        """Return how many agents of running sandboxes there are by status. A status of none is
+        missing."""
+        ...
+
+    async def approvals(self) -> int:
+        """Return how many requests wait for a person's decision."""
         ...

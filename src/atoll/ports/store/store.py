@@ -23,8 +23,7 @@ from atoll.ports.store.quotas import QuotaRows, SessionRows
 from atoll.ports.store.sandboxes import SandboxRows
 from atoll.ports.store.secrets import SecretRows
 from atoll.ports.store.shares import ShareRows
-from atoll.ports.store.statuses import StatusRows
-from atoll.ports.store.tallies import TallyRows
+from atoll.ports.store.statuses import StatusRows, TallyRows
 from atoll.ports.store.webhooks import WebhookDeliveryRows, WebhookRows
 
 

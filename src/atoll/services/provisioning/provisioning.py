@@ -31,7 +31,7 @@ from atoll.ports import (
     WorkSaver,
     WorkspacePreparer,
 )
-from atoll.ports.telemetry import Metric
+from atoll.ports.telemetry.metrics import Metric
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.policies.policies import Policies
 from atoll.services.provisioning.instructions import check_instructions, resolve_instructions

@@ -30,7 +30,7 @@ from atoll.domain.sandbox.stimulus import (
     Touched,
 )
 from atoll.ports import CleanupReport, LogLine
-from atoll.ports.telemetry import Metric
+from atoll.ports.telemetry.metrics import Metric
 from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
 from atoll.services.lifecycle.runtimes import SandboxRuntimes

@@ -48,7 +48,7 @@ from atoll.ports import (
     SandboxQuery,
     Transaction,
 )
-from atoll.ports.telemetry import Tracer
+from atoll.ports.telemetry.tracer import Tracer
 from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
 from atoll.services.lifecycle.directory import Directory

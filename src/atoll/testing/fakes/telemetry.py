@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager, asynccontextmanager, contextmanag
 from contextvars import ContextVar
 from typing import TypeAlias
 
-from atoll.ports.telemetry import MAX_SERIES, OTHER, Metric, Readings, Span, SpanKind
+from atoll.ports.telemetry.metrics import MAX_SERIES, OTHER, Metric, Readings
+from atoll.ports.telemetry.tracer import Span, SpanKind
 from atoll.testing.contracts.telemetry.tracer import ExportedSpan
 from atoll.wire.contract.correlation import SpanRecord, TraceParent
 
@@ -15,7 +16,7 @@ _Series: TypeAlias = tuple[Metric, tuple[str, ...]]
 
 
 class FakeMetrics:
-    """A `ports.telemetry.Metrics`. `counted` and `observed` hold what a test asks for."""
+    """A `ports.telemetry.metrics.Metrics`. `counted` and `observed` hold what a test asks for."""
 
     def __init__(self) -> None:
         self.counted: defaultdict[_Series, float] = defaultdict(float)
@@ -93,7 +94,7 @@ _current: ContextVar[TraceParent | None] = ContextVar("fake_span", default=None)
 
 
 class FakeTracer:
-    """A `ports.telemetry.Tracer` whose finished spans are `spans`."""
+    """A `ports.telemetry.tracer.Tracer` whose finished spans are `spans`."""
 
     def __init__(self) -> None:
         self._open: list[_OpenSpan] = []

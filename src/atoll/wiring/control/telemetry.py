@@ -16,7 +16,8 @@ from atoll.domain.errors import Failed
 from atoll.domain.sandbox.reported import ORDER
 from atoll.domain.sandbox.sandbox import State
 from atoll.ports import Store
-from atoll.ports.telemetry import Metric, Metrics, Readings, Tracer
+from atoll.ports.telemetry.metrics import Metric, Metrics, Readings
+from atoll.ports.telemetry.tracer import Tracer
 from atoll.services.application import Application
 from atoll.services.telemetry import OFF, Telemetry
 from atoll.surfaces.http.server.metrics import MetricsAccess

@@ -13,7 +13,8 @@ from typing import Final
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from atoll.ports.telemetry import Metric, Readings, Span, SpanKind
+from atoll.ports.telemetry.metrics import Metric, Readings
+from atoll.ports.telemetry.tracer import Span, SpanKind
 from atoll.services.telemetry import Telemetry
 from atoll.wire.contract.correlation import REQUEST_ID, TRACE_HEADER, TraceParent, read_trace_parent
 from atoll.wire.http.request_id import HEADER, read_request_id

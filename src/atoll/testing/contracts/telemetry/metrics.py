@@ -4,7 +4,7 @@ empty."""
 import pytest
 
 from atoll.domain.errors import Unavailable
-from atoll.ports.telemetry import MAX_SERIES, OTHER, Metric, Metrics, Readings
+from atoll.ports.telemetry.metrics import MAX_SERIES, OTHER, Metric, Metrics, Readings
 
 COUNTED = Metric("atoll_contract_acts_total", "Acts of the contract.", ("kind",))
 TIMED = Metric("atoll_contract_seconds", "Times of the contract.", (), (0.1, 1.0))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from atoll.domain.errors import Unavailable
-from atoll.ports.telemetry import SpanKind, Tracer
+from atoll.ports.telemetry.tracer import SpanKind, Tracer
 from atoll.wire.contract.correlation import SpanRecord, TraceParent
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
