@@ -66,7 +66,7 @@ def test_start_prints_a_link_that_logs_in_and_leaves_private_files(home: Path) -
     with _control(home) as (process, url, ticket):
         note = json.loads((home / "run" / "control.json").read_text())
         assert (note["url"], note["pid"]) == (url, process.pid)
-        for name in ("token", "logins.json", "atoll.db"):
+        for name in ("token", "atoll.db"):
             assert stat.S_IMODE((home / name).stat().st_mode) & 0o077 == 0, name
         with httpx.Client(base_url=url) as client:
             _log_in(client, ticket)

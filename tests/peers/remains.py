@@ -18,7 +18,7 @@ from atoll.zygote.wall import hierarchies
 from atoll.zygote.wall.runtime_group import SUFFIX
 
 #: Files that grow with use and hold no sandbox.
-GROWING = ("atoll.db", "zygote.log", "logins.json", "new-template", "template")
+GROWING = ("atoll.db", "zygote.log", "new-template", "template")
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from atoll.adapters.auth.book_file import BookFile
 from atoll.adapters.auth.token_file import load_or_make_token
 from atoll.adapters.bus.in_process import InProcessBus
 from atoll.adapters.kept.folder import KeptFolder
@@ -131,11 +130,9 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
         kept = KeptFolder(home / "kept")
         ports = SandboxPorts({boxes.name: boxes}, boxes, HostAgents(), vault)
         token = load_or_make_token(home / "token")
-        logins = BookFile(home / "logins.json")
         shelves = LibraryPorts(
             shelf,
             kept,
-            logins,
             token,
             FakePushSender(),
             FakeAuditSigner(),

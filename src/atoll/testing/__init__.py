@@ -30,7 +30,6 @@ if TYPE_CHECKING:
         TreesContract,
     )
     from atoll.testing.contracts.kept import KeptShelfContract
-    from atoll.testing.contracts.logins import LoginBooksContract
     from atoll.testing.contracts.metadata import MetadataFilesContract
     from atoll.testing.contracts.readers import ConversationContract, TranscriptContract
     from atoll.testing.contracts.repositories import (
@@ -57,7 +56,6 @@ if TYPE_CHECKING:
     from atoll.testing.fakes.host import FakeHost
     from atoll.testing.fakes.images import FakeImageBuilder, FakeImageShelf, FakeTrees
     from atoll.testing.fakes.kept import FakeKeptShelf
-    from atoll.testing.fakes.logins import FakeLoginBooks
     from atoll.testing.fakes.metadata import FakeMetadataFiles
     from atoll.testing.fakes.push import FakePushSender
     from atoll.testing.fakes.runtime import FakeRuntimes
@@ -87,7 +85,6 @@ __all__ = [
     "FakeImageBuilder",
     "FakeImageShelf",
     "FakeKeptShelf",
-    "FakeLoginBooks",
     "FakeMetadataFiles",
     "FakeMetrics",
     "FakePushSender",
@@ -104,7 +101,6 @@ __all__ = [
     "KeptShelfContract",
     "LiveChannelsContract",
     "LocalShelfContract",
-    "LoginBooksContract",
     "MetadataFilesContract",
     "MetricsContract",
     "PushSenderContract",
@@ -146,7 +142,6 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "FakeImageBuilder": "fakes.images",
         "FakeImageShelf": "fakes.images",
         "FakeKeptShelf": "fakes.kept",
-        "FakeLoginBooks": "fakes.logins",
         "FakeMetadataFiles": "fakes.metadata",
         "FakeMetrics": "fakes.telemetry",
         "FakePushSender": "fakes.push",
@@ -162,7 +157,6 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "ImporterContract": "contracts.repositories",
         "KeptShelfContract": "contracts.kept",
         "LocalShelfContract": "contracts.repositories",
-        "LoginBooksContract": "contracts.logins",
         "MetadataFilesContract": "contracts.metadata",
         "PushSenderContract": "contracts.senders.push",
         "MetricsContract": "contracts.telemetry.metrics",

@@ -1,39 +1,33 @@
+from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from atoll.adapters.auth.book_file import BookFile
-from atoll.domain.errors import Failed
-from atoll.domain.people.login import LoginBook
-from atoll.ports.logins import LoginBooks
-from atoll.testing import FakeLoginBooks, LoginBooksContract
+from atoll.adapters.auth.book_file import read_book
+from atoll.domain.people.login import LoginBook, with_ticket
+
+BOOK = with_ticket(LoginBook(name="Jo"), "secret", datetime(2026, 1, 1, tzinfo=UTC))
 
 
-class TestBookFile(LoginBooksContract):
-    @pytest.fixture
-    def books(self, tmp_path: Path) -> BookFile:
-        return BookFile(tmp_path / "logins.json")
-
-    def reopened(self, books: LoginBooks) -> BookFile:
-        assert isinstance(books, BookFile)
-        return BookFile(books._path)
-
-    def hinder(self, books: LoginBooks) -> None:
-        assert isinstance(books, BookFile)
-        books._path.mkdir()
+def test_book_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "logins.json"
+    path.write_bytes(msgspec.json.encode(BOOK))
+    path.chmod(0o600)
+    assert read_book(path) == BOOK
 
 
-class TestFakeLoginBooks(LoginBooksContract):
-    @pytest.fixture
-    def books(self) -> FakeLoginBooks:
-        return FakeLoginBooks()
+@pytest.mark.parametrize("text", [None, "", "{", '{"tickets": 3}'])
+def test_absent_or_unreadable_book_is_an_empty_one(tmp_path: Path, text: str | None) -> None:
+    path = tmp_path / "logins.json"
+    if text is not None:
+        path.write_text(text)
+        path.chmod(0o600)
+    assert read_book(path) == LoginBook()
 
-    def hinder(self, books: LoginBooks) -> None:
-        assert isinstance(books, FakeLoginBooks)
-        books.failure = Failed("The disk is full.")
 
-
-async def test_unreadable_book_is_an_empty_one(tmp_path: Path) -> None:
-    (tmp_path / "logins.json").write_text("{")
-    (tmp_path / "logins.json").chmod(0o600)
-    assert await BookFile(tmp_path / "logins.json").load() == LoginBook()
+def test_book_that_others_may_write_is_an_empty_one(tmp_path: Path) -> None:
+    path = tmp_path / "logins.json"
+    path.write_bytes(msgspec.json.encode(BOOK))
+    path.chmod(0o644)
+    assert read_book(path) == LoginBook()

@@ -16,7 +16,6 @@ import httpx
 import uvicorn
 from aiohttp import WSMsgType, web
 
-from atoll.adapters.auth.book_file import BookFile
 from atoll.adapters.auth.token_file import load_or_make_token
 from atoll.adapters.bus.in_process import InProcessBus
 from atoll.adapters.kept.folder import KeptFolder
@@ -399,13 +398,12 @@ async def world(
         shelf = Shelf(ShelfSettings(folder / "repos", folder / "imports"), DirectImporter())
         shelf.sweep()
         token = load_or_make_token(folder / "token")
-        logins, kept = BookFile(folder / "logins.json"), KeptFolder(folder / "kept")
+        kept = KeptFolder(folder / "kept")
         settings = ServiceSettings(AdmissionSettings(max_sandboxes=max_sandboxes))
         hooks = FakeWebhookSender()
         shelves = LibraryPorts(
             shelf,
             kept,
-            logins,
             token,
             FakePushSender(),
             FakeAuditSigner(),

@@ -12,6 +12,7 @@ from atoll.ports.store.approvals import ApprovalRows
 from atoll.ports.store.audit import AuditRows
 from atoll.ports.store.events import EventRows
 from atoll.ports.store.idempotency import IdempotencyRows
+from atoll.ports.store.logins import LoginRows
 from atoll.ports.store.logs import LogRows
 from atoll.ports.store.organizations import InvitationRows, MemberRows, OrganizationRows
 from atoll.ports.store.outbox import LeaseRows, OutboxRows
@@ -99,6 +100,9 @@ class Transaction:
 
     tallies: TallyRows
     """Counts for monitoring."""
+
+    logins: LoginRows
+    """Tickets and sessions of the installation's person."""
 
 
 class Store(Protocol):

@@ -9,9 +9,11 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from atoll.domain.errors import Forbidden, LimitReached, Unauthenticated
+import structlog
+
+from atoll.domain.errors import AtollError, Forbidden, LimitReached, Unauthenticated
 from atoll.domain.people.login import (
     SECRET_BYTES,
     Guesses,
@@ -27,8 +29,11 @@ from atoll.domain.people.login import (
 )
 from atoll.domain.people.name import shown_name
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
+from atoll.ports import Store, Transaction
 from atoll.ports.clock import Clock
-from atoll.ports.logins import LoginBooks
+
+FOLLOW_SECONDS = 1.0
+"""Between two looks at what other replicas changed."""
 
 _MAX_SOURCES = 1024
 
@@ -38,28 +43,57 @@ TOKEN_PERSON = replace(LOCAL_PERSON, interactive=False)
 Recorder = Callable[[Principal, str], Awaitable[None]]
 """Appends the `auth.login` event: who, and a sentence saying how."""
 
+Decide = Callable[[LoginBook], LoginBook]
+"""Returns the book after a change."""
+
+_log = structlog.get_logger(__name__)
+
 
 class Logins:
-    """Tickets, sessions and the token. `load` it once before use."""
+    """Tickets, sessions and the token. `load` it once before use.
+
+    The book is in the store, for all replicas. This process remembers the newest version it saw.
+    """
 
     def __init__(
-        self, books: LoginBooks, clock: Clock, *, token: str, record: Recorder | None = None
+        self, store: Store, clock: Clock, *, token: str, record: Recorder | None = None
     ) -> None:
-        self._books = books
+        self._store = store
         self._clock = clock
         self._token_mark = fingerprint(token)
         self._page_secret = token.encode()
         self._record = record
+        self._version = 0
         self._book = LoginBook()
         self._sessions: dict[str, datetime] = {}
         self._guesses: OrderedDict[str, Guesses] = OrderedDict()
-        # Serialises changes of the book, whose file is written while it is held: a ticket
-        # that raced itself must find the first use already recorded.
-        self._changing = asyncio.Lock()
 
-    async def load(self) -> None:
-        """Read the kept book, so that a restart leaves people logged in."""
-        self._remember(await self._books.load())
+    async def load(self, earlier: Callable[[], LoginBook] = LoginBook) -> None:
+        """Read the stored book, so that a restart leaves people logged in. Where there is none yet,
+        it is what `earlier` returns."""
+        await self.look()
+        if not self._version:
+            book = await asyncio.to_thread(earlier)
+            # A replica that started at the same time may have been faster.
+            await self._change(lambda stored: stored if stored != LoginBook() else book)
+
+    async def look(self) -> None:
+        """Read what another replica changed."""
+        async with self._store.read() as rows:
+            found = await rows.logins.newer(self._version)
+        if found is not None:
+            self._remember(*found)
+
+    async def follow(self) -> None:
+        """Take over what other replicas change, until cancelled. While the store does not answer,
+        what was known last is valid."""
+        while True:
+            pause = timedelta(seconds=FOLLOW_SECONDS)
+            await self._clock.sleep_until(self._clock.now() + pause)
+            try:
+                await self.look()
+            except AtollError as error:
+                _log.warning("logins_not_followed", reason=error.message)
 
     def by_token(self, token: str, source: str) -> Principal:
         """Return the principal of a bearer token. Raises `Unauthenticated`, or `LimitReached` after
@@ -68,8 +102,10 @@ class Logins:
             return replace(TOKEN_PERSON, name=self._book.name)
         raise self.wrong(source, "the bearer token is not valid; use the one in $ATOLL_HOME/token")
 
-    def by_session(self, session: str, source: str) -> Principal:
+    async def by_session(self, session: str, source: str) -> Principal:
         """Return the principal of a session cookie. Raises like `by_token`."""
+        if not self.holds(session):
+            await self.look()  # another replica may have begun it a moment ago
         if self.holds(session):
             return self.person()
         raise self.wrong(source, "you are logged out; run `atoll login` for a new link")
@@ -84,8 +120,7 @@ class Logins:
         if caller.guest_access is not None:
             raise Forbidden("a guest's name is chosen when the link is opened")
         shown = shown_name(name)
-        async with self._changing:
-            await self._replace(replace(self._book, name=shown))
+        await self._change(lambda book: replace(book, name=shown))
         return replace(caller, name=shown)
 
     def page_key(self, session: str) -> str:
@@ -108,40 +143,50 @@ class Logins:
     async def new_ticket(self) -> str:
         """Return a login ticket: good for one use within 10 minutes, also across a restart."""
         ticket = spell_secret(secrets.token_bytes(SECRET_BYTES))
-        async with self._changing:
-            await self._replace(with_ticket(self._book, ticket, self._clock.now()))
+        await self._change(lambda book: with_ticket(book, ticket, self._clock.now()))
         return ticket
 
     async def login(self, ticket: str, source: str) -> str:
         """Trade a ticket for a session secret (30 days). Raises `Unauthenticated` when it is
         unknown, used or too old, `LimitReached` after too many of those from `source`."""
         session = spell_secret(secrets.token_bytes(SECRET_BYTES))
-        async with self._changing:
-            book = redeemed(self._book, ticket, session, self._clock.now())
-            if book is None:
+
+        def redeem(book: LoginBook) -> LoginBook:
+            after = redeemed(book, ticket, session, self._clock.now())
+            if after is None:
                 raise self.wrong(
                     source,
                     "this login link was used already or is older than 10 minutes; "
                     "run `atoll login` for a new one",
                 )
-            await self._replace(book)
+            return after
+
+        await self._change(redeem)
         if self._record is not None:
             await self._record(LOCAL_PERSON, "logged in with a login link")
         return session
 
     async def logout(self, session: str) -> None:
         """End a session; an unknown one is not an error."""
-        async with self._changing:
-            await self._replace(without_session(self._book, session))
+        await self._change(lambda book: without_session(book, session))
 
-    async def _replace(self, book: LoginBook) -> None:
-        if book != self._book:
-            await self._books.save(book)
-            self._remember(book)
+    async def _change(self, decide: Decide) -> None:
+        """Change the stored book in one transaction: of two who use a ticket, one finds it used."""
+        async with self._store.begin() as rows:
+            version, book = await self._newest(rows)
+            after = decide(book)
+            if after != book:
+                version = await rows.logins.put(after)
+        self._remember(version, after)
 
-    def _remember(self, book: LoginBook) -> None:
-        self._book = book
-        self._sessions = {grant.fingerprint: grant.expires_at for grant in book.sessions}
+    async def _newest(self, rows: Transaction) -> tuple[int, LoginBook]:
+        return await rows.logins.newer(self._version) or (self._version, self._book)
+
+    def _remember(self, version: int, book: LoginBook) -> None:
+        # A slow reader may come with a version that has been replaced meanwhile.
+        if version > self._version:
+            self._version, self._book = version, book
+            self._sessions = {grant.fingerprint: grant.expires_at for grant in book.sessions}
 
     def wrong(self, source: str, sentence: str) -> Unauthenticated | LimitReached:
         """Return the error for a wrong secret from `source`, which is counted."""

@@ -16,7 +16,7 @@ from atoll.adapters.agents.config_folder import ConfigFolder
 from atoll.adapters.agents.layers import InstalledLayers
 from atoll.adapters.agents.shelf import LayerShelf
 from atoll.adapters.auth.audit_key import AuditKey
-from atoll.adapters.auth.book_file import BookFile
+from atoll.adapters.auth.book_file import read_book
 from atoll.adapters.auth.token_file import load_or_make_token
 from atoll.adapters.clocks.system import SystemClock
 from atoll.adapters.kept.folder import KeptFolder
@@ -76,9 +76,16 @@ async def assembled(
             build_library(ground, library, settings=own),
             settings=own,
         )
-        await application.logins.load()
+        await _take_over_logins(application, settings.home / "logins.json")
         stack.enter_context(watched(application, store, telemetry))
         yield application
+
+
+async def _take_over_logins(application: Application, file: Path) -> None:
+    """Load the logins, and remove the file in which earlier versions kept them: a session that
+    ended since must not come back with it."""
+    await application.logins.load(partial(read_book, file))
+    await asyncio.to_thread(file.unlink, missing_ok=True)
 
 
 def _ports(settings: ControlSettings, vault: EnvelopeVault, stack: AsyncExitStack) -> SandboxPorts:
@@ -122,7 +129,6 @@ async def _library(settings: ControlSettings, stack: AsyncExitStack) -> LibraryP
     return LibraryPorts(
         shelf,
         kept,
-        BookFile(settings.home / "logins.json"),
         token,
         push,
         AuditKey(settings.home / "audit.key"),

@@ -12,7 +12,6 @@ from atoll.ports import (
 )
 from atoll.ports.audit import AuditSigner
 from atoll.ports.kept import KeptShelf
-from atoll.ports.logins import LoginBooks
 from atoll.ports.push import PushSender
 from atoll.ports.webhooks import WebhookSender
 from atoll.services.application import HomeServices
@@ -38,12 +37,11 @@ from atoll.wiring.control.exchange import Exchange
 
 @dataclass(frozen=True, slots=True)
 class LibraryPorts:
-    """The ports of repositories, kept worktrees, logins, notifications, profiles and other
+    """The ports of repositories, kept worktrees, notifications, profiles and other
     replicas; `token` is the person's, `personal` reads the profiles in their directory."""
 
     shelf: Shelf
     kept: KeptShelf
-    logins: LoginBooks
     token: str = field(repr=False)
     push: PushSender
     audit: AuditSigner

@@ -3,7 +3,6 @@
 from typing import Protocol
 
 from atoll.domain.people.principal import Principal
-from atoll.ports.logins import LoginBooks
 from atoll.services.application import Tenancy
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events, Note
@@ -22,11 +21,6 @@ class LoginPorts(Protocol):
     """The ports of logins."""
 
     @property
-    def logins(self) -> LoginBooks:
-        """Return where logins are kept."""
-        ...
-
-    @property
     def token(self) -> str:
         """Return the token of the installation's person."""
         ...
@@ -38,7 +32,7 @@ def build_logins(ground: Ground, ports: LoginPorts, events: Events) -> Logins:
     async def record(caller: Principal, how: str) -> None:
         await events.record(caller, Note("auth", "auth.login", {"how": how}))
 
-    return Logins(ports.logins, ground.clock, token=ports.token, record=record)
+    return Logins(ground.store, ground.clock, token=ports.token, record=record)
 
 
 def build_tenancy(

@@ -3,13 +3,15 @@
 import asyncio
 import os
 import stat
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from atoll.adapters.auth.book_file import BookFile
 from atoll.adapters.auth.token_file import load_or_make_token
+from atoll.adapters.storage.store import Settings, open_store, sqlite_url
 from atoll.domain.errors import Failed, Unauthenticated
 from atoll.services.people.logins import Logins
 from atoll.surfaces.http.server.guard import PAGE_KEY
@@ -104,33 +106,31 @@ async def test_session_after_thirty_days_is_over(atoll: World) -> None:
         assert (await client.get("/auth/me", headers=headers)).status_code == 401
 
 
+@asynccontextmanager
+async def logins_in(folder: Path) -> AsyncIterator[Logins]:
+    """The logins of a control plane whose database is there."""
+    async with open_store(Settings(sqlite_url(folder / "b"))) as store:
+        logins = Logins(store, TurnedClock(), token="x" * 43)
+        await logins.load()
+        yield logins
+
+
 async def test_session_and_link_survive_a_restart_and_their_secrets_are_not_on_disk() -> None:
     async with short_folder() as folder:
-        before = Logins(BookFile(folder / "b"), TurnedClock(), token="x" * 43)
-        session = await before.login(await before.new_ticket(), "here")
-        ticket = await before.new_ticket()
-        after = Logins(BookFile(folder / "b"), TurnedClock(), token="x" * 43)
-        await after.load()
-        assert after.by_session(session, "here").interactive
-        assert await after.login(ticket, "here")
-        kept = (folder / "b").read_text()
-        assert session not in kept
-        assert ticket not in kept
+        async with logins_in(folder) as before:
+            session = await before.login(await before.new_ticket(), "here")
+            ticket = await before.new_ticket()
+        kept = (folder / "b").read_bytes()
+        assert session.encode() not in kept
+        assert ticket.encode() not in kept
         assert stat.S_IMODE((folder / "b").stat().st_mode) == 0o600
-
-
-async def test_book_broken_on_disk_logs_everybody_out_and_goes_on() -> None:
-    async with short_folder() as folder:
-        (folder / "b").write_text('{"tickets":[{"fin')
-        (folder / "b").chmod(0o600)
-        logins = Logins(BookFile(folder / "b"), TurnedClock(), token="x" * 43)
-        await logins.load()
-        assert await logins.login(await logins.new_ticket(), "here")
+        async with logins_in(folder) as after:
+            assert (await after.by_session(session, "here")).interactive
+            assert await after.login(ticket, "here")
 
 
 async def test_token_of_another_server_is_refused() -> None:
-    async with short_folder() as folder:
-        logins = Logins(BookFile(folder / "b"), TurnedClock(), token="x" * 43)
+    async with short_folder() as folder, logins_in(folder) as logins:
         with pytest.raises(Unauthenticated):
             logins.by_token("x" * 42 + "y", "here")
 
@@ -177,12 +177,11 @@ async def test_name_of_a_person_is_seen_by_others_and_outlives_a_restart(atoll: 
         assert (await client.get("/auth/me")).json()["name"] == "Ada"
     assert atoll.services.logins.person().name == "Ada"
     async with short_folder() as folder:
-        before = Logins(BookFile(folder / "b"), TurnedClock(), token="x" * 43)
-        await before.rename(before.person(), "Grace")
-        session = await before.login(await before.new_ticket(), "here")
-        after = Logins(BookFile(folder / "b"), TurnedClock(), token="x" * 43)
-        await after.load()
-        assert after.by_session(session, "here").name == "Grace"
+        async with logins_in(folder) as before:
+            await before.rename(before.person(), "Grace")
+            session = await before.login(await before.new_ticket(), "here")
+        async with logins_in(folder) as after:
+            assert (await after.by_session(session, "here")).name == "Grace"
 
 
 @pytest.mark.parametrize(

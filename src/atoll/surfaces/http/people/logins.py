@@ -94,7 +94,7 @@ async def log_in(atoll: Atoll, request: Request, body: TicketBody) -> Response:
     """Trade a ticket for the cookie `atoll_session` (30 days)."""
     source = request.client.host if request.client else "a local socket"
     session = await atoll.logins.login(body.ticket, source)
-    caller = atoll.logins.by_session(session, source)
+    caller = await atoll.logins.by_session(session, source)
     answer = Json({**await me(atoll, caller), "page_key": atoll.logins.page_key(session)})
     set_cookie(request, answer, (COOKIE, session), seconds=int(SESSION_LIFE.total_seconds()))
     return answer

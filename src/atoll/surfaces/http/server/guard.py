@@ -250,7 +250,7 @@ class Guard:
         if credential.token is not None:
             return self._logins.by_token(credential.token, source)
         if credential.session is not None:
-            return self._logins.by_session(credential.session, source)
+            return await self._logins.by_session(credential.session, source)
         if credential.guest is not None:
             return await self._shares.by_session(credential.guest, source)
         raise Unauthenticated(
