@@ -55,6 +55,7 @@ SMALL = {
     "runtime/policy/policy.py": VALUE,
     "runtime/terminals/typing_priority.py": VALUE,
     "services/ground.py": SHARED,
+    "services/sole_leader.py": VALUE,
     "services/journals/entries.py": SHARED,
     "services/journals/replication.py": "what surfaces and the entry point receive of the bus",
     "services/lifecycle/runtimes.py": SHARED,
@@ -81,6 +82,7 @@ SMALL = {
     "zygote/daemon/answers.py": VALUE,
     "zygote/host/owned_socket.py": SHARED,
     "zygote/host/title.py": SHARED,
+    "wiring/control/replicas.py": "what is built by whether a database is shared",
 }
 """Modules under the floor that stay by themselves, each with its reason."""
 

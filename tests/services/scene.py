@@ -20,6 +20,7 @@ from atoll.adapters.workspaces.empty import HostAgents
 from atoll.domain.event import Event, Gap
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
+from atoll.ports.leadership import Leadership
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
@@ -31,6 +32,7 @@ from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.secrets.secrets import Secrets
 from atoll.services.settings import ServiceSettings
+from atoll.services.sole_leader import SoleLeader
 from atoll.testing import FakeRuntimes, FakeWorkspaces
 from atoll.testing.fakes.clock import VirtualClock
 from atoll.wire.contract.call import RuntimeCall
@@ -129,9 +131,15 @@ class Scene:
 
 @asynccontextmanager
 async def opened(
-    folder: Path, *, before: "Scene | None" = None, max_sandboxes: int = 50, run: bool = True
+    folder: Path,
+    *,
+    before: "Scene | None" = None,
+    max_sandboxes: int = 50,
+    run: bool = True,
+    leadership: Leadership | None = None,
 ) -> AsyncIterator[Scene]:
-    """A scene at `folder`; `before` is an earlier one whose backend lives on."""
+    """A scene at `folder`; `before` is an earlier one whose backend lives on. With `leadership` it
+    is one of several replicas."""
     clock = before.clock if before else VirtualClock()
     extension = before.extension if before else InMemory()
     runtime = before.runtime if before else FakeRuntimes()
@@ -146,7 +154,7 @@ async def opened(
         profiles = Profiles(store, bus, clock=clock, identifiers=ids, bundled=documents)
         ports = SandboxPorts({extension.name: extension}, runtime, HostAgents(), vault)
         preparation = Preparation(profiles, workspaces, workspaces)
-        ground = Ground(store, bus, clock, ids)
+        ground = Ground(store, bus, clock, ids, leadership=leadership or SoleLeader())
         sandboxes, background = build_sandboxes(
             ground, ports, preparation, settings=ServiceSettings(AdmissionSettings(max_sandboxes))
         )

@@ -125,12 +125,40 @@ def _same(url: str, local: str | None) -> bool:
 
 
 def _running_url(home: str) -> str | None:
+    """Return the address of the control plane, or of a further replica once that one is gone."""
+    url, runs = _noted(f"{home}/run/control.json")
+    if runs:
+        return url
     try:
-        found = json.loads(_read_note(f"{home}/run/control.json")[0])
+        names = sorted(os.listdir(f"{home}/run"))  # noqa: PTH208  see `home_of`
+    except OSError:
+        return url
+    for name in names:
+        if name.startswith("replica-") and name.endswith(".json"):
+            other, runs = _noted(f"{home}/run/{name}")
+            if runs:
+                return other
+    return url
+
+
+def _noted(path: str) -> tuple[str | None, bool]:
+    """Return the address in a note, and whether the process that left it still runs."""
+    try:
+        found = json.loads(_read_note(path)[0])
         url = found["url"]
     except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return url if isinstance(url, str) else None
+        return None, False
+    return (url, _runs(found.get("pid"))) if isinstance(url, str) else (None, False)
+
+
+def _runs(pid: object) -> bool:
+    try:
+        os.kill(pid if isinstance(pid, int) and pid > 0 else 0, 0)
+    except PermissionError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return isinstance(pid, int) and pid > 0
 
 
 def _home_token(home: str, *, ours: bool) -> str:

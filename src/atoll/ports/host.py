@@ -21,7 +21,8 @@ class UpOptions:
     """Options of `atoll up`. `home` is absolute; `port` 0 takes any free one.
 
     `host`, `public_url` and `tls` (the files of a certificate and its key) take precedence over the
-    settings. `lan` listens on this machine's address in its local network.
+    settings. `lan` listens on this machine's address in its local network. `replica` names a
+    further control plane on the same home.
     """
 
     home: Path
@@ -31,6 +32,7 @@ class UpOptions:
     public_url: str | None = None
     tls: tuple[Path, Path] | None = None
     lan: bool = False
+    replica: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class Host(Protocol):
         ...
 
     def down(self, home: Path) -> None:
-        """End the control plane, every sandbox and the zygote of `home`; files are kept.
+        """End all control planes, every sandbox and the zygote of `home`; files are kept.
         Nothing running is not an error."""
         ...
 

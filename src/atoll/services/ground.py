@@ -1,18 +1,22 @@
 """The ports that most services share, as one value."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from atoll.ports import Bus, Clock, Store
+from atoll.ports.leadership import Leadership
 from atoll.services.identifiers import Identifiers
+from atoll.services.sole_leader import SoleLeader
 from atoll.services.telemetry import OFF, Telemetry
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """The store, the bus, the clock, the ids and the telemetry, given to a service as one value."""
+    """The store, the bus, the clock, the ids, the telemetry, and the part in the election of a
+    leader, given to a service as one value."""
 
     store: Store
     bus: Bus
     clock: Clock
     ids: Identifiers
     telemetry: Telemetry = OFF
+    leadership: Leadership = field(default_factory=SoleLeader)

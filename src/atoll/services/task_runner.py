@@ -26,7 +26,7 @@ class TaskRunner:
         self._waiting.put_nowait((act, copy_context()))
 
     async def run(self) -> None:
-        """Run what is started until cancelled, which cancels it all."""
+        """Run what is started until cancelled, which cancels it all. It may be run again."""
         self._running = True
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -35,3 +35,4 @@ class TaskRunner:
                     tasks.create_task(act(), context=context)
         finally:
             self._running = False
+            self._waiting = asyncio.Queue()

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         TreesContract,
     )
     from atoll.testing.contracts.kept import KeptShelfContract
+    from atoll.testing.contracts.leadership import LeadershipContract
     from atoll.testing.contracts.metadata import MetadataFilesContract
     from atoll.testing.contracts.readers import ConversationContract, TranscriptContract
     from atoll.testing.contracts.repositories import (
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from atoll.testing.fakes.host import FakeHost
     from atoll.testing.fakes.images import FakeImageBuilder, FakeImageShelf, FakeTrees
     from atoll.testing.fakes.kept import FakeKeptShelf
+    from atoll.testing.fakes.leadership import FakeLeadership
     from atoll.testing.fakes.metadata import FakeMetadataFiles
     from atoll.testing.fakes.push import FakePushSender
     from atoll.testing.fakes.runtime import FakeRuntimes
@@ -85,6 +87,7 @@ __all__ = [
     "FakeImageBuilder",
     "FakeImageShelf",
     "FakeKeptShelf",
+    "FakeLeadership",
     "FakeMetadataFiles",
     "FakeMetrics",
     "FakePushSender",
@@ -99,6 +102,7 @@ __all__ = [
     "ImageShelfContract",
     "ImporterContract",
     "KeptShelfContract",
+    "LeadershipContract",
     "LiveChannelsContract",
     "LocalShelfContract",
     "MetadataFilesContract",
@@ -142,6 +146,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "FakeImageBuilder": "fakes.images",
         "FakeImageShelf": "fakes.images",
         "FakeKeptShelf": "fakes.kept",
+        "FakeLeadership": "fakes.leadership",
         "FakeMetadataFiles": "fakes.metadata",
         "FakeMetrics": "fakes.telemetry",
         "FakePushSender": "fakes.push",
@@ -156,6 +161,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "ImageShelfContract": "contracts.images",
         "ImporterContract": "contracts.repositories",
         "KeptShelfContract": "contracts.kept",
+        "LeadershipContract": "contracts.leadership",
         "LocalShelfContract": "contracts.repositories",
         "MetadataFilesContract": "contracts.metadata",
         "PushSenderContract": "contracts.senders.push",

@@ -25,7 +25,7 @@ POLL_SECONDS = 0.005
 @dataclass
 class TestServer:
     """A control plane over `home`. `env` is added to its environment; `before` are words put
-    before `atoll`, to run it as somebody else."""
+    before `atoll`, to run it as somebody else; `replica` names a further control plane."""
 
     __test__ = False  # not a test class, whatever its name begins with
 
@@ -33,11 +33,18 @@ class TestServer:
     env: Mapping[str, str] = field(default_factory=dict)
     before: tuple[str, ...] = ()
     process: "subprocess.Popen[bytes] | None" = None
+    replica: str | None = None
+
+    @property
+    def note(self) -> Path:
+        """The file in which it says where it listens."""
+        name = "control" if self.replica is None else f"replica-{self.replica}"
+        return self.home / "run" / f"{name}.json"
 
     @property
     def url(self) -> str:
         """Address where it listens, without a slash at the end."""
-        told: dict[str, str] = json.loads((self.home / "run" / "control.json").read_text())
+        told: dict[str, str] = json.loads(self.note.read_text())
         return told["url"].rstrip("/")
 
     @property
@@ -48,12 +55,13 @@ class TestServer:
     @property
     def log(self) -> Path:
         """Output of `atoll up`, login links included."""
-        return self.home.parent / "up.log"
+        return self.home.parent / f"up{self.replica or ''}.log"
 
     def start(self, port: int = 0) -> None:
         """Start the control plane. Returns once it reports that it serves."""
-        (self.home / "run" / "control.json").unlink(missing_ok=True)
+        self.note.unlink(missing_ok=True)
         argv = [*self.before, atoll_command(), "up", "--home", str(self.home), "--no-browser"]
+        argv += [] if self.replica is None else ["--replica", self.replica]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [*argv, "--port", str(port)],

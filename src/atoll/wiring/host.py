@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import atoll
 from atoll.domain.errors import Conflict, Failed
+from atoll.wiring.control.presence import place, places
 from atoll.wiring.doctor import docker_host
 from atoll.wiring.launch import mount_view, zygote_process
 from atoll.wiring.launch.handed_file import handed_over
@@ -44,7 +45,7 @@ class LocalHost:
         home = Home(options.home.resolve())
         uid = prepare_home(home.root)
         link = zygote_process.start(home)
-        control = _control_pid(home)
+        control = _control_pid(home, place(home.root, options.replica))
         if control is None:
             with link or contextlib.nullcontext():
                 _become_control(home, options, uid, link)
@@ -61,13 +62,14 @@ class LocalHost:
         )
 
     def down(self, home: Path) -> None:
-        """End the control plane, then the zygote with every sandbox."""
-        place = Home(home.resolve())
-        pid = _control_pid(place)
-        if pid is not None:
-            _end(pid)
-        zygote_process.end(place)
-        docker_host.clear(place.root)
+        """End all control planes, then the zygote with every sandbox."""
+        there = Home(home.resolve())
+        for one in places(there.root):
+            pid = _control_pid(there, one)
+            if pid is not None:
+                _end(pid)
+        zygote_process.end(there)
+        docker_host.clear(there.root)
 
     def doctor(self, home: Path) -> "Sequence[Finding]":
         """Return what this machine can isolate."""
@@ -128,6 +130,7 @@ def _become_control(home: Home, options: "UpOptions", uid: int, link: StartLink 
 
 def _reach_flags(options: "UpOptions") -> list[str]:
     flags = ["--browser"] if options.browser else []
+    flags += ["--replica", options.replica] if options.replica is not None else []
     flags += ["--lan"] if options.lan else []
     flags += ["--host", options.host] if options.host is not None else []
     flags += ["--public-url", options.public_url] if options.public_url is not None else []
@@ -137,10 +140,10 @@ def _reach_flags(options: "UpOptions") -> list[str]:
     return flags
 
 
-def _control_pid(home: Home) -> int | None:
-    """Return the control plane's pid, when the note it left names a process that is one."""
+def _control_pid(home: Home, one: Path) -> int | None:
+    """Return a control plane's pid, when the note it left names a process that is one."""
     try:
-        pid = json.loads(read_plain(home.run / "control.json"))["pid"]
+        pid = json.loads(read_plain(one.with_suffix(".json")))["pid"]
         command = Path(f"/proc/{int(pid)}/cmdline").read_bytes()
     except (OSError, ValueError, KeyError, TypeError):
         return None

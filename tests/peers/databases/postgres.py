@@ -96,6 +96,10 @@ class PostgresServer:
         """Run a statement as the superuser, and return its rows."""
         return self._await(self._run(statement))
 
+    def rows(self, name: str, statement: str) -> list[tuple[Any, ...]]:
+        """Run a statement in one of the databases, and return its rows."""
+        return [tuple(row) for row in self._await(self._rows(name, statement))]
+
     def close(self) -> None:
         """End the connection and its thread."""
         if self._link is not None:
@@ -108,6 +112,14 @@ class PostgresServer:
         if self._link is None:
             self._link = await import_module("asyncpg").connect(self.url("postgres"))
         found: list[Any] = await self._link.fetch(statement)
+        return found
+
+    async def _rows(self, name: str, statement: str) -> list[Any]:
+        link = await import_module("asyncpg").connect(self.url(name))
+        try:
+            found: list[Any] = await link.fetch(statement)
+        finally:
+            await link.close()
         return found
 
     def _await(self, work: Coroutine[Any, Any, T]) -> T:

@@ -1,7 +1,9 @@
 """Tables and rows of provisioning logs, and of the positions up to which journals were read."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+import msgspec
 from sqlalchemy import (
     BigInteger,
     Column,
@@ -18,6 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import COUNTER, from_us, metadata, storable, to_us
 from atoll.domain.ids import SandboxId
+from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import LogLine
 from atoll.ports.store.logs import LogRows
@@ -45,7 +48,17 @@ journal_marks = Table(
     PrimaryKeyConstraint("sandbox_id", "generation"),
 )
 
+journal_actors = Table(
+    "journal_actors",
+    metadata,
+    Column("sandbox_id", Text, nullable=False),
+    Column("thing_id", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    PrimaryKeyConstraint("sandbox_id", "thing_id"),
+)
+
 MAX_LINES = 1000
+_actors = msgspec.json.Decoder(Principal)
 
 
 class SqlLogRows(LogRows):
@@ -107,4 +120,33 @@ class SqlLogRows(LogRows):
                 "owner": sandbox.owner,
                 "n": n,
             },
+        )
+
+    async def remember_actor(self, sandbox_id: SandboxId, thing_id: str, actor: Principal) -> None:
+        """See the port."""
+        same = (journal_actors.c.sandbox_id == sandbox_id, journal_actors.c.thing_id == thing_id)
+        told = replace(actor, capabilities=frozenset(), roles=(), groups=())
+        await self._connection.execute(delete(journal_actors).where(*same))
+        await self._connection.execute(
+            insert(journal_actors),
+            {
+                "sandbox_id": sandbox_id,
+                "thing_id": storable(thing_id),
+                "body": msgspec.json.encode(told).decode(),
+            },
+        )
+
+    async def actor(self, sandbox_id: SandboxId, thing_id: str) -> Principal | None:
+        """See the port."""
+        table = journal_actors.c
+        found = await self._connection.execute(
+            select(table.body).where(table.sandbox_id == sandbox_id, table.thing_id == thing_id)
+        )
+        body = found.scalar_one_or_none()
+        return None if body is None else _actors.decode(body)
+
+    async def forget_actors(self, sandbox_id: SandboxId) -> None:
+        """See the port."""
+        await self._connection.execute(
+            delete(journal_actors).where(journal_actors.c.sandbox_id == sandbox_id)
         )

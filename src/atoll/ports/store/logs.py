@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from atoll.domain.ids import SandboxId
+from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.sandbox import Sandbox
 
 
@@ -18,7 +19,8 @@ class LogLine:
 
 
 class LogRows(Protocol):
-    """Provisioning output, and the position up to which each runtime's journal was collected."""
+    """Provisioning output, the position up to which each runtime's journal was collected, and who
+    began what it tells of."""
 
     async def append(self, sandbox: Sandbox, lines: Sequence[LogLine]) -> None:
         """Add lines, in order."""
@@ -34,4 +36,16 @@ class LogRows(Protocol):
 
     async def set_collected(self, sandbox: Sandbox, n: int) -> None:
         """Record that entries of this generation up to `n` are in the log (same transaction)."""
+        ...
+
+    async def remember_actor(self, sandbox_id: SandboxId, thing_id: str, actor: Principal) -> None:
+        """Store who began a terminal or command; never what they may do."""
+        ...
+
+    async def actor(self, sandbox_id: SandboxId, thing_id: str) -> Principal | None:
+        """Return who began it, None when nobody is stored."""
+        ...
+
+    async def forget_actors(self, sandbox_id: SandboxId) -> None:
+        """Remove what is stored for a sandbox."""
         ...

@@ -12,7 +12,6 @@ from atoll.ports.store.approvals import ApprovalRows
 from atoll.ports.store.audit import AuditRows
 from atoll.ports.store.events import EventRows
 from atoll.ports.store.idempotency import IdempotencyRows
-from atoll.ports.store.logins import LoginRows
 from atoll.ports.store.logs import LogRows
 from atoll.ports.store.organizations import InvitationRows, MemberRows, OrganizationRows
 from atoll.ports.store.outbox import LeaseRows, OutboxRows
@@ -21,6 +20,7 @@ from atoll.ports.store.projects import ProjectRows
 from atoll.ports.store.pulls import PullRows
 from atoll.ports.store.push import PushRows
 from atoll.ports.store.quotas import QuotaRows, SessionRows
+from atoll.ports.store.replicas import LoginRows, MaintenanceRows, ReplicaRows
 from atoll.ports.store.sandboxes import SandboxRows
 from atoll.ports.store.secrets import SecretRows
 from atoll.ports.store.shares import ShareRows
@@ -103,6 +103,12 @@ class Transaction:
 
     logins: LoginRows
     """Tickets and sessions of the installation's person."""
+
+    replicas: ReplicaRows
+    """The leader, and owed work."""
+
+    maintenance: MaintenanceRows
+    """Maintenance starts that replicas ask the leader for."""
 
 
 class Store(Protocol):

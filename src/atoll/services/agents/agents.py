@@ -54,7 +54,7 @@ class Agents:
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
         call = agents.open_agent(completed(sandbox, body), principal=caller.id)
         opened = await self._room.opened(sandbox, lambda: client.call(call), lambda found: found.id)
-        self._sandboxes.remember_actor(sandbox, opened.id, caller)
+        await self._sandboxes.remember_actor(sandbox, opened.id, caller)
         return opened
 
     async def get(self, caller: Principal, ref: str, agent_id: str) -> agents.AgentRecord:

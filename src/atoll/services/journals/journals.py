@@ -8,6 +8,7 @@ between storing and acknowledging repeats nothing.
 import contextlib
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import msgspec
@@ -89,11 +90,15 @@ class Journals:
         self._active_since = {one: at for one, at in self._active_since.items() if at >= since}
         return [*self._active_since]
 
-    def remember(self, sandbox: Sandbox, thing_id: str, actor: Principal) -> None:
-        """Remember that `actor` started this terminal or exec. Keeps the newest 10 000."""
+    async def remember(self, sandbox: Sandbox, thing_id: str, actor: Principal) -> None:
+        """Remember that `actor` started this terminal or exec. Keeps the newest 10 000, and stores
+        it where another replica may collect the journal."""
         self._actors[(sandbox.id, thing_id)] = actor
         if len(self._actors) > REMEMBERED_ACTORS:
             self._actors.popitem(last=False)
+        if not self._ground.leadership.leads:
+            async with self._ground.store.begin() as rows:
+                await rows.logs.remember_actor(sandbox.id, thing_id, actor)
 
     async def collect(self, sandbox: Sandbox, client: RuntimeClient) -> int:
         """Copy new entries into the log, and take the runtime's spans where traces are on. Returns
@@ -180,6 +185,9 @@ class Journals:
         await _store_status(rows, sandbox, entry)
         await _store_session(rows, sandbox, entry)
         draft = self._draft(sandbox, entry)
+        if draft is not None and draft.actor is SYSTEM and self._ground.leadership.shared:
+            known = await rows.logs.actor(sandbox.id, str(draft.payload.get("id")))
+            draft = replace(draft, actor=known or SYSTEM)
         drafts = () if draft is None else (draft,)
         more = self._further.get(entry.kind)
         if more is None:

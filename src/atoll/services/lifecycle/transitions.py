@@ -39,6 +39,7 @@ class Transitions:
     ) -> None:
         self._store, self._bus = ground.store, ground.bus
         self._clock, self._ids = ground.clock, ground.ids
+        self._leadership = ground.leadership
         self._directory = directory
         self._changed = changed
 
@@ -50,14 +51,14 @@ class Transitions:
         actor: Principal = SYSTEM,
         lines: Sequence[LogLine] = (),
         also: Also | None = None,
+        leading: bool = False,
     ) -> tuple[Sandbox, tuple[Work, ...]]:
         """Apply a stimulus. Returns the sandbox and the work to do. `lines` are added to its log;
         `also` changes more in the same transaction, before the events are appended.
-        Raises `NotFound`, and `Conflict` when its state does not allow the act."""
+        Raises `NotFound`, and `Conflict` when its state does not allow the act. With `leading` it
+        is the outcome of a leader's work, `Conflict` when another one leads by now."""
         async with self._store.begin() as rows:
-            before = await rows.sandboxes.get(sandbox_id)
-            if before is None:
-                raise NotFound(f"There is no sandbox {sandbox_id}.")
+            before = await self._read(rows, sandbox_id, leading=leading)
             after, instructions = step(before, stimulus, self._clock.now())
             if after.state is State.PROVISIONING and before.state is not after.state:
                 await check_room(rows, after)
@@ -70,11 +71,25 @@ class Transitions:
             if also is not None:
                 await also(rows, before)
             if after.state is State.DESTROYED:
-                await rows.statuses.clear(after.id)
+                await self._forget(rows, after)
             decided = ((after, one) for one in instructions)
             work = await self.append(rows, decided, actor=actor)
         self.publish(after)
         return after, work
+
+    async def _read(self, rows: Transaction, sandbox_id: SandboxId, *, leading: bool) -> Sandbox:
+        if leading:
+            await self._leadership.check(rows)
+        sandbox = await rows.sandboxes.get(sandbox_id)
+        if sandbox is None:
+            raise NotFound(f"There is no sandbox {sandbox_id}.")
+        return sandbox
+
+    async def _forget(self, rows: Transaction, sandbox: Sandbox) -> None:
+        """Remove what nobody needs of a destroyed sandbox."""
+        await rows.statuses.clear(sandbox.id)
+        if self._leadership.shared:
+            await rows.logs.forget_actors(sandbox.id)
 
     async def apply_within(self, rows: Transaction, sandbox: Sandbox, stimulus: Stimulus) -> None:
         """Apply a stimulus in the caller's transaction, with its events. For stimuli that cause no
@@ -96,7 +111,7 @@ class Transitions:
         actor: Principal,
     ) -> tuple[Work, ...]:
         """Append the events among the instructions, each with its sandbox as it then was;
-        returns the others."""
+        returns the others, which are owed by whoever leads."""
         drafts: list[EventDraft] = []
         work: list[Work] = []
         for sandbox, instruction in decided:
@@ -105,6 +120,9 @@ class Transitions:
                     drafts.append(self._draft(sandbox, instruction, actor))
                 case Provision() | Teardown():
                     work.append(instruction)
+                    if self._leadership.shared:
+                        ending = isinstance(instruction, Teardown) and instruction.keep_state
+                        await rows.replicas.owe(sandbox.id, ending=ending)
         if drafts:
             await rows.events.append(drafts)
         return tuple(work)

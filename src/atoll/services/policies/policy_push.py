@@ -54,6 +54,10 @@ class PolicyPush:
             now = self._clock.now()
             await self._clock.sleep_until(now + timedelta(seconds=AGAIN_SECONDS))
 
+    def adopt(self, sandbox: Sandbox) -> None:
+        """Send later policies in any case: another process may have sent one."""
+        self._policies.adopt(sandbox)
+
     async def push_changes(self, org_id: OrgId, owner: PrincipalId | None) -> None:
         """Push after a change of this owner (None: of the whole organization)."""
         self._policies.note_change()

@@ -26,6 +26,7 @@ from atoll.ports import (
     Handle,
     Mount,
     Provision,
+    Reachability,
     RuntimeClient,
     SafetyLayers,
     WorkSaver,
@@ -202,7 +203,11 @@ class Provisioning:
             await extension.teardown(handle, keep_state=True)
         return replace(request, fresh=False), replace(sandbox, repos=repos)
 
-    async def open_kept(self, sandbox: Sandbox, *, alone_seconds: int) -> RuntimeClient:
+    def client_at(self, reach: Reachability) -> RuntimeClient:
+        """Return the client of the runtime that answers there."""
+        return self._runtimes.client_at(reach)
+
+    async def reach_kept(self, sandbox: Sandbox, *, alone_seconds: int) -> Reachability:
         """Bring up the wall around what a sandbox keeps, and nothing else: no agent, no variable
         of the caller's, no folder of the host. Its doors refuse; what may not be shown is masked.
         It ends by itself after `alone_seconds` without a request."""
@@ -218,9 +223,8 @@ class Provisioning:
             maintenance_seconds=alone_seconds,
         )
         reach = await extension.wait_ready(await extension.provision(alone))
-        client = self._runtimes.client_at(reach)
-        await self._policies.mask(client, sandbox)
-        return client
+        await self._policies.mask(self.client_at(reach), sandbox)
+        return reach
 
     async def renew(self, sandbox: Sandbox, report: Report) -> None:
         """Save the work in the workspace that is about to go, then drop it. Raises `Failed` when it
@@ -304,7 +308,8 @@ class Provisioning:
             client = self._runtimes.client(sandbox)
             if await _answers(client):
                 return client
-        return await self.open_kept(sandbox, alone_seconds=SAVING_ALONE_SECONDS)
+        kept = await self.reach_kept(sandbox, alone_seconds=SAVING_ALONE_SECONDS)
+        return self.client_at(kept)
 
 
 @asynccontextmanager

@@ -73,6 +73,7 @@ class BackendWatch:
 
     async def run(self, tasks: asyncio.TaskGroup) -> None:
         """Adopt, then watch every backend and the journals until cancelled."""
+        self._adopted.clear()
         while not self._adopted.is_set():
             try:
                 await self._adopt()
@@ -103,6 +104,8 @@ class BackendWatch:
             self._directory.put(sandbox)
             if sandbox.state is State.REQUESTED and not is_queued(sandbox):
                 await self._reconciler.apply(sandbox.id, Requested())
+            elif self._ground.leadership.shared:
+                self._reconciler.follow(sandbox, ())  # its work is owed
             else:
                 self._reconciler.follow(sandbox, unfinished_work(sandbox))
 
@@ -175,12 +178,16 @@ class BackendWatch:
         except NotFound:
             _log.info("stranger_ended", sandbox=sandbox_id)
 
-    async def _sweep(self) -> None:
+    async def collect_active(self) -> None:
+        """Collect the journals of sandboxes in which something was begun here, until cancelled."""
+        await self._sweep(everywhere=False)
+
+    async def _sweep(self, *, everywhere: bool = True) -> None:
         """Take in journals: soon after activity, at intervals everywhere."""
         next_full = self._ground.clock.now()
         while True:
             now = self._ground.clock.now()
-            full = now >= next_full
+            full = everywhere and now >= next_full
             if full:
                 next_full = now + timedelta(seconds=SWEEP_SECONDS)
             active, self._active = self._active, set()

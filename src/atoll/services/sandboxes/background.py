@@ -1,44 +1,73 @@
 """Everything that a control plane does for its sandboxes without a request.
 
-Sandboxes outlive it: cancelling leaves them as they are, and the next run continues.
+Sandboxes outlive it: cancelling leaves them as they are, and the next run continues. Of several
+replicas the leader does nearly all of it.
 """
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from atoll.ports.leadership import Act, Leadership
 from atoll.services.journals.journal_poll import JournalPoll
 from atoll.services.journals.pruning import EventPruning
 from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.sandboxes.backend_watch import BackendWatch
 from atoll.services.sandboxes.metadata import Metadata
 from atoll.services.sandboxes.reconciler import Reconciler
+from atoll.services.sandboxes.remote_maintenance import RemoteMaintenance
+from atoll.services.sandboxes.replica_watch import ReplicaWatch
 from atoll.services.sandboxes.task_queue import TaskQueue
 from atoll.services.sandboxes.waiting_tasks import WaitingTasks
 from atoll.services.task_runner import TaskRunner
 
 
 @dataclass(frozen=True, slots=True)
+class Runners:
+    """The tasks that services start: `own` runs those of every replica, `lead` the leader's."""
+
+    own: TaskRunner
+    lead: TaskRunner
+
+
+@dataclass(frozen=True, slots=True)
 class Background:
     """The tasks of one control plane."""
 
-    runner: TaskRunner
+    leadership: Leadership
+    runners: Runners
     metadata: Metadata
     reconciler: Reconciler
     backend_watch: BackendWatch
+    replica_watch: ReplicaWatch
     policy_push: PolicyPush
     journal_poll: JournalPoll
     pruning: EventPruning
     task_queue: TaskQueue
     waiting_tasks: WaitingTasks
+    remote_maintenance: RemoteMaintenance
 
-    async def run(self) -> None:
-        """Run all tasks until cancelled."""
+    async def run(self, further: Sequence[Act] = ()) -> None:
+        """Run all tasks until cancelled, and `further` ones while this process leads."""
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self.runner.run())
+            tasks.create_task(self.runners.own.run())
+            if self.leadership.shared:
+                tasks.create_task(self.replica_watch.run())
+                tasks.create_task(self.backend_watch.collect_active())
+            await self.leadership.run(lambda: self._lead(further))
+
+    async def _lead(self, further: Sequence[Act]) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.runners.lead.run())
+            for act in further:
+                tasks.create_task(_running(act))
             tasks.create_task(self.metadata.run())
             tasks.create_task(self.reconciler.run())
             tasks.create_task(self.backend_watch.run(tasks))
             await self.backend_watch.adopted()
+            if self.leadership.shared:
+                tasks.create_task(self.reconciler.perform_owed())
+                tasks.create_task(self.remote_maintenance.serve())
             tasks.create_task(self.policy_push.run())
             tasks.create_task(self.journal_poll.run(tasks))
             tasks.create_task(self.pruning.run())
@@ -46,5 +75,13 @@ class Background:
             tasks.create_task(self.waiting_tasks.run())
 
     async def adopted(self) -> None:
-        """Return once `run` knows what an earlier control plane left."""
-        await self.backend_watch.adopted()
+        """Return once `run` knows what is there: an earlier control plane left it, or others have
+        it in hand."""
+        if self.leadership.shared:
+            await self.replica_watch.loaded()
+        else:
+            await self.backend_watch.adopted()
+
+
+async def _running(act: Act) -> None:
+    await act()

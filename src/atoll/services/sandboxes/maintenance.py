@@ -16,7 +16,7 @@ import structlog
 from atoll.domain.errors import AtollError, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.ports import Clock, RuntimeClient
+from atoll.ports import Clock, Reachability, RuntimeClient
 from atoll.services.provisioning.provisioning import Provisioning
 from atoll.services.task_runner import TaskRunner
 
@@ -36,7 +36,7 @@ _log = structlog.get_logger(__name__)
 class _Start:
     """Maintenance start of a sandbox, `ending` once no reader may join."""
 
-    client: asyncio.Future[RuntimeClient]
+    reach: asyncio.Future[Reachability]
     readers: int = 0
     ending: bool = False
     stirred: asyncio.Event = field(default_factory=asyncio.Event)
@@ -61,11 +61,17 @@ class Maintenance:
         """Start a sandbox for maintenance and yield its runtime's client for the length of the
         context. Raises the errors of the ports; `Unavailable` when the sandbox is started
         meanwhile."""
+        async with self.reached(sandbox) as reach:
+            yield self._provisioning.client_at(reach)
+
+    @asynccontextmanager
+    async def reached(self, sandbox: Sandbox) -> AsyncIterator[Reachability]:
+        """Do as `opened`, and yield where the runtime answers."""
         start = await self._joined(sandbox)
         start.readers += 1
         start.stirred.set()
         try:
-            yield await asyncio.shield(start.client)
+            yield await asyncio.shield(start.reach)
         except Unavailable:
             # Its runtime may be gone: the next reader gets another.
             start.ending = True
@@ -97,8 +103,8 @@ class Maintenance:
     async def _live(self, sandbox: Sandbox, start: _Start) -> None:
         """Run a maintenance start from its provision to its teardown. Raises nothing."""
         try:
-            client = await self._provisioning.open_kept(sandbox, alone_seconds=ALONE_SECONDS)
-            start.client.set_result(client)
+            reach = await self._provisioning.reach_kept(sandbox, alone_seconds=ALONE_SECONDS)
+            start.reach.set_result(reach)
             await self._until_unused(start)
         except AtollError as err:
             _refuse(start, err)
@@ -139,6 +145,6 @@ class Maintenance:
 
 
 def _refuse(start: _Start, error: AtollError) -> None:
-    if not start.client.done():
-        start.client.set_exception(error)
-        start.client.exception()  # seen: every reader gets it from the future
+    if not start.reach.done():
+        start.reach.set_exception(error)
+        start.reach.exception()  # seen: every reader gets it from the future

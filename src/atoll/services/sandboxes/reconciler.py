@@ -38,6 +38,7 @@ from atoll.services.lifecycle.transitions import Also, Transitions, Work
 from atoll.services.provisioning.provisioning import Provisioning
 from atoll.services.sandboxes.deadlines import Deadlines
 from atoll.services.sandboxes.maintenance import Maintenance
+from atoll.services.sandboxes.owed_work import OwedWork
 from atoll.services.sandboxes.work_queues import WorkQueues
 from atoll.services.task_runner import TaskRunner
 from atoll.wire.contract.terminals import FarewellBody, say_farewell
@@ -98,6 +99,7 @@ class Reconciler:
         journals: Journals,
         maintenance: Maintenance,
         work_queues: WorkQueues,
+        owed_work: OwedWork,
         deadlines: Deadlines,
         runner: TaskRunner,
     ) -> None:
@@ -108,6 +110,8 @@ class Reconciler:
         self._journals = journals
         self._maintenance = maintenance
         self._work_queues = work_queues
+        self._leadership = ground.leadership
+        self._owed_work = owed_work
         self._deadlines = deadlines
         self._runner = runner
         self._followed: set[SandboxId] = set()
@@ -116,6 +120,9 @@ class Reconciler:
 
     async def run(self) -> None:
         """Watch the deadlines until cancelled. The work itself runs in the task runner."""
+        if self._leadership.shared:
+            # What this process knew before it led may be outdated.
+            self._followed.clear()
         await self._deadlines.run(lambda sandbox_id: self._begin(self._look_at, sandbox_id))
 
     async def apply(
@@ -128,22 +135,43 @@ class Reconciler:
     ) -> Sandbox:
         """Apply a stimulus and see to what follows. Raises what `Transitions.apply` raises."""
         sandbox, work = await self._transitions.apply(sandbox_id, stimulus, actor=actor, also=also)
-        self.follow(sandbox, work)
+        self._stored(sandbox, work)
         return sandbox
+
+    async def perform_owed(self) -> None:
+        """Perform what replicas decided, until cancelled."""
+        await self._owed_work.run(self)
 
     def begin(self, sandbox: Sandbox, work: Sequence[Work]) -> None:
         """Announce a sandbox that was just stored, and see to `work`."""
         self._transitions.publish(sandbox)
-        self.follow(sandbox, work)
+        self._stored(sandbox, work)
 
     def follow(self, sandbox: Sandbox, work: Sequence[Work]) -> None:
-        """See to `work`, and to the next deadline."""
+        """See to `work`, and to the next deadline, if this process leads."""
+        if not self._leadership.leads:
+            return
         if sandbox.state is State.DESTROYED:
             self._followed.discard(sandbox.id)
         else:
             self._followed.add(sandbox.id)
         self._deadlines.set(sandbox.id, deadline(sandbox))
         self._work_queues.submit(sandbox, work, self)
+
+    def _stored(self, sandbox: Sandbox, work: Sequence[Work]) -> None:
+        """See to work that was just stored. Where others may have stored more, the leader derives
+        it from the state."""
+        if self._leadership.shared:
+            self.follow(sandbox, ())
+            self._owed_work.wake()
+        else:
+            self.follow(sandbox, work)
+
+    async def settled(self, sandbox_id: SandboxId) -> bool:
+        """Return whether no work for this sandbox is queued or under way anywhere."""
+        if self._leadership.shared:
+            return await self._owed_work.settled(sandbox_id)
+        return not self.busy(sandbox_id)
 
     def follows(self, sandbox_id: SandboxId) -> bool:
         """Return whether this process already follows a sandbox, which then needs no adoption."""
@@ -210,6 +238,8 @@ class Reconciler:
     def ran_empty(self, sandbox_id: SandboxId) -> None:
         """Drop the lines of a provisioning that is over, and announce it."""
         self._live_lines.pop(sandbox_id, None)
+        if self._leadership.shared:
+            self._owed_work.ran_empty(sandbox_id)
         self._ground.bus.announce((sandbox_stream(sandbox_id),))
 
     async def perform(self, sandbox: Sandbox, work: Work) -> None:
@@ -255,7 +285,7 @@ class Reconciler:
             sandbox = await self._with_agents(sandbox)
             if work.renew:
                 await self._provisioning.renew(sandbox, report)
-                sandbox = await self.apply(sandbox.id, Renewed(work.generation))
+                sandbox = await self._outcome(sandbox.id, Renewed(work.generation))
             brought = await self._provisioning.bring_up(sandbox, report, fresh=work.renew)
         except AtollError as err:
             await self._broke(sandbox, err.message, lines)
@@ -273,9 +303,8 @@ class Reconciler:
             brought.task,
             brought.project,
         )
-        ready, rest = await self._transitions.apply(sandbox.id, stimulus, lines=lines)
+        ready = await self._outcome(sandbox.id, stimulus, lines)
         self._count(sandbox, "ready")
-        self.follow(ready, rest)
         if ready.state in RUNNING:
             self._begin(lambda _: self._provisioning.settle(ready), sandbox.id)
             if brought.task is not None and brought.task != sandbox.task:
@@ -289,6 +318,16 @@ class Reconciler:
             known = await rows.sandboxes.get(sandbox.id)
         return sandbox if known is None else replace(sandbox, agents=known.agents)
 
+    async def _outcome(
+        self, sandbox_id: SandboxId, stimulus: Stimulus, lines: Sequence[LogLine] = ()
+    ) -> Sandbox:
+        """Apply the outcome of work, unless another process leads by now and does it again."""
+        sandbox, work = await self._transitions.apply(
+            sandbox_id, stimulus, lines=lines, leading=True
+        )
+        self._stored(sandbox, work)
+        return sandbox
+
     def _reporter(self, lines: list[LogLine]) -> Callable[[str], None]:
         def report(text: str) -> None:
             lines.append(LogLine(self._ground.clock.now(), text[:2000]))
@@ -298,9 +337,8 @@ class Reconciler:
     async def _broke(self, sandbox: Sandbox, reason: str, lines: list[LogLine]) -> None:
         self._reporter(lines)(reason)
         stimulus = Broke(sandbox.generation, reason)
-        failed, rest = await self._transitions.apply(sandbox.id, stimulus, lines=lines)
+        await self._outcome(sandbox.id, stimulus, lines)
         self._count(sandbox, "failed")
-        self.follow(failed, rest)
 
     def _count(self, before: Sandbox, outcome: str) -> None:
         """Count a bring-up that ended, and time the first one of a sandbox from its request on."""
@@ -315,12 +353,12 @@ class Reconciler:
         await self._say_farewell(sandbox)
         await self._last_words(sandbox)
         while isinstance(done := await self._torn(sandbox, work), str):
-            await self.apply(sandbox.id, TeardownFailed(work.generation, done))
+            await self._outcome(sandbox.id, TeardownFailed(work.generation, done))
             again = self._ground.clock.now() + timedelta(seconds=RETRY_SECONDS)
             await self._ground.clock.sleep_until(again)
         if sandbox.state is State.DESTROYING:
             told = TornDown(work.generation, done.removed, done.leftovers)
-            await self.apply(sandbox.id, told)
+            await self._outcome(sandbox.id, told)
 
     async def _torn(self, sandbox: Sandbox, work: Teardown) -> CleanupReport | str:
         """Return what was removed, or the reason why nothing could be."""

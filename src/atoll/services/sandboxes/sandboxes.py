@@ -5,6 +5,7 @@ Each method checks who asks, changes the state in one transaction through
 """
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -60,13 +61,16 @@ from atoll.services.sandboxes.admission import Admission
 from atoll.services.sandboxes.backend_watch import BackendWatch
 from atoll.services.sandboxes.clients import SandboxClient, explained
 from atoll.services.sandboxes.cursors import read_cursor, spell_cursor
-from atoll.services.sandboxes.maintenance import Maintenance
 from atoll.services.sandboxes.reconciler import Reconciler
+from atoll.services.sandboxes.remote_maintenance import RemoteMaintenance
 from atoll.services.sandboxes.task_queue import TaskQueue
 from atoll.services.sandboxes.waiting_tasks import WaitingTasks
 from atoll.wire.contract.terminals import get_terminal
 
 MAX_PAGE = 200
+
+POLL_SECONDS = 0.25
+"""Between two looks at the store while a request waits for what another replica does."""
 HALT_SECONDS = 60.0
 """The longest wait for a sandbox that is being made and shall stop at once."""
 
@@ -91,7 +95,7 @@ class Sandboxes:
         admission: Admission,
         reconciler: Reconciler,
         runtimes: SandboxRuntimes,
-        maintenance: Maintenance,
+        maintenance: RemoteMaintenance,
         backend_watch: BackendWatch,
         journals: Journals,
         policy_push: PolicyPush,
@@ -100,6 +104,7 @@ class Sandboxes:
     ) -> None:
         self._store, self._bus = ground.store, ground.bus
         self._tracer = ground.telemetry.tracer
+        self._leadership = ground.leadership
         self._directory = directory
         self._admission = admission
         self._reconciler = reconciler
@@ -171,11 +176,14 @@ class Sandboxes:
         return await self._waited(sandbox, settled=settled, timeout_seconds=timeout_seconds)
 
     async def _waited(self, sandbox: Sandbox, *, settled: bool, timeout_seconds: float) -> Sandbox:
+        # What another replica announces may not be heard here.
+        patience = POLL_SECONDS if self._leadership.shared else None
         with self._bus.listen(sandbox_stream(sandbox.id)) as listener:
             try:
                 async with asyncio.timeout(timeout_seconds):
-                    while not self._done(sandbox := await self._look(sandbox), settled=settled):
-                        await listener.wait()
+                    while not await self._done(sandbox := await self._look(sandbox), settled):
+                        with contextlib.suppress(TimeoutError):
+                            await asyncio.wait_for(listener.wait(), patience)
             except TimeoutError:
                 return await self._look(sandbox)
         return sandbox
@@ -243,7 +251,7 @@ class Sandboxes:
             )
         check_may_manage(caller, sandbox)
         opened = await open_setup(sandbox, client)
-        self.remember_actor(sandbox, opened.terminal_id, caller)
+        await self.remember_actor(sandbox, opened.terminal_id, caller)
         began = await self._act(caller, sandbox.id, SetupBegan(opened.terminal_id))
         # One that ended before this was stored is reported by nobody else.
         now = await client.call(get_terminal(opened.terminal_id))
@@ -340,9 +348,9 @@ class Sandboxes:
         when it has no address."""
         return self._runtimes.client(sandbox)
 
-    def remember_actor(self, sandbox: Sandbox, thing_id: str, actor: Principal) -> None:
+    async def remember_actor(self, sandbox: Sandbox, thing_id: str, actor: Principal) -> None:
         """`actor` began the terminal or exec `thing_id`: its events will say so."""
-        self._journals.remember(sandbox, thing_id, actor)
+        await self._journals.remember(sandbox, thing_id, actor)
 
     async def _act(self, caller: Principal, ref: str, stimulus: Stimulus) -> Sandbox:
         sandbox = await self.get(caller, ref)
@@ -362,7 +370,8 @@ class Sandboxes:
     async def _known(self, caller: Principal, ref: str) -> Sandbox:
         """Return the sandbox as this process knew it a moment ago, else as it is stored."""
         sandbox = self._directory.find(caller.org_id, caller.id, ref)
-        if sandbox is None or not may_see(caller, sandbox):
+        outdated = self._leadership.shared and sandbox is not None and sandbox.state not in RUNNING
+        if sandbox is None or outdated or not may_see(caller, sandbox):
             sandbox = await self.get(caller, ref)
             self._directory.put(sandbox)
         return sandbox
@@ -371,17 +380,17 @@ class Sandboxes:
         """Return the sandbox as it now is; what this process changed last is known without a
         read."""
         known = self._directory.find(sandbox.org_id, sandbox.owner, sandbox.id)
-        if known is not None:
+        if known is not None and not self._leadership.shared:
             return known
         async with self._store.read() as rows:
             return await rows.sandboxes.get(sandbox.id) or sandbox
 
-    def _done(self, sandbox: Sandbox, *, settled: bool) -> bool:
+    async def _done(self, sandbox: Sandbox, settled: bool) -> bool:
         if sandbox.state in (State.REQUESTED, State.PROVISIONING):
             return is_queued(sandbox)
         if not settled:
             return True
-        return sandbox.state is not State.DESTROYING and not self._reconciler.busy(sandbox.id)
+        return sandbox.state is not State.DESTROYING and await self._reconciler.settled(sandbox.id)
 
 
 async def _left(rows: Transaction, caller: Principal, sandbox: Sandbox) -> bool:

@@ -49,8 +49,13 @@ class TaskQueue:
 
     async def join(self, sandbox: Sandbox) -> None:
         """Start a queued sandbox if there is a place, else report its place in the line."""
+        self.note()
+        if self._ground.leadership.leads:
+            await self._look((sandbox.org_id, sandbox.owner))
+
+    def note(self) -> None:
+        """Look from now on: a task waits, perhaps one that another replica queued."""
         self._waits.set()
-        await self._look((sandbox.org_id, sandbox.owner))
 
     async def _look(self, only: tuple[OrgId, PrincipalId] | None = None) -> bool:
         """Decide for each person, or for one. Returns whether a task still waits."""

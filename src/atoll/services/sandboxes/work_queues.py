@@ -59,6 +59,10 @@ class WorkQueues:
         """Return whether work for this sandbox is queued or under way."""
         return sandbox_id in self._queues
 
+    def clear(self) -> None:
+        """Forget all work: what ran it was cancelled."""
+        self._queues.clear()
+
     def _begin(self, sandbox_id: SandboxId, queue: _WorkQueue, performer: Performer) -> None:
         if not queue.draining:
             queue.draining = True

@@ -75,5 +75,5 @@ class RuntimeCalls:
         with self._tracer.span("exec.run") as span:
             span.note("atoll.sandbox", sandbox.id)
             started = await client.call(execs.run_exec(body))
-        self._sandboxes.remember_actor(sandbox, started.exec_id, caller)
+        await self._sandboxes.remember_actor(sandbox, started.exec_id, caller)
         return started

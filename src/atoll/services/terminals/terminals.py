@@ -83,7 +83,7 @@ class Terminals:
         opened = await self._room.opened(
             sandbox, lambda: client.call(call), lambda found: found.terminal_id
         )
-        self._sandboxes.remember_actor(sandbox, opened.terminal_id, caller)
+        await self._sandboxes.remember_actor(sandbox, opened.terminal_id, caller)
         return opened
 
     async def get(self, caller: Principal, ref: str, terminal_id: str) -> terminals.TerminalRecord:

@@ -45,18 +45,27 @@ from atoll.wiring.control.exchange import open_exchange
 from atoll.wiring.control.extensions import load_extensions
 from atoll.wiring.control.graph import SandboxPorts, build_application
 from atoll.wiring.control.library import LibraryPorts, build_library
+from atoll.wiring.control.replicas import leadership_of
 from atoll.wiring.control.settings import ControlSettings
 from atoll.wiring.control.telemetry import metered, watched
 from atoll.wiring.control.vaulting import held, open_vault
 from atoll.zygote.host.home import Home
 
+MAIN = "main"
+"""The name of the control plane that `atoll up` starts without one."""
+
 
 @asynccontextmanager
 async def assembled(
-    settings: ControlSettings, telemetry: Telemetry = OFF
+    settings: ControlSettings,
+    telemetry: Telemetry = OFF,
+    *,
+    replica: str = MAIN,
+    sweep: bool = True,
 ) -> AsyncIterator[Application]:
-    """Yield every service of a control plane. Raises `Failed`, `Unavailable` with what is
-    missing."""
+    """Yield every service of a control plane, which is called `replica`. `sweep` removes what an
+    interrupted one left: never while another one works. Raises `Failed`, `Unavailable` with what
+    is missing."""
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(telemetry.tracer.running())
         storage = settings.storage
@@ -65,10 +74,11 @@ async def assembled(
         )
         opened = await stack.enter_async_context(open_store(stored))
         store = metered(opened, telemetry)
+        leadership = leadership_of(storage, store, replica)
         exchange = await open_exchange(settings.bus, stack)
-        ground = Ground(store, exchange.bus, SystemClock(), Identifiers(), telemetry)
+        ground = Ground(store, exchange.bus, SystemClock(), Identifiers(), telemetry, leadership)
         own = settings.services
-        library = replace(await _library(settings, stack), exchange=exchange)
+        library = replace(await _library(settings, stack, sweep=sweep), exchange=exchange)
         vault = await asyncio.to_thread(open_vault, settings, os.environ)
         application = build_application(
             ground,
@@ -116,10 +126,14 @@ def _own_layers(home: Path) -> Path:
     return home / "agents" if os.access(home / "agents", os.W_OK) else home / "installed"
 
 
-async def _library(settings: ControlSettings, stack: AsyncExitStack) -> LibraryPorts:
-    shelf = await _shelf(settings, stack)
+async def _library(
+    settings: ControlSettings, stack: AsyncExitStack, *, sweep: bool
+) -> LibraryPorts:
+    shelf = _shelf(settings, stack)
     kept = KeptFolder(settings.home / "kept")
-    await asyncio.to_thread(kept.sweep)
+    if sweep:
+        await asyncio.to_thread(shelf.sweep)
+        await asyncio.to_thread(kept.sweep)
     token = await asyncio.to_thread(load_or_make_token, settings.home / "token")
     held(token)
     push = HttpPushSender(settings.home / "push.key", SystemClock(), settings.push)
@@ -138,11 +152,11 @@ async def _library(settings: ControlSettings, stack: AsyncExitStack) -> LibraryP
     )
 
 
-async def _shelf(settings: ControlSettings, stack: AsyncExitStack) -> Shelf:
+def _shelf(settings: ControlSettings, stack: AsyncExitStack) -> Shelf:
     home = settings.home
     importer = ZygoteImporter(home / "run" / "zygote.sock")
     stack.push_async_callback(importer.close)
-    shelf = Shelf(
+    return Shelf(
         ShelfSettings(
             repos=home / "repos",
             imports=home / "run" / "import",
@@ -150,8 +164,6 @@ async def _shelf(settings: ControlSettings, stack: AsyncExitStack) -> Shelf:
         ),
         importer,
     )
-    await asyncio.to_thread(shelf.sweep)
-    return shelf
 
 
 def _extension_setup(settings: ControlSettings) -> ExtensionSetup:

@@ -3,7 +3,6 @@
 `wiring.control.assembly` chooses the adapters behind the ports; tests choose others.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -22,7 +21,7 @@ from atoll.ports.agents import AgentShelf
 from atoll.services.agents.agents import Agents
 from atoll.services.agents.catalogue import AgentCatalogue
 from atoll.services.agents.statuses import AgentStatuses
-from atoll.services.application import Application, HomeServices, Readiness
+from atoll.services.application import Application, HomeServices
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.approvals.requests import ApprovalRequests
 from atoll.services.ground import Ground
@@ -50,12 +49,15 @@ from atoll.services.provisioning.provisioning import Layers, Provisioning
 from atoll.services.provisioning.settings import ProvisioningSettings
 from atoll.services.sandboxes.admission import Admission
 from atoll.services.sandboxes.backend_watch import BackendWatch
-from atoll.services.sandboxes.background import Background
+from atoll.services.sandboxes.background import Background, Runners
 from atoll.services.sandboxes.consumers import Consumers
 from atoll.services.sandboxes.deadlines import Deadlines
 from atoll.services.sandboxes.maintenance import Maintenance
 from atoll.services.sandboxes.metadata import Metadata
+from atoll.services.sandboxes.owed_work import OwedWork
 from atoll.services.sandboxes.reconciler import Reconciler
+from atoll.services.sandboxes.remote_maintenance import RemoteMaintenance
+from atoll.services.sandboxes.replica_watch import ReplicaWatch
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.sandboxes.task_queue import TaskQueue
@@ -75,6 +77,7 @@ from atoll.wiring.control.library import (
     build_projects,
     build_repositories,
 )
+from atoll.wiring.control.replicas import readiness
 from atoll.wiring.control.tenancy import build_logins, build_tenancy
 from atoll.wiring.control.webhooks import build_webhooks
 
@@ -102,7 +105,7 @@ class SandboxPorts:
 class Lifecycle:
     """Services by which a sandbox changes its state, and those that learn of it."""
 
-    runner: TaskRunner
+    runners: Runners
     runtimes: SandboxRuntimes
     directory: Directory
     metadata: Metadata
@@ -119,7 +122,7 @@ def build_lifecycle(
     transitions = Transitions(ground, directory, changed=metadata.note)
     requests = ApprovalRequests(ground)
     return Lifecycle(
-        runner=TaskRunner(),
+        runners=Runners(TaskRunner(), TaskRunner()),
         runtimes=SandboxRuntimes(ports.clients),
         directory=directory,
         metadata=metadata,
@@ -142,25 +145,21 @@ def build_sandboxes(
     cycle = build_lifecycle(ground, ports, preparation.pushes, settings=settings)
     directory, runtimes, journals = cycle.directory, cycle.runtimes, cycle.journals
     provisioning = build_provisioning(ground, ports, cycle, preparation, settings.provisioning)
-    maintenance = Maintenance(provisioning, ground.clock, cycle.runner)
+    own, lead = cycle.runners.own, cycle.runners.lead
+    maintenance = Maintenance(provisioning, ground.clock, lead)
     reconciler = build_reconciler(ground, cycle, provisioning, maintenance)
+    remote = RemoteMaintenance(ground, maintenance, runtimes, runner=own, leading=lead)
     watch = build_watch(ground, ports, cycle, reconciler)
     queue = TaskQueue(ground, reconciler)
-    waiting = WaitingTasks(
-        directory, ground.clock, runtimes, reconciler=reconciler, runner=cycle.runner
-    )
+    waiting = WaitingTasks(directory, ground.clock, runtimes, reconciler=reconciler, runner=lead)
     push = PolicyPush(directory, ground.clock, runtimes, policies=cycle.policies)
-    poll = JournalPoll(
-        directory, ground.clock, runtimes, policies=cycle.policies, journals=journals
-    )
-    pruning = EventPruning(ground.store, ground.clock, settings.events.retention)
     sandboxes = Sandboxes(
         ground,
         directory,
         admission=build_admission(ground, ports, cycle, preparation, settings=settings.admission),
         reconciler=reconciler,
         runtimes=runtimes,
-        maintenance=maintenance,
+        maintenance=remote,
         backend_watch=watch,
         journals=journals,
         policy_push=push,
@@ -168,7 +167,48 @@ def build_sandboxes(
         waiting_tasks=waiting,
     )
     return sandboxes, Background(
-        cycle.runner, cycle.metadata, reconciler, watch, push, poll, pruning, queue, waiting
+        ground.leadership,
+        cycle.runners,
+        cycle.metadata,
+        reconciler,
+        watch,
+        build_replica_watch(ground, cycle, reconciler, push=push, queue=queue),
+        push,
+        build_journal_poll(ground, cycle),
+        EventPruning(ground.store, ground.clock, settings.events.retention),
+        queue,
+        waiting,
+        remote,
+    )
+
+
+def build_journal_poll(ground: Ground, cycle: Lifecycle) -> JournalPoll:
+    """Return what polls the journals of busy sandboxes."""
+    return JournalPoll(
+        cycle.directory,
+        ground.clock,
+        cycle.runtimes,
+        policies=cycle.policies,
+        journals=cycle.journals,
+    )
+
+
+def build_replica_watch(
+    ground: Ground,
+    cycle: Lifecycle,
+    reconciler: Reconciler,
+    *,
+    push: PolicyPush,
+    queue: TaskQueue,
+) -> ReplicaWatch:
+    """Return what watches other control planes on the database."""
+    return ReplicaWatch(
+        ground,
+        cycle.directory,
+        reconciler=reconciler,
+        policy_push=push,
+        task_queue=queue,
+        metadata=cycle.metadata,
     )
 
 
@@ -190,6 +230,7 @@ def build_reconciler(
     ground: Ground, cycle: Lifecycle, provisioning: Provisioning, maintenance: Maintenance
 ) -> Reconciler:
     """Return what performs the work that the lifecycle decided."""
+    queues = WorkQueues(cycle.runners.lead)
     return Reconciler(
         ground,
         cycle.transitions,
@@ -197,9 +238,10 @@ def build_reconciler(
         runtimes=cycle.runtimes,
         journals=cycle.journals,
         maintenance=maintenance,
-        work_queues=WorkQueues(cycle.runner),
+        work_queues=queues,
+        owed_work=OwedWork(ground, queues),
         deadlines=Deadlines(ground.clock),
-        runner=cycle.runner,
+        runner=cycle.runners.own,
     )
 
 
@@ -277,7 +319,7 @@ def build_application(
         events=events,
         logins=logins,
         extensions=ports.extensions,
-        readiness=_readiness(ground, background),
+        readiness=readiness(ground, background),
         secrets=secrets,
         approvals=approvals,
         repositories=build_repositories(sandboxes, library, events, settings=settings),
@@ -325,7 +367,7 @@ def build_catalogue(
     ground: Ground, ports: SandboxPorts, events: Events, background: Background
 ) -> AgentCatalogue:
     """Return the use cases on agents that can be installed."""
-    runner = background.runner
+    runner = background.runners.own
     return AgentCatalogue(
         ground, ports.agents, ports.shelf, events=events, runner=runner, keyed=ports.keyed
     )
@@ -334,17 +376,3 @@ def build_catalogue(
 def build_secrets(ground: Ground, sandboxes: Sandboxes, ports: SandboxPorts) -> Secrets:
     """Return the use cases on secrets."""
     return Secrets(ground, sandboxes, vault=ports.vault, masters=ports.vault)
-
-
-def _readiness(ground: Ground, background: Background) -> Readiness:
-    async def reason() -> str | None:
-        async with ground.store.read() as rows:
-            await rows.events.last_position()
-        try:
-            async with asyncio.timeout(0):
-                await background.adopted()
-        except TimeoutError:
-            return "sandboxes of an earlier run are being taken up again"
-        return None
-
-    return reason

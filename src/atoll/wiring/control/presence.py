@@ -1,4 +1,5 @@
-"""Lock, listening sockets and published address of the one control plane of a home.
+"""Lock, listening sockets and published address of each control plane of a home: of the one that
+there usually is, and of further replicas by their names.
 
 The sockets are bound before anything slow is loaded, so that clients of a restarted control
 plane wait in their queue instead of being refused.
@@ -8,17 +9,19 @@ import errno
 import fcntl
 import json
 import os
+import re
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.domain.errors import Conflict, Unavailable
+from atoll.domain.errors import Conflict, Invalid, Unavailable
 from atoll.zygote.host.home import traversal_mode
 
 BACKLOG = 1024
 
+_REPLICA_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
 _LOCAL_HOST = "127.0.0.1"
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _REACHABLE = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104 - compared, not bound
@@ -51,18 +54,41 @@ class Presence:
     outer: socket.socket | None = None
 
 
+def place(home: Path, replica: str | None) -> Path:
+    """Return the path, without a suffix, of the lock and note of a control plane. Raises `Invalid`
+    for a name that a replica cannot have."""
+    if replica is None:
+        return home / "run" / "control"
+    if _REPLICA_NAME.fullmatch(replica) is None:
+        raise Invalid(
+            f"{replica[:40]!r} is no name of a replica: take up to 32 of a-z, 0-9 and -",
+            field="replica",
+        )
+    return home / "run" / f"replica-{replica}"
+
+
+def places(home: Path) -> list[Path]:
+    """Return the places of all control planes that this home has had."""
+    return [place(home, None), *sorted(p.with_suffix("") for p in home.glob("run/replica-*.lock"))]
+
+
 @contextmanager
-def present(home: Path, bind: Bind, *, prepare: Callable[[], object]) -> Iterator[Presence]:
-    """Hold the home's lock and its listening sockets, and say so in `run/control.json`.
+def present(
+    home: Path, bind: Bind, *, prepare: Callable[[], object], replica: str | None = None
+) -> Iterator[Presence]:
+    """Hold a control plane's lock and its listening sockets, and say so in `run/control.json`, or
+    in `run/replica-NAME.json`.
 
     Port 0 takes the port of last time when it is free: pages that are open come back by
     themselves. `prepare` runs under the lock, before anybody can find us. Raises `Conflict`
-    when a control plane already runs on this home, `Unavailable` when the port cannot be had.
+    when a control plane already runs on this home, or one of this name, `Unavailable` when the
+    port cannot be had.
     """
     run = home / "run"
     run.mkdir(mode=traversal_mode(), parents=True, exist_ok=True)
-    note = run / "control.json"
-    with _lock(run / "control.lock"), ExitStack() as stack:
+    own = place(home, replica)
+    note = own.with_suffix(".json")
+    with _lock(own.with_suffix(".lock")), ExitStack() as stack:
         last = _last_port(note, "port")
         asked = stack.enter_context(_listen(bind.host, bind.port or last, fall_back=bind.port == 0))
         port = asked.getsockname()[1]
@@ -81,9 +107,23 @@ def present(home: Path, bind: Bind, *, prepare: Callable[[], object]) -> Iterato
 
 @contextmanager
 def alone(home: Path) -> Iterator[None]:
-    """Hold the home's lock without serving. Raises `Conflict` while a control plane holds it."""
-    with _lock(home / "run" / "control.lock"):
+    """Hold the home's lock without serving. Raises `Conflict` while a control plane runs."""
+    with ExitStack() as stack:
+        for one in places(home):
+            stack.enter_context(_lock(one.with_suffix(".lock")))
         yield
+
+
+def is_alone(home: Path, replica: str | None) -> bool:
+    """Return whether no control plane but this one runs on the home."""
+    try:
+        with ExitStack() as stack:
+            for one in places(home):
+                if one != place(home, replica):
+                    stack.enter_context(_lock(one.with_suffix(".lock")))
+    except Conflict:
+        return False
+    return True
 
 
 @contextmanager

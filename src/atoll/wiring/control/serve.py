@@ -12,7 +12,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atoll.adapters.auth.token_file import load_or_make_token
-from atoll.domain.errors import AtollError
+from atoll.domain.errors import AtollError, Invalid
 from atoll.wiring.control.logs import configure
-from atoll.wiring.control.presence import Bind, Presence, present
+from atoll.wiring.control.presence import Bind, Presence, is_alone, present
 from atoll.wiring.control.settings import ControlSettings, read_settings
 from atoll.wiring.launch.start_link import StartLink
 from atoll.zygote.host import kernel
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     import uvicorn
 
+    from atoll.ports.leadership import Act
     from atoll.services.application import Application
     from atoll.surfaces.http.app import AppSettings
     from atoll.surfaces.http.server.pending_connections import PendingConnections
@@ -45,6 +46,10 @@ MAX_FRAME_BYTES = 1024 * 1024
 PING_SECONDS = 25.0
 KEEPALIVE_SECONDS = 75
 EXIT_REFUSED = 1
+REPLICA_NEEDS = (
+    "a further replica needs a database that several processes share: set database_url to "
+    "PostgreSQL (docs/use/replicas.md), or leave --replica out"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +118,18 @@ def _main(said: argparse.Namespace, link: StartLink | None) -> int:
         settings = read_settings(said.home, os.environ, _flags(said))
         configure(settings.log.log_level, settings.log.log_format)
         own = settings.server
+        if said.replica is not None and not settings.storage.shared:
+            raise Invalid(REPLICA_NEEDS, field="replica")
         context = _tls_of(own)
         with present(
             settings.home,
             Bind(own.host, own.port, secure=context is not None),
             # Who finds us must find the token too.
             prepare=lambda: load_or_make_token(settings.home / "token"),
+            replica=said.replica,
         ) as presence:
             welcome = _Welcome(said.print_login, said.browser, link)
-            _run(settings, _Open(presence, context), welcome)
+            _run(settings, _Open(presence, context, said.replica), welcome)
     except AtollError as error:
         print(f"atoll: {error.message}", file=sys.stderr)
         return EXIT_REFUSED
@@ -153,6 +161,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--home", type=Path, required=True, help="Atoll's state folder")
     parser.add_argument("--host", default=None, help="address to listen on")
     parser.add_argument("--lan", action="store_true", help="listen on the local network's address")
+    parser.add_argument("--replica", default=None, help="name of a further control plane here")
     parser.add_argument("--port", type=int, default=None, help="0 takes the last one, else any")
     parser.add_argument("--public-url", default=None, help="the address people use from elsewhere")
     parser.add_argument("--tls-cert", default=None, help="PEM file of the certificate")
@@ -172,10 +181,12 @@ def _parser() -> argparse.ArgumentParser:
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """The bound sockets, and the context of the outer one where it speaks TLS."""
+    """The bound sockets, the context of the outer one where it speaks TLS, and the name of a
+    further replica."""
 
     presence: Presence
     context: "ssl.SSLContext | None"
+    replica: str | None = None
 
     def servers(self, app: object) -> "list[tuple[uvicorn.Server, socket.socket]]":
         """Return a server for each socket. They count their unknown connections together."""
@@ -200,22 +211,21 @@ def _run(settings: ControlSettings, opened: _Open, welcome: _Welcome) -> None:
 
 async def _serve(settings: ControlSettings, opened: _Open, welcome: _Welcome) -> None:
     from atoll.surfaces.http.app import create_app
-    from atoll.wiring.control.assembly import assembled
+    from atoll.wiring.control.assembly import MAIN, assembled
     from atoll.wiring.control.reach import reach_of
 
     own = settings.server
     reach = reach_of(own, opened.presence.port)
     surface = _app_settings(settings, reach)
-    async with (
-        assembled(settings, surface.telemetry) as services,
-        asyncio.TaskGroup() as group,
-    ):
+    alone = is_alone(settings.home, opened.replica)
+    assembly = assembled(settings, surface.telemetry, replica=opened.replica or MAIN, sweep=alone)
+    async with assembly as services, asyncio.TaskGroup() as group:
         app = create_app(services, surface)
         # What was loaded stays: no later collection has to walk through it.
         gc.freeze()
         gc.enable()
         servers = opened.servers(app)
-        tasks = [group.create_task(work) for work in _background(services, settings)]
+        background = group.create_task(_background(services, settings))
         with _ended_by_signals([server for server, _ in servers]):
             if welcome.printed or welcome.opened:
                 here = own.public_url or opened.presence.url
@@ -225,24 +235,28 @@ async def _serve(settings: ControlSettings, opened: _Open, welcome: _Welcome) ->
             if welcome.link is not None:
                 welcome.link.keep()
             await asyncio.gather(*(server.serve(sockets=[bound]) for server, bound in servers))
-        for task in tasks:
-            task.cancel()
+        background.cancel()
 
 
-def _background(
-    services: "Application", settings: ControlSettings
-) -> tuple[Coroutine[None, None, None], ...]:
-    """Return what runs beside the requests, each until it is cancelled."""
+async def _background(services: "Application", settings: ControlSettings) -> None:
+    """Run what runs beside the requests, until cancelled."""
+    async with asyncio.TaskGroup() as group:
+        if services.background.leadership.shared:
+            group.create_task(services.logins.follow())
+        group.create_task(services.replication.run())
+        group.create_task(services.background.run(_leading(services, settings)))
+
+
+def _leading(services: "Application", settings: ControlSettings) -> "Sequence[Act]":
+    """Return what the leader does beside the care for sandboxes."""
     return (
-        services.background.run(),
-        services.kept.run(),
-        services.push_delivery.run(),
-        services.home.pushes.run(),
-        services.home.end_reports.run(),
-        services.audit.run(),
-        services.replication.run(),
-        services.webhooks.worker.run(),
-        _notices(services, settings),
+        services.kept.run,
+        services.push_delivery.run,
+        services.home.pushes.run,
+        services.home.end_reports.run,
+        services.audit.run,
+        partial(_notices, services, settings),
+        services.webhooks.worker.run,
     )
 
 

@@ -17,7 +17,7 @@ from atoll.adapters.bus.settings import BusSettings
 from atoll.adapters.extensions.docker.settings import DockerSettings
 from atoll.adapters.notices.settings import NoticeSettings
 from atoll.adapters.push.settings import PushSettings
-from atoll.adapters.storage.settings import StorageSettings
+from atoll.adapters.storage.engines.settings import StorageSettings
 from atoll.adapters.telemetry.settings import TelemetrySettings
 from atoll.adapters.vaults.settings import VaultSettings
 from atoll.adapters.webhooks.settings import WebhookSettings

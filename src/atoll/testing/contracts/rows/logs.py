@@ -1,5 +1,8 @@
 """Checks of the rows of provisioning logs and journal marks."""
 
+from dataclasses import replace
+
+from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.ports import LogLine, Store
 from atoll.testing.contracts.event_log import NOW
 from atoll.testing.contracts.rows.sandboxes import sandbox
@@ -17,3 +20,19 @@ async def check_log_lines_and_journal_marks_are_kept(store: Store) -> None:
         assert await rows.logs.lines(one.id) == lines
         assert await rows.logs.collected(one.id, 1) == 7
         assert await rows.logs.collected(one.id, 2) == 0
+
+
+async def check_actor_is_remembered_without_what_it_may_do(store: Store) -> None:
+    one, two = sandbox("one"), sandbox("two", number=1)
+    named = replace(LOCAL_PERSON, name="Ada")
+    async with store.begin() as rows:
+        await rows.logs.remember_actor(one.id, "t1", LOCAL_PERSON)
+        await rows.logs.remember_actor(one.id, "t1", named)
+        await rows.logs.remember_actor(two.id, "t1", LOCAL_PERSON)
+        found = await rows.logs.actor(one.id, "t1")
+        assert found == replace(named, capabilities=frozenset(), roles=(), groups=())
+        assert await rows.logs.actor(one.id, "t2") is None
+        await rows.logs.forget_actors(one.id)
+    async with store.read() as rows:
+        assert await rows.logs.actor(one.id, "t1") is None
+        assert await rows.logs.actor(two.id, "t1") is not None

@@ -43,6 +43,9 @@ def _tls_files(
     callback=_tls_files,
     help="Serve HTTPS with this certificate and key (PEM files).",
 )
+@click.option(
+    "--replica", metavar="NAME", default=None, help="Start a further control plane of this home."
+)
 @home_option()
 @click.option("--no-browser", is_flag=True, help="Do not open the page.")
 @pass_invocation
@@ -54,6 +57,7 @@ def command(
     lan: bool,
     public_url: str | None,
     tls: tuple[Path, Path] | None,
+    replica: str | None,
     home: str | None,
     no_browser: bool,
 ) -> None:
@@ -69,5 +73,6 @@ def command(
         public_url=public_url,
         tls=tls,
         lan=lan,
+        replica=replica,
     )
     invocation.host().up(options)

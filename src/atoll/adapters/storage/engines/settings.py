@@ -28,6 +28,11 @@ class StorageSettings:
                 field="database_connections",
             )
 
+    @property
+    def shared(self) -> bool:
+        """Return whether several control planes may use the database."""
+        return self.database_url is not None and self.database_url.startswith("postgres")
+
     def url_in(self, home: Path) -> str:
         """Return the URL of the database of a home."""
         from atoll.adapters.storage.store import sqlite_url  # loads SQLAlchemy

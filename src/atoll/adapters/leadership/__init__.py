@@ -1,0 +1,1 @@
+"""Elections of the leader among control planes."""
