@@ -32,6 +32,7 @@ NAMED_OTHERWISE = {
     "Repository": "RepositoryWithRefs",
     "SandboxList": "SandboxPage",
     "MadeShare": "MadeView",
+    "MadeToken": "MadePatView",
     "Total": "FileTotal",
     "Usage": "OwnUsage",
     "Rule": "EgressRule",

@@ -27,6 +27,7 @@ from atoll.services.identifiers import Identifiers
 from atoll.services.journals.events import Events
 from atoll.services.library.profiles import Profiles
 from atoll.services.lifecycle.room import SessionRoom
+from atoll.services.policies.policies import Inside
 from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.sandboxes.settings import AdmissionSettings
@@ -137,6 +138,7 @@ async def opened(
     max_sandboxes: int = 50,
     run: bool = True,
     leadership: Leadership | None = None,
+    inside: Inside | None = None,
 ) -> AsyncIterator[Scene]:
     """A scene at `folder`; `before` is an earlier one whose backend lives on. With `leadership` it
     is one of several replicas."""
@@ -152,7 +154,9 @@ async def opened(
             for number, text in enumerate((BARE, IDLING, RESTING, BELONGING, FOREIGN, STRICT))
         }
         profiles = Profiles(store, bus, clock=clock, identifiers=ids, bundled=documents)
-        ports = SandboxPorts({extension.name: extension}, runtime, HostAgents(), vault)
+        ports = SandboxPorts(
+            {extension.name: extension}, runtime, HostAgents(), vault, inside=inside
+        )
         preparation = Preparation(profiles, workspaces, workspaces)
         ground = Ground(store, bus, clock, ids, leadership=leadership or SoleLeader())
         sandboxes, background = build_sandboxes(
@@ -186,11 +190,13 @@ async def opened(
 
 
 @asynccontextmanager
-async def scene(*, max_sandboxes: int = 50, run: bool = True) -> AsyncIterator[Scene]:
+async def scene(
+    *, max_sandboxes: int = 50, run: bool = True, inside: Inside | None = None
+) -> AsyncIterator[Scene]:
     """A scene in a folder of its own."""
     folder = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
     try:
-        async with opened(folder, max_sandboxes=max_sandboxes, run=run) as made:
+        async with opened(folder, max_sandboxes=max_sandboxes, run=run, inside=inside) as made:
             yield made
     finally:
         shutil.rmtree(folder)

@@ -384,6 +384,14 @@ KINDS: Mapping[str, EventKind] = dict(
             "",
             "Some events between two positions were no longer kept when it was their turn.",
         ),
+        _kind(
+            "token.created",
+            "token_id name capabilities expires_at",
+            "account sandbox_id",
+            "A personal access token was made.",
+        ),
+        _kind("token.revoked", "token_id name", "account sandbox_id", "A token was revoked."),
+        _kind("token.keys_rotated", "kid at_once", "", "A new key signs tokens from now on."),
     )
 )
 """Every kind, by name. `*` among the optional fields allows any."""

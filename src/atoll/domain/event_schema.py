@@ -25,9 +25,12 @@ _INTEGERS = (
 _TYPES: Mapping[str, Json] = {
     **dict.fromkeys(_INTEGERS, _INTEGER),
     **dict.fromkeys(
-        ("asks", "background", "begins", "enabled", "exposed", "timed_out", "words"), _BOOLEAN
+        ("asks", "at_once", "background", "begins", "enabled", "exposed", "timed_out", "words"),
+        _BOOLEAN,
     ),
-    **dict.fromkeys(("allowed", "argv", "denied", "leftovers", "pushed", "ranges"), _STRINGS),
+    **dict.fromkeys(
+        ("allowed", "argv", "capabilities", "denied", "leftovers", "pushed", "ranges"), _STRINGS
+    ),
     **dict.fromkeys(("options", "places"), _OBJECTS),
     **dict.fromkeys(("terminal_id", "until"), _STRING_OR_NULL),
     "exit": _EXIT,

@@ -15,6 +15,7 @@ GuestId = NewType("GuestId", str)
 PushSubscriptionId = NewType("PushSubscriptionId", str)
 InvitationId = NewType("InvitationId", str)
 WebhookId = NewType("WebhookId", str)
+TokenId = NewType("TokenId", str)
 OrgId = NewType("OrgId", str)
 PrincipalId = NewType("PrincipalId", str)
 

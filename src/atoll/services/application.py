@@ -28,6 +28,7 @@ from atoll.services.library.repositories import Repositories
 from atoll.services.library.syncs import Syncs
 from atoll.services.library.tree_edits import TreeEdits
 from atoll.services.library.unpulled import UnpulledWork
+from atoll.services.people.bearers import Credentials
 from atoll.services.people.invitations import Invitations
 from atoll.services.people.logins import Logins
 from atoll.services.people.memberships import Memberships
@@ -51,13 +52,14 @@ Readiness = Callable[[], Awaitable[str | None]]
 
 @dataclass(frozen=True, slots=True)
 class Tenancy:
-    """The use cases of organizations and their members."""
+    """The use cases of organizations, their members and tokens."""
 
     memberships: Memberships
     organizations: Organizations
     invitations: Invitations
     quotas: Quotas
     ownership: Ownership
+    credentials: Credentials
 
 
 @dataclass(frozen=True, slots=True)

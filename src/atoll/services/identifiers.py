@@ -17,6 +17,7 @@ from atoll.domain.ids import (
     SandboxId,
     SecretId,
     ShareId,
+    TokenId,
     WebhookId,
     spell,
 )
@@ -90,3 +91,7 @@ class Identifiers:
     def signing_key(self) -> bytes:
         """Return the 32 random bytes of a webhook's new secret."""
         return self._entropy(SIGNING_KEY_BYTES)
+
+    def token(self) -> TokenId:
+        """Return a new id of a personal access token; not its text."""
+        return TokenId(spell("tok", self._entropy(ID_ENTROPY_BYTES)))

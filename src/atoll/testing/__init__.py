@@ -14,7 +14,6 @@ if TYPE_CHECKING:
         AgentLayersContract,
         AgentShelfContract,
     )
-    from atoll.testing.contracts.audit import AuditSignerContract
     from atoll.testing.contracts.bus import (
         BusContract,
         EventSinkContract,
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.safety import SafetyLayersContract
     from atoll.testing.contracts.senders.push import PushSenderContract
     from atoll.testing.contracts.senders.webhooks import WebhookSenderContract
+    from atoll.testing.contracts.signer import AuditSignerContract, TokenSignerContract
     from atoll.testing.contracts.spawner import SpawnerContract
     from atoll.testing.contracts.storage.database import DatabaseContract
     from atoll.testing.contracts.store import StoreContract
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from atoll.testing.fakes.push import FakePushSender
     from atoll.testing.fakes.runtime import FakeRuntimes
     from atoll.testing.fakes.safety import FakeSafetyLayers
+    from atoll.testing.fakes.signer import FakeTokenSigner
     from atoll.testing.fakes.telemetry import FakeMetrics, FakeTracer
     from atoll.testing.fakes.webhooks import FakeWebhookSender
     from atoll.testing.fakes.workspaces import FakeWorkspaces
@@ -93,6 +94,7 @@ __all__ = [
     "FakePushSender",
     "FakeRuntimes",
     "FakeSafetyLayers",
+    "FakeTokenSigner",
     "FakeTracer",
     "FakeTrees",
     "FakeWebhookSender",
@@ -113,6 +115,7 @@ __all__ = [
     "SafetyLayersContract",
     "SpawnerContract",
     "StoreContract",
+    "TokenSignerContract",
     "TracerContract",
     "TranscriptContract",
     "TreesContract",
@@ -128,7 +131,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "AgentConfigsContract": "contracts.agents",
         "AgentLayersContract": "contracts.agents",
         "AgentShelfContract": "contracts.agents",
-        "AuditSignerContract": "contracts.audit",
+        "AuditSignerContract": "contracts.signer",
         "BusContract": "contracts.bus",
         "EventSinkContract": "contracts.bus",
         "LiveChannelsContract": "contracts.bus",
@@ -153,6 +156,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "FakeRuntimes": "fakes.runtime",
         "FakeSafetyLayers": "fakes.safety",
         "FakeTracer": "fakes.telemetry",
+        "FakeTokenSigner": "fakes.signer",
         "FakeTrees": "fakes.images",
         "FakeWebhookSender": "fakes.webhooks",
         "FakeWorkspaces": "fakes.workspaces",
@@ -172,6 +176,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "SpawnerContract": "contracts.spawner",
         "StoreContract": "contracts.store",
         "TracerContract": "contracts.telemetry.tracer",
+        "TokenSignerContract": "contracts.signer",
         "TranscriptContract": "contracts.readers",
         "TreesContract": "contracts.images",
         "VaultContract": "contracts.vault",

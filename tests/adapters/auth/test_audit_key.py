@@ -4,7 +4,7 @@ import pytest
 
 from atoll.adapters.auth.audit_key import AuditKey
 from atoll.domain.errors import Failed
-from atoll.ports.audit import AuditSigner
+from atoll.ports.signer import AuditSigner
 from atoll.testing import AuditSignerContract, FakeAuditSigner
 
 

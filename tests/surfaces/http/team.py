@@ -27,13 +27,12 @@ class Team:
 
     def __post_init__(self) -> None:
         logins = self.atoll.services.logins
-        known = logins.by_token
+        known = logins.by_home
 
-        def by_token(token: str, source: str) -> Principal:
-            found = self.people.get(token)
-            return known(token, source) if found is None else found
+        def by_home(token: str) -> Principal | None:
+            return self.people.get(token) or known(token)
 
-        setattr(logins, "by_token", by_token)  # noqa: B010 - the seam of these tests
+        setattr(logins, "by_home", by_home)  # noqa: B010 - the seam of these tests
 
     def know(
         self, name: str, org: str = "personal", *, kind: ActorKind = ActorKind.PERSON

@@ -60,6 +60,10 @@ EVERYTHING = {
     "bus_mb": 5,
     "bus_window_seconds": 9,
     "bus_copies": 3,
+    "pat_max_days": 60,
+    "pat_default_days": 6,
+    "sovereign_id": "here",
+    "sandbox_tokens": True,
 }
 
 

@@ -830,6 +830,14 @@ export interface components {
             readonly mechanism: string;
             readonly weak: boolean;
         };
+        /** @description A signed token (RFC 6749 §5.1). `expires_in` is in seconds. */
+        readonly IssuedView: {
+            readonly access_token: string;
+            readonly audience: string;
+            readonly capabilities: readonly string[];
+            readonly expires_in: number;
+            readonly token_type: string;
+        };
         /**
          * @description The kind of an item: an approval of a secret, a command or a host, an agent's request, a held
          *     push, a sandbox's end, or a task whose set-up failed.
@@ -858,6 +866,12 @@ export interface components {
             readonly sandbox_id: string;
             readonly sandbox_name: string;
             readonly tree: boolean;
+        };
+        /** @description The public keys of this installation (RFC 7517). */
+        readonly KeySet: {
+            readonly keys: readonly {
+                readonly [key: string]: string;
+            }[];
         };
         /** @description A safety layer. `bypassable`: a program inside can bypass it on purpose. */
         readonly Layer: {
@@ -900,6 +914,18 @@ export interface components {
             readonly invited_by: string;
             readonly role: components["schemas"]["OrgRole"];
             readonly secret: string;
+        };
+        /** @description A token just made: `token` is returned only once, and stored nowhere. */
+        readonly MadePatView: {
+            readonly capabilities: readonly string[];
+            readonly created_at: string;
+            readonly expires_at: string;
+            readonly id: string;
+            readonly name: string;
+            readonly parent: string | null;
+            readonly sandbox_id: string | null;
+            readonly token: string;
+            readonly used_at: string | null;
         };
         /**
          * @description A link just made: `link` is returned only once, and stored nowhere. `local_only`: no other
@@ -1212,6 +1238,18 @@ export interface components {
             readonly name: string;
             readonly text: string;
             readonly weakened: boolean;
+        };
+        /**
+         * @description A personal access token to make. Without `capabilities` it may do what the caller may; with
+         *     `sandbox_id` (an id or a name) it reaches that sandbox alone. With `account` it is for a service
+         *     account of the caller's organization.
+         */
+        readonly PatBody: {
+            readonly account?: string | null;
+            readonly capabilities?: readonly string[] | null;
+            readonly name: string;
+            readonly sandbox_id?: string | null;
+            readonly ttl?: (number | string) | null;
         };
         /** @description The agents of all sandboxes, those that need their person first. */
         readonly PlacedAgentList: {
@@ -1628,11 +1666,20 @@ export interface components {
             /** @default 86400 */
             readonly overlap?: 0 | (number | string);
         };
+        /** @description The id of the key that signs from now on. */
+        readonly RotatedKey: {
+            readonly kid: string;
+        };
         /** @description The new master key's id, the number of values under it now, and of removed old keys. */
         readonly RotatedView: {
             readonly key_id: string;
             readonly retired: number;
             readonly secrets: number;
+        };
+        /** @description A rotation of the signing keys. `at_once` ends what older keys signed. */
+        readonly RotationBody: {
+            /** @default false */
+            readonly at_once?: boolean;
         };
         /** @description The six layers, the wall in front of them (once it ran), and its missing parts. */
         readonly SafetyView: {
@@ -1939,6 +1986,22 @@ export interface components {
             readonly version?: number | null;
         };
         /**
+         * @description A token that reads these streams (`sandbox:ID`, `auth`, …, or `*` for all of the caller's)
+         *     and read models (`agents`), and does nothing else.
+         */
+        readonly SubscriptionBody: {
+            /** @default [] */
+            readonly models?: readonly string[];
+            /** @default [] */
+            readonly streams?: readonly string[];
+            /**
+             * @description Seconds, or text such as 90s, 15m, 4h, 2d, 1h30m.
+             * @default 900
+             * @example 4h
+             */
+            readonly ttl?: number | string;
+        };
+        /**
          * @description Acts of a sync: rebase, give up a rebase that stopped, or look whether one stopped.
          * @enum {string}
          */
@@ -2104,6 +2167,39 @@ export interface components {
             readonly outside_url: string | null;
             readonly ticket: string;
             readonly url: string;
+        };
+        /**
+         * @description An exchange for a signed token, which lives at most 15 minutes. `audience` names a service
+         *     that verifies it by the key set; without one it is for this API.
+         */
+        readonly TokenBody: {
+            /** @default atoll */
+            readonly audience?: string;
+            readonly capabilities?: readonly string[] | null;
+            /**
+             * @description Seconds, or text such as 90s, 15m, 4h, 2d, 1h30m.
+             * @default 900
+             * @example 4h
+             */
+            readonly ttl?: number | string;
+        };
+        /** @description The caller's living tokens, oldest first. */
+        readonly TokenList: {
+            readonly tokens: readonly components["schemas"]["TokenView"][];
+        };
+        /**
+         * @description A personal access token. `used_at` is its last use, by the minute; `parent` the token that it
+         *     was made with.
+         */
+        readonly TokenView: {
+            readonly capabilities: readonly string[];
+            readonly created_at: string;
+            readonly expires_at: string;
+            readonly id: string;
+            readonly name: string;
+            readonly parent: string | null;
+            readonly sandbox_id: string | null;
+            readonly used_at: string | null;
         };
         /**
          * @description Changes of a repository: the first files of `total`. `commits` counts what HEAD has beyond

@@ -22,7 +22,7 @@ _MAX_BYTES = 4096
 
 
 class AuditKey:
-    """The `ports.audit.AuditSigner` over a private file, made at its first use."""
+    """The `ports.signer.AuditSigner` over a private file, made at its first use."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -62,13 +62,29 @@ class CallOrigin:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenAccess:
+    """The bounds of a caller who came by a token, beside its capabilities: when it ends and what it
+    was made from (`origin`, as in `domain.people.bearer`). With `sandbox_id` it reaches that
+    sandbox alone. With `subscribed` it reads these streams and read models and does nothing
+    else."""
+
+    origin: str
+    expires_at: datetime
+    sandbox_id: SandboxId | None = None
+    subscribed: bool = False
+    streams: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Principal:
     """A caller after authentication.
 
     `interactive` is true only for a browser session or a login credential on a TTY; approvals
     require it. `name` is for people to read. A principal with `guest_access` is a guest, who may do
     what that access allows and nothing else. `capabilities`, `roles` and `groups` are the claims of
-    its login or token: without them it may do nothing. `origin` says where this call came from.
+    its login or token: without them it may do nothing. `origin` says where this call came from;
+    `token` bounds a caller who came by one.
     """
 
     org_id: OrgId
@@ -81,6 +97,7 @@ class Principal:
     roles: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     origin: CallOrigin | None = None
+    token: TokenAccess | None = None
 
     def may(self, capability: Capability) -> bool:
         """Report whether the caller has this capability."""

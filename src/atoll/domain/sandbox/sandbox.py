@@ -220,8 +220,10 @@ class Sandbox:
 
 def may_see(caller: Principal, sandbox: Sandbox) -> bool:
     """Report whether the caller may see a sandbox: their own, or one shared in the organization.
-    One whose owner is gone is for administrators, too; the store knows which that is."""
-    if sandbox.org_id != caller.org_id:
+    One whose owner is gone is for administrators, too; the store knows which that is. A token of a
+    sandbox sees that one alone."""
+    own = None if caller.token is None else caller.token.sandbox_id
+    if sandbox.org_id != caller.org_id or own not in (None, sandbox.id):
         return False
     return sandbox.owner == caller.id or sandbox.scope is Scope.SHARED
 

@@ -25,6 +25,7 @@ from atoll.ports.store.sandboxes import SandboxRows
 from atoll.ports.store.secrets import SecretRows
 from atoll.ports.store.shares import ShareRows
 from atoll.ports.store.statuses import StatusRows, TallyRows
+from atoll.ports.store.tokens import SigningKeyRows, TokenRows
 from atoll.ports.store.webhooks import WebhookDeliveryRows, WebhookRows
 
 
@@ -109,6 +110,12 @@ class Transaction:
 
     maintenance: MaintenanceRows
     """Maintenance starts that replicas ask the leader for."""
+
+    tokens: TokenRows
+    """Personal access tokens."""
+
+    signing_keys: SigningKeyRows
+    """Keys that sign tokens."""
 
 
 class Store(Protocol):

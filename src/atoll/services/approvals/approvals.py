@@ -300,5 +300,6 @@ def _same(one: Principal, other: Principal) -> bool:
 
 
 def _check_person(caller: Principal) -> None:
-    if caller.kind is not ActorKind.PERSON or caller.guest_access is not None:
+    by_token = caller.token is not None
+    if caller.kind is not ActorKind.PERSON or caller.guest_access is not None or by_token:
         raise Forbidden("only a person decides approvals", code="not_interactive")

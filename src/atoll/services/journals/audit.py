@@ -14,7 +14,7 @@ from atoll.domain.audit import AuditEntry, Checkpoint, Verdict, signed_bytes, sp
 from atoll.domain.errors import AtollError
 from atoll.domain.ids import OrgId
 from atoll.domain.people.principal import Principal
-from atoll.ports.audit import AuditSigner
+from atoll.ports.signer import AuditSigner
 from atoll.services.ground import Ground
 
 PAGE = 500

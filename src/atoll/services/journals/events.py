@@ -6,14 +6,15 @@ told so by a `Gap`, never by silence.
 """
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import structlog
 
-from atoll.domain.errors import Unavailable
-from atoll.domain.event import Event, EventDraft, Gap, Json
+from atoll.domain.errors import NotFound, Unavailable
+from atoll.domain.event import Event, EventDraft, Gap, Json, sandbox_stream
 from atoll.domain.ids import EventId, OrgId
+from atoll.domain.people.bearer import EVERYTHING
 from atoll.domain.people.principal import Principal
 from atoll.ports import Bus, Clock, EventQuery, Store, Transaction
 from atoll.services.identifiers import Identifiers
@@ -50,6 +51,11 @@ class Events:
         self._identifiers = identifiers
         self._teams: dict[OrgId, datetime | None] = {}
 
+    async def _page(self, caller: Principal, query: EventQuery) -> list[Event]:
+        async with self._store.read() as rows:
+            team = await self._in_team(rows, caller)
+            return await rows.events.page(replace(query, team=team))
+
     async def list(
         self,
         caller: Principal,
@@ -60,12 +66,12 @@ class Events:
         latest: bool = False,
     ) -> list[Event]:
         """Return at most 1000 events after a position, oldest first: the first ones, or the
-        `latest`."""
+        `latest`. Raises `NotFound` for a stream that the caller's token does not name."""
+        streams = _readable(caller, stream)
         bound = max(1, min(limit, MAX_LIMIT))
-        async with self._store.read() as rows:
-            team = await self._in_team(rows, caller)
-            query = EventQuery(caller.org_id, caller.id, stream, after, bound, latest, team)
-            return await rows.events.page(query)
+        query = EventQuery(caller.org_id, caller.id, stream, after, bound, latest)
+        found = await self._page(caller, query)
+        return [event for event in found if streams is None or event.stream in streams]
 
     async def gap(
         self, caller: Principal, *, stream: str | None = None, after: int = 0
@@ -77,6 +83,10 @@ class Events:
             query = EventQuery(caller.org_id, caller.id, stream, after, team=team)
             return await rows.events.gap(query)
 
+    def check_stream(self, caller: Principal, stream: str | None) -> None:
+        """Raise `NotFound` for a stream that the caller's token does not name."""
+        _readable(caller, stream)
+
     async def last_position(self) -> int:
         """Return the newest position, from which a reader receives only new events."""
         async with self._store.read() as rows:
@@ -86,18 +96,21 @@ class Events:
         self, caller: Principal, *, after: int = 0, stream: str | None = None
     ) -> AsyncIterator[Event | Gap]:
         """Yield every event after `after`, then new ones as they come. A gap is yielded before the
-        page that it affects. Never returns."""
-        told = 0
+        page that it affects. Never returns. Raises `NotFound` for a stream that the caller's token
+        does not name."""
+        told, streams = 0, _readable(caller, stream)
         with self._bus.listen(stream) as listener:
             while True:
-                page = await self.list(caller, stream=stream, after=after, limit=FOLLOW_PAGE)
+                query = EventQuery(caller.org_id, caller.id, stream, after, FOLLOW_PAGE)
+                page = await self._page(caller, query)
                 # After the page: what was removed in between is told of, and never missed.
                 gap = await self.gap(caller, stream=stream, after=max(after, told))
                 if gap is not None:
                     told = gap.to
                     yield gap
                 for event in page:
-                    yield event
+                    if streams is None or event.stream in streams:
+                        yield event
                     after = event.position
                 if len(page) < FOLLOW_PAGE:
                     await listener.wait()
@@ -139,6 +152,21 @@ class Events:
         team = await rows.organizations.get(caller.org_id) is not None
         self._teams[caller.org_id] = None if team else now
         return team
+
+
+def _readable(caller: Principal, stream: str | None) -> frozenset[str] | None:
+    """Return the streams that the caller's token lets them read, None for all of theirs. Raises
+    `NotFound` when `stream` is none of them."""
+    access = caller.token
+    if access is None or (access.sandbox_id is None and not access.subscribed):
+        return None
+    inside = None if access.sandbox_id is None else sandbox_stream(access.sandbox_id)
+    streams = frozenset(access.streams if inside is None else (inside,))
+    if EVERYTHING in streams:
+        return None
+    if stream is not None and stream not in streams:
+        raise NotFound(f"This token names no stream {stream[:80]!r}.")
+    return streams
 
 
 def draft_of(note: Note, caller: Principal, *, at: datetime, event_id: EventId) -> EventDraft:

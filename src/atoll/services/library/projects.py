@@ -175,5 +175,6 @@ class Projects:
 
 
 def _check_person(caller: Principal) -> None:
-    if caller.kind is not ActorKind.PERSON or caller.guest_access is not None:
+    by_token = caller.token is not None
+    if caller.kind is not ActorKind.PERSON or caller.guest_access is not None or by_token:
         raise Forbidden("Only a person decides what a repository proposes.", code="not_interactive")

@@ -1,7 +1,7 @@
 """Departures: the things that go with a member, and those that stay for the organization.
 
-Secrets, links, webhooks, notifications and approvals of the member end in the transaction that
-removes it; its sandboxes are stopped and keep their files until an administrator gives them to
+Secrets, tokens, links, webhooks, notifications and approvals of the member end in the transaction
+that removes it; its sandboxes are stopped and keep their files until an administrator gives them to
 somebody. Open connections close by themselves: the surface asks `Memberships` again and again.
 """
 
@@ -46,6 +46,8 @@ class Departures:
         for browser in await rows.push.of(member.org_id, member.id):
             await rows.push.remove(browser.id)
         await remove_all(rows, self._ground, (member.org_id, member.id), actor=actor)
+        for token in await rows.tokens.of(member.org_id, member.id):
+            await rows.tokens.remove(token.id)
         secrets = await self._secrets.drop_all(rows, member.org_id, member.id, actor=actor)
         await self._end_approvals(rows, member, actor)
         return {"sandboxes": len(held), "secrets": secrets}

@@ -36,6 +36,8 @@ FOLLOW_SECONDS = 1.0
 """Between two looks at what other replicas changed."""
 
 _MAX_SOURCES = 1024
+_HOME = "home:"
+_SESSION = "session:"
 
 TOKEN_PERSON = replace(LOCAL_PERSON, interactive=False)
 """The same person through the token file: may do everything but approve."""
@@ -95,15 +97,15 @@ class Logins:
             except AtollError as error:
                 _log.warning("logins_not_followed", reason=error.message)
 
-    def by_token(self, token: str, source: str) -> Principal:
-        """Return the principal of a bearer token. Raises `Unauthenticated`, or `LimitReached` after
-        too many wrong ones from `source` (an address)."""
+    def by_home(self, token: str) -> Principal | None:
+        """Return the principal of the token in the home; None when this is another token."""
         if hmac.compare_digest(fingerprint(token), self._token_mark):
             return replace(TOKEN_PERSON, name=self._book.name)
-        raise self.wrong(source, "the bearer token is not valid; use the one in $ATOLL_HOME/token")
+        return None
 
     async def by_session(self, session: str, source: str) -> Principal:
-        """Return the principal of a session cookie. Raises like `by_token`."""
+        """Return the principal of a session cookie. Raises `Unauthenticated`, or `LimitReached`
+        after too many wrong ones from `source` (an address)."""
         if not self.holds(session):
             await self.look()  # another replica may have begun it a moment ago
         if self.holds(session):
@@ -139,6 +141,20 @@ class Logins:
         the session lasts."""
         ends = self._sessions.get(fingerprint(session))
         return ends is not None and ends > self._clock.now()
+
+    def origin(self, session: str | None) -> str:
+        """Return the name of a login, for tokens that end with it: of a browser's session, or of
+        the token in the home. Nobody logs in by it."""
+        if session is None:
+            return f"{_HOME}{self._token_mark}"
+        return f"{_SESSION}{fingerprint(session)}"
+
+    def stands(self, origin: str) -> bool:
+        """Return whether the login of this name is still one."""
+        if origin.startswith(_SESSION):
+            ends = self._sessions.get(origin.removeprefix(_SESSION))
+            return ends is not None and ends > self._clock.now()
+        return hmac.compare_digest(origin.encode(), self.origin(None).encode())
 
     async def new_ticket(self) -> str:
         """Return a login ticket: good for one use within 10 minutes, also across a restart."""

@@ -44,7 +44,14 @@ class Memberships:
             return None
         sovereign = SOVEREIGN_ADMIN in caller.roles
         now = member_principal(member, interactive=caller.interactive, sovereign=sovereign)
-        return replace(now, capabilities=now.capabilities & caller.capabilities)
+        given = now.capabilities & caller.capabilities
+        # Its kind is that of its login or token: what runs inside a sandbox is an agent.
+        return replace(now, kind=caller.kind, capabilities=given, token=caller.token)
+
+    async def principal(self, org_id: OrgId, member_id: PrincipalId) -> Principal | None:
+        """Return a member as a caller who is not present, None when there is none."""
+        member = await self._member((org_id, member_id))
+        return None if member is None else member_principal(member, interactive=False)
 
     def forget(self, org_id: OrgId, member_id: PrincipalId) -> None:
         """Look again for this member: it was changed here."""

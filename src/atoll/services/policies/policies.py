@@ -4,8 +4,9 @@ Each is composed anew from the store and set whole. Values are opened here, go t
 and are kept nowhere. A value that does not open is left out, so its door stays closed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 
 import msgspec
 import structlog
@@ -25,6 +26,7 @@ from atoll.services.lifecycle.transitions import Transitions
 from atoll.services.policies.network_policies import commands_of, network_of
 from atoll.services.policies.settings import PolicySettings
 from atoll.wire.contract.policy import (
+    ApiAccess,
     Approved,
     CustomSecret,
     GitRemote,
@@ -37,17 +39,26 @@ from atoll.wire.contract.policy import (
 
 BROKER = "http://127.0.0.1:8082/broker"
 GIT_DOOR = "http://127.0.0.1:8082/git"
+API_DOOR = "http://127.0.0.1:8082/atoll"
 """As seen from inside."""
+
+RENEWED_AFTER = timedelta(minutes=10)
+"""The time after which the access of a sandbox to this API is renewed: it lasts 15 minutes."""
+
+Inside = Callable[[Sandbox], Awaitable[ApiAccess | None]]
+"""Returns a new access of a sandbox to this API, for the policy of its runtime."""
 
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class ComposedPolicy:
-    """A policy, and the names of the secrets whose values it puts inside."""
+    """A policy, and the names of the secrets whose values it puts inside. What it lends of this API
+    has to be renewed at `renew_at`."""
 
     policy: Policy = field(repr=False)
     exposed: tuple[str, ...]
+    renew_at: datetime | None = None
 
     @property
     def plain(self) -> bool:
@@ -67,12 +78,20 @@ class Policies:
     """Policies of all sandboxes, composed from the store and set in their runtimes."""
 
     def __init__(
-        self, ground: Ground, transitions: Transitions, *, vault: Vault, settings: PolicySettings
+        self,
+        ground: Ground,
+        transitions: Transitions,
+        *,
+        vault: Vault,
+        settings: PolicySettings,
+        inside: Inside | None = None,
     ) -> None:
         self._ground = ground
         self._transitions = transitions
         self._vault = vault
         self._settings = settings
+        self._inside = inside
+        self._renewals: dict[SandboxId, datetime] = {}
         self._revision = 0
         self._told: set[SandboxId] = set()
         self._requesters: set[SandboxId] = set()
@@ -96,6 +115,14 @@ class Policies:
         """Forget that a sandbox can request approvals: it no longer runs."""
         self._requesters.discard(sandbox_id)
 
+    def due_renewals(self) -> frozenset[SandboxId]:
+        """Return the sandboxes whose access to this API has to be renewed, each once."""
+        now = self._ground.clock.now()
+        due = frozenset(one for one, at in self._renewals.items() if at <= now)
+        for sandbox_id in due:
+            del self._renewals[sandbox_id]
+        return due
+
     async def compose(self, sandbox: Sandbox) -> ComposedPolicy:
         """Return the policy of this sandbox as of now. Raises `Invalid` when a secret it refers
         to is not there, `Failed` when that one does not open."""
@@ -118,6 +145,7 @@ class Policies:
         }
         mine = [one for one in opened if one.secret.id in chosen]
         settings = self._settings
+        api = None if self._inside is None else await self._inside(sandbox)
         policy = Policy(
             revision=revision,
             providers=tuple(_provider(one) for one in mine if _is(one, Purpose.PROVIDER)),
@@ -128,12 +156,14 @@ class Policies:
             limits=settings.limits,
             commands=commands_of(sandbox),
             remotes=tuple(_remote(one) for one in mine if _is(one, Purpose.GIT)),
-            env=_environment(sandbox, mine),
+            env=_environment(sandbox, mine, api),
             record=sandbox.profile.recording is Recording.ALWAYS,
             dev=settings.allow_loopback_remotes,
+            api=api,
         )
         exposed = tuple(sorted({one.secret.name for one in mine if one.secret.exposed}))
-        return ComposedPolicy(policy, exposed)
+        renew_at = None if api is None else self._ground.clock.now() + RENEWED_AFTER
+        return ComposedPolicy(policy, exposed, renew_at)
 
     async def put(
         self, client: RuntimeClient, sandbox: Sandbox, composed: ComposedPolicy | None = None
@@ -146,6 +176,8 @@ class Policies:
             return
         await self._mark_exposed(sandbox, composed)
         self._told.add(sandbox.id)
+        if composed.renew_at is not None:
+            self._renewals[sandbox.id] = composed.renew_at
         if composed.policy.customs or composed.policy.commands.operator:
             self._requesters.add(sandbox.id)
         else:
@@ -174,6 +206,7 @@ class Policies:
     def forget(self, sandbox: Sandbox) -> None:
         """Forget what the runtime was sent: it is gone, and the next one begins with nothing."""
         self._told.discard(sandbox.id)
+        self._renewals.pop(sandbox.id, None)
 
     async def _mark_exposed(self, sandbox: Sandbox, composed: ComposedPolicy) -> None:
         """Said on the sandbox before the value is inside, and for as long as that life lasts."""
@@ -318,7 +351,9 @@ def _current(secret: Secret | None, ask: SecretAsk) -> bool:
     return secret is not None and (secret.name, secret.version) == (ask.secret, ask.version)
 
 
-def _environment(sandbox: Sandbox, mine: Sequence[_OpenSecret]) -> tuple[tuple[str, str], ...]:
+def _environment(
+    sandbox: Sandbox, mine: Sequence[_OpenSecret], api: ApiAccess | None
+) -> tuple[tuple[str, str], ...]:
     """Variables for new processes inside. What the caller or the profile set themselves stays."""
     uses = [one.secret.use for one in mine if _is(one, Purpose.GIT)]
     remotes = tuple(use.target for use in uses)
@@ -326,6 +361,8 @@ def _environment(sandbox: Sandbox, mine: Sequence[_OpenSecret]) -> tuple[tuple[s
     found: dict[str, str] = dict(git_environment(remotes, GIT_DOOR, pushed=pushed))
     for one in mine:
         found.update(_variables(one))
+    if api is not None:
+        found["ATOLL_API_URL"] = API_DOOR
     for name, _ in (*sandbox.profile.env, *sandbox.env):
         found.pop(name, None)
     return tuple(sorted(found.items()))

@@ -49,6 +49,7 @@ class PolicyPush:
                 self._policies.adopt(sandbox)
                 self._due.add(sandbox.id)
         while True:
+            self._due |= self._policies.due_renewals()
             if self._due:
                 await self._push(self._owed())
             now = self._clock.now()

@@ -162,9 +162,10 @@ class Sandboxes:
         query = SandboxQuery(caller.org_id, caller.id, states, before, limit + 1)
         async with self._store.read() as rows:
             found = await rows.sandboxes.page(query)
-        page = tuple(found[:limit])
+        page = tuple(one for one in found[:limit] if may_see(caller, one))
         more = len(found) > limit
-        return Page(page, spell_cursor(page[-1].created_at, page[-1].id) if more else None)
+        last = found[limit - 1] if more else None
+        return Page(page, None if last is None else spell_cursor(last.created_at, last.id))
 
     async def wait(
         self, caller: Principal, ref: str, *, settled: bool = False, timeout_seconds: float = 60.0

@@ -49,13 +49,14 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
         *("webhook add", "webhook list", "webhook show", "webhook change", "webhook remove"),
         *("webhook test", "webhook rotate", "webhook failed", "webhook replay"),
     ),
+    "token.manage": ("token new", "token list", "token revoke"),
     "audit.read": ("audit list", "audit export", "audit verify"),
     "org.read": ("org list", "org show", "org members", "quota show"),
     "org.manage": (
         *("org invite", "org invitations", "org uninvite", "org role", "org remove"),
         *("org service-account", "org waiting", "quota list", "quota set"),
     ),
-    "system.manage": ("org create", "login", "vault rotate-master"),
+    "system.manage": ("org create", "login", "vault rotate-master", "token rotate-keys"),
 }
 
 PERMISSIONS: dict[str, str] = {

@@ -81,6 +81,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "login",
         "quota",
         "audit",
+        "token",
     ),
     "machine": (
         "up",

@@ -97,6 +97,7 @@ def create_app(
         app.add_middleware(RateLimits, limit=settings.rate_limit)
     app.add_middleware(
         Guard,
+        bearers=services.tenancy.credentials.bearers,
         logins=services.logins,
         shares=services.shares,
         memberships=services.tenancy.memberships,

@@ -5,7 +5,7 @@ import hmac
 
 
 class FakeAuditSigner:
-    """A `ports.audit.AuditSigner` that signs with a hash under a key of its own."""
+    """A `ports.signer.AuditSigner` that signs with a hash under a key of its own."""
 
     def __init__(self, key: str = "11" * 32) -> None:
         self._key = key

@@ -131,6 +131,14 @@ class GitRemote(_Message, frozen=True, kw_only=True):
     push: tuple[Word, ...] = ()
 
 
+class ApiAccess(_Message, frozen=True, kw_only=True):
+    """Access of what runs inside to the control plane at `base_url`. The broker adds `token` to a
+    request on its way out; it reaches this sandbox alone."""
+
+    base_url: Word
+    token: Annotated[str, msgspec.Meta(min_length=1, max_length=8192)]
+
+
 class Policy(_Message, frozen=True, kw_only=True):
     """Whole policy of one sandbox. `revision` grows with every change the control plane makes.
     `env` are variables of processes started from now on, over the sandbox's own. `record`: every
@@ -148,6 +156,7 @@ class Policy(_Message, frozen=True, kw_only=True):
     env: tuple[tuple[str, str], ...] = ()
     record: bool = False
     dev: bool = False
+    api: ApiAccess | None = None
 
 
 class PolicyView(msgspec.Struct, frozen=True):

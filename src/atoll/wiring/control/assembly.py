@@ -62,10 +62,11 @@ async def assembled(
     *,
     replica: str = MAIN,
     sweep: bool = True,
+    api_url: str | None = None,
 ) -> AsyncIterator[Application]:
-    """Yield every service of a control plane, which is called `replica`. `sweep` removes what an
-    interrupted one left: never while another one works. Raises `Failed`, `Unavailable` with what
-    is missing."""
+    """Yield every service of a control plane, which is called `replica`; this machine's runtimes
+    reach it at `api_url`. `sweep` removes what an interrupted one left: never while another one
+    works. Raises `Failed`, `Unavailable` with what is missing."""
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(telemetry.tracer.running())
         storage = settings.storage
@@ -82,7 +83,7 @@ async def assembled(
         vault = await asyncio.to_thread(open_vault, settings, os.environ)
         application = build_application(
             ground,
-            _ports(settings, vault, stack),
+            replace(_ports(settings, vault, stack), api_url=api_url),
             build_library(ground, library, settings=own),
             settings=own,
         )

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from atoll.ports import (
@@ -42,8 +42,9 @@ from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.lifecycle.transitions import Transitions
 from atoll.services.people.push import PushSubscriptions
 from atoll.services.people.push_delivery import PushDelivery
+from atoll.services.people.settings import TokenSettings
 from atoll.services.people.shares import Shares
-from atoll.services.policies.policies import Policies
+from atoll.services.policies.policies import Inside, Policies
 from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.provisioning.provisioning import Layers, Provisioning
 from atoll.services.provisioning.settings import ProvisioningSettings
@@ -68,9 +69,11 @@ from atoll.services.settings import ServiceSettings
 from atoll.services.task_runner import TaskRunner
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
+from atoll.wiring.control.access import Access, build_access
 from atoll.wiring.control.exchange import build_replication
 from atoll.wiring.control.library import (
     Library,
+    LibraryPorts,
     Preparation,
     build_home,
     build_kept,
@@ -78,7 +81,7 @@ from atoll.wiring.control.library import (
     build_repositories,
 )
 from atoll.wiring.control.replicas import readiness
-from atoll.wiring.control.tenancy import build_logins, build_tenancy
+from atoll.wiring.control.tenancy import build_tenancy
 from atoll.wiring.control.webhooks import build_webhooks
 
 
@@ -88,7 +91,8 @@ class OwnVault(Vault, Masters, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SandboxPorts:
-    """The ports that sandboxes use beside the ground."""
+    """The ports that sandboxes use beside the ground. `api_url` is where runtimes reach this
+    control plane; `with_access` makes `inside` of it."""
 
     extensions: Mapping[str, Extension]
     clients: RuntimeClients
@@ -99,6 +103,8 @@ class SandboxPorts:
     metadata: MetadataFiles | None = None
     shelf: AgentShelf | None = None
     keyed: Callable[[], Awaitable[frozenset[str]]] | None = None
+    api_url: str | None = None
+    inside: Inside | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +133,13 @@ def build_lifecycle(
         directory=directory,
         metadata=metadata,
         transitions=transitions,
-        policies=Policies(ground, transitions, vault=ports.vault, settings=settings.policies),
+        policies=Policies(
+            ground,
+            transitions,
+            vault=ports.vault,
+            settings=settings.policies,
+            inside=ports.inside,
+        ),
         journals=Journals(
             ground,
             transitions,
@@ -290,11 +302,12 @@ def build_application(
 ) -> Application:
     """Return all use cases. The caller runs their background and loads their logins."""
     statuses, own = AgentStatuses(ground.store), library.ports
+    ports, access = with_access(ground, ports, own, settings=settings.tokens)
     sandboxes, background = build_sandboxes(ground, ports, library.preparation, settings=settings)
-    calls, events = RuntimeCalls(sandboxes), build_events(ground)
+    calls, events = RuntimeCalls(sandboxes), access.events
     approvals = Approvals(ground, sandboxes)
     terminals, agents = build_sessions(ground, sandboxes)
-    logins, secrets = build_logins(ground, own, events), build_secrets(ground, sandboxes, ports)
+    logins, secrets = access.logins, build_secrets(ground, sandboxes, ports)
     home = build_home(ground, sandboxes, library, events=events, settings=settings)
     return Application(
         sandboxes=sandboxes,
@@ -325,10 +338,18 @@ def build_application(
         repositories=build_repositories(sandboxes, library, events, settings=settings),
         projects=build_projects(ground, library, settings=settings),
         audit=AuditLog(ground, own.audit, retention=settings.audit.retention),
-        tenancy=build_tenancy(ground, sandboxes, secrets, events=events, logins=logins),
+        tenancy=build_tenancy(ground, sandboxes, secrets, access=access),
         replication=build_replication(ground, own.exchange),
         webhooks=build_webhooks(ground, ports.vault, own.webhooks),
     )
+
+
+def with_access(
+    ground: Ground, ports: SandboxPorts, own: LibraryPorts, *, settings: TokenSettings
+) -> tuple[SandboxPorts, Access]:
+    """Return logins and tokens, and the ports of sandboxes with what they lend to runtimes."""
+    access = build_access(ground, ports.vault, token=own.token, settings=settings)
+    return replace(ports, inside=access.inside(ports.api_url)), access
 
 
 def build_sessions(ground: Ground, sandboxes: Sandboxes) -> tuple[Terminals, Agents]:
@@ -356,11 +377,6 @@ def build_inbox(
         endings=home.endings,
         sandboxes=sandboxes,
     )
-
-
-def build_events(ground: Ground) -> Events:
-    """Return the use cases on the event log."""
-    return Events(ground.store, ground.bus, clock=ground.clock, identifiers=ground.ids)
 
 
 def build_catalogue(

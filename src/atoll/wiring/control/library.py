@@ -10,9 +10,9 @@ from atoll.ports import (
     WorkSaver,
     WorkspacePreparer,
 )
-from atoll.ports.audit import AuditSigner
 from atoll.ports.kept import KeptShelf
 from atoll.ports.push import PushSender
+from atoll.ports.signer import AuditSigner
 from atoll.ports.webhooks import WebhookSender
 from atoll.services.application import HomeServices
 from atoll.services.ground import Ground

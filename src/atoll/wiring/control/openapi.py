@@ -24,7 +24,7 @@ class _NoServices:
 
     logins = None
     shares = None
-    tenancy = SimpleNamespace(memberships=None)
+    tenancy = SimpleNamespace(memberships=None, credentials=SimpleNamespace(bearers=None))
 
 
 def routes_only() -> FastAPI:

@@ -218,7 +218,13 @@ async def _serve(settings: ControlSettings, opened: _Open, welcome: _Welcome) ->
     reach = reach_of(own, opened.presence.port)
     surface = _app_settings(settings, reach)
     alone = is_alone(settings.home, opened.replica)
-    assembly = assembled(settings, surface.telemetry, replica=opened.replica or MAIN, sweep=alone)
+    assembly = assembled(
+        settings,
+        surface.telemetry,
+        replica=opened.replica or MAIN,
+        sweep=alone,
+        api_url=opened.presence.url,
+    )
     async with assembly as services, asyncio.TaskGroup() as group:
         app = create_app(services, surface)
         # What was loaded stays: no later collection has to walk through it.

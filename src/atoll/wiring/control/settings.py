@@ -35,7 +35,7 @@ LOG_FORMATS = ("text", "json")
 _TEXTS = {
     *("host", "public_url", "tls_cert", "tls_key", "log_level"),
     *("database_url", "docker_host", "require_isolation"),
-    *("push_contact", "notify_command"),
+    *("push_contact", "notify_command", "sovereign_id"),
     *("bus_url", "bus_prefix", "bus_credentials", "bus_tls_ca", "bus_tls_cert", "bus_tls_key"),
     *("log_format", "metrics", "otlp_endpoint"),
 }
@@ -44,6 +44,7 @@ _NUMBERS = {
     *("kept_days", "event_days", "events_per_sandbox", "audit_days", "away_seconds"),
     "database_connections",
     *("bus_days", "bus_mb", "bus_window_seconds", "bus_copies"),
+    *("pat_max_days", "pat_default_days"),
 }
 _LISTS = {"hosts", "extensions", "agent_catalogue", "webhook_ranges"}
 

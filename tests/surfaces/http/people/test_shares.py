@@ -196,7 +196,7 @@ ALLOWED = {
     ("GET", "/sessions/{session}/ptys"),
 }
 PUBLIC = {
-    *("/healthz", "/readyz", "/openapi.json"),
+    *("/healthz", "/readyz", "/openapi.json", "/.well-known/jwks.json"),
     *("/auth/login", "/auth/guests", "/auth/invitations"),
 }
 

@@ -14,7 +14,7 @@ from atoll.surfaces.http.app import create_app
 from atoll.surfaces.http.server.guard import PAGE_KEY, Names, names_for
 from tests.surfaces.http.world import World, client_of, document_text
 
-OPEN = {"/healthz", "/readyz", "/openapi.json"} | {
+OPEN = {"/healthz", "/readyz", "/openapi.json", "/.well-known/jwks.json"} | {
     f"/auth/{way}" for way in ("login", "guests", "invitations")
 }
 

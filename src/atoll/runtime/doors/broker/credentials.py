@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import unquote
 
+from atoll.domain.broker.control_plane import CONTROL_PLANE
 from atoll.domain.broker.passage import BrokerSecret
 from atoll.domain.broker.provider import PROVIDERS, Upstream, safe_base_url
 from atoll.domain.network.host import Target
@@ -29,7 +30,7 @@ class CredentialRef:
     or a remote's address. A request with an approval may last until the approval ends. With a
     one-time approval (`once`) it may last as long as its secret."""
 
-    kind: Literal["provider", "custom", "git"]
+    kind: Literal["provider", "custom", "git", "api"]
     name: str
     version: int = 0
     approval_id: str = ""
@@ -40,7 +41,7 @@ class CredentialRef:
 @dataclass(frozen=True, slots=True)
 class Credentials:
     """The credentials of one policy by name. `no_fetch` are providers that may not be made to fetch
-    or call anything."""
+    or call anything; `api` is the control plane, for what runs inside."""
 
     upstreams: Mapping[str, Upstream] = field(default_factory=dict)
     customs: Mapping[str, CustomSecret] = field(default_factory=dict)
@@ -48,6 +49,7 @@ class Credentials:
     remotes: tuple[BrokerRemote, ...] = ()
     dev: bool = False
     no_fetch: frozenset[str] = frozenset()
+    api: Upstream | None = None
 
     def find_approval(
         self, secret: CustomSecret, target: Target, *, used: set[str], now: float
@@ -69,6 +71,8 @@ class Credentials:
         match credential.kind:
             case "provider":
                 return credential.name in self.upstreams
+            case "api":
+                return self.api is not None
             case "git":
                 return any(_address(one) == credential.name for one in self.remotes)
             case "custom":
@@ -111,6 +115,7 @@ def read_credentials(
         _read_remotes(policy),
         policy.dev,
         frozenset(policy.limits.no_fetch),
+        _read_api(policy),
     )
 
 
@@ -145,6 +150,16 @@ def _read_remotes(policy: Policy) -> tuple[BrokerRemote, ...]:
         except ValueError as error:
             log.error("the remote of secret %s cannot be used: %s", one.secret_id, error)
     return tuple(found)
+
+
+def _read_api(policy: Policy) -> Upstream | None:
+    api = policy.api
+    if api is None:
+        return None
+    if not safe_base_url(api.base_url) or not _is_sendable(api.token):
+        log.error("the access to the control plane cannot be used")
+        return None
+    return Upstream(CONTROL_PLANE, api.base_url, api.token)
 
 
 def _is_usable(custom: CustomSecret) -> bool:

@@ -8,6 +8,7 @@ cached.
 import time
 from dataclasses import replace
 
+from atoll.domain.broker.control_plane import CONTROL_PLANE, judge_api
 from atoll.domain.broker.fetching import fetching_parameter
 from atoll.domain.broker.passage import IncomingRequest, Refusal, judge, judge_custom
 from atoll.domain.network.host import read_target
@@ -82,6 +83,9 @@ def _find_route(
         return _find_provider(
             request, IncomingRequest(method, "/" + rest, query, headers), credentials, call
         )
+    if place == "atoll":
+        incoming = IncomingRequest(method, path.removeprefix("/atoll"), query, headers)
+        return _find_api(request, incoming, credentials, call)
     if place == "git":
         call.service = "git"
         incoming = IncomingRequest(method, path.removeprefix("/git"), query, headers)
@@ -149,6 +153,19 @@ def _find_custom(
         until=approval.until,
     )
     return make_route(request, verdict, credential)
+
+
+def _find_api(
+    request: BrokerRequest, incoming: IncomingRequest, credentials: Credentials, call: BrokerCall
+) -> BrokerRoute | Refusal:
+    call.service = CONTROL_PLANE.name
+    if credentials.api is None:
+        return _OUTSIDE
+    call.step = "judge"
+    verdict = judge_api(credentials.api, incoming)
+    if isinstance(verdict, Refusal):
+        return verdict
+    return make_route(request, verdict, CredentialRef("api", CONTROL_PLANE.name))
 
 
 def _find_remote(

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Header, Query
 from starlette.responses import Response
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from atoll.domain.errors import AtollError, Invalid
+from atoll.domain.errors import AtollError, Invalid, NotFound
 from atoll.domain.event import Event, Gap
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import ActorKind
@@ -23,7 +23,7 @@ from atoll.surfaces.http.body.streams import SSE, Live, Write, stream_of
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
-from atoll.surfaces.http.terminals.relay import REFUSED, TRY_AGAIN, close
+from atoll.surfaces.http.terminals.relay import NO_SUCH, REFUSED, TRY_AGAIN, close
 
 router = APIRouter(prefix="/v1/events", tags=["events"])
 
@@ -124,6 +124,7 @@ async def follow_events(
     With neither it begins with the next event. A message `gap` without an id reports what is no
     longer kept.
     """
+    atoll.events.check_stream(caller, stream)
     start = _position(last_event_id) if last_event_id else after
     if start is None:
         start = await atoll.events.last_position()
@@ -140,8 +141,12 @@ async def follow_events_by_socket(socket: WebSocket, atoll: Atoll, caller: Calle
     """
     try:
         after, stream = _asked(socket)
+        atoll.events.check_stream(caller, stream)
     except Invalid as error:
         await close(socket, REFUSED, error.message)
+        return
+    except NotFound as error:
+        await close(socket, NO_SUCH, error.message)
         return
     start = await atoll.events.last_position() if after is None else after
     await socket.accept()

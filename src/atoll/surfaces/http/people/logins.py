@@ -141,8 +141,9 @@ async def log_out(atoll: Atoll, caller: Caller, request: Request) -> Response:
 @router.post("/tickets", status_code=201, response_model=TicketView, responses=problems())
 @needs(Capability.SYSTEM_MANAGE)
 async def new_ticket(atoll: Atoll, caller: Caller, request: Request) -> Response:
-    """Return a new login link, to a caller with the token file. A browser cannot make one."""
-    if caller.interactive:
+    """Return a new login link, to a caller with the token file. A browser cannot make one, nor can
+    a personal access token: whoever logs in may approve."""
+    if caller.interactive or caller.token is not None:
         raise Forbidden("only the command line makes login links: run `atoll login`")
     ticket = await atoll.logins.new_ticket()
     near, outside = (build(request, f"login={ticket}") for build in (near_link, outside_link))

@@ -5,7 +5,7 @@ so does every WebSocket. What the caller may do then is not decided here.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from http.cookies import CookieError, SimpleCookie
 from typing import Final
@@ -24,13 +24,16 @@ from atoll.domain.errors import (
     Unavailable,
 )
 from atoll.domain.people.principal import CallOrigin, Principal
+from atoll.services.people.bearers import Bearers
 from atoll.services.people.logins import Logins
 from atoll.services.people.memberships import Memberships, is_local
 from atoll.services.people.shares import Shares
+from atoll.services.people.tokens import parent_of
 from atoll.surfaces.http.server.guest_paths import guest_may
 from atoll.surfaces.http.server.pending_connections import KNOWN
 from atoll.surfaces.http.server.permissions import PUBLIC_PATHS
 from atoll.surfaces.http.server.problems import internal_problem, refuse
+from atoll.surfaces.http.server.token_paths import token_may
 
 COOKIE: Final = "atoll_session"
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
@@ -43,6 +46,11 @@ PAGE_PROTOCOL: Final = "atoll.page"
 KEY_PROTOCOL: Final = "atoll.key."
 """The subprotocol with this secret for WebSockets, to which a script can add no header: the page
 offers both, and the first one is taken."""
+
+BEARER_PROTOCOL: Final = "atoll.bearer"
+SPELLED_BEARER: Final = "atoll.bearer."
+"""The subprotocol with a signed token, for scripts without a cookie: they offer both, and the first
+one is taken. A personal access token is not accepted here: proxies may log what is offered."""
 
 MAX_PAGE_KEYS: Final = 2
 """The number of page keys: the person's cookie and a guest's, since one browser may hold both."""
@@ -69,6 +77,7 @@ _HEADERS: Final = (
     (b"cache-control", b"no-store"),
 )
 _GUEST_CUT: Final = "your link was revoked or has expired; ask whoever invited you for a new one"
+_ENDED: Final = "your token was revoked or has expired"
 _log = structlog.get_logger(__name__)
 
 
@@ -88,12 +97,14 @@ LOOPBACK_NAMES: Final = Names()
 @dataclass(frozen=True, slots=True)
 class _Credential:
     """The credential of a request: a bearer token, else a session cookie, else a guest's cookie,
-    else nothing. `from_page` is True when the cookie's key came with it."""
+    else nothing. `from_page` is True when the cookie's key came with it, `offered` when the token
+    came as a subprotocol."""
 
     token: str | None = None
     session: str | None = None
     guest: str | None = None
     from_page: bool = False
+    offered: bool = False
 
 
 class Guard:
@@ -107,6 +118,7 @@ class Guard:
         self,
         app: ASGIApp,
         *,
+        bearers: Bearers,
         logins: Logins,
         shares: Shares,
         memberships: Memberships,
@@ -115,6 +127,7 @@ class Guard:
     ) -> None:
         self._app = app
         self._public = public
+        self._bearers = bearers
         self._logins = logins
         self._shares = shares
         self._memberships = memberships
@@ -125,10 +138,10 @@ class Guard:
         if scope["type"] not in {"http", "websocket"}:
             await self._app(scope, receive, send)
             return
-        answer = _Answer(send, paged=PAGE_PROTOCOL in scope.get("subprotocols", ()))
+        answer = _Answer(send, offered=scope.get("subprotocols", ()))
         try:
             credential = await self._admit(scope)
-            if credential is None or self._lasts(credential, scope):
+            if credential is None or _lasts(credential, scope):
                 await self._app(scope, receive, answer.send)
             else:
                 await self._while_valid(credential, scope, receive, answer=answer)
@@ -171,11 +184,6 @@ class Guard:
         for error in failure:
             raise error
 
-    def _lasts(self, credential: _Credential, scope: Scope) -> bool:
-        """Report whether nothing can end this credential while a connection of it lasts: the token
-        file's."""
-        return credential.token is not None and is_local(scope["state"]["caller"])
-
     async def _holds(self, credential: _Credential, caller: Principal) -> bool:
         """Report whether a connection may go on: its login lasts, and its caller may still do all
         that it might when it began."""
@@ -184,7 +192,8 @@ class Guard:
             if current is None or not current.capabilities >= caller.capabilities:
                 return False
             if credential.token is not None:
-                return True
+                # Who has no token of ours came by the token file.
+                return caller.token is None or await self._bearers.holds(credential.token)
             if credential.session is not None:
                 return self._logins.holds(credential.session)
             return credential.guest is not None and bool(
@@ -206,10 +215,11 @@ class Guard:
             if scope.get("method") not in SAFE_METHODS and origin is not None:
                 self._check_origin(origin, host)
             return None
-        credential = self._credential(headers, page_keys(HTTPConnection(scope)))
+        credential = self._credential(headers, HTTPConnection(scope))
         source = _source(scope)
         caller = await self._standing(await self._caller(credential, source))
-        state["caller"] = replace(caller, origin=CallOrigin(source, state.get("request_id", "")))
+        came = CallOrigin(source, state.get("request_id", ""), _token_id(caller))
+        state["caller"] = replace(caller, origin=came)
         structlog.contextvars.bind_contextvars(org=caller.org_id, principal=caller.kind.value)
         state["session"], state["guest"] = credential.session, credential.guest
         _tell_known(scope)
@@ -222,14 +232,20 @@ class Guard:
             )
         if caller.guest_access is not None and not guest_may(scope):
             raise NotFound(f"a guest has no access to {scope['path'][:200]}")
+        if caller.token is not None and not token_may(scope, caller.token):
+            raise NotFound(f"this token has no access to {scope['path'][:200]}")
         return credential
 
-    def _credential(self, headers: Mapping[str, str], keys: tuple[str, ...]) -> _Credential:
+    def _credential(self, headers: Mapping[str, str], connection: HTTPConnection) -> _Credential:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme:
             if scheme.lower() != "bearer" or not token.strip():
                 raise Unauthenticated("the Authorization header must be `Bearer <token>`")
             return _Credential(token=token.strip())
+        offered = _offered_token(connection.scope)
+        if offered is not None:
+            return _Credential(token=offered, offered=True)
+        keys = page_keys(connection)
         try:
             cookies = SimpleCookie(headers.get("cookie", ""))
         except CookieError as error:
@@ -248,7 +264,8 @@ class Guard:
 
     async def _caller(self, credential: _Credential, source: str) -> Principal:
         if credential.token is not None:
-            return self._logins.by_token(credential.token, source)
+            read = self._bearers.signed_only if credential.offered else self._bearers.by_text
+            return await read(credential.token, source)
         if credential.session is not None:
             return await self._logins.by_session(credential.session, source)
         if credential.guest is not None:
@@ -304,14 +321,15 @@ class Guard:
 
 
 class _Answer:
-    """A response with the security headers, which knows whether it has begun. `paged`: the page's
-    WebSocket protocol was offered."""
+    """A response with the security headers, which knows whether it has begun. Of the `offered`
+    WebSocket protocols it takes the first one of ours."""
 
-    __slots__ = ("_paged", "_send", "ended", "started")
+    __slots__ = ("_protocol", "_send", "ended", "started")
 
-    def __init__(self, send: Send, *, paged: bool) -> None:
+    def __init__(self, send: Send, *, offered: Iterable[str]) -> None:
         self._send = send
-        self._paged = paged
+        ours = (one for one in offered if one in {PAGE_PROTOCOL, BEARER_PROTOCOL})
+        self._protocol = next(ours, None)
         self.started = False
         self.ended = False
 
@@ -326,16 +344,29 @@ class _Answer:
             self.started = True
             self.ended = message["type"] == "websocket.close"
             # A browser drops a connection none of whose offered protocols was taken.
-            if self._paged and not self.ended:
-                message = {**message, "subprotocol": PAGE_PROTOCOL}
+            if self._protocol is not None and not self.ended:
+                message = {**message, "subprotocol": self._protocol}
         await self._send(message)
 
     async def cut_off(self, scope: Scope) -> None:
         """End a WebSocket with a code it can read. An HTTP answer just stays unfinished."""
         if scope["type"] == "websocket" and not self.ended:
-            guest = scope["state"]["guest"] is not None
-            reason = _GUEST_CUT if guest else "logged out"
+            state = scope["state"]
+            cut = _GUEST_CUT if state["guest"] is not None else _ENDED
+            reason = "logged out" if state["session"] is not None else cut
             await self._send({"type": "websocket.close", "code": REVOKED, "reason": reason})
+
+
+def _lasts(credential: _Credential, scope: Scope) -> bool:
+    """Report whether nothing can end this credential while a connection of it lasts: the token
+    file's."""
+    caller: Principal = scope["state"]["caller"]
+    return credential.token is not None and caller.token is None and is_local(caller)
+
+
+def _token_id(caller: Principal) -> str:
+    parent = None if caller.token is None else parent_of(caller.token.origin)
+    return parent or ""
 
 
 def _headers(scope: Scope) -> dict[str, str]:
@@ -371,6 +402,14 @@ def _check_target(scope: Scope) -> None:
             "a credential may not be in an address; send it as `Authorization: Bearer`",
             field="query",
         )
+
+
+def _offered_token(scope: Scope) -> str | None:
+    """Return the token that a WebSocket offers as a subprotocol."""
+    if scope["type"] != "websocket" or BEARER_PROTOCOL not in scope.get("subprotocols", ()):
+        return None
+    spelled = (one for one in scope["subprotocols"] if one.startswith(SPELLED_BEARER))
+    return next((one.removeprefix(SPELLED_BEARER) for one in spelled), None)
 
 
 def page_keys(connection: HTTPConnection) -> tuple[str, ...]:

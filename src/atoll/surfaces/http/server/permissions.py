@@ -24,6 +24,7 @@ PUBLIC_PATHS: Final[Mapping[str, str]] = {
     "/healthz": "monitoring has no login",
     "/readyz": "monitoring has no login",
     "/openapi.json": "what the routes are is public; what they answer is not",
+    "/.well-known/jwks.json": "the public keys, by which anybody verifies our tokens",
     "/auth/login": "the login itself: it takes a one-time ticket",
     "/auth/guests": "the login of a guest: it takes the secret of a share link",
     "/auth/invitations": "what a share link opens, shown before a guest comes in",
@@ -31,6 +32,8 @@ PUBLIC_PATHS: Final[Mapping[str, str]] = {
 """The paths that answer without a credential, beside the page's files, and why."""
 
 WITHOUT_PERMISSION: Final[Mapping[str, str]] = {
+    "/auth/token": "a credential is exchanged for a token that can do no more than it",
+    "/auth/subscription": "the service asks for what the subscription names",
     "/{name:path}": "files of the built page, the same for everybody; else it answers 404",
 }
 """The routes that need a credential and no permission, and why."""

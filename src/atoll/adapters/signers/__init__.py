@@ -1,0 +1,1 @@
+"""Signers of the tokens that other programs can verify."""

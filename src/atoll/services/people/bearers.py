@@ -1,0 +1,193 @@
+"""Signed tokens: a credential is exchanged for one, and one is traded for the caller it stands for.
+
+Each lives 15 minutes at most and ends with what it was made from: a personal access token, a log-in
+or a sandbox. Whatever is wrong with a token, its sender learns the same.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+import structlog
+
+from atoll.domain.errors import Forbidden
+from atoll.domain.ids import SandboxId
+from atoll.domain.people.bearer import (
+    SANDBOX,
+    SUBSCRIPTION,
+    BearerClaims,
+    BearerRequest,
+    SubscriptionRequest,
+    believed,
+    ends_at,
+    known,
+)
+from atoll.domain.people.capability import Capability, delegated
+from atoll.domain.people.principal import Principal, TokenAccess
+from atoll.domain.sandbox.sandbox import RUNNING
+from atoll.services.ground import Ground
+from atoll.services.people.logins import Logins
+from atoll.services.people.signing_keys import SigningKeys
+from atoll.services.people.token_issuer import INSIDE, IssuedToken, TokenIssuer, Wanted
+from atoll.services.people.tokens import Tokens, is_bound, parent_of, standing_for
+from atoll.wire.http.unreadable import UNREADABLE
+from atoll.wire.jwt import BadToken, looks_compact, read_object
+
+WRONG = (
+    "the bearer token is not valid: it is unknown, has expired or was revoked; `atoll token list` "
+    "shows yours, and the one in $ATOLL_HOME/token is valid here"
+)
+"""The answer to every token that does not hold."""
+
+_log = structlog.get_logger(__name__)
+
+
+class Bearers:
+    """Bearer credentials of every kind: the token file, personal access tokens, signed tokens."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        keys: SigningKeys,
+        tokens: Tokens,
+        *,
+        logins: Logins,
+        issuer: TokenIssuer,
+    ) -> None:
+        self._ground = ground
+        self._keys = keys
+        self._tokens = tokens
+        self._logins = logins
+        self._issuer = issuer
+
+    async def exchange(
+        self, caller: Principal, request: BearerRequest, *, session: str | None
+    ) -> IssuedToken:
+        """Return a signed token with what the caller may do, or less. `session` is the secret of
+        the caller's browser, if it came by one. Raises `Forbidden`."""
+        _check(caller)
+        wanted = Wanted(
+            audience=request.audience,
+            origin=self._origin(caller, session),
+            ends_at=self._end(caller, request.seconds),
+            capabilities=delegated(caller.capabilities, request.capabilities),
+        )
+        return await self._issuer.issue(caller, wanted)
+
+    async def subscribe(
+        self, caller: Principal, request: SubscriptionRequest, *, session: str | None
+    ) -> IssuedToken:
+        """Return a token that reads the named streams and read models, and does nothing else.
+        Raises `Forbidden`."""
+        _check(caller)
+        needed = {Capability.EVENT_READ} if request.streams else set()
+        needed |= {Capability.AGENT_READ} if request.models else set()
+        if not needed <= caller.capabilities:
+            raise Forbidden("you may not read what this subscription names")
+        wanted = Wanted(
+            audience=SUBSCRIPTION,
+            origin=self._origin(caller, session),
+            ends_at=self._end(caller, request.seconds),
+            capabilities=frozenset(needed),
+            streams=tuple(dict.fromkeys(request.streams)),
+            models=tuple(dict.fromkeys(request.models)),
+        )
+        return await self._issuer.issue(caller, wanted)
+
+    async def by_text(self, text: str, source: str) -> Principal:
+        """Return the caller of a bearer token of any kind. Raises `Unauthenticated`, or
+        `LimitReached` after too many wrong ones from `source`; with the same words for every
+        token that does not hold."""
+        found = await self._caller(text)
+        if found is None:
+            raise self._logins.wrong(source, WRONG)
+        return found
+
+    async def signed_only(self, text: str, source: str) -> Principal:
+        """Return the caller of a signed token. Raises like `by_text`, also for another kind."""
+        if not looks_compact(text):
+            raise self._logins.wrong(source, WRONG)
+        return await self.by_text(text, source)
+
+    async def holds(self, text: str) -> bool:
+        """Return whether a bearer token still stands for a caller. Called at intervals while a
+        connection lasts."""
+        if looks_compact(text):
+            return await self._by_signature(text) is not None
+        return self._logins.by_home(text) is not None or await self._tokens.holds(text)
+
+    async def _caller(self, text: str) -> Principal | None:
+        if looks_compact(text):
+            return await self._by_signature(text)
+        return self._logins.by_home(text) or await self._tokens.by_text(text)
+
+    async def _by_signature(self, text: str) -> Principal | None:
+        try:
+            claims = _read(await self._keys.payload(text))
+        except BadToken as error:
+            _log.info("token_refused", reason=str(error))
+            return None
+        if not believed(claims, issuer=self._issuer.issuer.url, now=self._ground.clock.now()):
+            return None
+        if not await self._stands(claims):
+            return None
+        owner = await self._tokens.owner(claims.org_id, claims.sub)
+        if owner is None:
+            return None
+        access = TokenAccess(
+            claims.origin,
+            datetime.fromtimestamp(claims.exp, self._ground.clock.now().tzinfo),
+            claims.sandbox_id,
+            claims.aud == SUBSCRIPTION,
+            claims.streams,
+            claims.models,
+        )
+        return standing_for(owner, known(claims.capabilities), access)
+
+    async def _stands(self, claims: BearerClaims) -> bool:
+        """Return whether what a token was made from still stands."""
+        parent = parent_of(claims.origin)
+        if parent is not None:
+            return await self._tokens.by_id(parent) is not None
+        if claims.aud == SANDBOX:
+            return await self._runs(claims)
+        return self._logins.stands(claims.origin)
+
+    async def _runs(self, claims: BearerClaims) -> bool:
+        async with self._ground.store.read() as rows:
+            sandbox = await rows.sandboxes.get(SandboxId(claims.origin.removeprefix(INSIDE)))
+        return (
+            sandbox is not None
+            and sandbox.id == claims.sandbox_id
+            and (sandbox.org_id, sandbox.owner) == (claims.org_id, claims.sub)
+            and sandbox.state in RUNNING
+        )
+
+    def _origin(self, caller: Principal, session: str | None) -> str:
+        return self._logins.origin(session) if caller.token is None else caller.token.origin
+
+    def _end(self, caller: Principal, seconds: int) -> datetime:
+        maker_ends = None if caller.token is None else caller.token.expires_at
+        return ends_at(seconds, now=self._ground.clock.now(), maker_ends=maker_ends)
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """The services of tokens, as surfaces are given them."""
+
+    tokens: Tokens
+    bearers: Bearers
+    signing_keys: SigningKeys
+
+
+def _read(payload: bytes) -> BearerClaims:
+    """Return the claims of a payload. Raises `BadToken`."""
+    try:
+        return msgspec.convert(read_object(payload), BearerClaims)
+    except UNREADABLE as error:
+        raise BadToken("the claims are not ours") from error
+
+
+def _check(caller: Principal) -> None:
+    if is_bound(caller):
+        raise Forbidden("you may not exchange this for another token")

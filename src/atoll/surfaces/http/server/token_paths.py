@@ -1,0 +1,52 @@
+"""Paths open to tokens that are bound to something: a sandbox, or named streams and read models.
+
+A list of what is allowed, so that a route added tomorrow is closed to them. What stands in the path
+is compared here by its id; the services check it again.
+"""
+
+import re
+from typing import Final
+
+from starlette.types import Scope
+
+from atoll.domain.ids import SandboxId
+from atoll.domain.people.principal import TokenAccess
+
+EVENTS: Final = "/v1/events/stream"
+AGENTS: Final = "/v1/agents"
+_ME: Final = frozenset({"/auth/me", "/v1/me"})
+_SANDBOX: Final = "/v1/sandboxes/"
+_INSIDE: Final = re.compile(
+    "|agents|agents/[^/]+|terminals|terminals/[^/]+|exec|exec/[^/]+|processes|network|safety"
+    "|changes|diff|checkpoints|files|files/(?:stat|total|content)|logs"
+)
+"""The paths of a sandbox that its token reads: the sandbox itself and these. Not its shares,
+recordings and screens, which show what people typed, nor what leaves it."""
+
+
+def token_may(scope: Scope, access: TokenAccess) -> bool:
+    """Report whether a caller with this token may send this request or WebSocket."""
+    if access.subscribed:
+        return _subscribed_may(scope, access)
+    if access.sandbox_id is not None:
+        return _inside_may(scope, access.sandbox_id)
+    return True
+
+
+def _subscribed_may(scope: Scope, access: TokenAccess) -> bool:
+    path = scope["path"]
+    if scope["type"] == "websocket":
+        return path == EVENTS and bool(access.streams)
+    if scope["method"] not in {"GET", "HEAD"}:
+        return False
+    wanted = {EVENTS: bool(access.streams), AGENTS: "agents" in access.models}
+    return wanted.get(path, False)
+
+
+def _inside_may(scope: Scope, sandbox_id: SandboxId) -> bool:
+    path: str = scope["path"]
+    if scope["type"] == "websocket" or scope["method"] not in {"GET", "HEAD"}:
+        return False
+    named, _, below = path.removeprefix(_SANDBOX).partition("/")
+    own = path.startswith(_SANDBOX) and named == sandbox_id
+    return path in _ME or (own and _INSIDE.fullmatch(below) is not None)
