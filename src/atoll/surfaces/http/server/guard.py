@@ -218,8 +218,8 @@ class Guard:
         credential = self._credential(headers, HTTPConnection(scope))
         source = _source(scope)
         caller = await self._standing(await self._caller(credential, source))
-        came = CallOrigin(source, state.get("request_id", ""), _token_id(caller))
-        state["caller"] = replace(caller, origin=came)
+        called = CallOrigin(source, state.get("request_id", ""), _token_id(caller))
+        state["caller"] = replace(caller, origin=called)
         structlog.contextvars.bind_contextvars(org=caller.org_id, principal=caller.kind.value)
         state["session"], state["guest"] = credential.session, credential.guest
         _tell_known(scope)
