@@ -109,5 +109,17 @@ def test_failed_export_leaves_no_file(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_bar_is_drawn_on_a_terminal_alone(
+    db: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "%" not in db("export", "-o", "a.gz").err
+    leader, follower = pty.openpty()
+    with os.fdopen(follower, "w") as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal)
+        db("export", "-o", "b.gz")
+        assert b"3 of 3 rows" in os.read(leader, 4096)
+    os.close(leader)
+
+
 def test_bar_counts_rows() -> None:
     assert drawn(50, 200, Measure(1, "rows")).endswith(" 25%  50 of 200 rows")
