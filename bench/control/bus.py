@@ -22,7 +22,8 @@ from atoll.adapters.bus.nats_bus import NatsBus
 from atoll.adapters.bus.nats_link import NatsLink
 from atoll.adapters.bus.settings import BusSettings
 from atoll.adapters.clocks.system import SystemClock
-from atoll.adapters.storage.store import Settings, SqlStore, open_store, sqlite_url
+from atoll.adapters.storage.engines.sqlite import sqlite_url
+from atoll.adapters.storage.store import Settings, SqlStore, open_store
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals.outbox import Outbox

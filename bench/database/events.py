@@ -16,7 +16,8 @@ from importlib import import_module
 from itertools import count
 from pathlib import Path
 
-from atoll.adapters.storage.store import Settings, SqlStore, open_store, sqlite_url
+from atoll.adapters.storage.engines.sqlite import sqlite_url
+from atoll.adapters.storage.store import Settings, SqlStore, open_store
 from atoll.domain.event import EventDraft
 from atoll.domain.ids import PERSONAL_ORG, EventId, PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON

@@ -306,7 +306,7 @@ def test_noun_is_found_in_its_folders(scratch: Scratch) -> None:
     said = scratch.run(
         "-c",
         "import asyncio\n"
-        "from atoll.adapters.storage.schema import HEAD\n"
+        "from atoll.adapters.storage.migrations.schema import HEAD\n"
         "from atoll.adapters.storage.store import Settings, open_store\n"
         "from atoll.surfaces.http.app import routers\n\n"
         "async def main():\n"

@@ -5,7 +5,6 @@ from typing import Literal, Required, TypedDict
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
-from atoll.client.quotas import HeldQuota, QuotaBody, QuotaList
 from atoll.client.shapes import Me, Sandbox, SandboxState
 from atoll.client.transport import Call, Transport, at, get, patch, post, put
 
@@ -54,6 +53,16 @@ class OwnerBody(TypedDict, total=False):
     """The member whom a sandbox is given to."""
 
     member: Required[str]
+
+
+class QuotaBody(TypedDict, total=False):
+    """A quota; what is left out is not limited."""
+
+    sandboxes: int | None
+    concurrentSessions: int | None
+    cpu: str | None
+    memory: str | None
+    storage: str | None
 
 
 class Organization(Shape):
@@ -123,6 +132,30 @@ class WaitingSandboxList(Shape):
     """The sandboxes that wait for a new owner."""
 
     sandboxes = fields.many(WaitingSandbox)
+
+
+class Quantities(Shape):
+    """Quantities as they are written; a limit that is not there is empty or -1."""
+
+    sandboxes = fields.number(-1)
+    concurrentSessions = fields.number(-1)
+    cpu = fields.text()
+    memory = fields.text()
+    storage = fields.text()
+
+
+class HeldQuota(Shape):
+    """A quota beside what is held; `member` is empty for the organization's."""
+
+    member = fields.text()
+    quota = fields.one(Quantities)
+    used = fields.one(Quantities)
+
+
+class QuotaList(Shape):
+    """Quotas: the organization's first."""
+
+    quotas = fields.many(HeldQuota)
 
 
 class Organizations:

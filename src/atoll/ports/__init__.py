@@ -34,9 +34,8 @@ if TYPE_CHECKING:
     from atoll.ports.spawner import Exit, Process, ProcessSpec, Pty, Spawner
     from atoll.ports.store.approvals import ApprovalQuery
     from atoll.ports.store.events import EventQuery
-    from atoll.ports.store.idempotency import IdempotencyRecord
     from atoll.ports.store.logs import LogLine
-    from atoll.ports.store.sandboxes import Holding, SandboxQuery
+    from atoll.ports.store.sandboxes import Holding, IdempotencyRecord, SandboxQuery
     from atoll.ports.store.secrets import Kept
     from atoll.ports.store.store import Store, Transaction
     from atoll.ports.vault import Masters, Sealed, Vault
@@ -101,7 +100,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "Extension": "extension",
         "Handle": "extension",
         "Holding": "store.sandboxes",
-        "IdempotencyRecord": "store.idempotency",
+        "IdempotencyRecord": "store.sandboxes",
         "Kept": "store.secrets",
         "Listener": "bus",
         "LogLine": "store.logs",

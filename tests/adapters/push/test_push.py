@@ -18,7 +18,7 @@ from atoll.domain.errors import (
     Unavailable,
 )
 from atoll.domain.people.push import PushTarget
-from atoll.ports.push import PushSender
+from atoll.ports.senders.push import PushSender
 from atoll.testing import FakePushSender, PushSenderContract
 from tests.peers.receivers.push_service import Browser, PushService, push_service, unspelled
 

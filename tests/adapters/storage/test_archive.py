@@ -16,7 +16,8 @@ from sqlalchemy import Integer, LargeBinary, Table, insert
 from atoll.adapters.storage.archive import tables
 from atoll.adapters.storage.archive.database import SqlDatabase
 from atoll.adapters.storage.columns import metadata
-from atoll.adapters.storage.store import Settings, open_engines, open_store, sqlite_url
+from atoll.adapters.storage.engines.sqlite import sqlite_url
+from atoll.adapters.storage.store import Settings, open_engines, open_store
 from atoll.domain.errors import Conflict, Failed, Unavailable
 from atoll.domain.ids import PERSONAL_ORG
 from atoll.ports import EventQuery

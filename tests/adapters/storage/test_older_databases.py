@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from atoll.adapters.storage.store import Settings, open_store, sqlite_url
+from atoll.adapters.storage.engines.sqlite import sqlite_url
+from atoll.adapters.storage.store import Settings, open_store
 from atoll.domain.ids import PERSONAL_ORG
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.ports import EventQuery, Store

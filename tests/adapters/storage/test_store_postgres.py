@@ -5,7 +5,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from atoll.adapters.storage import schema
+from atoll.adapters.storage.migrations import schema
 from atoll.adapters.storage.store import Settings, open_store
 from atoll.ports import Store
 from atoll.testing.contracts.store import StoreContract

@@ -17,11 +17,12 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 from sqlalchemy.dialects import sqlite
 
-from atoll.adapters.storage import schema
 from atoll.adapters.storage.columns import metadata
+from atoll.adapters.storage.engines.sqlite import sqlite_url
 from atoll.adapters.storage.engines.sqlite_link import link
+from atoll.adapters.storage.migrations import schema
 from atoll.adapters.storage.sandboxes import page_of
-from atoll.adapters.storage.store import ROW_CLASSES, Settings, open_store, sqlite_url
+from atoll.adapters.storage.store import ROW_CLASSES, Settings, open_store
 from atoll.domain.errors import Unavailable
 from atoll.domain.ids import PERSONAL_ORG, SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON

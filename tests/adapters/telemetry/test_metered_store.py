@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from atoll.adapters.storage.store import Settings, open_store, sqlite_url
+from atoll.adapters.storage.engines.sqlite import sqlite_url
+from atoll.adapters.storage.store import Settings, open_store
 from atoll.adapters.telemetry.metered_store import (
     APPEND_SECONDS,
     CONNECTIONS,

@@ -9,7 +9,7 @@ from atoll.adapters.webhooks.sender import HttpWebhookSender
 from atoll.adapters.webhooks.settings import WebhookSettings
 from atoll.domain.errors import Forbidden, Invalid, Unavailable
 from atoll.domain.webhook.delivery import Receipt
-from atoll.ports.webhooks import WebhookSender
+from atoll.ports.senders.webhooks import WebhookSender
 from atoll.testing import FakeWebhookSender, WebhookSenderContract
 from tests.peers.receivers.push_service import push_service
 from tests.peers.receivers.webhook_receiver import (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from atoll.adapters.storage.store import sqlite_url
+from atoll.adapters.storage.engines.sqlite import sqlite_url
 from tests.peers.databases.postgres import PostgresServer
 
 

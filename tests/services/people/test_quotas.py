@@ -7,7 +7,7 @@ import pytest
 
 from atoll.domain.errors import AtollError, Failed, LimitReached
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.quota import Quota
+from atoll.domain.quota import Quota
 from atoll.domain.sandbox.sandbox import CreateSandbox
 from atoll.services.lifecycle.room import OPENING
 from atoll.services.terminals.terminals import Terminals

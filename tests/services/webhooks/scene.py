@@ -9,14 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll.adapters.bus.in_process import InProcessBus
-from atoll.adapters.storage.store import Settings, open_store, sqlite_url
+from atoll.adapters.storage.engines.sqlite import sqlite_url
+from atoll.adapters.storage.store import Settings, open_store
 from atoll.adapters.vaults.in_memory import InMemoryVault
 from atoll.adapters.webhooks.sender import HttpWebhookSender
 from atoll.adapters.webhooks.settings import WebhookSettings
 from atoll.domain.event import Event, Json
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.ports import EventQuery
-from atoll.ports.webhooks import WebhookSender
+from atoll.ports.senders.webhooks import WebhookSender
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals.events import Note, draft_of

@@ -118,7 +118,7 @@ def _refused(code: int, err_code: int, text: str) -> AtollError:
 
 
 class JetStreamSink:
-    """The `ports.event_sink.EventSink` on JetStream, over the connection of `link`."""
+    """The `ports.senders.event_sink.EventSink` on JetStream, over the connection of `link`."""
 
     def __init__(self, link: NatsLink, settings: BusSettings) -> None:
         self._link = link

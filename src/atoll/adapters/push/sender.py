@@ -28,7 +28,8 @@ _LATER = (408, 425, 429)
 
 
 class HttpPushSender:
-    """The `ports.push.PushSender` over HTTPS. `trust` replaces the usual authorities in tests."""
+    """The `ports.senders.push.PushSender` over HTTPS. `trust` replaces the usual authorities in
+    tests."""
 
     def __init__(
         self,

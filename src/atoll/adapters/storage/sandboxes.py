@@ -1,6 +1,7 @@
 """Tables and rows of sandboxes."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 import msgspec
 from sqlalchemy import (
@@ -8,12 +9,14 @@ from sqlalchemy import (
     Column,
     ColumnExpressionArgument,
     Index,
+    PrimaryKeyConstraint,
     RowMapping,
     Select,
     Table,
     Text,
     and_,
     case,
+    delete,
     insert,
     or_,
     select,
@@ -25,15 +28,15 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from atoll.adapters.storage.columns import metadata, to_us
+from atoll.adapters.storage.columns import from_us, metadata, to_us
 from atoll.adapters.storage.organizations import members
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.profile.profile import Scope
 from atoll.domain.sandbox.create import agent_key
 from atoll.domain.sandbox.sandbox import Sandbox, State
-from atoll.ports import Holding, SandboxQuery
-from atoll.ports.store.sandboxes import SandboxRows
+from atoll.ports import Holding, IdempotencyRecord, SandboxQuery
+from atoll.ports.store.sandboxes import IdempotencyRows, SandboxRows
 
 GONE = ("destroying", "destroyed")
 """The states whose name is free again and that count against no limit."""
@@ -233,3 +236,65 @@ def _columns(sandbox: Sandbox) -> dict[str, str | None]:
 
 def _sandboxes(rows: Sequence[RowMapping]) -> list[Sandbox]:
     return [_decoder.decode(row["body"]) for row in rows]
+
+
+idempotency_keys = Table(
+    "idempotency_keys",
+    metadata,
+    Column("org_id", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("sandbox_id", Text, nullable=False),
+    Column("at_us", BigInteger, nullable=False),
+    PrimaryKeyConstraint("org_id", "owner", "key"),
+    Index("idempotency_keys_by_age", "at_us"),
+)
+
+
+class SqlIdempotencyRows(IdempotencyRows):
+    """The `ports.store.sandboxes.IdempotencyRows` on one connection."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def get(self, org_id: OrgId, owner: PrincipalId, key: str) -> IdempotencyRecord | None:
+        """See the port."""
+        table = idempotency_keys.c
+        found = await self._connection.execute(
+            select(table.digest, table.sandbox_id, table.at_us).where(
+                table.org_id == org_id, table.owner == owner, table.key == key
+            )
+        )
+        row = found.one_or_none()
+        return (
+            None if row is None else IdempotencyRecord(row[0], SandboxId(row[1]), from_us(row[2]))
+        )
+
+    async def put(
+        self, org_id: OrgId, owner: PrincipalId, *, key: str, record: IdempotencyRecord
+    ) -> None:
+        """See the port."""
+        table = idempotency_keys.c
+        await self._connection.execute(
+            delete(idempotency_keys).where(
+                table.org_id == org_id, table.owner == owner, table.key == key
+            )
+        )
+        await self._connection.execute(
+            insert(idempotency_keys),
+            {
+                "org_id": org_id,
+                "owner": owner,
+                "key": key,
+                "digest": record.digest,
+                "sandbox_id": record.sandbox_id,
+                "at_us": to_us(record.at),
+            },
+        )
+
+    async def forget(self, before: datetime) -> None:
+        """See the port."""
+        await self._connection.execute(
+            delete(idempotency_keys).where(idempotency_keys.c.at_us < to_us(before))
+        )

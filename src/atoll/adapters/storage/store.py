@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import Any, get_type_hints
 
 from sqlalchemy import URL, make_url
@@ -24,7 +23,7 @@ from atoll.adapters.storage.engines.engines import (
 )
 from atoll.adapters.storage.engines.group_commit import GroupCommit
 from atoll.adapters.storage.engines.sqlite import SQLITE, sqlite_engines
-from atoll.adapters.storage.schema import is_current, upgrade
+from atoll.adapters.storage.migrations.schema import is_current, upgrade
 from atoll.domain.errors import Invalid
 from atoll.ports import Transaction
 
@@ -152,8 +151,3 @@ def parse_url(url: str) -> URL:
         "database_url is neither sqlite:///PATH nor postgresql://USER@HOST/NAME",
         field="database_url",
     )
-
-
-def sqlite_url(path: Path) -> str:
-    """Return the URL of a SQLite file."""
-    return URL.create("sqlite+aiosqlite", database=str(path)).render_as_string()

@@ -33,8 +33,9 @@ _PORTS = {"https": 443, "http": 80}
 
 
 class HttpWebhookSender:
-    """The `ports.webhooks.WebhookSender` over HTTPS. Plain HTTP reaches only this machine and the
-    private networks that the settings allow. `trust` replaces the usual authorities in tests."""
+    """The `ports.senders.webhooks.WebhookSender` over HTTPS. Plain HTTP reaches only this machine
+    and the private networks that the settings allow. `trust` replaces the usual authorities in
+    tests."""
 
     def __init__(
         self,

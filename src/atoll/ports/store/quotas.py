@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Protocol
 
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
-from atoll.domain.sandbox.quota import Quota
+from atoll.domain.quota import Quota
 from atoll.domain.sandbox.sandbox import Sandbox
 
 

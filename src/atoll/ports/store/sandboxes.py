@@ -1,4 +1,4 @@
-"""Rows of sandboxes, and the query for a page of them."""
+"""Rows of sandboxes, the query for a page of them, and the keys of requests that made them."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -69,4 +69,31 @@ class SandboxRows(Protocol):
     async def unfinished(self) -> list[Sandbox]:
         """Return every sandbox of every organization that is not destroyed. A starting control
         plane adopts them."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class IdempotencyRecord:
+    """Record of an idempotency key: `digest` of the request, and the sandbox it made."""
+
+    digest: str
+    sandbox_id: SandboxId
+    at: datetime
+
+
+class IdempotencyRows(Protocol):
+    """Idempotency keys of requests."""
+
+    async def get(self, org_id: OrgId, owner: PrincipalId, key: str) -> IdempotencyRecord | None:
+        """Return the record of a key."""
+        ...
+
+    async def put(
+        self, org_id: OrgId, owner: PrincipalId, *, key: str, record: IdempotencyRecord
+    ) -> None:
+        """Store the record of a key, replacing an older one."""
+        ...
+
+    async def forget(self, before: datetime) -> None:
+        """Drop records older than `before`."""
         ...

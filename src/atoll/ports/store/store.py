@@ -11,7 +11,6 @@ from typing import Protocol
 from atoll.ports.store.approvals import ApprovalRows
 from atoll.ports.store.audit import AuditRows
 from atoll.ports.store.events import EventRows
-from atoll.ports.store.idempotency import IdempotencyRows
 from atoll.ports.store.logs import LogRows
 from atoll.ports.store.organizations import InvitationRows, MemberRows, OrganizationRows
 from atoll.ports.store.outbox import LeaseRows, OutboxRows
@@ -21,7 +20,7 @@ from atoll.ports.store.pulls import PullRows
 from atoll.ports.store.push import PushRows
 from atoll.ports.store.quotas import QuotaRows, SessionRows
 from atoll.ports.store.replicas import LoginRows, MaintenanceRows, ReplicaRows
-from atoll.ports.store.sandboxes import SandboxRows
+from atoll.ports.store.sandboxes import IdempotencyRows, SandboxRows
 from atoll.ports.store.secrets import SecretRows
 from atoll.ports.store.shares import ShareRows
 from atoll.ports.store.statuses import StatusRows, TallyRows

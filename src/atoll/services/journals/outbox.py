@@ -18,7 +18,7 @@ from atoll.domain.event import Event
 from atoll.domain.lease import Lease, grant
 from atoll.domain.outbox import Cursor, Tip, resume
 from atoll.ports import Listener
-from atoll.ports.event_sink import EventSink
+from atoll.ports.senders.event_sink import EventSink
 from atoll.ports.store.store import Transaction
 from atoll.services.ground import Ground
 

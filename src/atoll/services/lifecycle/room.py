@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 from atoll.domain.ids import OrgId, PrincipalId
-from atoll.domain.sandbox.quota import Quota, QuotaUsage, check_sandbox, check_session, usage_of
+from atoll.domain.quota import Quota, QuotaUsage, check_sandbox, check_session, usage_of
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Transaction
 from atoll.services.ground import Ground

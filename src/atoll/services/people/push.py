@@ -6,7 +6,7 @@ What is pushed, and when, is `push_delivery`'s.
 from atoll.domain.errors import LimitReached, NotFound
 from atoll.domain.people.principal import Principal
 from atoll.domain.people.push import MAX_SUBSCRIPTIONS, PushSubscription, PushTarget
-from atoll.ports.push import PushSender
+from atoll.ports.senders.push import PushSender
 from atoll.services.ground import Ground
 
 

@@ -21,7 +21,7 @@ from atoll.domain.people.push import (
     push_message,
 )
 from atoll.ports import EventQuery
-from atoll.ports.push import PushSender
+from atoll.ports.senders.push import PushSender
 from atoll.services.ground import Ground
 from atoll.services.people.notices import reason_of
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from atoll.domain.errors import NotFound
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
-from atoll.domain.sandbox.quota import Quota, QuotaUsage, spelled_quota, usage_of
+from atoll.domain.quota import Quota, QuotaUsage, spelled_quota, usage_of
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of

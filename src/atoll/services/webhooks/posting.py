@@ -9,8 +9,8 @@ from atoll.domain.event import Event
 from atoll.domain.webhook.delivery import Failure, failure_of
 from atoll.domain.webhook.signature import MAX_BODY, body_of, bound_to, signed_headers
 from atoll.ports import Clock, Vault
+from atoll.ports.senders.webhooks import WebhookSender
 from atoll.ports.store.webhooks import KeptWebhook
-from atoll.ports.webhooks import WebhookSender
 
 
 class WebhookPosting:

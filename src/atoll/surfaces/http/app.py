@@ -110,13 +110,8 @@ def create_app(
     if settings.metrics is not None:
         # It needs no permission: it asks for a credential of its own.
         app.router.routes.extend(metrics.router.routes)
-    for router in (
-        *routers(),
-        multiplayer.router,
-        health.router,
-        openapi.router,
-        page.router,
-    ):
+    last = (multiplayer.router, health.router, openapi.router, page.router)
+    for router in (*routers(), *last):
         # Not `include_router`, which would build every route a second time to add nothing to it.
         app.router.routes.extend(map(permitted, router.routes))
     return app

@@ -8,8 +8,8 @@ from atoll.domain.outbox import Tip
 
 
 class FakeEventSink:
-    """A `ports.event_sink.EventSink` that keeps what it received. Raises `failure` while it is
-    set. `forget` drops all messages, as their end of life does."""
+    """A `ports.senders.event_sink.EventSink` that keeps what it received. Raises `failure` while it
+    is set. `forget` drops all messages, as their end of life does."""
 
     def __init__(self, name: str = "EVENTS") -> None:
         self.events: list[Event] = []

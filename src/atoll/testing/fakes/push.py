@@ -5,8 +5,8 @@ from atoll.domain.people.push import PushTarget, checked_endpoint
 
 
 class FakePushSender:
-    """A `ports.push.PushSender` that keeps what it sent, by endpoint. `failures` are raised for an
-    endpoint, one after the other, before it accepts messages again."""
+    """A `ports.senders.push.PushSender` that keeps what it sent, by endpoint. `failures` are raised
+    for an endpoint, one after the other, before it accepts messages again."""
 
     def __init__(self) -> None:
         self.sent: dict[str, list[bytes]] = {}

@@ -8,8 +8,8 @@ from atoll.domain.webhook.webhook import checked_url
 
 
 class FakeWebhookSender:
-    """A `ports.webhooks.WebhookSender` that keeps what it sent, by URL. `answers` are given for a
-    URL, one after the other, before it answers 200 again; an error among them is raised."""
+    """A `ports.senders.webhooks.WebhookSender` that keeps what it sent, by URL. `answers` are given
+    for a URL, one after the other, before it answers 200 again; an error among them is raised."""
 
     def __init__(self) -> None:
         self.sent: dict[str, list[tuple[Mapping[str, str], bytes]]] = {}

@@ -14,7 +14,7 @@ from atoll.adapters.bus.settings import BusSettings
 from atoll.domain.errors import Failed
 from atoll.ports import Bus
 from atoll.ports.bus import LiveChannels
-from atoll.ports.event_sink import EventSink
+from atoll.ports.senders.event_sink import EventSink
 from atoll.services.ground import Ground
 from atoll.services.journals.log_watch import LogWatch, Wake
 from atoll.services.journals.outbox import Outbox

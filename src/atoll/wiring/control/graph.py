@@ -304,8 +304,7 @@ def build_application(
     statuses, own = AgentStatuses(ground.store), library.ports
     ports, access = with_access(ground, ports, own, settings=settings.tokens)
     sandboxes, background = build_sandboxes(ground, ports, library.preparation, settings=settings)
-    calls, events = RuntimeCalls(sandboxes), access.events
-    approvals = Approvals(ground, sandboxes)
+    calls, events, approvals = RuntimeCalls(sandboxes), access.events, Approvals(ground, sandboxes)
     terminals, agents = build_sessions(ground, sandboxes)
     logins, secrets = access.logins, build_secrets(ground, sandboxes, ports)
     home = build_home(ground, sandboxes, library, events=events, settings=settings)

@@ -11,9 +11,9 @@ from atoll.ports import (
     WorkspacePreparer,
 )
 from atoll.ports.kept import KeptShelf
-from atoll.ports.push import PushSender
+from atoll.ports.senders.push import PushSender
+from atoll.ports.senders.webhooks import WebhookSender
 from atoll.ports.signer import AuditSigner
-from atoll.ports.webhooks import WebhookSender
 from atoll.services.application import HomeServices
 from atoll.services.ground import Ground
 from atoll.services.inbox.end_reports import EndReports

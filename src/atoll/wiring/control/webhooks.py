@@ -1,7 +1,7 @@
 """Services of webhooks, built from the ports that they use."""
 
 from atoll.ports import Vault
-from atoll.ports.webhooks import WebhookSender
+from atoll.ports.senders.webhooks import WebhookSender
 from atoll.services.ground import Ground
 from atoll.services.webhooks.deliveries import WebhookDeliveries
 from atoll.services.webhooks.posting import WebhookPosting

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from atoll.adapters.auth.token_file import load_or_make_token
-from atoll.adapters.storage.store import Settings, open_store, sqlite_url
+from atoll.adapters.storage.engines.sqlite import sqlite_url
+from atoll.adapters.storage.store import Settings, open_store
 from atoll.domain.errors import Failed
 from atoll.services.people.logins import Logins
 from atoll.surfaces.http.server.guard import PAGE_KEY

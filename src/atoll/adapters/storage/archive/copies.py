@@ -9,7 +9,6 @@ from sqlalchemy import Table
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 import atoll
-from atoll.adapters.storage import schema
 from atoll.adapters.storage.archive import tables
 from atoll.adapters.storage.archive.archive_format import (
     FORMAT,
@@ -19,6 +18,7 @@ from atoll.adapters.storage.archive.archive_format import (
     Opening,
     damaged,
 )
+from atoll.adapters.storage.migrations import schema
 from atoll.domain.errors import Conflict, Failed, Invalid
 from atoll.ports.database import Headway, TableCopy
 

@@ -10,12 +10,12 @@ from sqlalchemy import URL, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from atoll.adapters.storage import schema
 from atoll.adapters.storage.archive import tables
 from atoll.adapters.storage.archive.archive_format import ArchiveReader
 from atoll.adapters.storage.archive.copies import export_to, import_from
 from atoll.adapters.storage.engines.engines import APPLICATION, FAULTS, Engines, unavailable
 from atoll.adapters.storage.engines.sqlite import SQLITE
+from atoll.adapters.storage.migrations import schema
 from atoll.adapters.storage.store import open_engines, parse_url
 from atoll.domain.errors import Conflict
 from atoll.ports.database import DatabaseStatus, Headway, Migrated, TableCopy, TableSize

@@ -35,6 +35,6 @@ class StorageSettings:
 
     def url_in(self, home: Path) -> str:
         """Return the URL of the database of a home."""
-        from atoll.adapters.storage.store import sqlite_url  # loads SQLAlchemy
+        from atoll.adapters.storage.engines.sqlite import sqlite_url  # loads SQLAlchemy
 
         return self.database_url or sqlite_url(home / "atoll.db")

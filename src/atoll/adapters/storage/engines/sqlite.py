@@ -26,6 +26,11 @@ _PRAGMAS = (
 )
 
 
+def sqlite_url(path: Path) -> str:
+    """Return the URL of a SQLite file."""
+    return URL.create("sqlite+aiosqlite", database=str(path)).render_as_string()
+
+
 def sqlite_engines(url: URL, connections: int, *, synced: bool) -> Engines:
     """Return the engines of a file, which is made where it is missing; only its owner may read
     it. `synced` has every commit outlast a power cut; else the last moments may be lost, and the

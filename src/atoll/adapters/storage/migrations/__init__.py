@@ -1,1 +1,1 @@
-"""The database's history: Alembic revisions, run by `adapters.storage.schema`."""
+"""The database's history: Alembic revisions, run by `adapters.storage.migrations.schema`."""

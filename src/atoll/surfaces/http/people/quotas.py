@@ -7,7 +7,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from atoll.domain.people.capability import Capability
-from atoll.domain.sandbox.quota import read_quota, spelled_quota
+from atoll.domain.quota import read_quota, spelled_quota
 from atoll.services.people.quotas import Held
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel

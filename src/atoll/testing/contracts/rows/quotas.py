@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from atoll.domain.ids import PERSONAL_ORG, OrgId
-from atoll.domain.sandbox.quota import Quota
+from atoll.domain.quota import Quota
 from atoll.ports import Store
 from atoll.testing.contracts.event_log import NOW, OTHER, OWNER
 from atoll.testing.contracts.rows.sandboxes import sandbox

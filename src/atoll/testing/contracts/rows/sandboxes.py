@@ -13,7 +13,7 @@ from atoll.domain.people.principal import ActorKind
 from atoll.domain.profile.profile import Profile, Scope
 from atoll.domain.sandbox.sandbox import Attachment, Sandbox, SandboxRepo, State
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
-from atoll.ports import SandboxQuery, Store
+from atoll.ports import IdempotencyRecord, SandboxQuery, Store
 from atoll.testing.contracts.event_log import NOW, OTHER, OWNER
 
 
@@ -116,3 +116,14 @@ async def check_ownerless_are_those_of_who_is_no_member(store: Store) -> None:
             await rows.sandboxes.insert(one)
     async with store.read() as rows:
         assert await rows.sandboxes.ownerless(PERSONAL_ORG) == left
+
+
+async def check_idempotency_keys_belong_to_their_owner_and_are_forgotten(store: Store) -> None:
+    record = IdempotencyRecord("digest", SandboxId("sb_a"), NOW)
+    async with store.begin() as rows:
+        await rows.idempotency.put(PERSONAL_ORG, OWNER, key="k", record=record)
+        await rows.idempotency.put(PERSONAL_ORG, OWNER, key="k", record=record)
+        assert await rows.idempotency.get(PERSONAL_ORG, OWNER, "k") == record
+        assert await rows.idempotency.get(PERSONAL_ORG, OTHER, "k") is None
+        await rows.idempotency.forget(NOW + timedelta(seconds=1))
+        assert await rows.idempotency.get(PERSONAL_ORG, OWNER, "k") is None

@@ -10,7 +10,7 @@ import pytest
 
 from atoll.domain.errors import AtollError, Failed, Invalid, NotFound, Unavailable
 from atoll.domain.people.push import PushTarget
-from atoll.ports.push import PushSender
+from atoll.ports.senders.push import PushSender
 
 
 class PushSenderContract:

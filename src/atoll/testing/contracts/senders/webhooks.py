@@ -8,7 +8,7 @@ import pytest
 
 from atoll.domain.errors import Invalid, Unavailable
 from atoll.domain.webhook.delivery import Receipt
-from atoll.ports.webhooks import WebhookSender
+from atoll.ports.senders.webhooks import WebhookSender
 
 HEADERS = {"webhook-id": "ev_1", "webhook-timestamp": "1", "webhook-signature": "v1,abc"}
 

@@ -2,8 +2,7 @@
 
 import click
 
-from atoll.client.organizations import Organizations
-from atoll.client.quotas import HeldQuota, QuotaBody
+from atoll.client.organizations import HeldQuota, Organizations, QuotaBody
 from atoll.domain.errors import Invalid
 from atoll.surfaces.cli.commands.people.org import org_option
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation

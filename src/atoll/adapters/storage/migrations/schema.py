@@ -22,7 +22,7 @@ from atoll.adapters.storage.columns import metadata
 from atoll.adapters.storage.engines.engines import FAULTS, Engines, unavailable
 from atoll.domain.errors import Unavailable
 
-_MIGRATIONS = Path(__file__).parent / "migrations"
+_MIGRATIONS = Path(__file__).parent
 
 HEAD = max(path.stem[1:5] for path in (_MIGRATIONS / "versions").glob("r[0-9]*_*.py"))
 """The newest revision: the number in a migration's name. A test compares it with the chain."""

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from atoll.domain.errors import Invalid, LimitReached
 from atoll.domain.profile.profile import Resources
-from atoll.domain.sandbox.quota import (
+from atoll.domain.quota import (
     Quantity,
     Quota,
     QuotaUsage,

@@ -21,9 +21,10 @@ from nats.errors import Error
 from atoll.adapters.bus.jetstream import JetStreamSink
 from atoll.adapters.bus.settings import BusSettings
 from atoll.adapters.clocks.system import SystemClock
-from atoll.adapters.storage.store import Settings, SqlStore, open_store, sqlite_url
+from atoll.adapters.storage.engines.sqlite import sqlite_url
+from atoll.adapters.storage.store import Settings, SqlStore, open_store
 from atoll.domain.lease import Lease
-from atoll.ports.event_sink import EventSink
+from atoll.ports.senders.event_sink import EventSink
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals import outbox as outboxes

@@ -1,0 +1,1 @@
+"""Ports of what is sent elsewhere: notifications, webhooks, and the log itself."""
