@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from atoll.domain.event import KINDS
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, State
 from atoll.services.journals.events import Note
+from atoll.services.sandboxes.replica_watch import POLICY_EVENTS
 from atoll.testing import FakeLeadership
 from tests.services.scene import Scene, opened
 
@@ -181,3 +183,8 @@ def _loaded(scene: Scene) -> Callable[[], Awaitable[bool]]:
         return scene.background.replica_watch._loaded.is_set()
 
     return loaded
+
+
+@pytest.mark.parametrize("beginning", POLICY_EVENTS)
+def test_events_after_which_policies_differ_are_kinds_that_exist(beginning: str) -> None:
+    assert any(kind.startswith(beginning) for kind in KINDS)
