@@ -201,6 +201,8 @@ async def test_worker_that_is_killed_at_any_event_loses_nothing() -> None:
                 receiver.statuses.extend([200] * 4 + [HANG, 500, 200])
                 await now.append(streams[appended:killed_after])
                 appended = killed_after
+                # What waits for a retry is due, so that there is always a request.
+                at.clock.turn(LAST_CEILING.total_seconds())
                 async with now.working():
                     await receiver.came(len(receiver.requests) + 1)
                 before = now
