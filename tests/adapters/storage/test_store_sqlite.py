@@ -118,7 +118,7 @@ def test_rows_have_every_method_of_their_port(rows: type) -> None:
 
 def test_known_head_is_the_newest_revision() -> None:
     config = Config()
-    config.set_main_option("script_location", str(Path(schema.__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(Path(schema.__file__).parent))
     assert ScriptDirectory.from_config(config).get_current_head() == schema.HEAD
 
 

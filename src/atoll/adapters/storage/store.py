@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, get_type_hints
+from typing import Any, cast, get_type_hints
 
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
@@ -23,6 +23,7 @@ from atoll.adapters.storage.engines.engines import (
 )
 from atoll.adapters.storage.engines.group_commit import GroupCommit
 from atoll.adapters.storage.engines.sqlite import SQLITE, sqlite_engines
+from atoll.adapters.storage.engines.whole import WholeStatements
 from atoll.adapters.storage.migrations.schema import is_current, upgrade
 from atoll.domain.errors import Invalid
 from atoll.ports import Transaction
@@ -71,7 +72,7 @@ class SqlStore:
         """See the port."""
         try:
             async with self._commits.block() as connection:
-                yield _transaction(connection)
+                yield _transaction(cast(AsyncConnection, WholeStatements(connection)))
         except FAULTS as err:
             raise unavailable(err) from err
 

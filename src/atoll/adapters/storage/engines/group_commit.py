@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.engines.engines import unavailable
+from atoll.adapters.storage.engines.whole import WholeTransaction, settled
 
 _SAVE = "SAVEPOINT atoll"
 _UNDO = "ROLLBACK TO SAVEPOINT atoll"
@@ -55,14 +56,15 @@ class GroupCommit:
     @asynccontextmanager
     async def _lead(self) -> AsyncIterator[AsyncConnection]:
         group: _Group | None = None
+        transaction = WholeTransaction(self._writing())
         try:
-            async with self._writing() as connection:
+            async with transaction as connection:
                 yield connection
                 if self._queued:
                     group = _Group(connection)
                     await self._let_others_in(group)
         except BaseException as err:
-            if group is not None:
+            if group is not None and not transaction.committed:
                 group.failure = err
             raise
         finally:
@@ -93,7 +95,9 @@ class GroupCommit:
             if group.failure is not None:
                 raise unavailable(group.failure)
             try:
-                await group.connection.exec_driver_sql(_SAVE)
+                await settled(group.connection.exec_driver_sql(_SAVE))
+            except asyncio.CancelledError:
+                raise  # nothing was written yet
             except BaseException as err:
                 group.failure = err
                 raise
@@ -111,6 +115,8 @@ class GroupCommit:
 
 async def _undo(group: _Group) -> None:
     try:
-        await group.connection.exec_driver_sql(_UNDO)
+        await settled(group.connection.exec_driver_sql(_UNDO))
+    except asyncio.CancelledError:
+        return  # it was undone, and the block's own error is raised
     except BaseException as err:  # noqa: BLE001 - the block's own error is the one to raise
         group.failure = err

@@ -12,6 +12,8 @@ from typing import Any, Self
 
 import aiosqlite
 
+from atoll.adapters.storage.engines.whole import settled
+
 _ROWS_AT_A_TIME = 64
 
 
@@ -83,8 +85,9 @@ class Link(aiosqlite.Connection):
     def begin_if_due(self) -> None:
         """Begin what was announced; for the thread only."""
         if self._due:
-            self.database.execute("BEGIN IMMEDIATE")
+            # Before: where it cannot begin, a rollback ends what is open.
             self._due = False
+            self.database.execute("BEGIN IMMEDIATE")
 
     async def commit(self) -> None:
         """Commit, unless nothing was begun."""
@@ -108,7 +111,7 @@ class Link(aiosqlite.Connection):
         try:
             await self._execute(call)  # type: ignore[no-untyped-call]
         except asyncio.CancelledError:
-            await self._execute(_nothing)  # type: ignore[no-untyped-call]
+            await settled(self._execute(_nothing))  # type: ignore[no-untyped-call]
             raise
 
     def cursor(self) -> Any:

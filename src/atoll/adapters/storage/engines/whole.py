@@ -1,0 +1,76 @@
+"""Work at a connection that is finished once it began, also when its task is cancelled.
+
+A driver gives a connection up when one of its calls is cancelled. Transactions that share it would
+all be lost with it, so here a cancellation is raised as soon as the call is over.
+"""
+
+import asyncio
+from collections.abc import Awaitable
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
+from typing import Any, TypeVar
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+T = TypeVar("T")
+
+
+async def settled(act: Awaitable[T]) -> T:
+    """Return what `act` returns. A cancellation meanwhile is raised after its end."""
+    work = asyncio.ensure_future(act)  # noqa: TID251 - awaited to its end, here
+    cancelled: asyncio.CancelledError | None = None
+    while not work.done():
+        try:
+            await asyncio.shield(work)
+        except asyncio.CancelledError as err:
+            cancelled = err
+        except BaseException:  # noqa: BLE001 - raised below, as the work's own
+            break
+    if cancelled is not None and not work.cancelled():
+        work.exception()  # nobody else asks for it
+        raise cancelled
+    return work.result()
+
+
+class WholeStatements:
+    """The part of a connection that rows use; each statement is finished once it began."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def execute(self, *statement: Any) -> Any:
+        """Execute a statement, with its parameters."""
+        return await settled(self._connection.execute(*statement))
+
+
+class WholeTransaction:
+    """A context that is entered and left without being interrupted. `committed` is True once it
+    was left without an error."""
+
+    def __init__(self, context: AbstractAsyncContextManager[AsyncConnection]) -> None:
+        self._context = context
+        self.committed = False
+
+    async def __aenter__(self) -> AsyncConnection:
+        """Enter; leave again when cancelled meanwhile."""
+        work = asyncio.ensure_future(self._context.__aenter__())  # noqa: TID251 - awaited to its end, here
+        try:
+            return await settled(work)
+        except asyncio.CancelledError as err:
+            if not work.cancelled() and work.exception() is None:
+                await settled(self._context.__aexit__(type(err), err, err.__traceback__))
+            raise
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Leave. A cancellation is raised once that is done."""
+        work = asyncio.ensure_future(self._context.__aexit__(kind, error, trace))  # noqa: TID251 - awaited to its end, here
+        try:
+            await settled(work)
+        finally:
+            done = not work.cancelled() and work.exception() is None
+            self.committed = kind is None and done
