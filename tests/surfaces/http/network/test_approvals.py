@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from atoll.domain.approvals.approval import Approval, CommandAsk, Requester, SecretAsk
-from atoll.domain.ids import PERSONAL_ORG, ApprovalId, PrincipalId
+from atoll.domain.ids import PERSONAL_ORG, ApprovalId, OrgId, PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.secrets.secret import Purpose, Use
@@ -17,7 +17,9 @@ from tests.surfaces.http.world import World, client_of
 KEY = "sk-canary-A1b2C3d4E5"
 
 
-async def asked(atoll: World, *, command: bool = False, owner: str = "person") -> Approval:
+async def asked(
+    atoll: World, *, command: bool = False, owner: str = "person", org: str = PERSONAL_ORG
+) -> Approval:
     """An approval as a runtime's question leaves it."""
     services = atoll.services
     listed = await services.sandboxes.list(LOCAL_PERSON)
@@ -28,7 +30,7 @@ async def asked(atoll: World, *, command: bool = False, owner: str = "person") -
     now = ground.clock.now()
     approval = Approval(
         ApprovalId(ground.ids.approval()),
-        PERSONAL_ORG,
+        OrgId(org),
         PrincipalId(owner),
         Requester(box.id, box.name, 1, "ask_1"),
         CommandAsk(("rm", "\x1b[2J\u202e"), "/workspace")
@@ -123,7 +125,7 @@ async def test_denied_is_denied(atoll: World) -> None:
 
 @pytest.mark.parametrize("act", ["", "/confirmation", "/approve", "/deny", "/revoke"])
 async def test_somebody_elses_approval_is_not_there(atoll: World, act: str) -> None:
-    one = await asked(atoll, owner="other")
+    one = await asked(atoll, owner="other", org="elsewhere")
     body = {"shown": "0" * 64} if act == "/approve" else None
     async with person(atoll) as client:
         method = "POST" if act else "GET"
