@@ -170,7 +170,9 @@ class Walk:
         except (AssertionError, BaseExceptionGroup) as error:
             said = f"{answer.status_code} {answer.text[:1500]}\n{error!r}"
             self.wrong.append(f"{case.as_curl_command()}\n{said}")
-        if "json" in answer.headers.get("content-type", [""])[0]:
+        kind = answer.headers.get("content-type", [""])[0]
+        # Lines of JSON are a stream, and no document.
+        if "json" in kind and "ndjson" not in kind:
             self.learn(answer.json())
 
     def learn(self, told: object) -> None:
