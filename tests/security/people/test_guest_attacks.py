@@ -19,6 +19,7 @@ OPEN_TO_GUESTS = {
     ("get", "/auth/me"),
     ("get", "/v1/me"),
     ("get", "/healthz"),
+    ("get", "/.well-known/jwks.json"),
     ("get", "/readyz"),
     ("get", "/sessions/{session}/ptys"),
     ("get", "/v1/sandboxes/{sandbox}/terminals"),
