@@ -26,6 +26,7 @@ from typing import Any
 from aiohttp import web
 
 SCRIPT = re.compile(r"\[\[tool (\w+) (\{.*?\})\]\]", re.DOTALL)
+_QUOTED = re.compile(r'\[\[tool \w+ \{\\"')
 _HOLD = re.compile(r"\[\[hold (\S+)\]\]")
 _SAY = re.compile(r"\[\[say (.*?)\]\]", re.DOTALL)
 _FAIL = "[[fail]]"
@@ -67,7 +68,7 @@ def cue_of(parts: Iterable[str | None]) -> Cue:
 
 
 def _read(text: str) -> Cue | None:
-    if '{\\"' in text:
+    if _QUOTED.search(text):
         # opencode quotes the words of its command line, and escapes the quotes in them.
         text = text.replace('\\"', '"')
     tools, holds, says = SCRIPT.findall(text), _HOLD.findall(text), _SAY.findall(text)
