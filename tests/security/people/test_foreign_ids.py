@@ -206,7 +206,7 @@ async def _things(atoll: World) -> Things:
         "session": box,
         "secret": await made("/v1/secrets", secret, "secret_id"),
         "share": await made(f"/v1/sandboxes/{box}/shares", {}, "share_id"),
-        "token": await made("/auth/pat", {"name": "of-ann"}, "token_id"),
+        "token": await made("/auth/pat", {"name": "of-ann"}, "id"),
         "webhook": await made("/v1/webhooks", {"url": "https://hook.example.org/"}, "webhook_id"),
         "subscription": await made("/v1/push-subscriptions", _browser(), "subscription_id"),
         "organization": "acme",
