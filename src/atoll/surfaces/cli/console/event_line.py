@@ -21,11 +21,12 @@ def event_line(event: Event) -> str:
     words = [moment(event.at), event.stream, event.event_type, who]
     # First, since what is long is cut at its end.
     words += [f"{times} times"] if isinstance(times, int) else []
-    words += [more for more in (event.reason, _details(event.payload)) if more]
+    words += [more for more in (event.reason, details(event.payload)) if more]
     return "  ".join(words)
 
 
-def _details(payload: Payload) -> str:
+def details(payload: Payload) -> str:
+    """Return `key=value …` of a payload, cut where it is long."""
     pairs: list[str] = []
     for key, value in payload.value.items():
         if key in _APART:

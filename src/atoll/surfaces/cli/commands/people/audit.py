@@ -6,6 +6,7 @@ import click
 
 from atoll.client.audit import Audit, AuditEntry, Export, verify_export
 from atoll.domain.errors import Failed, Invalid
+from atoll.surfaces.cli.console.event_line import details
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import moment
 from atoll.surfaces.cli.console.options import json_option, utc_option
@@ -131,7 +132,7 @@ def _lines_of(file: str) -> Iterator[bytes]:
 def _line(entry: AuditEntry) -> str:
     who = f"{entry.actor_kind}:{entry.actor_id}"
     came = [entry.address, f"token {entry.token_id}" if entry.token_id else ""]
-    told = " ".join(f"{name}={value}" for name, value in entry.payload.value.items())
+    told = details(entry.payload)
     words = [str(entry.n), moment(entry.at), who, entry.event_type, *came, entry.reason, told]
     return "  ".join(word for word in words if word)
 
