@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.domain.audit import (
+    AUDITED_KINDS,
+    AUDITED_PREFIXES,
     BEGINNING,
     AuditEntry,
     Checkpoint,
@@ -144,3 +146,8 @@ def test_acts_of_people_are_audited_and_the_noise_of_sandboxes_is_not() -> None:
     acts = {"secret.set", "approval.granted", "share.created", "sandbox.requested", "auth.login"}
     assert noise | acts <= KINDS.keys()
     assert {one for one in noise | acts if is_audited(one)} == acts
+
+
+def test_every_audited_kind_is_a_kind_of_event() -> None:
+    assert AUDITED_KINDS <= KINDS.keys()
+    assert all(any(kind.startswith(one) for kind in KINDS) for one in AUDITED_PREFIXES)
