@@ -42,16 +42,6 @@ class AuditPage(Shape):
     next = fields.number()
 
 
-class AuditVerdict(Shape):
-    """The outcome of a verification; `wrong` is empty when the chain holds."""
-
-    entries = fields.number()
-    n = fields.number()
-    hash = fields.text()
-    wrong = fields.text()
-    public_key = fields.text()
-
-
 class Audit:
     """The audit log of the caller's organization."""
 
@@ -61,10 +51,6 @@ class Audit:
     def page(self, *, query: Pairs = ()) -> AuditPage:
         """Return a page of entries."""
         return self._transport.read(AuditPage, get("audit", query=query))
-
-    def verify(self) -> AuditVerdict:
-        """Let the server follow the whole chain."""
-        return self._transport.read(AuditVerdict, get("audit", "verify"))
 
     def export(self) -> Iterator[bytes]:
         """Yield the lines of an export. Raises `Unavailable` when it breaks off."""

@@ -1,11 +1,10 @@
-"""The claims contract: capabilities, roles, and what a token says about its caller.
+"""The claims contract: capabilities, roles, and what follows from a role.
 
 The one definition for every surface. An operation declares one capability, and
 a call is judged by a look into the caller's set: no role is followed at the time of a call.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
 from atoll.domain.errors import Forbidden
@@ -96,18 +95,6 @@ GUEST_CAPABILITIES = frozenset(
     }
 )
 """The most that a guest may do; the guest's link narrows it to a sandbox and a role."""
-
-
-@dataclass(frozen=True, slots=True)
-class Claims:
-    """The claims of a token about its caller. `roles` are the role's name, `org:<id>:admin` for who
-    administers the organization, and `sovereign-admin`; `groups` are the provider's."""
-
-    sovereign_id: str
-    org_id: OrgId
-    roles: tuple[str, ...]
-    groups: tuple[str, ...]
-    capabilities: frozenset[Capability]
 
 
 def role_claims(org_id: OrgId, role: OrgRole, *, sovereign: bool = False) -> tuple[str, ...]:
