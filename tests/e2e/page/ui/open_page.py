@@ -62,6 +62,11 @@ class OpenPage:
         """The page comes back from sleep, which ends any waiting for a retry."""
         await self.page.evaluate("window.dispatchEvent(new Event('pageshow'))")
 
+    async def is_fitted(self) -> None:
+        """Waits until the terminal, of 80 columns at first, has the size of this page."""
+        script = "id => window.__atollTerms.get(id).cols !== 80"
+        await self.page.wait_for_function(script, arg=self.terminal.id)
+
     async def is_live(self) -> None:
         """Waits until nothing lies over the terminal."""
         await self.page.locator(".pane-notice").first.wait_for(state="detached")

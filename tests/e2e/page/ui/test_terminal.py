@@ -247,6 +247,7 @@ async def test_terminal_selection_is_copied(open_page: OpenPage) -> None:
     await page.evaluate("navigator.clipboard.writeText('what was there before')")
     await open_page.terminal.print("\r\nbefore\r\nchosen ä€😀 words\r\nafter\r\n".encode())
     await open_page.sees("after")
+    await open_page.is_fitted()  # another size ends a selection
     spot = await page.evaluate(_PLACE_OF, [open_page.terminal.id, "chosen ä€😀 words"])
     # A third click in a row selects the line, as a person does it.
     await page.mouse.click(spot["x"], spot["y"], click_count=3)
