@@ -95,6 +95,8 @@ class ScriptedServer:
     tickets: set[str] = field(default_factory=lambda: {TICKET})
     cookies: set[str] = field(default_factory=set)
     agent: ScriptedAgent = field(default_factory=ScriptedAgent)
+    #: Terminals that were ever opened: an id is never given twice.
+    opened: int = 0
     #: The items of the inbox that were answered, and how.
     answers: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     #: Answers of the next create, instead of making a sandbox.
@@ -176,8 +178,8 @@ class ScriptedServer:
 
     def add_terminal(self, sandbox_id: str, *, name: str = "bash", **more: Any) -> ScriptedTerminal:
         """A running terminal with the scripted shell in it."""
-        count = sum(len(of) for of in self.terminals.values())
-        terminal = ScriptedTerminal(f"t_{count + 1:04}", name, **more)
+        self.opened += 1
+        terminal = ScriptedTerminal(f"t_{self.opened:04}", name, **more)
         self.terminals[sandbox_id][terminal.id] = terminal
         return terminal
 
