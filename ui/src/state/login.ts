@@ -4,6 +4,7 @@ import { onLoggedOut, Problem } from '../api/call';
 import { api } from '../api/client';
 import type { Me, GuestAccess } from '../api/types';
 import { leavePush } from './attention/push';
+import { forgetDrafts } from './drafts';
 import { go, parse, route } from './route';
 import { Store } from './store';
 
@@ -108,6 +109,7 @@ function whyOf(reason: unknown, byLink: boolean): string | null {
 export async function logOut(): Promise<void> {
   await leavePush();
   await api.logout();
+  forgetDrafts();
   login.set(wasGuest() ? { is: 'over' } : { is: 'out', why: null });
 }
 

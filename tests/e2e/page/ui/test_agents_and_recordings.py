@@ -85,10 +85,13 @@ async def test_phone_shows_an_agent_as_cards_and_answers_it(
     assert agent.prompts == ["And the linter?"]
     wide = await phone.evaluate("document.documentElement.scrollWidth")
     assert wide <= 390
+    await phone.get_by_label("Ask codex").fill("Then begin")
     await phone.get_by_role("button", name="Show the terminal").tap()
     await expect(phone.locator(".pane-screen")).to_be_visible()
     await phone.wait_for_function(LETTERS_APART)
     assert await phone.evaluate(LETTERS_APART) < 2
+    await phone.get_by_role("button", name="Show as cards").tap()
+    await expect(phone.get_by_label("Ask codex")).to_have_value("Then begin")
 
 
 async def test_cards_of_every_kind_hold_no_markup(server: ScriptedServer, phone: Page) -> None:

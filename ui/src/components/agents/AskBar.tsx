@@ -3,6 +3,7 @@
 import { useState } from 'react';
 import { api } from '../../api/client';
 import { notifyFailure } from '../../state/announce';
+import { useDraft } from '../../state/drafts';
 
 interface AskBarProps {
   readonly sandboxId: string;
@@ -14,7 +15,7 @@ interface AskBarProps {
 }
 
 export function AskBar({ sandboxId, agentId, agent, locked }: AskBarProps) {
-  const [prompt, setPrompt] = useState('');
+  const [prompt, setPrompt] = useDraft(`ask:${sandboxId}:${agentId}`);
   const [busy, setBusy] = useState(false);
 
   async function send(): Promise<void> {

@@ -4,6 +4,7 @@ import { useState } from 'react';
 import type { InboxItem } from '../../api/types';
 import { age, tick } from '../../state/clock';
 import { answerItem, optionFor } from '../../state/attention/inbox';
+import { useDraft } from '../../state/drafts';
 import { go } from '../../state/route';
 import { useStore } from '../../state/store';
 import { Icon, type IconName } from '../parts/icons';
@@ -77,7 +78,7 @@ interface OwnWordsProps {
 }
 
 function OwnWords({ item, busy, onSend }: OwnWordsProps) {
-  const [text, setText] = useState('');
+  const [text, setText] = useDraft(`inbox:${item.id}`);
   return (
     <form
       className="talk-own"

@@ -20,6 +20,8 @@ const TOLD_CHARACTERS = 120;
 /** There is talk where more than one person is, or something was said. */
 export function TalkBox({ status, view }: TalkBoxProps) {
   const { talk, control, me } = status;
+  // Here, as it outlives the box that closes.
+  const [text, setText] = useState('');
   useTold(status);
   const people = new Set(control === null ? [] : everybody(control).map((one) => one.principal));
   if (people.size < 2 && talk.lines.length === 0) return null;
@@ -31,7 +33,7 @@ export function TalkBox({ status, view }: TalkBoxProps) {
       {() => (
         <div className="chat">
           <Lines lines={talk.lines} mine={me?.principal ?? ''} />
-          <Say onSay={(text) => view?.say(text)} />
+          <Say text={text} onText={setText} onSay={(said) => view?.say(said)} />
         </div>
       )}
     </Pop>
@@ -64,8 +66,13 @@ function Lines({ lines, mine }: LinesProps) {
   );
 }
 
-function Say({ onSay }: { readonly onSay: (text: string) => void }) {
-  const [text, setText] = useState('');
+interface SayProps {
+  readonly text: string;
+  readonly onText: (text: string) => void;
+  readonly onSay: (text: string) => void;
+}
+
+function Say({ text, onText, onSay }: SayProps) {
   return (
     <form
       className="chat-say"
@@ -73,7 +80,7 @@ function Say({ onSay }: { readonly onSay: (text: string) => void }) {
         event.preventDefault();
         if (text.trim() === '') return;
         onSay(text.trim());
-        setText('');
+        onText('');
       }}
     >
       <input
@@ -83,7 +90,7 @@ function Say({ onSay }: { readonly onSay: (text: string) => void }) {
         autoComplete="off"
         maxLength={MAX_CHARACTERS}
         value={text}
-        onChange={(event) => setText(event.target.value)}
+        onChange={(event) => onText(event.target.value)}
       />
       <button type="submit" className="button button-small">
         Say

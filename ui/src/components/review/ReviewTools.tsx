@@ -4,6 +4,7 @@ import { useEffect, useState } from 'react';
 import type { Sandbox } from '../../api/types';
 import { announce, notifyFailure } from '../../state/announce';
 import { isLive } from '../../state/acts';
+import { useDraft } from '../../state/drafts';
 import { Confirm, Dialog } from '../parts/Dialog';
 import type { Look } from './ReviewPane';
 import { reviews, type Against, type Changes, type Checkpoint, type Compared } from './reviews';
@@ -111,7 +112,7 @@ function Sum({ changes }: { readonly changes: Changes }) {
 /** Commits what is not committed, with a message. */
 function Commit({ id, repo }: { readonly id: string; readonly repo: number }) {
   const [open, setOpen] = useState(false);
-  const [message, setMessage] = useState('');
+  const [message, setMessage] = useDraft(`commit:${id}:${repo}`);
 
   async function commit(): Promise<void> {
     try {
