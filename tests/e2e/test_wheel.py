@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.client.test_programs import SERVER_ONLY
 from tests.places import ROOT
 
 PAGE = ROOT / "src/atoll/surfaces/http/static/index.html"
@@ -34,6 +35,25 @@ def tree(tmp_path: Path) -> Path:
     return copy
 
 
+AS_A_PROGRAM = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Absent(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in sys.argv[2].split():
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Absent())
+sys.path.insert(0, sys.argv[1])
+import atoll.client
+from atoll.client import Atoll, NotFound
+assert atoll.client.__file__.startswith(sys.argv[1])
+Atoll("http://127.0.0.1:1", "token")
+"""
+"""The wheel's client where nothing is installed that only a server needs."""
+
+
 def test_wheel_holds_page_init_profiles_and_migrations(tree: Path, tmp_path: Path) -> None:
     if not PAGE.exists():
         pytest.skip("the page is not built here: run scripts/install")
@@ -51,6 +71,11 @@ def test_wheel_holds_page_init_profiles_and_migrations(tree: Path, tmp_path: Pat
     assert wanted <= names
     if (ROOT / f"src/atoll/inside/bin/init-{platform.machine()}").exists():
         assert f"atoll/inside/bin/init-{platform.machine()}" in names
+    zipfile.ZipFile(wheel).extractall(tmp_path / "installed")
+    absent = " ".join(name for name in SERVER_ONLY if "." not in name)
+    argv = [sys.executable, "-c", AS_A_PROGRAM, str(tmp_path / "installed"), absent]
+    ran = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
 
 
 def test_wheel_without_the_page_is_not_made(tree: Path, tmp_path: Path) -> None:

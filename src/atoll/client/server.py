@@ -95,13 +95,20 @@ def find_server(environ: Mapping[str, str]) -> Server:
     if url is None:
         raise Unavailable(NOT_RUNNING)
     secure, host, port, prefix = _parts(url)
-    if not secure and host not in _LOOPBACK and environ.get("ATOLL_INSECURE_HTTP") != "1":
-        raise Forbidden(
-            f"{url} is plain http to another machine, where the token could be read on the way: "
-            "use https, or set ATOLL_INSECURE_HTTP=1 for a network you trust"
-        )
+    server = Server(url.rstrip("/"), secure, host, port, prefix)
+    refuse_plain(server, environ)
     token = environ.get("ATOLL_TOKEN") or _home_token(home, ours=_same(url, local))
-    return Server(url.rstrip("/"), secure, host, port, prefix, token)
+    return server._replace(token=token)
+
+
+def refuse_plain(server: Server, environ: Mapping[str, str]) -> None:
+    """Raise `Forbidden` for an address to which a token would travel in clear."""
+    insecure = not server.secure and server.host not in _LOOPBACK
+    if insecure and environ.get("ATOLL_INSECURE_HTTP") != "1":
+        raise Forbidden(
+            f"{server.url} is plain http to another machine, where the token could be read on the "
+            "way: use https, or set ATOLL_INSECURE_HTTP=1 for a network you trust"
+        )
 
 
 def _parts(url: str, name: str = "ATOLL_URL") -> tuple[bool, str, int, str]:

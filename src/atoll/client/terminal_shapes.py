@@ -1,10 +1,13 @@
 """Responses about terminals, agents, commands, files and events of sandboxes."""
 
+import json
+from binascii import a2b_base64
 from typing import Literal
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
 from atoll.client.words import ActorKind
+from atoll.domain.errors import Failed
 
 
 class Terminal(Shape):
@@ -122,9 +125,20 @@ class Exec(Shape):
     exec_id = fields.text()
     signal = fields.text()
     stdout = fields.text()
+    stderr = fields.text()
     truncated = fields.flag()
     timed_out = fields.flag()
     exit_code = fields.number(default=1)
+
+    @property
+    def out(self) -> bytes:
+        """Standard output, as the program wrote it."""
+        return a2b_base64(self.stdout)
+
+    @property
+    def err(self) -> bytes:
+        """Standard error, as the program wrote it."""
+        return a2b_base64(self.stderr)
 
 
 class OutputLine(Shape):
@@ -134,6 +148,19 @@ class OutputLine(Shape):
     data = fields.text()
     offset = fields.number()
     exit = fields.one(Exec)
+
+    @classmethod
+    def parse(cls, line: bytes) -> "OutputLine":
+        """Return the line of a stream. Raises `Failed` for what is no object of JSON."""
+        try:
+            return cls.read(json.loads(line))
+        except ValueError as problem:
+            raise Failed("the server sent a line of output that is no JSON") from problem
+
+    @property
+    def piece(self) -> bytes:
+        """The bytes of `data`; empty for the last line."""
+        return a2b_base64(self.data)
 
 
 class Entry(Shape):
@@ -171,6 +198,11 @@ class Payload(Shape):
 class Event(Shape):
     """An event."""
 
+    id = fields.text()
+    position = fields.number()
+    seq = fields.number()
+    event_version = fields.number()
+    org_id = fields.text()
     at = fields.text()
     stream = fields.text()
     event_type = fields.text()
@@ -190,4 +222,5 @@ class EventPage(Shape):
     """A page of events."""
 
     events = fields.many(Event)
+    next = fields.number()
     gap = fields.one(Gap)

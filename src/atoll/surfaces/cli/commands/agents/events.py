@@ -2,9 +2,11 @@
 
 import json
 import time
+from contextlib import suppress
 
 import click
 
+from atoll.client.aio.server_sent import ServerSentLines
 from atoll.client.client import Client
 from atoll.client.fields import Shape
 from atoll.client.terminal_shapes import Event, EventPage, Gap
@@ -100,25 +102,12 @@ def _follow(api: Client, query: tuple[tuple[str, str], ...], last: str, *, as_js
 
 def _read(stream: Stream, last: str, *, as_json: bool) -> str:
     """Show events until the line breaks; returns the position reached."""
-    place, kind, data = last, "", b""
-    try:
+    lines = ServerSentLines(last)
+    with suppress(Unavailable):
         for line in stream.lines():
-            field, _, value = line.partition(b":")
-            value = value.removeprefix(b" ")
-            if field == b"id":
-                place = value.decode("ascii", "replace")
-            elif field == b"event":
-                kind = value.decode("ascii", "replace")
-            elif field == b"data":
-                data += value
-            elif not line:
-                if data:
-                    _show(kind, data, as_json=as_json)
-                # Also without data: a server may say where its log ends.
-                last, kind, data = place, "", b""
-    except Unavailable:
-        return last
-    return last
+            if found := lines.read(line):
+                _show(found.kind, found.data, as_json=as_json)
+    return lines.place
 
 
 def _show(kind: str, data: bytes, *, as_json: bool) -> None:

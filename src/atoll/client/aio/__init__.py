@@ -1,0 +1,1 @@
+"""The asynchronous client for programs. `atoll.client` publishes its names."""

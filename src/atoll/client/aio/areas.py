@@ -1,0 +1,134 @@
+"""The areas of the API for programs: each method is one of the blocking client's, awaited.
+
+What a program wants otherwise than a command line (whole lists over many pages, files in memory)
+is in `work` and `records`.
+"""
+
+from atoll.client.access import Approvals, Inbox, Secrets, Tokens
+from atoll.client.aio.nouns import AsyncNoun, Awaited
+from atoll.client.catalogue import AgentCatalogue
+from atoll.client.changes import WorkingTrees
+from atoll.client.organizations import Organizations
+from atoll.client.projects import Projects
+from atoll.client.sandboxes import KeptFiles
+from atoll.client.terminals import Agents
+
+
+class AsyncApprovals(AsyncNoun[Approvals]):
+    """Requests of sandboxes that a person decides."""
+
+    blocking = Approvals
+    list = Awaited(Approvals.list)
+    get = Awaited(Approvals.get)
+    confirmation = Awaited(Approvals.confirmation)
+    approve = Awaited(Approvals.approve)
+    deny = Awaited(Approvals.deny)
+    revoke = Awaited(Approvals.revoke)
+
+
+class AsyncInbox(AsyncNoun[Inbox]):
+    """Everything that waits for a person."""
+
+    blocking = Inbox
+    list = Awaited(Inbox.list)
+    answer = Awaited(Inbox.answer)
+
+
+class AsyncSecrets(AsyncNoun[Secrets]):
+    """Secrets; values go in and never come out."""
+
+    blocking = Secrets
+    list = Awaited(Secrets.list)
+    set = Awaited(Secrets.set)
+    rotate = Awaited(Secrets.rotate)
+    delete = Awaited(Secrets.delete)
+    rotate_master = Awaited(Secrets.rotate_master)
+
+
+class AsyncTokens(AsyncNoun[Tokens]):
+    """The caller's personal access tokens."""
+
+    blocking = Tokens
+    create = Awaited(Tokens.create)
+    list = Awaited(Tokens.list)
+    revoke = Awaited(Tokens.revoke)
+    rotate_keys = Awaited(Tokens.rotate_keys)
+
+
+class AsyncOrganizations(AsyncNoun[Organizations]):
+    """Organizations, their members, invitations and quotas; None is the caller's own."""
+
+    blocking = Organizations
+    list = Awaited(Organizations.list)
+    get = Awaited(Organizations.get)
+    create = Awaited(Organizations.create)
+    members = Awaited(Organizations.members)
+    change = Awaited(Organizations.change)
+    remove = Awaited(Organizations.remove)
+    leave = Awaited(Organizations.leave)
+    own_quota = Awaited(Organizations.own_quota)
+    quotas = Awaited(Organizations.quotas)
+    set_quota = Awaited(Organizations.set_quota)
+    invitations = Awaited(Organizations.invitations)
+    invite = Awaited(Organizations.invite)
+    uninvite = Awaited(Organizations.uninvite)
+    accept = Awaited(Organizations.accept)
+    add_service_account = Awaited(Organizations.add_service_account)
+    waiting = Awaited(Organizations.waiting)
+    give = Awaited(Organizations.give)
+
+
+class AsyncProjects(AsyncNoun[Projects]):
+    """Project files of repositories, and decisions on them."""
+
+    blocking = Projects
+    list = Awaited(Projects.list)
+    read = Awaited(Projects.read)
+    decide = Awaited(Projects.decide)
+    run_setup = Awaited(Projects.run_setup)
+    begin_task = Awaited(Projects.begin_task)
+    forget = Awaited(Projects.forget)
+
+
+class AsyncWorkingTrees(AsyncNoun[WorkingTrees]):
+    """The working trees of a sandbox."""
+
+    blocking = WorkingTrees
+    changes = Awaited(WorkingTrees.changes)
+    diff = Awaited(WorkingTrees.diff)
+    checkpoints = Awaited(WorkingTrees.checkpoints)
+    restore = Awaited(WorkingTrees.restore)
+    discard = Awaited(WorkingTrees.discard)
+    commit = Awaited(WorkingTrees.commit)
+
+
+class AsyncAgentCatalogue(AsyncNoun[AgentCatalogue]):
+    """The agents of an installation."""
+
+    blocking = AgentCatalogue
+    list = Awaited(AgentCatalogue.list)
+    find = Awaited(AgentCatalogue.find)
+    install = Awaited(AgentCatalogue.install)
+
+
+class AsyncKeptFiles(AsyncNoun[KeptFiles]):
+    """Files the server keeps of sandboxes that were destroyed or recreated."""
+
+    blocking = KeptFiles
+    list = Awaited(KeptFiles.list)
+    get = Awaited(KeptFiles.get)
+    delete = Awaited(KeptFiles.delete)
+
+
+class AsyncAgents(AsyncNoun[Agents]):
+    """The agents of a sandbox. An agent's id is that of its terminal."""
+
+    blocking = Agents
+    list = Awaited(Agents.list)
+    start = Awaited(Agents.start)
+    act = Awaited(Agents.act)
+    settings = Awaited(Agents.settings)
+    change = Awaited(Agents.change)
+    ask = Awaited(Agents.ask)
+    cards = Awaited(Agents.cards)
+    answer = Awaited(Agents.answer)

@@ -1,0 +1,172 @@
+"""Sandboxes and what runs in them, for programs: the blocking client's methods, awaited, and what a
+program wants otherwise than a command line does."""
+
+import uuid
+from collections.abc import AsyncIterable, AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Final
+
+from atoll.client.aio.nouns import AsyncNoun, Awaited
+from atoll.client.aio.terminal import AttachedTerminal, attached
+from atoll.client.bodies import CreateBody, ExecBody
+from atoll.client.sandboxes import Sandboxes, Shares
+from atoll.client.shapes import Sandbox, SandboxList
+from atoll.client.terminal_shapes import Exec, OutputLine, Unpacked
+from atoll.client.terminals import Execs, Files, Terminals
+from atoll.client.transport import Call, Pairs, at, get, post
+from atoll.domain.errors import Failed, Unavailable
+
+READY: Final = ("ready", "active")
+COMING: Final = ("requested", "provisioning")
+WAIT_SECONDS: Final = 30
+LINES: Final = "application/x-ndjson"
+BYTES: Final = "application/octet-stream"
+
+
+class AsyncSandboxes(AsyncNoun[Sandboxes]):
+    """Sandboxes; `name` is a sandbox's name or its id."""
+
+    blocking = Sandboxes
+    get = Awaited(Sandboxes.get)
+    start = Awaited(Sandboxes.start)
+    stop = Awaited(Sandboxes.stop)
+    recreate = Awaited(Sandboxes.recreate)
+    destroy = Awaited(Sandboxes.destroy)
+    extend_ttl = Awaited(Sandboxes.extend_ttl)
+    log = Awaited(Sandboxes.log)
+    processes = Awaited(Sandboxes.processes)
+    end_processes = Awaited(Sandboxes.end_processes)
+    unpulled = Awaited(Sandboxes.unpulled)
+    sync = Awaited(Sandboxes.sync)
+    take_pull = Awaited(Sandboxes.take_pull)
+    finish_pull = Awaited(Sandboxes.finish_pull)
+    pushes = Awaited(Sandboxes.pushes)
+    safety = Awaited(Sandboxes.safety)
+    network = Awaited(Sandboxes.network)
+    change_network = Awaited(Sandboxes.change_network)
+
+    async def create(self, body: CreateBody, *, idempotency_key: str | None = None) -> Sandbox:
+        """Create a sandbox; returns before it is ready. Repeated with the same key within a day,
+        it is the same one; without a key, each call makes another."""
+        key = idempotency_key or uuid.uuid4().hex
+        return await self.perform(lambda sandboxes: sandboxes.create(body, idempotency_key=key))
+
+    async def ready(self, name: str, *, seconds: int = 300) -> Sandbox:
+        """Return a sandbox once it is ready. Raises `Failed` with the reason when it will not be,
+        `Unavailable` after `seconds`."""
+        left = seconds
+        while True:
+            found = await self.get(name, wait_seconds=max(1, min(left, WAIT_SECONDS)))
+            left -= WAIT_SECONDS
+            if found.state in READY:
+                return found
+            if found.state not in COMING:
+                raise Failed(f"the sandbox {found.name} is {found.state}: {found.reason}")
+            if left <= 0:
+                raise Unavailable(f"the sandbox {found.name} is not ready yet", code="not_ready")
+
+    async def list(
+        self, *, states: tuple[str, ...] = (), limit: int = 100
+    ) -> AsyncIterator[Sandbox]:
+        """Yield the sandboxes, those in one of `states` when any is given, `limit` a request."""
+        query: Pairs = (("limit", str(limit)), *(("state", state) for state in states))
+        page = await self._connection.read(SandboxList, get("sandboxes", query=query))
+        while True:
+            for sandbox in page.sandboxes:
+                yield sandbox
+            if not page.next:
+                return
+            following = get("sandboxes", query=(*query, ("cursor", page.next)))
+            page = await self._connection.read(SandboxList, following)
+
+
+class AsyncShares(AsyncNoun[Shares]):
+    """The share links of a sandbox."""
+
+    blocking = Shares
+    list = Awaited(Shares.list)
+    create = Awaited(Shares.create)
+    revoke = Awaited(Shares.revoke)
+
+
+class AsyncTerminals(AsyncNoun[Terminals]):
+    """The terminals of a sandbox, and what was recorded of them."""
+
+    blocking = Terminals
+    list = Awaited(Terminals.list)
+    get = Awaited(Terminals.get)
+    open = Awaited(Terminals.open)
+    change = Awaited(Terminals.change)
+    search = Awaited(Terminals.search)
+    record = Awaited(Terminals.record)
+    stop_recording = Awaited(Terminals.stop_recording)
+    recordings = Awaited(Terminals.recordings)
+    delete_recording = Awaited(Terminals.delete_recording)
+
+    def attach(
+        self, name: str, terminal: str, *, since: int | None = None, read_only: bool = False
+    ) -> AbstractAsyncContextManager[AttachedTerminal]:
+        """Attach for the length of an `async with`; `since` continues at an offset."""
+        query = {} if since is None else {"since": str(since)}
+        more = {"read_only": "true"} if read_only else {}
+        return attached(self._connection, name, terminal, {**query, **more})
+
+
+class AsyncExecs(AsyncNoun[Execs]):
+    """Commands run in sandboxes."""
+
+    blocking = Execs
+    get = Awaited(Execs.get)
+
+    async def run(self, name: str, body: ExecBody) -> Exec:
+        """Run a command and wait for its end, or with `background` for its start."""
+        call = post("sandboxes", name, "exec", value=body)
+        return await self._connection.read(Exec, call._replace(timeout=None))
+
+    async def stream(self, name: str, body: ExecBody) -> AsyncIterator[OutputLine]:
+        """Run a command and yield its output as it comes; the last line has `exit`."""
+        call = post("sandboxes", name, "exec", value=body)
+        headers = (*call.headers, ("Accept", LINES))
+        async with self._connection.open(call._replace(headers=headers, timeout=None)) as answer:
+            async for line in answer.lines():
+                yield OutputLine.parse(line)
+
+
+class AsyncFiles(AsyncNoun[Files]):
+    """Files of sandboxes, below `/workspace`."""
+
+    blocking = Files
+    stat = Awaited(Files.stat)
+    total = Awaited(Files.total)
+    make_directory = Awaited(Files.make_directory)
+
+    async def read(self, name: str, path: str) -> bytes:
+        """Return a file's content. Raises `Failed` beyond 64 MiB: `open` reads larger ones."""
+        async with self._connection.open(_content(name, path)) as answer:
+            return await answer.body()
+
+    @asynccontextmanager
+    async def open(self, name: str, path: str) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Open a file and hand out its content, piece by piece."""
+        async with self._connection.open(_content(name, path)) as answer:
+            yield answer.pieces()
+
+    async def write(
+        self, name: str, path: str, data: bytes | AsyncIterable[bytes], *, mode: int = 0o644
+    ) -> None:
+        """Write a file whole or not at all, and make its parents."""
+        query = (("path", path), ("mode", f"{mode:o}"), ("parents", "true"))
+        place = at("sandboxes", name, "files", "content")
+        await self._connection.call(Call("PUT", place, query, (("Content-Type", BYTES),)), data)
+
+    async def unpack(self, name: str, path: str, archive: bytes | AsyncIterable[bytes]) -> int:
+        """Unpack a tar archive below a path. Returns how many files it wrote."""
+        headers = (("Content-Type", "application/x-tar"),)
+        place = at("sandboxes", name, "files", "archive")
+        call = Call("PUT", place, (("path", path),), headers)
+        return Unpacked((await self._connection.call(call, archive)).value).files
+
+
+def _content(name: str, path: str) -> Call:
+    headers = (("Accept", BYTES),)
+    return Call("GET", at("sandboxes", name, "files", "content"), (("path", path),), headers)
