@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
@@ -14,12 +15,23 @@ import pytest
 from aiohttp import web
 
 import atoll.client
-from atoll.client import Atoll, Event, Gap, NotFound, Retries, Unavailable
+from atoll.client import (
+    Atoll,
+    Event,
+    Gap,
+    NotFound,
+    Retries,
+    Unauthenticated,
+    Unavailable,
+    read_delivery,
+)
 from atoll.client.aio.nouns import AsyncNoun
 from atoll.client.aio.retries import Retries as Rules
 from atoll.client.aio.server_sent import ServerSent, ServerSentLines
 from atoll.client.transport import Call
 from atoll.domain.errors import AtollError, Failed, Forbidden, LimitReached
+from atoll.domain.webhook.signature import body_of, signed_headers, spelled_secret
+from tests.domain.webhook.test_webhook import event
 
 # They stay out: what they do is done by a server, or by nothing that a program would install.
 SERVER_ONLY = {
@@ -289,6 +301,36 @@ async def test_terminal_that_is_gone_is_a_typed_error() -> None:
         with pytest.raises(NotFound):
             async with client.terminals.attach("box", "t_1") as terminal:
                 await terminal.read_until(b"x")
+
+
+SECRET, OTHER = spelled_secret(b"k" * 32), spelled_secret(b"o" * 32)
+BODY = body_of(event())
+NOW = datetime(2026, 11, 24, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("signed", [[SECRET], [OTHER, SECRET]])
+def test_delivery_that_is_signed_is_its_event(signed: list[str]) -> None:
+    headers = signed_headers("ev_1", BODY, at=NOW, secrets=signed)
+    found = read_delivery(SECRET, headers, BODY, now=NOW.timestamp() + 299)
+    assert found.event_type == event().event_type
+    assert read_delivery([OTHER, SECRET], headers, BODY, now=NOW.timestamp()).id == event().id
+
+
+@pytest.mark.parametrize(
+    ("changed", "body", "late"),
+    [
+        ({}, BODY + b" ", 0), ({}, BODY, 301), ({}, BODY, -301),
+        ({"webhook-id": "ev_2"}, BODY, 0), ({"webhook-timestamp": ""}, BODY, 0),
+        ({"webhook-timestamp": "9" * 5000}, BODY, 0), ({"webhook-signature": "v1,"}, BODY, 0),
+        ({"webhook-signature": "v1,\udce9"}, BODY, 0), ({"webhook-id": "\udce9"}, BODY, 0),
+    ],
+)  # fmt: skip
+def test_delivery_that_is_not_genuine_is_refused(
+    changed: dict[str, str], body: bytes, late: float
+) -> None:
+    headers = {**signed_headers("ev_1", BODY, at=NOW, secrets=[SECRET]), **changed}
+    with pytest.raises(Unauthenticated):
+        read_delivery(SECRET, headers, body, now=NOW.timestamp() + late)
 
 
 async def test_answer_that_is_no_json_is_failed() -> None:

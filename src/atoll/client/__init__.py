@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from atoll.client.aio.atoll import Atoll
+    from atoll.client.aio.delivery import read_delivery
     from atoll.client.aio.retries import NO_RETRIES, Retries
     from atoll.client.aio.terminal import AttachedTerminal
     from atoll.client.audit import verify_export
@@ -42,6 +43,7 @@ __all__ = [
     "Retries",
     "Unauthenticated",
     "Unavailable",
+    "read_delivery",
     "verify_export",
 ]
 
@@ -52,6 +54,7 @@ _MODULES = {
     "Event": "atoll.client.terminal_shapes",
     "Gap": "atoll.client.terminal_shapes",
     "NO_RETRIES": "atoll.client.aio.retries",
+    "read_delivery": "atoll.client.aio.delivery",
     "Retries": "atoll.client.aio.retries",
     "verify_export": "atoll.client.audit",
 }
