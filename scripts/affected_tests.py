@@ -23,6 +23,7 @@ ALWAYS = ("tests/layout/",)
 EVERYTHING = ("pyproject.toml", "constraints.txt", "Makefile", "scripts/", ".ci/", "tests/conftest")
 PLACES = {
     "docs/": ("tests/docs/",),
+    "clients/": ("tests/client/",),
     "ui/": (UNITS, "tests/e2e/page/"),
     "native/": ("tests/runtime/", "tests/zygote/", "tests/security/", "tests/e2e/"),
     "deploy/": ("tests/e2e/walls/", "tests/docs/"),
