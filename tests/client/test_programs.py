@@ -28,7 +28,7 @@ from atoll.client import (
 from atoll.client.aio.nouns import AsyncNoun
 from atoll.client.aio.retries import Retries as Rules
 from atoll.client.aio.server_sent import ServerSent, ServerSentLines
-from atoll.client.transport import Call
+from atoll.client.transport import Call, problem_of
 from atoll.domain.errors import AtollError, Failed, Forbidden, LimitReached
 from atoll.domain.webhook.signature import body_of, signed_headers, spelled_secret
 from tests.domain.webhook.test_webhook import event
@@ -170,18 +170,21 @@ KEYED = POST._replace(headers=(("Idempotency-Key", "k"),))
 
 
 @pytest.mark.parametrize(
-    ("call", "status", "after", "again"),
+    ("call", "status", "code", "after", "again"),
     [
-        (GET, 503, None, True), (POST, 503, None, False), (KEYED, 503, None, True),
-        (POST, 503, "1", True), (POST, 429, "1", True), (GET, 429, None, False),
-        (GET, 502, None, False), (GET, 404, "1", False), (GET, 503, "Mon, 1 Jan", False),
+        (GET, 503, "unavailable", None, True), (POST, 503, "unavailable", None, False),
+        (KEYED, 503, "unavailable", "1", True), (POST, 503, "unavailable", "1", False),
+        (POST, 503, "not_ready", "1", True), (POST, 429, "rate_limited", "1", True),
+        (GET, 429, "limit_reached", "1", False), (GET, 502, "failed", None, False),
+        (GET, 404, "not_found", "1", False), (GET, 503, "unavailable", "Mon, 1 Jan", False),
     ],
 )  # fmt: skip
 def test_request_is_repeated_where_that_does_no_harm(
-    call: Call, status: int, after: str | None, again: bool
+    call: Call, status: int, code: str, after: str | None, again: bool
 ) -> None:
-    assert (Rules().after_answer(call, status, after, 1) is not None) is again
-    assert Rules().after_answer(call, status, after, 4) is None
+    error = problem_of(status, f'{{"code": "{code}", "detail": "no"}}'.encode())
+    assert (Rules().after_answer(call, error, after, 1) is not None) is again
+    assert Rules().after_answer(call, error, after, 4) is None
 
 
 async def test_server_that_is_gone_is_unavailable_with_an_id() -> None:

@@ -174,12 +174,11 @@ export class Atoll {
     for (let attempt = 1; ; attempt += 1) {
       const answer = await this.#sent(name, path, request, id);
       if (answer instanceof Response && answer.ok) return answer;
-      const found = answer instanceof Response ? answer : null;
-      const pause = pauseAfter(this.#retries, { method: name, keyed }, found, attempt);
+      const error = answer instanceof Response ? await errorOf(answer) : answer;
+      const pause = pauseAfter(this.#retries, { method: name, keyed }, error, attempt);
       if (pause === null || request.signal?.aborted || request.body instanceof ReadableStream) {
-        throw answer instanceof Response ? await errorOf(answer) : answer;
+        throw error;
       }
-      await found?.body?.cancel();
       await later(pause * 1000);
     }
   }

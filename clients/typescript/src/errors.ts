@@ -9,6 +9,8 @@ export class AtollError extends Error {
     readonly code: string,
     readonly field: string | null = null,
     readonly requestId: string | null = null,
+    /** The header `Retry-After` of the answer. */
+    readonly retryAfter: string | null = null,
   ) {
     super(message);
   }
@@ -28,6 +30,7 @@ export async function errorOf(answer: Response): Promise<AtollError> {
     word('code') ?? 'error',
     word('field'),
     word('request_id') ?? named,
+    answer.headers.get('Retry-After'),
   );
 }
 

@@ -98,7 +98,8 @@ test('Retry-After is waited for, also by a POST, and the id stays', async () => 
   const ids = [];
   const { atoll, close } = await listening((request, answer) => {
     ids.push(request.headers['x-request-id']);
-    if (ids.length < 3) answer.writeHead(429, { 'Retry-After': '0' }).end('{}');
+    if (ids.length < 3)
+      answer.writeHead(429, { 'Retry-After': '0' }).end('{"code":"rate_limited"}');
     else answer.writeHead(200).end('{"name":"x"}');
   });
   await atoll.post('/v1/sandboxes', { body: { profile: 'shell' } });
@@ -111,7 +112,7 @@ test('a POST whose end nobody knows is not repeated, and no redirect is followed
   const seen = [];
   const { atoll, close } = await listening((request, answer) => {
     seen.push(`${request.method} ${request.url}`);
-    if (request.method === 'POST') answer.writeHead(503).end();
+    if (request.method === 'POST') answer.writeHead(503, { 'Retry-After': '1' }).end();
     else answer.writeHead(307, { Location: '/elsewhere' }).end();
   });
   assert.equal((await refused(atoll.post('/v1/sandboxes', { body: {} }))).status, 503);

@@ -143,7 +143,7 @@ class Connection:
                     return response
                 problem = await _problem(response)
                 after = response.headers.get("Retry-After")
-                pause = self._retries.after_answer(call, response.status, after, attempt)
+                pause = self._retries.after_answer(call, problem, after, attempt)
             if pause is None or not whole_body(body):
                 raise problem
             await asyncio.sleep(pause)

@@ -1,8 +1,9 @@
 """The decision whether a request that failed is sent again, and when. Nothing here waits.
 
-A request that the server refused for now, with `Retry-After` (RFC 9110 §10.2.3), was not performed,
-so it is repeated whatever its method. One whose fate is unknown is repeated only where that does no
-harm: a method that is idempotent (RFC 9110 §9.2.2), or a request with an `Idempotency-Key`.
+A request that the server refused before it did anything (too many requests, a sandbox that is still
+being made) is repeated after its `Retry-After` (RFC 9110 §10.2.3), whatever its method. One whose
+fate is unknown is repeated only where that does no harm: a method that is idempotent (RFC 9110
+§9.2.2), or a request with an `Idempotency-Key`.
 """
 
 import random
@@ -10,9 +11,12 @@ from collections.abc import AsyncIterable, Iterable
 from typing import Final, NamedTuple
 
 from atoll.client.transport import Call
+from atoll.domain.errors import AtollError, Unavailable
 
 _IDEMPOTENT: Final = frozenset({"GET", "HEAD", "PUT", "DELETE"})
-_TEMPORARY: Final = frozenset({503, 504})
+_REFUSED: Final = frozenset({"rate_limited", "not_ready"})
+"""The codes of refusals before anything was done."""
+
 FIRST_PAUSE_SECONDS: Final = 0.25
 
 Body = bytes | Iterable[bytes] | AsyncIterable[bytes] | None
@@ -26,17 +30,17 @@ class Retries(NamedTuple):
     longest_seconds: float = 30.0
 
     def after_answer(
-        self, call: Call, status: int, retry_after: str | None, attempt: int
+        self, call: Call, error: AtollError, retry_after: str | None, attempt: int
     ) -> float | None:
         """Return the pause in seconds before the next attempt; None for no further one."""
-        if attempt >= self.attempts or status not in (429, *_TEMPORARY):
+        refused = error.code in _REFUSED
+        if not refused and not isinstance(error, Unavailable):
             return None
-        if retry_after is None:
-            # A limit without a time ends when somebody frees something, not by itself.
-            return self.after_silence(call, attempt) if status in _TEMPORARY else None
-        if not (retry_after.isascii() and retry_after.isdecimal()):
+        if retry_after is None or not (refused or repeatable(call)):
+            return self.after_silence(call, attempt)
+        if attempt >= self.attempts or not (retry_after.isascii() and retry_after.isdecimal()):
             return None
-        seconds = int(retry_after)
+        seconds = int(retry_after[:9])
         return seconds + _spread(0.1) if seconds <= self.longest_seconds else None
 
     def after_silence(self, call: Call, attempt: int) -> float | None:
