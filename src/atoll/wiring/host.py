@@ -117,7 +117,7 @@ def _become_control(home: Home, options: "UpOptions", uid: int, link: StartLink 
     environment["PYTHONPATH"] = str(Path(atoll.__file__).parents[1])
     try:
         if os.geteuid() == 0:
-            mount_view.enter(home.root)
+            mount_view.enter_if_closed(home.root)
             environment["HOME"] = str(home.root)
             kernel.drop_to(uid, docker_host.groups_for(home.root))
         kernel.set_no_new_privileges()

@@ -1,6 +1,8 @@
 """The zygote's entry point: `python -m atoll.wiring.zygote --home H [--ready-fd N]`.
 
 It loads the runtime that its children become and nothing of the control plane. It logs to stderr.
+`atoll up` starts it in a prepared home; with `--foreground` it prepares the home itself, for a
+container whose first process it is.
 """
 
 import argparse
@@ -11,6 +13,8 @@ from functools import partial
 from pathlib import Path
 
 from atoll.domain.errors import AtollError
+from atoll.wiring.launch import mount_view
+from atoll.wiring.launch.home_setup import prepare_home
 from atoll.wiring.runtime import become, lay
 from atoll.wiring.warm import warm_up
 from atoll.zygote.daemon.program import run
@@ -28,6 +32,7 @@ def main() -> int:
     parser.add_argument("--ready-fd", type=int, default=None)
     parser.add_argument("--starter-fd", type=int, default=None)
     parser.add_argument("--machine-fd", type=int, default=None)
+    parser.add_argument("--foreground", action="store_true")
     arguments = parser.parse_args()
     for fd in (arguments.machine_fd, arguments.starter_fd):
         if fd is not None:
@@ -42,6 +47,8 @@ def main() -> int:
             os.close(arguments.ready_fd)
 
     try:
+        if arguments.foreground:
+            _prepare(arguments.home)
         warm_up()
         run(
             arguments.home,
@@ -55,6 +62,15 @@ def main() -> int:
         cgroups.remove_own_groups(Home(arguments.home.resolve()).tag)
         return 1
     return 0
+
+
+def _prepare(root: Path) -> None:
+    """Do what `atoll up` does before it starts a zygote. Raises `AtollError`, `OSError`."""
+    home = Home(root.resolve())
+    prepare_home(home.root)
+    if os.geteuid() == 0:
+        mount_view.enter(home.root)
+    cgroups.join_own_group(home.tag)
 
 
 if __name__ == "__main__":

@@ -20,3 +20,10 @@ def enter(home: Path) -> None:
     enter_private_mounts()
     for cover in wanted:
         mount_cover(cover)
+
+
+def enter_if_closed(home: Path) -> None:
+    """Do the same where something is closed. Elsewhere a process that mounts nothing itself, such
+    as the control plane, needs no privilege for it."""
+    if covers(own_places(home), closed_to_others):
+        enter(home)
