@@ -294,6 +294,8 @@ KINDS: Mapping[str, EventKind] = dict(
             "A branch of the sandbox was rebased onto newer commits, or stopped on the way.",
         ),
         _kind("auth.login", "how", "", "Somebody logged in."),
+        _kind("auth.refused", "realm reason", "", "A login at a provider was refused."),
+        _kind("auth.logout", "how", "", "Logins of a person ended."),
         _kind("secret.set", _VALUED, "provider exposed", "A secret was set."),
         _kind("secret.rotated", _VALUED, "provider exposed", "The value of a secret was replaced."),
         _kind("secret.removed", _VALUED, "provider exposed", "A secret was removed."),

@@ -16,6 +16,7 @@ PushSubscriptionId = NewType("PushSubscriptionId", str)
 InvitationId = NewType("InvitationId", str)
 WebhookId = NewType("WebhookId", str)
 TokenId = NewType("TokenId", str)
+SessionId = NewType("SessionId", str)
 OrgId = NewType("OrgId", str)
 PrincipalId = NewType("PrincipalId", str)
 
@@ -23,6 +24,9 @@ PERSONAL_ORG = OrgId("personal")
 
 GUESTS_ORG = OrgId("guests")
 """The organization of everybody who came by a share link; its members own nothing."""
+
+NO_ORG = OrgId("nobody")
+"""The organization of a person who has logged in and is no member yet; it owns nothing."""
 
 EVERY_MEMBER = PrincipalId("")
 """The owner of an event that is the organization's: all its members may read it."""

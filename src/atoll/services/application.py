@@ -29,6 +29,9 @@ from atoll.services.library.syncs import Syncs
 from atoll.services.library.tree_edits import TreeEdits
 from atoll.services.library.unpulled import UnpulledWork
 from atoll.services.people.bearers import Credentials
+from atoll.services.people.identity.provider_logins import ProviderLogins
+from atoll.services.people.identity.refreshes import Refreshes
+from atoll.services.people.identity.sessions import PersonSessions
 from atoll.services.people.invitations import Invitations
 from atoll.services.people.logins import Logins
 from atoll.services.people.memberships import Memberships
@@ -51,8 +54,18 @@ Readiness = Callable[[], Awaitable[str | None]]
 
 
 @dataclass(frozen=True, slots=True)
+class Identity:
+    """The use cases of logins at a provider."""
+
+    logins: ProviderLogins
+    sessions: PersonSessions
+    refreshes: Refreshes
+
+
+@dataclass(frozen=True, slots=True)
 class Tenancy:
-    """The use cases of organizations, their members and tokens."""
+    """The use cases of organizations, their members and tokens. `identity` are logins at a
+    provider, None in single-person mode."""
 
     memberships: Memberships
     organizations: Organizations
@@ -60,6 +73,7 @@ class Tenancy:
     quotas: Quotas
     ownership: Ownership
     credentials: Credentials
+    identity: Identity | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from atoll.domain.ids import (
     PushSubscriptionId,
     SandboxId,
     SecretId,
+    SessionId,
     ShareId,
     TokenId,
     WebhookId,
@@ -95,3 +96,11 @@ class Identifiers:
     def token(self) -> TokenId:
         """Return a new id of a personal access token; not its text."""
         return TokenId(spell("tok", self._entropy(ID_ENTROPY_BYTES)))
+
+    def person(self) -> PrincipalId:
+        """Return a new principal id of a person who logs in at a provider."""
+        return PrincipalId(spell("usr", self._entropy(ID_ENTROPY_BYTES)))
+
+    def session(self) -> SessionId:
+        """Return a new id of a browser's session; not its secret."""
+        return SessionId(spell("ses", self._entropy(ID_ENTROPY_BYTES)))

@@ -34,6 +34,7 @@ from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, R
 from atoll.services.application import Application
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
+from atoll.services.people.identity.settings import AuthSettings
 from atoll.services.people.logins import Logins
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.settings import ServiceSettings
@@ -44,6 +45,7 @@ from atoll.surfaces.http.server.metrics import MetricsAccess
 from atoll.testing import FakeAgentShelf, FakeAuditSigner, FakePushSender, FakeWebhookSender
 from atoll.wiring.control import openapi
 from atoll.wiring.control.graph import SandboxPorts, build_application
+from atoll.wiring.control.identity import open_identity
 from atoll.wiring.control.library import LibraryPorts, build_library
 from tests.peers.contract import (
     AGENT,
@@ -379,7 +381,11 @@ class World:
 
 @asynccontextmanager
 async def world(
-    *, max_sandboxes: int = 50, telemetry: Telemetry = OFF, metrics: MetricsAccess | None = None
+    *,
+    max_sandboxes: int = 50,
+    telemetry: Telemetry = OFF,
+    metrics: MetricsAccess | None = None,
+    auth: AuthSettings | None = None,
 ) -> AsyncIterator[World]:
     """The whole control plane over a database and a scripted runtime, behind the real server."""
     clock, bus, identifiers = TurnedClock(), InProcessBus(), Identifiers()
@@ -399,7 +405,8 @@ async def world(
         shelf.sweep()
         token = load_or_make_token(folder / "token")
         kept = KeptFolder(folder / "kept")
-        settings = ServiceSettings(AdmissionSettings(max_sandboxes=max_sandboxes))
+        own_auth = auth or AuthSettings()
+        settings = ServiceSettings(AdmissionSettings(max_sandboxes=max_sandboxes), auth=own_auth)
         hooks = FakeWebhookSender()
         shelves = LibraryPorts(
             shelf,
@@ -409,6 +416,7 @@ async def world(
             FakeAuditSigner(),
             hooks,
             bundled=bundled(),
+            identity=await open_identity(own_auth, clock, {"OIDC_SECRET": "s3cret"}, stack),
         )
         library = build_library(ground, shelves, settings=settings)
         empty = replace(library.preparation, workspaces=EmptyWorkspaces(), saver=EmptyWorkspaces())

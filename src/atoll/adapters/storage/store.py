@@ -47,7 +47,7 @@ def _row_classes() -> dict[str, type[Any]]:
     """
     found = {}
     for name, port in get_type_hints(Transaction).items():
-        module = import_module(f"{__package__}.{port.__module__.rpartition('.')[2]}")
+        module = import_module(f"{__package__}.{port.__module__.partition('.ports.store.')[2]}")
         found[name] = getattr(module, f"Sql{port.__name__}")
     return found
 

@@ -24,7 +24,7 @@ ADMINISTRATORS = frozenset({OrgRole.OWNER, OrgRole.ADMIN})
 
 _SLUG = re.compile(r"[a-z][a-z0-9-]{0,38}[a-z0-9]")
 _GROUP = re.compile(r"[A-Za-z0-9/][A-Za-z0-9/_.:@-]{0,127}")
-_RESERVED = frozenset({"guests", "accept"})
+_RESERVED = frozenset({"guests", "accept", "nobody"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +100,15 @@ def read_slug(text: str) -> str:
     return text
 
 
+def is_group(text: str) -> bool:
+    """Report whether this can name a group."""
+    return _GROUP.fullmatch(text) is not None
+
+
 def read_groups(groups: Iterable[str]) -> tuple[str, ...]:
     """Return groups, sorted, each once. Raises `Invalid`."""
     found = tuple(sorted(set(groups)))
-    if len(found) > MAX_GROUPS or not all(_GROUP.fullmatch(one) for one in found):
+    if len(found) > MAX_GROUPS or not all(map(is_group, found)):
         raise Invalid(
             f"a member has at most {MAX_GROUPS} groups of up to 128 letters, digits and `/_.:@-`",
             field="groups",

@@ -11,6 +11,7 @@ from typing import Protocol
 from atoll.ports.store.approvals import ApprovalRows
 from atoll.ports.store.audit import AuditRows
 from atoll.ports.store.events import EventRows
+from atoll.ports.store.identity.people import LoginTicketRows, PersonRows, PersonSessionRows
 from atoll.ports.store.logs import LogRows
 from atoll.ports.store.organizations import InvitationRows, MemberRows, OrganizationRows
 from atoll.ports.store.outbox import LeaseRows, OutboxRows
@@ -115,6 +116,15 @@ class Transaction:
 
     signing_keys: SigningKeyRows
     """Keys that sign tokens."""
+
+    people: PersonRows
+    """People who log in at a provider."""
+
+    person_sessions: PersonSessionRows
+    """Their sessions."""
+
+    login_tickets: LoginTicketRows
+    """Logins that their page has yet to finish."""
 
 
 class Store(Protocol):

@@ -11,7 +11,7 @@ import msgspec
 import structlog
 
 from atoll.domain.errors import Forbidden
-from atoll.domain.ids import SandboxId
+from atoll.domain.ids import NO_ORG, SandboxId
 from atoll.domain.people.bearer import (
     SANDBOX,
     SUBSCRIPTION,
@@ -27,6 +27,7 @@ from atoll.domain.people.principal import Principal, TokenAccess
 from atoll.domain.sandbox.sandbox import RUNNING
 from atoll.services.ground import Ground
 from atoll.services.people.logins import Logins
+from atoll.services.people.memberships import no_organization
 from atoll.services.people.signing_keys import SigningKeys
 from atoll.services.people.token_issuer import INSIDE, IssuedToken, TokenIssuer, Wanted
 from atoll.services.people.tokens import Tokens, is_bound, parent_of, standing_for
@@ -151,7 +152,7 @@ class Bearers:
             return await self._tokens.by_id(parent) is not None
         if claims.aud == SANDBOX:
             return await self._runs(claims)
-        return self._logins.stands(claims.origin)
+        return await self._logins.stands(claims.origin)
 
     async def _runs(self, claims: BearerClaims) -> bool:
         async with self._ground.store.read() as rows:
@@ -189,5 +190,7 @@ def _read(payload: bytes) -> BearerClaims:
 
 
 def _check(caller: Principal) -> None:
+    if caller.org_id == NO_ORG:
+        raise no_organization()
     if is_bound(caller):
         raise Forbidden("you may not exchange this for another token")

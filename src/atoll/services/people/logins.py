@@ -1,4 +1,4 @@
-"""Logins of single-person mode: tokens, login links and browser sessions.
+"""Logins: the token and login links of single-person mode, and browser sessions of everybody.
 
 A credential is matched to its person here; what that person may do is decided elsewhere.
 """
@@ -31,6 +31,7 @@ from atoll.domain.people.name import shown_name
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.ports import Store, Transaction
 from atoll.ports.clock import Clock
+from atoll.services.people.identity.sessions import PersonSessions
 
 FOLLOW_SECONDS = 1.0
 """Between two looks at what other replicas changed."""
@@ -58,13 +59,20 @@ class Logins:
     """
 
     def __init__(
-        self, store: Store, clock: Clock, *, token: str, record: Recorder | None = None
+        self,
+        store: Store,
+        clock: Clock,
+        *,
+        token: str,
+        record: Recorder | None = None,
+        people: PersonSessions | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
         self._token_mark = fingerprint(token)
         self._page_secret = token.encode()
         self._record = record
+        self._people = people
         self._version = 0
         self._book = LoginBook()
         self._sessions: dict[str, datetime] = {}
@@ -106,9 +114,13 @@ class Logins:
     async def by_session(self, session: str, source: str) -> Principal:
         """Return the principal of a session cookie. Raises `Unauthenticated`, or `LimitReached`
         after too many wrong ones from `source` (an address)."""
-        if not self.holds(session):
+        mark = fingerprint(session)
+        if not self._in_book(mark):
+            found = None if self._people is None else await self._people.by_session(session)
+            if found is not None:
+                return found
             await self.look()  # another replica may have begun it a moment ago
-        if self.holds(session):
+        if self._in_book(mark):
             return self.person()
         raise self.wrong(source, "you are logged out; run `atoll login` for a new link")
 
@@ -136,11 +148,10 @@ class Logins:
         own = self.page_key(session).encode()
         return any(hmac.compare_digest(own, key.encode("utf-8", "replace")) for key in keys)
 
-    def holds(self, session: str) -> bool:
+    async def holds(self, session: str) -> bool:
         """Return whether this session is still a login. Called at intervals while a connection of
         the session lasts."""
-        ends = self._sessions.get(fingerprint(session))
-        return ends is not None and ends > self._clock.now()
+        return await self._stands(fingerprint(session))
 
     def origin(self, session: str | None) -> str:
         """Return the name of a login, for tokens that end with it: of a browser's session, or of
@@ -149,12 +160,20 @@ class Logins:
             return f"{_HOME}{self._token_mark}"
         return f"{_SESSION}{fingerprint(session)}"
 
-    def stands(self, origin: str) -> bool:
+    async def stands(self, origin: str) -> bool:
         """Return whether the login of this name is still one."""
         if origin.startswith(_SESSION):
-            ends = self._sessions.get(origin.removeprefix(_SESSION))
-            return ends is not None and ends > self._clock.now()
+            return await self._stands(origin.removeprefix(_SESSION))
         return hmac.compare_digest(origin.encode(), self.origin(None).encode())
+
+    async def _stands(self, mark: str) -> bool:
+        if self._in_book(mark):
+            return True
+        return self._people is not None and await self._people.holds(mark)
+
+    def _in_book(self, mark: str) -> bool:
+        ends = self._sessions.get(mark)
+        return ends is not None and ends > self._clock.now()
 
     async def new_ticket(self) -> str:
         """Return a login ticket: good for one use within 10 minutes, also across a restart."""
@@ -185,6 +204,15 @@ class Logins:
     async def logout(self, session: str) -> None:
         """End a session; an unknown one is not an error."""
         await self._change(lambda book: without_session(book, session))
+
+    async def logout_everywhere(self, caller: Principal) -> None:
+        """End all sessions of the caller. Raises `Forbidden` for a guest."""
+        if caller.guest_access is not None:
+            raise Forbidden("a guest has no sessions: leave by logging out")
+        if (caller.org_id, caller.id) == (LOCAL_PERSON.org_id, LOCAL_PERSON.id):
+            await self._change(lambda book: replace(book, sessions=()))
+        elif self._people is not None:
+            await self._people.end_all(caller.id)
 
     async def _change(self, decide: Decide) -> None:
         """Change the stored book in one transaction: of two who use a ticket, one finds it used."""

@@ -7,8 +7,8 @@ changed is seen after `FRESH_SECONDS`. The person of single-person mode needs no
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from atoll.domain.errors import NotFound
-from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId
+from atoll.domain.errors import Forbidden, NotFound
+from atoll.domain.ids import NO_ORG, PERSONAL_ORG, OrgId, PrincipalId
 from atoll.domain.people.capability import SOVEREIGN_ADMIN, Capability, OrgRole
 from atoll.domain.people.organization import PERSONAL, Member, Organization, member_principal
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
@@ -36,8 +36,9 @@ class Memberships:
 
     async def current(self, caller: Principal) -> Principal | None:
         """Return the caller with what its role allows now, at most what it came with; None when it
-        is no member any more. The installation's person and guests pass as they are."""
-        if is_local(caller) or caller.guest_access is not None:
+        is no member any more. The installation's person, guests and newcomers
+        pass as they are."""
+        if is_local(caller) or caller.guest_access is not None or caller.org_id == NO_ORG:
             return caller
         member = await self._member((caller.org_id, caller.id))
         if member is None:
@@ -67,6 +68,15 @@ class Memberships:
             self._known.clear()
         self._known[key] = _Known(member, now)
         return member
+
+
+def no_organization() -> Forbidden:
+    """Return the error for a person who has logged in and is a member of nothing."""
+    return Forbidden(
+        "you are logged in, and a member of no organization yet: open the invitation that its "
+        "administrator gave you",
+        code="no_organization",
+    )
 
 
 def is_local(caller: Principal) -> bool:

@@ -13,6 +13,8 @@ from atoll.ports.vault import Vault
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events, Note
 from atoll.services.people.bearers import Bearers, Credentials
+from atoll.services.people.identity.sessions import PersonSessions
+from atoll.services.people.identity.settings import AuthSettings
 from atoll.services.people.logins import Logins
 from atoll.services.people.memberships import Memberships
 from atoll.services.people.settings import TokenSettings
@@ -38,6 +40,7 @@ class Access:
     keys: SigningKeys
     issuer: TokenIssuer
     settings: TokenSettings
+    people: PersonSessions | None = None
 
     def credentials(self, ground: Ground, sandboxes: Sandboxes) -> Credentials:
         """Return the services of tokens."""
@@ -64,20 +67,30 @@ class Access:
         return access
 
 
-def build_access(ground: Ground, vault: Vault, *, token: str, settings: TokenSettings) -> Access:
+def build_access(
+    ground: Ground,
+    vault: Vault,
+    *,
+    token: str,
+    settings: TokenSettings,
+    auth: AuthSettings | None = None,
+) -> Access:
     """Return logins, each of which is recorded in the log, and the parts of tokens. `token` is the
-    person's."""
+    person's; `auth` says who else may log in."""
     events = Events(ground.store, ground.bus, clock=ground.clock, identifiers=ground.ids)
 
     async def record(caller: Principal, how: str) -> None:
         await events.record(caller, Note("auth", "auth.login", {"how": how}))
 
-    logins = Logins(ground.store, ground.clock, token=token, record=record)
+    people = None
+    if auth is not None and auth.used_realms:
+        people = PersonSessions(ground, auth.used_realms, auth.lives)
+    logins = Logins(ground.store, ground.clock, token=token, record=record, people=people)
     memberships = Memberships(ground)
     owners, keys = _owners(logins, memberships), SigningKeys(ground, vault, Es256Signer())
     names = Issuer(settings.public_url or settings.sovereign_id, settings.sovereign_id)
     issuer = TokenIssuer(keys, ground.clock, owners, issuer=names)
-    return Access(events, logins, memberships, owners, keys, issuer, settings)
+    return Access(events, logins, memberships, owners, keys, issuer, settings, people)
 
 
 def _owners(logins: Logins, memberships: Memberships) -> Owners:

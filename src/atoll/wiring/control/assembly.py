@@ -44,6 +44,7 @@ from atoll.wire.zygote import messages as wire
 from atoll.wiring.control.exchange import open_exchange
 from atoll.wiring.control.extensions import load_extensions
 from atoll.wiring.control.graph import SandboxPorts, build_application
+from atoll.wiring.control.identity import open_identity
 from atoll.wiring.control.library import LibraryPorts, build_library
 from atoll.wiring.control.replicas import leadership_of
 from atoll.wiring.control.settings import ControlSettings
@@ -79,7 +80,11 @@ async def assembled(
         exchange = await open_exchange(settings.bus, stack)
         ground = Ground(store, exchange.bus, SystemClock(), Identifiers(), telemetry, leadership)
         own = settings.services
-        library = replace(await _library(settings, stack, sweep=sweep), exchange=exchange)
+        library = replace(
+            await _library(settings, stack, sweep=sweep),
+            exchange=exchange,
+            identity=await open_identity(own.auth, ground.clock, os.environ, stack),
+        )
         vault = await asyncio.to_thread(open_vault, settings, os.environ)
         application = build_application(
             ground,

@@ -42,7 +42,6 @@ from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.lifecycle.transitions import Transitions
 from atoll.services.people.push import PushSubscriptions
 from atoll.services.people.push_delivery import PushDelivery
-from atoll.services.people.settings import TokenSettings
 from atoll.services.people.shares import Shares
 from atoll.services.policies.policies import Inside, Policies
 from atoll.services.policies.policy_push import PolicyPush
@@ -81,7 +80,7 @@ from atoll.wiring.control.library import (
     build_repositories,
 )
 from atoll.wiring.control.replicas import readiness
-from atoll.wiring.control.tenancy import build_tenancy
+from atoll.wiring.control.tenancy import Lent, build_tenancy
 from atoll.wiring.control.webhooks import build_webhooks
 
 
@@ -302,7 +301,7 @@ def build_application(
 ) -> Application:
     """Return all use cases. The caller runs their background and loads their logins."""
     statuses, own = AgentStatuses(ground.store), library.ports
-    ports, access = with_access(ground, ports, own, settings=settings.tokens)
+    ports, access = with_access(ground, ports, own, settings=settings)
     sandboxes, background = build_sandboxes(ground, ports, library.preparation, settings=settings)
     calls, events, approvals = RuntimeCalls(sandboxes), access.events, Approvals(ground, sandboxes)
     terminals, agents = build_sessions(ground, sandboxes)
@@ -337,17 +336,21 @@ def build_application(
         repositories=build_repositories(sandboxes, library, events, settings=settings),
         projects=build_projects(ground, library, settings=settings),
         audit=AuditLog(ground, own.audit, retention=settings.audit.retention),
-        tenancy=build_tenancy(ground, sandboxes, secrets, access=access),
+        tenancy=build_tenancy(
+            ground, sandboxes, secrets, access=access, lent=Lent(ports.vault, own.identity)
+        ),
         replication=build_replication(ground, own.exchange),
         webhooks=build_webhooks(ground, ports.vault, own.webhooks),
     )
 
 
 def with_access(
-    ground: Ground, ports: SandboxPorts, own: LibraryPorts, *, settings: TokenSettings
+    ground: Ground, ports: SandboxPorts, own: LibraryPorts, *, settings: ServiceSettings
 ) -> tuple[SandboxPorts, Access]:
     """Return logins and tokens, and the ports of sandboxes with what they lend to runtimes."""
-    access = build_access(ground, ports.vault, token=own.token, settings=settings)
+    access = build_access(
+        ground, ports.vault, token=own.token, settings=settings.tokens, auth=settings.auth
+    )
     return replace(ports, inside=access.inside(ports.api_url)), access
 
 

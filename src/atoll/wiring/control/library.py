@@ -10,6 +10,7 @@ from atoll.ports import (
     WorkSaver,
     WorkspacePreparer,
 )
+from atoll.ports.identity import IdentityProvider
 from atoll.ports.kept import KeptShelf
 from atoll.ports.senders.push import PushSender
 from atoll.ports.senders.webhooks import WebhookSender
@@ -38,7 +39,8 @@ from atoll.wiring.control.exchange import Exchange
 @dataclass(frozen=True, slots=True)
 class LibraryPorts:
     """The ports of repositories, kept worktrees, notifications, profiles and other
-    replicas; `token` is the person's, `personal` reads the profiles in their directory."""
+    replicas; `token` is the person's, `personal` reads the profiles in their directory. `identity`
+    logs people in, None in single-person mode."""
 
     shelf: Shelf
     kept: KeptShelf
@@ -49,6 +51,7 @@ class LibraryPorts:
     bundled: Documents
     personal: Callable[[], Documents] = dict
     exchange: Exchange | None = None
+    identity: IdentityProvider | None = None
 
 
 @dataclass(frozen=True, slots=True)

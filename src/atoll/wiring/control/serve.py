@@ -255,7 +255,9 @@ async def _background(services: "Application", settings: ControlSettings) -> Non
 
 def _leading(services: "Application", settings: ControlSettings) -> "Sequence[Act]":
     """Return what the leader does beside the care for sandboxes."""
+    identity = services.tenancy.identity
     return (
+        *(() if identity is None else (identity.refreshes.run,)),
         services.kept.run,
         services.push_delivery.run,
         services.home.pushes.run,

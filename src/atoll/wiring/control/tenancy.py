@@ -1,8 +1,16 @@
 """Services of organizations: their members, tokens and quotas, and what goes with a member."""
 
-from atoll.services.application import Tenancy
+from dataclasses import dataclass
+
+from atoll.ports.identity import IdentityProvider
+from atoll.ports.vault import Vault
+from atoll.services.application import Identity, Tenancy
 from atoll.services.ground import Ground
 from atoll.services.people.departures import Departures
+from atoll.services.people.identity.claimed import ClaimedMemberships
+from atoll.services.people.identity.login_log import LoginLog
+from atoll.services.people.identity.provider_logins import ProviderLogins
+from atoll.services.people.identity.refreshes import Refreshes
 from atoll.services.people.invitations import Invitations
 from atoll.services.people.organizations import Organizations
 from atoll.services.people.ownership import Ownership
@@ -12,8 +20,16 @@ from atoll.services.secrets.secrets import Secrets
 from atoll.wiring.control.access import Access
 
 
+@dataclass(frozen=True, slots=True)
+class Lent:
+    """The ports of logins: the vault, and the provider where there is one."""
+
+    vault: Vault
+    provider: IdentityProvider | None
+
+
 def build_tenancy(
-    ground: Ground, sandboxes: Sandboxes, secrets: Secrets, *, access: Access
+    ground: Ground, sandboxes: Sandboxes, secrets: Secrets, *, access: Access, lent: Lent
 ) -> Tenancy:
     """Return the use cases of organizations, their members and tokens."""
     memberships, departures = access.memberships, Departures(ground, sandboxes, secrets)
@@ -26,4 +42,26 @@ def build_tenancy(
         quotas=Quotas(ground),
         ownership=Ownership(ground, sandboxes, secrets),
         credentials=access.credentials(ground, sandboxes),
+        identity=build_identity(ground, departures, access, lent),
+    )
+
+
+def build_identity(
+    ground: Ground, departures: Departures, access: Access, lent: Lent
+) -> Identity | None:
+    """Return the use cases of logins at a provider, None in single-person mode."""
+    if access.people is None or lent.provider is None:
+        return None
+    provider, sessions, vault = lent.provider, access.people, lent.vault
+    claimed = ClaimedMemberships(ground, access.memberships, departures)
+    log = LoginLog(access.events, ground.clock)
+    realms = sessions.realms
+    return Identity(
+        ProviderLogins(
+            ground, realms, provider, vault=vault, sessions=sessions, claimed=claimed, log=log
+        ),
+        sessions,
+        Refreshes(
+            ground, realms, provider, vault=vault, sessions=sessions, claimed=claimed, log=log
+        ),
     )

@@ -4,7 +4,6 @@ The ticket comes in the body: the page takes it from the fragment of the login l
 never send, log or pass on.
 """
 
-from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
@@ -15,10 +14,19 @@ from atoll.domain.errors import Forbidden
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.login import SESSION_LIFE, TICKET_LIFE
 from atoll.domain.people.name import MAX_NAME
+from atoll.domain.people.person import TICKET_PREFIX
 from atoll.domain.people.principal import ActorKind, Principal
+from atoll.services.application import Application
+from atoll.services.people.identity.sessions import Visitor
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.people.cookies import (
+    end_session_cookies,
+    login_cookie,
+    person_cookie,
+    set_cookie,
+)
 from atoll.surfaces.http.people.links import near_link, outside_link
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.guard import COOKIE, GUEST_COOKIE
@@ -59,13 +67,15 @@ class GuestAccessView(ResponseModel):
 
 class MeView(ResponseModel):
     """The caller. `interactive`: a person in a browser, who may approve. `guest` describes a caller
-    who came by a share link."""
+    who came by a share link. `roles` are the claims of that name: first the role in `org_id`, which
+    is `nobody` for a person who is a member of nothing yet."""
 
     id: str
     org_id: str
     kind: ActorKind
     interactive: bool
     name: str
+    roles: list[str]
     guest: GuestAccessView | None
 
 
@@ -73,10 +83,18 @@ class EnteredView(MeView):
     """The caller after a login.
 
     The page sends `page_key` as the header `Atoll-Page-Key` beside its cookie, and as the
-    subprotocol `atoll.key.KEY` of WebSockets. No other response contains it.
+    subprotocol `atoll.key.KEY` of WebSockets. No other response contains it. `next` is the route
+    of the page that a login at a provider was begun for, else empty.
     """
 
     page_key: str
+    next: str
+
+
+class LogoutView(ResponseModel):
+    """The address at the provider that ends the login there, for the browser to open."""
+
+    end_session_url: str
 
 
 class TicketView(ResponseModel):
@@ -91,13 +109,38 @@ class TicketView(ResponseModel):
 
 @router.post("/login", response_model=EnteredView, responses=problems(409, 413))
 async def log_in(atoll: Atoll, request: Request, body: TicketBody) -> Response:
-    """Trade a ticket for the cookie `atoll_session` (30 days)."""
+    """Trade a ticket for a cookie: of a login link for `atoll_session` (30 days), of a login at a
+    provider for that, or for `__Host-atoll_session` over TLS."""
     source = request.client.host if request.client else "a local socket"
+    if body.ticket.startswith(TICKET_PREFIX):
+        return await _enter(atoll, request, body.ticket, source)
     session = await atoll.logins.login(body.ticket, source)
     caller = await atoll.logins.by_session(session, source)
-    answer = Json({**await me(atoll, caller), "page_key": atoll.logins.page_key(session)})
+    answer = await _entered(atoll, caller, session, "")
     set_cookie(request, answer, (COOKIE, session), seconds=int(SESSION_LIFE.total_seconds()))
     return answer
+
+
+async def _enter(atoll: Application, request: Request, ticket: str, source: str) -> Response:
+    """Finish a login at a provider, in the browser that began it."""
+    identity, name = atoll.tenancy.identity, login_cookie(request)
+    visitor = Visitor(source, request.headers.get("user-agent", ""))
+    entered = None
+    if identity is not None:
+        cookie = request.cookies.get(name, "")
+        entered = await identity.logins.redeem(ticket, cookie, visitor)
+    if identity is None or entered is None:
+        raise atoll.logins.wrong(source, "this login is over, or was begun in another browser")
+    answer = await _entered(atoll, entered.person, entered.session, entered.route)
+    lasts = int(identity.sessions.lives.whole.total_seconds())
+    set_cookie(request, answer, (person_cookie(request), entered.session), seconds=lasts)
+    set_cookie(request, answer, (name, ""), seconds=0)
+    return answer
+
+
+async def _entered(atoll: Application, caller: Principal, session: str, route: str) -> Response:
+    key = atoll.logins.page_key(session)
+    return Json({**await me(atoll, caller), "page_key": key, "next": route})
 
 
 @router.get("/me", response_model=MeView, responses=problems())
@@ -121,17 +164,22 @@ async def change_me(atoll: Atoll, caller: Caller, body: MeBody) -> Response:
     return Json(await me(atoll, await atoll.tenancy.organizations.rename(caller, body.name)))
 
 
-@router.post("/logout", status_code=204, responses=problems())
+@router.post("/logout", status_code=204, responses={**problems(), 200: {"model": LogoutView}})
 @needs(Capability.ME)
 async def log_out(atoll: Atoll, caller: Caller, request: Request) -> Response:
     """End this browser's session, and within 5 seconds its open connections. A token is not a
-    session and stays valid."""
+    session and stays valid. Where the login was at a provider that can end it, too, the answer
+    names the address."""
     del caller
     session, guest = request.state.session, request.state.guest
     answer = no_content()
     if session is not None:
+        if atoll.tenancy.identity is not None:
+            back = near_link(request, "").url.partition("#")[0]
+            url = await atoll.tenancy.identity.logins.log_out(session, back)
+            answer = answer if url is None else Json({"end_session_url": url})
         await atoll.logins.logout(session)
-        set_cookie(request, answer, (COOKIE, ""), seconds=0)
+        end_session_cookies(request, answer)
     if guest is not None:
         await atoll.shares.leave(guest)
         set_cookie(request, answer, (GUEST_COOKIE, ""), seconds=0)
@@ -167,32 +215,4 @@ async def me(atoll: Atoll, caller: Principal) -> dict[str, Any]:
             sandbox_name=sandbox.name,
             sandbox_state=sandbox.state.value,
         )
-    return MeView.of(caller, name=caller.name or caller.id, guest=guest)
-
-
-def set_cookie(
-    request: Request,
-    answer: Response,
-    named: tuple[str, str],
-    *,
-    seconds: int | None = None,
-    until: datetime | None = None,
-) -> None:
-    """Set a cookie (name, secret) that no script can read and no other site can send."""
-    name, secret = named
-    answer.set_cookie(
-        name,
-        secret,
-        max_age=seconds,
-        expires=until,
-        path="/",
-        httponly=True,
-        samesite="strict",
-        secure=_is_secure(request),
-    )
-
-
-def _is_secure(request: Request) -> bool:
-    """Report whether the browser came over TLS: to this server, or to the proxy in front of it."""
-    public = request.app.state.public_url or ""
-    return public.startswith("https://") or request.url.scheme == "https"
+    return MeView.of(caller, name=caller.name or caller.id, roles=list(caller.roles), guest=guest)

@@ -18,8 +18,9 @@ from atoll.domain.terminal.turn import Role
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel, Seconds
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.people.cookies import set_cookie
 from atoll.surfaces.http.people.links import outside_link
-from atoll.surfaces.http.people.logins import EnteredView, me, set_cookie
+from atoll.surfaces.http.people.logins import EnteredView, me
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
 from atoll.surfaces.http.server.guard import GUEST_COOKIE, page_keys
 from atoll.surfaces.http.server.permissions import needs
@@ -156,7 +157,7 @@ async def come_in(atoll: Atoll, request: Request, body: GuestBody) -> Response:
         before = None
     entered = await atoll.shares.enter(body.ticket, body.name, source=source, session=before)
     key = atoll.logins.page_key(entered.session)
-    answer = Json({**await me(atoll, entered.guest), "page_key": key}, 201)
+    answer = Json({**await me(atoll, entered.guest), "page_key": key, "next": ""}, 201)
     access = entered.guest.guest_access
     if access is not None:
         set_cookie(request, answer, (GUEST_COOKIE, entered.session), until=access.expires_at)

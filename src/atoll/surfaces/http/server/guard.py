@@ -31,12 +31,16 @@ from atoll.services.people.shares import Shares
 from atoll.services.people.tokens import parent_of
 from atoll.surfaces.http.server.guest_paths import guest_may
 from atoll.surfaces.http.server.pending_connections import KNOWN
-from atoll.surfaces.http.server.permissions import PUBLIC_PATHS
+from atoll.surfaces.http.server.permissions import PROVIDER_PATH, PUBLIC_PATHS
 from atoll.surfaces.http.server.problems import internal_problem, refuse
 from atoll.surfaces.http.server.token_paths import token_may
 
 COOKIE: Final = "atoll_session"
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
+HOST_COOKIE: Final = "__Host-atoll_session"
+"""The cookie of people over TLS: no other host, nor a page by plain http, can set it."""
+
+SESSION_COOKIES: Final = (HOST_COOKIE, COOKIE)
 GUEST_COOKIE: Final = "atoll_guest"
 PAGE_KEY: Final = "Atoll-Page-Key"
 """The header with a secret that only this page's script has. A browser sends cookies to every port
@@ -195,7 +199,7 @@ class Guard:
                 # Who has no token of ours came by the token file.
                 return caller.token is None or await self._bearers.holds(credential.token)
             if credential.session is not None:
-                return self._logins.holds(credential.session)
+                return await self._logins.holds(credential.session)
             return credential.guest is not None and bool(
                 await self._shares.holder(credential.guest)
             )
@@ -252,11 +256,11 @@ class Guard:
             raise Unauthenticated("the Cookie header cannot be read") from error
         found = [
             _Credential(
-                session=cookie.value if name == COOKIE else None,
+                session=cookie.value if name in SESSION_COOKIES else None,
                 guest=cookie.value if name == GUEST_COOKIE else None,
                 from_page=self._logins.from_page(cookie.value, keys),
             )
-            for name in (COOKIE, GUEST_COOKIE)
+            for name in (*SESSION_COOKIES, GUEST_COOKIE)
             if (cookie := cookies.get(name)) is not None
         ]
         proven = [one for one in found if one.from_page]
@@ -383,7 +387,7 @@ def _tell_known(scope: Scope) -> None:
 
 def _is_private(scope: Scope, paths: frozenset[str]) -> bool:
     path: str = scope["path"]
-    public = path in paths or path.startswith(PAGE_FILES)
+    public = path in paths or path.startswith(PAGE_FILES) or bool(PROVIDER_PATH.fullmatch(path))
     return scope["type"] == "websocket" or not public
 
 

@@ -5,6 +5,7 @@ or `WITHOUT_PERMISSION`, with the reason. Whose thing a path names is no matter 
 services decide that.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Final, TypeVar
@@ -14,7 +15,10 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from atoll.domain.errors import Forbidden
+from atoll.domain.ids import NO_ORG
 from atoll.domain.people.capability import Capability
+from atoll.domain.people.principal import Principal
+from atoll.services.people.memberships import no_organization
 from atoll.surfaces.http.server.problems import refuse
 
 PUBLIC_PATHS: Final[Mapping[str, str]] = {
@@ -26,6 +30,9 @@ PUBLIC_PATHS: Final[Mapping[str, str]] = {
     "/openapi.json": "what the routes are is public; what they answer is not",
     "/.well-known/jwks.json": "the public keys, by which anybody verifies our tokens",
     "/auth/login": "the login itself: it takes a one-time ticket",
+    "/auth/realms": "where people log in is shown before they do",
+    "/auth/oidc/{realm}/login": "a login at a provider begins without one",
+    "/auth/oidc/{realm}/callback": "a login at a provider ends here, by the browser's cookie",
     "/auth/guests": "the login of a guest: it takes the secret of a share link",
     "/auth/invitations": "what a share link opens, shown before a guest comes in",
 }
@@ -37,6 +44,18 @@ WITHOUT_PERMISSION: Final[Mapping[str, str]] = {
     "/{name:path}": "files of the built page, the same for everybody; else it answers 404",
 }
 """The routes that need a credential and no permission, and why."""
+
+PROVIDER_PATH: Final = re.compile(r"/auth/oidc/[^/]{1,100}/(login|callback)")
+"""The public paths with a parameter, as requests name them."""
+
+NEWCOMER_PATHS: Final = frozenset(
+    {
+        *("/auth/me", "/v1/me", "/auth/logout", "/auth/logout/everywhere"),
+        *("/v1/me/sessions", "/v1/me/sessions/{session}", "/v1/me/organization"),
+        "/v1/invitations/accept",
+    }
+)
+"""The routes of a person who has logged in and is a member of nothing."""
 
 EXTENSION: Final = "x-permission"
 """The field of an operation in the OpenAPI document."""
@@ -76,7 +95,7 @@ def permitted(route: BaseRoute) -> BaseRoute:
     # A copy, since the routers are shared by all apps of the process.
     own = copy(route)
     if isinstance(own, Route | WebSocketRoute):
-        own.app = _Gate(own.app, capability)
+        own.app = _Gate(own.app, capability, newcomers=own.path in NEWCOMER_PATHS)
     if isinstance(own, APIRoute):
         own.openapi_extra = {**(own.openapi_extra or {}), EXTENSION: capability.value}
     return own
@@ -85,14 +104,19 @@ def permitted(route: BaseRoute) -> BaseRoute:
 class _Gate:
     """An ASGI app that answers 403 when the caller has not the capability."""
 
-    __slots__ = ("_app", "_capability")
+    __slots__ = ("_app", "_capability", "_newcomers")
 
-    def __init__(self, app: ASGIApp, capability: Capability) -> None:
+    def __init__(self, app: ASGIApp, capability: Capability, *, newcomers: bool) -> None:
         self._app = app
         self._capability = capability
+        self._newcomers = newcomers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._capability in scope["state"]["caller"].capabilities:
+        caller: Principal = scope["state"]["caller"]
+        if caller.org_id == NO_ORG and not self._newcomers:
+            await refuse(no_organization(), scope, receive, send)
+            return
+        if self._capability in caller.capabilities:
             await self._app(scope, receive, send)
             return
         error = Forbidden(

@@ -1,0 +1,1 @@
+"""Login providers: what stands behind the port of identity."""

@@ -1,0 +1,1 @@
+"""Tables and rows of people who log in at a provider."""

@@ -1,0 +1,1 @@
+"""Rows of people who log in at a provider."""

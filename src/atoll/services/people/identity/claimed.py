@@ -1,0 +1,188 @@
+"""Memberships that follow from the claims of a provider: given, changed and taken back.
+
+What an invitation gave stays, unless a claim names a role in the same organization.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import structlog
+
+from atoll.domain.errors import AtollError
+from atoll.domain.ids import PERSONAL_ORG, OrgId
+from atoll.domain.people.capability import OrgRole
+from atoll.domain.people.claims import ClaimedPerson, ClaimedRole, unique_name
+from atoll.domain.people.organization import Member, Organization, check_owner_stays
+from atoll.domain.people.person import Person
+from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
+from atoll.domain.people.realm import Realm
+from atoll.ports import Transaction
+from atoll.services.ground import Ground
+from atoll.services.people.departures import Departures
+from atoll.services.people.identity.sessions import as_member
+from atoll.services.people.memberships import Memberships
+from atoll.services.people.org_events import member_event, org_stream
+from atoll.services.people.rosters import add_member
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class _Change:
+    """A change of one person's memberships under way."""
+
+    person: Person
+    claimed: ClaimedPerson
+    kept: set[OrgId]
+    gone: list[Member]
+
+
+class ClaimedMemberships:
+    """Makes people and their memberships what the claims say."""
+
+    def __init__(self, ground: Ground, memberships: Memberships, departures: Departures) -> None:
+        self._ground = ground
+        self._memberships = memberships
+        self._departures = departures
+
+    async def apply(self, realm: Realm, claimed: ClaimedPerson) -> Principal:
+        """Return the person that the claims describe, a new one at the first login, as a member of
+        what they joined first."""
+        async with self._ground.store.begin() as rows:
+            known = await rows.people.known(realm.issuer, claimed.subject)
+            person = known
+            if person is None:
+                person = Person(
+                    self._ground.ids.person(),
+                    realm.issuer,
+                    claimed.subject,
+                    claimed.name,
+                    claimed.email,
+                )
+            change = _Change(person, claimed, set(), [])
+            for org, role in await _named(rows, claimed):
+                await self._give(rows, change, org, role)
+            await self._follow(rows, realm, change)
+            for org_id in set(person.claimed) - change.kept:
+                await self._take(rows, change, org_id)
+            after = replace(
+                person,
+                name=claimed.name,
+                email=claimed.email,
+                claimed=tuple(sorted(change.kept)),
+                sovereign=claimed.sovereign,
+            )
+            if after != known:
+                await rows.people.put(after)
+            found = await as_member(rows, after, OrgId(""))
+        await self._settle(after, change)
+        return found
+
+    async def _give(
+        self, rows: Transaction, change: _Change, within: Organization, role: ClaimedRole
+    ) -> None:
+        """Make the person a member, or give the member the role of the claim."""
+        person = change.person
+        member = await rows.members.get(within.id, person.id)
+        if member is None:
+            await self._add(rows, change, within, role)
+            return
+        if not role.lasting or (role.implied and within.id not in person.claimed):
+            return  # an invitation said more
+        change.kept.add(within.id)
+        if role.role is not member.role:
+            members = await rows.members.of(within.id)
+            if _is_last_owner(members, member):
+                _log.warning("last_owner_kept", org=within.id, member=member.id)
+                return
+            changed = replace(member, role=role.role)
+            await rows.members.put(changed)
+            told = member_event(
+                self._ground, SYSTEM, "member.changed", changed, before=member.role.value
+            )
+            await rows.events.append((told,))
+
+    async def _add(
+        self, rows: Transaction, change: _Change, within: Organization, role: ClaimedRole
+    ) -> None:
+        claimed, person = change.claimed, change.person
+        taken = [one.name for one in await rows.members.of(within.id)]
+        member = Member(
+            within.id,
+            person.id,
+            ActorKind.PERSON,
+            unique_name(claimed.name, taken),
+            claimed.email,
+            role.role,
+            claimed.groups,
+            self._ground.clock.now(),
+        )
+        try:
+            await add_member(rows, within, member)
+        except AtollError as error:
+            _log.warning("claimed_member_not_added", org=within.id, reason=error.message)
+            return
+        if role.lasting:
+            change.kept.add(within.id)
+        told = member_event(self._ground, SYSTEM, "member.added", member)
+        await rows.events.append((told,))
+
+    async def _follow(self, rows: Transaction, realm: Realm, change: _Change) -> None:
+        """Give memberships in organizations of this realm the name, email and groups that the
+        claims say."""
+        claimed = change.claimed
+        for member in await rows.members.memberships(change.person.id):
+            if realm.organization and member.org_id not in change.kept:
+                continue
+            others = await rows.members.of(member.org_id)
+            name = unique_name(claimed.name, (one.name for one in others if one.id != member.id))
+            changed = replace(
+                member, name=name, email=claimed.email or member.email, groups=claimed.groups
+            )
+            if changed != member:
+                await rows.members.put(changed)
+
+    async def _take(self, rows: Transaction, change: _Change, org_id: OrgId) -> None:
+        """Remove the member whom no claim names any more."""
+        member = await rows.members.get(org_id, change.person.id)
+        if member is None:
+            return
+        if _is_last_owner(await rows.members.of(org_id), member):
+            _log.warning("last_owner_kept", org=org_id, member=member.id)
+            change.kept.add(org_id)
+            return
+        left = await self._departures.forget(rows, member, actor=SYSTEM)
+        await rows.members.remove(org_id, member.id)
+        told = member_event(self._ground, SYSTEM, "member.removed", member, **left)
+        await rows.events.append((told,))
+        change.gone.append(member)
+
+    async def _settle(self, person: Person, change: _Change) -> None:
+        for org_id in {*change.kept, *change.person.claimed}:
+            self._memberships.forget(org_id, person.id)
+            self._ground.bus.announce((org_stream(org_id),))
+        for member in change.gone:
+            await self._departures.settle(member)
+
+
+async def _named(
+    rows: Transaction, claimed: ClaimedPerson
+) -> Sequence[tuple[Organization, ClaimedRole]]:
+    """Return the organizations that the claims name and that there are, each once."""
+    found: dict[OrgId, tuple[Organization, ClaimedRole]] = {}
+    roles = dict(claimed.roles)
+    if claimed.sovereign:
+        roles.setdefault(PERSONAL_ORG, ClaimedRole(OrgRole.ADMIN))
+    for ref, role in roles.items():
+        org = await rows.organizations.get(ref)
+        if org is not None:
+            found.setdefault(org.id, (org, role))
+    return list(found.values())
+
+
+def _is_last_owner(members: Sequence[Member], going: Member) -> bool:
+    try:
+        check_owner_stays(members, going)
+    except AtollError:
+        return True
+    return False

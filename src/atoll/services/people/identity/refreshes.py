@@ -1,0 +1,111 @@
+"""Refreshes: claims of people who stay logged in are read again, so that roles follow the provider.
+
+The leader alone does so, since a refresh token may be valid once. A provider that is away changes
+nothing; one that has revoked a login ends its session.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from datetime import timedelta
+
+import structlog
+
+from atoll.domain.errors import AtollError, Forbidden, Unauthenticated, Unavailable
+from atoll.domain.people.claims import read_claims
+from atoll.domain.people.person import PersonSession
+from atoll.domain.people.realm import Realm
+from atoll.ports.identity import IdentityProvider
+from atoll.ports.vault import Sealed, Vault
+from atoll.services.ground import Ground
+from atoll.services.people.identity.claimed import ClaimedMemberships
+from atoll.services.people.identity.login_log import LoginLog
+from atoll.services.people.identity.provider_logins import close_grant, open_grant
+from atoll.services.people.identity.sessions import PersonSessions, as_member
+
+LOOK_EVERY = timedelta(seconds=15)
+PAGE = 64
+AT_ONCE = 4
+
+_log = structlog.get_logger(__name__)
+
+
+class Refreshes:
+    """The readers of claims of sessions."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        realms: Mapping[str, Realm],
+        provider: IdentityProvider,
+        *,
+        vault: Vault,
+        sessions: PersonSessions,
+        claimed: ClaimedMemberships,
+        log: LoginLog,
+    ) -> None:
+        self._ground = ground
+        self._realms = realms
+        self._provider = provider
+        self._vault = vault
+        self._sessions = sessions
+        self._claimed = claimed
+        self._log = log
+
+    async def run(self) -> None:
+        """Refresh what is due, until cancelled."""
+        while True:
+            try:
+                await self.refresh_due()
+            except AtollError as error:
+                _log.warning("logins_not_refreshed", reason=error.message)
+            await self._ground.clock.sleep_until(self._ground.clock.now() + LOOK_EVERY)
+
+    async def refresh_due(self) -> int:
+        """Refresh the sessions whose claims are old; return how many were looked at."""
+        before = self._ground.clock.now() - self._sessions.lives.refresh
+        async with self._ground.store.read() as rows:
+            due = await rows.person_sessions.due(before, PAGE)
+        room = asyncio.Semaphore(AT_ONCE)
+        async with asyncio.TaskGroup() as group:
+            for session in due:
+                group.create_task(self._one(session, room))
+        return len(due)
+
+    async def _one(self, session: PersonSession, room: asyncio.Semaphore) -> None:
+        async with room:
+            try:
+                await self._refresh(session)
+            except (Forbidden, Unauthenticated) as error:
+                await self._end(session, error)
+            except AtollError as error:
+                # Its turn comes again after all others.
+                await self._checked(session)
+                level = _log.info if isinstance(error, Unavailable) else _log.warning
+                level("login_not_refreshed", session=session.id, reason=error.message)
+
+    async def _refresh(self, session: PersonSession) -> None:
+        realm = self._realms.get(session.realm)
+        async with self._ground.store.read() as rows:
+            sealed = await rows.person_sessions.grant(session.id)
+            person = await rows.people.get(session.person)
+        grant = open_grant(self._vault, session.person, sealed)
+        known = realm is not None and realm.issuer == session.issuer
+        if realm is None or person is None or not known or not grant.refresh_token:
+            await self._checked(session)
+            return
+        answer = await self._provider.refresh(realm, grant.refresh_token, person.subject)
+        await self._checked(session, close_grant(self._vault, session.person, answer, grant))
+        await self._claimed.apply(realm, read_claims(realm, answer.claims))
+
+    async def _checked(self, session: PersonSession, grant: Sealed | None = None) -> None:
+        async with self._ground.store.begin() as rows:
+            await rows.person_sessions.checked(session.id, self._ground.clock.now(), grant)
+
+    async def _end(self, session: PersonSession, error: AtollError) -> None:
+        async with self._ground.store.begin() as rows:
+            person = await rows.people.get(session.person)
+            await rows.person_sessions.remove(session.id)
+            found = None if person is None else await as_member(rows, person, session.org_id)
+        _log.info("login_ended", session=session.id, reason=error.message)
+        if found is not None:
+            await self._log.ended(found, "the provider ended the login")

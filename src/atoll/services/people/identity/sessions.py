@@ -1,0 +1,160 @@
+"""Sessions of people who logged in at a provider.
+
+A call is judged by the row of its session alone, so a provider that is stopped disturbs nobody who
+is logged in. What a person may do follows from their membership now.
+"""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from atoll.domain.errors import NotFound
+from atoll.domain.ids import OrgId, PrincipalId, SessionId
+from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
+from atoll.domain.people.organization import member_principal
+from atoll.domain.people.person import (
+    MAX_SESSIONS,
+    SEEN_EVERY,
+    LoginTicket,
+    Person,
+    PersonSession,
+    newcomer,
+    shown_agent,
+)
+from atoll.domain.people.principal import Principal
+from atoll.domain.people.realm import Realm
+from atoll.ports import Transaction
+from atoll.ports.vault import Sealed
+from atoll.services.ground import Ground
+from atoll.services.people.identity.settings import SessionLives
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """Whence a browser comes: its address, and the name that it gives itself."""
+
+    address: str
+    agent: str = ""
+
+
+class PersonSessions:
+    """Use cases on sessions. A session of a realm that the settings name no more is none."""
+
+    def __init__(self, ground: Ground, realms: Mapping[str, Realm], lives: SessionLives) -> None:
+        self._ground = ground
+        self.realms = realms
+        self.lives = lives
+
+    async def by_session(self, secret: str) -> Principal | None:
+        """Return the person of a cookie, None when it is no session. Its use is noted, at most once
+        a minute."""
+        now = self._ground.clock.now()
+        async with self._ground.store.read() as rows:
+            session = await self._standing(rows, fingerprint(secret))
+            found = None if session is None else await _principal(rows, session)
+        if session is not None and now - session.seen_at >= SEEN_EVERY:
+            async with self._ground.store.begin() as rows:
+                await rows.person_sessions.seen(session.id, now)
+        return found
+
+    async def holds(self, mark: str) -> bool:
+        """Return whether the session whose cookie has this fingerprint still stands."""
+        async with self._ground.store.read() as rows:
+            return await self._standing(rows, mark) is not None
+
+    async def open(
+        self, rows: Transaction, ticket: LoginTicket, visitor: Visitor, grant: Sealed | None
+    ) -> str:
+        """Return the secret of a new session, in the caller's transaction. Past 50 of a person the
+        oldest end."""
+        now, secret = self._ground.clock.now(), spell_secret(secrets.token_bytes(SECRET_BYTES))
+        await rows.person_sessions.forget(now)
+        older = await rows.person_sessions.of(ticket.person)
+        for one in older[: max(0, len(older) - MAX_SESSIONS + 1)]:
+            await rows.person_sessions.remove(one.id)
+        session = PersonSession(
+            id=self._ground.ids.session(),
+            person=ticket.person,
+            realm=ticket.realm,
+            issuer=ticket.issuer,
+            mark=fingerprint(secret),
+            created_at=now,
+            seen_at=now,
+            expires_at=now + self.lives.whole,
+            checked_at=now,
+            address=visitor.address,
+            agent=shown_agent(visitor.agent),
+        )
+        await rows.person_sessions.add(session, grant)
+        return secret
+
+    async def end(self, secret: str) -> tuple[PersonSession, Sealed | None] | None:
+        """End the session of a cookie; return it with its grant, None when there is none."""
+        async with self._ground.store.begin() as rows:
+            session = await rows.person_sessions.marked(fingerprint(secret))
+            if session is None:
+                return None
+            grant = await rows.person_sessions.grant(session.id)
+            await rows.person_sessions.remove(session.id)
+        return session, grant
+
+    async def list(self, caller: Principal) -> list[PersonSession]:
+        """Return the caller's standing sessions, oldest first."""
+        now = self._ground.clock.now()
+        async with self._ground.store.read() as rows:
+            found = await rows.person_sessions.of(caller.id)
+        return [one for one in found if one.ends_at(self.lives.idle) > now]
+
+    async def end_one(self, caller: Principal, session_id: str) -> None:
+        """End a session of the caller. Raises `NotFound`."""
+        own = {one.id for one in await self.list(caller)}
+        if session_id not in own:
+            raise NotFound(f"You have no session {session_id[:80]!r}: list them to see.")
+        async with self._ground.store.begin() as rows:
+            await rows.person_sessions.remove(SessionId(session_id))
+
+    async def end_all(self, person_id: PrincipalId) -> int:
+        """End all sessions of a person; return how many."""
+        async with self._ground.store.begin() as rows:
+            found = await rows.person_sessions.of(person_id)
+            for one in found:
+                await rows.person_sessions.remove(one.id)
+        return len(found)
+
+    async def choose(self, secret: str, ref: str) -> None:
+        """Have a session work in another organization of its person, by id or slug. Raises
+        `NotFound`."""
+        async with self._ground.store.begin() as rows:
+            session = await rows.person_sessions.marked(fingerprint(secret))
+            org = await rows.organizations.get(ref)
+            member = None
+            if session is not None and org is not None:
+                member = await rows.members.get(org.id, session.person)
+            if session is None or member is None:
+                raise NotFound(f"You are no member of {ref[:80]!r}: list yours to see.")
+            await rows.person_sessions.choose(session.id, member.org_id)
+
+    async def _standing(self, rows: Transaction, mark: str) -> PersonSession | None:
+        session = await rows.person_sessions.marked(mark)
+        if session is None or session.ends_at(self.lives.idle) <= self._ground.clock.now():
+            return None
+        realm = self.realms.get(session.realm)
+        return session if realm is not None and realm.issuer == session.issuer else None
+
+
+async def _principal(rows: Transaction, session: PersonSession) -> Principal | None:
+    """Return the person of a session in the organization that they chose, else in the one they
+    joined first."""
+    person = await rows.people.get(session.person)
+    return None if person is None else await as_member(rows, person, session.org_id)
+
+
+async def as_member(rows: Transaction, person: Person, org_id: OrgId) -> Principal:
+    """Return a person as a member of this organization, else of the one they joined first, else as
+    a newcomer."""
+    found = await rows.members.memberships(person.id)
+    chosen = [one for one in found if one.org_id == org_id]
+    best = chosen or sorted(found, key=lambda one: one.since)
+    if not best:
+        return newcomer(person)
+    return member_principal(best[0], interactive=True, sovereign=person.sovereign)

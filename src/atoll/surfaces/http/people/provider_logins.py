@@ -1,0 +1,209 @@
+"""Routes of logins at a provider: its realms, the way there and back, and the caller's sessions.
+
+A browser navigates here, so what goes wrong on the way is a small page with a sentence.
+"""
+
+from html import escape
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Query, Request
+from pydantic import Field
+from starlette.responses import Response
+
+from atoll.domain.error_status import status_of
+from atoll.domain.errors import AtollError, NotFound
+from atoll.domain.people.capability import Capability
+from atoll.domain.people.login import fingerprint
+from atoll.domain.people.person import LOGIN_LIFE, PersonSession
+from atoll.services.application import Application, Identity
+from atoll.services.people.identity.provider_logins import ProviderReply
+from atoll.surfaces.http.body.answers import Json, instant, no_content
+from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel
+from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.people.cookies import (
+    end_session_cookies,
+    login_cookie,
+    set_cookie,
+)
+from atoll.surfaces.http.people.links import near_link
+from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.permissions import needs
+from atoll.surfaces.http.server.problems import problems
+
+router = APIRouter(prefix="/auth", tags=["auth"], route_class=JsonRoute)
+own = APIRouter(prefix="/v1/me", tags=["auth"], route_class=JsonRoute)
+
+_WAY: Final[dict[int | str, dict[str, Any]]] = {
+    302: {"description": "To the provider, or back to the page."},
+    401: {"description": "A page: the login was refused.", "content": {"text/html": {}}},
+    404: {"description": "A page: there is no such realm.", "content": {"text/html": {}}},
+    503: {"description": "A page: the provider does not answer.", "content": {"text/html": {}}},
+}
+_TEXT: Final = Query(max_length=4096)
+
+
+class RealmView(ResponseModel):
+    """A realm: a login provider. The browser opens `login_path`."""
+
+    realm: str
+    name: str
+    login_path: str
+
+
+class RealmList(ResponseModel):
+    """How people log in: `local` by login links alone, `oidc` at these realms, too."""
+
+    mode: str
+    realms: list[RealmView]
+
+
+class MySessionView(ResponseModel):
+    """A browser in which the caller is logged in. `current` is the one that asks."""
+
+    id: str
+    realm: str
+    current: bool
+    created_at: str
+    last_seen_at: str
+    expires_at: str
+    address: str
+    agent: str
+
+
+class MySessionList(ResponseModel):
+    """The caller's sessions, oldest first."""
+
+    sessions: list[MySessionView]
+
+
+class OrganizationChoice(Body):
+    """The organization, by id or slug, in which this session works from now on."""
+
+    organization: Annotated[str, Field(min_length=1, max_length=64, strict=True)]
+
+
+@router.get("/realms", response_model=RealmList)
+async def list_realms(atoll: Atoll) -> Response:
+    """Return how people log in here."""
+    identity = atoll.tenancy.identity
+    realms = () if identity is None else identity.logins.realms.values()
+    listed = [
+        {"realm": one.realm, "name": one.title, "login_path": f"/auth/oidc/{one.realm}/login"}
+        for one in realms
+    ]
+    return Json({"mode": "local" if identity is None else "oidc", "realms": listed})
+
+
+@router.get("/oidc/{realm}/login", status_code=302, responses=_WAY)
+async def begin_login(
+    atoll: Atoll, request: Request, realm: str, route: Annotated[str, Query(alias="next")] = ""
+) -> Response:
+    """Lead the browser to the realm's provider. `next` is a route of the page for afterwards."""
+    try:
+        redirect_uri = near_link(request, "").url.partition("/#")[0]
+        url, cookie = await _identity(atoll).logins.begin(
+            realm[:100], f"{redirect_uri}/auth/oidc/{realm[:100]}/callback", route[:400]
+        )
+    except AtollError as error:
+        return _sorry(error)
+    answer = _redirect(url)
+    name = login_cookie(request)
+    set_cookie(
+        request, answer, (name, cookie), seconds=int(LOGIN_LIFE.total_seconds()), samesite="lax"
+    )
+    return answer
+
+
+@router.get("/oidc/{realm}/callback", status_code=302, responses=_WAY)
+async def end_login(
+    atoll: Atoll,
+    request: Request,
+    realm: str,
+    *,
+    state: Annotated[str, _TEXT] = "",
+    code: Annotated[str, _TEXT] = "",
+    error: Annotated[str, _TEXT] = "",
+    iss: Annotated[str, _TEXT] = "",
+) -> Response:
+    """Take the answer of the provider, and lead the browser to the page with a single-use ticket,
+    which it trades at `/auth/login`."""
+    cookie = request.cookies.get(login_cookie(request), "")
+    reply = ProviderReply(state, code, error, iss)
+    try:
+        ticket = await _identity(atoll).logins.finish(realm[:100], cookie, reply)
+    except AtollError as failure:
+        return _sorry(failure)
+    return _redirect(f"/#login={ticket}")
+
+
+@router.post("/logout/everywhere", status_code=204, responses=problems())
+@needs(Capability.ME)
+async def log_out_everywhere(atoll: Atoll, caller: Caller, request: Request) -> Response:
+    """End all sessions of the caller, and within 5 seconds their open connections. Tokens stay."""
+    await atoll.logins.logout_everywhere(caller)
+    answer = no_content()
+    end_session_cookies(request, answer)
+    return answer
+
+
+@own.get("/sessions", response_model=MySessionList, responses=problems())
+@needs(Capability.ME)
+async def list_my_sessions(atoll: Atoll, caller: Caller, request: Request) -> Response:
+    """Return the browsers in which the caller is logged in at a provider."""
+    identity = atoll.tenancy.identity
+    found = [] if identity is None else await identity.sessions.list(caller)
+    current = request.state.session
+    return Json({"sessions": [_view(one, current) for one in found]})
+
+
+@own.delete("/sessions/{session}", status_code=204, responses=problems(404))
+@needs(Capability.ME)
+async def end_my_session(atoll: Atoll, caller: Caller, session: ItemId) -> Response:
+    """End one of the caller's sessions, and within 5 seconds its open connections."""
+    await _identity(atoll).sessions.end_one(caller, session)
+    return no_content()
+
+
+@own.put("/organization", status_code=204, responses=problems(404, 413))
+@needs(Capability.ME)
+async def choose_organization(
+    atoll: Atoll, caller: Caller, request: Request, body: OrganizationChoice
+) -> Response:
+    """Have this session work in another organization of the caller. Takes effect at once."""
+    session = request.state.session
+    if session is None or caller.token is not None:
+        raise NotFound("Only a browser's session chooses its organization; a token has its own.")
+    await _identity(atoll).sessions.choose(session, body.organization)
+    return no_content()
+
+
+def _identity(atoll: Application) -> Identity:
+    if atoll.tenancy.identity is None:
+        raise NotFound("There is no login provider here: `atoll login` prints a login link.")
+    return atoll.tenancy.identity
+
+
+def _view(session: PersonSession, current: str | None) -> dict[str, Any]:
+    return {
+        "id": session.id,
+        "realm": session.realm,
+        "current": current is not None and fingerprint(current) == session.mark,
+        "created_at": instant(session.created_at),
+        "last_seen_at": instant(session.seen_at),
+        "expires_at": instant(session.expires_at),
+        "address": session.address,
+        "agent": session.agent,
+    }
+
+
+def _redirect(url: str) -> Response:
+    return Response(status_code=302, headers={"Location": url})
+
+
+def _sorry(error: AtollError) -> Response:
+    text = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Atoll</title></head>'
+        f"<body><h1>You are not logged in</h1><p>{escape(error.message)}</p>"
+        '<p><a href="/">Back to the start</a></p></body></html>'
+    )
+    return Response(text, status_of(error), media_type="text/html")
