@@ -490,7 +490,8 @@ export interface components {
          * @description The caller after a login.
          *
          *     The page sends `page_key` as the header `Atoll-Page-Key` beside its cookie, and as the
-         *     subprotocol `atoll.key.KEY` of WebSockets. No other response contains it.
+         *     subprotocol `atoll.key.KEY` of WebSockets. No other response contains it. `next` is the route
+         *     of the page that a login at a provider was begun for, else empty.
          */
         readonly EnteredView: {
             readonly guest: components["schemas"]["GuestAccessView"] | null;
@@ -498,8 +499,10 @@ export interface components {
             readonly interactive: boolean;
             readonly kind: components["schemas"]["ActorKind"];
             readonly name: string;
+            readonly next: string;
             readonly org_id: string;
             readonly page_key: string;
+            readonly roles: readonly string[];
         };
         /** @description A page of a directory, by name; `next` is the cursor of the next one. */
         readonly EntryPage: {
@@ -904,6 +907,10 @@ export interface components {
         readonly LogView: {
             readonly lines: readonly components["schemas"]["LogLineView"][];
         };
+        /** @description The address at the provider that ends the login there, for the browser to open. */
+        readonly LogoutView: {
+            readonly end_session_url: string;
+        };
         /** @description An invitation just made: `secret` is returned only once. */
         readonly MadeOrgInvitationView: {
             readonly created_at: string;
@@ -1023,7 +1030,8 @@ export interface components {
         };
         /**
          * @description The caller. `interactive`: a person in a browser, who may approve. `guest` describes a caller
-         *     who came by a share link.
+         *     who came by a share link. `roles` are the claims of that name: first the role in `org_id`, which
+         *     is `nobody` for a person who is a member of nothing yet.
          */
         readonly MeView: {
             readonly guest: components["schemas"]["GuestAccessView"] | null;
@@ -1032,6 +1040,7 @@ export interface components {
             readonly kind: components["schemas"]["ActorKind"];
             readonly name: string;
             readonly org_id: string;
+            readonly roles: readonly string[];
         };
         /** @description A change of a member; what is left out stays. */
         readonly MemberBody: {
@@ -1094,6 +1103,21 @@ export interface components {
             /** @default false */
             readonly overwrite?: boolean;
             readonly to: string;
+        };
+        /** @description The caller's sessions, oldest first. */
+        readonly MySessionList: {
+            readonly sessions: readonly components["schemas"]["MySessionView"][];
+        };
+        /** @description A browser in which the caller is logged in. `current` is the one that asks. */
+        readonly MySessionView: {
+            readonly address: string;
+            readonly agent: string;
+            readonly created_at: string;
+            readonly current: boolean;
+            readonly expires_at: string;
+            readonly id: string;
+            readonly last_seen_at: string;
+            readonly realm: string;
         };
         /**
          * @description The changes; what is left out stays.
@@ -1202,6 +1226,10 @@ export interface components {
         readonly OrganizationChangeBody: {
             readonly name?: string | null;
             readonly slug?: string | null;
+        };
+        /** @description The organization, by id or slug, in which this session works from now on. */
+        readonly OrganizationChoice: {
+            readonly organization: string;
         };
         /** @description The caller's organizations. */
         readonly OrganizationList: {
@@ -1561,6 +1589,17 @@ export interface components {
          * @enum {string}
          */
         readonly ReadinessState: "works" | "key_missing" | "not_installed" | "unavailable";
+        /** @description How people log in: `local` by login links alone, `oidc` at these realms, too. */
+        readonly RealmList: {
+            readonly mode: string;
+            readonly realms: readonly components["schemas"]["RealmView"][];
+        };
+        /** @description A realm: a login provider. The browser opens `login_path`. */
+        readonly RealmView: {
+            readonly login_path: string;
+            readonly name: string;
+            readonly realm: string;
+        };
         /**
          * @description A recording. `state` is `recording` while it runs, then why it ended: `stopped`, `ended`
          *     with its terminal, `full`, or `failed` (the disk, a crash).
