@@ -10,6 +10,10 @@ MOST_STOPS = 120
 """The stops of Tab after which something counts as out of the keyboard's reach."""
 _IN_TERMINAL = "document.activeElement?.closest('.pane-screen') != null"
 _ON_TAB = "document.activeElement?.getAttribute('role') === 'tab'"
+#: A terminal has the size of its place a moment after that changed.
+_TERMINALS_FIT = """() => [...document.querySelectorAll('.pane-screen .xterm-screen')].every((one) =>
+  one.getBoundingClientRect().bottom <=
+    one.closest('.pane-screen').getBoundingClientRect().bottom + 1)"""
 _FITS = "document.documentElement.scrollWidth <= window.innerWidth"
 _AS_WEBP = """async png => {
   const seen = await fetch(`data:image/png;base64,${png}`);
@@ -213,6 +217,7 @@ async def fits(page: Page) -> None:
 async def picture(page: Page, to: Path) -> None:
     """Keep what is on the screen, as WebP: a fourth of the bytes of a PNG."""
     to.parent.mkdir(parents=True, exist_ok=True)
+    await page.wait_for_function(_TERMINALS_FIT)
     seen = await page.screenshot(animations="disabled", caret="initial")
     blank = await page.context.new_page()
     small = await blank.evaluate(_AS_WEBP, base64.b64encode(seen).decode())
