@@ -107,9 +107,10 @@ class OrgInvitation(Shape):
 
 
 class MadeOrgInvitation(OrgInvitation):
-    """An invitation just made; no other answer has `secret`."""
+    """An invitation just made; no other answer has `secret`, and `url`, the link with it."""
 
     secret = fields.text()
+    url = fields.text()
 
 
 class OrgInvitationList(Shape):

@@ -911,7 +911,7 @@ export interface components {
         readonly LogoutView: {
             readonly end_session_url: string;
         };
-        /** @description An invitation just made: `secret` is returned only once. */
+        /** @description An invitation just made: `secret`, and the link `url` with it, are returned only once. */
         readonly MadeOrgInvitationView: {
             readonly created_at: string;
             readonly email: string;
@@ -921,6 +921,7 @@ export interface components {
             readonly invited_by: string;
             readonly role: components["schemas"]["OrgRole"];
             readonly secret: string;
+            readonly url: string;
         };
         /** @description A token just made: `token` is returned only once, and stored nowhere. */
         readonly MadePatView: {

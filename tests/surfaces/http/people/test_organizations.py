@@ -233,7 +233,8 @@ async def test_invitation_makes_its_taker_a_member_once(atoll: World) -> None:
     made = (await team.call("ann", "POST", path, json=body)).json()
     listed = (await team.call("ann", "GET", path)).json()["invitations"]
     assert [one["email"] for one in listed] == ["new@example.org"]
-    assert "secret" not in listed[0]
+    assert not {"secret", "url"} & listed[0].keys()
+    assert made["url"].endswith(f"/#join={made['secret']}")
     joined = await team.call(
         "newcomer", "POST", "/v1/invitations/accept", json={"secret": made["secret"]}
     )

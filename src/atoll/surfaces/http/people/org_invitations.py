@@ -5,7 +5,7 @@ Whoever accepts one has logged in: a login says who it is, the invitation what t
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from pydantic import Field
 from starlette.responses import Response
 
@@ -15,6 +15,7 @@ from atoll.services.people.invitations import InvitationRequest
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel, Seconds
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.people.links import outside_link
 from atoll.surfaces.http.people.organizations import Groups, OrganizationView, organization_view
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
@@ -58,9 +59,10 @@ class OrgInvitationView(ResponseModel):
 
 
 class MadeOrgInvitationView(OrgInvitationView):
-    """An invitation just made: `secret` is returned only once."""
+    """An invitation just made: `secret`, and the link `url` with it, are returned only once."""
 
     secret: str
+    url: str
 
 
 class OrgInvitationList(ResponseModel):
@@ -80,12 +82,13 @@ async def list_invitations(atoll: Atoll, caller: Caller, *, organization: ItemId
 @router.post("", status_code=201, response_model=MadeOrgInvitationView, responses=_FAILURES)
 @needs(Capability.ORG_MANAGE)
 async def invite(
-    atoll: Atoll, caller: Caller, *, organization: ItemId, body: InviteBody
+    atoll: Atoll, caller: Caller, request: Request, *, organization: ItemId, body: InviteBody
 ) -> Response:
     """Invite somebody. Only owners invite owners."""
-    request = InvitationRequest(body.role, tuple(body.groups), body.email, int(body.ttl))
-    made, secret = await atoll.tenancy.invitations.create(caller, organization, request)
-    return Json({**_view(made), "secret": secret}, 201)
+    wanted = InvitationRequest(body.role, tuple(body.groups), body.email, int(body.ttl))
+    made, secret = await atoll.tenancy.invitations.create(caller, organization, wanted)
+    url = outside_link(request, f"join={secret}").url
+    return Json({**_view(made), "secret": secret, "url": url}, 201)
 
 
 @router.delete("/{invitation}", status_code=204, responses=_FAILURES)

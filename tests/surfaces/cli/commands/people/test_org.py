@@ -24,6 +24,8 @@ INVITED = {
     "email": "",
     "expires_at": "2026-01-01T00:00:00Z",
 }
+LINK = "https://atoll.example/#join=s"
+MADE = {**INVITED, "secret": "s", "url": LINK}
 LEFT = {
     "sandbox_id": "sb_1",
     "name": "box",
@@ -38,7 +40,7 @@ CALLS: list[tuple[str, tuple[str, ...], str, Any, Any]] = [
     ("show", ("acme",), "GET /v1/organizations/acme", ORG, "you are owner"),
     ("show", (), f"GET {BASE}", ORG, "acme (personal)"),
     ("members", (), f"GET {BASE}/members", {"members": [BOB]}, "service account"),
-    ("invite", ("--email", "b@x.org"), f"POST {BASE}/invitations", {**INVITED, "secret": "s"}, "s"),
+    ("invite", ("--email", "b@x.org"), f"POST {BASE}/invitations", MADE, LINK),
     ("invitations", (), f"GET {BASE}/invitations", {"invitations": [INVITED]}, "inv_1"),
     ("uninvite", ("inv_1",), f"DELETE {BASE}/invitations/inv_1", None, ""),
     ("role", ("bob", "viewer"), f"PATCH {BASE}/members/bob", BOB, "is viewer"),
@@ -79,7 +81,7 @@ def test_org_command_makes_its_call_and_says_what_came(
 
 
 def test_bodies_of_org_commands_hold_what_was_said(cli: Cli, server: Scripted) -> None:
-    _give(server, f"POST {BASE}/invitations", {**INVITED, "secret": "s"})
+    _give(server, f"POST {BASE}/invitations", MADE)
     cli("org", "invite", "--role", "admin", "--group", "a", "--group", "b", "--ttl", "1h")
     (invited,) = server.requests("POST", f"{BASE}/invitations")
     assert invited.json == {"role": "admin", "email": "", "ttl": "1h", "groups": ["a", "b"]}
@@ -112,10 +114,11 @@ def test_secret_of_an_invitation_comes_from_stdin_and_never_from_the_command_lin
     cli: Cli, server: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _give(server, "POST /v1/invitations/accept", {**ORG, "role": "member"})
-    monkeypatch.setattr("sys.stdin", io.StringIO("the-secret\n"))
-    assert "you are member of acme" in cli("org", "join").out
-    (joined,) = server.requests("POST", "/v1/invitations/accept")
-    assert joined.json == {"secret": "the-secret"}
+    for said in ("the-secret\n", "https://atoll.example/#join=the-secret\n"):
+        monkeypatch.setattr("sys.stdin", io.StringIO(said))
+        assert "you are member of acme" in cli("org", "join").out
+    joined = server.requests("POST", "/v1/invitations/accept")
+    assert [one.json for one in joined] == [{"secret": "the-secret"}] * 2
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    assert "nothing came on stdin" in cli("org", "join").err
+    assert "nothing came: pipe the link in" in cli("org", "join").err
     assert cli("org", "join", "the-secret").code != 0

@@ -17,7 +17,7 @@ from atoll.surfaces.cli.dispatch.verbs import Verbs
 P = ParamSpec("P")
 R = TypeVar("R")
 
-MAX_SECRET = 200
+MAX_LINK = 1_000
 _KINDS = {"adm": "person", "atm": "service account", "agt": "agent"}
 _role = click.Choice(ROLES)
 
@@ -117,17 +117,16 @@ def invite(
     org: str | None,
     as_json: bool,
 ) -> None:
-    """Make an invitation and print its secret, this once."""
+    """Make an invitation and print its link, this once."""
     made = _organizations(invocation).invite(
         org, {"role": role, "email": email, "ttl": ttl, "groups": list(groups)}
     )
     if as_json:
         show_json(made.value)
         return
-    say(made.secret)
+    say(made.url)
     note(
-        f"whoever logs in and has it becomes {made.role}, until {until(made.expires_at)}, once: "
-        "`atoll org join`"
+        f"whoever opens it and logs in becomes {made.role}, until {until(made.expires_at)}, once"
     )
 
 
@@ -163,7 +162,7 @@ def uninvite(invocation: Invocation, invitation: str, *, org: str | None) -> Non
 @json_option()
 @pass_invocation
 def join(invocation: Invocation, *, as_json: bool) -> None:
-    """Accept an invitation; its secret comes from a prompt or stdin."""
+    """Accept an invitation; its link or secret comes from a prompt or stdin."""
     joined = _organizations(invocation).accept({"secret": _secret()})
     if as_json:
         show_json(joined.value)
@@ -269,12 +268,14 @@ def waiting(invocation: Invocation, *, org: str | None, as_json: bool) -> None:
 
 
 def _secret() -> str:
-    """Read a hidden prompt, or standard input."""
+    """Read a hidden prompt, or standard input; of a link the part behind `#join=`."""
     if sys.stdin.isatty():
-        return str(click.prompt("Secret of the invitation", hide_input=True, err=True)).strip()
-    said = sys.stdin.readline(MAX_SECRET).strip()
+        said = str(click.prompt("Link of the invitation", hide_input=True, err=True))
+    else:
+        said = sys.stdin.readline(MAX_LINK)
+    said = said.strip().rpartition("#join=")[2]
     if not said:
-        raise Invalid("nothing came on stdin: pipe the secret in, or run this at a terminal")
+        raise Invalid("nothing came: pipe the link in, or paste it at the prompt")
     return said
 
 
