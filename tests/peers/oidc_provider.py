@@ -33,9 +33,7 @@ class OidcProcess:
 
     def confirm(self, url: str, sub: str) -> str:
         """Log a user in on the provider's page at `url`; return where it leads the browser."""
-        answer = httpx.post(url, data={"sub": sub})
-        assert answer.status_code == 302, answer.text[:500]
-        return answer.headers["location"]
+        return confirmed(url, sub)
 
     def deny(self, url: str) -> str:
         """Refuse on the provider's page; return where it leads the browser."""
@@ -45,6 +43,13 @@ class OidcProcess:
         """End the process."""
         self.process.terminate()
         self.process.wait(20)
+
+
+def confirmed(url: str, sub: str) -> str:
+    """Log a user in on a provider's page at `url`; return where it leads the browser."""
+    answer = httpx.post(url, data={"sub": sub})
+    assert answer.status_code == 302, answer.text[:500]
+    return answer.headers["location"]
 
 
 @contextmanager

@@ -77,6 +77,9 @@ class ProjectUseBody(TypedDict, total=False):
     setup: Literal["now", "later"]
 
 
+Scope = Literal["session", "agent", "shared"]
+
+
 class CreateBody(TypedDict, total=False):
     """A request for a sandbox."""
 
@@ -84,6 +87,7 @@ class CreateBody(TypedDict, total=False):
     name: str | None
     agent: str | None
     network_mode: Mode | None
+    scope: Scope | None
     ttl: int | str | None
     cwd: str | None
     env: dict[str, str]

@@ -108,7 +108,8 @@ def test_ended_sandbox_is_not_meant_beside_one_that_goes_on(cli: Cli, server: Sc
 def test_new_detached_waits_until_ready_and_prints_the_name(cli: Cli, server: Scripted) -> None:
     ran = cli(
         "new", "owner/repo", "fix", "main", "--profile", "python", "--agent", "codex",
-        "--network", "full", "--name", "box", "--ttl", "2h", "--env", "A=b=c", "--detach",
+        "--network", "full", "--name", "box", "--ttl", "2h", "--env", "A=b=c", "--scope", "shared",
+        "--detach",
     )  # fmt: skip
     assert (ran.code, ran.out) == (0, "box\n")
     asked = server.requests("POST", "/v1/sandboxes")[0]
@@ -117,6 +118,7 @@ def test_new_detached_waits_until_ready_and_prints_the_name(cli: Cli, server: Sc
         "agent": "codex",
         "network_mode": "full",
         "name": "box",
+        "scope": "shared",
         "ttl": "2h",
         "env": {"A": "b=c"},
         "repos": [

@@ -32,8 +32,7 @@ class Scope(StrEnum):
     """The end of a sandbox, and who shares it.
 
     `session`: it ends with its consumer's session. `agent`: it is the consumer's only one.
-    `shared`: its organization's members may attach; until there are organizations with members that
-    is its owner alone, and others come by share links.
+    `shared`: its organization's members may attach, by their role.
     """
 
     SESSION = "session"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from atoll.domain.errors import Conflict, LimitReached, NotFound
 from atoll.domain.people.capability import OrgRole
+from atoll.domain.people.claims import unique_name
 from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
 from atoll.domain.people.organization import (
     DEFAULT_INVITATION_SECONDS,
@@ -117,11 +118,12 @@ class Invitations:
                     "An invitation is for somebody else: a person with a login of their own.",
                     code="not_invited",
                 )
+            members = await rows.members.of(found.id)
             member = Member(
                 found.id,
                 caller.id,
                 caller.kind,
-                caller.name or caller.id,
+                unique_name(caller.name or caller.id, [one.name for one in members]),
                 invitation.email,
                 invitation.role,
                 invitation.groups,

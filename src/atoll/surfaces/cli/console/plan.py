@@ -44,6 +44,7 @@ class SandboxPlan:
     copy: tuple[str, ...] = ()
     mirror: str | None = None
     access: str | None = None
+    scope: str | None = None
     instructions: str | None = None
 
     def over(self, other: "SandboxPlan") -> "SandboxPlan":

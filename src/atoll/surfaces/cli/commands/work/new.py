@@ -30,6 +30,7 @@ from atoll.surfaces.cli.transfer.origin import origins
 
 NETWORKS = ("none", "limited", "host-only", "full")
 ACCESSES = ("none", "ro", "rw")
+SCOPES = ("session", "agent", "shared")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,9 @@ class _Manner:
 )
 @click.option(
     "--access", type=click.Choice(ACCESSES), default=None, help="Access to the workspace."
+)
+@click.option(
+    "--scope", type=click.Choice(SCOPES), default=None, help="Whose it is: shared is your team's."
 )
 @click.option(
     "--preset",
