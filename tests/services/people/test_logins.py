@@ -59,7 +59,7 @@ async def test_session_and_ticket_outlive_a_restart(store: BreakableStore) -> No
     ticket = await before.new_ticket()
     after = logins(store)
     await after.load()
-    assert after.holds(session)
+    assert await after.holds(session)
     assert await after.login(ticket, "here")
 
 
@@ -69,7 +69,7 @@ async def test_ticket_stays_good_when_its_use_cannot_be_recorded(store: Breakabl
     with store.failing():
         await service.login(ticket, "here")
     session = await service.login(ticket, "here")
-    assert service.holds(session)
+    assert await service.holds(session)
     with pytest.raises(Unauthenticated):
         await service.login(ticket, "here")
 
@@ -79,7 +79,7 @@ async def test_logout_that_cannot_be_recorded_ends_no_session(store: BreakableSt
     session = await service.login(await service.new_ticket(), "here")
     with store.failing():
         await service.logout(session)
-    assert service.holds(session)
+    assert await service.holds(session)
 
 
 async def test_logout_of_an_unknown_session_writes_nothing(store: BreakableStore) -> None:
@@ -111,11 +111,11 @@ async def test_session_ended_on_one_replica_ends_on_a_following_one(store: Break
     one, other = logins(store), logins(store, clock)
     session = await one.login(await one.new_ticket(), "here")
     await other.look()
-    assert other.holds(session)
+    assert await other.holds(session)
     async with asyncio.TaskGroup() as tasks:
         following = tasks.create_task(other.follow())
         await one.logout(session)
-        while other.holds(session):
+        while await other.holds(session):
             clock.turn(FOLLOW_SECONDS)
             await asyncio.sleep(0.001)
         following.cancel()

@@ -69,14 +69,17 @@ class Organizations:
         self._logins = logins
 
     async def list(self, caller: Principal) -> list[Membership]:
-        """Return the caller's organization; all of them to who runs the installation."""
+        """Return the caller's organization; every one that they are a member of to a person in
+        their browser, and all of them to who runs the installation."""
         async with self._ground.store.read() as rows:
             if caller.may(Capability.SYSTEM_MANAGE):
                 found = await rows.organizations.all()
                 if not any(one.id == PERSONAL_ORG for one in found):
                     found = [PERSONAL, *found]
                 return [Membership(one, OrgRole.OWNER) for one in found]
-            return [Membership(*await organization_for(rows, caller, caller.org_id))]
+            if caller.token is not None:
+                return [Membership(*await organization_for(rows, caller, caller.org_id))]
+            return await _memberships(rows, caller)
 
     async def get(self, caller: Principal, ref: str) -> Membership:
         """Return an organization."""
@@ -264,6 +267,15 @@ class Organizations:
         if (member.org_id, member.id) != (LOCAL_PERSON.org_id, LOCAL_PERSON.id):
             return member
         return replace(member, name=self._logins.person().name or member.name)
+
+
+async def _memberships(rows: Transaction, caller: Principal) -> list[Membership]:
+    found = []
+    for member in await rows.members.memberships(caller.id):
+        within = await rows.organizations.get(member.org_id)
+        if within is not None:
+            found.append(Membership(within, member.role))
+    return found
 
 
 def _check_not_local(member: Member) -> None:

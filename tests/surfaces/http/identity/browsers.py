@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import httpx
@@ -11,6 +11,12 @@ import httpx
 from atoll.services.people.identity.settings import AuthOptions, AuthSettings
 from tests.peers.oidc_provider import OidcProcess
 from tests.surfaces.http.world import World, client_of
+
+
+class Issuing(Protocol):
+    """A provider, as far as settings name it."""
+
+    issuer: str
 
 
 @dataclass
@@ -66,7 +72,7 @@ async def browser(world: World) -> AsyncIterator[Browser]:
         yield Browser(world, client)
 
 
-def corp(provider: OidcProcess, **realm: Any) -> AuthSettings:
+def corp(provider: Issuing, **realm: Any) -> AuthSettings:
     """Settings with one realm, `corp`."""
     named = {
         "realm": "corp",

@@ -1,11 +1,16 @@
 """Logins at a real provider: the way there and back, what claims make of somebody, log-outs."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
 
 import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed
 
+from atoll.services.application import Identity
 from tests.peers.oidc_provider import OidcProcess, oidc_provider
-from tests.surfaces.http.identity.browsers import browser, corp
+from tests.surfaces.http.identity.browsers import Browser, browser, corp
 from tests.surfaces.http.world import World, client_of, world
 
 ADA = {"sub": "ada", "name": "Ada", "email": "ada@example.org", "email_verified": True}
@@ -18,6 +23,23 @@ def provider() -> Iterator[OidcProcess]:
         {"sub": "eve", "name": "Eve"},
     ) as found:
         yield found
+
+
+def _identity(atoll: World) -> Identity:
+    found = atoll.services.tenancy.identity
+    assert found is not None
+    return found
+
+
+async def _refresh(atoll: World) -> None:
+    """Let the time pass after which claims are read again, and read them."""
+    atoll.clock.at += timedelta(minutes=11)
+    await _identity(atoll).refreshes.refresh_due()
+
+
+async def _role(visitor: Browser) -> str | None:
+    roles = (await visitor.call("GET", "/v1/me")).json()["roles"]
+    return roles[0] if roles else None
 
 
 @pytest.fixture
@@ -64,3 +86,135 @@ async def test_logout_ends_the_session_and_names_the_provider(
         answer = await ada.call("POST", "/auth/logout")
         assert answer.json()["end_session_url"].startswith(f"{provider.issuer}/oauth2/end_session?")
         assert (await ada.call("GET", "/v1/me")).status_code == 401
+
+
+async def test_roles_and_memberships_follow_the_provider(
+    atoll: World, provider: OidcProcess
+) -> None:
+    provider.put_user("kim", name="Kim", org=["acme"], roles=["atoll-viewer"])
+    async with browser(atoll) as kim:
+        await kim.log_in(provider, "kim")
+        assert await _role(kim) == "viewer"
+        provider.put_user("kim", name="Kim Two", org=["acme"], roles=["atoll-admin"])
+        await _refresh(atoll)
+        assert await _role(kim) == "admin"
+        assert (await kim.call("GET", "/v1/me")).json()["name"] == "Kim Two"
+        provider.put_user("kim", name="Kim", org=[])
+        await _refresh(atoll)
+        assert await _role(kim) is None
+        assert (await kim.call("GET", "/v1/sandboxes")).json()["code"] == "no_organization"
+
+
+async def test_login_that_the_provider_revoked_ends(atoll: World, provider: OidcProcess) -> None:
+    provider.put_user("lou", name="Lou", org=["acme"])
+    async with browser(atoll) as lou:
+        await lou.log_in(provider, "lou")
+        provider.revoke("lou")
+        assert (await lou.call("GET", "/v1/me")).status_code == 200
+        await _refresh(atoll)
+        assert (await lou.call("GET", "/v1/me")).status_code == 401
+
+
+async def test_stopped_provider_disturbs_nobody_who_is_logged_in() -> None:
+    with oidc_provider({**ADA, "org": "acme"}) as provider:
+        async with world(auth=corp(provider)) as atoll:
+            async with client_of(atoll.url, atoll.token) as client:
+                await client.post("/v1/organizations", json={"slug": "acme", "name": "Acme"})
+            async with browser(atoll) as ada, browser(atoll) as other:
+                await ada.log_in(provider, "ada")
+                provider.stop()
+                await _refresh(atoll)
+                assert await _role(ada) == "member"
+                atoll.clock.at += timedelta(minutes=11)
+                assert (await other.client.get("/auth/oidc/corp/login")).status_code in {302, 503}
+                assert (await ada.call("GET", "/v1/sandboxes")).status_code == 200
+
+
+async def test_sessions_are_listed_and_ended_with_their_connections(
+    atoll: World, provider: OidcProcess
+) -> None:
+    async with browser(atoll) as here, browser(atoll) as there, browser(atoll) as third:
+        for one in (here, there, third):
+            await one.log_in(provider, "ada")
+            atoll.clock.at += timedelta(seconds=1)
+        listed = (await here.call("GET", "/v1/me/sessions")).json()["sessions"]
+        own = [one["current"] for one in listed[-3:]]
+        assert own == [True, False, False] and listed[-1]["address"] == "127.0.0.1"
+        ended = await here.call("DELETE", f"/v1/me/sessions/{listed[-2]['id']}")
+        assert ended.status_code == 204
+        assert (await there.call("GET", "/v1/me")).status_code == 401
+        assert (await here.call("DELETE", "/v1/me/sessions/ses_x")).status_code == 404
+        key, cookies = third.headers["Atoll-Page-Key"], third.client.cookies
+        async with connect(
+            f"ws://{atoll.host}/v1/events/stream",
+            additional_headers={"Cookie": f"atoll_session={cookies['atoll_session']}"},
+            origin=atoll.url,  # type: ignore[arg-type]
+            subprotocols=["atoll.page", f"atoll.key.{key}"],  # type: ignore[list-item]
+        ) as socket:
+            assert (await here.call("POST", "/auth/logout/everywhere")).status_code == 204
+            with pytest.raises(ConnectionClosed) as closed:
+                async with asyncio.timeout(5):
+                    while True:
+                        await socket.recv()
+            assert closed.value.rcvd is not None and closed.value.rcvd.code == 4401
+        for one in (here, third):
+            assert (await one.call("GET", "/v1/me")).status_code == 401
+
+
+async def test_session_ends_when_idle_and_at_its_end(atoll: World, provider: OidcProcess) -> None:
+    async with browser(atoll) as used, browser(atoll) as idle:
+        await used.log_in(provider, "ada")
+        await idle.log_in(provider, "ada")
+        for days in (2, 4, 6, 8, 10, 12):
+            atoll.clock.at += timedelta(days=2)
+            assert (await used.call("GET", "/v1/me")).status_code == 200
+            if days == 4:
+                assert (await idle.call("GET", "/v1/me")).status_code == 401
+        atoll.clock.at += timedelta(days=2)
+        assert (await used.call("GET", "/v1/me")).status_code == 401
+
+
+async def test_person_of_two_organizations_chooses(atoll: World, provider: OidcProcess) -> None:
+    provider.put_user("max", name="Max", org=["acme", "beta", "gamma"], roles=["org:beta:admin"])
+    async with browser(atoll) as maxi, client_of(atoll.url, atoll.token) as owner:
+        beta = await owner.post("/v1/organizations", json={"slug": "beta", "name": "Beta"})
+        me = await maxi.log_in(provider, "max")
+        found = (await maxi.call("GET", "/v1/organizations")).json()["organizations"]
+        assert {one["slug"]: one["role"] for one in found} == {"acme": "member", "beta": "admin"}
+        assert me["org_id"] in {one["organization_id"] for one in found}
+        chosen = await maxi.call("PUT", "/v1/me/organization", json={"organization": "beta"})
+        assert chosen.status_code == 204
+        now = (await maxi.call("GET", "/v1/me")).json()
+        assert (now["org_id"], now["roles"][0]) == (beta.json()["organization_id"], "admin")
+        for name in ("gamma", "nobody", "org_x"):
+            body = {"organization": name}
+            refused = await maxi.call("PUT", "/v1/me/organization", json=body)
+            assert refused.status_code == 404
+
+
+async def test_refusal_and_login_stand_in_the_log(atoll: World, provider: OidcProcess) -> None:
+    async with browser(atoll) as ada, client_of(atoll.url, atoll.token) as owner:
+        answer = await ada.client.get(provider.deny(await ada.begin()))
+        assert answer.status_code == 401
+        await ada.log_in(provider, "ada")
+        events = (await owner.get("/v1/audit")).json()["entries"]
+        kinds = [one["event_type"] for one in events]
+        assert "auth.refused" in kinds and "auth.login" in kinds
+
+
+async def test_login_links_of_the_installation_go_on(atoll: World) -> None:
+    async with browser(atoll) as owner:
+        answer = await owner.trade(await atoll.ticket())
+        assert answer.json()["id"] == "person"
+        assert (await owner.call("POST", "/auth/logout")).status_code == 204
+
+
+async def test_realms_are_public(atoll: World) -> None:
+    async with client_of(atoll.url) as anybody:
+        assert (await anybody.get("/auth/realms")).json() == {
+            "mode": "oidc",
+            "realms": [{"realm": "corp", "name": "corp", "login_path": "/auth/oidc/corp/login"}],
+        }
+    async with world() as single, client_of(single.url) as anybody:
+        assert (await anybody.get("/auth/realms")).json() == {"mode": "local", "realms": []}
+        assert (await anybody.get("/auth/oidc/corp/login")).status_code == 404
