@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.event_log import EventLogContract
     from atoll.testing.contracts.extension import ExtensionContract
     from atoll.testing.contracts.host import HostContract
+    from atoll.testing.contracts.identity import IdentityProviderContract
     from atoll.testing.contracts.images import (
         ImageBuilderContract,
         ImageShelfContract,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from atoll.testing.fakes.database import FakeDatabase
     from atoll.testing.fakes.event_sink import FakeEventSink
     from atoll.testing.fakes.host import FakeHost
+    from atoll.testing.fakes.identity import FakeIdentityProvider
     from atoll.testing.fakes.images import FakeImageBuilder, FakeImageShelf, FakeTrees
     from atoll.testing.fakes.kept import FakeKeptShelf
     from atoll.testing.fakes.leadership import FakeLeadership
@@ -85,6 +87,7 @@ __all__ = [
     "FakeDatabase",
     "FakeEventSink",
     "FakeHost",
+    "FakeIdentityProvider",
     "FakeImageBuilder",
     "FakeImageShelf",
     "FakeKeptShelf",
@@ -100,6 +103,7 @@ __all__ = [
     "FakeWebhookSender",
     "FakeWorkspaces",
     "HostContract",
+    "IdentityProviderContract",
     "ImageBuilderContract",
     "ImageShelfContract",
     "ImporterContract",
@@ -146,6 +150,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "FakeAuditSigner": "fakes.audit",
         "FakeDatabase": "fakes.database",
         "FakeHost": "fakes.host",
+        "FakeIdentityProvider": "fakes.identity",
         "FakeImageBuilder": "fakes.images",
         "FakeImageShelf": "fakes.images",
         "FakeKeptShelf": "fakes.kept",
@@ -161,6 +166,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "FakeWebhookSender": "fakes.webhooks",
         "FakeWorkspaces": "fakes.workspaces",
         "HostContract": "contracts.host",
+        "IdentityProviderContract": "contracts.identity",
         "ImageBuilderContract": "contracts.images",
         "ImageShelfContract": "contracts.images",
         "ImporterContract": "contracts.repositories",

@@ -13,8 +13,6 @@ from atoll.ports.vault import Vault
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events, Note
 from atoll.services.people.bearers import Bearers, Credentials
-from atoll.services.people.identity.sessions import PersonSessions
-from atoll.services.people.identity.settings import AuthSettings
 from atoll.services.people.logins import Logins
 from atoll.services.people.memberships import Memberships
 from atoll.services.people.settings import TokenSettings
@@ -24,6 +22,7 @@ from atoll.services.people.tokens import Owners, TokenBounds, Tokens
 from atoll.services.policies.policies import Inside
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.contract.policy import ApiAccess
+from atoll.wiring.control.identity import People
 
 _log = structlog.get_logger(__name__)
 
@@ -40,7 +39,8 @@ class Access:
     keys: SigningKeys
     issuer: TokenIssuer
     settings: TokenSettings
-    people: PersonSessions | None = None
+    vault: Vault
+    people: People | None = None
 
     def credentials(self, ground: Ground, sandboxes: Sandboxes) -> Credentials:
         """Return the services of tokens."""
@@ -73,24 +73,22 @@ def build_access(
     *,
     token: str,
     settings: TokenSettings,
-    auth: AuthSettings | None = None,
+    people: People | None = None,
 ) -> Access:
     """Return logins, each of which is recorded in the log, and the parts of tokens. `token` is the
-    person's; `auth` says who else may log in."""
+    person's; `people` are those who log in at a provider."""
     events = Events(ground.store, ground.bus, clock=ground.clock, identifiers=ground.ids)
 
     async def record(caller: Principal, how: str) -> None:
         await events.record(caller, Note("auth", "auth.login", {"how": how}))
 
-    people = None
-    if auth is not None and auth.used_realms:
-        people = PersonSessions(ground, auth.used_realms, auth.lives)
-    logins = Logins(ground.store, ground.clock, token=token, record=record, people=people)
+    own = None if people is None else people.sessions
+    logins = Logins(ground.store, ground.clock, token=token, record=record, people=own)
     memberships = Memberships(ground)
     owners, keys = _owners(logins, memberships), SigningKeys(ground, vault, Es256Signer())
     names = Issuer(settings.public_url or settings.sovereign_id, settings.sovereign_id)
     issuer = TokenIssuer(keys, ground.clock, owners, issuer=names)
-    return Access(events, logins, memberships, owners, keys, issuer, settings, people)
+    return Access(events, logins, memberships, owners, keys, issuer, settings, vault, people)
 
 
 def _owners(logins: Logins, memberships: Memberships) -> Owners:

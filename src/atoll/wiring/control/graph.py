@@ -70,6 +70,7 @@ from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 from atoll.wiring.control.access import Access, build_access
 from atoll.wiring.control.exchange import build_replication
+from atoll.wiring.control.identity import people_of
 from atoll.wiring.control.library import (
     Library,
     LibraryPorts,
@@ -80,7 +81,7 @@ from atoll.wiring.control.library import (
     build_repositories,
 )
 from atoll.wiring.control.replicas import readiness
-from atoll.wiring.control.tenancy import Lent, build_tenancy
+from atoll.wiring.control.tenancy import build_tenancy
 from atoll.wiring.control.webhooks import build_webhooks
 
 
@@ -336,9 +337,7 @@ def build_application(
         repositories=build_repositories(sandboxes, library, events, settings=settings),
         projects=build_projects(ground, library, settings=settings),
         audit=AuditLog(ground, own.audit, retention=settings.audit.retention),
-        tenancy=build_tenancy(
-            ground, sandboxes, secrets, access=access, lent=Lent(ports.vault, own.identity)
-        ),
+        tenancy=build_tenancy(ground, sandboxes, secrets, access=access),
         replication=build_replication(ground, own.exchange),
         webhooks=build_webhooks(ground, ports.vault, own.webhooks),
     )
@@ -349,7 +348,11 @@ def with_access(
 ) -> tuple[SandboxPorts, Access]:
     """Return logins and tokens, and the ports of sandboxes with what they lend to runtimes."""
     access = build_access(
-        ground, ports.vault, token=own.token, settings=settings.tokens, auth=settings.auth
+        ground,
+        ports.vault,
+        token=own.token,
+        settings=settings.tokens,
+        people=people_of(ground, settings.auth, own.identity),
     )
     return replace(ports, inside=access.inside(ports.api_url)), access
 

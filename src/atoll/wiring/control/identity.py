@@ -1,15 +1,35 @@
-"""Opening of the login providers that the settings name."""
+"""Logins at a provider: the providers that the settings name, and the sessions of their people."""
 
 import asyncio
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from importlib.util import find_spec
 
 from atoll.domain.errors import Failed
 from atoll.ports.clock import Clock
 from atoll.ports.identity import IdentityProvider
+from atoll.services.ground import Ground
+from atoll.services.people.identity.sessions import PersonSessions
 from atoll.services.people.identity.settings import AuthSettings
 from atoll.wiring.control.vaulting import held
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """The provider at which people log in, and their sessions."""
+
+    provider: IdentityProvider
+    sessions: PersonSessions
+
+
+def people_of(
+    ground: Ground, settings: AuthSettings, provider: IdentityProvider | None
+) -> People | None:
+    """Return the logins at a provider, None in single-person mode."""
+    if provider is None:
+        return None
+    return People(provider, PersonSessions(ground, settings.used_realms, settings.lives))
 
 
 async def open_identity(

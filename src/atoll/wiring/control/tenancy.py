@@ -1,9 +1,5 @@
 """Services of organizations: their members, tokens and quotas, and what goes with a member."""
 
-from dataclasses import dataclass
-
-from atoll.ports.identity import IdentityProvider
-from atoll.ports.vault import Vault
 from atoll.services.application import Identity, Tenancy
 from atoll.services.ground import Ground
 from atoll.services.people.departures import Departures
@@ -20,16 +16,8 @@ from atoll.services.secrets.secrets import Secrets
 from atoll.wiring.control.access import Access
 
 
-@dataclass(frozen=True, slots=True)
-class Lent:
-    """The ports of logins: the vault, and the provider where there is one."""
-
-    vault: Vault
-    provider: IdentityProvider | None
-
-
 def build_tenancy(
-    ground: Ground, sandboxes: Sandboxes, secrets: Secrets, *, access: Access, lent: Lent
+    ground: Ground, sandboxes: Sandboxes, secrets: Secrets, *, access: Access
 ) -> Tenancy:
     """Return the use cases of organizations, their members and tokens."""
     memberships, departures = access.memberships, Departures(ground, sandboxes, secrets)
@@ -42,17 +30,15 @@ def build_tenancy(
         quotas=Quotas(ground),
         ownership=Ownership(ground, sandboxes, secrets),
         credentials=access.credentials(ground, sandboxes),
-        identity=build_identity(ground, departures, access, lent),
+        identity=build_identity(ground, departures, access),
     )
 
 
-def build_identity(
-    ground: Ground, departures: Departures, access: Access, lent: Lent
-) -> Identity | None:
+def build_identity(ground: Ground, departures: Departures, access: Access) -> Identity | None:
     """Return the use cases of logins at a provider, None in single-person mode."""
-    if access.people is None or lent.provider is None:
+    if access.people is None:
         return None
-    provider, sessions, vault = lent.provider, access.people, lent.vault
+    provider, sessions, vault = access.people.provider, access.people.sessions, access.vault
     claimed = ClaimedMemberships(ground, access.memberships, departures)
     log = LoginLog(access.events, ground.clock)
     realms = sessions.realms

@@ -76,6 +76,9 @@ class HostileProvider:
 
     async def _token(self, request: web.Request) -> web.Response:
         self.asked.append(request.path)
+        verifier = str((await request.post())["code_verifier"])
+        digest = hashlib.sha256(verifier.encode()).digest()
+        assert base64.urlsafe_b64encode(digest).decode().rstrip("=") == self.challenge
         now = int(time.time())
         claims = {
             "iss": self.issuer,

@@ -283,11 +283,12 @@ async def test_silent_provider_disturbs_nobody_else(
         await _entered(ada, provider)
         atoll.clock.at += timedelta(minutes=30)
         provider.wait = asyncio.Event()
-        waiting = asyncio.create_task(mal.client.get("/auth/oidc/corp/login"))
-        await provider.held.wait()
-        assert (await ada.call("GET", "/v1/me")).status_code == 200
-        provider.wait.set()
-        assert (await waiting).status_code == 302
+        async with asyncio.TaskGroup() as group:
+            waiting = group.create_task(mal.client.get("/auth/oidc/corp/login"))
+            await provider.held.wait()
+            assert (await ada.call("GET", "/v1/me")).status_code == 200
+            provider.wait.set()
+        assert waiting.result().status_code == 302
 
 
 async def test_thousand_begun_logins_cost_nothing(atoll: World, provider: HostileProvider) -> None:

@@ -59,7 +59,7 @@ class ProviderReply:
 
 
 @dataclass(frozen=True, slots=True)
-class Entered:
+class Entrance:
     """A new session's secret, its person, and the route that they wanted, empty for none."""
 
     session: str
@@ -130,7 +130,7 @@ class ProviderLogins:
         person = await self._claimed.apply(realm, read_claims(realm, answer.claims))
         return await self._ticket(realm, begun, cookie, person=person, answer=answer)
 
-    async def redeem(self, ticket: str, cookie: str, visitor: Visitor) -> Entered | None:
+    async def redeem(self, ticket: str, cookie: str, visitor: Visitor) -> Entrance | None:
         """Trade a ticket for a session; None when it is unknown, used, too old, or of another
         browser."""
         now = self._ground.clock.now()
@@ -145,7 +145,7 @@ class ProviderLogins:
         if person is None:
             return None
         await self._log.entered(person, self.realms[kept[0].realm])
-        return Entered(session, person, kept[0].route)
+        return Entrance(session, person, kept[0].route)
 
     async def log_out(self, session: str, back: str) -> str | None:
         """End a session; return the address that logs the person out at the provider, too, None

@@ -51,7 +51,7 @@ class RealmView(ResponseModel):
 
 
 class RealmList(ResponseModel):
-    """How people log in: `local` by login links alone, `oidc` at these realms, too."""
+    """The ways to log in. `mode` is `local` for login links alone, `oidc` for these realms, too."""
 
     mode: str
     realms: list[RealmView]
