@@ -47,13 +47,17 @@ class TerminalClient:
         """Attach, and attach again whenever the connection goes, until the terminal ends."""
         while self.closed not in FINAL_CLOSES:
             try:
-                where = f"{self.url}?client={self.client}&since={self.place}"
+                where = f"{self.address()}?client={self.client}&since={self.place}"
                 async with self.session.ws_connect(where, max_msg_size=0) as connected:
                     await self._follow(connected)
             except (aiohttp.ClientError, OSError):
                 self.refusals += 1
             await self._tell()
             await asyncio.sleep(AGAIN_SECONDS)
+
+    def address(self) -> str:
+        """Return where the next connection goes."""
+        return self.url
 
     async def _follow(self, connected: aiohttp.ClientWebSocketResponse) -> None:
         async for message in connected:

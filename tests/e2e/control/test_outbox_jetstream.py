@@ -16,7 +16,6 @@ from pathlib import Path
 import httpx
 import nats
 import pytest
-from nats.errors import Error
 
 from atoll.adapters.bus.jetstream import JetStreamSink
 from atoll.adapters.bus.settings import BusSettings
@@ -30,9 +29,9 @@ from atoll.services.identifiers import Identifiers
 from atoll.services.journals import outbox as outboxes
 from atoll.services.journals.outbox import Outbox
 from atoll.testing.contracts.event_log import draft
+from tests.peers.nats.consumer import STREAM, Consumer, consumer
 from tests.peers.nats.server import NatsServer, connected, nats_server, until, wire
 
-STREAM = "ATOLL_EVENTS"
 BARE = """\
 id: profile.bare
 version: "1.0.0"
@@ -96,54 +95,6 @@ async def publisher(
         with suppress(ProcessLookupError):
             child.kill()
         await child.wait()
-
-
-@dataclass
-class Consumer:
-    """A durable consumer that acknowledges, and remembers the message ids it has handled."""
-
-    seen: list[str] = field(default_factory=list)
-    positions: list[int] = field(default_factory=list)
-    repeated: int = 0
-
-    async def run(self, url: str) -> None:
-        """Consume, over any number of connections; never returns."""
-        while True:
-            with suppress(Error, OSError, TimeoutError):
-                await self._consume(url)
-            await asyncio.sleep(0.05)
-
-    async def _consume(self, url: str) -> None:
-        client = await nats.connect(url, allow_reconnect=False, error_cb=_silent)
-        try:
-            stream = client.jetstream(timeout=2)
-            subscription = await stream.pull_subscribe("atoll.>", "reader", stream=STREAM)
-            while True:
-                for message in await subscription.fetch(50, timeout=1):
-                    headers = message.headers or {}
-                    if headers["Nats-Msg-Id"] in self.seen:
-                        self.repeated += 1
-                    else:
-                        self.seen.append(headers["Nats-Msg-Id"])
-                        self.positions.append(json.loads(message.data)["position"])
-                    await message.ack()
-        finally:
-            await client.close()
-
-
-async def _silent(_error: Exception) -> None:
-    return
-
-
-@asynccontextmanager
-async def consumer(url: str) -> AsyncIterator[Consumer]:
-    async with asyncio.TaskGroup() as tasks:
-        one = Consumer()
-        running = tasks.create_task(one.run(url))
-        try:
-            yield one
-        finally:
-            running.cancel()
 
 
 async def messages(url: str) -> list[str]:

@@ -5,8 +5,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack
 from functools import partial
 
 import httpx
@@ -16,62 +15,10 @@ from atoll.testing.server import TestServer, test_server
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.launch import zygote_process
 from atoll.zygote.host.home import Home
+from tests.e2e.replicas.fleet import ELECTED_SECONDS, Fleet, fleet_on
 from tests.e2e.terminals.test_turns import attach_with
 from tests.peers.api import Api, api_of, until
 from tests.peers.databases.postgres import PostgresServer
-
-NAMES = (None, "two", "three")
-ELECTED_SECONDS = 15.0
-"""At most between the death of a leader and the work of the next one, on a busy machine."""
-
-
-@dataclass
-class Fleet:
-    """The replicas, and the database they share."""
-
-    servers: list[TestServer]
-    postgres: PostgresServer
-    name: str
-
-    def query(self, statement: str) -> list[tuple[object, ...]]:
-        return self.postgres.rows(self.name, statement)
-
-    def leader(self) -> TestServer:
-        """The replica that leads, once one does."""
-
-        def look() -> str:
-            found = self.query(
-                "SELECT a.application_name FROM pg_locks l JOIN pg_stat_activity a USING (pid)"
-                " WHERE a.application_name LIKE 'atoll leader %' AND l.locktype = 'advisory'"
-                " AND l.granted AND a.datname = current_database()"
-            )
-            return str(found[0][0]).removeprefix("atoll leader ") if found else ""
-
-        name = until(look, bool, ELECTED_SECONDS)
-        return next(one for one in self.servers if (one.replica or "main") == name)
-
-    def others(self, than: TestServer) -> list[TestServer]:
-        return [one for one in self.servers if one is not than]
-
-
-@contextmanager
-def fleet_on(postgres: PostgresServer) -> Iterator[Fleet]:
-    name = postgres.empty()
-    env = {"ATOLL_DATABASE_URL": postgres.url(name)}
-    with test_server(env) as first, ExitStack() as stack:
-        servers = [first]
-        for replica in NAMES[1:]:
-            server = TestServer(first.home, env, replica=replica)
-            stack.callback(_ended, server)
-            server.start()
-            servers.append(server)
-        yield Fleet(servers, postgres, name)
-    postgres.drop(name)
-
-
-def _ended(server: TestServer) -> None:
-    if server.process is not None and server.process.poll() is None:
-        server.kill()
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,62 @@
+"""A durable consumer of JetStream that is idempotent by message id, as careful programs are."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+
+import nats
+from nats.errors import Error
+
+STREAM = "ATOLL_EVENTS"
+
+
+@dataclass
+class Consumer:
+    """A durable consumer that acknowledges, and remembers the message ids it has handled."""
+
+    seen: list[str] = field(default_factory=list)
+    known: set[str] = field(default_factory=set)
+    positions: list[int] = field(default_factory=list)
+    repeated: int = 0
+
+    async def run(self, url: str) -> None:
+        """Consume, over any number of connections; never returns."""
+        while True:
+            with suppress(Error, OSError, TimeoutError):
+                await self._consume(url)
+            await asyncio.sleep(0.05)
+
+    async def _consume(self, url: str) -> None:
+        client = await nats.connect(url, allow_reconnect=False, error_cb=_silent)
+        try:
+            stream = client.jetstream(timeout=2)
+            subscription = await stream.pull_subscribe("atoll.>", "reader", stream=STREAM)
+            while True:
+                for message in await subscription.fetch(50, timeout=1):
+                    headers = message.headers or {}
+                    if headers["Nats-Msg-Id"] in self.known:
+                        self.repeated += 1
+                    else:
+                        self.seen.append(headers["Nats-Msg-Id"])
+                        self.known.add(headers["Nats-Msg-Id"])
+                        self.positions.append(json.loads(message.data)["position"])
+                    await message.ack()
+        finally:
+            await client.close()
+
+
+async def _silent(_error: Exception) -> None:
+    return
+
+
+@asynccontextmanager
+async def consumer(url: str) -> AsyncIterator[Consumer]:
+    async with asyncio.TaskGroup() as tasks:
+        one = Consumer()
+        running = tasks.create_task(one.run(url))
+        try:
+            yield one
+        finally:
+            running.cancel()
