@@ -57,7 +57,7 @@ class _Way:
         ground = Ground(self.store, self.bus, SystemClock(), Identifiers())
         sink = JetStreamSink(self.link, self.settings)
         async with asyncio.TaskGroup() as tasks:
-            running = tasks.create_task(Outbox(ground, sink, holder="bench").run())
+            running = tasks.create_task(Outbox(ground, sink).run())
             yield
             running.cancel()
 

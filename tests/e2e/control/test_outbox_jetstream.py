@@ -10,7 +10,6 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
@@ -22,8 +21,6 @@ from atoll.adapters.bus.settings import BusSettings
 from atoll.adapters.clocks.system import SystemClock
 from atoll.adapters.storage.engines.sqlite import sqlite_url
 from atoll.adapters.storage.store import Settings, SqlStore, open_store
-from atoll.domain.lease import Lease
-from atoll.ports.senders.event_sink import EventSink
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals import outbox as outboxes
@@ -82,10 +79,10 @@ async def log() -> AsyncIterator[Log]:
 
 @asynccontextmanager
 async def publisher(
-    log: Log, url: str, holder: str, *, die_after: int = 0
+    log: Log, url: str, *, die_after: int = 0
 ) -> AsyncIterator[asyncio.subprocess.Process]:
     """Run a process that publishes; killed on leaving."""
-    argv = ["-m", "tests.peers.nats.publisher", str(log.path), url, holder, str(die_after)]
+    argv = ["-m", "tests.peers.nats.publisher", str(log.path), url, str(die_after)]
     child = await asyncio.create_subprocess_exec(
         sys.executable, *argv, stdout=asyncio.subprocess.DEVNULL
     )
@@ -122,16 +119,16 @@ async def test_publisher_killed_between_publishing_and_saving_doubles_and_loses_
 ) -> None:
     async with log() as written, consumer(server.url) as one:
         await written.append(300)
-        async with publisher(written, server.url, "first", die_after=100) as first:
+        async with publisher(written, server.url, die_after=100) as first:
             assert await first.wait() == -signal.SIGKILL
-        # Longer than the stream recognises a repeated message id, and than the lease.
+        # Longer than the stream recognises a repeated message id.
         await asyncio.sleep(1.5)
-        async with publisher(written, server.url, "second", die_after=1) as second:
+        async with publisher(written, server.url, die_after=1) as second:
             await written.append(30)
             assert await second.wait() == -signal.SIGKILL
         async with AsyncExitStack() as stack:
-            for holder in ("third", "fourth"):
-                await stack.enter_async_context(publisher(written, server.url, holder))
+            for _ in range(2):
+                await stack.enter_async_context(publisher(written, server.url))
             await written.append(90)
             await whole(written, one, server.url)
 
@@ -143,8 +140,8 @@ async def test_server_restarted_in_the_middle_loses_and_doubles_nothing(
     async with AsyncExitStack() as stack:
         written = await stack.enter_async_context(log())
         one = await stack.enter_async_context(consumer(server.url))
-        for holder in ("first", "second"):
-            await stack.enter_async_context(publisher(written, server.url, holder))
+        for _ in range(2):
+            await stack.enter_async_context(publisher(written, server.url))
         for _ in range(3):
             await written.append(60)
             before = len(one.seen)
@@ -161,7 +158,7 @@ async def test_cut_connection_loses_and_doubles_nothing(server: NatsServer) -> N
         written = await stack.enter_async_context(log())
         one = await stack.enter_async_context(consumer(server.url))
         way = await stack.enter_async_context(wire(server.port))
-        await stack.enter_async_context(publisher(written, way.url, "first"))
+        await stack.enter_async_context(publisher(written, way.url))
         for _ in range(5):
             await written.append(60)
             before = len(one.seen)
@@ -173,16 +170,16 @@ async def test_cut_connection_loses_and_doubles_nothing(server: NatsServer) -> N
         await whole(written, one, server.url)
 
 
-async def test_publisher_that_was_stopped_past_its_lease_doubles_nothing(
+async def test_publisher_that_was_stopped_while_another_publishes_doubles_nothing(
     server: NatsServer,
 ) -> None:
     async with AsyncExitStack() as stack:
         written = await stack.enter_async_context(log())
         one = await stack.enter_async_context(consumer(server.url))
         await written.append(30)
-        first = await stack.enter_async_context(publisher(written, server.url, "first"))
+        first = await stack.enter_async_context(publisher(written, server.url))
         await until(lambda: len(one.seen) == len(written.appended))
-        await stack.enter_async_context(publisher(written, server.url, "second"))
+        await stack.enter_async_context(publisher(written, server.url))
         first.send_signal(signal.SIGSTOP)
         await written.append(30)
         await until(lambda: len(one.seen) == len(written.appended))
@@ -191,17 +188,7 @@ async def test_publisher_that_was_stopped_past_its_lease_doubles_nothing(
         await whole(written, one, server.url)
 
 
-class WithoutLease(Outbox):
-    """A publisher that believes that it is the only one, whatever the database says."""
-
-    async def _lease(self, sink: EventSink) -> Lease:
-        return Lease("nobody asks", "me", 1, datetime.max.replace(tzinfo=UTC))
-
-    async def _keep(self, *_args: object, **_more: object) -> None:
-        return
-
-
-async def test_publishers_that_all_believe_in_their_lease_are_fenced_by_the_stream(
+async def test_publishers_that_all_believe_that_they_lead_are_fenced_by_the_stream(
     server: NatsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outboxes, "PAGE", 7)
@@ -211,10 +198,10 @@ async def test_publishers_that_all_believe_in_their_lease_are_fenced_by_the_stre
         written = await stack.enter_async_context(log())
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
         first, _link = await stack.enter_async_context(connected(settings))
-        for holder in ("one", "two", "three"):
+        for _ in range(3):
             bus, link = await stack.enter_async_context(connected(settings))
             ground = Ground(written.store, bus, SystemClock(), Identifiers())
-            outbox = WithoutLease(ground, JetStreamSink(link, settings), holder=holder)
+            outbox = Outbox(ground, JetStreamSink(link, settings))
             stack.callback(tasks.create_task(outbox.run()).cancel)
         one = await stack.enter_async_context(consumer(server.url))
         for _ in range(40):
@@ -228,7 +215,7 @@ async def test_stream_that_is_removed_while_it_is_used_is_filled_again(
 ) -> None:
     async with AsyncExitStack() as stack:
         written = await stack.enter_async_context(log())
-        await stack.enter_async_context(publisher(written, server.url, "first"))
+        await stack.enter_async_context(publisher(written, server.url))
         await written.append(60)
         async with consumer(server.url) as before:
             await until(lambda: len(before.seen) == len(written.appended))

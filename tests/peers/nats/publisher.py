@@ -1,6 +1,6 @@
-"""A process that publishes the log of a database: what a replica does, and nothing else.
+"""A process that publishes the log of a database: what a leader does, and nothing else.
 
-`python -m tests.peers.nats.publisher DATABASE URL HOLDER [DIE_AFTER]`: with the last, it kills
+`python -m tests.peers.nats.publisher DATABASE URL [DIE_AFTER]`: with the last, it kills
 itself right after so many events were stored by the stream and before anything is saved.
 """
 
@@ -19,7 +19,6 @@ from atoll.adapters.storage.store import Settings, open_store
 from atoll.domain.event import Event
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
-from atoll.services.journals import outbox as outboxes
 from atoll.services.journals.log_watch import LogWatch
 from atoll.services.journals.outbox import Outbox
 from tests.peers.nats.server import connected
@@ -39,10 +38,7 @@ class DyingSink(JetStreamSink):
         return last
 
 
-async def main(database: str, url: str, holder: str, die_after: str = "0") -> None:
-    # The test waits for these; what they bound is tested in virtual time.
-    outboxes.LEASE_SPAN /= 15
-    outboxes.STANDBY_SECONDS = outboxes.IDLE_SECONDS = 0.2  # type: ignore[assignment]
+async def main(database: str, url: str, die_after: str = "0") -> None:
     settings = BusSettings(bus_url=url, bus_window_seconds=1)
     async with (
         open_store(Settings(sqlite_url(Path(database)))) as store,
@@ -54,7 +50,7 @@ async def main(database: str, url: str, holder: str, die_after: str = "0") -> No
         ground = Ground(store, bus, SystemClock(), Identifiers())
         watch = LogWatch(store, ground.clock, wake=bus.wake, alone=lambda: True)
         tasks.create_task(watch.run())
-        tasks.create_task(Outbox(ground, sink, holder=holder).run())
+        tasks.create_task(Outbox(ground, sink).run())
 
 
 if __name__ == "__main__":

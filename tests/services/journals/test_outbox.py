@@ -2,23 +2,22 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
 from atoll.domain.errors import Failed, Unavailable
 from atoll.domain.event import Event
 from atoll.domain.ids import EventId
-from atoll.domain.lease import Lease
 from atoll.domain.outbox import Cursor
 from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.ports.leadership import Leadership
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals import outbox as outboxes
 from atoll.services.journals.events import Note
 from atoll.services.journals.log_watch import PERIOD, PERIOD_ALONE, LogWatch
-from atoll.services.journals.outbox import LEASE_SPAN, Outbox
-from atoll.testing import FakeEventSink
+from atoll.services.journals.outbox import Outbox
+from atoll.testing import FakeEventSink, FakeLeadership
 from atoll.testing.contracts.event_log import draft
 from tests.peers.nats.server import until
 from tests.services.scene import Scene, scene
@@ -26,7 +25,7 @@ from tests.services.scene import Scene, scene
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("STANDBY_SECONDS", "IDLE_SECONDS", "FIRST_PAUSE_SECONDS", "MAX_PAUSE_SECONDS"):
+    for name in ("FIRST_PAUSE_SECONDS", "MAX_PAUSE_SECONDS"):
         monkeypatch.setattr(outboxes, name, 0.02)
     monkeypatch.setattr(outboxes, "SAVE_SECONDS", 0)
 
@@ -36,8 +35,9 @@ async def record(s: Scene, count: int = 1, stream: str = "auth") -> None:
         await s.events.record(LOCAL_PERSON, Note(stream, "auth.login", {"how": str(number)}))
 
 
-def outbox_of(s: Scene, sink: FakeEventSink | None, holder: str = "one") -> Outbox:
-    return Outbox(Ground(s.store, s.bus, s.clock, Identifiers()), sink, holder=holder)
+def outbox_of(s: Scene, sink: FakeEventSink | None, *led: Leadership) -> Outbox:
+    ground = Ground(s.store, s.bus, s.clock, Identifiers())
+    return Outbox(replace(ground, leadership=led[0]) if led else ground, sink)
 
 
 @asynccontextmanager
@@ -58,17 +58,6 @@ def positions(sink: FakeEventSink) -> list[int]:
 async def cursor(s: Scene) -> Cursor | None:
     async with s.store.read() as rows:
         return await rows.outbox.cursor("EVENTS")
-
-
-async def remaining(s: Scene) -> timedelta:
-    held = await lease(s)
-    assert held is not None
-    return held.until - s.clock.now()
-
-
-async def lease(s: Scene) -> Lease | None:
-    async with s.store.read() as rows:
-        return await rows.leases.get("outbox:EVENTS")
 
 
 async def test_everything_committed_is_published_once_and_in_order() -> None:
@@ -102,7 +91,7 @@ async def test_without_a_sink_nothing_runs_and_nothing_is_written() -> None:
     async with scene(run=False) as s:
         outbox = outbox_of(s, None)
         await outbox.run()
-        assert outbox.trouble is None and await lease(s) is None
+        assert outbox.trouble is None and await cursor(s) is None
 
 
 async def test_stream_that_is_away_costs_time_alone() -> None:
@@ -113,7 +102,6 @@ async def test_stream_that_is_away_costs_time_alone() -> None:
         async with publishing(outbox):
             await record(s, 2)
             await until(lambda: outbox.trouble == "away")
-            assert await lease(s) is None, "who does not reach the stream leaves the lease alone"
             sink.failure = None
             await until(lambda: len(sink.events) == 2 and outbox.trouble is None)
             sink.failure = Unavailable("gone again")
@@ -147,68 +135,46 @@ async def test_append_that_was_cut_off_half_way_goes_on_where_the_stream_ends() 
         assert positions(sink) == list(range(1, 301))
 
 
-async def test_one_of_many_replicas_publishes_and_another_follows_it() -> None:
+async def test_next_leader_goes_on_where_the_one_before_was_stopped() -> None:
     async with scene(run=False) as s:
         sink = FakeEventSink()
-        one, two = outbox_of(s, sink, "one"), outbox_of(s, sink, "two")
-        async with publishing(two):
-            async with publishing(one):
-                await until(lambda: one.publishes or two.publishes)
-                assert (one.publishes, two.publishes) == (False, True)
-                await record(s)
-                await until(lambda: len(sink.events) == 1)
-            third = outbox_of(s, sink, "three")
-            async with publishing(third):
-                await record(s)
-                await until(lambda: len(sink.events) == 2)
-        async with publishing(one):
-            await until(lambda: one.publishes)
-            held = await lease(s)
-            assert held is not None and (held.holder, held.fence) == ("one", 2)
+        leaders = [FakeLeadership(), FakeLeadership()]
+        outboxes = [outbox_of(s, sink, leader) for leader in leaders]
+        async with asyncio.TaskGroup() as tasks:
+            running = [
+                tasks.create_task(leader.run(outbox.run))
+                for leader, outbox in zip(leaders, outboxes, strict=True)
+            ]
+            await record(s, 3)
+            for turn in range(4):
+                leaders[turn % 2].elect()
+                await until(lambda: len(sink.events) == 3 + 3 * turn)  # noqa: B023 - called here
+                leaders[turn % 2].depose()
+                await record(s, 3)
+            for task in running:
+                task.cancel()
+        assert positions(sink) == list(range(1, 13))
 
 
-async def test_replica_that_was_killed_is_followed_when_its_lease_ends() -> None:
+async def test_leader_that_was_replaced_unawares_saves_nothing_and_is_in_no_trouble() -> None:
     async with scene(run=False) as s:
-        sink, two = FakeEventSink(), None
-        async with s.store.begin() as rows:
-            end = s.clock.now() + LEASE_SPAN
-            await rows.leases.put(Lease("outbox:EVENTS", "killed", 7, end))
-        two = outbox_of(s, sink, "two")
-        async with publishing(two):
+        sink, leader = FakeEventSink(), FakeLeadership()
+        outbox = outbox_of(s, sink, leader)
+        async with publishing(outbox):
             await record(s)
+            await until(lambda: len(sink.events) == 1)
             await asyncio.sleep(0.1)
-            assert not sink.events
-            s.clock.turn(LEASE_SPAN.total_seconds())
-            await until(lambda: bool(sink.events))
-            held = await lease(s)
-            assert held is not None and held.fence == 8
+            assert await cursor(s) is None and outbox.trouble is None
 
 
-async def test_publisher_that_lost_its_lease_stops() -> None:
+async def test_trouble_ends_with_the_leadership() -> None:
     async with scene(run=False) as s:
-        sink, one = FakeEventSink(), None
-        one = outbox_of(s, sink)
-        async with publishing(one):
-            await until(lambda: one.publishes)
-            async with s.store.begin() as rows:
-                end = s.clock.now() + LEASE_SPAN
-                await rows.leases.put(Lease("outbox:EVENTS", "two", 2, end))
-            await record(s)
-            await until(lambda: not one.publishes)
-            await record(s)
-            await asyncio.sleep(0.1)
-            assert len(sink.events) <= 1 and one.trouble is None
-
-
-async def test_lease_is_prolonged_while_nothing_happens() -> None:
-    async with scene(run=False) as s:
-        one = outbox_of(s, FakeEventSink())
-        async with publishing(one):
-            await until(lambda: one.publishes)
-            s.clock.turn(10)
-            async with asyncio.timeout(10):
-                while await remaining(s) < LEASE_SPAN / 2:  # noqa: ASYNC110 - rows wake nobody
-                    await asyncio.sleep(0.01)
+        sink = FakeEventSink()
+        sink.failure = Unavailable("away")
+        outbox = outbox_of(s, sink)
+        async with publishing(outbox):
+            await until(lambda: outbox.trouble == "away")
+        assert outbox.trouble is None
 
 
 @pytest.mark.parametrize("saved", [Cursor(1, 1), Cursor(3, 3), None])
@@ -263,7 +229,7 @@ async def test_stream_of_another_log_is_left_alone(changed: dict[str, object]) -
         async with publishing(outbox):
             await record(s)
             await until(lambda: outbox.trouble is not None)
-        assert "another installation" in (outbox.trouble or "") and len(sink.events) == 3
+            assert "another installation" in (outbox.trouble or "") and len(sink.events) == 3
 
 
 async def test_failure_that_stays_is_said_until_it_is_mended() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from atoll.adapters.storage.store import Settings, open_store
-from atoll.domain.errors import Failed
+from atoll.domain.errors import Failed, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.sandbox import State
 from atoll.ports import Store
@@ -34,6 +34,7 @@ async def running(store: Store, files: FakeMetadataFiles) -> AsyncIterator[Metad
     metadata = Metadata(store, files)
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(metadata.run())
+        await asyncio.sleep(0)  # it runs: what is noted before is found in the store
         yield metadata
         task.cancel()
 
@@ -87,3 +88,42 @@ async def test_full_disk_ends_nothing_and_the_next_change_is_written(store: Stor
         files.failure = None
         metadata.note(replace(BOX, state=State.STOPPED))
         await until(lambda: state(files) == "stopped")
+
+
+async def test_second_run_knows_only_what_is_stored(store: Store) -> None:
+    """What was noted while another control plane wrote the documents is old by then."""
+    gone = replace(BOX, id=SandboxId("sb_gone"), state=State.DESTROYING)
+    files = FakeMetadataFiles({})
+    async with store.begin() as rows:
+        await rows.sandboxes.insert(BOX)
+    async with running(store, files) as metadata:
+        await until(lambda: state(files) == "ready")
+    metadata.note(gone)
+    files.documents[gone.id] = b"{}"
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(metadata.run())
+        await until(lambda: files.documents.keys() == {BOX.id})
+        metadata.note(replace(BOX, state=State.ACTIVE, updated_at=BOX.updated_at))
+        await until(lambda: state(files) == "active")
+        assert files.documents.keys() == {BOX.id}
+        task.cancel()
+
+
+async def test_store_that_is_away_at_first_is_compared_later(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("atoll.services.sandboxes.metadata.AGAIN_SECONDS", 0)
+    files, tried = FakeMetadataFiles({SandboxId("sb_gone"): b"{}"}), 0
+    plain = Metadata._compare
+
+    async def compare(self: Metadata, files: FakeMetadataFiles) -> None:
+        nonlocal tried
+        tried += 1
+        if tried == 1:
+            raise Unavailable("away")
+        await plain(self, files)
+
+    monkeypatch.setattr(Metadata, "_compare", compare)
+    async with running(store, files):
+        await until(lambda: not files.documents)
+    assert tried == 2

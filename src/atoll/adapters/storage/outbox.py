@@ -1,22 +1,11 @@
-"""Tables and rows of the outbox: leases, and cursors over the log, which is itself the queue."""
+"""Table and rows of the outbox: cursors over the log, which is itself the queue."""
 
 from sqlalchemy import BigInteger, Column, Table, Text, delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from atoll.adapters.storage.columns import from_us, metadata, to_us
-from atoll.domain.lease import Lease
+from atoll.adapters.storage.columns import metadata
 from atoll.domain.outbox import Cursor
-from atoll.ports.store.outbox import LeaseRows, OutboxRows
-
-leases = Table(
-    "leases",
-    metadata,
-    Column("name", Text, primary_key=True),
-    Column("holder", Text, nullable=False),
-    Column("fence", BigInteger, nullable=False),
-    Column("until_us", BigInteger, nullable=False),
-)
-"""The leases of the installation: they belong to no organization."""
+from atoll.ports.store.outbox import OutboxRows
 
 outbox_cursors = Table(
     "outbox_cursors",
@@ -26,32 +15,6 @@ outbox_cursors = Table(
     Column("sequence", BigInteger, nullable=False),
 )
 """The cursors of the installation's log: they belong to no organization."""
-
-
-class SqlLeaseRows(LeaseRows):
-    """The `ports.store.outbox.LeaseRows` on one connection."""
-
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
-    async def get(self, name: str) -> Lease | None:
-        """See the port."""
-        found = await self._connection.execute(select(leases).where(leases.c.name == name))
-        row = found.one_or_none()
-        return None if row is None else Lease(name, row.holder, row.fence, from_us(row.until_us))
-
-    async def put(self, lease: Lease) -> None:
-        """See the port."""
-        await self._connection.execute(delete(leases).where(leases.c.name == lease.name))
-        await self._connection.execute(
-            insert(leases),
-            {
-                "name": lease.name,
-                "holder": lease.holder,
-                "fence": lease.fence,
-                "until_us": to_us(lease.until),
-            },
-        )
 
 
 class SqlOutboxRows(OutboxRows):

@@ -1,21 +1,8 @@
-"""Rows of the outbox: who publishes, and how far the log was published."""
+"""Rows of the outbox: how far the log was published."""
 
 from typing import Protocol
 
-from atoll.domain.lease import Lease
 from atoll.domain.outbox import Cursor
-
-
-class LeaseRows(Protocol):
-    """Leases, by name. Writing transactions take turns, so what was read decides."""
-
-    async def get(self, name: str) -> Lease | None:
-        """Return the newest lease of a name, also when it has ended."""
-        ...
-
-    async def put(self, lease: Lease) -> None:
-        """Add a lease, or replace the one of its name."""
-        ...
 
 
 class OutboxRows(Protocol):

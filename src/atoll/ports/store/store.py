@@ -14,7 +14,7 @@ from atoll.ports.store.events import EventRows
 from atoll.ports.store.identity.people import LoginTicketRows, PersonRows, PersonSessionRows
 from atoll.ports.store.logs import LogRows
 from atoll.ports.store.organizations import InvitationRows, MemberRows, OrganizationRows
-from atoll.ports.store.outbox import LeaseRows, OutboxRows
+from atoll.ports.store.outbox import OutboxRows
 from atoll.ports.store.profiles import ProfileRows
 from atoll.ports.store.projects import ProjectRows
 from atoll.ports.store.pulls import PullRows
@@ -86,9 +86,6 @@ class Transaction:
 
     sessions: SessionRows
     """Sessions that quotas count."""
-
-    leases: LeaseRows
-    """Leases."""
 
     outbox: OutboxRows
     """Progress of publishing the log."""

@@ -1,7 +1,6 @@
 """The exchange of this replica with the others, and with readers outside: one thing to run, and one
 place that says what it lacks."""
 
-import asyncio
 from collections.abc import Callable
 
 from atoll.ports.bus import LiveChannels
@@ -10,8 +9,8 @@ from atoll.services.journals.outbox import Outbox
 
 
 class Replication:
-    """The watch over the log and the outbox. `live` are the channels for what nobody stores;
-    `unheard` says why other replicas are not heard, None while they are."""
+    """The watch over the log. The leader runs `outbox`. `live` are the channels for what nobody
+    stores; `unheard` says why other replicas are not heard, None while they are."""
 
     def __init__(
         self,
@@ -33,7 +32,5 @@ class Replication:
         return tuple(f"{name}: {reason}" for name, reason in told if reason is not None)
 
     async def run(self) -> None:
-        """Run both; returns at once where there is nobody else."""
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._watch.run())
-            tasks.create_task(self.outbox.run())
+        """Run the watch; returns at once where there is nobody else."""
+        await self._watch.run()

@@ -15,6 +15,9 @@ from atoll.domain.sandbox.metadata import metadata_document
 from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.ports import MetadataFiles, Store
 
+AGAIN_SECONDS = 1.0
+"""Before a retry at a store that did not answer."""
+
 _log = structlog.get_logger(__name__)
 
 
@@ -26,10 +29,14 @@ class Metadata:
         self._files = files
         # Bounded by the sandboxes there are: a later state replaces an earlier one.
         self._noted: dict[SandboxId, Sandbox] = {}
+        self._writes = False
         self._wake = asyncio.Event()
 
     def note(self, sandbox: Sandbox) -> None:
-        """Have the sandbox's document written as it now is, soon."""
+        """Have the sandbox's document written as it now is, soon. Without effect while another
+        control plane writes them: `run` begins with what is stored."""
+        if not self._writes:
+            return
         noted = self._noted.get(sandbox.id)
         if noted is None or noted.updated_at <= sandbox.updated_at:
             self._noted[sandbox.id] = sandbox
@@ -39,16 +46,28 @@ class Metadata:
         """Write what is noted, until cancelled."""
         if self._files is None:
             return
+        self._writes = True
         try:
-            await self._compare(self._files)
-        except Unavailable as error:
-            _log.warning("metadata_not_compared", reason=error.message)
+            await self._compare_surely(self._files)
+            while True:
+                await self._wake.wait()
+                self._wake.clear()
+                noted, self._noted = self._noted, {}
+                for sandbox in noted.values():
+                    await _write(self._files, sandbox)
+        finally:
+            # Another control plane may write now, and what was noted here is old by the next time.
+            self._writes = False
+            self._noted.clear()
+
+    async def _compare_surely(self, files: MetadataFiles) -> None:
+        """Compare files and store, once the store answers."""
         while True:
-            await self._wake.wait()
-            self._wake.clear()
-            noted, self._noted = self._noted, {}
-            for sandbox in noted.values():
-                await _write(self._files, sandbox)
+            try:
+                return await self._compare(files)
+            except Unavailable as error:
+                _log.warning("metadata_not_compared", reason=error.message)
+            await asyncio.sleep(AGAIN_SECONDS)
 
     async def _compare(self, files: MetadataFiles) -> None:
         async with self._store.read() as rows:

@@ -1,9 +1,6 @@
 """The bus that the settings choose, and what uses it beyond this process."""
 
 import asyncio
-import os
-import secrets
-import socket
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -61,7 +58,6 @@ async def open_exchange(settings: BusSettings, stack: AsyncExitStack) -> Exchang
 def build_replication(ground: Ground, exchange: Exchange | None) -> Replication:
     """Return what runs beside the use cases where there are other replicas."""
     own = exchange or Exchange(ground.bus, InProcessChannels())
-    holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
     return Replication(
         own.live,
         LogWatch(
@@ -70,6 +66,6 @@ def build_replication(ground: Ground, exchange: Exchange | None) -> Replication:
             wake=own.wake,
             alone=lambda: own.unheard() is not None,
         ),
-        Outbox(ground, own.sink, holder=holder),
+        Outbox(ground, own.sink),
         unheard=own.unheard,
     )

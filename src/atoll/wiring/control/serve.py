@@ -263,6 +263,7 @@ def _leading(services: "Application", settings: ControlSettings) -> "Sequence[Ac
         services.home.pushes.run,
         services.home.end_reports.run,
         services.audit.run,
+        services.replication.outbox.run,
         partial(_notices, services, settings),
         services.webhooks.worker.run,
     )

@@ -1,0 +1,13 @@
+"""No leases: the leader publishes the log."""
+
+from alembic import op
+
+revision = "0023"
+down_revision = "0019"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Remove the table."""
+    op.drop_table("leases")
