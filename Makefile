@@ -21,7 +21,7 @@ test-backends: ## what needs another wall than this machine's own: a Docker daem
 	@scripts/install test
 	@scripts/test backends
 
-test-chaos: ## over an hour of two clients' random operations and of random streams to redact
+test-chaos: ## over an hour: replicas that fail under load, random operations, random streams to redact
 	@scripts/install test
 	@scripts/test chaos
 

@@ -15,6 +15,7 @@ from bench.broker import broker
 from bench.changes import changes
 from bench.cli import cli
 from bench.control.bus import bus
+from bench.control.replicas import replicas
 from bench.database.events import events
 from bench.database.listing import listing
 from bench.docker_peer import docker_peer
@@ -241,6 +242,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "events": events,
     "list": listing,
     "bus": bus,
+    "replicas": replicas,
 }
 
 

@@ -1,6 +1,6 @@
-"""Three control planes of one home, on a PostgreSQL that they share."""
+"""Several control planes of one home, on a PostgreSQL that they share."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -8,7 +8,6 @@ from atoll.testing.server import TestServer, test_server
 from tests.peers.api import until
 from tests.peers.databases.postgres import PostgresServer
 
-NAMES = (None, "two", "three")
 ELECTED_SECONDS = 15.0
 """At most between the death of a leader and the work of the next one, on a busy machine."""
 
@@ -44,17 +43,21 @@ class Fleet:
 
 @contextmanager
 def fleet_on(
-    postgres: PostgresServer, settings: Mapping[str, str] | None = None, *, config: str = ""
+    postgres: PostgresServer,
+    settings: Mapping[str, str] | None = None,
+    *,
+    config: str = "",
+    further: Sequence[str] = ("two", "three"),
 ) -> Iterator[Fleet]:
-    """Three replicas that run; `settings` are added to their environment, `config` is their
-    `config.toml`."""
+    """Replicas that run: one, and those called `further`. `settings` are added to their
+    environment, `config` is their `config.toml`."""
     name = postgres.empty()
     env = {"ATOLL_DATABASE_URL": postgres.url(name), **(settings or {})}
     with test_server(env, start=False) as first, ExitStack() as stack:
         (first.home / "config.toml").write_text(config)
         first.start()
         servers = [first]
-        for replica in NAMES[1:]:
+        for replica in further:
             server = TestServer(first.home, env, replica=replica)
             stack.callback(_ended, server)
             server.start()

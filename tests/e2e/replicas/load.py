@@ -59,7 +59,7 @@ class Client:
                 await self.dice.choice(acts)()
             except CUT as error:
                 self.answers[f"cut: {type(error).__name__}"] += 1
-                await asyncio.sleep(0.05)
+            await asyncio.sleep(0.05)  # so that the machine has time for what was asked
 
     def living(self) -> list[str]:
         """Its sandboxes that it did not ask to be destroyed."""

@@ -22,7 +22,7 @@ from atoll.wiring.launch import zygote_process
 from atoll.zygote.host.home import Home
 from tests.e2e.replicas.disruptions import Disruptions
 from tests.e2e.replicas.fleet import Fleet, fleet_on
-from tests.e2e.replicas.load import Client
+from tests.e2e.replicas.load import Client, Made
 from tests.e2e.replicas.readers import LogReader, RandomDoors, SseReader, Viewer, WebSocketReader
 from tests.peers.api import Api, api_of, until
 from tests.peers.databases.postgres import PostgresServer
@@ -168,13 +168,23 @@ def check_acknowledged(made: World) -> None:
         with made.api(number % len(made.fleet.servers)) as api:
             for sandbox, one in client.made.items():
                 check_sandbox(api, sandbox, client)
-                logged = api.events(sandbox)
-                ran = {e["payload"]["id"] for e in logged if e["event_type"] == "exec.exited"}
-                assert set(one.execs) <= ran, f"{sandbox}: {set(one.execs) - ran} are not logged"
+                check_logged(api, sandbox, one)
             if client.asked:
                 saved = api.client.get(f"/v1/profiles/{client.name}")
                 version = int(saved.json()["version"].split(".")[0]) if saved.is_success else 0
                 assert client.saved <= version <= client.asked, saved.text
+
+
+def check_logged(api: Api, sandbox: str, one: Made) -> None:
+    """Every command that was acknowledged is in the log: of what still runs soon, of others now."""
+
+    def missing() -> set[str]:
+        logged = [e for e in api.events(sandbox) if e["event_type"] == "exec.exited"]
+        return set(one.execs) - {str(e["payload"]["id"]) for e in logged}
+
+    ended = api.sandbox(sandbox)["state"] == "destroyed"
+    lost = missing() if ended else until(missing, lambda left: not left, SETTLED_SECONDS)
+    assert not lost, f"{sandbox} is destroyed, and {lost} are not in its log"
 
 
 def check_sandbox(api: Api, sandbox: str, client: Client) -> None:
