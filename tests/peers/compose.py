@@ -1,12 +1,10 @@
-"""Services of `deploy/compose.yaml`, started without its program: as containers of a daemon of ours,
-with what the file says of privileges, secrets, volumes and health.
+"""Services of `deploy/compose.yaml`, started without its program, in a daemon of ours, with what
+the file says of privileges, secrets, volumes and health.
 
 No registry is there: the image is an empty tree that shows this machine's programs and this
 checkout, where the real one has its own.
 """
 
-import json
-import os
 import re
 import subprocess
 import sys
@@ -54,7 +52,9 @@ class Stack:
     def up(self, name: str) -> None:
         """Start a service and wait until its health check succeeds."""
         service = services()[name]
-        self.daemon.run("run", "--detach", "--name", name, *self._options(service), IMAGE, *service["command"])
+        self.daemon.run(
+            "run", "--detach", "--name", name, *self._options(service), IMAGE, *service["command"]
+        )
         self.started.append(name)
         self.wait(name)
 
@@ -118,7 +118,9 @@ class Stack:
             name, place = volume.split(":")
             words += ["--volume", f"{self.folder / name}:{place}"]
         shown = [*SHOWN, str(ROOT), str(Path(sys.prefix)), *self._python()]
-        words += [word for path in dict.fromkeys(shown) for word in ("--volume", f"{path}:{path}:ro")]
+        words += [
+            word for path in dict.fromkeys(shown) for word in ("--volume", f"{path}:{path}:ro")
+        ]
         return [*words, *(word for bind in self.binds for word in ("--volume", bind))]
 
     def _python(self) -> list[str]:
@@ -126,7 +128,7 @@ class Stack:
 
 
 def import_image(daemon: DockerDaemon, folder: Path) -> None:
-    """Give a daemon the image: links into `/usr`, and Atoll's programs where the real one has them."""
+    """Give a daemon the image: links into `/usr`, and Atoll at the real one's place."""
     tree = folder / "tree"
     for name in ("usr", "etc", "run/secrets", "opt", "tmp", "sbin", "var/lib", "root", "work"):
         (tree / name).mkdir(parents=True)
@@ -135,7 +137,7 @@ def import_image(daemon: DockerDaemon, folder: Path) -> None:
             (tree / name).symlink_to(f"usr/{name}")
     (tree / "opt/atoll").symlink_to(sys.prefix)
     pack(tree, folder / "atoll.tar")
-    changes = ("--change", "ENV ATOLL_HOME=/var/lib/atoll LANG=C.UTF-8")
+    changes = ("--change", "ENV ATOLL_HOME=/var/lib/atoll/home LANG=C.UTF-8")
     daemon.run("import", *changes, str(folder / "atoll.tar"), IMAGE)
 
 

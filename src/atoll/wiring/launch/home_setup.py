@@ -42,7 +42,7 @@ def prepare_home(home: Path) -> int:
 
 
 def _prepare(home: Path) -> int:
-    if home.exists() and not (home / "run").exists() and _strangers(home):
+    if home.exists() and not _was_home(home) and _strangers(home):
         raise Invalid(f"{home} holds other things: choose a new or empty folder as --home")
     run, boxes = home / "run", home / "boxes"
     first = not run.exists()
@@ -62,6 +62,11 @@ def _prepare(home: Path) -> int:
     if first:
         _hand_over(home / "master.key", uid)
     return uid
+
+
+def _was_home(home: Path) -> bool:
+    """Report whether a folder has been a home: one that is restored from a backup lacks `run`."""
+    return (home / "run").exists() or (home / "boxes" / "next-uid").is_file()
 
 
 def _strangers(home: Path) -> bool:
