@@ -12,6 +12,8 @@ from atoll.domain.quota import (
     QuotaUsage,
     check_sandbox,
     check_session,
+    limited,
+    read_default_limits,
     read_quota,
     spelled_quota,
     usage_of,
@@ -42,6 +44,31 @@ def test_what_runs_counts_whole_and_what_is_kept_its_storage(
     state: State, usage: QuotaUsage
 ) -> None:
     assert usage_of([made(state)]) == usage
+
+
+DEFAULTS = Resources(cpu=1.0, memory_mb=4096, workspace_mb=10240)
+
+
+def test_default_fills_what_a_quota_counts_and_the_profile_lacks() -> None:
+    bare = made(resources=Resources(memory_mb=512))
+    assert limited(bare, Quota(sandboxes=3), DEFAULTS) is bare
+    filled = limited(bare, Quota(cpu=9.0, memory_mb=9, storage_mb=9), DEFAULTS)
+    assert filled.profile.resources == Resources(cpu=1.0, memory_mb=512, workspace_mb=10240)
+    assert replace(filled, profile=bare.profile) == bare
+
+
+def test_sandbox_that_began_without_a_limit_counts_with_the_default() -> None:
+    bare = [made(resources=Resources(memory_mb=512)), made(State.STOPPED, Resources())]
+    assert usage_of(bare, DEFAULTS) == QuotaUsage(2, 0, 1.0, 512, 20480)
+
+
+def test_default_limits_are_read_as_a_quotas() -> None:
+    read = read_default_limits({"cpu": 0.5, "memory": "1Gi"})
+    assert read == Resources(cpu=0.5, memory_mb=1024)
+    assert read_default_limits({}) == Resources()
+    for wrong in ({"sandboxes": 1}, {"concurrentSessions": 1}, {"cpu": "0"}, {"memory": "0Mi"}):
+        with pytest.raises(Invalid, match="above 0"):
+            read_default_limits(wrong)
 
 
 def test_profile_without_limits_counts_as_a_sandbox() -> None:

@@ -6,15 +6,17 @@ of its profile. Stopped and kept ones count their storage only.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TypeAlias
 
 from atoll.domain.errors import Invalid, LimitReached
+from atoll.domain.profile.profile import Resources
 from atoll.domain.sandbox.sandbox import LIVE, Sandbox, State
 
 Quantity: TypeAlias = "int | float | str | None"
 
 MAX_COUNT = 1_000_000
+_UNLIMITED = Resources()
 _UNITS = {"Mi": 1, "Gi": 1024, "Ti": 1024 * 1024}
 _SIZE = re.compile(r"([0-9]{1,9})(Mi|Gi|Ti)")
 _CPU = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,3})?")
@@ -57,18 +59,38 @@ class QuotaUsage:
         )
 
 
-def usage_of(sandboxes: Iterable[Sandbox], *, sessions: int = 0) -> QuotaUsage:
-    """Return what sandboxes hold; destroyed ones hold nothing."""
+def usage_of(
+    sandboxes: Iterable[Sandbox], defaults: Resources = _UNLIMITED, *, sessions: int = 0
+) -> QuotaUsage:
+    """Return what sandboxes hold; destroyed ones hold nothing. One that began without a limit
+    counts with the default."""
     total = QuotaUsage(sessions=sessions)
     for sandbox in sandboxes:
-        total = total.plus(_held(sandbox))
+        total = total.plus(_held(sandbox, defaults))
     return total
 
 
-def _held(sandbox: Sandbox) -> QuotaUsage:
+def limited(sandbox: Sandbox, quota: Quota, defaults: Resources) -> Sandbox:
+    """Return a sandbox with the default of each limit that a quota counts and its profile lacks, so
+    that what is counted is also enforced."""
+    granted = sandbox.profile.resources
+    filled = replace(
+        granted,
+        **{
+            name: getattr(defaults, name)
+            for limit, name in _LIMITS.items()
+            if getattr(quota, limit) is not None and getattr(granted, name) is None
+        },
+    )
+    if filled == granted:
+        return sandbox
+    return replace(sandbox, profile=replace(sandbox.profile, resources=filled))
+
+
+def _held(sandbox: Sandbox, defaults: Resources) -> QuotaUsage:
     if sandbox.state in (State.DESTROYING, State.DESTROYED):
         return QuotaUsage()
-    granted = sandbox.profile.resources
+    granted = limited(sandbox, _EVERYTHING, defaults).profile.resources
     storage = granted.workspace_mb or 0
     if sandbox.state not in LIVE - {State.STOPPED}:
         return QuotaUsage(sandboxes=1, storage_mb=storage)
@@ -77,21 +99,16 @@ def _held(sandbox: Sandbox) -> QuotaUsage:
 
 def check_sandbox(quota: Quota, usage: QuotaUsage, sandbox: Sandbox, *, whose: str) -> None:
     """Check that `sandbox` fits beside what is held without it. Raises `LimitReached`: for a quota
-    that is exceeded, and for a profile without the limit that a quota counts."""
+    that is exceeded, and for a sandbox without the limit that a quota counts."""
     granted = sandbox.profile.resources
-    unlimited = {
-        "cpu": quota.cpu is not None and granted.cpu is None,
-        "memory_mb": quota.memory_mb is not None and granted.memory_mb is None,
-        "workspace_mb": quota.storage_mb is not None and granted.workspace_mb is None,
-    }
-    for name, missing in unlimited.items():
-        if missing:
+    for limit, name in _LIMITS.items():
+        if getattr(quota, limit) is not None and getattr(granted, name) is None:
             raise LimitReached(
                 f"{whose} has a quota that counts {name}, and profile {sandbox.profile.id} sets no "
-                f"{name}: choose a profile that does",
+                f"{name}: choose a profile that does, or have quota_defaults set",
                 code="quota_needs_limit",
             )
-    _check(quota, usage.plus(_held(sandbox)), whose=whose)
+    _check(quota, usage.plus(_held(sandbox, _UNLIMITED)), whose=whose)
 
 
 def check_session(quota: Quota, usage: QuotaUsage, *, whose: str) -> None:
@@ -111,6 +128,11 @@ def _check(quota: Quota, usage: QuotaUsage, *, whose: str, only: str | None = No
                 field=_SPELLED[one.name],
             )
 
+
+_LIMITS = {"cpu": "cpu", "memory_mb": "memory_mb", "storage_mb": "workspace_mb"}
+"""What a quota counts by the limits of each sandbox, and their names in a profile."""
+
+_EVERYTHING = Quota(cpu=0.0, memory_mb=0, storage_mb=0)
 
 _WORDS = {
     "sandboxes": "sandboxes",
@@ -146,6 +168,16 @@ def read_quota(given: Mapping[str, Quantity]) -> Quota:
         _mebibytes(given, "memory"),
         _mebibytes(given, "storage"),
     )
+
+
+def read_default_limits(given: Mapping[str, Quantity]) -> Resources:
+    """Return the limits that are written as a quota's: `{"cpu": "2", "memory": "4Gi"}`. Raises
+    `Invalid` for what is no limit of a sandbox, and for nothing."""
+    quota = read_quota(given)
+    found = {name: getattr(quota, limit) for limit, name in _LIMITS.items()}
+    if quota.sandboxes is not None or quota.sessions is not None or 0 in found.values():
+        raise Invalid("default limits are of cpu, memory and storage, and above 0")
+    return Resources(**found)
 
 
 def spelled_quota(quota: Quota | QuotaUsage) -> dict[str, int | str | None]:

@@ -21,10 +21,10 @@ from atoll.adapters.storage.columns import metadata
 from atoll.adapters.storage.engines.sqlite import sqlite_url
 from atoll.adapters.storage.engines.sqlite_link import link
 from atoll.adapters.storage.migrations import schema
-from atoll.adapters.storage.sandboxes import page_of
+from atoll.adapters.storage.sandboxes import living_of, page_of
 from atoll.adapters.storage.store import ROW_CLASSES, Settings, open_store
 from atoll.domain.errors import Unavailable
-from atoll.domain.ids import PERSONAL_ORG, SandboxId
+from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.ports import SandboxQuery, Store
 from atoll.testing.contracts.event_log import NOW, append, draft
@@ -179,6 +179,19 @@ def test_page_of_sandboxes_is_read_along_indexes(folder: Path) -> None:
         "SEARCH sandboxes USING INDEX sandboxes_shared_by_age",
         "USE TEMP B-TREE FOR ORDER",
     ]
+
+
+@pytest.mark.parametrize("owner", [None, LOCAL_PERSON.id])
+def test_sandboxes_of_an_organization_are_read_along_an_index(
+    folder: Path, owner: PrincipalId | None
+) -> None:
+    migrate(folder / "a.db")
+    statement = living_of(PERSONAL_ORG, owner).compile(
+        dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True}
+    )
+    with closing(sqlite3.connect(folder / "a.db")) as database:
+        plan = [row[3] for row in database.execute(f"EXPLAIN QUERY PLAN {statement}")]
+    assert plan[0].startswith("SEARCH sandboxes USING INDEX sandboxes_living_by_age (org_id=?")
 
 
 async def test_cancelled_statement_is_over_when_its_task_is(folder: Path) -> None:

@@ -1,5 +1,5 @@
-"""The services of Atoll in `deploy/compose.yaml`, with the privileges that the file gives them, on a
-real daemon and a real PostgreSQL."""
+"""The services of Atoll in `deploy/compose.yaml`, with the privileges that the file gives them,
+on a real daemon and a real PostgreSQL."""
 
 import subprocess
 from collections.abc import Iterator

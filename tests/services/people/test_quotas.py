@@ -7,6 +7,7 @@ import pytest
 
 from atoll.domain.errors import AtollError, Failed, LimitReached
 from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.profile.profile import Resources
 from atoll.domain.quota import Quota
 from atoll.domain.sandbox.sandbox import CreateSandbox
 from atoll.services.lifecycle.room import OPENING
@@ -49,12 +50,34 @@ async def test_destroyed_sandbox_makes_room() -> None:
         await s.ready()
 
 
-async def test_profile_without_the_counted_limit_is_refused() -> None:
+async def test_profile_without_the_counted_limit_gets_the_default_and_is_bounded_by_it() -> None:
     async with scene() as s:
-        await limit(s, Quota(memory_mb=1024))
+        made = await s.ready()
+        assert made.profile.resources == Resources()
+        await limit(s, Quota(memory_mb=10_000, cpu=4.0), own=False)
+        second = await s.ready()
+        # The quota does not count storage, and of the first what it does.
+        assert second.profile.resources == Resources(cpu=1.0, memory_mb=4096)
         with pytest.raises(LimitReached) as refused:
             await s.ready()
-        assert refused.value.code == "quota_needs_limit"
+        assert (refused.value.code, refused.value.field) == ("quota_exceeded", "memory")
+        await s.sandboxes.stop(LOCAL_PERSON, made.id)
+        await s.until(made, "stopped")
+        await s.ready()
+        await limit(s, Quota(), own=False)
+        await s.sandboxes.start(LOCAL_PERSON, made.id)
+        assert (await s.until(made, "ready")).profile.resources == Resources()
+
+
+async def test_sandbox_that_began_without_a_limit_gets_it_at_its_next_start() -> None:
+    async with scene() as s:
+        made = await s.ready()
+        await s.sandboxes.stop(LOCAL_PERSON, made.id)
+        await s.until(made, "stopped")
+        await limit(s, Quota(cpu=1.0))
+        await s.sandboxes.start(LOCAL_PERSON, made.id)
+        again = await s.until(made, "ready")
+        assert again.profile.resources == Resources(cpu=1.0)
 
 
 async def test_quota_of_another_organization_or_member_is_not_asked() -> None:

@@ -182,15 +182,24 @@ class SqlSandboxRows(SandboxRows):
         )
         return _sandboxes(found.mappings().all())
 
-    async def unfinished(self) -> list[Sandbox]:
+    async def unfinished(
+        self, org_id: OrgId | None = None, owner: PrincipalId | None = None
+    ) -> list[Sandbox]:
         """See the port."""
-        table = sandboxes.c
-        found = await self._connection.execute(
-            select(table.body)
-            .where(table.state != State.DESTROYED.value)
-            .order_by(table.created_us, table.id)
-        )
+        found = await self._connection.execute(living_of(org_id, owner))
         return _sandboxes(found.mappings().all())
+
+
+def living_of(org_id: OrgId | None, owner: PrincipalId | None) -> Select[str]:
+    """Return the statement for sandboxes that are not destroyed. Those of an organization or owner
+    are read along an index that has no others."""
+    table = sandboxes.c
+    wanted: list[ColumnExpressionArgument[bool]] = [_LIVING]
+    if org_id is not None:
+        wanted.append(table.org_id == org_id)
+    if owner is not None:
+        wanted.append(table.owner == owner)
+    return select(table.body).where(*wanted).order_by(table.created_us, table.id)
 
 
 def page_of(query: SandboxQuery) -> Select[str]:

@@ -66,9 +66,11 @@ class SandboxRows(Protocol):
         oldest first."""
         ...
 
-    async def unfinished(self) -> list[Sandbox]:
-        """Return every sandbox of every organization that is not destroyed. A starting control
-        plane adopts them."""
+    async def unfinished(
+        self, org_id: OrgId | None = None, owner: PrincipalId | None = None
+    ) -> list[Sandbox]:
+        """Return every sandbox that is not destroyed, oldest first: of all organizations, as a
+        starting control plane adopts them, or of one, or of one owner in it."""
         ...
 
 

@@ -10,7 +10,15 @@ from datetime import timedelta
 from typing import TypeVar
 
 from atoll.domain.ids import OrgId, PrincipalId
-from atoll.domain.quota import Quota, QuotaUsage, check_sandbox, check_session, usage_of
+from atoll.domain.profile.profile import Resources
+from atoll.domain.quota import (
+    Quota,
+    QuotaUsage,
+    check_sandbox,
+    check_session,
+    limited,
+    usage_of,
+)
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
@@ -24,13 +32,29 @@ OPENING_LIFE = timedelta(minutes=5)
 """The longest that opening takes; the place of a control plane that died is free after it."""
 
 
-async def check_room(rows: Transaction, sandbox: Sandbox) -> None:
-    """Check that a sandbox about to start fits into its owner's and its organization's quota.
-    Raises `LimitReached`."""
-    for limit in await _limits(rows, sandbox):
-        held = await rows.sandboxes.unfinished()
-        others = [one for one in held if one.id != sandbox.id and limit.covers(one)]
-        check_sandbox(limit.quota, usage_of(others), sandbox, whose=limit.whose)
+class SandboxRoom:
+    """The room of sandboxes. `defaults` are limits of those whose profile names none, where a quota
+    counts them."""
+
+    def __init__(self, defaults: Resources) -> None:
+        self._defaults = defaults
+
+    async def take(self, rows: Transaction, sandbox: Sandbox) -> Sandbox:
+        """Return a sandbox about to start, with every limit that its owner's or its organization's
+        quota counts. Raises `LimitReached` when it does not fit."""
+        for limit in await _limits(rows, sandbox):
+            sandbox = limited(sandbox, limit.quota, self._defaults)
+            held = await rows.sandboxes.unfinished(limit.org_id, limit.owner)
+            others = (one for one in held if one.id != sandbox.id)
+            used = usage_of(others, self._defaults)
+            check_sandbox(limit.quota, used, sandbox, whose=limit.whose)
+        return sandbox
+
+    async def used(self, rows: Transaction, org_id: OrgId, owner: PrincipalId | None) -> QuotaUsage:
+        """Return what an organization, or with `owner` a member of it, holds."""
+        held = await rows.sandboxes.unfinished(org_id, owner)
+        sessions = await rows.sessions.count(org_id, owner)
+        return usage_of(held, self._defaults, sessions=sessions)
 
 
 class SessionRoom:
@@ -83,9 +107,6 @@ class _Limit:
     @property
     def whose(self) -> str:
         return "This organization" if self.owner is None else "The owner of this sandbox"
-
-    def covers(self, sandbox: Sandbox) -> bool:
-        return sandbox.org_id == self.org_id and self.owner in (None, sandbox.owner)
 
 
 async def _limits(rows: Transaction, sandbox: Sandbox) -> list[_Limit]:

@@ -16,7 +16,7 @@ from atoll.domain.sandbox.stimulus import Stimulus
 from atoll.ports import LogLine, Transaction
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.directory import Directory
-from atoll.services.lifecycle.room import check_room
+from atoll.services.lifecycle.room import SandboxRoom
 
 Work = Provision | Teardown
 """Instructions that are left to do once a transition is stored."""
@@ -35,12 +35,14 @@ class Transitions:
         ground: Ground,
         directory: Directory,
         *,
+        room: SandboxRoom,
         changed: Callable[[Sandbox], None],
     ) -> None:
         self._store, self._bus = ground.store, ground.bus
         self._clock, self._ids = ground.clock, ground.ids
         self._leadership = ground.leadership
         self._directory = directory
+        self._room = room
         self._changed = changed
 
     async def apply(
@@ -61,7 +63,7 @@ class Transitions:
             before = await self._read(rows, sandbox_id, leading=leading)
             after, instructions = step(before, stimulus, self._clock.now())
             if after.state is State.PROVISIONING and before.state is not after.state:
-                await check_room(rows, after)
+                after = await self._room.take(rows, after)
             if before.state in RUNNING and after.state not in RUNNING:
                 await rows.sessions.clear(after.id)
             if lines:

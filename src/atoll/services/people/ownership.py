@@ -17,7 +17,7 @@ from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Transaction
 from atoll.services.approvals.voiding import approval_event
 from atoll.services.ground import Ground
-from atoll.services.lifecycle.room import check_room
+from atoll.services.lifecycle.room import SandboxRoom
 from atoll.services.people.departures import revoke_links
 from atoll.services.people.memberships import organization_for
 from atoll.services.people.rosters import check_team, one_member
@@ -28,8 +28,11 @@ from atoll.services.secrets.secrets import Secrets
 class Ownership:
     """Use cases on the owners of sandboxes."""
 
-    def __init__(self, ground: Ground, sandboxes: Sandboxes, secrets: Secrets) -> None:
+    def __init__(
+        self, ground: Ground, room: SandboxRoom, sandboxes: Sandboxes, secrets: Secrets
+    ) -> None:
         self._ground = ground
+        self._room = room
         self._sandboxes = sandboxes
         self._secrets = secrets
 
@@ -48,7 +51,7 @@ class Ownership:
             )
 
         async def along(rows: Transaction, before: Sandbox) -> None:
-            await check_room(rows, replace(before, owner=to.id))
+            await self._room.take(rows, replace(before, owner=to.id))
             await self._part(rows, before, actor=caller)
             await rows.events.give(sandbox_stream(before.id), before.owner, to.id)
             await rows.statuses.give(before.id, to.id)

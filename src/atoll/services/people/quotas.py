@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from atoll.domain.errors import NotFound
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
-from atoll.domain.quota import Quota, QuotaUsage, spelled_quota, usage_of
+from atoll.domain.quota import Quota, QuotaUsage, spelled_quota
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of
+from atoll.services.lifecycle.room import SandboxRoom
 from atoll.services.people.memberships import organization_for
 from atoll.services.people.org_events import org_stream
 
@@ -28,15 +29,16 @@ class Held:
 class Quotas:
     """Use cases on quotas. An organization of others is `NotFound`."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: Ground, room: SandboxRoom) -> None:
         self._ground = ground
+        self._room = room
 
     async def own(self, caller: Principal) -> tuple[Held, Held]:
         """Return the caller's quota and that of its organization."""
         async with self._ground.store.read() as rows:
             return (
-                await _held(rows, caller.org_id, caller.id),
-                await _held(rows, caller.org_id, None),
+                await self._held(rows, caller.org_id, caller.id),
+                await self._held(rows, caller.org_id, None),
             )
 
     async def list(self, caller: Principal, ref: str) -> list[Held]:
@@ -44,7 +46,7 @@ class Quotas:
         async with self._ground.store.read() as rows:
             found, _ = await organization_for(rows, caller, ref)
             members = await rows.quotas.members(found.id)
-            return [await _held(rows, found.id, who) for who in (None, *members)]
+            return [await self._held(rows, found.id, who) for who in (None, *members)]
 
     async def set(self, caller: Principal, ref: str, member: str | None, *, quota: Quota) -> Held:
         """Replace the quota of a member, or with None of the organization; an empty one is none.
@@ -61,17 +63,13 @@ class Quotas:
             ground = self._ground
             draft = draft_of(note, caller, at=ground.clock.now(), event_id=ground.ids.event())
             await rows.events.append((draft,))
-            held = await _held(rows, found.id, who)
+            held = await self._held(rows, found.id, who)
         self._ground.bus.announce((org_stream(found.id),))
         return held
 
-
-async def _held(rows: Transaction, org_id: OrgId, member: PrincipalId | None) -> Held:
-    quota = await rows.quotas.get(org_id, member) or Quota()
-    everything = await rows.sandboxes.unfinished()
-    theirs = [one for one in everything if one.org_id == org_id and member in (None, one.owner)]
-    sessions = await rows.sessions.count(org_id, member)
-    return Held(member, quota, usage_of(theirs, sessions=sessions))
+    async def _held(self, rows: Transaction, org_id: OrgId, member: PrincipalId | None) -> Held:
+        quota = await rows.quotas.get(org_id, member) or Quota()
+        return Held(member, quota, await self._room.used(rows, org_id, member))
 
 
 async def _member(rows: Transaction, org_id: OrgId, member: str) -> PrincipalId:

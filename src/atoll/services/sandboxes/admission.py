@@ -42,7 +42,7 @@ from atoll.ports import (
     WorkspacePreparer,
 )
 from atoll.services.ground import Ground
-from atoll.services.lifecycle.room import check_room
+from atoll.services.lifecycle.room import SandboxRoom
 from atoll.services.lifecycle.transitions import Transitions, Work
 from atoll.services.policies.policies import check_secrets, references
 from atoll.services.provisioning.instructions import check_instructions
@@ -74,6 +74,7 @@ class Admission:
         transitions: Transitions,
         profiles: ProfileSource,
         *,
+        room: SandboxRoom,
         extensions: Mapping[str, Extension],
         agents: AgentLayers,
         workspaces: WorkspacePreparer,
@@ -81,6 +82,7 @@ class Admission:
     ) -> None:
         self._ground = ground
         self._transitions = transitions
+        self._room = room
         self._profiles = profiles
         self._extensions = extensions
         self._agents = agents
@@ -151,8 +153,8 @@ class Admission:
         branches = await _branches(rows, caller) if request.task is not None else frozenset()
         known = self._circumstances(caller, taken)
         circumstances = replace(known, project=project, branches=branches)
-        sandbox = grant(request, profile, circumstances)
-        await check_room(rows, sandbox)
+        asked = grant(request, profile, circumstances)
+        sandbox = await self._room.take(rows, asked)
         if references(sandbox):
             check_secrets(sandbox, await rows.secrets.visible(caller.org_id, caller.id))
         told = Append(

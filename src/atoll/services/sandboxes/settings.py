@@ -1,9 +1,11 @@
 """Settings of admission: how many sandboxes, with which mounts and behind which walls."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from atoll.domain.errors import Invalid
 from atoll.domain.files.host_mount import check_source
+from atoll.domain.profile.profile import Resources
+from atoll.domain.quota import read_default_limits
 from atoll.domain.wall.isolation import IsolationLevel
 
 
@@ -13,6 +15,8 @@ class AdmissionSettings:
 
     `max_sandboxes`: the limit of each owner; counts all that are neither destroying nor destroyed.
     `max_working`: a further task of an owner waits while so many are at work; 0 is no bound.
+    `quota_defaults`: limits of a sandbox where a quota counts them and its profile names none;
+    memory and storage as the wall gives them anyway.
     `mount_roots`: folders of the host below which anybody may mount; the file alone says so.
     `require_isolation`: no sandbox is admitted whose backend gives less.
     `allow_loopback_remotes`: repositories on this machine may be fetched (development).
@@ -20,6 +24,9 @@ class AdmissionSettings:
 
     max_sandboxes: int = 50
     max_working: int = 0
+    quota_defaults: dict[str, int | float | str] = field(
+        default_factory=lambda: {"cpu": "1", "memory": "4Gi", "storage": "10Gi"}
+    )
     mount_roots: tuple[str, ...] = ()
     require_isolation: IsolationLevel | None = None
     allow_loopback_remotes: bool = False
@@ -31,3 +38,12 @@ class AdmissionSettings:
             raise Invalid("max_working must be at least 0", field="max_working")
         for folder in self.mount_roots:
             check_source(folder)
+        try:
+            read_default_limits(self.quota_defaults)
+        except Invalid as err:
+            raise Invalid(f"quota_defaults: {err.message}", field="quota_defaults") from err
+
+    @property
+    def default_limits(self) -> Resources:
+        """Return `quota_defaults` as limits."""
+        return read_default_limits(self.quota_defaults)

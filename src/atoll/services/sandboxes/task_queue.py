@@ -60,7 +60,7 @@ class TaskQueue:
     async def _look(self, only: tuple[OrgId, PrincipalId] | None = None) -> bool:
         """Decide for each person, or for one. Returns whether a task still waits."""
         async with self._ground.store.read() as rows:
-            everything = await rows.sandboxes.unfinished()
+            everything = await rows.sandboxes.unfinished(*(only or ()))
             people: dict[tuple[OrgId, PrincipalId], list[Sandbox]] = defaultdict(list)
             for sandbox in everything:
                 people[sandbox.org_id, sandbox.owner].append(sandbox)

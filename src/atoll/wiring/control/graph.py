@@ -37,7 +37,7 @@ from atoll.services.library.checkpoints import Checkpoints
 from atoll.services.library.syncs import Syncs
 from atoll.services.library.tree_edits import TreeEdits
 from atoll.services.lifecycle.directory import Directory
-from atoll.services.lifecycle.room import SessionRoom
+from atoll.services.lifecycle.room import SandboxRoom, SessionRoom
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.lifecycle.transitions import Transitions
 from atoll.services.people.push import PushSubscriptions
@@ -115,6 +115,7 @@ class Lifecycle:
     runtimes: SandboxRuntimes
     directory: Directory
     metadata: Metadata
+    room: SandboxRoom
     transitions: Transitions
     policies: Policies
     journals: Journals
@@ -125,13 +126,15 @@ def build_lifecycle(
 ) -> Lifecycle:
     """Return what changes the states of sandboxes."""
     directory, metadata = Directory(ground.clock), Metadata(ground.store, ports.metadata)
-    transitions = Transitions(ground, directory, changed=metadata.note)
+    room = SandboxRoom(settings.admission.default_limits)
+    transitions = Transitions(ground, directory, room=room, changed=metadata.note)
     requests = ApprovalRequests(ground)
     return Lifecycle(
         runners=Runners(TaskRunner(), TaskRunner()),
         runtimes=SandboxRuntimes(ports.clients),
         directory=directory,
         metadata=metadata,
+        room=room,
         transitions=transitions,
         policies=Policies(
             ground,
@@ -290,6 +293,7 @@ def build_admission(
         ground,
         cycle.transitions,
         preparation.profiles,
+        room=cycle.room,
         extensions=ports.extensions,
         agents=ports.agents,
         workspaces=preparation.workspaces,
@@ -337,7 +341,9 @@ def build_application(
         repositories=build_repositories(sandboxes, library, events, settings=settings),
         projects=build_projects(ground, library, settings=settings),
         audit=AuditLog(ground, own.audit, retention=settings.audit.retention),
-        tenancy=build_tenancy(ground, sandboxes, secrets, access=access),
+        tenancy=build_tenancy(
+            ground, sandboxes, secrets, access=access, settings=settings.admission
+        ),
         replication=build_replication(ground, own.exchange),
         webhooks=build_webhooks(ground, ports.vault, own.webhooks),
     )

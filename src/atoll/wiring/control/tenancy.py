@@ -2,6 +2,7 @@
 
 from atoll.services.application import Identity, Tenancy
 from atoll.services.ground import Ground
+from atoll.services.lifecycle.room import SandboxRoom
 from atoll.services.people.departures import Departures
 from atoll.services.people.identity.claimed import ClaimedMemberships
 from atoll.services.people.identity.login_log import LoginLog
@@ -12,14 +13,21 @@ from atoll.services.people.organizations import Organizations
 from atoll.services.people.ownership import Ownership
 from atoll.services.people.quotas import Quotas
 from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.secrets.secrets import Secrets
 from atoll.wiring.control.access import Access
 
 
 def build_tenancy(
-    ground: Ground, sandboxes: Sandboxes, secrets: Secrets, *, access: Access
+    ground: Ground,
+    sandboxes: Sandboxes,
+    secrets: Secrets,
+    *,
+    access: Access,
+    settings: AdmissionSettings,
 ) -> Tenancy:
     """Return the use cases of organizations, their members and tokens."""
+    room = SandboxRoom(settings.default_limits)
     memberships, departures = access.memberships, Departures(ground, sandboxes, secrets)
     return Tenancy(
         memberships=memberships,
@@ -27,8 +35,8 @@ def build_tenancy(
             ground, memberships, departures, events=access.events, logins=access.logins
         ),
         invitations=Invitations(ground, memberships),
-        quotas=Quotas(ground),
-        ownership=Ownership(ground, sandboxes, secrets),
+        quotas=Quotas(ground, room),
+        ownership=Ownership(ground, room, sandboxes, secrets),
         credentials=access.credentials(ground, sandboxes),
         identity=build_identity(ground, departures, access),
     )

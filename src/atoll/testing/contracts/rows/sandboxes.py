@@ -88,6 +88,21 @@ async def check_pages_go_newest_first_and_hide_what_is_not_the_owners(store: Sto
         assert len(await rows.sandboxes.unfinished()) == 7
 
 
+async def check_unfinished_are_everybodys_or_an_organizations_or_an_owners(store: Store) -> None:
+    mine = [sandbox("b", number=2), sandbox("a", number=1)]
+    theirs = sandbox("c", owner=OTHER)
+    gone = replace(sandbox("gone"), state=State.DESTROYED)
+    elsewhere = replace(sandbox("e", number=3), id=SandboxId("sb_e"), org_id=OrgId("else"))
+    async with store.begin() as rows:
+        for one in (*mine, theirs, gone, elsewhere):
+            await rows.sandboxes.insert(one)
+    async with store.read() as rows:
+        assert await rows.sandboxes.unfinished() == [theirs, *reversed(mine), elsewhere]
+        assert await rows.sandboxes.unfinished(PERSONAL_ORG) == [theirs, *reversed(mine)]
+        assert await rows.sandboxes.unfinished(PERSONAL_ORG, OWNER) == list(reversed(mine))
+        assert await rows.sandboxes.unfinished(OrgId("else"), OTHER) == []
+
+
 async def check_sandbox_is_given_to_another_owner_unless_the_name_is_taken(store: Store) -> None:
     one = sandbox("one")
     async with store.begin() as rows:
