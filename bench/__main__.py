@@ -15,6 +15,7 @@ from bench.broker import broker
 from bench.changes import changes
 from bench.cli import cli
 from bench.control.bus import bus
+from bench.control.fanout import fanout
 from bench.control.replicas import replicas
 from bench.database.events import events
 from bench.database.listing import listing
@@ -243,6 +244,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "list": listing,
     "bus": bus,
     "replicas": replicas,
+    "fanout": fanout,
 }
 
 

@@ -47,6 +47,11 @@ def table(title: str, *series: Series) -> None:
             print(one.row(), flush=True)
 
 
+def ratio(text: str, value: float) -> None:
+    """Say a ratio of which nothing particular is asked."""
+    print(f"  -> {text}: {value:.2f}", flush=True)
+
+
 def verdict(text: str, value: float, limit: float, *, at_least: bool = False) -> None:
     """Say a ratio or difference beside what is asked of it."""
     met = value >= limit if at_least else value <= limit

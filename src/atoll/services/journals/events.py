@@ -18,6 +18,7 @@ from atoll.domain.people.bearer import EVERYTHING
 from atoll.domain.people.principal import Principal
 from atoll.ports import Bus, Clock, EventQuery, Store, Transaction
 from atoll.services.identifiers import Identifiers
+from atoll.services.journals.shared_reads import SharedReads
 
 FOLLOW_PAGE = 200
 """Events that a follower reads at once, its bound on memory."""
@@ -50,11 +51,24 @@ class Events:
         self._clock = clock
         self._identifiers = identifiers
         self._teams: dict[OrgId, datetime | None] = {}
+        self._looks = SharedReads(self._look)
 
-    async def _page(self, caller: Principal, query: EventQuery) -> list[Event]:
+    async def _page(self, query: EventQuery) -> list[Event]:
         async with self._store.read() as rows:
-            team = await self._in_team(rows, caller)
+            team = await self._in_team(rows, query.org_id)
             return await rows.events.page(replace(query, team=team))
+
+    async def _gap(self, query: EventQuery) -> Gap | None:
+        async with self._store.read() as rows:
+            team = await self._in_team(rows, query.org_id)
+            return await rows.events.gap(replace(query, team=team))
+
+    async def _look(self, place: tuple[EventQuery, int]) -> tuple[list[Event], Gap | None]:
+        """Return a follower's next page, and the gap before it from a position on."""
+        query, gap_after = place
+        page = await self._page(query)
+        # After the page: what was removed in between is told of, and never missed.
+        return page, await self._gap(replace(query, after=gap_after))
 
     async def list(
         self,
@@ -70,7 +84,7 @@ class Events:
         streams = _readable(caller, stream)
         bound = max(1, min(limit, MAX_LIMIT))
         query = EventQuery(caller.org_id, caller.id, stream, after, bound, latest)
-        found = await self._page(caller, query)
+        found = await self._page(query)
         return [event for event in found if streams is None or event.stream in streams]
 
     async def gap(
@@ -78,10 +92,7 @@ class Events:
     ) -> Gap | None:
         """Return the gap of events after a position that are no longer kept. Call it after
         `list`."""
-        async with self._store.read() as rows:
-            team = await self._in_team(rows, caller)
-            query = EventQuery(caller.org_id, caller.id, stream, after, team=team)
-            return await rows.events.gap(query)
+        return await self._gap(EventQuery(caller.org_id, caller.id, stream, after))
 
     def check_stream(self, caller: Principal, stream: str | None) -> None:
         """Raise `NotFound` for a stream that the caller's token does not name."""
@@ -102,9 +113,7 @@ class Events:
         with self._bus.listen(stream) as listener:
             while True:
                 query = EventQuery(caller.org_id, caller.id, stream, after, FOLLOW_PAGE)
-                page = await self._page(caller, query)
-                # After the page: what was removed in between is told of, and never missed.
-                gap = await self.gap(caller, stream=stream, after=max(after, told))
+                page, gap = await self._looks.of((query, max(after, told)))
                 if gap is not None:
                     told = gap.to
                     yield gap
@@ -143,14 +152,14 @@ class Events:
         """Note that an organization became a team here."""
         self._teams[org_id] = None
 
-    async def _in_team(self, rows: Transaction, caller: Principal) -> bool:
-        """Report whether the caller's organization has other members. A team stays one; that there
+    async def _in_team(self, rows: Transaction, org_id: OrgId) -> bool:
+        """Report whether an organization has other members. A team stays one; that there
         is none is believed for a moment, so that a single person's log costs no further look."""
-        now, seen = self._clock.now(), self._teams.get(caller.org_id, _NEVER)
+        now, seen = self._clock.now(), self._teams.get(org_id, _NEVER)
         if seen is None or now - seen <= timedelta(seconds=FRESH_SECONDS):
             return seen is None
-        team = await rows.organizations.get(caller.org_id) is not None
-        self._teams[caller.org_id] = None if team else now
+        team = await rows.organizations.get(org_id) is not None
+        self._teams[org_id] = None if team else now
         return team
 
 

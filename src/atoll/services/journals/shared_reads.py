@@ -1,0 +1,50 @@
+"""One read for all who ask for the same at the same moment.
+
+An event wakes every reader of the log at once, and most of them stand at the same place. A read is
+joined only before it begins, so whoever joins sees all that was there when they asked.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class SharedReads(Generic[K, V]):
+    """Reads by their keys. `read` must not depend on who asks, but on the key alone."""
+
+    def __init__(self, read: Callable[[K], Awaitable[V]]) -> None:
+        self._read = read
+        self._next: dict[K, asyncio.Future[V]] = {}
+
+    async def of(self, key: K) -> V:
+        """Return what a read that begins after this call finds. Raises what `read` raises."""
+        while (joined := self._next.get(key)) is not None:
+            try:
+                return await asyncio.shield(joined)
+            except asyncio.CancelledError:
+                if not joined.cancelled():
+                    raise  # it is us who were cancelled, not the reader that we waited for
+        return await self._lead(key)
+
+    async def _lead(self, key: K) -> V:
+        mine: asyncio.Future[V] = asyncio.get_running_loop().create_future()
+        self._next[key] = mine
+        try:
+            try:
+                # Whoever was woken by the same event asks before this turn of the loop is over.
+                await asyncio.sleep(0)
+            finally:
+                del self._next[key]
+            found = await self._read(key)
+        except asyncio.CancelledError:
+            mine.cancel()
+            raise
+        except BaseException as err:
+            mine.set_exception(err)
+            mine.exception()  # seen, should nobody have joined
+            raise
+        mine.set_result(found)
+        return found
