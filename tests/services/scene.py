@@ -100,7 +100,12 @@ class Scene:
     @property
     def room(self) -> SessionRoom:
         """The places of terminals and agents."""
-        return SessionRoom(Ground(self.store, self.bus, self.clock, Identifiers()))
+        return SessionRoom(self.ground)
+
+    @property
+    def ground(self) -> Ground:
+        """Its ports."""
+        return Ground(self.store, self.bus, self.clock, Identifiers())
 
     async def ready(self, *, profile: str = "bare", **request: Any) -> Sandbox:
         """A sandbox that got ready."""

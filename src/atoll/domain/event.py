@@ -248,6 +248,12 @@ KINDS: Mapping[str, EventKind] = dict(
         _kind(
             "agent.ended", _INSIDE + " agent why", "", "An agent ended by itself, or was stopped."
         ),
+        _kind(
+            "agent.forgotten",
+            "sandbox_id generation",
+            "",
+            "The runtime began anew: agents of before are no longer listed.",
+        ),
         _kind("task.queued", _LIFE + " before", "", "The task waits for a place, after so many."),
         _kind("task.given", _LIFE, "", "The agent of the sandbox received its task."),
         _kind("task.failed", _LIFE, "", "The task could not be started; `reason` says why."),

@@ -3,7 +3,7 @@
 Rows are used through `ports.store`; this port is for the person who keeps the database.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
@@ -21,11 +21,22 @@ class TableSize:
 
 
 @dataclass(frozen=True, slots=True)
+class ProjectionLag:
+    """A projection: the position in the log up to which it is derived, and how many positions the
+    log has after that."""
+
+    name: str
+    position: int
+    lag: int
+
+
+@dataclass(frozen=True, slots=True)
 class DatabaseStatus:
     """A database: its `backend` (`sqlite`, `postgresql`) and `place`, which holds no password.
 
     `revision` is the schema's, None for a database without tables; `newest` is the one that this
-    program knows. `bytes` are those of the whole database.
+    program knows. `bytes` are those of the whole database. `projections` are those that were ever
+    derived.
     """
 
     backend: str
@@ -34,6 +45,7 @@ class DatabaseStatus:
     newest: str
     bytes: int
     tables: tuple[TableSize, ...]
+    projections: tuple[ProjectionLag, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +76,14 @@ class Database(Protocol):
 
     def migrate(self) -> Migrated:
         """Bring the schema up to date, or make it in an empty database. Idempotent."""
+        ...
+
+    def rebuild(
+        self, names: Collection[str] = (), headway: Headway | None = None
+    ) -> tuple[ProjectionLag, ...]:
+        """Derive these projections, or all, anew from the log, in one transaction. `headway`
+        receives positions. Raises `NotFound` for a name of none, and `Conflict` for a schema that
+        is not up to date."""
         ...
 
     def export(self, to: BinaryIO, headway: Headway | None = None) -> tuple[TableCopy, ...]:

@@ -5,16 +5,18 @@ somebody else may write.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, TypeVar
 
 import msgspec
 
-from atoll.adapters.storage.archive.database import SqlDatabase
+from atoll.adapters.storage.archive.database import Derivation, SqlDatabase
 from atoll.domain import errors
 from atoll.domain.errors import AtollError, Failed
-from atoll.ports.database import DatabaseStatus, Headway, Migrated, TableCopy
+from atoll.ports.database import DatabaseStatus, Headway, Migrated, ProjectionLag, TableCopy
+from atoll.services.lifecycle.projections import PROJECTIONS, rebuild
 from atoll.wiring.control.presence import alone
 from atoll.wiring.control.settings import read_settings
 from atoll.wiring.launch import mount_view
@@ -26,6 +28,12 @@ from atoll.zygote.records.uids import FIRST_UID
 T = TypeVar("T")
 
 _Work = Callable[[SqlDatabase, Headway | None], T]
+
+
+DERIVATIONS: Mapping[str, Derivation] = {
+    one.name: partial(rebuild, projection=one) for one in PROJECTIONS
+}
+"""The derivation of each projection, by its name."""
 
 
 class _Done(msgspec.Struct, frozen=True, tag="done"):
@@ -76,6 +84,13 @@ class HomeDatabase:
 
         return self._alone(work, tuple[TableCopy, ...], headway)
 
+    def rebuild(
+        self, names: Collection[str] = (), headway: Headway | None = None
+    ) -> tuple[ProjectionLag, ...]:
+        """See the port."""
+        kind = tuple[ProjectionLag, ...]
+        return self._alone(lambda database, told: database.rebuild(names, told), kind, headway)
+
     def load(self, source: BinaryIO, headway: Headway | None = None) -> tuple[TableCopy, ...]:
         """See the port."""
         kind = tuple[TableCopy, ...]
@@ -96,7 +111,7 @@ class HomeDatabase:
 
     def _database(self) -> SqlDatabase:
         settings = read_settings(self._home.root, os.environ, {})
-        return SqlDatabase(settings.storage.url_in(settings.home))
+        return SqlDatabase(settings.storage.url_in(settings.home), DERIVATIONS)
 
 
 def _as_user(

@@ -24,6 +24,7 @@ from atoll.ports import EventQuery
 from atoll.testing import FakeDatabase
 from atoll.testing.contracts.event_log import OWNER, append, draft, remove
 from atoll.testing.contracts.storage.database import DatabaseContract, archive_of
+from atoll.wiring.database import DERIVATIONS
 from tests.peers.databases.postgres import PostgresServer
 
 HARD = "é\x00\u2028\U0001f600\\ \"'"
@@ -101,11 +102,11 @@ class TestSqliteToPostgres(DatabaseContract):
     def filled(self, on_sqlite: Make) -> SqlDatabase:
         url = on_sqlite()
         asyncio.run(fill(url))
-        return SqlDatabase(url)
+        return SqlDatabase(url, DERIVATIONS)
 
     @pytest.fixture
     def empty(self, on_postgres: Make) -> SqlDatabase:
-        return SqlDatabase(on_postgres())
+        return SqlDatabase(on_postgres(), DERIVATIONS)
 
 
 class TestPostgresToSqlite(DatabaseContract):
@@ -113,11 +114,11 @@ class TestPostgresToSqlite(DatabaseContract):
     def filled(self, on_postgres: Make) -> SqlDatabase:
         url = on_postgres()
         asyncio.run(fill(url))
-        return SqlDatabase(url)
+        return SqlDatabase(url, DERIVATIONS)
 
     @pytest.fixture
     def empty(self, on_sqlite: Make) -> SqlDatabase:
-        return SqlDatabase(on_sqlite())
+        return SqlDatabase(on_sqlite(), DERIVATIONS)
 
 
 class TestFakeDatabase(DatabaseContract):

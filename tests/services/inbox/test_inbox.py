@@ -75,7 +75,7 @@ def inbox_of(s: Scene, shelf: Held | None = None, pulls: PullOrders | None = Non
     ground, unpulled = Ground(s.store, s.bus, s.clock, Identifiers()), UnpulledWork(s.sandboxes)
     return Inbox(
         s.approvals,
-        AgentStatuses(s.store),
+        AgentStatuses(s.store, s.bus),
         agents,
         pushes=pushes,
         pulls=pulls or PullOrders(Ground(s.store, s.bus, s.clock, Identifiers()), s.sandboxes),

@@ -145,7 +145,7 @@ async def test_status_of_an_agent_is_kept_until_its_runtime_begins_anew() -> Non
             entry(3, "agent.status", **{**working, "id": "../t", "status": "sings"}),
         ]
         await collected(s, sandbox, 3)
-        statuses = AgentStatuses(s.store)
+        statuses = AgentStatuses(s.store, s.bus)
         (placed,) = await statuses.all(LOCAL_PERSON)
         assert (placed.sandbox.id, placed.agent.id) == (sandbox.id, "t_1")
         assert (placed.agent.status.status, placed.agent.status.on) == ("working", "npm test")
@@ -170,4 +170,4 @@ async def test_statuses_go_with_their_sandbox() -> None:
         await s.sandboxes.destroy(LOCAL_PERSON, sandbox.id)
         await s.sandboxes.wait(LOCAL_PERSON, sandbox.id, settled=True)
         async with s.store.read() as rows:
-            assert await rows.statuses.of(sandbox.id) == []
+            assert await rows.projections.states("agents", [f"sandbox:{sandbox.id}"]) == {}

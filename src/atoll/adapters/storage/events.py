@@ -145,11 +145,14 @@ class SqlEventRows(EventRows):
         page.sort(key=lambda event: event.position)
         return page[-query.limit :] if query.latest else page[: query.limit]
 
-    async def after(self, position: int, limit: int) -> list[Event]:
+    async def after(
+        self, position: int, limit: int, *, kinds: frozenset[str] | None = None
+    ) -> list[Event]:
         """See the port."""
         place = events.c.position
+        wanted = () if kinds is None else (events.c.event_type.in_(sorted(kinds)),)
         found = await self._connection.execute(
-            select(events).where(place > position).order_by(place).limit(limit)
+            select(events).where(place > position, *wanted).order_by(place).limit(limit)
         )
         return [_event(row) for row in found]
 

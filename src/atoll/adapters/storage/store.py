@@ -56,7 +56,8 @@ ROW_CLASSES = _row_classes()
 """The rows of a transaction, by its fields."""
 
 
-def _transaction(connection: AsyncConnection) -> Transaction:
+def transaction(connection: AsyncConnection) -> Transaction:
+    """Return the rows on one connection."""
     return Transaction(**{name: rows(connection) for name, rows in ROW_CLASSES.items()})
 
 
@@ -72,7 +73,7 @@ class SqlStore:
         """See the port."""
         try:
             async with self._commits.block() as connection:
-                yield _transaction(cast(AsyncConnection, WholeStatements(connection)))
+                yield transaction(cast(AsyncConnection, WholeStatements(connection)))
         except FAULTS as err:
             raise unavailable(err) from err
 
@@ -81,7 +82,7 @@ class SqlStore:
         """See the port."""
         try:
             async with self.engines.reader.connect() as connection:
-                yield _transaction(connection)
+                yield transaction(connection)
         except FAULTS as err:
             raise unavailable(err) from err
 

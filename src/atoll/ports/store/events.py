@@ -35,9 +35,11 @@ class EventRows(Protocol):
         """Return one page of events."""
         ...
 
-    async def after(self, position: int, limit: int) -> list[Event]:
-        """Return the first events of everybody after a position, in order. For the installation
-        itself, which judges no caller."""
+    async def after(
+        self, position: int, limit: int, *, kinds: frozenset[str] | None = None
+    ) -> list[Event]:
+        """Return the first events of everybody after a position, in order, of these `kinds` alone
+        where there are some. For the installation itself, which judges no caller."""
         ...
 
     async def last_position(self) -> int:

@@ -16,6 +16,7 @@ from atoll.ports.store.logs import LogRows
 from atoll.ports.store.organizations import InvitationRows, MemberRows, OrganizationRows
 from atoll.ports.store.outbox import OutboxRows
 from atoll.ports.store.profiles import ProfileRows
+from atoll.ports.store.projections import ProjectionRows, TallyRows
 from atoll.ports.store.projects import ProjectRows
 from atoll.ports.store.pulls import PullRows
 from atoll.ports.store.push import PushRows
@@ -24,7 +25,6 @@ from atoll.ports.store.replicas import LoginRows, MaintenanceRows, ReplicaRows
 from atoll.ports.store.sandboxes import IdempotencyRows, SandboxRows
 from atoll.ports.store.secrets import SecretRows
 from atoll.ports.store.shares import ShareRows
-from atoll.ports.store.statuses import StatusRows, TallyRows
 from atoll.ports.store.tokens import SigningKeyRows, TokenRows
 from atoll.ports.store.webhooks import WebhookDeliveryRows, WebhookRows
 
@@ -60,8 +60,8 @@ class Transaction:
     push: PushRows
     """Browsers that receive push notifications."""
 
-    statuses: StatusRows
-    """Statuses of agents."""
+    projections: ProjectionRows
+    """Read models, which are derived from the log."""
 
     projects: ProjectRows
     """Decisions on project files."""

@@ -1,15 +1,22 @@
 """Statuses of all agents: the last report of each, in the light of its sandbox's state."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from atoll.domain.event import SANDBOX_STREAMS, Event, sandbox_stream
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import Principal
-from atoll.domain.sandbox.reported import ReportedAgent, present_agents, urgency
+from atoll.domain.projection import ModelState
+from atoll.domain.sandbox.reported import AGENTS, ReportedAgent, agents_in, urgency
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.ports import SandboxQuery, Store
+from atoll.ports import Bus, EventQuery, SandboxQuery, Store, Transaction
 
 MAX_SANDBOXES = 1000
+
+PAGE = 200
+"""Events that a follower looks at at once."""
+
+_STATES = "sandbox."
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,35 +27,131 @@ class PlacedAgent:
     agent: ReportedAgent
 
 
-class AgentStatuses:
-    """The statuses of agents, which the journals' collection stores."""
+@dataclass(frozen=True, slots=True)
+class AgentsUpdate:
+    """The agents of one sandbox as they are now, or of all of the caller's sandboxes where
+    `sandbox_id` is None. It holds everything up to `position` in the log."""
 
-    def __init__(self, store: Store) -> None:
+    position: int
+    sandbox_id: SandboxId | None
+    agents: tuple[PlacedAgent, ...]
+
+
+class AgentStatuses:
+    """The statuses of agents, as `domain.sandbox.reported.AGENTS` derives them from the log."""
+
+    def __init__(self, store: Store, bus: Bus) -> None:
         self._store = store
+        self._bus = bus
 
     async def all(self, caller: Principal) -> list[PlacedAgent]:
         """Return every agent of the caller's sandboxes. Those that need their person come first,
         the longest waiting one before the others."""
-        query = SandboxQuery(caller.org_id, caller.id, (), None, MAX_SANDBOXES)
         async with self._store.read() as rows:
-            sandboxes = await rows.sandboxes.page(query)
-            reported = await rows.statuses.owned(caller.org_id, caller.id)
-        found = [
-            PlacedAgent(sandbox, agent)
-            for sandbox in sandboxes
-            for agent in present_agents(sandbox, reported.get(sandbox.id, ()))
-        ]
-        return sorted(found, key=lambda one: urgency(one.agent.status))
+            return await _all(rows, caller)
 
     async def of(
         self, sandboxes: Sequence[Sandbox]
     ) -> Mapping[SandboxId, tuple[ReportedAgent, ...]]:
         """Return the agents of these sandboxes, by the sandbox's id."""
-        reported: dict[SandboxId, list[ReportedAgent]] = {}
+        streams = [sandbox_stream(one.id) for one in sandboxes]
         async with self._store.read() as rows:
-            if len(sandboxes) == 1:
-                reported[sandboxes[0].id] = await rows.statuses.of(sandboxes[0].id)
-            else:
-                for org_id, owner in {(one.org_id, one.owner) for one in sandboxes}:
-                    reported |= await rows.statuses.owned(org_id, owner)
-        return {one.id: present_agents(one, reported.get(one.id, ())) for one in sandboxes}
+            states = await rows.projections.states(AGENTS.name, streams)
+        return {one.id: agents_in(one, states) for one in sandboxes}
+
+    async def follow(
+        self, caller: Principal, *, after: int | None = None
+    ) -> AsyncIterator[AgentsUpdate]:
+        """Yield the agents of all of the caller's sandboxes, then those of each sandbox that
+        changes. With `after`, begin with the sandboxes that changed after that position, unless
+        the log no longer says which. Never returns."""
+        position = after
+        with self._bus.listen() as listener:
+            while True:
+                found = None if position is None else await self._changes(caller, position)
+                if found is None:
+                    whole = await self._whole(caller)
+                    position = whole.position
+                    yield whole
+                    continue
+                for update in found.updates:
+                    yield update
+                position = found.position
+                if not found.more:
+                    await listener.wait()
+
+    async def _whole(self, caller: Principal) -> AgentsUpdate:
+        async with self._store.read() as rows:
+            position = await _derived_up_to(rows)
+            return AgentsUpdate(position, None, tuple(await _all(rows, caller)))
+
+    async def _changes(self, caller: Principal, after: int) -> "_Changes | None":
+        """Return what changed after a position; None where events after it were removed."""
+        query = EventQuery(caller.org_id, caller.id, None, after, PAGE)
+        async with self._store.read() as rows:
+            derived = await _derived_up_to(rows)
+            page = await rows.events.page(query)
+            if await rows.events.gap(query) is not None:
+                return None
+            there = [event for event in page if event.position <= derived]
+            updates = [
+                await _update(rows, caller, SandboxId(sandbox_id), position)
+                for sandbox_id, position in _changed(there).items()
+            ]
+        last = there[-1].position if there else after
+        return _Changes(updates, last, more=len(there) == PAGE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Changes:
+    """The updates up to a position; `more` may follow at once."""
+
+    updates: list[AgentsUpdate]
+    position: int
+    more: bool
+
+
+async def _all(rows: Transaction, caller: Principal) -> list[PlacedAgent]:
+    query = SandboxQuery(caller.org_id, caller.id, (), None, MAX_SANDBOXES)
+    sandboxes = await rows.sandboxes.page(query)
+    states = await rows.projections.owned(AGENTS.name, caller.org_id, caller.id)
+    found = [_placed(sandbox, states) for sandbox in sandboxes]
+    return sorted((one for own in found for one in own), key=lambda one: urgency(one.agent.status))
+
+
+async def _update(
+    rows: Transaction, caller: Principal, sandbox_id: SandboxId, position: int
+) -> AgentsUpdate:
+    """Return the agents of one sandbox; none of one that is not the caller's any more."""
+    sandbox = await rows.sandboxes.get(sandbox_id)
+    states = await rows.projections.states(AGENTS.name, (sandbox_stream(sandbox_id),))
+    own = sandbox is not None and (sandbox.org_id, sandbox.owner) == (caller.org_id, caller.id)
+    agents = _placed(sandbox, states) if sandbox is not None and own else ()
+    return AgentsUpdate(position, sandbox_id, agents)
+
+
+def _placed(sandbox: Sandbox, states: Mapping[str, ModelState]) -> tuple[PlacedAgent, ...]:
+    return tuple(PlacedAgent(sandbox, agent) for agent in agents_in(sandbox, states))
+
+
+def _changed(events: Sequence[Event]) -> dict[str, int]:
+    """Return the sandboxes whose agents an event may have changed, and the last one's position, in
+    the order of these."""
+    found: dict[str, int] = {}
+    for event in events:
+        kind = event.event_type
+        if event.stream.startswith(SANDBOX_STREAMS) and (
+            kind in AGENTS.kinds or kind.startswith(_STATES)
+        ):
+            sandbox_id = event.stream.removeprefix(SANDBOX_STREAMS)
+            found.pop(sandbox_id, None)
+            found[sandbox_id] = event.position
+    return found
+
+
+async def _derived_up_to(rows: Transaction) -> int:
+    """Return the position before the first event that is not in the read model yet."""
+    newest = await rows.events.last_position()
+    position = await rows.projections.position(AGENTS.name)
+    missing = await rows.events.after(position, 1, kinds=AGENTS.kinds)
+    return missing[0].position - 1 if missing else max(position, newest)

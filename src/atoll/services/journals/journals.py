@@ -18,7 +18,7 @@ from atoll.domain.errors import Conflict, Failed, NotFound
 from atoll.domain.event import KINDS, EventDraft, EventKind, Json, sandbox_stream
 from atoll.domain.ids import PrincipalId, SandboxId
 from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
-from atoll.domain.sandbox.reported import read_status
+from atoll.domain.sandbox.reported import AGENTS
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import RuntimeClient, Transaction
 from atoll.services.ground import Ground
@@ -27,6 +27,7 @@ from atoll.services.journals.agent_reports import read_report
 from atoll.services.journals.entries import EntryHandler, JournalOutcome, ReportedEntry
 from atoll.services.journals.settings import JournalSettings
 from atoll.services.journals.standings import Standings
+from atoll.services.lifecycle.projections import Projections
 from atoll.services.lifecycle.transitions import Transitions
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.correlation import take_spans
@@ -62,6 +63,7 @@ class Journals:
         handlers: Mapping[str, EntryHandler] | None = None,
         *,
         further: Mapping[str, EntryHandler] | None = None,
+        projections: Projections,
         settings: JournalSettings,
     ) -> None:
         """Take `handlers` for the kinds of entries that need more than an event, and `further` for
@@ -69,6 +71,7 @@ class Journals:
         self._further = further or {}
         self._ground = ground
         self._transitions = transitions
+        self._projections = projections
         self._away_seconds = settings.away_seconds
         self._handlers = handlers or {}
         self._actors: OrderedDict[tuple[str, str], Principal] = OrderedDict()
@@ -159,17 +162,34 @@ class Journals:
             fresh = [entry for entry in entries if entry.n > mark]
             drafts: list[EventDraft] = []
             for entry in fresh:
+                if entry.kind == "runtime.began":
+                    drafts += await self._forgotten(rows, sandbox, entry, drafts=drafts)
                 outcome = await self._handle(rows, sandbox, entry)
                 drafts += outcome.drafts
                 calls += () if outcome.call is None else (outcome.call,)
             if drafts:
-                await rows.events.append(drafts)
+                appended = await rows.events.append(drafts)
+                await self._projections.follow(rows, appended)
                 self.note_activity(sandbox.id)
             if fresh:
                 await rows.logs.set_collected(sandbox, fresh[-1].n)
         if drafts:
             self._ground.bus.announce((sandbox_stream(sandbox.id),))
         return len(drafts), tuple(calls)
+
+    async def _forgotten(
+        self, rows: Transaction, sandbox: Sandbox, entry: JournalEntry, *, drafts: list[EventDraft]
+    ) -> tuple[EventDraft, ...]:
+        """Return the event that the agents of before are gone, if there were some: a runtime that
+        begins has none of them."""
+        stream = sandbox_stream(sandbox.id)
+        known = any(one.event_type in AGENTS.kinds for one in drafts)
+        leads = self._ground.leadership.leads  # else the read model may lag behind
+        if leads and not known and not await rows.projections.states(AGENTS.name, (stream,)):
+            return ()
+        payload: dict[str, Json] = {"sandbox_id": sandbox.id, "generation": sandbox.generation}
+        event = self._event(sandbox, "agent.forgotten", entry, payload=payload, actor=SYSTEM)
+        return (event,)
 
     async def _handle(
         self, rows: Transaction, sandbox: Sandbox, entry: JournalEntry
@@ -182,7 +202,6 @@ class Journals:
         report = read_report(entry.kind, entry.payload)
         if report is not None:
             await self._transitions.apply_within(rows, sandbox, report)
-        await _store_status(rows, sandbox, entry)
         await _store_session(rows, sandbox, entry)
         draft = self._draft(sandbox, entry)
         if draft is not None and draft.actor is SYSTEM and self._ground.leadership.shared:
@@ -214,10 +233,21 @@ class Journals:
             or acting_agent(sandbox, kind.name, payload)
             or self._actors.get((sandbox.id, str(thing)), SYSTEM)
         )
+        return self._event(sandbox, kind.name, entry, payload=payload, actor=actor)
+
+    def _event(
+        self,
+        sandbox: Sandbox,
+        event_type: str,
+        entry: JournalEntry,
+        *,
+        payload: Mapping[str, Json],
+        actor: Principal,
+    ) -> EventDraft:
         return EventDraft(
             id=self._ground.ids.event(),
             stream=sandbox_stream(sandbox.id),
-            event_type=kind.name,
+            event_type=event_type,
             at=_instant(entry),
             org_id=sandbox.org_id,
             owner=sandbox.owner,
@@ -225,15 +255,6 @@ class Journals:
             reason=None,
             payload=payload,
         )
-
-
-async def _store_status(rows: Transaction, sandbox: Sandbox, entry: JournalEntry) -> None:
-    """Store what an agent does. A runtime that begins has no agents of before."""
-    if entry.kind == "runtime.began":
-        await rows.statuses.clear(sandbox.id)
-    agent = read_status(entry.kind, entry.payload, entry.at)
-    if agent is not None:
-        await rows.statuses.put(sandbox, agent)
 
 
 async def _store_session(rows: Transaction, sandbox: Sandbox, entry: JournalEntry) -> None:

@@ -11,6 +11,7 @@ import structlog
 from atoll.domain.errors import AtollError
 from atoll.domain.event_retention import EventRetention
 from atoll.ports import Clock, Store
+from atoll.services.lifecycle.projections import catch_up
 
 BATCH = 200
 PAUSE = timedelta(milliseconds=50)
@@ -54,7 +55,11 @@ class EventPruning:
             removal = self._retention.due(span, self._clock.now(), limit=BATCH)
             while removal is not None:
                 async with self._store.begin() as rows:
+                    # First: what is derived must not miss what is removed.
+                    await catch_up(rows)
                     count = await rows.events.remove(removal)
+                    if count:
+                        await rows.projections.keep(stream)
                 removed += count
                 if count < BATCH:
                     break

@@ -16,6 +16,7 @@ from atoll.domain.sandbox.stimulus import Stimulus
 from atoll.ports import LogLine, Transaction
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.directory import Directory
+from atoll.services.lifecycle.projections import Projections
 from atoll.services.lifecycle.room import SandboxRoom
 
 Work = Provision | Teardown
@@ -36,6 +37,7 @@ class Transitions:
         directory: Directory,
         *,
         room: SandboxRoom,
+        projections: Projections,
         changed: Callable[[Sandbox], None],
     ) -> None:
         self._store, self._bus = ground.store, ground.bus
@@ -43,6 +45,7 @@ class Transitions:
         self._leadership = ground.leadership
         self._directory = directory
         self._room = room
+        self._projections = projections
         self._changed = changed
 
     async def apply(
@@ -72,8 +75,8 @@ class Transitions:
                 await rows.sandboxes.update(after)
             if also is not None:
                 await also(rows, before)
-            if after.state is State.DESTROYED:
-                await self._forget(rows, after)
+            if after.state is State.DESTROYED and self._leadership.shared:
+                await rows.logs.forget_actors(after.id)
             decided = ((after, one) for one in instructions)
             work = await self.append(rows, decided, actor=actor)
         self.publish(after)
@@ -86,12 +89,6 @@ class Transitions:
         if sandbox is None:
             raise NotFound(f"There is no sandbox {sandbox_id}.")
         return sandbox
-
-    async def _forget(self, rows: Transaction, sandbox: Sandbox) -> None:
-        """Remove what nobody needs of a destroyed sandbox."""
-        await rows.statuses.clear(sandbox.id)
-        if self._leadership.shared:
-            await rows.logs.forget_actors(sandbox.id)
 
     async def apply_within(self, rows: Transaction, sandbox: Sandbox, stimulus: Stimulus) -> None:
         """Apply a stimulus in the caller's transaction, with its events. For stimuli that cause no
@@ -126,7 +123,7 @@ class Transitions:
                         ending = isinstance(instruction, Teardown) and instruction.keep_state
                         await rows.replicas.owe(sandbox.id, ending=ending)
         if drafts:
-            await rows.events.append(drafts)
+            await self._projections.follow(rows, await rows.events.append(drafts))
         return tuple(work)
 
     def publish(self, sandbox: Sandbox) -> None:

@@ -54,7 +54,6 @@ class Ownership:
             await self._room.take(rows, replace(before, owner=to.id))
             await self._part(rows, before, actor=caller)
             await rows.events.give(sandbox_stream(before.id), before.owner, to.id)
-            await rows.statuses.give(before.id, to.id)
 
         given = await self._sandboxes.give(caller, sandbox.id, to.id, also=along)
         await self._sandboxes.push_policies(given.org_id, None)

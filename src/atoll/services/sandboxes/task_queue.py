@@ -12,7 +12,7 @@ import structlog
 
 from atoll.domain.errors import AtollError
 from atoll.domain.ids import OrgId, PrincipalId
-from atoll.domain.sandbox.reported import present_agents
+from atoll.domain.sandbox.reported import AGENTS, agents_in
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.sandbox.stimulus import Queued, Requested
 from atoll.domain.sandbox.task_queue import decide, is_queued
@@ -65,13 +65,13 @@ class TaskQueue:
             for sandbox in everything:
                 people[sandbox.org_id, sandbox.owner].append(sandbox)
             asked = {
-                who: (held, await rows.statuses.owned(*who))
+                who: (held, await rows.projections.owned(AGENTS.name, *who))
                 for who, held in people.items()
                 if only in (None, who) and any(map(is_queued, held))
             }
         still = False
-        for held, reported in asked.values():
-            agents = {one.id: present_agents(one, reported.get(one.id, ())) for one in held}
+        for held, states in asked.values():
+            agents = {one.id: agents_in(one, states) for one in held}
             decision = decide(held, agents, self._ground.clock.now())
             for sandbox_id in decision.starting:
                 await self._reconciler.apply(sandbox_id, Requested())

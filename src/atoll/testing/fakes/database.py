@@ -3,14 +3,22 @@
 import gzip
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from atoll.domain.errors import AtollError, Conflict, Invalid
-from atoll.ports.database import DatabaseStatus, Headway, Migrated, TableCopy, TableSize
+from atoll.domain.errors import AtollError, Conflict, Invalid, NotFound
+from atoll.ports.database import (
+    DatabaseStatus,
+    Headway,
+    Migrated,
+    ProjectionLag,
+    TableCopy,
+    TableSize,
+)
 
 NEWEST = "0007"
+MODEL = "agents"
 
 
 @dataclass(slots=True)
@@ -27,7 +35,8 @@ class FakeDatabase:
         self._note("status")
         revision = None if self.rows is None else NEWEST
         sizes = tuple(TableSize(name, len(rows), None) for name, rows in (self.rows or {}).items())
-        return DatabaseStatus("sqlite", "memory", revision, NEWEST, 0, sizes)
+        lags = () if self.rows is None else (ProjectionLag(MODEL, 1, 0),)
+        return DatabaseStatus("sqlite", "memory", revision, NEWEST, 0, sizes, lags)
 
     def migrate(self) -> Migrated:
         """See the port."""
@@ -35,6 +44,19 @@ class FakeDatabase:
         before = None if self.rows is None else NEWEST
         self.rows = {} if self.rows is None else self.rows
         return Migrated(before, NEWEST)
+
+    def rebuild(
+        self, names: Collection[str] = (), headway: Headway | None = None
+    ) -> tuple[ProjectionLag, ...]:
+        """See the port."""
+        self._note("rebuild")
+        if set(names) - {MODEL}:
+            raise NotFound("There is no such projection.")
+        if self.rows is None:
+            raise Conflict("There is no schema: migrate first.")
+        if headway is not None:
+            headway(1, 1)
+        return (ProjectionLag(MODEL, 1, 0),)
 
     def export(self, to: BinaryIO, headway: Headway | None = None) -> tuple[TableCopy, ...]:
         """See the port."""

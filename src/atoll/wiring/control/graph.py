@@ -37,6 +37,7 @@ from atoll.services.library.checkpoints import Checkpoints
 from atoll.services.library.syncs import Syncs
 from atoll.services.library.tree_edits import TreeEdits
 from atoll.services.lifecycle.directory import Directory
+from atoll.services.lifecycle.projections import Projections
 from atoll.services.lifecycle.room import SandboxRoom, SessionRoom
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.lifecycle.transitions import Transitions
@@ -118,6 +119,7 @@ class Lifecycle:
     room: SandboxRoom
     transitions: Transitions
     policies: Policies
+    projections: Projections
     journals: Journals
 
 
@@ -127,7 +129,10 @@ def build_lifecycle(
     """Return what changes the states of sandboxes."""
     directory, metadata = Directory(ground.clock), Metadata(ground.store, ports.metadata)
     room = SandboxRoom(settings.admission.default_limits)
-    transitions = Transitions(ground, directory, room=room, changed=metadata.note)
+    projections = Projections(ground)
+    transitions = Transitions(
+        ground, directory, room=room, projections=projections, changed=metadata.note
+    )
     requests = ApprovalRequests(ground)
     return Lifecycle(
         runners=Runners(TaskRunner(), TaskRunner()),
@@ -143,11 +148,13 @@ def build_lifecycle(
             settings=settings.policies,
             inside=ports.inside,
         ),
+        projections=projections,
         journals=Journals(
             ground,
             transitions,
             {**requests.handlers, **pushes.handlers},
             further=requests.further,
+            projections=projections,
             settings=settings.journals,
         ),
     )
@@ -190,6 +197,7 @@ def build_sandboxes(
         build_replica_watch(ground, cycle, reconciler, push=push, queue=queue),
         push,
         build_journal_poll(ground, cycle),
+        cycle.projections,
         EventPruning(ground.store, ground.clock, settings.events.retention),
         queue,
         waiting,
@@ -305,7 +313,7 @@ def build_application(
     ground: Ground, ports: SandboxPorts, library: Library, *, settings: ServiceSettings
 ) -> Application:
     """Return all use cases. The caller runs their background and loads their logins."""
-    statuses, own = AgentStatuses(ground.store), library.ports
+    statuses, own = AgentStatuses(ground.store, ground.bus), library.ports
     ports, access = with_access(ground, ports, own, settings=settings)
     sandboxes, background = build_sandboxes(ground, ports, library.preparation, settings=settings)
     calls, events, approvals = RuntimeCalls(sandboxes), access.events, Approvals(ground, sandboxes)

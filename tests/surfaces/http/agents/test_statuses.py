@@ -1,6 +1,9 @@
 """What all agents do, over HTTP."""
 
+import msgspec
+
 from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.projection import ModelState
 from atoll.domain.sandbox.reported import ReportedAgent
 from atoll.surfaces.http.agents.statuses import PlacedAgentList
 from atoll.wire.contract.agents import StatusKind, StatusOption, StatusRecord
@@ -21,8 +24,9 @@ async def test_agents_of_all_sandboxes_come_with_those_first_that_need_their_per
         made = await client.post("/v1/sandboxes?wait=ready", json={"name": "one"})
         sandbox = await atoll.services.sandboxes.get(LOCAL_PERSON, made.json()["sandbox_id"])
         async with atoll.ground.store.begin() as rows:
-            await rows.statuses.put(sandbox, agent("t_1", "working"))
-            await rows.statuses.put(sandbox, agent("t_2", "needs_you"))
+            agents = [agent("t_1", "working"), agent("t_2", "needs_you")]
+            state = ModelState(msgspec.json.encode(agents).decode(), 1)
+            await rows.projections.put("agents", f"sandbox:{sandbox.id}", state)
         answer = await client.get("/v1/agents")
         again = await client.get("/v1/sandboxes")
     PlacedAgentList.model_validate(answer.json())

@@ -12,6 +12,7 @@ import websockets
 
 from atoll.domain.event_retention import Removal
 from atoll.surfaces.http.people import events as routes
+from atoll.surfaces.http.people import feeds
 from tests.surfaces.http.world import World, client_of
 
 
@@ -115,7 +116,7 @@ async def test_stream_of_one_sandbox_shows_only_its_own(atoll: World) -> None:
 
 
 async def test_quiet_stream_says_it_is_alive(atoll: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(routes, "HEARTBEAT_SECONDS", 0.05)
+    monkeypatch.setattr(feeds, "HEARTBEAT_SECONDS", 0.05)
     async with (
         client_of(atoll.url, atoll.token) as client,
         asyncio.timeout(5),

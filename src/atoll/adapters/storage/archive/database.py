@@ -1,7 +1,7 @@
 """The database of a home as `ports.database.Database`. Each call opens it and closes it again."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -16,11 +16,23 @@ from atoll.adapters.storage.archive.copies import export_to, import_from
 from atoll.adapters.storage.engines.engines import APPLICATION, FAULTS, Engines, unavailable
 from atoll.adapters.storage.engines.sqlite import SQLITE
 from atoll.adapters.storage.migrations import schema
-from atoll.adapters.storage.store import open_engines, parse_url
-from atoll.domain.errors import Conflict
-from atoll.ports.database import DatabaseStatus, Headway, Migrated, TableCopy, TableSize
+from atoll.adapters.storage.projections import lags
+from atoll.adapters.storage.store import open_engines, parse_url, transaction
+from atoll.domain.errors import Conflict, NotFound
+from atoll.ports import Transaction
+from atoll.ports.database import (
+    DatabaseStatus,
+    Headway,
+    Migrated,
+    ProjectionLag,
+    TableCopy,
+    TableSize,
+)
 
 T = TypeVar("T")
+
+Derivation = Callable[[Transaction, Headway | None], Awaitable[int]]
+"""Derives a projection anew in a transaction. Returns the position that it is derived up to."""
 
 TOOL = "atoll db"
 """The name of these connections in `pg_stat_activity`."""
@@ -45,8 +57,10 @@ _SIZES = {
 class SqlDatabase:
     """A `ports.database.Database` at a URL."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, derivations: Mapping[str, Derivation] | None = None) -> None:
+        """Take what derives each projection anew, by its name."""
         self._url = url
+        self._derivations = derivations or {}
 
     def status(self) -> DatabaseStatus:
         """See the port."""
@@ -66,6 +80,30 @@ class SqlDatabase:
         async def work(engines: Engines) -> Migrated:
             await _check_unused(engines)
             return Migrated(*await schema.upgrade(engines))
+
+        return self._run(work)
+
+    def rebuild(
+        self, names: Collection[str] = (), headway: Headway | None = None
+    ) -> tuple[ProjectionLag, ...]:
+        """See the port."""
+        unknown = sorted(set(names) - self._derivations.keys())
+        if unknown:
+            known = ", ".join(sorted(self._derivations))
+            raise NotFound(f"There is no projection {unknown[0][:80]!r}; there is {known}.")
+        if self.status().revision != schema.HEAD:
+            raise Conflict("The schema is not up to date: run `atoll db migrate` first.")
+
+        async def work(engines: Engines) -> tuple[ProjectionLag, ...]:
+            await _check_unused(engines)
+            async with engines.writing() as connection:
+                rows = transaction(connection)
+                done = [
+                    ProjectionLag(name, await derive(rows, headway), 0)
+                    for name, derive in self._derivations.items()
+                    if name in names or not names
+                ]
+            return tuple(done)
 
         return self._run(work)
 
@@ -153,8 +191,15 @@ async def _status(connection: AsyncConnection, place: str) -> DatabaseStatus:
         TableSize(str(table.name), await tables.count(connection, table), sizes.get(table.name))
         for table in known
     ]
+    current = revision == schema.HEAD
     return DatabaseStatus(
-        backend, place, revision, schema.HEAD, int(whole.scalar_one()), tuple(counted)
+        backend,
+        place,
+        revision,
+        schema.HEAD,
+        int(whole.scalar_one()),
+        tuple(counted),
+        tuple(await lags(connection)) if current else (),
     )
 
 

@@ -41,10 +41,11 @@ class PlacedAgentList(ResponseModel):
 async def list_all_agents(atoll: Atoll, caller: Caller) -> Response:
     """Return the agents of all sandboxes, those that need their person first."""
     found = await atoll.statuses.all(caller)
-    return Json({"agents": [_view(one) for one in found]})
+    return Json({"agents": [placed_agent_view(one) for one in found]})
 
 
-def _view(placed: PlacedAgent) -> dict[str, Any]:
+def placed_agent_view(placed: PlacedAgent) -> dict[str, Any]:
+    """Return the members of `PlacedAgentView`."""
     sandbox = placed.sandbox
     return PlacedAgentView.of(
         placed.agent,

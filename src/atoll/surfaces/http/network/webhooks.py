@@ -17,7 +17,8 @@ from atoll.services.webhooks.webhooks import WebhookChange, WebhookReport
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel, Seconds
 from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.people.events import MAX_POSITION, Position
+from atoll.surfaces.http.people.events import Position
+from atoll.surfaces.http.people.feeds import MAX_POSITION
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems

@@ -4,36 +4,35 @@
 that comes back with `Last-Event-ID` misses nothing and sees nothing twice.
 """
 
-import asyncio
-from collections.abc import AsyncIterator
 from typing import Annotated, Any, Final
 
 import msgspec
 from fastapi import APIRouter, Header, Query
 from starlette.responses import Response
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket
 
-from atoll.domain.errors import AtollError, Invalid, NotFound
+from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.event import Event, Gap
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import ActorKind
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import ResponseModel
-from atoll.surfaces.http.body.streams import SSE, Live, Write, stream_of
+from atoll.surfaces.http.body.streams import SSE, stream_of
+from atoll.surfaces.http.people.feeds import (
+    MAX_POSITION,
+    asked_after,
+    frame_feed,
+    last_position,
+    sse_feed,
+)
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
-from atoll.surfaces.http.terminals.relay import NO_SUCH, REFUSED, TRY_AGAIN, close
+from atoll.surfaces.http.terminals.relay import NO_SUCH, REFUSED, close
 
 router = APIRouter(prefix="/v1/events", tags=["events"])
 
-HEARTBEAT_SECONDS: Final = 2.0
-"""The interval of heartbeats. A page that receives nothing for two of them says so; after seven it
-connects anew."""
-RETRY_MILLISECONDS: Final = 1000
-MAX_POSITION: Final = 2**53
 MAX_STREAM_NAME: Final = 300
-_BACKLOG = 64
 
 Position = Annotated[int, Query(ge=0, le=MAX_POSITION)]
 StreamName = Annotated[
@@ -125,11 +124,11 @@ async def follow_events(
     longer kept.
     """
     atoll.events.check_stream(caller, stream)
-    start = _position(last_event_id) if last_event_id else after
+    start = last_position(last_event_id) if last_event_id else after
     if start is None:
         start = await atoll.events.last_position()
     events = atoll.events.follow(caller, after=start, stream=stream)
-    return Live(lambda write: _sse(start, events, write), media_type=SSE)
+    return sse_feed((_message(event) async for event in events), start=start)
 
 
 @router.websocket("/stream")
@@ -140,7 +139,7 @@ async def follow_events_by_socket(socket: WebSocket, atoll: Atoll, caller: Calle
     Begins after `?after=` and follows `?stream=`, as the stream of server-sent events does.
     """
     try:
-        after, stream = _asked(socket)
+        after, stream = asked_after(socket), _asked_stream(socket)
         atoll.events.check_stream(caller, stream)
     except Invalid as error:
         await close(socket, REFUSED, error.message)
@@ -150,48 +149,13 @@ async def follow_events_by_socket(socket: WebSocket, atoll: Atoll, caller: Calle
         return
     start = await atoll.events.last_position() if after is None else after
     await socket.accept()
-    async with asyncio.TaskGroup() as group:
-        reader = group.create_task(_until_left(socket))
-        sender = group.create_task(
-            _send_frames(socket, atoll.events.follow(caller, after=start, stream=stream))
-        )
-        reader.add_done_callback(lambda _: sender.cancel())
-        sender.add_done_callback(lambda _: reader.cancel())
+    events = atoll.events.follow(caller, after=start, stream=stream)
+    await frame_feed(socket, (_frame(event) async for event in events))
 
 
 def event_view(event: Event) -> dict[str, Any]:
     """Return the members of `EventView`."""
     return EventView.of(event, actor={"kind": event.actor_kind, "id": event.actor_id})
-
-
-async def _sse(start: int, events: AsyncIterator[Event | Gap], write: Write) -> None:
-    # The first id says where this began: a client cut off before the first event resumes there.
-    await write(f"retry: {RETRY_MILLISECONDS}\nid: {start}\n\n".encode())
-    # Bounded: a slow reader stops the pump, whose place is kept by its position in the log.
-    ready: asyncio.Queue[Event | Gap | AtollError] = asyncio.Queue(_BACKLOG)
-    async with asyncio.TaskGroup() as group:
-        group.create_task(_pump(events, ready))
-        while True:
-            try:
-                async with asyncio.timeout(HEARTBEAT_SECONDS):
-                    event = await ready.get()
-            except TimeoutError:
-                await write(b": still here\n\n")
-                continue
-            if isinstance(event, AtollError):
-                # The stream ends; its reader comes back with the last position it saw.
-                return
-            await write(_message(event))
-
-
-async def _pump(
-    events: AsyncIterator[Event | Gap], ready: asyncio.Queue[Event | Gap | AtollError]
-) -> None:
-    try:
-        async for event in events:
-            await ready.put(event)
-    except AtollError as error:
-        await ready.put(error)
 
 
 def _message(event: Event | Gap) -> bytes:
@@ -202,44 +166,12 @@ def _message(event: Event | Gap) -> bytes:
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.position, event.event_type.encode(), data)
 
 
-async def _send_frames(socket: WebSocket, events: AsyncIterator[Event | Gap]) -> None:
-    """Send until the log cannot be read; the client comes back with the last position it saw."""
-    try:
-        async for event in events:
-            frame = {"gap": event} if isinstance(event, Gap) else event_view(event)
-            await socket.send_text(msgspec.json.encode(frame).decode())
-    except AtollError as error:
-        await close(socket, TRY_AGAIN, error.message)
-    except (WebSocketDisconnect, OSError):
-        # The client left; the reader learns the same.
-        return
+def _frame(event: Event | Gap) -> bytes:
+    return msgspec.json.encode({"gap": event} if isinstance(event, Gap) else event_view(event))
 
 
-async def _until_left(socket: WebSocket) -> None:
-    """Read and drop what a client sends, which is nothing, until it leaves."""
-    try:
-        while (await socket.receive())["type"] != "websocket.disconnect":
-            pass
-    except (WebSocketDisconnect, RuntimeError):
-        return
-
-
-def _asked(socket: WebSocket) -> tuple[int | None, str | None]:
-    query = socket.query_params
-    after, stream = query.get("after"), query.get("stream")
+def _asked_stream(socket: WebSocket) -> str | None:
+    stream = socket.query_params.get("stream")
     if stream is not None and not 1 <= len(stream) <= MAX_STREAM_NAME:
         raise Invalid("`stream` is the name of a stream", field="stream")
-    if after is None:
-        return None, stream
-    if not (after.isascii() and after.isdigit()) or len(after) > 20 or int(after) > MAX_POSITION:
-        raise Invalid("`after` is a position: a whole number", field="after")
-    return int(after), stream
-
-
-def _position(text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or int(text) > MAX_POSITION:
-        raise Invalid(
-            "Last-Event-ID must be a whole number: the id of the last event received",
-            field="last-event-id",
-        )
-    return int(text)
+    return stream

@@ -34,13 +34,16 @@ def token_may(scope: Scope, access: TokenAccess) -> bool:
 
 
 def _subscribed_may(scope: Scope, access: TokenAccess) -> bool:
-    path = scope["path"]
+    live = {EVENTS: bool(access.streams), **{_model(name): True for name in access.models}}
     if scope["type"] == "websocket":
-        return path == EVENTS and bool(access.streams)
+        return live.get(scope["path"], False)
     if scope["method"] not in {"GET", "HEAD"}:
         return False
-    wanted = {EVENTS: bool(access.streams), AGENTS: "agents" in access.models}
-    return wanted.get(path, False)
+    return {**live, AGENTS: "agents" in access.models}.get(scope["path"], False)
+
+
+def _model(name: str) -> str:
+    return f"/v1/projections/{name}/stream"
 
 
 def _inside_may(scope: Scope, sandbox_id: SandboxId) -> bool:

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from atoll.domain.errors import Conflict, Invalid
+from atoll.domain.errors import Conflict, Invalid, NotFound
 from atoll.ports.database import Database
 
 
@@ -31,6 +31,24 @@ class DatabaseContract:
         assert made.before is None and made.after == empty.status().newest
         again = empty.migrate()
         assert again.before == again.after == made.after == empty.status().revision
+
+    def test_projections_are_derived_up_to_the_end_of_the_log(self, filled: Database) -> None:
+        told: list[tuple[int, int]] = []
+        (found,) = filled.rebuild(headway=lambda done, expected: told.append((done, expected)))
+        assert (found.name, found.lag) == ("agents", 0)
+        assert told[-1] == (found.position, found.position)
+        assert filled.rebuild(["agents"]) == (found,)
+        assert found in filled.status().projections
+
+    def test_projection_there_is_not_changes_nothing(self, filled: Database) -> None:
+        before = filled.export(io.BytesIO())
+        with pytest.raises(NotFound):
+            filled.rebuild(["agents", "made up"])
+        assert filled.export(io.BytesIO()) == before
+
+    def test_database_without_a_schema_has_nothing_to_derive(self, empty: Database) -> None:
+        with pytest.raises(Conflict, match="migrate"):
+            empty.rebuild()
 
     def test_archive_brings_everything_into_an_empty_database(
         self, filled: Database, empty: Database

@@ -12,7 +12,7 @@ import pytest
 
 from atoll.domain.errors import Unavailable
 from atoll.surfaces.cli.console.bar import Measure, drawn
-from atoll.surfaces.cli.console.exits import CONFLICT
+from atoll.surfaces.cli.console.exits import CONFLICT, NOT_FOUND
 from atoll.testing import FakeDatabase, FakeHost
 from tests.surfaces.cli.conftest import Cli
 
@@ -43,6 +43,17 @@ def test_status_shows_place_schema_and_tables(db: Callable[..., Any], machine: F
     assert found["tables"][1] == {"name": "shares", "rows": 1, "bytes": None}
     machine.rows.rows = None
     assert "none yet" in db("status").out
+
+
+def test_rebuild_derives_what_is_named_and_status_shows_the_lag(
+    db: Callable[..., Any], machine: FakeHost
+) -> None:
+    assert db("rebuild").out == "agents is derived up to position 1\n"
+    lag = {"name": "agents", "position": 1, "lag": 0}
+    assert json.loads(db("rebuild", "agents", "--json").out) == {"projections": [lag]}
+    assert "PROJECTION" in db("status").out
+    assert json.loads(db("status", "--json").out)["projections"] == [lag]
+    assert db("rebuild", "nothing").code == NOT_FOUND
 
 
 def test_migrate_says_what_it_did(db: Callable[..., Any], machine: FakeHost) -> None:

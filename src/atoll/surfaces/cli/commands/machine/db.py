@@ -22,9 +22,10 @@ from atoll.surfaces.cli.console.output import note, say, show_json, show_table
 from atoll.surfaces.cli.dispatch.verbs import Verbs
 
 if TYPE_CHECKING:
-    from atoll.ports.database import Database, DatabaseStatus, TableCopy
+    from atoll.ports.database import Database, DatabaseStatus, ProjectionLag, TableCopy
 
 ROWS = Measure(1, "rows")
+EVENTS = Measure(1, "events")
 
 STREAM = "-"
 """The name of a file that is the command's own input or output."""
@@ -54,6 +55,9 @@ def status(invocation: Invocation, *, home: str | None, as_json: bool) -> None:
     rows = [(one.name, str(one.rows), _size(one.bytes)) for one in found.tables]
     if rows:
         show_table(("TABLE", "ROWS", "SIZE"), rows)
+    lags = [(one.name, str(one.position), str(one.lag)) for one in found.projections]
+    if lags:
+        show_table(("PROJECTION", "POSITION", "LAG"), lags)
 
 
 @command.command("migrate")
@@ -71,6 +75,24 @@ def migrate(invocation: Invocation, *, home: str | None, as_json: bool) -> None:
         say(f"schema {done.after} is up to date")
     else:
         say(f"migrated schema {done.before} to {done.after}")
+
+
+@command.command("rebuild")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@home_option()
+@json_option()
+@pass_invocation
+def rebuild(
+    invocation: Invocation, names: tuple[str, ...], *, home: str | None, as_json: bool
+) -> None:
+    """Derive projections anew from the log: those that are named, or all."""
+    with Bar("rebuild", EVENTS) as bar:
+        done = _database(invocation, home).rebuild(names, bar.headway)
+    if as_json:
+        show_json({"projections": _lags_value(done)})
+        return
+    for one in done:
+        say(f"{one.name} is derived up to position {one.position}")
 
 
 @command.command("export")
@@ -186,7 +208,12 @@ def _status_value(found: "DatabaseStatus") -> dict[str, Json]:
         "newest": found.newest,
         "bytes": found.bytes,
         "tables": tables,
+        "projections": _lags_value(found.projections),
     }
+
+
+def _lags_value(lags: "Sequence[ProjectionLag]") -> list[Json]:
+    return [{"name": one.name, "position": one.position, "lag": one.lag} for one in lags]
 
 
 def _copied_value(copied: "Sequence[TableCopy]") -> dict[str, Json]:

@@ -1,0 +1,83 @@
+"""Routes of the projection `agents`: what `GET /v1/agents` shows now, and then as it changes."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import APIRouter, Header, Query
+from starlette.responses import Response
+from starlette.websockets import WebSocket
+
+from atoll.domain.errors import Invalid
+from atoll.domain.people.capability import Capability
+from atoll.services.agents.statuses import AgentsUpdate
+from atoll.surfaces.http.agents.statuses import placed_agent_view
+from atoll.surfaces.http.body.streams import SSE, stream_of
+from atoll.surfaces.http.people.feeds import (
+    MAX_POSITION,
+    asked_after,
+    frame_feed,
+    last_position,
+    sse_feed,
+)
+from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.permissions import needs
+from atoll.surfaces.http.server.problems import problems
+from atoll.surfaces.http.terminals.relay import REFUSED, close
+
+router = APIRouter(prefix="/v1/projections/agents", tags=["agents"])
+
+
+@router.get(
+    "/stream",
+    response_model=None,
+    responses={
+        **stream_of(SSE, "A server-sent event `all`, then one `changed` for each sandbox."),
+        **problems(),
+    },
+)
+@needs(Capability.AGENT_READ)
+async def follow_agents(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    after: Annotated[int | None, Query(ge=0, le=MAX_POSITION)] = None,
+    last_event_id: Annotated[str | None, Header(max_length=20)] = None,
+) -> Response:
+    """Follow the agents of all sandboxes: all of them, then those of each sandbox that changes.
+
+    After `Last-Event-ID` (or `?after=`) it begins with what changed since, or with all of it where
+    the log no longer says that.
+    """
+    start = last_position(last_event_id) if last_event_id else after
+    updates = atoll.statuses.follow(caller, after=start)
+    return sse_feed(_messages(updates), start=start)
+
+
+@router.websocket("/stream")
+@needs(Capability.AGENT_READ)
+async def follow_agents_by_socket(socket: WebSocket, atoll: Atoll, caller: Caller) -> None:
+    """Follow the agents as text frames: the data of the server-sent events, after `?after=`."""
+    try:
+        after = asked_after(socket)
+    except Invalid as error:
+        await close(socket, REFUSED, error.message)
+        return
+    await socket.accept()
+    updates = atoll.statuses.follow(caller, after=after)
+    await frame_feed(socket, (_data(one) async for one in updates))
+
+
+async def _messages(updates: AsyncIterator[AgentsUpdate]) -> AsyncIterator[bytes]:
+    async for one in updates:
+        kind = b"all" if one.sandbox_id is None else b"changed"
+        yield b"id: %d\nevent: %s\ndata: %s\n\n" % (one.position, kind, _data(one))
+
+
+def _data(update: AgentsUpdate) -> bytes:
+    data: dict[str, Any] = {
+        "position": update.position,
+        "sandbox_id": update.sandbox_id,
+        "agents": [placed_agent_view(one) for one in update.agents],
+    }
+    return msgspec.json.encode(data)
