@@ -32,3 +32,13 @@ def test_retention_removes_what_is_too_old_or_too_many_and_never_the_newest(
 ) -> None:
     removal = None if due is None else Removal(found.stream, *due, limit=7)
     assert rule.due(found, NOW, limit=7) == removal
+
+
+def test_events_that_a_reader_waits_for_are_kept_a_week_longer_and_as_many_again() -> None:
+    assert EventRetention(4 * DAY, 10).held == EventRetention(11 * DAY, 20)
+    assert EventRetention(None, None).held == EventRetention(None, None)
+
+
+def test_removal_ends_at_the_position_that_all_readers_have() -> None:
+    removal = EventRetention(DAY, None).due(span("auth"), NOW, limit=7, until=3)
+    assert removal == Removal("auth", NOW - DAY, 0, 7, until=3)

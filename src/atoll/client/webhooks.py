@@ -6,6 +6,7 @@ from atoll.client import fields
 from atoll.client.fields import Field, Shape
 from atoll.client.transport import Call, Pairs, Transport, at, get, patch, post
 
+WebhookScope = Literal["own", "organization"]
 DeliveryState = Literal["retrying", "replaying", "dead"]
 
 
@@ -13,6 +14,7 @@ class Webhook(Shape):
     """An endpoint, and how its deliveries go."""
 
     webhook_id = fields.text()
+    scope: Field[WebhookScope] = fields.word()
     url = fields.text()
     event_types = fields.texts()
     streams = fields.texts()
@@ -81,6 +83,7 @@ class WebhookBody(TypedDict, total=False):
     url: Required[str]
     event_types: list[str]
     streams: list[str]
+    scope: WebhookScope
 
 
 class WebhookChangeBody(TypedDict, total=False):

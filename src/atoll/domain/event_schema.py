@@ -29,7 +29,8 @@ _TYPES: Mapping[str, Json] = {
         _BOOLEAN,
     ),
     **dict.fromkeys(
-        ("allowed", "argv", "capabilities", "denied", "leftovers", "pushed", "ranges"), _STRINGS
+        ("allowed", "argv", "capabilities", "denied", "leftovers", "pushed", "ranges", "readers"),
+        _STRINGS,
     ),
     **dict.fromkeys(("options", "places"), _OBJECTS),
     **dict.fromkeys(("terminal_id", "until"), _STRING_OR_NULL),

@@ -12,7 +12,8 @@ from atoll.services.telemetry import OFF, Telemetry
 @dataclass(frozen=True, slots=True)
 class Ground:
     """The store, the bus, the clock, the ids, the telemetry, and the part in the election of a
-    leader, given to a service as one value."""
+    leader, given to a service as one value. `published_as` is the stream of the bus that the log is
+    published to; empty is none."""
 
     store: Store
     bus: Bus
@@ -20,3 +21,4 @@ class Ground:
     ids: Identifiers
     telemetry: Telemetry = OFF
     leadership: Leadership = field(default_factory=SoleLeader)
+    published_as: str = ""

@@ -8,7 +8,9 @@ from atoll.domain.webhook.delivery import (
     GIVE_UP_AFTER,
     LAST_CEILING,
     MAX_ATTEMPTS,
+    MAX_COPY,
     MAX_DEAD,
+    MAX_DEAD_AGE,
     Delivery,
     DeliveryState,
     Failure,
@@ -16,8 +18,10 @@ from atoll.domain.webhook.delivery import (
     after_attempt,
     after_failure,
     ceiling,
+    copied,
     failure_of,
     in_turn,
+    is_old,
     is_told,
     replayed,
     waiting,
@@ -127,3 +131,16 @@ def test_oldest_of_each_stream_has_its_turn_and_replays_wait_for_nothing() -> No
 def test_failure_to_report_on_webhooks_is_not_reported() -> None:
     assert is_told(_first())
     assert not is_told(replace(_first(), stream="webhook:whk_2"))
+
+
+def test_copy_is_the_first_message_and_never_a_large_one() -> None:
+    assert copied(_first(), b"x" * (MAX_COPY + 1)).copy is None
+    kept = copied(_first(), "ü".encode())
+    assert kept.copy == "ü" and copied(kept, b"other") == kept
+
+
+def test_dead_letter_is_kept_for_a_time() -> None:
+    dead = after_attempt(_first(), replace(FAILED, final=True), NOW, chance=1)
+    assert not is_old(dead, NOW + MAX_DEAD_AGE)
+    assert is_old(dead, NOW + MAX_DEAD_AGE + timedelta(seconds=1))
+    assert not is_old(_first(), NOW + 2 * MAX_DEAD_AGE)

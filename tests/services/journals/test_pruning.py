@@ -1,11 +1,13 @@
 import asyncio
 from contextlib import aclosing
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from atoll.domain.event import Event, Gap
 from atoll.domain.event_retention import EventRetention
+from atoll.domain.outbox import Cursor
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.ports import EventQuery
 from atoll.services.journals import pruning as event_pruning
@@ -21,8 +23,11 @@ async def record(s: Scene, count: int, stream: str = "auth") -> None:
         await s.events.record(LOCAL_PERSON, Note(stream, "auth.login", {"how": str(number)}))
 
 
-def pruning(s: Scene, *, age: timedelta | None = None, most: int | None = None) -> EventPruning:
-    return EventPruning(s.store, s.clock, EventRetention(age, most))
+def pruning(
+    s: Scene, *, age: timedelta | None = None, most: int | None = None, published_as: str = ""
+) -> EventPruning:
+    ground = replace(s.ground, published_as=published_as)
+    return EventPruning(ground, EventRetention(age, most))
 
 
 async def kept(s: Scene) -> list[tuple[str, int]]:
@@ -145,3 +150,33 @@ async def test_sandbox_keeps_its_state_and_its_journals_mark_without_its_events(
         stopped = await s.sandboxes.stop(LOCAL_PERSON, made.id)
         assert stopped.id == made.id
         await s.until(made, "stopped")
+
+
+async def test_events_that_an_outbox_has_not_published_are_kept_for_a_while() -> None:
+    async with scene(run=False) as s:
+        await record(s, 5)
+        last = (await s.events.list(LOCAL_PERSON))[-1].position
+        async with s.store.begin() as rows:
+            await rows.outbox.set_cursor("ATOLL", Cursor(last - 3, 2))
+        s.clock.turn(5 * DAY.total_seconds())
+        await record(s, 1)
+        assert await pruning(s, age=4 * DAY, published_as="ATOLL").sweep() == 2
+        assert [seq for _, seq in await kept(s)] == [3, 4, 5, 6]
+        s.clock.turn(7 * DAY.total_seconds() - 1)
+        assert await pruning(s, age=4 * DAY, published_as="ATOLL").sweep() == 3
+        found = await s.events.list(LOCAL_PERSON)
+        assert [(one.stream, one.event_type) for one in found] == [
+            ("auth", "auth.login"),
+            ("log", "log.pruned"),
+        ]
+        assert found[-1].payload == {"readers": ["outbox:ATOLL"], "after": last - 3}
+
+
+async def test_outbox_that_is_gone_holds_nothing_back() -> None:
+    async with scene(run=False) as s:
+        await record(s, 5)
+        async with s.store.begin() as rows:
+            await rows.outbox.set_cursor("ATOLL", Cursor(1, 1))
+        s.clock.turn(8 * DAY.total_seconds())
+        await record(s, 1)
+        assert await pruning(s, age=4 * DAY, published_as="OTHER").sweep() == 5

@@ -5,17 +5,21 @@ from datetime import timedelta
 import pytest
 
 from atoll.domain.event_retention import EventRetention
+from atoll.domain.ids import PrincipalId, SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.webhook.delivery import (
     GIVE_UP_AFTER,
     LAST_CEILING,
     MAX_ATTEMPTS,
+    MAX_DEAD_AGE,
     MAX_HELD,
     DeliveryState,
 )
 from atoll.domain.webhook.signature import MAX_BODY
 from atoll.services.journals.pruning import EventPruning
+from atoll.services.webhooks.aging import WebhookAging
 from atoll.services.webhooks.webhooks import WebhookChange
+from atoll.testing.contracts.rows.sandboxes import sandbox
 from tests.peers.receivers.webhook_receiver import HANG
 from tests.services.sandboxes.test_sandboxes import OTHER
 from tests.services.webhooks.scene import HookScene, hook_scene, opened
@@ -307,12 +311,11 @@ async def test_gap_in_the_log_is_an_event_and_the_rest_arrives() -> None:
     async with hook_scene() as (at, receiver):
         report, _ = await at.endpoints.create(LOCAL_PERSON, receiver.url, streams=(A,))
         events = await at.append([A] * 6)
-        retention = EventRetention(None, most=2)
-        await EventPruning(at.ground.store, at.clock, retention).sweep()
+        await EventPruning(at.ground, EventRetention(None, most=1)).sweep()
         async with at.working():
             await receiver.took(2)
             assert receiver.seqs(A) == [5, 6]
-            await at.until(report, cursor=events[-1].position)
+            await at.until(report, cursor=events[-1].position + 1)  # and `log.pruned`
         told = await at.events(report.webhook.stream)
         (skipped,) = [one for one in told if one.event_type == "webhook.skipped"]
         assert skipped.payload["after"] == report.webhook.cursor
@@ -326,11 +329,73 @@ async def test_dead_letter_whose_event_is_no_longer_kept_says_so() -> None:
         await at.until(report, dead=1)
         await at.append([A])
         await receiver.took(1)
-        await EventPruning(at.ground.store, at.clock, EventRetention(None, most=1)).sweep()
+        await EventPruning(at.ground, EventRetention(None, most=1)).sweep()
         await at.deliveries.replay(LOCAL_PERSON, report.webhook.id, event.id)
         await _attempts(at, report.webhook.stream, 2)
         (dead,) = await at.deliveries.list(LOCAL_PERSON, report.webhook.id)
         assert (dead.state, dead.reason) == (DeliveryState.DEAD, "The event is no longer kept.")
+
+
+async def test_dead_letter_is_sent_again_from_its_copy_once_the_event_is_gone() -> None:
+    async with hook_scene() as (at, receiver), at.working():
+        await put_sandbox(at)
+        report, _ = await at.endpoints.create(LOCAL_PERSON, receiver.url, streams=(A,))
+        receiver.failing.add(A)
+        (event,) = await at.append([A])
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            await _attempts(at, report.webhook.stream, attempt)
+            at.clock.turn(LAST_CEILING.total_seconds())
+        await at.until(report, dead=1)
+        receiver.failing.clear()
+        await at.append([A])
+        await receiver.took(1)
+        await EventPruning(at.ground, EventRetention(None, most=1)).sweep()
+        await at.deliveries.replay(LOCAL_PERSON, report.webhook.id, event.id)
+        await receiver.took(2)
+        assert receiver.accepted[-1]["data"]["id"] == event.id
+        await at.until(report, dead=0, replaying=0)
+
+
+async def test_copy_of_a_sandbox_that_was_given_away_is_not_sent() -> None:
+    async with hook_scene() as (at, receiver), at.working():
+        await put_sandbox(at)
+        report, _ = await at.endpoints.create(LOCAL_PERSON, receiver.url, streams=(A,))
+        receiver.failing.add(A)
+        await at.append([A])
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            await _attempts(at, report.webhook.stream, attempt)
+            at.clock.turn(LAST_CEILING.total_seconds())
+        await at.until(report, dead=1)
+        receiver.failing.clear()
+        await put_sandbox(at, owner=OTHER.id)
+        await at.append([A], owner=OTHER)
+        await EventPruning(at.ground, EventRetention(None, most=1)).sweep()
+        await at.deliveries.replay(LOCAL_PERSON, report.webhook.id)
+        await _attempts(at, report.webhook.stream, MAX_ATTEMPTS + 1)
+        (dead,) = await at.deliveries.list(LOCAL_PERSON, report.webhook.id)
+        assert dead.reason == "The event is no longer kept." and receiver.accepted == []
+
+
+async def test_old_dead_letters_are_removed() -> None:
+    async with hook_scene() as (at, receiver):
+        report, _ = await at.endpoints.create(LOCAL_PERSON, receiver.url, streams=(A,))
+        async with at.working():
+            await at.append([A], payload={"commit": "x" * MAX_BODY})
+            await at.until(report, dead=1)
+        at.clock.turn(MAX_DEAD_AGE.total_seconds())
+        assert await WebhookAging(at.ground).sweep() == 0
+        at.clock.turn(1)
+        assert await WebhookAging(at.ground).sweep() == 1
+        assert (await at.endpoints.get(LOCAL_PERSON, report.webhook.id)).dead == 0
+
+
+async def put_sandbox(at: HookScene, *, owner: PrincipalId = LOCAL_PERSON.id) -> None:
+    """Store the sandbox of the stream A, as somebody's."""
+    one = replace(sandbox("a"), id=SandboxId("a"), owner=owner)
+    async with at.ground.store.begin() as rows:
+        if await rows.sandboxes.get(one.id) is None:
+            await rows.sandboxes.insert(one)
+        await rows.sandboxes.update(one)
 
 
 async def test_two_secrets_sign_during_a_rotation_and_one_afterwards() -> None:

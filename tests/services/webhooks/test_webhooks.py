@@ -71,7 +71,7 @@ async def test_webhook_that_cannot_be_is_refused_and_their_number_is_bounded() -
     async with hook_scene(FakeWebhookSender()) as (at, _):
         for wrong in ({"event_types": ("nothing.*",)}, {"streams": ("",)}):
             with pytest.raises(Invalid):
-                await at.endpoints.create(ME, URL, **wrong)
+                await at.endpoints.create(ME, URL, **wrong)  # type: ignore[arg-type]
         with pytest.raises(Invalid):
             await at.endpoints.create(ME, "http://hooks.example/")
         report, _secret = await at.endpoints.create(ME, URL)

@@ -967,6 +967,7 @@ export interface components {
             readonly reason: string | null;
             readonly replaying: number;
             readonly retrying: number;
+            readonly scope: components["schemas"]["WebhookScope"];
             readonly secret: string;
             readonly secret_version: number;
             readonly streams: readonly string[];
@@ -2308,13 +2309,18 @@ export interface components {
             readonly sandbox_id: string;
             readonly state: components["schemas"]["State"];
         };
-        /** @description An endpoint, and the events it receives. Empty lists mean all of them. */
+        /**
+         * @description An endpoint, and the events it receives. Empty lists mean all of them. With the scope
+         *     `organization` it receives what the whole team may see, and only administrators make it.
+         */
         readonly WebhookBody: {
             /**
              * @description Kinds of events, or all of a noun as `sandbox.*`.
              * @default []
              */
             readonly event_types?: readonly string[];
+            /** @default own */
+            readonly scope?: components["schemas"]["WebhookScope"];
             /**
              * @description Names of streams, or all as `sandbox:*`.
              * @default []
@@ -2334,6 +2340,12 @@ export interface components {
             readonly webhooks: readonly components["schemas"]["WebhookView"][];
         };
         /**
+         * @description Events that a webhook reads: those that its owner may see, or those of the organization
+         *     itself and of the sandboxes that are shared in it.
+         * @enum {string}
+         */
+        readonly WebhookScope: "own" | "organization";
+        /**
          * @description A webhook. `cursor` is the position up to which every event was delivered or has a delivery;
          *     `retrying`, `replaying` and `dead` count these. `reason` says why Atoll disabled it. `failure`
          *     and `failed_at` are of the last failure, `failing_since` is null while deliveries succeed.
@@ -2351,6 +2363,7 @@ export interface components {
             readonly reason: string | null;
             readonly replaying: number;
             readonly retrying: number;
+            readonly scope: components["schemas"]["WebhookScope"];
             readonly secret_version: number;
             readonly streams: readonly string[];
             readonly url: string;

@@ -246,7 +246,8 @@ async def _readable(connection: AsyncConnection, query: EventQuery) -> list[_Con
     index of owners, however long the log is."""
     parts: list[_Conditions] = [partial(_owned, query=query, owner=query.owner)]
     if query.team:
-        parts.append(partial(_owned, query=query, owner=EVERY_MEMBER))
+        if query.owner != EVERY_MEMBER:
+            parts.append(partial(_owned, query=query, owner=EVERY_MEMBER))
         table = sandboxes.c
         shared = (table.org_id == query.org_id, table.scope == Scope.SHARED.value)
         others = await connection.execute(
@@ -375,6 +376,8 @@ async def _going(
     going, before_us = [], to_us(removal.before)
     for row in found:
         if row.at_us >= before_us and row.seq >= removal.below:
+            break
+        if removal.until is not None and row.position > removal.until:
             break
         going.append(row)
     return going

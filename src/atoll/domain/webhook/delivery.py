@@ -24,6 +24,13 @@ to 6 hours ("full jitter"): ten attempts take at most a day, half of it on avera
 MAX_HELD = 100
 """Streams of a webhook that may wait for a retry; with more, nothing new is read from the log."""
 
+MAX_COPY = 16 * 1024
+"""The bytes of a message that is kept with its delivery, for when its event is removed from the
+log."""
+
+MAX_DEAD_AGE = timedelta(days=30)
+"""The time for which a dead letter is kept."""
+
 MAX_DEAD = 1000
 """Dead letters of one webhook; with so many it is disabled, and its backlog stays in the log."""
 
@@ -52,7 +59,8 @@ MAX_UNFINISHED = 4 * MAX_DEAD
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """An event that is not delivered to a webhook. `next_at` is the time of the next attempt, None
-    for a dead letter. `reason` says why the last attempt failed; None before the first one."""
+    for a dead letter. `reason` says why the last attempt failed; None before the first one. `copy`
+    is the message, once an attempt failed and where it is not too large."""
 
     webhook_id: WebhookId
     event_id: EventId
@@ -64,6 +72,7 @@ class Delivery:
     next_at: datetime | None
     reason: str | None
     failed_at: datetime | None
+    copy: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +133,18 @@ def after_attempt(
     wait = ceiling(attempts) * chance
     asked = min(failure.retry_after or timedelta(), LAST_CEILING)
     return replace(tried, next_at=now + max(wait, asked))
+
+
+def copied(delivery: Delivery, message: bytes) -> Delivery:
+    """Return the delivery with a copy of its message, unless that is too large."""
+    if delivery.copy is not None or len(message) > MAX_COPY:
+        return delivery
+    return replace(delivery, copy=message.decode())
+
+
+def is_old(delivery: Delivery, now: datetime) -> bool:
+    """Report whether a dead letter is kept no longer."""
+    return delivery.failed_at is not None and now - delivery.failed_at > MAX_DEAD_AGE
 
 
 def after_failure(webhook: Webhook, failure: Failure, now: datetime, *, dead: int) -> Webhook:

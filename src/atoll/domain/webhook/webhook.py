@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from enum import StrEnum
 from urllib.parse import urlsplit
 
 from atoll.domain.errors import Invalid
@@ -26,6 +27,14 @@ STREAMS = "webhook:"
 """The prefix of the name of a webhook's own stream."""
 
 _STREAM = re.compile(r"[a-z][a-z_-]*(?::(?:\*|[!-~]+))?")
+
+
+class WebhookScope(StrEnum):
+    """Events that a webhook reads: those that its owner may see, or those of the organization
+    itself and of the sandboxes that are shared in it."""
+
+    OWN = "own"
+    ORGANIZATION = "organization"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +62,7 @@ class Webhook:
     failure: str | None = None
     failed_at: datetime | None = None
     replays: int = 0
+    scope: WebhookScope = WebhookScope.OWN
 
     @property
     def stream(self) -> str:

@@ -13,7 +13,7 @@ from atoll.domain.ids import OrgId, PrincipalId
 class EventQuery:
     """Events of one owner in an organization after a position, oldest first: the first `limit`
     of them, or with `latest` the last. In a `team` also those of the organization itself, and of
-    the sandboxes that others share in it."""
+    the sandboxes that others share in it; for the owner `EVERY_MEMBER` these alone."""
 
     org_id: OrgId
     owner: PrincipalId

@@ -8,9 +8,9 @@ from atoll.domain.event import Gap, Json
 from atoll.domain.people.principal import Principal
 from atoll.domain.webhook.delivery import MAX_DEAD, Delivery, DeliveryState, replayed
 from atoll.domain.webhook.webhook import Webhook, moved_back
-from atoll.ports import EventQuery, Transaction
+from atoll.ports import Transaction
 from atoll.services.ground import Ground
-from atoll.services.webhooks.log import WebhookLog
+from atoll.services.webhooks.log import WebhookLog, reading
 from atoll.services.webhooks.webhooks import check_person, owned
 
 ALL = frozenset(DeliveryState)
@@ -90,7 +90,8 @@ class WebhookDeliveries:
                 )
             await rows.webhooks.put(replace(kept, webhook=moved_back(webhook, after)))
             await rows.webhook_deliveries.remove_after(webhook.id, after, states=ALL)
-            gap = await rows.events.gap(EventQuery(webhook.org_id, webhook.owner, after=after))
+            query = await reading(rows, webhook)
+            gap = None if query is None else await rows.events.gap(replace(query, after=after))
             told: dict[str, Json] = {"after": after}
             await self._log.append(rows, webhook, "webhook.replayed", payload=told, actor=caller)
         self._log.announce(webhook)

@@ -6,17 +6,17 @@ behind for `retries`, and the cursor moves on when every other event of the page
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from atoll.domain.event import Event, Gap
 from atoll.domain.ids import WebhookId
 from atoll.domain.webhook.delivery import MAX_HELD, MAX_UNFINISHED
 from atoll.domain.webhook.webhook import Webhook
-from atoll.ports import EventQuery
+from atoll.ports import EventQuery, Transaction
 from atoll.ports.store.webhooks import KeptWebhook
 from atoll.services.ground import Ground
-from atoll.services.webhooks.log import PAGE
+from atoll.services.webhooks.log import PAGE, reading
 from atoll.services.webhooks.outcomes import RETRYING, Behind, WebhookOutcomes
 from atoll.services.webhooks.posting import WebhookPosting
 
@@ -97,11 +97,11 @@ class WebhookFeed:
             )
             if len(held) >= MAX_HELD:
                 return None
-            whose = (kept.webhook.org_id, kept.webhook.owner)
-            found = await rows.events.page(EventQuery(*whose, after=self._seen, limit=PAGE))
-            told = max(self._seen, self._gap_told)
-            # After the page: what was removed in between is told of.
-            gap = await rows.events.gap(EventQuery(*whose, after=told))
+            query = await reading(rows, kept.webhook)
+            found, gap = await self._found(rows, query)
+        if query is None:
+            await self._outcomes.forbidden(kept.webhook)
+            return None
         if not found and gap is None:
             return None
         last = found[-1].position if found else self._seen
@@ -116,6 +116,17 @@ class WebhookFeed:
         )
         others = [events for stream, events in streams.items() if stream not in waiting]
         return _Page(kept, last, len(found) == PAGE, gap, left, others)
+
+    async def _found(
+        self, rows: Transaction, query: EventQuery | None
+    ) -> tuple[Sequence[Event], Gap | None]:
+        """Return the events that follow, and what is gone of them."""
+        if query is None:
+            return (), None
+        found = await rows.events.page(replace(query, after=self._seen, limit=PAGE))
+        told = max(self._seen, self._gap_told)
+        # After the page: what was removed in between is told of.
+        return found, await rows.events.gap(replace(query, after=told))
 
     def _follow(self, webhook: Webhook) -> None:
         """Begin at the cursor, when its owner moved it or this is the first look."""

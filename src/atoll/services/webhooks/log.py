@@ -1,10 +1,16 @@
 """The log as webhooks read and write it: the next event of a stream, and events about a webhook."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from atoll.domain.event import Event, EventDraft, Json
+from atoll.domain.event import SANDBOX_STREAMS, Event, EventDraft, Json
+from atoll.domain.ids import EVERY_MEMBER, SandboxId
+from atoll.domain.people.capability import Capability, capabilities_of
 from atoll.domain.people.principal import SYSTEM, Principal
-from atoll.domain.webhook.webhook import Webhook
+from atoll.domain.profile.profile import Scope
+from atoll.domain.webhook.delivery import Delivery
+from atoll.domain.webhook.signature import body_of
+from atoll.domain.webhook.webhook import Webhook, WebhookScope
 from atoll.ports import EventQuery, Transaction
 from atoll.services.ground import Ground
 
@@ -12,6 +18,45 @@ WEBHOOKS = "webhooks"
 """The name under which changes of webhooks are announced; no event has this stream."""
 
 PAGE = 100
+
+_OWN = frozenset({Capability.EVENT_READ, Capability.WEBHOOK_MANAGE})
+_NEEDED = {WebhookScope.OWN: _OWN, WebhookScope.ORGANIZATION: _OWN | {Capability.ORG_MANAGE}}
+"""The capabilities that the role of a webhook's owner must have, for it to receive events."""
+
+NOT_ALLOWED = "Its owner's role in the organization does not allow it any more."
+
+
+MAX_PAGES = 50
+"""Pages that are looked at for an event that waits; the cursor is never further behind than the
+events of these."""
+
+
+async def reading(rows: Transaction, webhook: Webhook) -> EventQuery | None:
+    """Return the query for what a webhook reads, by the role that its owner has now; None where
+    that role allows none of it."""
+    organization = webhook.scope is WebhookScope.ORGANIZATION
+    if await rows.organizations.get(webhook.org_id) is None:
+        return None if organization else EventQuery(webhook.org_id, webhook.owner)
+    member = await rows.members.get(webhook.org_id, webhook.owner)
+    if member is None or not _NEEDED[webhook.scope] <= capabilities_of(member.role):
+        return None
+    owner = EVERY_MEMBER if organization else webhook.owner
+    return EventQuery(webhook.org_id, owner, team=True)
+
+
+async def first_unread(rows: Transaction, webhook: Webhook) -> int | None:
+    """Return the position of the first event that waits for a webhook; None when there is none."""
+    query, after = await reading(rows, webhook), webhook.cursor
+    if query is None:
+        return None
+    for _ in range(MAX_PAGES):
+        page = await rows.events.page(replace(query, after=after, limit=PAGE))
+        for event in filter(webhook.wants, page):
+            return event.position
+        if len(page) < PAGE:
+            return None
+        after = page[-1].position
+    return after + 1
 
 
 class WebhookLog:
@@ -53,20 +98,31 @@ class WebhookLog:
         """Wake the worker, too: a webhook is new, enabled, disabled or removed."""
         self._ground.bus.announce((webhook.stream, WEBHOOKS))
 
-    async def at(self, rows: Transaction, webhook: Webhook, position: int) -> Event | None:
-        """Return the event at a position of the log; None when it is no longer kept."""
-        query = EventQuery(webhook.org_id, webhook.owner, after=position - 1, limit=1)
-        found = await rows.events.page(query)
-        return next((one for one in found if one.position == position), None)
+    async def message(
+        self, rows: Transaction, webhook: Webhook, delivery: Delivery
+    ) -> bytes | None:
+        """Return the message of a delivery: of the event, or where that was removed the copy; None
+        when there is neither, or the webhook may not read it any more."""
+        query, place = await reading(rows, webhook), delivery.position
+        if query is None:
+            return None
+        for event in await rows.events.page(replace(query, after=place - 1, limit=1)):
+            if event.position == place:
+                return body_of(event)
+        there = await rows.events.after(place - 1, 1)
+        removed = not there or there[0].position != place
+        if not removed or not await _may_read(rows, query, delivery.stream):
+            return None
+        return None if delivery.copy is None else delivery.copy.encode()
 
     async def following(
         self, rows: Transaction, webhook: Webhook, stream: str, after: int
     ) -> Event | None:
         """Return the first event of a stream after a position that the webhook wants, of those up
         to its cursor."""
-        while after < webhook.cursor:
-            query = EventQuery(webhook.org_id, webhook.owner, stream, after=after, limit=PAGE)
-            page = await rows.events.page(query)
+        query = await reading(rows, webhook)
+        while query is not None and after < webhook.cursor:
+            page = await rows.events.page(replace(query, stream=stream, after=after, limit=PAGE))
             for event in page:
                 if event.position <= webhook.cursor and webhook.wants(event):
                     return event
@@ -74,3 +130,13 @@ class WebhookLog:
                 return None
             after = page[-1].position
         return None
+
+
+async def _may_read(rows: Transaction, query: EventQuery, stream: str) -> bool:
+    """Report whether a reader may still read a stream, of which the events are gone."""
+    if not stream.startswith(SANDBOX_STREAMS):
+        return True
+    sandbox = await rows.sandboxes.get(SandboxId(stream.removeprefix(SANDBOX_STREAMS)))
+    if sandbox is None or sandbox.org_id != query.org_id:
+        return False
+    return sandbox.owner == query.owner or (query.team and sandbox.scope is Scope.SHARED)

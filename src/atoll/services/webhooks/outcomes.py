@@ -16,14 +16,16 @@ from atoll.domain.webhook.delivery import (
     Failure,
     after_attempt,
     after_failure,
+    copied,
     is_told,
     waiting,
 )
-from atoll.domain.webhook.webhook import Webhook, after_success
+from atoll.domain.webhook.signature import body_of
+from atoll.domain.webhook.webhook import Webhook, after_success, disabled
 from atoll.ports import Transaction
 from atoll.ports.store.webhooks import KeptWebhook
 from atoll.services.ground import Ground
-from atoll.services.webhooks.log import WebhookLog
+from atoll.services.webhooks.log import NOT_ALLOWED, WebhookLog
 
 RETRYING = frozenset({DeliveryState.RETRYING})
 
@@ -86,17 +88,22 @@ class WebhookOutcomes:
             if kept is None or not kept.webhook.stands_as(read):
                 return True
             first = waiting(read.id, event, self._ground.clock.now())
+            first = copied(first, body_of(event))
             tried, webhook = await self._fail(rows, kept, first, failure)
         self._announce(webhook)
         return tried.state is not DeliveryState.DEAD
 
-    async def failed_again(self, delivery: Delivery, failure: Failure) -> None:
-        """Note that another attempt failed. After the last one the stream goes on."""
+    async def failed_again(
+        self, delivery: Delivery, failure: Failure, message: bytes | None = None
+    ) -> None:
+        """Note that another attempt to send a message failed. After the last one the stream goes
+        on."""
         async with self._ground.store.begin() as rows:
             kept = await self._current(rows, delivery)
             if kept is None:
                 return
-            tried, webhook = await self._fail(rows, kept, delivery, failure)
+            known = delivery if message is None else copied(delivery, message)
+            tried, webhook = await self._fail(rows, kept, known, failure)
             if tried.state is DeliveryState.DEAD and delivery.state is DeliveryState.RETRYING:
                 await self._go_on(rows, webhook, delivery)
         self._announce(webhook)
@@ -112,6 +119,21 @@ class WebhookOutcomes:
             await rows.webhook_deliveries.remove(webhook.id, delivery.event_id)
             if delivery.state is DeliveryState.RETRYING:
                 await self._go_on(rows, webhook, delivery)
+
+    async def forbidden(self, read: Webhook) -> None:
+        """Disable a webhook whose owner's role does not allow it any more."""
+        async with self._ground.store.begin() as rows:
+            kept = await rows.webhooks.get(read.id)
+            if kept is None or not kept.webhook.enabled:
+                return
+            webhook = disabled(kept.webhook, NOT_ALLOWED)
+            await rows.webhooks.put(replace(kept, webhook=webhook))
+            counts = await rows.webhook_deliveries.counts(webhook.id)
+            told: Mapping[str, Json] = {"dead": counts.get(DeliveryState.DEAD, 0)}
+            await self._log.append(
+                rows, webhook, "webhook.disabled", payload=told, reason=NOT_ALLOWED
+            )
+        self._log.announce_change(webhook)
 
     async def _current(self, rows: Transaction, delivery: Delivery) -> KeptWebhook | None:
         """Return the webhook, unless it or the delivery was changed since the attempt began."""

@@ -27,8 +27,11 @@ class WebhookPosting:
 
     async def post(self, kept: KeptWebhook, event: Event) -> Failure | None:
         """Post an event once. Returns None when the endpoint accepted it."""
+        return await self.send(kept, event.id, body_of(event))
+
+    async def send(self, kept: KeptWebhook, event_id: str, body: bytes) -> Failure | None:
+        """Post the message of an event, as `post` does."""
         webhook, now = kept.webhook, self._clock.now()
-        body = body_of(event)
         if len(body) > MAX_BODY:
             return Failure(
                 f"The event has {len(body)} bytes, a message may have {MAX_BODY}: read it from "
@@ -36,7 +39,7 @@ class WebhookPosting:
                 final=True,
             )
         try:
-            headers = signed_headers(event.id, body, at=now, secrets=self._secrets(kept, now))
+            headers = signed_headers(event_id, body, at=now, secrets=self._secrets(kept, now))
             receipt = await self._sender.send(
                 webhook.url,
                 {

@@ -15,7 +15,7 @@ from atoll.domain.webhook.delivery import MAX_UNFINISHED, UNFINISHED, Delivery, 
 from atoll.domain.webhook.webhook import webhook_stream
 from atoll.ports.bus import Listener
 from atoll.services.ground import Ground
-from atoll.services.webhooks.log import WebhookLog
+from atoll.services.webhooks.log import WebhookLog, reading
 from atoll.services.webhooks.outcomes import WebhookOutcomes
 from atoll.services.webhooks.posting import WebhookPosting
 
@@ -99,15 +99,18 @@ class WebhookRetries:
             kept = await rows.webhooks.get(self._id)
             if kept is None or not kept.webhook.enabled:
                 return
-            event = await self._log.at(rows, kept.webhook, delivery.position)
-        if event is None:
-            failure: Failure | None = Failure("The event is no longer kept.", final=True)
-        else:
-            failure = await self._posting.post(kept, event)
+            allowed = await reading(rows, kept.webhook) is not None
+            message = await self._log.message(rows, kept.webhook, delivery)
+        if not allowed:
+            await self._outcomes.forbidden(kept.webhook)
+            return
+        failure: Failure | None = Failure("The event is no longer kept.", final=True)
+        if message is not None:
+            failure = await self._posting.send(kept, delivery.event_id, message)
         if failure is None:
             await self._outcomes.delivered(delivery)
         else:
-            await self._outcomes.failed_again(delivery, failure)
+            await self._outcomes.failed_again(delivery, failure, message)
 
     async def _pause(self) -> None:
         await self._ground.clock.sleep_until(self._ground.clock.now() + AFTER_FAILURE)

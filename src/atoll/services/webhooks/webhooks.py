@@ -22,6 +22,7 @@ from atoll.domain.webhook.signature import DEFAULT_OVERLAP, bound_to, spelled_se
 from atoll.domain.webhook.webhook import (
     MAX_WEBHOOKS,
     Webhook,
+    WebhookScope,
     checked_event_types,
     checked_streams,
     enabled,
@@ -29,7 +30,7 @@ from atoll.domain.webhook.webhook import (
 from atoll.ports import Transaction, Vault
 from atoll.ports.store.webhooks import KeptWebhook, SealedKey
 from atoll.services.ground import Ground
-from atoll.services.webhooks.log import WebhookLog
+from atoll.services.webhooks.log import WebhookLog, reading
 from atoll.services.webhooks.posting import WebhookPosting
 
 
@@ -77,9 +78,11 @@ class Webhooks:
         *,
         event_types: tuple[str, ...] = (),
         streams: tuple[str, ...] = (),
+        scope: WebhookScope = WebhookScope.OWN,
     ) -> tuple[WebhookReport, str]:
         """Return a new webhook and its secret. Raises `Invalid` with `field`, `Forbidden`,
-        `Unavailable` for a URL that may not or cannot be posted to, `LimitReached`."""
+        `Unavailable` for a URL that may not or cannot be posted to, `LimitReached`, and `Forbidden`
+        for one of the organization by somebody who is no administrator of it."""
         check_person(caller)
         types, names = checked_event_types(event_types), checked_streams(streams)
         await self._posting.check(url)
@@ -99,7 +102,10 @@ class Webhooks:
                 cursor=await rows.events.last_position(),
                 secret_version=1,
                 created_at=now,
+                scope=scope,
             )
+            if scope is WebhookScope.ORGANIZATION and await reading(rows, webhook) is None:
+                raise Forbidden("only an administrator of a team makes webhooks of the team")
             key, secret = self._new_key(webhook)
             await rows.webhooks.put(KeptWebhook(webhook, (key,)))
             await self._log.append(rows, webhook, "webhook.created", actor=caller)

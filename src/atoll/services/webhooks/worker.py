@@ -15,6 +15,7 @@ import structlog
 from atoll.domain.errors import AtollError
 from atoll.domain.ids import WebhookId
 from atoll.services.ground import Ground
+from atoll.services.webhooks.aging import WebhookAging
 from atoll.services.webhooks.deliveries import WebhookDeliveries
 from atoll.services.webhooks.feed import WebhookFeed
 from atoll.services.webhooks.log import WEBHOOKS
@@ -46,6 +47,7 @@ class WebhookWorker:
         """Serve every enabled webhook; never returns."""
         with self._ground.bus.listen(WEBHOOKS) as listener:
             async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(WebhookAging(self._ground).run())
                 served: dict[WebhookId, asyncio.Task[None]] = {}
                 while True:
                     try:

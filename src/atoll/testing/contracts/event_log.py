@@ -49,12 +49,18 @@ async def append(store: Store, drafts: Sequence[EventDraft]) -> None:
 
 
 async def remove(
-    store: Store, stream: str, *, days: int | None = None, below: int = 0, limit: int = 100
+    store: Store,
+    stream: str,
+    *,
+    days: int | None = None,
+    below: int = 0,
+    limit: int = 100,
+    until: int | None = None,
 ) -> int:
-    """Remove what is older than `days` or numbered below `below`."""
+    """Remove what is older than `days` or numbered below `below`, up to the position `until`."""
     before = EVER if days is None else NOW - timedelta(days=days)
     async with store.begin() as rows:
-        return await rows.events.remove(Removal(stream, before, below, limit))
+        return await rows.events.remove(Removal(stream, before, below, limit, until))
 
 
 async def kept(store: Store, stream: str) -> list[int]:
@@ -154,6 +160,12 @@ class EventLogContract:
             assert await remove(store, "s", days=5, limit=1) == 1
             assert await remove(store, "s", days=5) == 0
             assert await kept(store, "s") == [5]
+
+    async def test_removal_stops_at_the_position_that_readers_have(self) -> None:
+        async with self.opened() as store:
+            await append(store, aged("auth", 9, 8, 7, 6))
+            assert await remove(store, "auth", days=1, until=2) == 2
+            assert await kept(store, "auth") == [3, 4]
 
     async def test_newest_event_stays_so_that_numbers_never_begin_again(self) -> None:
         async with self.opened() as store:

@@ -78,7 +78,15 @@ async def assembled(
         store = metered(opened, telemetry)
         leadership = leadership_of(storage, store, replica)
         exchange = await open_exchange(settings.bus, stack)
-        ground = Ground(store, exchange.bus, SystemClock(), Identifiers(), telemetry, leadership)
+        ground = Ground(
+            store,
+            exchange.bus,
+            SystemClock(),
+            Identifiers(),
+            telemetry,
+            leadership,
+            published_as="" if exchange.sink is None else exchange.sink.name,
+        )
         own = settings.services
         library = replace(
             await _library(settings, stack, sweep=sweep),

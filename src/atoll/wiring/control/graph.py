@@ -198,7 +198,7 @@ def build_sandboxes(
         push,
         build_journal_poll(ground, cycle),
         cycle.projections,
-        EventPruning(ground.store, ground.clock, settings.events.retention),
+        EventPruning(ground, settings.events.retention),
         queue,
         waiting,
         remote,

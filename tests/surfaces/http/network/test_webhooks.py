@@ -10,6 +10,7 @@ from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.webhook.delivery import Receipt
 from atoll.services.journals.events import Note, draft_of
 from tests.peers.receivers.webhook_receiver import verify
+from tests.surfaces.http.team import team_of
 from tests.surfaces.http.world import World, client_of
 
 ACTS = {
@@ -17,6 +18,7 @@ ACTS = {
         "url": "test_webhook_is_made_with_a_secret_shown_once_and_receives_events",
         "event_types": "test_filters_choose_what_is_posted",
         "streams": "test_filters_choose_what_is_posted",
+        "scope": "test_webhook_of_a_team_is_made_by_its_administrators",
     },
     "PATCH /v1/webhooks/{webhook}": {
         "url": "test_change_turns_off_on_and_elsewhere",
@@ -205,3 +207,16 @@ async def test_nobody_reads_or_makes_webhooks_without_a_login(atoll: World) -> N
     async with client_of(atoll.url) as client:
         assert (await client.get(PATH)).status_code == 401
         assert (await client.post(PATH, json={"url": URL})).status_code == 401
+
+
+async def test_webhook_of_a_team_is_made_by_its_administrators(atoll: World) -> None:
+    team = await team_of(atoll, ann="admin", bob="member")
+    body = {"url": URL, "scope": "organization"}
+    async with _working(atoll):
+        assert (await team.call("bob", "POST", PATH, json=body)).status_code == 403
+        made = await team.call("ann", "POST", PATH, json=body)
+        assert (made.status_code, made.json()["scope"]) == (201, "organization")
+        shared = {"name": "all", "scope": "shared"}
+        assert (await team.call("bob", "POST", "/v1/sandboxes", json=shared)).status_code == 202
+        (message, *_) = await _sent(atoll, URL, 1)
+        assert message["type"] == "sandbox.requested"

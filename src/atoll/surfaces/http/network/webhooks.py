@@ -12,7 +12,7 @@ from atoll.domain.event import Gap
 from atoll.domain.people.capability import Capability
 from atoll.domain.webhook.delivery import Delivery, DeliveryState
 from atoll.domain.webhook.signature import DEFAULT_OVERLAP, MAX_OVERLAP
-from atoll.domain.webhook.webhook import MAX_FILTERS, MAX_STREAM, MAX_URL
+from atoll.domain.webhook.webhook import MAX_FILTERS, MAX_STREAM, MAX_URL, WebhookScope
 from atoll.services.webhooks.webhooks import WebhookChange, WebhookReport
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel, Seconds
@@ -37,11 +37,13 @@ _Streams = Annotated[
 
 
 class WebhookBody(Body):
-    """An endpoint, and the events it receives. Empty lists mean all of them."""
+    """An endpoint, and the events it receives. Empty lists mean all of them. With the scope
+    `organization` it receives what the whole team may see, and only administrators make it."""
 
     url: _Url
     event_types: _Kinds = []  # noqa: RUF012 - pydantic copies it
     streams: _Streams = []  # noqa: RUF012 - pydantic copies it
+    scope: WebhookScope = WebhookScope.OWN
 
 
 class WebhookChangeBody(Body):
@@ -73,6 +75,7 @@ class WebhookView(ResponseModel):
     and `failed_at` are of the last failure, `failing_since` is null while deliveries succeed."""
 
     webhook_id: str
+    scope: WebhookScope
     url: str
     event_types: list[str]
     streams: list[str]
@@ -156,7 +159,11 @@ async def list_webhooks(atoll: Atoll, caller: Caller) -> Response:
 async def create_webhook(atoll: Atoll, caller: Caller, body: WebhookBody) -> Response:
     """Post what is appended from now on to an endpoint. Only this answer has the secret."""
     report, secret = await atoll.webhooks.endpoints.create(
-        caller, body.url, event_types=tuple(body.event_types), streams=tuple(body.streams)
+        caller,
+        body.url,
+        event_types=tuple(body.event_types),
+        streams=tuple(body.streams),
+        scope=body.scope,
     )
     return Json({**_view(report), "secret": secret}, 201)
 

@@ -10,6 +10,7 @@ from tests.surfaces.cli.scripted import Scripted
 
 WEBHOOK: dict[str, Any] = {
     "webhook_id": "whk_1",
+    "scope": "own",
     "url": "https://hooks.example/in",
     "event_types": ["sandbox.*"],
     "streams": [],
@@ -54,6 +55,15 @@ def test_add_prints_the_secret_once_and_alone_on_stdout(server: Scripted, cli: C
         "event_types": ["sandbox.*"],
         "streams": ["vault"],
     }
+
+
+def test_webhook_of_the_organization_is_asked_for_and_shown(server: Scripted, cli: Cli) -> None:
+    scope = {"scope": "organization"}
+    answers(server, "POST /v1/webhooks", MADE | scope, 201)
+    answers(server, "GET /v1/webhooks/whk_1", WEBHOOK | scope)
+    assert cli("webhook", "add", WEBHOOK["url"], "--organization").code == 0
+    assert server.seen[-1].json["scope"] == "organization"
+    assert "of:           the organization" in cli("webhook", "show", "whk_1").out
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,9 @@ def command() -> None:
 @click.argument("url")
 @_event
 @_stream
+@click.option(
+    "--organization", is_flag=True, help="What the whole team may see; for administrators."
+)
 @json_option()
 @pass_invocation
 def add(
@@ -51,10 +54,13 @@ def add(
     *,
     event_types: tuple[str, ...],
     streams: tuple[str, ...],
+    organization: bool,
     as_json: bool,
 ) -> None:
     """Post what happens from now on to URL, and print its secret, this once."""
     body: WebhookBody = {"url": url, "event_types": [*event_types], "streams": [*streams]}
+    if organization:
+        body["scope"] = "organization"
     made = _webhooks(invocation).create(body)
     _show_made(made, as_json=as_json)
     if not as_json:
@@ -91,6 +97,7 @@ def show(invocation: Invocation, webhook: str, *, as_json: bool) -> None:
     lines = {
         "webhook": found.webhook_id,
         "url": found.url,
+        "of": "the organization" if found.scope == "organization" else None,
         "events": ", ".join(found.event_types) or "all",
         "streams": ", ".join(found.streams) or "all",
         "state": _state(found),
