@@ -32,6 +32,7 @@ NUMBERS = (
     *(901, 902, 903),
     *(930, 931),
     *(951, 952),
+    996,
 )
 """Of the list of threats Atoll is built against; some numbers are not taken. From 301 on: attempts
 at pools of the whole machine; from 311 on: at the person's browser, checkout and disk; from 401 on:

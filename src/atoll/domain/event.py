@@ -393,17 +393,17 @@ KINDS: Mapping[str, EventKind] = dict(
             "Some events between two positions were no longer kept when it was their turn.",
         ),
         _kind(
-            "token.created",
-            "token_id name capabilities expires_at",
-            "account sandbox_id",
-            "A personal access token was made.",
-        ),
-        _kind(
             "log.pruned",
             "readers after",
             "",
             "Events after this position were removed before these readers had read them: they had "
             "been kept a week longer.",
+        ),
+        _kind(
+            "token.created",
+            "token_id name capabilities expires_at",
+            "account sandbox_id",
+            "A personal access token was made.",
         ),
         _kind("token.revoked", "token_id name", "account sandbox_id", "A token was revoked."),
         _kind("token.keys_rotated", "kid at_once", "", "A new key signs tokens from now on."),

@@ -40,6 +40,7 @@ from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.settings import ServiceSettings
 from atoll.services.telemetry import OFF, Telemetry
 from atoll.surfaces.http.app import AppSettings, create_app
+from atoll.surfaces.http.server.front_end import FrontEnd
 from atoll.surfaces.http.server.guard import PAGE_KEY
 from atoll.surfaces.http.server.metrics import MetricsAccess
 from atoll.testing import FakeAgentShelf, FakeAuditSigner, FakePushSender, FakeWebhookSender
@@ -279,6 +280,7 @@ async def served(app: Any) -> AsyncIterator[str]:
         access_log=False,
         ws="websockets-sansio",
         ws_per_message_deflate=False,
+        proxy_headers=False,
         timeout_graceful_shutdown=1,
     )
     server = _Server(config)
@@ -386,6 +388,7 @@ async def world(
     telemetry: Telemetry = OFF,
     metrics: MetricsAccess | None = None,
     auth: AuthSettings | None = None,
+    front_end: FrontEnd | None = None,
 ) -> AsyncIterator[World]:
     """The whole control plane over a database and a scripted runtime, behind the real server."""
     clock, bus, identifiers = TurnedClock(), InProcessBus(), Identifiers()
@@ -424,7 +427,9 @@ async def world(
             ground, ports, replace(library, preparation=empty), settings=settings
         )
         services = replace(built, readiness=_ready)
-        app = create_app(services, AppSettings(metrics=metrics, telemetry=telemetry))
+        app = create_app(
+            services, AppSettings(metrics=metrics, telemetry=telemetry, front_end=front_end)
+        )
         group = await stack.enter_async_context(asyncio.TaskGroup())
         background = group.create_task(services.background.run())
         stack.callback(background.cancel)

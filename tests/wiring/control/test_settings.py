@@ -15,6 +15,8 @@ EVERYTHING = {
     "hosts": ["a"],
     "tls_cert": "/c.pem",
     "tls_key": "/k.pem",
+    "front_end_ranges": ["10.0.0.5/32"],
+    "front_end_secret_file": "/s",
     "log_level": "debug",
     "log_format": "json",
     "metrics": "token",

@@ -7,11 +7,12 @@ changed is seen after `FRESH_SECONDS`. The person of single-person mode needs no
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from atoll.domain.errors import Forbidden, NotFound
+from atoll.domain.errors import Forbidden, NotFound, Unauthenticated
 from atoll.domain.ids import NO_ORG, PERSONAL_ORG, OrgId, PrincipalId
 from atoll.domain.people.capability import SOVEREIGN_ADMIN, Capability, OrgRole
+from atoll.domain.people.front_end import GUEST_ROLE, NamedPrincipal, guest_of_scope
 from atoll.domain.people.organization import PERSONAL, Member, Organization, member_principal
-from atoll.domain.people.principal import LOCAL_PERSON, Principal
+from atoll.domain.people.principal import LOCAL_PERSON, ActorKind, Principal
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 
@@ -36,9 +37,10 @@ class Memberships:
 
     async def current(self, caller: Principal) -> Principal | None:
         """Return the caller with what its role allows now, at most what it came with; None when it
-        is no member any more. The installation's person, guests and newcomers
-        pass as they are."""
-        if is_local(caller) or caller.guest_access is not None or caller.org_id == NO_ORG:
+        is no member any more. The installation's person, guests and newcomers pass as they are."""
+        if is_local(caller) or caller.guest_access is not None:
+            return caller
+        if GUEST_ROLE in caller.roles or caller.org_id == NO_ORG:
             return caller
         member = await self._member((caller.org_id, caller.id))
         if member is None:
@@ -53,6 +55,18 @@ class Memberships:
         """Return a member as a caller who is not present, None when there is none."""
         member = await self._member((org_id, member_id))
         return None if member is None else member_principal(member, interactive=False)
+
+    async def named(self, named: NamedPrincipal) -> Principal:
+        """Return the principal that a trusted front end names. It approves nothing. Raises
+        `Unauthenticated` for somebody who is a member of no organization, or of several."""
+        if named.guest_scope is not None:
+            return guest_of_scope(named.guest_scope)
+        async with self._ground.store.read() as rows:
+            found = await rows.members.memberships(named.user or PrincipalId(""))
+        people = [one for one in found if one.kind is ActorKind.PERSON]
+        if len(people) != 1:
+            raise Unauthenticated("the front end names nobody who is a member of one organization")
+        return member_principal(people[0])
 
     def forget(self, org_id: OrgId, member_id: PrincipalId) -> None:
         """Look again for this member: it was changed here."""

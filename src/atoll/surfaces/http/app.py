@@ -20,6 +20,7 @@ from atoll.services.telemetry import OFF, Telemetry
 from atoll.surfaces.http import multiplayer
 from atoll.surfaces.http.server import health, metrics, openapi, page, problems
 from atoll.surfaces.http.server.correlation import Correlation
+from atoll.surfaces.http.server.front_end import FrontEnd
 from atoll.surfaces.http.server.guard import LOOPBACK_NAMES, Guard, Names
 from atoll.surfaces.http.server.metrics import MetricsAccess
 from atoll.surfaces.http.server.permissions import PUBLIC_PATHS, permitted
@@ -46,6 +47,7 @@ class AppSettings:
 
     `outside_url` is the base of links for other machines, None where none reaches the server.
     `rate_limit` holds for each caller, None where there is none.
+    `front_end` may name the principal of a request, None where nobody may.
     `metrics` says who may read the metrics of `telemetry`, None where nobody may.
     """
 
@@ -54,6 +56,7 @@ class AppSettings:
     outside_url: str | None = None
     bundle: Path = page.BUNDLE
     rate_limit: RateLimit | None = None
+    front_end: FrontEnd | None = None
     metrics: MetricsAccess | None = None
     telemetry: Telemetry = OFF
 
@@ -102,6 +105,7 @@ def create_app(
         shares=services.shares,
         memberships=services.tenancy.memberships,
         names=settings.names,
+        front_end=settings.front_end,
         public=frozenset(PUBLIC_PATHS) | (set() if settings.metrics is None else {metrics.PATH}),
     )
     # Added last, so that it is the outermost.

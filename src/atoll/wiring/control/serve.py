@@ -271,6 +271,7 @@ def _leading(services: "Application", settings: ControlSettings) -> "Sequence[Ac
 
 def _app_settings(settings: ControlSettings, reach: "Reach") -> "AppSettings":
     from atoll.surfaces.http.app import AppSettings
+    from atoll.surfaces.http.server.front_end import front_end
     from atoll.surfaces.http.server.guard import names_for
     from atoll.wiring.control.telemetry import metrics_access, open_telemetry
 
@@ -280,6 +281,7 @@ def _app_settings(settings: ControlSettings, reach: "Reach") -> "AppSettings":
         public_url=own.public_url,
         outside_url=reach.url,
         rate_limit=own.rate_limit,
+        front_end=front_end(own.front_end_ranges, own.front_end_secret_file),
         metrics=metrics_access(settings.telemetry, settings.home),
         telemetry=open_telemetry(settings.telemetry),
     )

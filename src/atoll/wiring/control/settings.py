@@ -33,7 +33,7 @@ LOG_FORMATS = ("text", "json")
 
 # Settings that the environment may set, too.
 _TEXTS = {
-    *("host", "public_url", "tls_cert", "tls_key", "log_level"),
+    *("host", "public_url", "tls_cert", "tls_key", "log_level", "front_end_secret_file"),
     *("database_url", "docker_host", "require_isolation"),
     *("push_contact", "notify_command", "sovereign_id"),
     *("bus_url", "bus_prefix", "bus_credentials", "bus_tls_ca", "bus_tls_cert", "bus_tls_key"),
@@ -46,7 +46,7 @@ _NUMBERS = {
     *("bus_days", "bus_mb", "bus_window_seconds", "bus_copies"),
     *("pat_max_days", "pat_default_days"),
 }
-_LISTS = {"hosts", "extensions", "agent_catalogue", "webhook_ranges"}
+_LISTS = {"hosts", "extensions", "agent_catalogue", "webhook_ranges", "front_end_ranges"}
 
 
 @dataclass(frozen=True, slots=True)

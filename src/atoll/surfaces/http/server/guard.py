@@ -23,12 +23,14 @@ from atoll.domain.errors import (
     Unauthenticated,
     Unavailable,
 )
+from atoll.domain.people.front_end import NamedPrincipal
 from atoll.domain.people.principal import CallOrigin, Principal
 from atoll.services.people.bearers import Bearers
 from atoll.services.people.logins import Logins
 from atoll.services.people.memberships import Memberships, is_local
 from atoll.services.people.shares import Shares
 from atoll.services.people.tokens import parent_of
+from atoll.surfaces.http.server.front_end import FrontEnd
 from atoll.surfaces.http.server.guest_paths import guest_may
 from atoll.surfaces.http.server.pending_connections import KNOWN
 from atoll.surfaces.http.server.permissions import PROVIDER_PATH, PUBLIC_PATHS
@@ -102,13 +104,19 @@ LOOPBACK_NAMES: Final = Names()
 class _Credential:
     """The credential of a request: a bearer token, else a session cookie, else a guest's cookie,
     else nothing. `from_page` is True when the cookie's key came with it, `offered` when the token
-    came as a subprotocol."""
+    came as a subprotocol. `named` is the principal that a trusted front end names instead."""
 
     token: str | None = None
     session: str | None = None
     guest: str | None = None
     from_page: bool = False
     offered: bool = False
+    named: NamedPrincipal | None = None
+
+    @property
+    def is_cookie(self) -> bool:
+        """Return whether a browser adds the credential by itself."""
+        return self.token is None and self.named is None
 
 
 class Guard:
@@ -127,6 +135,7 @@ class Guard:
         shares: Shares,
         memberships: Memberships,
         names: Names,
+        front_end: FrontEnd | None = None,
         public: frozenset[str] = frozenset(PUBLIC_PATHS),
     ) -> None:
         self._app = app
@@ -136,6 +145,7 @@ class Guard:
         self._shares = shares
         self._memberships = memberships
         self._names = names
+        self._front_end = front_end
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check one connection, then let it through or answer with a problem document."""
@@ -198,6 +208,8 @@ class Guard:
             if credential.token is not None:
                 # Who has no token of ours came by the token file.
                 return caller.token is None or await self._bearers.holds(credential.token)
+            if credential.named is not None:
+                return True  # its membership was looked at
             if credential.session is not None:
                 return await self._logins.holds(credential.session)
             return credential.guest is not None and bool(
@@ -227,8 +239,10 @@ class Guard:
         structlog.contextvars.bind_contextvars(org=caller.org_id, principal=caller.kind.value)
         state["session"], state["guest"] = credential.session, credential.guest
         _tell_known(scope)
-        self._check_page(scope, headers, by_cookie=credential.token is None)
-        if credential.token is None and not credential.from_page:
+        self._check_page(scope, headers, by_cookie=credential.is_cookie)
+        if credential.named is not None and origin is not None:
+            self._check_origin(origin, host)  # its people come by browsers
+        if credential.is_cookie and not credential.from_page:
             raise Unauthenticated(
                 "the cookie alone is not a login: "
                 "open the link that `atoll login` prints in this browser",
@@ -241,6 +255,9 @@ class Guard:
         return credential
 
     def _credential(self, headers: Mapping[str, str], connection: HTTPConnection) -> _Credential:
+        named = None if self._front_end is None else self._front_end.principal(connection.scope)
+        if named is not None:
+            return _Credential(named=named)
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme:
             if scheme.lower() != "bearer" or not token.strip():
@@ -267,6 +284,8 @@ class Guard:
         return (proven or found or [_Credential()])[0]
 
     async def _caller(self, credential: _Credential, source: str) -> Principal:
+        if credential.named is not None:
+            return await self._memberships.named(credential.named)
         if credential.token is not None:
             read = self._bearers.signed_only if credential.offered else self._bearers.by_text
             return await read(credential.token, source)
