@@ -9,7 +9,10 @@ from atoll.adapters.bus.live_channels import InProcessChannels
 from atoll.adapters.bus.nats_bus import MAX_NAMES, NatsBus
 from atoll.adapters.bus.nats_link import NatsLink
 from atoll.adapters.bus.settings import BusSettings
+from atoll.adapters.clocks.system import SystemClock
+from atoll.domain.ids import OrgId
 from atoll.domain.live import MAX_PAYLOAD_BYTES
+from atoll.services.wakeups import LEAST_SECONDS, Wakeups
 from atoll.testing import BusContract, LiveChannelsContract
 from atoll.testing.contracts.bus import ORG, QUIET_SECONDS, received, woken
 from tests.adapters.bus.conftest import Replica
@@ -113,6 +116,23 @@ async def test_subscriber_receives_what_others_answer_to_it(
                 ]
                 two.publish(ORG, "a", bytes(MAX_PAYLOAD_BYTES))
                 assert await received(there) == bytes(MAX_PAYLOAD_BYTES)
+
+
+async def test_wake_up_reaches_other_replicas_and_no_other_organization(
+    settings: BusSettings, replica: Replica
+) -> None:
+    async with replica(settings) as one, replica(settings) as two:
+        here, there = Wakeups(one, SystemClock()), Wakeups(two, SystemClock())
+        with there.waiting(ORG, "logins") as news:
+            await until(lambda: bool(two._subscribed))
+            await two._link.connection.client.flush()
+            here.send(OrgId("hostile"), "logins")
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(3 * LEAST_SECONDS):
+                    await news.wait(60)
+            here.send(ORG, "logins")
+            async with asyncio.timeout(10):
+                await news.wait(60)
 
 
 async def test_channel_without_subscribers_is_followed_no_longer(

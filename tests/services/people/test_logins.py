@@ -1,17 +1,22 @@
 """Logins in a store: what a restart leaves, and what several replicas see of each other."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 
 import pytest
 
+from atoll.adapters.bus.live_channels import InProcessChannels
 from atoll.adapters.storage.store import Settings, open_store
 from atoll.domain.errors import Unauthenticated, Unavailable
+from atoll.domain.ids import PERSONAL_ORG, OrgId
+from atoll.domain.live import MAX_SUBSCRIPTIONS
 from atoll.domain.people.login import LoginBook, with_ticket
 from atoll.ports import Store, Transaction
-from atoll.services.people.logins import FOLLOW_SECONDS, Logins
+from atoll.ports.bus import LiveChannels
+from atoll.services.people.logins import CHANNEL, FOLLOW_SECONDS, Logins
+from atoll.services.wakeups import LEAST_SECONDS, Wakeups
 from atoll.testing import VirtualClock
 from tests.peers.databases.chosen import database_url
 
@@ -49,8 +54,11 @@ async def store(tmp_path: Path) -> AsyncIterator[BreakableStore]:
         yield BreakableStore(opened)
 
 
-def logins(store: Store, clock: VirtualClock | None = None) -> Logins:
-    return Logins(store, clock or VirtualClock(), token=TOKEN)
+def logins(
+    store: Store, clock: VirtualClock | None = None, live: LiveChannels | None = None
+) -> Logins:
+    clock = clock or VirtualClock()
+    return Logins(store, clock, token=TOKEN, wakeups=Wakeups(live, clock))
 
 
 async def test_session_and_ticket_outlive_a_restart(store: BreakableStore) -> None:
@@ -135,3 +143,67 @@ async def test_book_of_a_file_is_taken_over_once(store: BreakableStore) -> None:
     assert second.person().name == "Jo"
     with pytest.raises(Unauthenticated):
         await second.login("of the file", "here")
+
+
+async def _until(holds: Callable[[], bool]) -> None:
+    for _ in range(5000):
+        if holds():
+            return
+        await asyncio.sleep(0.001)
+    raise AssertionError
+
+
+async def test_log_out_on_one_replica_wakes_the_others(store: BreakableStore) -> None:
+    live, clock = InProcessChannels(), VirtualClock()
+    one, other = logins(store, live=live), logins(store, clock, live)
+    session = await one.login(await one.new_ticket(), "here")
+    await other.look()
+    async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+        following = tasks.create_task(other.follow())
+        await _until(lambda: bool(live.keys))
+        clock.turn(LEAST_SECONDS)
+        await one.logout(session)
+        await _until(lambda: not other.holds(session))  # no time passes
+        following.cancel()
+
+
+async def test_other_organizations_wake_nobody_and_a_flood_wakes_seldom(
+    store: BreakableStore,
+) -> None:
+    live, clock, looks = InProcessChannels(), VirtualClock(), 0
+    other = logins(store, clock, live)
+
+    async def look() -> None:
+        nonlocal looks
+        looks += 1
+
+    setattr(other, "look", look)  # noqa: B010 - only how often matters
+    async with asyncio.TaskGroup() as tasks:
+        following = tasks.create_task(other.follow())
+        await _until(lambda: bool(live.keys))
+        clock.turn(LEAST_SECONDS)
+        for _ in range(100):
+            live.publish(OrgId("hostile"), CHANNEL, b"logged out")
+            await asyncio.sleep(0)
+        assert looks == 0
+        for _ in range(500):
+            live.publish(PERSONAL_ORG, CHANNEL, b"\xff not ours")
+            await asyncio.sleep(0)
+        assert looks == 1
+        following.cancel()
+
+
+async def test_organization_that_sends_too_much_is_followed_by_polling() -> None:
+    live, clock = InProcessChannels(), VirtualClock()
+    wakeups = Wakeups(live, clock)
+    with ExitStack() as stack:
+        for _ in range(MAX_SUBSCRIPTIONS):
+            stack.enter_context(live.subscribe(PERSONAL_ORG, CHANNEL))
+        with wakeups.waiting(PERSONAL_ORG, CHANNEL) as news:
+            async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+                waiting = tasks.create_task(news.wait(5))
+                await asyncio.sleep(0)
+                clock.turn(5)
+                await waiting
+    for _ in range(20_000):
+        wakeups.send(PERSONAL_ORG, CHANNEL)

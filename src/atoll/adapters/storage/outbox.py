@@ -1,7 +1,5 @@
 """Table and rows of the outbox: cursors over the log, which is itself the queue."""
 
-from collections.abc import Mapping
-
 from sqlalchemy import BigInteger, Column, Table, Text, delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 

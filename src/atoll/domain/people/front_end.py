@@ -31,7 +31,8 @@ GUEST_CAPABILITIES = frozenset(
         *(Capability.AGENT_READ, Capability.AGENT_USE),
     }
 )
-"""The capabilities of a guest, with sandboxes of its own: no secrets, approvals, links, tokens, webhooks."""
+"""The capabilities of a guest, with sandboxes of its own: no secrets, approvals, links, tokens or
+webhooks."""
 
 _USER = re.compile(r"[A-Za-z0-9_.:@-]{1,128}")
 _SCOPE = re.compile(r"[a-z0-9][a-z0-9-]{0,47}")

@@ -1,6 +1,5 @@
 """Rows of the outbox: how far the log was published."""
 
-from collections.abc import Mapping
 from typing import Protocol
 
 from atoll.domain.outbox import Cursor

@@ -9,7 +9,7 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import structlog
 
@@ -32,9 +32,13 @@ from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.ports import Store, Transaction
 from atoll.ports.clock import Clock
 from atoll.services.people.identity.sessions import PersonSessions
+from atoll.services.wakeups import Wakeups
 
 FOLLOW_SECONDS = 1.0
-"""Between two looks at what other replicas changed."""
+"""The longest time between two looks at what other replicas changed."""
+
+CHANNEL = "logins"
+"""The live channel on which replicas wake each other after a change."""
 
 _MAX_SOURCES = 1024
 _HOME = "home:"
@@ -66,7 +70,9 @@ class Logins:
         token: str,
         record: Recorder | None = None,
         people: PersonSessions | None = None,
+        wakeups: Wakeups | None = None,
     ) -> None:
+        self._wakeups = wakeups or Wakeups(None, clock)
         self._store = store
         self._clock = clock
         self._token_mark = fingerprint(token)
@@ -97,13 +103,13 @@ class Logins:
     async def follow(self) -> None:
         """Take over what other replicas change, until cancelled. While the store does not answer,
         what was known last is valid."""
-        while True:
-            pause = timedelta(seconds=FOLLOW_SECONDS)
-            await self._clock.sleep_until(self._clock.now() + pause)
-            try:
-                await self.look()
-            except AtollError as error:
-                _log.warning("logins_not_followed", reason=error.message)
+        with self._wakeups.waiting(LOCAL_PERSON.org_id, CHANNEL) as news:
+            while True:
+                await news.wait(FOLLOW_SECONDS)
+                try:
+                    await self.look()
+                except AtollError as error:
+                    _log.warning("logins_not_followed", reason=error.message)
 
     def by_home(self, token: str) -> Principal | None:
         """Return the principal of the token in the home; None when this is another token."""
@@ -222,6 +228,8 @@ class Logins:
             if after != book:
                 version = await rows.logins.put(after)
         self._remember(version, after)
+        if after != book:
+            self._wakeups.send(LOCAL_PERSON.org_id, CHANNEL)
 
     async def _newest(self, rows: Transaction) -> tuple[int, LoginBook]:
         return await rows.logins.newer(self._version) or (self._version, self._book)

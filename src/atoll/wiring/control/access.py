@@ -9,6 +9,7 @@ from atoll.domain.errors import AtollError
 from atoll.domain.ids import OrgId, PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.ports.bus import LiveChannels
 from atoll.ports.vault import Vault
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Events, Note
@@ -21,6 +22,7 @@ from atoll.services.people.token_issuer import Issuer, TokenIssuer
 from atoll.services.people.tokens import Owners, TokenBounds, Tokens
 from atoll.services.policies.policies import Inside
 from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.wakeups import Wakeups
 from atoll.wire.contract.policy import ApiAccess
 from atoll.wiring.control.identity import People
 
@@ -74,16 +76,23 @@ def build_access(
     token: str,
     settings: TokenSettings,
     people: People | None = None,
+    live: LiveChannels | None = None,
 ) -> Access:
     """Return logins, each of which is recorded in the log, and the parts of tokens. `token` is the
-    person's; `people` are those who log in at a provider."""
+    person's; `people` are those who log in at a provider. Replicas wake each other over `live`."""
     events = Events(ground.store, ground.bus, clock=ground.clock, identifiers=ground.ids)
 
     async def record(caller: Principal, how: str) -> None:
         await events.record(caller, Note("auth", "auth.login", {"how": how}))
 
-    own = None if people is None else people.sessions
-    logins = Logins(ground.store, ground.clock, token=token, record=record, people=own)
+    logins = Logins(
+        ground.store,
+        ground.clock,
+        token=token,
+        record=record,
+        people=None if people is None else people.sessions,
+        wakeups=Wakeups(live, ground.clock),
+    )
     memberships = Memberships(ground)
     owners, keys = _owners(logins, memberships), SigningKeys(ground, vault, Es256Signer())
     names = Issuer(settings.public_url or settings.sovereign_id, settings.sovereign_id)

@@ -367,6 +367,7 @@ def with_access(
         token=own.token,
         settings=settings.tokens,
         people=people_of(ground, settings.auth, own.identity),
+        live=None if own.exchange is None else own.exchange.live,
     )
     return replace(ports, inside=access.inside(ports.api_url)), access
 

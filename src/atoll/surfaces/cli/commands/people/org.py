@@ -125,9 +125,7 @@ def invite(
         show_json(made.value)
         return
     say(made.url)
-    note(
-        f"whoever opens it and logs in becomes {made.role}, until {until(made.expires_at)}, once"
-    )
+    note(f"whoever opens it and logs in becomes {made.role}, until {until(made.expires_at)}, once")
 
 
 @command.command("invitations")
