@@ -130,6 +130,20 @@ async def test_a_method_with_two_requests_awaits_both() -> None:
     assert asked == ["/v1/me", "/v1/organizations/o1"]
 
 
+async def test_list_is_read_over_all_its_pages() -> None:
+    pages = {"": (["A", "B"], "c1"), "c1": (["C"], None)}
+
+    def answer(request: web.Request) -> web.Response:
+        names, following = pages[request.query.get("cursor", "")]
+        secrets = [{"name": name} for name in names]
+        return web.json_response({"secrets": secrets, "next": following})
+
+    async with server(answer) as url, Atoll(url, "t") as client:
+        found = await client.secrets.list()
+    assert [one.name for one in found.secrets] == ["A", "B", "C"]
+    assert found.value["next"] is None
+
+
 async def test_error_has_class_code_and_request_id() -> None:
     def answer(request: web.Request) -> web.Response:
         return problem(404, "no_such_file", **{"X-Request-ID": request.headers["X-Request-ID"]})

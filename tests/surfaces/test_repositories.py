@@ -306,7 +306,7 @@ async def test_upload_under_a_key_of_others_is_forbidden(atoll: RepositoryWorld)
         assert (put.status_code, put.json()["code"]) == (403, "forbidden")
         have = await client.post(f"{place}/have", json={"tips": ["a" * 40]})
         assert have.json() == {"have": []}
-        assert (await client.get("/v1/repositories")).json() == {"repositories": []}
+        assert (await client.get("/v1/repositories")).json() == {"repositories": [], "next": None}
 
 
 @pytest.mark.parametrize(

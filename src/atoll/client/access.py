@@ -25,7 +25,7 @@ class Approvals:
 
     def list(self, *, query: Pairs = ()) -> ApprovalList:
         """Return the requests that match `query`."""
-        return self._transport.read(ApprovalList, get("approvals", query=query))
+        return self._transport.read_all(ApprovalList, get("approvals", query=query))
 
     def get(self, approval_id: str) -> Approval:
         """Return one request."""
@@ -56,7 +56,7 @@ class Inbox:
 
     def list(self) -> InboxList:
         """Return what waits, the longest waiting first."""
-        return self._transport.read(InboxList, get("inbox"))
+        return self._transport.read_all(InboxList, get("inbox"))
 
     def answer(self, item_id: str, body: InboxAnswerBody) -> None:
         """Answer an item as it was shown."""
@@ -71,7 +71,7 @@ class Secrets:
 
     def list(self) -> SecretList:
         """Return the secrets, without their values."""
-        return self._transport.read(SecretList, get("secrets"))
+        return self._transport.read_all(SecretList, get("secrets"))
 
     def set(self, name: str, body: SecretBody) -> Secret:
         """Set a secret, new or not."""

@@ -167,7 +167,7 @@ class Organizations:
 
     def list(self) -> OrganizationList:
         """Return the caller's organization, or all of them to who runs the installation."""
-        return self._transport.read(OrganizationList, get("organizations"))
+        return self._transport.read_all(OrganizationList, get("organizations"))
 
     def get(self, ref: str | None) -> Organization:
         """Return one organization."""
@@ -179,7 +179,7 @@ class Organizations:
 
     def members(self, ref: str | None) -> MemberList:
         """Return the members."""
-        return self._transport.read(MemberList, get(*self._at(ref), "members"))
+        return self._transport.read_all(MemberList, get(*self._at(ref), "members"))
 
     def change(self, ref: str | None, member: str, body: MemberBody) -> Member:
         """Give a member another role or other groups."""
@@ -200,7 +200,7 @@ class Organizations:
 
     def quotas(self, ref: str | None) -> QuotaList:
         """Return the organization's quota, and those of members that have one."""
-        return self._transport.read(QuotaList, get(*self._at(ref), "quotas"))
+        return self._transport.read_all(QuotaList, get(*self._at(ref), "quotas"))
 
     def set_quota(self, ref: str | None, member: str | None, body: QuotaBody) -> HeldQuota:
         """Replace the quota of a member, or with None of the organization."""
@@ -209,7 +209,7 @@ class Organizations:
 
     def invitations(self, ref: str | None) -> OrgInvitationList:
         """Return the invitations that can still be accepted."""
-        return self._transport.read(OrgInvitationList, get(*self._at(ref), "invitations"))
+        return self._transport.read_all(OrgInvitationList, get(*self._at(ref), "invitations"))
 
     def invite(self, ref: str | None, body: InviteBody) -> MadeOrgInvitation:
         """Invite somebody."""
@@ -230,7 +230,9 @@ class Organizations:
 
     def waiting(self, ref: str | None) -> WaitingSandboxList:
         """Return the sandboxes whose owner is gone."""
-        return self._transport.read(WaitingSandboxList, get(*self._at(ref), "waiting-sandboxes"))
+        return self._transport.read_all(
+            WaitingSandboxList, get(*self._at(ref), "waiting-sandboxes")
+        )
 
     def give(self, sandbox: str, body: OwnerBody) -> Sandbox:
         """Give a sandbox to another member."""

@@ -88,7 +88,7 @@ class Projects:
 
     def list(self) -> ProjectList:
         """Return the decisions that the caller made."""
-        return self._transport.read(ProjectList, get("projects"))
+        return self._transport.read_all(ProjectList, get("projects"))
 
     def read(self, repository: RepoBody) -> Project:
         """Return the project file that a sandbox of this repository would start with."""

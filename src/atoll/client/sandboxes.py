@@ -167,7 +167,7 @@ class KeptFiles:
 
     def list(self) -> KeptList:
         """Return everything kept."""
-        return self._transport.read(KeptList, get("kept"))
+        return self._transport.read_all(KeptList, get("kept"))
 
     def get(self, kept_id: str) -> Kept:
         """Return one record of what was kept."""

@@ -154,6 +154,20 @@ class Transport:
         """Send and read the whole JSON answer as this shape."""
         return shape(self.call(call).value)
 
+    def read_all(self, shape: type[S], call: Call) -> S:
+        """Send and read a list of `cursor` and `next`, all pages of it as one answer."""
+        first = self.call(call).value
+        lists = {name: list(found) for name, found in first.items() if isinstance(found, list)}
+        following = first.get("next")
+        while following is not None:
+            query = (*call.query, ("cursor", str(following)))
+            page = self.call(call._replace(query=query)).value
+            for name, found in lists.items():
+                more = page.get(name)
+                found += more if isinstance(more, list) else []
+            following = page.get("next")
+        return shape({**first, **lists, "next": None})
+
     @contextmanager
     def open(self, call: Call) -> Iterator[Stream]:
         """Send and hand out the answer while it arrives; leaving the context aborts it."""

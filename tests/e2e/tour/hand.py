@@ -11,8 +11,9 @@ MOST_STOPS = 120
 _IN_TERMINAL = "document.activeElement?.closest('.pane-screen') != null"
 _ON_TAB = "document.activeElement?.getAttribute('role') === 'tab'"
 #: A terminal has the size of its place a moment after that changed.
-_TERMINALS_FIT = """() => [...document.querySelectorAll('.pane-screen .xterm-screen')].every((one) =>
-  one.getBoundingClientRect().bottom <=
+_TERMINALS_FIT = """() =>
+  [...document.querySelectorAll('.pane-screen .xterm-screen')].every((one) =>
+    one.getBoundingClientRect().bottom <=
     one.closest('.pane-screen').getBoundingClientRect().bottom + 1)"""
 _FITS = "document.documentElement.scrollWidth <= window.innerWidth"
 _AS_WEBP = """async png => {

@@ -117,6 +117,7 @@ export interface components {
         /** @description The approvals, newest first. */
         readonly ApprovalList: {
             readonly approvals: readonly components["schemas"]["ApprovalView"][];
+            readonly next: string | null;
         };
         /**
          * @description The state of an approval. Only `pending` can be decided, only `granted` revoked.
@@ -767,6 +768,7 @@ export interface components {
         /** @description The inbox, the longest waiting item first. */
         readonly InboxView: {
             readonly items: readonly components["schemas"]["InboxItemView"][];
+            readonly next: string | null;
         };
         /**
          * @description The references of the consumer: `repo_ref` is the sandbox's repository where `repos` names
@@ -850,6 +852,7 @@ export interface components {
         /** @description The caller's kept worktrees, newest first. */
         readonly KeptList: {
             readonly kept: readonly components["schemas"]["KeptView"][];
+            readonly next: string | null;
         };
         /**
          * @description A worktree that outlived its sandbox. `path` is its directory on the server; `bundles` are
@@ -1052,6 +1055,7 @@ export interface components {
         /** @description The members of an organization. */
         readonly MemberList: {
             readonly members: readonly components["schemas"]["MemberView"][];
+            readonly next: string | null;
         };
         /** @description A member: a person (`adm`) or a service account (`atm`). */
         readonly MemberView: {
@@ -1203,6 +1207,7 @@ export interface components {
         /** @description The invitations that can still be accepted. */
         readonly OrgInvitationList: {
             readonly invitations: readonly components["schemas"]["OrgInvitationView"][];
+            readonly next: string | null;
         };
         /** @description An invitation to an organization, without its secret. */
         readonly OrgInvitationView: {
@@ -1235,6 +1240,7 @@ export interface components {
         };
         /** @description The caller's organizations. */
         readonly OrganizationList: {
+            readonly next: string | null;
             readonly organizations: readonly components["schemas"]["OrganizationView"][];
         };
         /**
@@ -1284,6 +1290,7 @@ export interface components {
         /** @description The agents of all sandboxes, those that need their person first. */
         readonly PlacedAgentList: {
             readonly agents: readonly components["schemas"]["PlacedAgentView"][];
+            readonly next: string | null;
         };
         /** @description An agent, its sandbox, and what it does. */
         readonly PlacedAgentView: {
@@ -1324,6 +1331,7 @@ export interface components {
         };
         /** @description The newest version of each profile. */
         readonly ProfileList: {
+            readonly next: string | null;
             readonly profiles: readonly components["schemas"]["ProfileView"][];
         };
         /** @description The name and version of a profile. */
@@ -1375,6 +1383,7 @@ export interface components {
         readonly ProjectDecision: "approved" | "declined";
         /** @description The caller's decisions, newest first. */
         readonly ProjectList: {
+            readonly next: string | null;
             readonly projects: readonly components["schemas"]["DecidedView"][];
         };
         /**
@@ -1578,6 +1587,7 @@ export interface components {
         };
         /** @description Quotas: the organization's first. */
         readonly QuotaList: {
+            readonly next: string | null;
             readonly quotas: readonly components["schemas"]["HeldQuotaView"][];
         };
         /** @description The address at which its runtime answers. */
@@ -1674,6 +1684,7 @@ export interface components {
         };
         /** @description The shared repositories, by key. */
         readonly RepositoryList: {
+            readonly next: string | null;
             readonly repositories: readonly components["schemas"]["RepositoryView"][];
         };
         /** @description A shared repository. `repo_url` is empty for an uploaded checkout without an origin. */
@@ -1843,6 +1854,7 @@ export interface components {
         };
         /** @description The secrets, by name. */
         readonly SecretList: {
+            readonly next: string | null;
             readonly secrets: readonly components["schemas"]["SecretView"][];
         };
         /** @description A secret, without its value. `last4` is empty for a short one. */
@@ -2298,6 +2310,7 @@ export interface components {
         };
         /** @description The sandboxes that wait for a new owner. */
         readonly WaitingSandboxList: {
+            readonly next: string | null;
             readonly sandboxes: readonly components["schemas"]["WaitingSandboxView"][];
         };
         /** @description A sandbox whose owner is gone. `GET /v1/sandboxes/{sandbox}` shows it whole. */

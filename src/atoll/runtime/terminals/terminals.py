@@ -24,9 +24,12 @@ from atoll.runtime.terminals.record import TerminalSpec, TypingGuard
 from atoll.runtime.terminals.terminal import Terminal, TerminalContext
 from atoll.runtime.terminals.typing_priority import TypingPriority
 from atoll.wire.contract.policy import Policy
+from atoll.wire.contract.terminals import MAX_LISTED
 
 MAX_TERMINALS = 64
 LINGER_SECONDS = 60.0
+MAX_ENDED = MAX_LISTED - MAX_TERMINALS
+"""Ended terminals that still can be looked at: the oldest beyond are forgotten at once."""
 REMEMBERED = 1024
 NONCE_BYTES = 8
 TERMINAL_ENV = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
@@ -242,6 +245,8 @@ class Terminals:
             reaper.cancel()
         seconds = 0.0 if terminal_id in self._closed else LINGER_SECONDS
         self._reapers[terminal_id] = self._loop.call_later(seconds, self._forget, terminal_id)
+        while len(self._reapers) > MAX_ENDED:
+            self._forget(next(iter(self._reapers)))
 
     def _forget(self, terminal_id: TerminalId) -> None:
         reaper = self._reapers.pop(terminal_id, None)

@@ -20,6 +20,7 @@ from atoll.services.telemetry import OFF, Telemetry
 from atoll.surfaces.http import multiplayer
 from atoll.surfaces.http.server import health, metrics, openapi, page, problems
 from atoll.surfaces.http.server.correlation import Correlation
+from atoll.surfaces.http.server.deprecation import announced
 from atoll.surfaces.http.server.front_end import FrontEnd
 from atoll.surfaces.http.server.guard import LOOPBACK_NAMES, Guard, Names
 from atoll.surfaces.http.server.metrics import MetricsAccess
@@ -117,5 +118,5 @@ def create_app(
     last = (multiplayer.router, health.router, openapi.router, page.router)
     for router in (*routers(), *last):
         # Not `include_router`, which would build every route a second time to add nothing to it.
-        app.router.routes.extend(map(permitted, router.routes))
+        app.router.routes.extend(announced(permitted(route)) for route in router.routes)
     return app

@@ -17,6 +17,7 @@ from atoll.surfaces.http.body.contract import Words, request_body, shown
 from atoll.surfaces.http.body.fields import ItemId, ResponseModel, Waiting
 from atoll.surfaces.http.body.form_files import form_boundary
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.body.streams import BYTES, stream_of
 from atoll.surfaces.http.sandboxes.sandboxes import CreateBody, IdempotencyKey, create
 from atoll.surfaces.http.server.context import Atoll, Caller
@@ -28,7 +29,7 @@ from atoll.surfaces.http.terminals.runtime_bodies import (
 )
 from atoll.surfaces.http.terminals.terminals import serve_terminal
 from atoll.wire.contract import files as contract
-from atoll.wire.contract.terminals import OpenBody, TerminalList, TerminalRecord
+from atoll.wire.contract.terminals import MAX_LISTED, OpenBody, TerminalList, TerminalRecord
 
 router = APIRouter(prefix="/sessions", tags=["multiplayer"], route_class=JsonRoute)
 
@@ -90,7 +91,12 @@ async def end_session(atoll: Atoll, caller: Caller, *, session: SessionRef) -> R
     return no_content()
 
 
-@router.get("/{session}/ptys", response_model=_WORDS.shown(TerminalList), responses=_FAILURES)
+@router.get(
+    "/{session}/ptys",
+    response_model=_WORDS.shown(TerminalList),
+    responses=_FAILURES,
+    openapi_extra=at_most(MAX_LISTED),
+)
 @needs(Capability.TERMINAL_WATCH)
 async def list_ptys(atoll: Atoll, caller: Caller, *, session: SessionRef) -> Response:
     """Return the session's PTYs."""

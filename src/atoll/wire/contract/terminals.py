@@ -9,6 +9,9 @@ from atoll.wire.contract.execs import SignalBody
 
 RING_BYTES = 256 * 1024
 
+MAX_LISTED = 256
+"""The terminals of a sandbox that can be looked at, ended ones included."""
+
 Softlock = Literal["owner", "strict"]
 
 

@@ -134,4 +134,4 @@ async def test_somebody_elses_approval_is_not_there(atoll: World, act: str) -> N
         listed = await client.get("/v1/approvals")
     assert theirs.status_code == absent.status_code == 404
     assert theirs.text.replace(one.id, "X") == absent.text.replace("ap_none", "X")
-    assert listed.json() == {"approvals": []}
+    assert listed.json() == {"approvals": [], "next": None}

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, WebSocket
 from starlette.responses import Response
 
+from atoll.domain.agent.card_log import MAX_CARDS
 from atoll.domain.people.capability import Capability
 from atoll.services.agents.agents import FOLLOW_WORDS
 from atoll.surfaces.http.agents.bodies import (
@@ -27,11 +28,13 @@ from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.contract import request_body
 from atoll.surfaces.http.body.fields import ItemId
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.server.context import Atoll, Caller, CallerSandbox
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.terminals.relay import relay
 from atoll.wire.contract import agents
+from atoll.wire.contract.terminals import MAX_LISTED
 
 router = APIRouter(prefix="/v1/sandboxes/{sandbox}", tags=["agents"], route_class=JsonRoute)
 
@@ -39,7 +42,9 @@ _FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 413, 502)
 _MAX_SINCE = 16
 
 
-@router.get("/agents", response_model=AgentList, responses=_FAILURES)
+@router.get(
+    "/agents", response_model=AgentList, responses=_FAILURES, openapi_extra=at_most(MAX_LISTED + 32)
+)
 @needs(Capability.AGENT_READ)
 async def list_agents(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the sandbox's agents, at terminals and as machines."""
@@ -102,7 +107,12 @@ async def ask_agent(
     return Json(await atoll.agents.ask(*at, terminal, body=prompt), 202)
 
 
-@router.get("/terminals/{terminal}/cards", response_model=CardsView, responses=_FAILURES)
+@router.get(
+    "/terminals/{terminal}/cards",
+    response_model=CardsView,
+    responses=_FAILURES,
+    openapi_extra=at_most(MAX_CARDS),
+)
 @needs(Capability.AGENT_READ)
 async def list_cards(
     atoll: Atoll,

@@ -7,10 +7,12 @@ from starlette.responses import Response
 
 from atoll.domain.agent.agent import takes_prompts
 from atoll.domain.agent.readiness import AgentReadiness, ReadinessState
+from atoll.domain.agent.registry import AGENTS
 from atoll.domain.people.capability import Capability
 from atoll.services.agents.catalogue import Installing
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import ItemId, ResponseModel
+from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -49,7 +51,9 @@ class CatalogueList(ResponseModel):
     agents: list[CatalogueEntry]
 
 
-@router.get("", response_model=CatalogueList, responses=problems())
+@router.get(
+    "", response_model=CatalogueList, responses=problems(), openapi_extra=at_most(len(AGENTS))
+)
 @needs(Capability.AGENT_READ)
 async def list_agent_catalogue(atoll: Atoll, caller: Caller) -> Response:
     """Return every agent Atoll knows, and whether it works here."""

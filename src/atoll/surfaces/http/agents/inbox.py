@@ -14,6 +14,7 @@ from atoll.surfaces.http.agents.status_view import StatusOptionView
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, ResponseModel, Word
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.body.pages import Paged, PageModel
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -59,7 +60,7 @@ class InboxItemView(ResponseModel):
     times: int
 
 
-class InboxView(ResponseModel):
+class InboxView(PageModel):
     """The inbox, the longest waiting item first."""
 
     items: list[InboxItemView]
@@ -67,9 +68,10 @@ class InboxView(ResponseModel):
 
 @router.get("", response_model=InboxView, responses=problems())
 @needs(Capability.APPROVAL_READ)
-async def list_inbox(atoll: Atoll, caller: Caller) -> Response:
+async def list_inbox(atoll: Atoll, caller: Caller, *, page: Paged) -> Response:
     """Return what waits for the caller: approvals, and questions of agents."""
-    return Json({"items": [_view(one) for one in await atoll.inbox.list(caller)]})
+    found = await atoll.inbox.list(caller)
+    return Json(page.of(found, name="items", key=lambda one: one.id, view=_view))
 
 
 @router.post("/{item}/answer", status_code=204, responses=problems(404, 409, 413, 502))

@@ -11,6 +11,7 @@ from atoll.surfaces.http.agents.status_view import StatusView
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.body.pages import Paged, PageModel
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -30,7 +31,7 @@ class PlacedAgentView(ResponseModel):
     status: StatusView
 
 
-class PlacedAgentList(ResponseModel):
+class PlacedAgentList(PageModel):
     """The agents of all sandboxes, those that need their person first."""
 
     agents: list[PlacedAgentView]
@@ -38,10 +39,14 @@ class PlacedAgentList(ResponseModel):
 
 @router.get("", response_model=PlacedAgentList, responses=problems())
 @needs(Capability.AGENT_READ)
-async def list_all_agents(atoll: Atoll, caller: Caller) -> Response:
+async def list_all_agents(atoll: Atoll, caller: Caller, *, page: Paged) -> Response:
     """Return the agents of all sandboxes, those that need their person first."""
     found = await atoll.statuses.all(caller)
-    return Json({"agents": [placed_agent_view(one) for one in found]})
+    return Json(page.of(found, name="agents", key=_key, view=placed_agent_view))
+
+
+def _key(placed: PlacedAgent) -> str:
+    return f"{placed.sandbox.id}/{placed.agent.id}"
 
 
 def placed_agent_view(placed: PlacedAgent) -> dict[str, Any]:

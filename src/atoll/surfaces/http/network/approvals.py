@@ -29,6 +29,7 @@ from atoll.services.approvals.voiding import approval_words
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import Body, Partial, ResponseModel, Seconds, Word
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.body.pages import Paged, PageModel
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -85,7 +86,7 @@ class ApprovalView(ResponseModel):
     reason: str | None
 
 
-class ApprovalList(ResponseModel):
+class ApprovalList(PageModel):
     """The approvals, newest first."""
 
     approvals: list[ApprovalView]
@@ -101,10 +102,16 @@ class ConfirmationView(ResponseModel):
 
 @router.get("", response_model=ApprovalList, responses=problems())
 @needs(Capability.APPROVAL_READ)
-async def list_approvals(atoll: Atoll, caller: Caller, state: States = []) -> Response:  # noqa: B006 - read only
+async def list_approvals(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    state: States = [],  # noqa: B006 - read only
+    page: Paged,
+) -> Response:
     """Return the approvals that the caller decides or decided."""
     found = await atoll.approvals.list(caller, verdicts=tuple(state))
-    return Json({"approvals": [_view(one) for one in found]})
+    return Json(page.of(found, name="approvals", key=lambda one: one.id, view=_view))
 
 
 @router.get("/{approval}", response_model=ApprovalView, responses=problems(404))

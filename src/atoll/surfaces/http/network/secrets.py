@@ -16,6 +16,7 @@ from atoll.services.secrets.secrets import SetSecret
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Address, Body, ResponseModel, Word
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.body.pages import Paged, PageModel
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -114,7 +115,7 @@ class SecretView(ResponseModel):
     updated_at: str
 
 
-class SecretList(ResponseModel):
+class SecretList(PageModel):
     """The secrets, by name."""
 
     secrets: list[SecretView]
@@ -130,10 +131,10 @@ class RotatedView(ResponseModel):
 
 @router.get("/v1/secrets", response_model=SecretList, responses=problems())
 @needs(Capability.SECRET_READ)
-async def list_secrets(atoll: Atoll, caller: Caller) -> Response:
+async def list_secrets(atoll: Atoll, caller: Caller, *, page: Paged) -> Response:
     """Return the caller's own secrets and the organization's."""
     found = await atoll.secrets.list(caller)
-    return Json({"secrets": [_view(secret) for secret in found]})
+    return Json(page.of(found, name="secrets", key=lambda one: one.id, view=_view))
 
 
 @router.post(

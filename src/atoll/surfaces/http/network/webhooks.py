@@ -12,11 +12,18 @@ from atoll.domain.event import Gap
 from atoll.domain.people.capability import Capability
 from atoll.domain.webhook.delivery import Delivery, DeliveryState
 from atoll.domain.webhook.signature import DEFAULT_OVERLAP, MAX_OVERLAP
-from atoll.domain.webhook.webhook import MAX_FILTERS, MAX_STREAM, MAX_URL, WebhookScope
+from atoll.domain.webhook.webhook import (
+    MAX_FILTERS,
+    MAX_STREAM,
+    MAX_URL,
+    MAX_WEBHOOKS,
+    WebhookScope,
+)
 from atoll.services.webhooks.webhooks import WebhookChange, WebhookReport
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel, Seconds
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.people.events import Position
 from atoll.surfaces.http.people.feeds import MAX_POSITION
 from atoll.surfaces.http.server.context import Atoll, Caller
@@ -146,7 +153,9 @@ class ReplayView(ResponseModel):
 _FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 413)
 
 
-@router.get("", response_model=WebhookList, responses=problems())
+@router.get(
+    "", response_model=WebhookList, responses=problems(), openapi_extra=at_most(MAX_WEBHOOKS)
+)
 @needs(Capability.WEBHOOK_MANAGE)
 async def list_webhooks(atoll: Atoll, caller: Caller) -> Response:
     """Return the caller's webhooks, without their secrets."""

@@ -15,6 +15,7 @@ from atoll.services.people.invitations import InvitationRequest
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel, Seconds
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.body.pages import Paged, PageModel
 from atoll.surfaces.http.people.links import outside_link
 from atoll.surfaces.http.people.organizations import Groups, OrganizationView, organization_view
 from atoll.surfaces.http.server.context import Atoll, Caller
@@ -65,7 +66,7 @@ class MadeOrgInvitationView(OrgInvitationView):
     url: str
 
 
-class OrgInvitationList(ResponseModel):
+class OrgInvitationList(PageModel):
     """The invitations that can still be accepted."""
 
     invitations: list[OrgInvitationView]
@@ -73,10 +74,12 @@ class OrgInvitationList(ResponseModel):
 
 @router.get("", response_model=OrgInvitationList, responses=problems(404))
 @needs(Capability.ORG_MANAGE)
-async def list_invitations(atoll: Atoll, caller: Caller, *, organization: ItemId) -> Response:
+async def list_invitations(
+    atoll: Atoll, caller: Caller, *, organization: ItemId, page: Paged
+) -> Response:
     """Return the invitations that can still be accepted."""
     found = await atoll.tenancy.invitations.list(caller, organization)
-    return Json({"invitations": [_view(one) for one in found]})
+    return Json(page.of(found, name="invitations", key=lambda one: one.id, view=_view))
 
 
 @router.post("", status_code=201, response_model=MadeOrgInvitationView, responses=_FAILURES)

@@ -18,6 +18,7 @@ from atoll.services.people.organizations import MemberChange, Membership
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.body.pages import Paged, PageModel
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -71,7 +72,7 @@ class OrganizationView(ResponseModel):
     role: OrgRole
 
 
-class OrganizationList(ResponseModel):
+class OrganizationList(PageModel):
     """The caller's organizations."""
 
     organizations: list[OrganizationView]
@@ -89,7 +90,7 @@ class MemberView(ResponseModel):
     since: str
 
 
-class MemberList(ResponseModel):
+class MemberList(PageModel):
     """The members of an organization."""
 
     members: list[MemberView]
@@ -100,10 +101,10 @@ _FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 413)
 
 @router.get("", response_model=OrganizationList, responses=problems(404))
 @needs(Capability.ORG_READ)
-async def list_organizations(atoll: Atoll, caller: Caller) -> Response:
+async def list_organizations(atoll: Atoll, caller: Caller, *, page: Paged) -> Response:
     """Return the caller's organization; all of them to who runs the installation."""
     found = await atoll.tenancy.organizations.list(caller)
-    return Json({"organizations": [organization_view(one) for one in found]})
+    return Json(page.of(found, name="organizations", key=_key, view=organization_view))
 
 
 @router.post("", status_code=201, response_model=OrganizationView, responses=problems(409, 413))
@@ -136,10 +137,12 @@ async def change_organization(
 
 @router.get("/{organization}/members", response_model=MemberList, responses=problems(404))
 @needs(Capability.ORG_READ)
-async def list_members(atoll: Atoll, caller: Caller, *, organization: ItemId) -> Response:
+async def list_members(
+    atoll: Atoll, caller: Caller, *, organization: ItemId, page: Paged
+) -> Response:
     """Return the members, service accounts among them."""
     found = await atoll.tenancy.organizations.members(caller, organization)
-    return Json({"members": [member_view(one) for one in found]})
+    return Json(page.of(found, name="members", key=lambda one: one.id, view=member_view))
 
 
 @router.patch("/{organization}/members/{member}", response_model=MemberView, responses=_FAILURES)
@@ -177,11 +180,13 @@ async def leave_organization(atoll: Atoll, caller: Caller, *, organization: Item
 
 @router.get("/{organization}/service-accounts", response_model=MemberList, responses=problems(404))
 @needs(Capability.ORG_READ)
-async def list_service_accounts(atoll: Atoll, caller: Caller, *, organization: ItemId) -> Response:
+async def list_service_accounts(
+    atoll: Atoll, caller: Caller, *, organization: ItemId, page: Paged
+) -> Response:
     """Return the members that are service accounts."""
     found = await atoll.tenancy.organizations.members(caller, organization)
-    accounts = [member_view(one) for one in found if one.kind is ActorKind.AUTOMATION]
-    return Json({"members": accounts})
+    accounts = [one for one in found if one.kind is ActorKind.AUTOMATION]
+    return Json(page.of(accounts, name="members", key=lambda one: one.id, view=member_view))
 
 
 @router.post(
@@ -209,6 +214,10 @@ async def remove_service_account(
     """Delete a service account, like a member who is removed."""
     await atoll.tenancy.organizations.remove_service_account(caller, organization, account)
     return no_content()
+
+
+def _key(membership: Membership) -> str:
+    return membership.organization.id
 
 
 def organization_view(membership: Membership) -> dict[str, Any]:

@@ -1,16 +1,17 @@
 """Routes of ownership: to whom a sandbox belongs, and which wait for a new owner."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter
 from pydantic import Field
 from starlette.responses import Response
 
 from atoll.domain.people.capability import Capability
-from atoll.domain.sandbox.sandbox import State
+from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.body.pages import Paged, PageModel
 from atoll.surfaces.http.sandboxes.view import SandboxView, sandbox_view
 from atoll.surfaces.http.server.context import Atoll, Caller, CallerSandbox
 from atoll.surfaces.http.server.permissions import needs
@@ -36,7 +37,7 @@ class WaitingSandboxView(ResponseModel):
     retained_until: str | None
 
 
-class WaitingSandboxList(ResponseModel):
+class WaitingSandboxList(PageModel):
     """The sandboxes that wait for a new owner."""
 
     sandboxes: list[WaitingSandboxView]
@@ -58,8 +59,14 @@ async def give_sandbox(atoll: Atoll, at: CallerSandbox, *, body: OwnerBody) -> R
     responses=problems(404, 409),
 )
 @needs(Capability.ORG_MANAGE)
-async def list_waiting_sandboxes(atoll: Atoll, caller: Caller, *, organization: ItemId) -> Response:
+async def list_waiting_sandboxes(
+    atoll: Atoll, caller: Caller, *, organization: ItemId, page: Paged
+) -> Response:
     """Return the sandboxes whose owner is gone. An administrator gives them to somebody, or
     destroys them."""
     found = await atoll.tenancy.ownership.waiting(caller, organization)
-    return Json({"sandboxes": [WaitingSandboxView.of(one, sandbox_id=one.id) for one in found]})
+    return Json(page.of(found, name="sandboxes", key=lambda one: one.id, view=_waiting))
+
+
+def _waiting(sandbox: Sandbox) -> dict[str, Any]:
+    return WaitingSandboxView.of(sandbox, sandbox_id=sandbox.id)

@@ -7,10 +7,17 @@ from pydantic import Field
 from starlette.responses import Response
 
 from atoll.domain.people.capability import Capability
-from atoll.domain.people.push import MAX_ENDPOINT, PushSubscription, host_of, read_target
+from atoll.domain.people.push import (
+    MAX_ENDPOINT,
+    MAX_SUBSCRIPTIONS,
+    PushSubscription,
+    host_of,
+    read_target,
+)
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -52,7 +59,12 @@ class PushSubscriptionList(ResponseModel):
 _FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 413)
 
 
-@router.get("", response_model=PushSubscriptionList, responses=_FAILURES)
+@router.get(
+    "",
+    response_model=PushSubscriptionList,
+    responses=_FAILURES,
+    openapi_extra=at_most(MAX_SUBSCRIPTIONS),
+)
 @needs(Capability.ME)
 async def list_push_subscriptions(atoll: Atoll, caller: Caller) -> Response:
     """Return the caller's browsers and the server's public key (VAPID, RFC 8292)."""

@@ -12,6 +12,7 @@ from atoll.services.people.quotas import Held
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.body.pages import Paged, PageModel, at_most
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -55,27 +56,28 @@ class HeldQuotaView(ResponseModel):
     used: QuantitiesView
 
 
-class QuotaList(ResponseModel):
+class QuotaList(PageModel):
     """Quotas: the organization's first."""
 
     quotas: list[HeldQuotaView]
 
 
-@own.get("", response_model=QuotaList, responses=problems())
+@own.get("", response_model=QuotaList, responses=problems(), openapi_extra=at_most(2))
 @needs(Capability.ORG_READ)
 async def get_quota(atoll: Atoll, caller: Caller) -> Response:
     """Return the caller's quota and the organization's, with what is held of each."""
     mine, everybody = await atoll.tenancy.quotas.own(caller)
-    return Json({"quotas": [_view(everybody), _view(mine)]})
+    return Json({"quotas": [_view(everybody), _view(mine)], "next": None})
 
 
 @router.get("", response_model=QuotaList, responses=problems(404))
 @needs(Capability.ORG_MANAGE)
-async def list_quotas(atoll: Atoll, caller: Caller, organization: ItemId) -> Response:
+async def list_quotas(
+    atoll: Atoll, caller: Caller, organization: ItemId, *, page: Paged
+) -> Response:
     """Return the organization's quota, and those of members that have one."""
-    return Json(
-        {"quotas": [_view(one) for one in await atoll.tenancy.quotas.list(caller, organization)]}
-    )
+    found = await atoll.tenancy.quotas.list(caller, organization)
+    return Json(page.of(found, name="quotas", key=lambda one: one.member or "", view=_view))
 
 
 @router.put("", response_model=HeldQuotaView, responses=problems(404, 413))

@@ -13,11 +13,12 @@ from starlette.responses import Response
 from atoll.domain.ids import RecordingId, TerminalId
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.name import MAX_NAME
-from atoll.domain.people.share import DEFAULT_SECONDS, Guest, Share, ShareRequest
+from atoll.domain.people.share import DEFAULT_SECONDS, MAX_SHARES, Guest, Share, ShareRequest
 from atoll.domain.terminal.turn import Role
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel, Seconds
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.people.cookies import set_cookie
 from atoll.surfaces.http.people.links import outside_link
 from atoll.surfaces.http.people.logins import EnteredView, me
@@ -122,7 +123,7 @@ async def make_share(
     return Json({**_view(share, ()), "link": link.url, "local_only": link.local_only}, 201)
 
 
-@router.get("", response_model=ShareList, responses=_FAILURES)
+@router.get("", response_model=ShareList, responses=_FAILURES, openapi_extra=at_most(MAX_SHARES))
 @needs(Capability.SHARE_MANAGE)
 async def list_shares(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the sandbox's valid links, without their secrets."""

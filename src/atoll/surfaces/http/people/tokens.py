@@ -18,11 +18,12 @@ from atoll.domain.people.bearer import (
 )
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.name import MAX_NAME
-from atoll.domain.people.token import Token, TokenRequest
+from atoll.domain.people.token import MAX_TOKENS, Token, TokenRequest
 from atoll.services.people.token_issuer import IssuedToken
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel, Seconds, Word
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -161,7 +162,9 @@ async def make_subscription(
     return Json(_issued(issued))
 
 
-@router.get("", response_model=TokenList, responses=problems(404))
+@router.get(
+    "", response_model=TokenList, responses=problems(404), openapi_extra=at_most(MAX_TOKENS)
+)
 @needs(Capability.TOKEN_MANAGE)
 async def list_tokens(
     atoll: Atoll,

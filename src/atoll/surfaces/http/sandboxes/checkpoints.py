@@ -9,10 +9,12 @@ from atoll.domain.people.capability import Capability
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.sandboxes.changes import RepoNumber
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
+from atoll.wire.git.checkpoints import MAX_CHECKPOINTS
 
 router = APIRouter(
     prefix="/v1/sandboxes/{sandbox}/checkpoints", tags=["review"], route_class=JsonRoute
@@ -42,7 +44,12 @@ class RestoredView(ResponseModel):
     saved: int
 
 
-@router.get("", response_model=CheckpointList, responses=problems(404, 409, 429, 502))
+@router.get(
+    "",
+    response_model=CheckpointList,
+    responses=problems(404, 409, 429, 502),
+    openapi_extra=at_most(MAX_CHECKPOINTS),
+)
 @needs(Capability.FILE_READ)
 async def list_checkpoints(atoll: Atoll, at: CallerSandbox, *, repo: RepoNumber = 0) -> Response:
     """Return the checkpoints of a repository, newest first, at most 50."""

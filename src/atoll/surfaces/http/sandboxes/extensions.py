@@ -11,6 +11,7 @@ from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.extension import Extension
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import ResponseModel
+from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -44,7 +45,7 @@ class ExtensionList(ResponseModel):
     extensions: list[ExtensionView]
 
 
-@router.get("", response_model=ExtensionList, responses=problems())
+@router.get("", response_model=ExtensionList, responses=problems(), openapi_extra=at_most(64))
 @needs(Capability.SANDBOX_READ)
 async def list_extensions(atoll: Atoll, caller: Caller) -> Response:
     """Return the backends of this server."""

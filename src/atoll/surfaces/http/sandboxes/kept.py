@@ -10,6 +10,7 @@ from atoll.ports.kept import KeptWorktree
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import ItemId, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.body.pages import Paged, PageModel
 from atoll.surfaces.http.body.streams import ForwardedStream, stream_of
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
@@ -42,7 +43,7 @@ class KeptView(ResponseModel):
     pushed: str | None
 
 
-class KeptList(ResponseModel):
+class KeptList(PageModel):
     """The caller's kept worktrees, newest first."""
 
     kept: list[KeptView]
@@ -50,9 +51,10 @@ class KeptList(ResponseModel):
 
 @router.get("", response_model=KeptList, responses=problems())
 @needs(Capability.SANDBOX_READ)
-async def list_kept(atoll: Atoll, caller: Caller) -> Response:
+async def list_kept(atoll: Atoll, caller: Caller, *, page: Paged) -> Response:
     """Return the worktrees and work kept from sandboxes that were destroyed or recreated."""
-    return Json({"kept": [_view(one) for one in await atoll.kept.list(caller)]})
+    found = await atoll.kept.list(caller)
+    return Json(page.of(found, name="kept", key=lambda one: one.id, view=_view))
 
 
 @router.get("/{kept}", response_model=KeptView, responses=problems(404))

@@ -7,6 +7,7 @@ from atoll.domain.people.capability import Capability
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.contract import shown
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -15,7 +16,12 @@ from atoll.wire.contract.execs import LeftList, end_left_running, list_left_runn
 router = APIRouter(prefix="/v1/sandboxes/{sandbox}/processes", tags=["exec"], route_class=JsonRoute)
 
 
-@router.get("", response_model=shown(LeftList), responses=problems(404, 409, 502))
+@router.get(
+    "",
+    response_model=shown(LeftList),
+    responses=problems(404, 409, 502),
+    openapi_extra=at_most(200),
+)
 @needs(Capability.SANDBOX_READ)
 async def list_processes(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the processes that commands and terminals left running when they ended, at most 200.

@@ -13,6 +13,7 @@ from atoll.domain.profile.schema import profile_document
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import ItemId, ResponseModel
 from atoll.surfaces.http.body.json_body import read_body
+from atoll.surfaces.http.body.pages import Paged, PageModel
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -54,7 +55,7 @@ class ProfileWithVersions(ProfileView):
     versions: list[str]
 
 
-class ProfileList(ResponseModel):
+class ProfileList(PageModel):
     """The newest version of each profile."""
 
     profiles: list[ProfileView]
@@ -62,10 +63,11 @@ class ProfileList(ResponseModel):
 
 @router.get("", response_model=ProfileList, responses=problems())
 @needs(Capability.PROFILE_READ)
-async def list_profiles(atoll: Atoll, caller: Caller) -> Response:
+async def list_profiles(atoll: Atoll, caller: Caller, *, page: Paged) -> Response:
     """Return the newest version of every profile."""
-    found = await atoll.profiles.list(caller)
-    return Json({"profiles": [await _view(atoll, profile) for profile in found]})
+    found, following = page.cut(await atoll.profiles.list(caller), lambda one: one.id)
+    views = [await _view(atoll, profile) for profile in found]
+    return Json({"profiles": views, "next": following})
 
 
 @router.get("/{profile}", response_model=ProfileWithVersions, responses=problems(404))

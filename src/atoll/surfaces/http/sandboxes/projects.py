@@ -27,6 +27,7 @@ from atoll.domain.sandbox.sandbox import RepoRequest
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Address, Body, ResponseModel, Word
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.body.pages import Paged, PageModel
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -107,7 +108,7 @@ class DecidedView(ResponseModel):
     decided_at: str
 
 
-class ProjectList(ResponseModel):
+class ProjectList(PageModel):
     """The caller's decisions, newest first."""
 
     projects: list[DecidedView]
@@ -115,10 +116,10 @@ class ProjectList(ResponseModel):
 
 @router.get("", response_model=ProjectList, responses=problems())
 @needs(Capability.REPOSITORY_READ)
-async def list_projects(atoll: Atoll, caller: Caller) -> Response:
+async def list_projects(atoll: Atoll, caller: Caller, *, page: Paged) -> Response:
     """Return the decisions that the caller made."""
     found = await atoll.projects.list(caller)
-    return Json({"projects": [_decided(one) for one in found]})
+    return Json(page.of(found, name="projects", key=_key, view=_decided))
 
 
 @router.get(
@@ -194,6 +195,10 @@ def _changes(changes: ProjectChanges) -> dict[str, Any]:
         "added": [_proposal(one) for one in changes.added],
         "removed": [_proposal(one) for one in changes.removed],
     }
+
+
+def _key(one: DecidedProject) -> str:
+    return f"{one.digest}/{one.repository}"
 
 
 def _decided(one: DecidedProject) -> dict[str, Any]:

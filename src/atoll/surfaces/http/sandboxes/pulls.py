@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from atoll.domain.people.capability import Capability
 from atoll.domain.sandbox.pull_order import (
+    KEPT_ORDERS,
     Checkout,
     OrderState,
     PullDraft,
@@ -17,6 +18,7 @@ from atoll.domain.sandbox.pull_order import (
 from atoll.surfaces.http.body.answers import Json, instant, no_content
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.server.context import Atoll, Caller, CallerSandbox
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -102,7 +104,12 @@ async def order_pull(atoll: Atoll, at: CallerSandbox, *, body: PullBody) -> Resp
     return Json(_view(await atoll.home.pulls.order(*at, draft)), 201)
 
 
-@router.get("/sandboxes/{sandbox}/pulls", response_model=PullList, responses=problems(404))
+@router.get(
+    "/sandboxes/{sandbox}/pulls",
+    response_model=PullList,
+    responses=problems(404),
+    openapi_extra=at_most(KEPT_ORDERS),
+)
 @needs(Capability.REPOSITORY_READ)
 async def list_pulls(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the pull orders for a sandbox."""

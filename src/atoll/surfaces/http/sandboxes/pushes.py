@@ -15,6 +15,7 @@ from atoll.services.library.pushes import held_ref
 from atoll.surfaces.http.body.answers import Json, instant
 from atoll.surfaces.http.body.fields import ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -44,7 +45,9 @@ class PushList(ResponseModel):
     pushes: list[PushView]
 
 
-@router.get("/pushes", response_model=PushList, responses=problems(403, 404, 502))
+@router.get(
+    "/pushes", response_model=PushList, responses=problems(403, 404, 502), openapi_extra=at_most(32)
+)
 @needs(Capability.REPOSITORY_READ)
 async def list_pushes(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the branches that were pushed inside and wait for their owner."""

@@ -13,6 +13,7 @@ from atoll.services.library.workspaces import ALL_BRANCHES
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import Address, Body, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute, bounded
+from atoll.surfaces.http.body.pages import Paged, PageModel
 from atoll.surfaces.http.body.streams import ForwardedStream
 from atoll.surfaces.http.server.context import Atoll, Caller, CallerSandbox
 from atoll.surfaces.http.server.permissions import needs
@@ -50,7 +51,7 @@ class RepositoryWithRefs(RepositoryView):
     refs: list[Ref]
 
 
-class RepositoryList(ResponseModel):
+class RepositoryList(PageModel):
     """The shared repositories, by key."""
 
     repositories: list[RepositoryView]
@@ -76,10 +77,12 @@ class HaveView(ResponseModel):
 
 @router.get("/repositories", response_model=RepositoryList, responses=problems())
 @needs(Capability.REPOSITORY_READ)
-async def list_repositories(atoll: Atoll, caller: Caller) -> Response:
+async def list_repositories(atoll: Atoll, caller: Caller, *, page: Paged) -> Response:
     """Return every shared repository."""
     found = await atoll.repositories.list(caller)
-    return Json({"repositories": [RepositoryView.of(one) for one in found]})
+    return Json(
+        page.of(found, name="repositories", key=lambda one: one.key, view=RepositoryView.of)
+    )
 
 
 @router.post("/repositories/fetch", response_model=RepositoryWithRefs, responses=problems(404, 502))

@@ -39,6 +39,7 @@ from atoll.surfaces.http.body.fields import (
     Word,
 )
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.sandboxes.view import SandboxView, sandbox_view, sandbox_views
 from atoll.surfaces.http.server.context import Atoll, Caller, CallerSandbox
 from atoll.surfaces.http.server.permissions import needs
@@ -242,6 +243,10 @@ class SandboxPage(ResponseModel):
     next: str | None
 
 
+MAX_LOG_LINES = 2000
+"""The newest lines of a provisioning log that are answered."""
+
+
 class LogLineView(ResponseModel):
     """A step of provisioning."""
 
@@ -429,11 +434,16 @@ async def extend_ttl(atoll: Atoll, at: CallerSandbox, *, body: ExtendBody) -> Re
     return Json(await sandbox_view(atoll, changed))
 
 
-@router.get("/{sandbox}/logs", response_model=LogView, responses=problems(404))
+@router.get(
+    "/{sandbox}/logs",
+    response_model=LogView,
+    responses=problems(404),
+    openapi_extra=at_most(MAX_LOG_LINES),
+)
 @needs(Capability.SANDBOX_READ)
 async def sandbox_logs(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the log of provisioning, step by step."""
-    lines = await atoll.sandboxes.logs(*at)
+    lines = (await atoll.sandboxes.logs(*at))[-MAX_LOG_LINES:]
     return Json({"lines": [LogLineView.of(line) for line in lines]})
 
 

@@ -10,6 +10,7 @@ from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.contract import request_body, shown
 from atoll.surfaces.http.body.fields import CommandId
 from atoll.surfaces.http.body.json_body import JsonRoute, bounded
+from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.body.streams import NDJSON, ForwardedStream, stream_of
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
 from atoll.surfaces.http.server.permissions import needs
@@ -73,7 +74,9 @@ async def run_command(
     return Json(started, CREATED if body.background else 200)
 
 
-@router.get("", response_model=shown(execs.ExecList), responses=_FAILURES)
+@router.get(
+    "", response_model=shown(execs.ExecList), responses=_FAILURES, openapi_extra=at_most(164)
+)
 @needs(Capability.EXEC_USE)
 async def list_commands(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the commands that run, and those that ended lately; without their output."""

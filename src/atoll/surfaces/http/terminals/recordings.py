@@ -10,11 +10,12 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from atoll.domain.people.capability import Capability
-from atoll.domain.terminal.mark import Mark
+from atoll.domain.terminal.mark import MAX_MARKS, Mark
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.contract import WORDS, shown
 from atoll.surfaces.http.body.fields import ItemId, RecordingId
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.body.streams import ForwardedStream, stream_of
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
 from atoll.surfaces.http.server.permissions import needs
@@ -35,6 +36,7 @@ Since = Annotated[int, Query(description="Only what came after this position.", 
     "/terminals/{terminal}/marks",
     response_model=shown(recordings.MarkPage[Mark]),
     responses=_FAILURES,
+    openapi_extra=at_most(MAX_MARKS),
 )
 @needs(Capability.TERMINAL_WATCH)
 async def list_marks(
@@ -81,7 +83,10 @@ async def stop_recording(atoll: Atoll, at: CallerSandbox, *, terminal: ItemId) -
 
 
 @router.get(
-    "/recordings", response_model=WORDS.shown(recordings.RecordingList), responses=_FAILURES
+    "/recordings",
+    response_model=WORDS.shown(recordings.RecordingList),
+    responses=_FAILURES,
+    openapi_extra=at_most(64),
 )
 @needs(Capability.RECORDING_READ)
 async def list_recordings(atoll: Atoll, at: CallerSandbox) -> Response:

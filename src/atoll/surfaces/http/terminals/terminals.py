@@ -15,6 +15,7 @@ from atoll.surfaces.http.body.answers import no_content
 from atoll.surfaces.http.body.contract import WORDS, request_body
 from atoll.surfaces.http.body.fields import ItemId
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.server.context import Atoll, Caller, CallerSandbox
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -27,6 +28,7 @@ from atoll.surfaces.http.terminals.runtime_bodies import (
 )
 from atoll.wire.contract import execs
 from atoll.wire.contract import terminals as contract
+from atoll.wire.contract.terminals import MAX_LISTED
 
 router = APIRouter(
     prefix="/v1/sandboxes/{sandbox}/terminals", tags=["terminals"], route_class=JsonRoute
@@ -37,7 +39,12 @@ _FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 413, 502)
 _DONE: dict[str, Any] = {"status_code": 204, "responses": _FAILURES}
 
 
-@router.get("", response_model=WORDS.shown(contract.TerminalList), responses=_FAILURES)
+@router.get(
+    "",
+    response_model=WORDS.shown(contract.TerminalList),
+    responses=_FAILURES,
+    openapi_extra=at_most(MAX_LISTED),
+)
 @needs(Capability.TERMINAL_WATCH)
 async def list_terminals(atoll: Atoll, at: CallerSandbox) -> Response:
     """Return the sandbox's terminals."""
