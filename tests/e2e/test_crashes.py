@@ -253,7 +253,7 @@ def test_status_of_an_agent_is_right_after_a_killed_control_plane_and_a_killed_a
     until(status, "failed".__eq__, 10)
     shown = api.sandbox(sandbox)["agents"][0]["status"]
     assert shown["reason"] == "Signal KILL ended it."
-    assert api.call("GET", "/v1/inbox") == {"items": []}
+    assert api.call("GET", "/v1/inbox") == {"items": [], "next": None}
 
 
 def test_killed_runtime_fails_its_sandbox_within_two_seconds_and_leaves_nothing(

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from random import Random
@@ -30,11 +31,13 @@ from schemathesis.specs.openapi.checks import (
 
 from atoll.testing.server import test_server
 from tests.peers.api import Api, api_of
+from tests.peers.databases.postgres import PostgresServer
 from tests.places import ROOT
 
 DOCUMENT = ROOT / "docs" / "openapi.json"
 SEED = int(os.environ.get("ATOLL_HTTP_SEED") or datetime.now(UTC).strftime("%Y%m%d"))
-SECONDS = float(os.environ.get("ATOLL_HTTP_SECONDS", "45"))
+SECONDS = float(os.environ.get("ATOLL_HTTP_SECONDS", "40"))
+ON_POSTGRES_SECONDS = float(os.environ.get("ATOLL_HTTP_SECONDS", "12"))
 AT_ONCE = 3
 WALKS, STEPS = 3, 4
 """Walks of one round, and steps of a walk. A round's seed follows from the first."""
@@ -191,18 +194,33 @@ class Walk:
             self.learn(value)
 
 
-@pytest.fixture
-def api() -> Iterator[Api]:
-    with test_server({"ATOLL_MAX_SANDBOXES": "6"}) as server, api_of(server) as made:
+@contextmanager
+def api_on(**env: str) -> Iterator[Api]:
+    with test_server({"ATOLL_MAX_SANDBOXES": "6", **env}) as server, api_of(server) as made:
         yield made
 
 
 @pytest.mark.timeout(SECONDS * 4 + 300)
-def test_walk_over_the_real_server_finds_no_server_error(
-    api: Api, summary: Callable[[str], None]
+def test_walk_over_the_real_server_finds_no_server_error(summary: Callable[[str], None]) -> None:
+    with api_on() as api:
+        _walk(api, SECONDS, summary)
+
+
+@pytest.mark.timeout(SECONDS * 4 + 300)
+def test_walk_over_a_server_on_postgres_finds_none_either(
+    postgres: PostgresServer, summary: Callable[[str], None]
 ) -> None:
+    name = postgres.empty()
+    try:
+        with api_on(ATOLL_DATABASE_URL=postgres.url(name)) as api:
+            _walk(api, ON_POSTGRES_SECONDS, summary)
+    finally:
+        postgres.drop(name)
+
+
+def _walk(api: Api, seconds: float, summary: Callable[[str], None]) -> None:
     walk = Walk(api)
-    number, ends = 0, time.monotonic() + SECONDS
+    number, ends = 0, time.monotonic() + seconds
     with ThreadPoolExecutor(AT_ONCE) as pool:
         while number == 0 or time.monotonic() < ends:
             _round(walk, pool, SEED + number)

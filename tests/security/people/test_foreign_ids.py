@@ -92,8 +92,26 @@ ELSEWHERE: list[tuple[str, str, str, Any]] = [
     ("key", "GET", "/v1/projects/file?key={}", None),
     ("key", "POST", "/v1/pulls/take?wait=0", {"key": "{}"}),
     ("approval", "GET", "/v1/approvals?cursor={}", None),
-]
+    ("webhook", "GET", "/v1/events?stream=webhook:{}", None),
+    ("secret", "GET", "/v1/events?stream=secret:{}", None),
+    ("organization", "GET", "/v1/events?stream=org:{}", None),
+    ("account", "GET", "/v1/tokens?account={}", None),
+    ("account", "POST", "/auth/pat", {"name": "n", "account": "{}"}),
+    ("sandbox", "POST", "/auth/pat", {"name": "n", "sandbox_id": "{}"}),
+    ("key", "POST", "/v1/projects/decision",
+     {"repository": {"key": "{}"}, "shown": "0" * 64, "decision": "approved"}),
+]  # fmt: skip
 """Ids in queries and bodies: the thing, and a call whose `{}` is its id."""
+
+WITHIN_ONES_OWN: list[tuple[str, str, str, Any]] = [
+    ("share", "DELETE", "/v1/sandboxes/own/shares/{}", None),
+    ("invitation", "DELETE", "/v1/organizations/elsewhere/invitations/{}", None),
+    ("member", "PATCH", "/v1/organizations/elsewhere/members/{}", {"role": "viewer"}),
+    ("member", "DELETE", "/v1/organizations/elsewhere/members/{}", None),
+    ("member", "PUT", "/v1/organizations/elsewhere/quotas/{}", {"sandboxes": 1}),
+    ("account", "DELETE", "/v1/organizations/elsewhere/service-accounts/{}", None),
+]
+"""Ids of somebody else's things below a sandbox or an organization of one's own."""
 
 
 @dataclass(frozen=True)
@@ -392,6 +410,31 @@ async def test_foreign_id_in_a_query_or_a_body_answers_like_a_missing_one(
             )
         assert answers[0] == answers[1], (name, method, path)
         assert answers[0][0] not in (201, 202), (name, method, path)
+
+
+@pytest.mark.parametrize("who", STRANGERS)
+async def test_foreign_id_below_a_thing_of_ones_own_answers_like_a_missing_one(
+    things: Things, who: str
+) -> None:
+    made = await things.team.call(who, "POST", "/v1/sandboxes?wait=ready", json={"name": "own"})
+    assert made.status_code == 201
+    for name, method, path, body in WITHIN_ONES_OWN:
+        if who == "bob" and name in OF_THE_ORGANIZATION:
+            continue
+        answers = []
+        for there in (True, False):
+            values = things.values(foreign=there, whole=name)
+            more = {} if body is None else {"json": body}
+            answer = await things.team.call(who, method, path.replace("{}", values[name]), **more)
+            answers.append(
+                (answer.status_code, _masked(answer.text, values), _headers(answer, values))
+            )
+        assert answers[0] == answers[1], (name, method, path)
+        assert answers[0][0] == 404, (name, method, path, answers[0])
+    # What was named is as it was.
+    box = things.ids["sandbox"]
+    shares = await things.team.call("ann", "GET", f"/v1/sandboxes/{box}/shares")
+    assert [one["share_id"] for one in shares.json()["shares"]] == [things.ids["share"]]
 
 
 @pytest.mark.parametrize("who", STRANGERS)

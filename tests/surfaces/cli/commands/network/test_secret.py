@@ -128,7 +128,7 @@ def test_rm_asks_first(cli: Cli, server: Scripted, stdin: Any) -> None:
 def test_list_of_none_says_what_to_do(cli: Cli, server: Scripted) -> None:
     answers(server, "GET /v1/secrets", {"secrets": []})
     assert "atoll secret set" in cli("secret", "list").err
-    assert json.loads(cli("secret", "list", "--json").out) == {"secrets": []}
+    assert json.loads(cli("secret", "list", "--json").out) == {"secrets": [], "next": None}
 
 
 def test_vault_says_what_it_did(cli: Cli, server: Scripted) -> None:
