@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import jsonschema_rs
 import pytest
 from fastapi import APIRouter, FastAPI
 from starlette.responses import PlainTextResponse
@@ -22,6 +23,7 @@ from atoll.runtime.spawners import refusal
 from atoll.services.library.push_scripts import MAX_HELD
 from atoll.surfaces.http.body.pages import MAX_ITEMS, PageRequest
 from atoll.surfaces.http.server.deprecation import announced, deprecated
+from atoll.surfaces.http.server.examples import BODIES
 from atoll.wire.contract.terminals import MAX_LISTED
 from tests.places import ROOT
 from tests.surfaces.http.world import client_of, document_text, world
@@ -137,6 +139,40 @@ async def test_route_pages_its_list_by_limit_and_cursor() -> None:
         assert found == ["A", "B", "C"] and rest.json()["next"] is None
         bad = await client.get("/v1/secrets", params={"cursor": "nothing"})
         assert (bad.status_code, bad.json()["field"]) == (422, "cursor")
+
+
+def json_contents() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield name and content of each body and each answer of JSON."""
+    for path, item in DOCUMENT["paths"].items():
+        for method, operation in item.items():
+            parts = {"body": operation.get("requestBody", {}), **operation["responses"]}
+            for which, part in parts.items():
+                content = part.get("content", {}).get("application/json")
+                if content is not None and which[0] in "b2":
+                    yield f"{method.upper()} {path} {which}", content
+
+
+CONTENTS = dict(json_contents())
+
+
+def resolved(part: Any) -> Any:
+    """The part with its references to schemas followed where a validator starts."""
+    return {**part, "components": {"schemas": DOCUMENT["components"]["schemas"]}}
+
+
+def test_every_body_and_answer_of_json_has_an_example_that_fits_its_schema() -> None:
+    assert len(CONTENTS) > 150
+    wrong = []
+    for name, content in CONTENTS.items():
+        (named,) = content["examples"].values()
+        example = DOCUMENT["components"]["examples"][named["$ref"].rpartition("/")[2]]["value"]
+        validator = jsonschema_rs.Draft202012Validator(resolved(content["schema"]))
+        wrong += [(name, one.message) for one in validator.iter_errors(example)]
+    assert wrong == []
+
+
+def test_bodies_that_are_spelled_are_those_of_operations() -> None:
+    assert BODIES.keys() <= DOCUMENT["components"]["examples"].keys()
 
 
 CODES = ROOT / "docs/program/errors.md"

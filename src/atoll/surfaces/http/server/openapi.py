@@ -17,6 +17,7 @@ from starlette.routing import WebSocketRoute
 
 import atoll
 from atoll.surfaces.http.body.answers import Json
+from atoll.surfaces.http.server.examples import add_examples
 from atoll.surfaces.http.server.guard import COOKIE, PAGE_KEY
 from atoll.surfaces.http.server.permissions import EXTENSION, PUBLIC_PATHS, permission_of
 from atoll.surfaces.http.server.problems import Problem, problems
@@ -73,6 +74,7 @@ def document(app: FastAPI) -> dict[str, Any]:
         for name in schema.get("required", ()):
             # What is always sent has no default; in Python it may have one.
             schema["properties"][name].pop("default", None)
+    add_examples(made)
     parts["responses"] = _share_problems(made)
     parts["parameters"] = _share_parameters(made)
     return made
