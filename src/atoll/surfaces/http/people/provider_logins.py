@@ -14,12 +14,14 @@ from atoll.domain.error_status import status_of
 from atoll.domain.errors import AtollError, NotFound
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.login import fingerprint
-from atoll.domain.people.person import LOGIN_LIFE, PersonSession
+from atoll.domain.people.person import LOGIN_LIFE, MAX_SESSIONS, PersonSession
+from atoll.domain.people.realm import MAX_REALMS
 from atoll.services.application import Application, Identity
 from atoll.services.people.identity.provider_logins import ProviderReply
 from atoll.surfaces.http.body.answers import Json, instant, no_content
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.people.cookies import (
     end_session_cookies,
     login_cookie,
@@ -82,7 +84,7 @@ class OrganizationChoice(Body):
     organization: Annotated[str, Field(min_length=1, max_length=64, strict=True)]
 
 
-@router.get("/realms", response_model=RealmList)
+@router.get("/realms", response_model=RealmList, openapi_extra=at_most(MAX_REALMS))
 async def list_realms(atoll: Atoll) -> Response:
     """Return how people log in here."""
     identity = atoll.tenancy.identity
@@ -146,7 +148,12 @@ async def log_out_everywhere(atoll: Atoll, caller: Caller, request: Request) -> 
     return answer
 
 
-@own.get("/sessions", response_model=MySessionList, responses=problems())
+@own.get(
+    "/sessions",
+    response_model=MySessionList,
+    responses=problems(),
+    openapi_extra=at_most(MAX_SESSIONS),
+)
 @needs(Capability.ME)
 async def list_my_sessions(atoll: Atoll, caller: Caller, request: Request) -> Response:
     """Return the browsers in which the caller is logged in at a provider."""

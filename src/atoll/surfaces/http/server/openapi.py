@@ -55,6 +55,10 @@ def document(app: FastAPI) -> dict[str, Any]:
     parts = made.setdefault("components", {})
     schemas = parts.setdefault("schemas", {})
     schemas["Problem"] = Problem.model_json_schema()
+    for operation in _operations(made):
+        # A route that declares no problem of its own is given the framework's shape.
+        if "HTTPValidationError" in str(operation["responses"].get("422")):
+            operation["responses"]["422"] = problems(422)[422]
     # Validation errors are problems here; the framework's own shapes are never sent.
     schemas.pop("HTTPValidationError", None)
     schemas.pop("ValidationError", None)
