@@ -10,6 +10,7 @@ from aiohttp import WSMsgType
 
 from atoll.ports.runtime_boot import Agent
 from atoll.runtime.stage import PassThrough
+from atoll.runtime.terminals import terminals
 from atoll.runtime.terminals.waiting import MAX_WAITING_BYTES
 from atoll.wire.attach import (
     Ack,
@@ -52,6 +53,23 @@ async def test_terminal_that_prints_and_exits_shows_bytes_then_exit_then_close()
             assert viewer.ws.close_code == 1000
         status, record = await rt.call("GET", f"/sessions/{terminal}")
         assert (status, record["state"], record["exit"]) == (200, "exited", {"code": 3})
+
+
+async def test_oldest_ended_terminal_goes_when_too_many_could_be_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(terminals, "MAX_ENDED", 2)
+    async with runtime() as rt:
+        ended = []
+        for _ in range(3):
+            ended.append(await rt.open("true"))
+            async with rt.attach(ended[-1], client="a") as viewer:
+                await viewer.to_end()
+        async with asyncio.timeout(20):
+            listed = (await rt.call("GET", "/sessions"))[1]["sessions"]
+            while len(listed) > 2:
+                listed = (await rt.call("GET", "/sessions"))[1]["sessions"]
+        assert [one["session_id"] for one in listed] == ended[1:]
 
 
 async def test_typing_reaches_the_program_and_its_echo_comes_back() -> None:
