@@ -1601,7 +1601,7 @@ export interface components {
          * @enum {string}
          */
         readonly ReadinessState: "works" | "key_missing" | "not_installed" | "unavailable";
-        /** @description How people log in: `local` by login links alone, `oidc` at these realms, too. */
+        /** @description The ways to log in. `mode` is `local` for login links alone, `oidc` for these realms, too. */
         readonly RealmList: {
             readonly mode: string;
             readonly realms: readonly components["schemas"]["RealmView"][];
@@ -1812,8 +1812,7 @@ export interface components {
          * @description The end of a sandbox, and who shares it.
          *
          *     `session`: it ends with its consumer's session. `agent`: it is the consumer's only one.
-         *     `shared`: its organization's members may attach; until there are organizations with members that
-         *     is its owner alone, and others come by share links.
+         *     `shared`: its organization's members may attach, by their role.
          * @enum {string}
          */
         readonly Scope: "session" | "agent" | "shared";

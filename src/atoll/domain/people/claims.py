@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from atoll.domain.errors import Invalid, Unauthenticated
-from atoll.domain.event import Json
 from atoll.domain.people.capability import SOVEREIGN_ADMIN, OrgRole
 from atoll.domain.people.name import MAX_NAME, shown_name
 from atoll.domain.people.organization import MAX_GROUPS, is_group
@@ -51,7 +50,7 @@ class ClaimedPerson:
     sovereign: bool
 
 
-def read_claims(realm: Realm, claims: Mapping[str, Json]) -> ClaimedPerson:
+def read_claims(realm: Realm, claims: Mapping[str, object]) -> ClaimedPerson:
     """Return the person that these claims describe. Raises `Unauthenticated` without a subject."""
     subject = claims.get("sub")
     if not isinstance(subject, str) or not 0 < len(subject) <= MAX_SUBJECT:
@@ -81,7 +80,7 @@ def unique_name(name: str, taken: Iterable[str]) -> str:
 
 
 def _roles(
-    realm: Realm, given: Iterable[str], mapped: Iterable[str], orgs: Json
+    realm: Realm, given: Iterable[str], mapped: Iterable[str], orgs: object
 ) -> Mapping[str, ClaimedRole]:
     best = min((OrgRole(one) for one in mapped), key=_RANK.index, default=None)
     named = None if best is None else ClaimedRole(best)
@@ -100,11 +99,11 @@ def _roles(
     return found
 
 
-def _at(claims: Mapping[str, Json], path: str) -> Json:
+def _at(claims: Mapping[str, object], path: str) -> object:
     """Return the claim of this name; a dot in the name leads into an object."""
     if path in claims:
         return claims[path]
-    found: Json = dict(claims)
+    found: object = dict(claims)
     for part in path.split("."):
         if not isinstance(found, dict):
             return None
@@ -112,7 +111,7 @@ def _at(claims: Mapping[str, Json], path: str) -> Json:
     return found
 
 
-def _texts(value: Json) -> tuple[str, ...]:
+def _texts(value: object) -> tuple[str, ...]:
     """Return the texts of a claim: one, a list, or the names of an object."""
     if isinstance(value, str):
         return (value,)
@@ -122,18 +121,18 @@ def _texts(value: Json) -> tuple[str, ...]:
     return ()
 
 
-def _groups(value: Json) -> tuple[str, ...]:
+def _groups(value: object) -> tuple[str, ...]:
     return tuple(sorted({one for one in _texts(value) if is_group(one)})[:MAX_GROUPS])
 
 
-def _email(claims: Mapping[str, Json], realm: Realm) -> str:
+def _email(claims: Mapping[str, object], realm: Realm) -> str:
     """Return the email address, which counts only when the provider has verified it."""
     found = _at(claims, realm.claim_email)
     verified = claims.get("email_verified") is True
     return found if verified and isinstance(found, str) and _EMAIL.fullmatch(found) else ""
 
 
-def _name(claims: Mapping[str, Json], realm: Realm, email: str) -> str:
+def _name(claims: Mapping[str, object], realm: Realm, email: str) -> str:
     """Return the first name that may be shown."""
     for one in (_at(claims, realm.claim_name), claims.get("preferred_username"), email):
         if isinstance(one, str) and len(one) <= MAX_NAME:
