@@ -147,7 +147,7 @@ def test_each_part_of_a_port_belongs_to_a_suite() -> None:
 
 
 def test_each_noun_of_the_store_has_checks_of_its_rows() -> None:
-    nouns = {path.stem for path in (SOURCE / "ports" / "store").glob("[!_]*.py")}
+    nouns = {path.stem for path in (SOURCE / "ports" / "store").rglob("[!_]*.py")}
     checks = {path.stem for path in (SOURCE / "testing/contracts/rows").glob("[!_]*.py")}
     assert nouns - {"store"} == checks
 

@@ -17,6 +17,7 @@ from tests.places import ROOT
 
 OPEN_TO_GUESTS = {
     ("get", "/auth/me"),
+    ("get", "/auth/realms"),
     ("get", "/v1/me"),
     ("get", "/healthz"),
     ("get", "/.well-known/jwks.json"),

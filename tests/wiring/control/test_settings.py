@@ -8,6 +8,7 @@ from atoll.domain.wall.isolation import IsolationLevel
 from atoll.services.settings import ServiceSettings
 from atoll.wiring.control.settings import ControlSettings, read_settings, setting_names
 
+REALM = {"realm": "corp", "issuer": "https://id.example", "client_id": "atoll"}
 EVERYTHING = {
     "host": "0.0.0.0",
     "port": 7,
@@ -67,6 +68,7 @@ EVERYTHING = {
     "pat_default_days": 6,
     "sovereign_id": "here",
     "sandbox_tokens": True,
+    "auth": {"mode": "oidc", "realms": [REALM], "session_days": 3},
 }
 
 
@@ -105,6 +107,8 @@ def test_every_setting_reaches_the_sections_that_declare_it(tmp_path: Path) -> N
     assert own.policies.limits.concurrent == 2
     assert own.policies.limits.spend_micros == {"openai": 3}
     assert found.zygote.mount_roots == ("/srv",)
+    assert own.auth.used_realms["corp"].client_id == "atoll"
+    assert own.auth.lives.whole == timedelta(days=3)
 
 
 def test_no_bound_keeps_events_for_good(tmp_path: Path) -> None:
@@ -131,6 +135,12 @@ def test_environment_sets_none_of_what_only_the_file_may_say(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("said", "reason"),
     [
+        ("auth.mode = 'saml'", "auth: mode is one of local, oidc"),
+        ("auth.mode = 'oidc'", "auth: mode = 'oidc' needs 1 to 64 realms"),
+        ("auth.nope = 1", "a setting is wrong: .*unknown field `nope`"),
+        ("auth.idle_hours = 0", "auth: idle_hours lies between 1 and 2160"),
+        ("[[auth.realms]]\nnope = 1", "auth: a realm has no setting 'nope'"),
+        ("[[auth.realms]]\nrealm = 'a'", "auth: a realm is wrong: .*issuer"),
         ("nope = 1", "there is no setting 'nope'; there are agent_catalogue, .*webhook_ranges$"),
         ("home = '/x'", "there is no setting 'home'"),
         ("services = 1", "there is no setting 'services'"),

@@ -143,7 +143,13 @@ async def test_sessions_are_listed_and_ended_with_their_connections(
         ended = await here.call("DELETE", f"/v1/me/sessions/{listed[-2]['id']}")
         assert ended.status_code == 204
         assert (await there.call("GET", "/v1/me")).status_code == 401
-        assert (await here.call("DELETE", "/v1/me/sessions/ses_x")).status_code == 404
+        async with browser(atoll) as eve:
+            await eve.log_in(provider, "eve")
+            missing = await eve.call("DELETE", "/v1/me/sessions/ses_x")
+            foreign = await eve.call("DELETE", f"/v1/me/sessions/{listed[-1]['id']}")
+            assert missing.status_code == foreign.status_code == 404
+            text = foreign.json()["detail"].replace(listed[-1]["id"], "ses_x")
+            assert text == missing.json()["detail"]
         key, cookies = third.headers["Atoll-Page-Key"], third.client.cookies
         async with connect(
             f"ws://{atoll.host}/v1/events/stream",
@@ -172,6 +178,11 @@ async def test_session_ends_when_idle_and_at_its_end(atoll: World, provider: Oid
                 assert (await idle.call("GET", "/v1/me")).status_code == 401
         atoll.clock.at += timedelta(days=2)
         assert (await used.call("GET", "/v1/me")).status_code == 401
+
+
+ACTS = {
+    "PUT /v1/me/organization": {"organization": "test_person_of_two_organizations_chooses"},
+}
 
 
 async def test_person_of_two_organizations_chooses(atoll: World, provider: OidcProcess) -> None:

@@ -88,6 +88,7 @@ async def test_token_is_the_person_but_not_interactive(atoll: World) -> None:
             "org_id": "personal",
             "kind": "adm",
             "interactive": False,
+            "roles": ["owner", "org:personal:admin", "sovereign-admin"],
             "name": "person",
             "guest": None,
         }
