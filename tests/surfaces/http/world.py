@@ -41,7 +41,7 @@ from atoll.services.settings import ServiceSettings
 from atoll.services.telemetry import OFF, Telemetry
 from atoll.surfaces.http.app import AppSettings, create_app
 from atoll.surfaces.http.server.front_end import FrontEnd
-from atoll.surfaces.http.server.guard import PAGE_KEY
+from atoll.surfaces.http.server.guard import PAGE_KEY, names_for
 from atoll.surfaces.http.server.metrics import MetricsAccess
 from atoll.testing import FakeAgentShelf, FakeAuditSigner, FakePushSender, FakeWebhookSender
 from atoll.wiring.control import openapi
@@ -389,6 +389,7 @@ async def world(
     metrics: MetricsAccess | None = None,
     auth: AuthSettings | None = None,
     front_end: FrontEnd | None = None,
+    public_url: str | None = None,
 ) -> AsyncIterator[World]:
     """The whole control plane over a database and a scripted runtime, behind the real server."""
     clock, bus, identifiers = TurnedClock(), InProcessBus(), Identifiers()
@@ -428,13 +429,20 @@ async def world(
         )
         services = replace(built, readiness=_ready)
         app = create_app(
-            services, AppSettings(metrics=metrics, telemetry=telemetry, front_end=front_end)
+            services, replace(_surface(public_url, metrics, telemetry), front_end=front_end)
         )
         group = await stack.enter_async_context(asyncio.TaskGroup())
         background = group.create_task(services.background.run())
         stack.callback(background.cancel)
         url = await stack.enter_async_context(served(app))
         yield World(url, token, runtime, services.logins, clock, services, ground, hooks)
+
+
+def _surface(
+    public_url: str | None, metrics: MetricsAccess | None, telemetry: Telemetry
+) -> AppSettings:
+    names = names_for("127.0.0.1", public_url, ())
+    return AppSettings(names=names, public_url=public_url, metrics=metrics, telemetry=telemetry)
 
 
 async def _ready() -> str | None:

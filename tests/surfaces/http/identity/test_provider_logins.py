@@ -8,6 +8,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
+from atoll.ports.vault import Sealed
 from atoll.services.application import Identity
 from tests.peers.oidc_provider import OidcProcess, oidc_provider
 from tests.surfaces.http.identity.browsers import Browser, browser, corp
@@ -229,3 +230,39 @@ async def test_realms_are_public(atoll: World) -> None:
     async with world() as single, client_of(single.url) as anybody:
         assert (await anybody.get("/auth/realms")).json() == {"mode": "local", "realms": []}
         assert (await anybody.get("/auth/oidc/corp/login")).status_code == 404
+
+
+async def test_cookies_over_tls_are_of_this_host_alone(provider: OidcProcess) -> None:
+    public = "https://atoll.example"
+    served = world(auth=corp(provider), public_url=public)
+    async with served as atoll, client_of(atoll.url) as ada:
+        begun = await ada.get("/auth/oidc/corp/login")
+        cookie = begun.headers["set-cookie"]
+        assert cookie.startswith("__Host-atoll_oidc=")
+        assert {"Secure", "HttpOnly", "SameSite=lax", "Path=/"} <= set(cookie.split("; "))
+        back = provider.confirm(begun.headers["location"], "eve")
+        assert back.startswith(f"{public}/auth/oidc/corp/callback?")
+        sent = {"Cookie": cookie.partition(";")[0], "Origin": public}
+        ended = await ada.get(back.replace(public, atoll.url), headers=sent)
+        ticket = ended.headers["location"].partition("login=")[2]
+        answer = await ada.post("/auth/login", json={"ticket": ticket}, headers=sent)
+        session, gone = answer.headers.get_list("set-cookie")
+        assert session.startswith("__Host-atoll_session=")
+        assert {"Secure", "HttpOnly", "SameSite=strict", "Path=/"} <= set(session.split("; "))
+        assert gone.startswith('__Host-atoll_oidc="";') and "Max-Age=0" in gone
+        key = answer.json()["page_key"]
+        own = {"Cookie": session.partition(";")[0], "Origin": public, "Atoll-Page-Key": key}
+        assert (await ada.get("/v1/me", headers=own)).status_code == 200
+        bare = {**own, "Atoll-Page-Key": ""}
+        assert (await ada.get("/v1/me", headers=bare)).status_code == 401
+
+
+async def test_login_whose_grant_cannot_be_opened_ends(atoll: World, provider: OidcProcess) -> None:
+    async with browser(atoll) as eve:
+        await eve.log_in(provider, "eve")
+        async with atoll.ground.store.begin() as rows:
+            (session,) = await rows.person_sessions.due(atoll.clock.now(), 10)
+            broken = Sealed("gone", b"x", b"y")
+            await rows.person_sessions.checked(session.id, atoll.clock.now(), broken)
+        await _refresh(atoll)
+        assert (await eve.call("GET", "/v1/me")).status_code == 401

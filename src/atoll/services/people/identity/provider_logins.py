@@ -50,12 +50,14 @@ class KeptGrant(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class ProviderReply:
-    """The parameters with which a provider sends a browser back (RFC 6749 §4.1.2, RFC 9207)."""
+    """The parameters with which a provider sends a browser back (RFC 6749 §4.1.2, RFC 9207),
+    and the browser's address."""
 
     state: str
     code: str
     error: str
     issuer: str
+    address: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,7 @@ class ProviderLogins:
         try:
             return await self._finish(found, cookie, reply)
         except AtollError as error:
-            await self._log.refused(found, error)
+            await self._log.refused(found, error, reply.address)
             raise
 
     async def _finish(self, realm: Realm, cookie: str, reply: ProviderReply) -> str:
@@ -144,7 +146,7 @@ class ProviderLogins:
         person = await self.sessions.by_session(session)
         if person is None:
             return None
-        await self._log.entered(person, self.realms[kept[0].realm])
+        await self._log.entered(person, kept[0].realm, visitor.address)
         return Entrance(session, person, kept[0].route)
 
     async def log_out(self, session: str, back: str) -> str | None:

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 import structlog
 
-from atoll.domain.errors import AtollError, Forbidden, Unauthenticated, Unavailable
+from atoll.domain.errors import AtollError, Forbidden, Unavailable
 from atoll.domain.people.claims import read_claims
 from atoll.domain.people.person import PersonSession
 from atoll.domain.people.realm import Realm
@@ -75,7 +75,7 @@ class Refreshes:
         async with room:
             try:
                 await self._refresh(session)
-            except (Forbidden, Unauthenticated) as error:
+            except Forbidden as error:
                 await self._end(session, error)
             except AtollError as error:
                 # Its turn comes again after all others.
@@ -89,10 +89,11 @@ class Refreshes:
             sealed = await rows.person_sessions.grant(session.id)
             person = await rows.people.get(session.person)
         grant = open_grant(self._vault, session.person, sealed)
-        known = realm is not None and realm.issuer == session.issuer
-        if realm is None or person is None or not known or not grant.refresh_token:
+        if realm is None or person is None or realm.issuer != session.issuer:
             await self._checked(session)
             return
+        if not grant.refresh_token:
+            raise Forbidden("what the provider gave cannot be opened any more")
         answer = await self._provider.refresh(realm, grant.refresh_token, person.subject)
         await self._checked(session, close_grant(self._vault, session.person, answer, grant))
         await self._claimed.apply(realm, read_claims(realm, answer.claims))

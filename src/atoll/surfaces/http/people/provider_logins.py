@@ -130,7 +130,8 @@ async def end_login(
     """Take the answer of the provider, and lead the browser to the page with a single-use ticket,
     which it trades at `/auth/login`."""
     cookie = request.cookies.get(login_cookie(request), "")
-    reply = ProviderReply(state, code, error, iss)
+    address = request.client.host if request.client else "a local socket"
+    reply = ProviderReply(state, code, error, iss, address)
     try:
         ticket = await _identity(atoll).logins.finish(realm[:100], cookie, reply)
     except AtollError as failure:
