@@ -3,7 +3,7 @@
 import asyncio
 
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
 from atoll.domain.sandbox.task import TaskRequest
 from atoll.services.journals.journal_poll import LATELY, POLL_SECONDS
 from tests.peers.contract import AGENT
@@ -81,3 +81,14 @@ async def test_sandbox_that_was_stopped_is_waited_for_no_longer() -> None:
         await is_waited_for(s)
         await s.sandboxes.stop(LOCAL_PERSON, sandbox.id)
         await is_left_alone(s)
+
+
+async def test_next_leadership_waits_for_what_the_last_one_was_about_to_wait_for() -> None:
+    async with scene(run=False) as s, asyncio.TaskGroup() as tasks:
+        made = await s.sandboxes.create(LOCAL_PERSON, CreateSandbox(profile="bare"))
+        s.background.journal_poll._polled.add(made.id)  # its task was cancelled before it began
+        running = tasks.create_task(s.background.run())
+        await s.sandboxes.wait(LOCAL_PERSON, made.id)
+        await s.sandboxes.runtime(LOCAL_PERSON, made.id, activity=True)
+        await is_waited_for(s)
+        running.cancel()

@@ -1,8 +1,14 @@
 import asyncio
+from typing import Any
 
+import pytest
+
+from atoll.adapters.storage.store import SqlStore
+from atoll.domain.errors import Unavailable
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.services.agents.statuses import AgentStatuses
+from atoll.services.journals.journals import Journals
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 from atoll.wire.contract.execs import ExecBody
@@ -111,6 +117,36 @@ async def test_last_words_are_taken_in_before_a_stop() -> None:
         await s.sandboxes.stop(LOCAL_PERSON, sandbox.id)
         await s.sandboxes.wait(LOCAL_PERSON, sandbox.id, settled=True)
         assert "exec.started" in await s.kinds(sandbox)
+
+
+async def test_last_words_are_not_lost_with_the_connection_to_the_store(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is cut while they are stored, and does not come back at once."""
+    async with scene() as s:
+        sandbox = await s.ready()
+        s.runtime.journal = [entry(1, "exec.started", id="e_1")]
+        append, read, cut = Journals._store, SqlStore.read, [False, False]
+
+        async def store(self: Journals, *args: Any) -> Any:
+            if not cut[0]:
+                cut[0] = True
+                monkeypatch.setattr(SqlStore, "read", away)
+                raise Unavailable("cut")
+            return await append(self, *args)
+
+        def away(_self: SqlStore) -> Any:
+            cut[1] = True
+            monkeypatch.setattr(SqlStore, "read", read)
+            raise Unavailable("still away")
+
+        monkeypatch.setattr(Journals, "_store", store)
+        await s.sandboxes.stop(LOCAL_PERSON, sandbox.id)
+        async with asyncio.timeout(20):
+            while "exec.started" not in await s.kinds(sandbox):
+                s.clock.turn(1)
+                await asyncio.sleep(0.01)
+        assert cut == [True, True]
 
 
 async def test_what_an_agent_does_itself_has_the_agent_as_actor() -> None:

@@ -61,6 +61,7 @@ class JournalPoll:
 
     async def run(self, tasks: asyncio.TaskGroup) -> None:
         """Poll until cancelled."""
+        self._polled.clear()  # a task that was cancelled before it began removed nothing
         while True:
             for sandbox_id in self._wanted():
                 sandbox = self._directory.known_by(sandbox_id)

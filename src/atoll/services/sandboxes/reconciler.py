@@ -83,6 +83,12 @@ def unfinished_work(sandbox: Sandbox) -> tuple[Work, ...]:
 
 _Act = Callable[[SandboxId], Awaitable[object]]
 
+LAST_ATTEMPTS = 3
+"""To read what a journal holds before its runtime is ended: a failure may be the store's."""
+
+LAST_WORDS_SECONDS = 5.0
+"""At most for one of them."""
+
 _log = structlog.get_logger(__name__)
 
 
@@ -386,11 +392,29 @@ class Reconciler:
 
     async def _last_words(self, sandbox: Sandbox) -> None:
         """Read the rest of the journal before its runtime ends. Does nothing when the runtime is
-        gone."""
+        gone. A store that does not answer is waited for: what was not collected is lost."""
         if sandbox.attachment.address is None:
             return
-        try:
-            async with asyncio.timeout(1.0):
-                await self._journals.collect(sandbox, self._runtimes.client(sandbox))
-        except (AtollError, TimeoutError) as err:
-            _log.info("journal_not_collected", sandbox=sandbox.id, reason=str(err))
+        for _ in range(LAST_ATTEMPTS):
+            try:
+                async with asyncio.timeout(LAST_WORDS_SECONDS):
+                    await self._journals.collect(sandbox, self._runtimes.client(sandbox))
+                return
+            except TimeoutError:
+                _log.info("journal_not_collected", sandbox=sandbox.id, reason="no answer in time")
+                return
+            except AtollError as err:
+                _log.info("journal_not_collected", sandbox=sandbox.id, reason=err.message)
+            await self._until_stored()
+
+    async def _until_stored(self) -> None:
+        """Return once the store answers."""
+        while True:
+            try:
+                async with self._ground.store.read() as rows:
+                    await rows.events.last_position()
+                return
+            except Unavailable as err:
+                _log.warning("work_still_waits", reason=err.message)
+            again = self._ground.clock.now() + timedelta(seconds=RETRY_SECONDS)
+            await self._ground.clock.sleep_until(again)
