@@ -35,8 +35,8 @@ SECONDS = float(os.environ.get("ATOLL_CHAOS_SECONDS", "12"))
 VIEWERS = int(os.environ.get("ATOLL_CHAOS_VIEWERS", "30"))
 SEED = int(os.environ.get("ATOLL_CHAOS_SEED", "0")) or random.SystemRandom().randrange(1, 2**32)
 CLIENTS = 3
-WATCHED = 2
-"""Terminals that are watched."""
+WATCHED = 2 + VIEWERS // 60
+"""Terminals that are watched: each takes 64 viewers."""
 
 SETTLED_SECONDS = 120.0
 """At most until everything that was asked for is done, on a busy machine."""
