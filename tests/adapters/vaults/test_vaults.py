@@ -62,6 +62,30 @@ def test_key_file_is_made_private_and_kept(tmp_path: Path) -> None:
     assert [key.id for key in file.load()] == [newest]
 
 
+def test_rotation_by_one_replica_is_known_to_another_at_once(tmp_path: Path) -> None:
+    file = KeyFile(tmp_path / "master.key")
+    one, two = (EnvelopeVault(file.load, file.save, reload=file.reload) for _ in range(2))
+    before = one.seal(VALUE, BINDING)
+    newest = one.add()
+    during = two.seal(VALUE, BINDING)
+    assert during.key_id == newest, "a value under the old key would be lost with it"
+    moved = one.rewrap(before, BINDING)
+    assert one.retire() == 1
+    assert two.open(moved, BINDING) == one.open(during, BINDING) == VALUE
+    assert two.fingerprint(VALUE, "org") == one.fingerprint(VALUE, "org")
+    assert two.add() != newest
+    assert two.retire() == 1
+    assert one.open(two.rewrap(two.seal(VALUE, BINDING), BINDING), BINDING) == VALUE
+
+
+def test_key_file_that_vanished_changes_nothing_for_who_has_its_keys(tmp_path: Path) -> None:
+    file = KeyFile(tmp_path / "master.key")
+    vault = EnvelopeVault(file.load, file.save, reload=file.reload)
+    sealed = vault.seal(VALUE, BINDING)
+    (tmp_path / "master.key").unlink()
+    assert vault.open(vault.rewrap(sealed, BINDING), BINDING) == VALUE
+
+
 def test_key_file_open_to_others_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "master.key"
     KeyFile(path).load()

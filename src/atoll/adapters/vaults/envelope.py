@@ -38,6 +38,7 @@ class MasterKey:
 
 
 Load = Callable[[], Sequence[MasterKey]]
+Reload = Callable[[], Sequence[MasterKey] | None]
 Save = Callable[[Sequence[MasterKey]], None]
 Hold = Callable[[bytes], object]
 
@@ -46,14 +47,21 @@ class EnvelopeVault:
     """The `ports.vault.Vault` and `Masters`.
 
     `load` returns the master keys, the newest last; `save` keeps them, where Atoll may write them.
-    `hold` is called with each key that is used from now on, to keep it out of swap and cores.
+    `reload` returns those that are kept now, None when there are none to be found: another control
+    plane may have rotated them. `hold` is called with each key that is used from now on, to keep it
+    out of swap and cores.
     """
 
     def __init__(
-        self, load: Load, save: Save | None = None, *, hold: Hold = lambda _key: None
+        self,
+        load: Load,
+        save: Save | None = None,
+        *,
+        reload: Reload = lambda: None,
+        hold: Hold = lambda _key: None,
     ) -> None:
         """Load the keys. Raises what `load` raises, and `Failed` when it returns none."""
-        self._save, self._hold = save, hold
+        self._save, self._reload, self._hold = save, reload, hold
         self._keys: dict[str, MasterKey] = {}
         self._newest = self._take(load())
 
@@ -77,18 +85,21 @@ class EnvelopeVault:
 
     def fingerprint(self, value: str, org_id: str) -> str:
         """See the port. Made with the newest master key: it changes when that does."""
+        self._refresh()
         key = hmac.digest(self._newest.secret, _PRINTS, "sha256")
         told = hmac.new(key, _framed(b"", (org_id, value)), "sha256")
         return told.hexdigest()[:FINGERPRINT_DIGITS]
 
     def add(self) -> str:
         """See `ports.vault.Masters`."""
+        self._refresh()
         fresh = MasterKey(secrets.token_bytes(KEY_BYTES))
         self._keep([*self._keys.values(), fresh])
         return fresh.id
 
     def retire(self) -> int:
         """See `ports.vault.Masters`."""
+        self._refresh()
         before = len(self._keys)
         self._keep([self._newest])
         return before - 1
@@ -103,6 +114,13 @@ class EnvelopeVault:
         self._save(keys)
         self._newest = self._take(keys)
 
+    def _refresh(self) -> None:
+        """Take over what another control plane changed. Whoever seals in a transaction is sure of
+        the newest key: a rotation stores it before its own transaction begins."""
+        keys = self._reload()
+        if keys and [key.id for key in keys] != [*self._keys]:
+            self._newest = self._take(keys)
+
     def _take(self, keys: Sequence[MasterKey]) -> MasterKey:
         if not keys:
             raise Failed("the vault has no master key")
@@ -112,11 +130,14 @@ class EnvelopeVault:
         return keys[-1]
 
     def _wrap(self, data_key: bytes, body: bytes, binding: Binding) -> Sealed:
+        self._refresh()
         master = self._newest
         bound = _framed(_DATA_KEY, (master.id, *binding))
         return Sealed(master.id, _encrypt(master.secret, data_key, bound), body)
 
     def _unwrap(self, sealed: Sealed, binding: Binding) -> bytes:
+        if sealed.key_id not in self._keys:
+            self._refresh()
         master = self._keys.get(sealed.key_id)
         if master is None:
             raise _shut(f"its master key {sealed.key_id[:40]!r} is not here")

@@ -52,12 +52,16 @@ class KeyFile:
     def load(self) -> tuple[MasterKey, ...]:
         """Return the keys; one is made when there is no file. Raises `Failed`: the file is open to
         others, no plain file, or no list of keys."""
-        kept = read_private(self._path, MAX_BYTES)
+        kept = self.reload()
         if kept is None:
-            made = (MasterKey(secrets.token_bytes(KEY_BYTES)),)
-            self.save(made)
-            return made
-        return read_keys(kept.decode("ascii", "replace"), self._path.name)
+            kept = (MasterKey(secrets.token_bytes(KEY_BYTES)),)
+            self.save(kept)
+        return kept
+
+    def reload(self) -> tuple[MasterKey, ...] | None:
+        """Return the keys, None when there is no file. Raises `Failed` as `load` does."""
+        kept = read_private(self._path, MAX_BYTES)
+        return None if kept is None else read_keys(kept.decode("ascii", "replace"), self._path.name)
 
     def save(self, keys: Sequence[MasterKey]) -> None:
         """Replace the file, whole and durably. Raises `Failed`."""

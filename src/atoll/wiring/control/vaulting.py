@@ -24,7 +24,7 @@ def open_vault(settings: ControlSettings, environ: Mapping[str, str]) -> Envelop
     if text:
         return EnvelopeVault(lambda: read_keys(text.replace(";", "\n"), VARIABLE), hold=held)
     file = KeyFile(settings.home / "master.key")
-    return EnvelopeVault(file.load, file.save, hold=held)
+    return EnvelopeVault(file.load, file.save, reload=file.reload, hold=held)
 
 
 def held(value: bytes | str) -> None:
