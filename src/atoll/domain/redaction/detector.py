@@ -16,7 +16,7 @@ class Detector:
 
     def feed(self, data: bytes) -> bool:
         """Read the next bytes. Returns whether any so far held a secret."""
-        if self.found or not self._lexicon:
+        if self.found or not self._lexicon.named:
             return self.found
         whole = self._held + data
         findings = self._lexicon.find(whole, drawn=False)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from atoll.domain.redaction.forms import SHORTEST, forms
 from atoll.domain.redaction.overwrites import Rows, moves_back, row_begin
 from atoll.domain.redaction.patterns import Patterns
+from atoll.domain.redaction.shapes import LONGEST, find_shapes
 from atoll.domain.redaction.views import Span, View, context, shown_of
 
 
@@ -34,7 +35,7 @@ NOTHING = Findings((), ())
 
 class Lexicon:
     """A compiled set of secrets, immutable and shared by all streams of a sandbox. Without values
-    it finds nothing."""
+    it finds Atoll's own secrets alone, and those only where no escape sequence parts them."""
 
     __slots__ = ("_exact", "_stripped", "longest")
 
@@ -46,27 +47,39 @@ class Lexicon:
         # both.
         self._exact = Patterns(exact | stripped)
         self._stripped = Patterns(stripped)
-        self.longest = self._exact.longest
+        self.longest = max(self._exact.longest, LONGEST)
 
     def __bool__(self) -> bool:
+        return True
+
+    @property
+    def named(self) -> bool:
+        """Return whether secrets were named, which must not leave unmasked in files either."""
         return bool(self._exact)
 
     def find(self, data: bytes, *, drawn: bool = True) -> Findings:
         """Return everything in `data`, in every view; unless it is `drawn`, nothing is
-        overwritten."""
+        overwritten, and Atoll's own secrets are not looked for."""
+        own = find_shapes(data) if drawn else ((), len(data))
+        live = [(own[1], len(data) - own[1])] if own[1] < len(data) else []
+        if self._exact:
+            return self._all(data, own[0], live, drawn=drawn)
+        return Findings(joined(own[0]), tuple(live)) if own[0] or live else NOTHING
+
+    def _all(self, data: bytes, own: Iterable[Span], live: list[Span], *, drawn: bool) -> Findings:
+        """Return the named secrets, and what was found already: intervals, and what is live."""
         exact = self._exact.sight(data)
         view = View(data)
-        spans = list(view.spared(exact.spans))
-        live = (
-            [(exact.live_from, len(data) - exact.live_from)] if exact.live_from < len(data) else []
-        )
+        spans = [*view.spared(exact.spans), *view.spared(own)]
+        if exact.live_from < len(data):
+            live.append((exact.live_from, len(data) - exact.live_from))
         if len(view.shown) < len(data):
             sighting = self._stripped.sight(view.shown)
             if sighting.spans:
                 spans += view.spans(joined(sighting.spans))
             if size := len(view.shown) - sighting.live_from:
                 live.append((view.begin_of_last(size), size))
-        if not (drawn and self):
+        if not drawn:
             return Findings(joined(spans), tuple(live))
         if moves_back(view.data):
             over, begun = Rows(view.data, self._stripped.longest).find(self._stripped)
@@ -78,7 +91,7 @@ class Lexicon:
 
     def context(self, data: bytes, at: int) -> bytes:
         """Return the text that reopens the escape sequence that is open at this place."""
-        return context(data, at)
+        return context(data, at) if self._exact else b""
 
     def mask(self, data: bytes, spans: Iterable[Span]) -> bytes:
         """Return asterisks for these intervals, as wide on a screen as what they hide."""
@@ -86,12 +99,11 @@ class Lexicon:
 
     def redact(self, data: bytes) -> bytes:
         """Return a whole text with every secret in it masked."""
-        return self.mask(data, self.find(data).spans) if self else data
+        spans = self.find(data).spans
+        return self.mask(data, spans) if spans else data
 
     def redact_text(self, text: str) -> str:
         """Return the same for texts of Atoll's own: messages, logs, event payloads."""
-        if not self:
-            return text
         data = text.encode("utf-8", "surrogatepass")
         return self.redact(data).decode("utf-8", "surrogatepass")
 

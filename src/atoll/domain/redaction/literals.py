@@ -8,6 +8,7 @@ WebSocket's frames) stay true.
 from collections.abc import Iterable
 
 from atoll.domain.redaction.lexicon import NOTHING, Findings, joined, mask
+from atoll.domain.redaction.shapes import beginning
 from atoll.domain.redaction.views import Span
 
 
@@ -31,7 +32,7 @@ class Literals:
         Where neither holds, a stream with nothing held back passes the bytes unchanged.
         """
         for text in self._texts:  # noqa: SIM110  a generator costs as much as the search
-            if text in data or _beginning(text, data):
+            if text in data or beginning(text, data):
                 return True
         return False
 
@@ -44,7 +45,7 @@ class Literals:
             while begin != -1:
                 spans.append((begin, begin + len(text)))
                 begin = data.find(text, begin + 1)
-            live = max(live, _beginning(text, data))
+            live = max(live, beginning(text, data))
         if not spans and not live:
             return NOTHING
         return Findings(joined(spans), ((len(data) - live, live),) if live else ())
@@ -64,13 +65,3 @@ class Literals:
 
 def _starred(data: bytes) -> bytes:
     return b"*" * len(data)
-
-
-def _beginning(text: bytes, data: bytes) -> int:
-    """Return how many of the last bytes of `data` are an unfinished `text`."""
-    at = data.find(text[:1], max(0, len(data) - len(text) + 1))
-    while at != -1:
-        if text.startswith(data[at:]):
-            return len(data) - at
-        at = data.find(text[:1], at + 1)
-    return 0

@@ -28,7 +28,7 @@ class Transfer:
     @property
     def guarded(self) -> bool:
         """True when a secret in the transfer would be refused."""
-        return bool(self._lexicon) and not self._allowed
+        return self._lexicon.named and not self._allowed
 
     @property
     def reach(self) -> int:
