@@ -10,6 +10,8 @@ import pytest
 
 from atoll.client.transport import Call, at, post
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound
+from atoll.domain.ids import PERSONAL_ORG, OrgId
+from atoll.domain.repository.repository import read_local
 from atoll.surfaces.cli.transfer.local_repo import describe, upload
 from atoll.surfaces.cli.transfer.pulled_branch import BranchRequest, PulledBranch, pull
 from atoll.surfaces.cli.transfer.saved_work import bring_saved
@@ -153,11 +155,11 @@ async def test_local_checkout_uploaded_twice_sends_only_what_is_new(
     tree.git("add", "big")
     tree.git("commit", "-qm", "big")
     key = await sent(atoll, tree)
-    before = (await atoll.shelf.find(key)).bytes
+    before = (await atoll.shelf.find(key, PERSONAL_ORG)).bytes
     (tree.path / "not-committed").write_text("stays here")
     tip = tree.commit("small", "small")
     assert await sent(atoll, tree) == key
-    stored = await atoll.shelf.find(key)
+    stored = await atoll.shelf.find(key, PERSONAL_ORG)
     assert stored.bytes - before < 5000
     assert [ref.commit for ref in await atoll.shelf.refs(stored)] == [tip]
     assert await sent(atoll, tree) == key  # nothing new: no bundle at all
@@ -193,7 +195,7 @@ async def test_local_checkout_that_went_back_moves_its_branch_back(
     tree.git("reset", "-q", "--hard", first)
     tree.git("branch", "side")
     await sent(atoll, tree, also="side")
-    refs = await atoll.shelf.refs(await atoll.shelf.find(key))
+    refs = await atoll.shelf.refs(await atoll.shelf.find(key, PERSONAL_ORG))
     assert [(ref.name, ref.commit) for ref in refs] == [
         ("refs/heads/main", first),
         ("refs/heads/side", first),
@@ -293,20 +295,35 @@ def test_checkout_described_with_its_origin_and_what_stays(tmp_path: Path) -> No
     assert describe(tmp_path / "tree two").key == found.key
 
 
-async def test_upload_under_a_key_of_others_is_forbidden(atoll: RepositoryWorld) -> None:
-    from atoll.domain.ids import OrgId
-    from atoll.domain.repository.repository import read_local
-
-    await atoll.shelf.place(read_local("ab" * 12, "theirs"), OrgId("other"))
+async def test_upload_under_a_key_of_others_is_like_one_under_a_new_key(
+    atoll: RepositoryWorld, tmp_path: Path
+) -> None:
+    tree = new_tree(tmp_path / "demo")
+    key, tip = describe(tree.path).key, tree.git("rev-parse", "HEAD")
+    other = OrgId("other")
+    theirs = await atoll.shelf.place(read_local(key, "theirs"), other)
     async with httpx.AsyncClient(
         base_url=atoll.url, headers={"Authorization": f"Bearer {atoll.token}"}
     ) as client:
-        place = f"/v1/repositories/local/{'ab' * 12}"
-        put = await client.put(f"{place}?name=x&head=main", content=b"# v2 git bundle\n")
-        assert (put.status_code, put.json()["code"]) == (403, "forbidden")
-        have = await client.post(f"{place}/have", json={"tips": ["a" * 40]})
+        for query, body in ((f"&tip={tip}", b""), ("", b"# v2 git bundle\n")):
+            answers = [
+                await client.put(
+                    f"/v1/repositories/local/{one}?name=x&head=main{query}", content=body
+                )
+                for one in (key, "ab" * 12)
+            ]
+            assert answers[0].status_code == answers[1].status_code == 422
+            assert answers[0].json()["detail"] == answers[1].json()["detail"]
+        have = await client.post(f"/v1/repositories/local/{key}/have", json={"tips": ["a" * 40]})
         assert have.json() == {"have": []}
-        assert (await client.get("/v1/repositories")).json() == {"repositories": [], "next": None}
+        assert (await client.get("/v1/repositories")).json()["repositories"] == []
+        assert await sent(atoll, tree) == key
+        listed = (await client.get("/v1/repositories")).json()["repositories"]
+        assert [one["key"] for one in listed] == [key]
+    mine = await atoll.shelf.find(key, PERSONAL_ORG)
+    assert [ref.commit for ref in await atoll.shelf.refs(mine)] == [tip]
+    assert await atoll.shelf.refs(await atoll.shelf.find(key, other)) == ()
+    assert mine.path != theirs.path
 
 
 @pytest.mark.parametrize(

@@ -103,9 +103,9 @@ class RepositoryShelf(Protocol):
         """Return all repositories, by key."""
         ...
 
-    async def find(self, key: str) -> StoredRepository:
-        """Return a repository by its key (`github.com/owner/repo`, or a local key). Raises
-        `NotFound`."""
+    async def find(self, key: str, org_id: OrgId) -> StoredRepository:
+        """Return a repository by its key: `github.com/owner/repo`, or the local key of an upload of
+        this organization, which has keys of its own. Raises `NotFound`."""
         ...
 
     async def fetch(self, remote: Remote, report: Report) -> StoredRepository:
@@ -155,8 +155,7 @@ class LocalShelf(Protocol):
     """The part of a shelf that keeps uploaded checkouts."""
 
     async def place(self, source: LocalSource, org_id: OrgId) -> StoredRepository:
-        """Return the repository of a checkout, made empty at first. Raises `Forbidden` when its key
-        belongs to another organization."""
+        """Return the repository of an organization's checkout, made empty at first."""
         ...
 
     async def settle(self, stored: StoredRepository, head: str | None) -> StoredRepository:

@@ -9,6 +9,7 @@ import pytest
 from atoll.adapters.repos.direct_importer import DirectImporter
 from atoll.adapters.repos.shelf import Settings, Shelf
 from atoll.domain.errors import Forbidden, LimitReached, NotFound, Unavailable
+from atoll.domain.ids import PERSONAL_ORG
 from atoll.domain.repository.repository import LocalSource, Remote, read_remote
 from atoll.testing import ImporterContract, LocalShelfContract, RepositoryShelfContract
 from tests.peers.git_server import GitServer, git_server
@@ -51,7 +52,7 @@ async def test_fetch_of_a_new_remote_makes_one_bare_repository(
         ("refs/heads/main", tree.git("rev-parse", "HEAD"))
     ]
     assert await shelf.list() == (stored,)
-    assert await shelf.find(stored.key) == stored
+    assert await shelf.find(stored.key, PERSONAL_ORG) == stored
 
 
 async def test_fetch_again_brings_only_what_is_new_and_follows_head(
@@ -183,7 +184,7 @@ async def test_find_by_a_crafted_key_finds_nothing(
     stored = await shelf.fetch(remote_of(served[0]), quiet)
     for key in (f"x/../{stored.key}", f"/{stored.key}", f"./{stored.key}", "", "*" * 20, "a" * 20):
         with pytest.raises(NotFound):
-            await shelf.find(key)
+            await shelf.find(key, PERSONAL_ORG)
 
 
 async def test_file_of_a_commit_is_found_also_behind_links(

@@ -32,15 +32,14 @@ METHODS = ("get", "post", "put", "patch", "delete")
 STRANGERS = ("eve", "bob")
 """The owner of another organization, and a member of the same one."""
 
-OF_THE_ORGANIZATION = {"organization", "invitation", "member", "account", "profile"}
+OF_THE_ORGANIZATION = {"organization", "invitation", "member", "account", "profile", "key"}
 """Things that are the organization's: foreign to `eve` alone."""
 
 WITHIN = {"terminal", "command", "recording", "agent", "card", "number", "pty", "port", "share"}
 """What is named below a sandbox: it is there, as far as the sandbox is."""
 
-NOBODYS = {"key", "realm"}
-"""The key of an upload is chosen by who uploads; docs/trust/security.md says what that means. The
-realms are public."""
+NOBODYS = {"realm"}
+"""Realms are public."""
 
 FILLED: dict[str, Any] = {
     "POST /v1/sandboxes/{sandbox}/pulls": {"repo": 0, "branch": None},
@@ -65,6 +64,8 @@ FILLED: dict[str, Any] = {
 
 ALIKE = {
     "PUT /v1/secrets/{secret}": "an id is no name; by a name it sets a secret of the caller's own",
+    "PUT /v1/repositories/local/{key}": "each organization has keys of its own to upload under",
+    "POST /v1/repositories/local/{key}/have": "what is not there has no commits",
     "PUT /v1/profiles/{profile}": "it saves a profile of the caller's own organization",
 }
 """Operations that do not answer 404 for a missing thing, and why."""
@@ -398,7 +399,7 @@ async def test_foreign_id_in_a_query_or_a_body_answers_like_a_missing_one(
     made = await things.team.call(who, "POST", "/v1/sandboxes?wait=ready", json={"name": "own"})
     assert made.status_code == 201
     for name, method, path, body in ELSEWHERE:
-        if who == "bob" and name in OF_THE_ORGANIZATION | {"key"}:
+        if who == "bob" and name in OF_THE_ORGANIZATION:
             continue
         answers = []
         for there in (True, False):

@@ -273,7 +273,7 @@ async def test_remote_that_is_gone_leaves_what_is_kept(world: World) -> None:
     with pytest.raises((Unavailable, Invalid)):
         await world.workspaces.mounts_for(PERSONAL_ORG, (closed,))
     key = (await world.stored()).key
-    gone = (await world.shelf.find(key)).path.parent.parent
+    gone = (await world.shelf.find(key, PERSONAL_ORG)).path.parent.parent
     kept = world.tmp / "repos" / "127.0.0.1+1"
     gone.rename(kept)
     record = kept / "o/r.git/atoll.json"

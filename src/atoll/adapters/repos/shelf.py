@@ -20,8 +20,8 @@ from atoll.adapters.repos.intake import BundleIntake, IntakeSettings
 from atoll.adapters.repos.line import DialledRemote, FetchLimits
 from atoll.adapters.repos.netguard import dial
 from atoll.adapters.repos.single_flight import SingleFlight
-from atoll.domain.errors import Forbidden, Invalid, NotFound
-from atoll.domain.ids import OrgId
+from atoll.domain.errors import Invalid, NotFound
+from atoll.domain.ids import PERSONAL_ORG, OrgId
 from atoll.domain.repository.repository import LOCAL_FOLDER, LocalSource, Remote, is_local_key
 from atoll.ports.repositories import Importer, Intake, Ref, Report, StoredRepository
 
@@ -69,17 +69,22 @@ class Shelf:
         found = await asyncio.to_thread(lambda: list(record.all_below(self._settings.repos)))
         return tuple(sorted(found, key=lambda stored: stored.key))
 
-    async def find(self, key: str) -> StoredRepository:
-        """Return a repository by its key. Raises `NotFound`."""
-        stored = await asyncio.to_thread(self._load, key)
+    async def find(self, key: str, org_id: OrgId) -> StoredRepository:
+        """Return a repository by its key, of an upload that of this organization. Raises
+        `NotFound`."""
+        stored = await asyncio.to_thread(self._load, key, org_id)
         if stored is None:
             raise NotFound(f"No repository {key[:120]!r} is kept here: fetch or upload it first.")
         return stored
 
-    def _load(self, key: str) -> StoredRepository | None:
+    def _load(self, key: str, org_id: OrgId | None = None) -> StoredRepository | None:
         if is_local_key(key):
-            folders = (self._settings.repos / LOCAL_FOLDER).glob(f"*-{key}.git")
-            return next(filter(None, map(record.load, folders)), None)
+            uploads = self._settings.repos / LOCAL_FOLDER
+            # Uploads of before lie in one folder, whosever they are.
+            places = (uploads, uploads / org_id) if org_id else (uploads,)
+            folders = (folder for place in places for folder in place.glob(f"*-{key}.git"))
+            found = (record.load(folder) for folder in folders)
+            return next((one for one in found if one is not None and one.org_id == org_id), None)
         # The key must equal the record's, so a crafted key leads nowhere else.
         if ".." in key or "\0" in key:
             return None
@@ -213,18 +218,18 @@ class Shelf:
             await self._git.ask(GitCall(("update-ref", "--stdin"), into.path, stdin=orders))
 
     async def place(self, source: LocalSource, org_id: OrgId) -> StoredRepository:
-        """Return the repository of a checkout, made empty at first. Raises `Forbidden`."""
-        there = await asyncio.to_thread(self._load, source.key)
+        """Return the repository of a checkout, made empty at first."""
+        there = await asyncio.to_thread(self._load, source.key, org_id)
         if there is None:
-            target = self._settings.repos / source.folder
+            folder = Path(source.folder)
+            own = folder if org_id == PERSONAL_ORG else folder.parent / org_id / folder.name
+            target = self._settings.repos / own
             now = datetime.now(UTC)
             fresh = StoredRepository(
                 source.key, source.name, source.repo_url, target, 0, now, org_id
             )
             async with self._made(fresh):
                 return fresh
-        if there.org_id != org_id:
-            raise Forbidden(f"Repository {source.key} is not yours: upload under another key.")
         return replace(there, repo_url=source.repo_url or there.repo_url)
 
     async def settle(self, stored: StoredRepository, head: str | None) -> StoredRepository:

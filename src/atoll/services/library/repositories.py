@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Protocol
 
-from atoll.domain.errors import Forbidden, Invalid, NotFound
+from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.event import Json
 from atoll.domain.people.principal import Principal
 from atoll.domain.repository.branch import branch_of_ref, read_branch
@@ -68,17 +68,17 @@ class Repositories:
         commits = tuple(dict.fromkeys(map(read_commit, tips)))
         read_local(key, "any")
         try:
-            stored = await self._shelf.find(key)
+            stored = await self._shelf.find(key, caller.org_id)
         except NotFound:
             return ()
-        return await self._shelf.have(stored, commits) if _visible(stored, caller) else ()
+        return await self._shelf.have(stored, commits)
 
     async def receive(
         self, caller: Principal, source: LocalSource, *, head: Ref, body: AsyncIterator[bytes]
     ) -> tuple[StoredRepository, tuple[Ref, ...]]:
         """Store an uploaded checkout: `body` is a git bundle, or empty when the server has `head`
         already. `head.name` is the branch HEAD is on, `head.commit` empty or its commit. Raises
-        `Invalid` for a broken bundle, `LimitReached`, `Forbidden`."""
+        `Invalid` for a broken bundle, `LimitReached`."""
         branch = read_branch(head.name, field="head")
         async with self._shelf.intake() as intake:
             async for piece in body:
@@ -98,12 +98,9 @@ class Repositories:
 
     async def _owned(self, caller: Principal, key: str) -> StoredRepository | None:
         try:
-            there = await self._shelf.find(key)
+            return await self._shelf.find(key, caller.org_id)
         except NotFound:
             return None
-        if not _visible(there, caller):
-            raise Forbidden(f"Repository {key} is not yours: upload under another key.")
-        return there
 
     async def _move(
         self, there: StoredRepository | None, branch: str, commit: str

@@ -74,7 +74,8 @@ class Workspaces:
         """Fetch the shared repositories and return one read-only mount for each."""
         stored = []
         for repo in repos:
-            found = await (self._fresh(repo) if fetch else self._shelf.find(_key(repo)))
+            key = _key(repo)
+            found = await (self._fresh(repo, org_id) if fetch else self._shelf.find(key, org_id))
             stored.append(_own(found, org_id))
         return tuple(Mount(str(one.path), inside_path(number)) for number, one in enumerate(stored))
 
@@ -105,7 +106,7 @@ class Workspaces:
     async def beginning(self, org_id: OrgId, repo: SandboxRepo) -> tuple[StoredRepository, str]:
         """Return the shared repository behind one that a sandbox could have, fetched, and the
         commit that its tree would start from (empty where there is none). Raises `NotFound`."""
-        stored = _own(await self._fresh(repo), org_id)
+        stored = _own(await self._fresh(repo, org_id), org_id)
         return stored, _start(repo, 0, await self._shelf.refs(stored)).commit
 
     async def prepare(
@@ -215,7 +216,7 @@ class Workspaces:
     async def stored(self, sandbox: Sandbox, repo: SandboxRepo) -> StoredRepository:
         """Return the shared repository behind one of a sandbox's. Raises `NotFound`, also when
         it belongs to another organization."""
-        return _own(await self._shelf.find(_key(repo)), sandbox.org_id)
+        return _own(await self._shelf.find(_key(repo), sandbox.org_id), sandbox.org_id)
 
     async def latest(self, sandbox: Sandbox, repo: SandboxRepo) -> tuple[Ref, ...]:
         """Return the refs of the shared repository behind one of a sandbox's, after a fetch where
@@ -230,13 +231,13 @@ class Workspaces:
         recent = self._clock.now() - stored.fetched_at < FRESH_FOR
         return recent or is_local_key(stored.key)
 
-    async def _fresh(self, repo: SandboxRepo) -> StoredRepository:
+    async def _fresh(self, repo: SandboxRepo, org_id: OrgId) -> StoredRepository:
         """Return a freshly fetched repository, or the stored one when its remote does not
         answer."""
         key = _key(repo)
         there: StoredRepository | None = None
         with contextlib.suppress(NotFound):
-            there = await self._shelf.find(key)
+            there = await self._shelf.find(key, org_id)
         if there is not None and self._fetched_enough(there):
             return there
         if is_local_key(key):

@@ -10,8 +10,8 @@ from typing import Protocol
 
 import pytest
 
-from atoll.domain.errors import AtollError, Forbidden, Invalid, NotFound
-from atoll.domain.ids import OrgId
+from atoll.domain.errors import AtollError, Invalid, NotFound
+from atoll.domain.ids import PERSONAL_ORG, OrgId
 from atoll.domain.repository.repository import LocalSource, Remote
 from atoll.ports.repositories import (
     Importer,
@@ -159,7 +159,7 @@ class RepositoryShelfContract:
     ) -> None:
         assert await shelf.list() == ()
         stored = await shelf.fetch(remote, silent)
-        assert await shelf.find(stored.key) == stored
+        assert await shelf.find(stored.key, PERSONAL_ORG) == stored
         assert await shelf.list() == (stored,)
         first = (await shelf.refs(stored))[0]
         assert first.name.startswith("refs/heads/")
@@ -205,7 +205,7 @@ class RepositoryShelfContract:
     @pytest.mark.parametrize("key", HOSTILE_KEYS)
     async def test_unknown_key_is_not_found(self, shelf: RepositoryShelf, key: str) -> None:
         with pytest.raises(NotFound):
-            await shelf.find(key)
+            await shelf.find(key, PERSONAL_ORG)
 
     async def test_intake_holds_what_was_written_and_goes_with_its_context(
         self, shelf: RepositoryShelf
@@ -234,8 +234,9 @@ class LocalShelfContract:
         stored = await shelf.place(source, OrgId("ours"))
         assert stored.org_id == "ours"
         assert (await shelf.place(source, OrgId("ours"))).key == stored.key
-        with pytest.raises(Forbidden):
-            await shelf.place(source, OrgId("theirs"))
+        theirs = await shelf.place(source, OrgId("theirs"))
+        assert (theirs.key, theirs.org_id) == (stored.key, "theirs")
+        assert theirs.path != stored.path
         assert (await shelf.settle(stored, None)).key == stored.key
 
     async def test_upload_is_taken_once_it_was_verified_and_may_be_repeated(
