@@ -56,7 +56,7 @@ def test_inbox_lists_what_waits_without_control_characters(cli: Cli, server: Scr
 def test_empty_inbox_says_so_and_json_is_passed_on(cli: Cli, server: Scripted) -> None:
     holding(server)
     assert "nothing waits" in cli("inbox").err
-    assert cli("inbox", "--json").out == '{"items": []}\n'
+    assert cli("inbox", "--json").out == '{"items": [], "next": null}\n'
 
 
 @pytest.mark.parametrize(
