@@ -13,7 +13,7 @@ from tests.peers.compose import DEPLOY, read, services
 from tests.peers.nats.server import PROGRAM
 from tests.places import ROOT
 
-PAGE = ROOT / "docs/use/production.md"
+PAGE = ROOT / "docs/run/production.md"
 USUAL = {"CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID"}
 OURS = {"sandboxes", "atoll", "atoll-two"}
 

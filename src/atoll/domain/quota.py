@@ -130,7 +130,7 @@ def _check(quota: Quota, usage: QuotaUsage, *, whose: str, only: str | None = No
 
 
 _LIMITS = {"cpu": "cpu", "memory_mb": "memory_mb", "storage_mb": "workspace_mb"}
-"""What a quota counts by the limits of each sandbox, and their names in a profile."""
+"""Limits of a sandbox that a quota counts, and their names in a profile."""
 
 _EVERYTHING = Quota(cpu=0.0, memory_mb=0, storage_mb=0)
 

@@ -15,7 +15,7 @@ from atoll.domain.people.capability import OrgRole, capabilities_of
 from atoll.domain.people.principal import ActorKind, Principal
 from atoll.domain.profile.profile import Profile, Scope, Ttl
 from atoll.domain.sandbox.instruction import Append, Instruction, Provision, Teardown
-from atoll.domain.sandbox.lifecycle import MAX_PULLED, step
+from atoll.domain.sandbox.lifecycle import step
 from atoll.domain.sandbox.lifetime import (
     deadline,
     end_waits,
@@ -35,6 +35,7 @@ from atoll.domain.sandbox.sandbox import (
     may_manage,
     may_see,
 )
+from atoll.domain.sandbox.steps.noted import MAX_PULLED
 from atoll.domain.sandbox.stimulus import (
     AcceptEnd,
     Broke,

@@ -1,4 +1,4 @@
-"""The steps of docs/use/production.md: backup, everything gone, restore; the unit of systemd."""
+"""The steps of docs/run/production.md: backup, everything gone, restore; the unit of systemd."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from tests.peers.api import api_of
 from tests.peers.databases.postgres import BIN, PostgresServer
 from tests.places import ROOT
 
-PAGE = (ROOT / "docs/use/production.md").read_text()
+PAGE = (ROOT / "docs/run/production.md").read_text()
 SECRET = "s3cr3t-of-the-backup"
 UNIT = ROOT / "deploy/atoll.service"
 

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from atoll.domain.agent.card import Began, CardKind, CardState, Draft, Ended, Worked, Yielded
 from atoll.ports.spawner import Process
-from atoll.runtime.agents import session as subject
-from atoll.runtime.agents.session import AgentChannel, AgentSession, SessionContext
+from atoll.runtime.agents import turn_closing
+from atoll.runtime.agents.session import AgentSession
+from atoll.runtime.agents.session_context import AgentChannel, SessionContext
 from atoll.runtime.agents.status import AgentStatus, Identity
 
 BEFORE, START, LATER = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "2999-01-01T00:00:00Z"
@@ -20,7 +21,7 @@ TEXT = Draft("text:1", CardKind.TEXT, CardState.DONE, text="mended")
 
 @pytest.fixture
 async def session(monkeypatch: pytest.MonkeyPatch) -> AgentSession:
-    monkeypatch.setattr(subject, "WRITING_SECONDS", 0.05)
+    monkeypatch.setattr(turn_closing, "WRITING_SECONDS", 0.05)
     identity = Identity("t_1", "claude-code", "tui", START)
     nobody = cast(Process, None)
     context = SessionContext(
@@ -51,7 +52,7 @@ async def test_end_of_the_turn_ends_its_card_after_what_is_still_written(
     session.heard([TEXT], turns=False)
     assert (states(session), session.lock.work) == (["running"], "waiting")
     await closed(session)
-    assert (states(session), session._closing) == (["failed"], None)
+    assert (states(session), session._turns.waits) == (["failed"], False)
 
 
 async def test_turn_written_down_after_its_end_ends_as_well(session: AgentSession) -> None:
@@ -67,12 +68,12 @@ async def test_end_that_is_written_down_stands(session: AgentSession) -> None:
     session.heard([TURN], turns=False)
     session.heard([Ended()])
     session.heard([replace(TURN, state=CardState.DECLINED)], turns=False)
-    assert (states(session), session._closing) == (["declined"], None)
+    assert (states(session), session._turns.waits) == (["declined"], False)
 
 
 async def test_prompt_read_before_its_hook_runs(session: AgentSession) -> None:
     session.heard([TURN], turns=False, at=LATER)
-    assert (states(session), session._closing) == (["running"], None)
+    assert (states(session), session._turns.waits) == (["running"], False)
     session.ended()
     assert states(session) == ["declined"]
 

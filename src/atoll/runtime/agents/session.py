@@ -6,8 +6,6 @@ How to speak to an agent depends on its mode: each has its own `AgentChannel` (`
 import asyncio
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
 
 from atoll.domain.agent.card import (
     Began,
@@ -21,79 +19,27 @@ from atoll.domain.agent.card import (
     Worked,
     Yielded,
 )
-from atoll.domain.agent.card_log import CardLog, Clean
+from atoll.domain.agent.card_log import CardLog
 from atoll.domain.agent.conversation import Step
 from atoll.domain.agent.previews import previews
 from atoll.domain.agent.settings import SettingName
-from atoll.domain.agent.status import AttentionBudget
 from atoll.domain.broker.audit_budget import AuditBudget
 from atoll.domain.errors import Conflict, Forbidden, NotFound
 from atoll.domain.terminal.softlock import REASONS, AgentState, LockReason, Work
 from atoll.ports.spawner import Process
 from atoll.runtime.agents.reporting import StatusReport
+from atoll.runtime.agents.session_context import AgentChannel, SessionContext, SessionObserver
 from atoll.runtime.agents.setting_change import AgentSettings
-from atoll.runtime.agents.status import AgentStatus, Identity
+from atoll.runtime.agents.status import AgentStatus
 from atoll.runtime.agents.stopping import Gaps, stop
+from atoll.runtime.agents.turn_closing import TurnClosing
 from atoll.runtime.agents.written import OVER, WrittenEnd
 from atoll.runtime.clock import Alarm, timestamp
 from atoll.wire.attach import AgentStateChanged
 from atoll.wire.contract.agents import AgentRecord
 
-Record = Callable[[str, Mapping[str, object]], object]
-"""Writes one journal entry: kind and payload."""
-
-WRITING_SECONDS = 1.0
-"""An agent that is done may still write down what it did: its turn's card waits so long after
-the last of that."""
 _TOOLS = frozenset({CardKind.BASH, CardKind.TOOL_CALL, CardKind.DIFF, CardKind.FILE})
 _PREVIEWED = frozenset({CardKind.TEXT, CardKind.BASH, CardKind.TOOL_CALL})
-
-
-class AgentChannel(Protocol):
-    """Channel to an agent. Every method raises `Conflict` when the agent cannot take the request
-    now."""
-
-    async def ask(self, words: str) -> Step:
-        """Send the agent a prompt. Returns the step for its session to apply, as the other methods
-        do; the messages in the step are already sent."""
-        ...
-
-    async def interrupt(self) -> Step | None:
-        """Interrupt the agent's turn; None when the agent cannot be interrupted."""
-        ...
-
-    async def answer(self, card: Card, option: str | None, words: str | None) -> Step:
-        """Answer the agent's question."""
-        ...
-
-    async def change(self, name: SettingName, value: str) -> Step:
-        """Change a setting of the agent's; a later step settles it."""
-        ...
-
-
-class SessionObserver(Protocol):
-    """Observer of one agent's session. It must not block."""
-
-    def changed(self, state: AgentStateChanged) -> None:
-        """Receive another state."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class SessionContext:
-    """The runtime around a session. `clean` cleans the text of cards; `on_conversation` receives
-    the conversation's id, in the agent's own naming; `on_end` is called once the agent's process is
-    gone, `on_turn` with the id and name of an agent whose turn begins; `count` counts the
-    changes of an agent and reports them later; `attention` bounds how often
-    agents call for their person."""
-
-    record: Record
-    clean: Clean
-    on_conversation: Callable[[Identity, str], None]
-    on_end: "Callable[[AgentSession], None]"
-    on_turn: Callable[[str, str], None] = lambda *_: None
-    count: Callable[[str, Callable[[int, int, int], None]], None] = lambda *_: None
-    attention: AttentionBudget = field(default_factory=AttentionBudget)
 
 
 class AgentSession:
@@ -121,8 +67,7 @@ class AgentSession:
         self._budget = AuditBudget(asyncio.get_running_loop().time())
         self._stopping: asyncio.Future[None] | None = None
         self._began_at = ""
-        self._over_at, self._over_as = status.identity.started_at, CardState.DONE
-        self._closing: asyncio.TimerHandle | None = None
+        self._turns = TurnClosing(self.cards, self._close, since=status.identity.started_at)
         self._announced: AgentStateChanged | None = None
         self._overrun = Alarm(self._tick)
         self._report = StatusReport(status, context.record, context.attention)
@@ -188,8 +133,7 @@ class AgentSession:
             self._announce("the agent")
         self._report.settle()
         self._overrun.set(self.lock.deadline)
-        if self._closing is not None or any(map(_tells_of_turns, said)):
-            self._close_soon()
+        self._turns.heard(said)
 
     def fell_silent(self, *, interrupted: bool) -> None:
         """End a turn of which no end was reported. A later report of work continues it."""
@@ -208,7 +152,7 @@ class AgentSession:
     def ended(self, failure: str = "") -> None:
         """Mark the agent as stopped: its process is gone. `failure` says why, if nobody wanted
         that."""
-        self._cancel_closing()
+        self._turns.cancel()
         self._overrun.cancel()
         self._written.cancel()
         if self.lock.stopped():
@@ -351,7 +295,7 @@ class AgentSession:
             case Yielded():
                 return turns and self.lock.yielded()
             case Ended():
-                self._over_at, self._over_as = now, one.state
+                self._turns.ended(now, one.state)
                 self._report.ended(one.state)
                 return self.lock.ended()
             case Interrupted():  # pragma: no branch - the cases are all
@@ -416,33 +360,10 @@ class AgentSession:
             self._announce("no prompt")
         self._overrun.set(self.lock.deadline)
 
-    def _overdue(self) -> list[Card]:
-        """Return running turns that began before the last end: an agent may omit the end of a turn,
-        or write it out of order."""
-        return [
-            card
-            for card in self.cards.all()
-            if card.kind is CardKind.TURN
-            and card.state is CardState.RUNNING
-            and card.at <= self._over_at
-        ]
-
-    def _close_soon(self) -> None:
-        self._cancel_closing()
-        if self._overdue():
-            loop = asyncio.get_running_loop()
-            self._closing = loop.call_later(WRITING_SECONDS, self._close)
-
-    def _close(self) -> None:
-        self._closing = None
-        for card in self._overdue():
-            self._put(Draft(card.id, card.kind, self._over_as), timestamp())
+    def _close(self, overdue: Sequence[Draft]) -> None:
+        for draft in overdue:
+            self._put(draft, timestamp())
         self._tell()
-
-    def _cancel_closing(self) -> None:
-        if self._closing is not None:
-            self._closing.cancel()
-            self._closing = None
 
     def _announce(self, reason: str) -> None:
         """Report the lock if it changed since the last report, and the cards."""
@@ -484,10 +405,6 @@ class AgentSession:
             raise Conflict(
                 f"the agent {self.identity.name} has ended; start it again", code="agent_stopped"
             )
-
-
-def _tells_of_turns(said: Said) -> bool:
-    return isinstance(said, Ended) or (isinstance(said, Draft) and said.kind is CardKind.TURN)
 
 
 def forbid_viewers(role: str) -> None:

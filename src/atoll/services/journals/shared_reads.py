@@ -1,7 +1,7 @@
-"""One read for all who ask for the same at the same moment.
+"""Reads that are shared by all who request the same at the same moment.
 
 An event wakes every reader of the log at once, and most of them stand at the same place. A read is
-joined only before it begins, so whoever joins sees all that was there when they asked.
+joined only before it begins, so whoever joins sees all that was there at their request.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ V = TypeVar("V")
 
 
 class SharedReads(Generic[K, V]):
-    """Reads by their keys. `read` must not depend on who asks, but on the key alone."""
+    """Reads by their keys. `read` must not depend on the caller, but on the key alone."""
 
     def __init__(self, read: Callable[[K], Awaitable[V]]) -> None:
         self._read = read
@@ -34,7 +34,7 @@ class SharedReads(Generic[K, V]):
         self._next[key] = mine
         try:
             try:
-                # Whoever was woken by the same event asks before this turn of the loop is over.
+                # All that the same event woke come here before this turn of the loop is over.
                 await asyncio.sleep(0)
             finally:
                 del self._next[key]

@@ -16,9 +16,9 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.sandbox.farewell import farewell
 from atoll.domain.sandbox.instruction import Provision, Teardown
-from atoll.domain.sandbox.lifecycle import TOUCH_SECONDS
 from atoll.domain.sandbox.lifetime import deadline, idle_deadline
 from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
+from atoll.domain.sandbox.steps.in_time import TOUCH_SECONDS
 from atoll.domain.sandbox.stimulus import (
     Broke,
     Due,

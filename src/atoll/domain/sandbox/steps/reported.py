@@ -1,0 +1,125 @@
+"""Steps that the reconciler reports: a start, its outcome, a break, and the end of a teardown.
+
+A report of an earlier generation changes nothing.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+
+from atoll.domain.event import Json
+from atoll.domain.sandbox.instruction import Append, Instruction, Provision
+from atoll.domain.sandbox.lifetime import renewed
+from atoll.domain.sandbox.project import (
+    SandboxProject,
+    SetupState,
+    setup_interrupted,
+)
+from atoll.domain.sandbox.sandbox import (
+    LIVE,
+    Attachment,
+    Sandbox,
+    State,
+)
+from atoll.domain.sandbox.steps.inside import setup_told
+from atoll.domain.sandbox.steps.outcome import Outcome, end_life, enter
+from atoll.domain.sandbox.stimulus import (
+    Broke,
+    Reached,
+    Renewed,
+    Requested,
+    TeardownFailed,
+    TornDown,
+)
+from atoll.domain.sandbox.task import again
+from atoll.domain.sandbox.task_queue import is_queued
+
+
+def reported(
+    sandbox: Sandbox,
+    stimulus: Requested | Reached | Renewed | Broke | TornDown | TeardownFailed,
+    now: datetime,
+) -> Outcome:
+    """Return the outcome of a report about provisioning or teardown."""
+    match stimulus:
+        case Requested():
+            return _request(sandbox, now)
+        case Reached():
+            return _reached(sandbox, stimulus, now)
+        case Renewed(generation):
+            return _renewed(sandbox, generation)
+        case Broke(generation, reason):
+            return _broke(sandbox, now, generation=generation, reason=reason)
+        case TornDown():
+            return _torn_down(sandbox, stimulus, now)
+        case TeardownFailed():  # pragma: no branch - the cases are all
+            return _left_standing(sandbox, stimulus, now)
+
+
+def _request(sandbox: Sandbox, now: datetime) -> Outcome:
+    if sandbox.state is not State.REQUESTED:
+        return sandbox, ()
+    if is_queued(sandbox) and sandbox.task is not None:
+        # Its time to live begins now: nothing ran while it waited.
+        sandbox = replace(renewed(sandbox, now), task=again(sandbox.task))
+    return enter(sandbox, State.PROVISIONING, now), (
+        Append("sandbox.provisioning"),
+        Provision(sandbox.generation),
+    )
+
+
+def _reached(sandbox: Sandbox, report: Reached, now: datetime) -> Outcome:
+    if report.generation != sandbox.generation or sandbox.state is not State.PROVISIONING:
+        return sandbox, ()
+    ready = replace(enter(sandbox, State.READY, now), attachment=report.attachment, ready_at=now)
+    if report.repos is not None:
+        ready = replace(ready, repos=report.repos)
+    if report.instructions is not None:
+        ready = replace(ready, instructions=report.instructions)
+    told: tuple[Instruction, ...] = (Append("sandbox.ready"),)
+    if report.task is not None and report.task != sandbox.task:
+        ready = replace(ready, task=report.task)
+        told = (*told, Append(f"task.{report.task.state}", report.task.reason))
+    if report.project is not None:
+        project, begun = _project_reached(sandbox.project, report.project)
+        ready, told = replace(ready, project=project), (*told, *begun)
+    # The new runtime reports the resumed agents, under their new ids.
+    return replace(ready, agents=(), resuming=False), told
+
+
+def _project_reached(
+    before: SandboxProject | None, after: SandboxProject
+) -> tuple[SandboxProject, tuple[Append, ...]]:
+    """Return the project in a new runtime. A set-up that ran in the former one was broken off."""
+    if after == before:
+        return setup_interrupted(after), ()
+    if after.state is SetupState.RUNNING:
+        return after, (setup_told("sandbox.setup_started", after),)
+    return after, (setup_told("sandbox.setup_ended", after),)
+
+
+def _renewed(sandbox: Sandbox, generation: int) -> Outcome:
+    if generation != sandbox.generation or not sandbox.renewing:
+        return sandbox, ()
+    return replace(sandbox, renewing=False, ready_at=None, exposed_secrets=()), ()
+
+
+def _broke(sandbox: Sandbox, now: datetime, *, generation: int, reason: str) -> Outcome:
+    if generation != sandbox.generation or sandbox.state not in LIVE - {State.STOPPED}:
+        return sandbox, ()
+    return end_life(sandbox, State.FAILED, now, reason=reason)
+
+
+def _torn_down(sandbox: Sandbox, report: TornDown, now: datetime) -> Outcome:
+    if sandbox.state is not State.DESTROYING or report.generation != sandbox.generation:
+        return sandbox, ()
+    gone = replace(
+        enter(sandbox, State.DESTROYED, now), attachment=Attachment(), retained_until=None
+    )
+    extra: dict[str, Json] = {"removed": [*report.removed], "leftovers": [*report.leftovers]}
+    return gone, (Append("sandbox.destroyed", None, extra),)
+
+
+def _left_standing(sandbox: Sandbox, report: TeardownFailed, now: datetime) -> Outcome:
+    if report.generation != sandbox.generation or sandbox.state is not State.DESTROYING:
+        return sandbox, ()
+    return replace(sandbox, reason=report.reason, updated_at=now), ()
