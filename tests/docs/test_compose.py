@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.peers.compose import DEPLOY, read, services
+from tests.peers.containers.compose import DEPLOY, read, services
 from tests.peers.nats.server import PROGRAM
 from tests.places import ROOT
 

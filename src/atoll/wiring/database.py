@@ -157,7 +157,7 @@ def _become(
 
     try:
         # What is still to be loaded may lie below a folder that is closed to this user.
-        mount_view.enter(home)
+        mount_view.enter_if_closed(home)
         kernel.drop_to(uid)
         # asyncpg looks there for passwords and certificates, as it does in the control plane.
         os.environ["HOME"] = str(home)

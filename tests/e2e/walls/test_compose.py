@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.peers.compose import DEPLOY, Stack, import_image
+from tests.peers.containers.compose import DEPLOY, Stack, import_image
 from tests.peers.databases.postgres import PostgresServer
 from tests.peers.docker_daemon import docker_daemon, why_not
 

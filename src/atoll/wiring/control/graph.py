@@ -309,6 +309,10 @@ def build_admission(
     )
 
 
+def _lent(ports: SandboxPorts, own: LibraryPorts, settings: ServiceSettings) -> Lent:
+    return Lent(ports.vault, own.identity, settings.admission)
+
+
 def build_application(
     ground: Ground, ports: SandboxPorts, library: Library, *, settings: ServiceSettings
 ) -> Application:
@@ -318,7 +322,7 @@ def build_application(
     sandboxes, background = build_sandboxes(ground, ports, library.preparation, settings=settings)
     calls, events, approvals = RuntimeCalls(sandboxes), access.events, Approvals(ground, sandboxes)
     terminals, agents = build_sessions(ground, sandboxes)
-    logins, secrets = access.logins, build_secrets(ground, sandboxes, ports)
+    secrets, lent = build_secrets(ground, sandboxes, ports), _lent(ports, own, settings)
     home = build_home(ground, sandboxes, library, events=events, settings=settings)
     return Application(
         sandboxes=sandboxes,
@@ -329,7 +333,7 @@ def build_application(
         inbox=build_inbox(approvals, statuses, agents, home=home, sandboxes=sandboxes),
         catalogue=build_catalogue(ground, ports, events, background),
         consumers=Consumers(ground.store, sandboxes),
-        shares=Shares(ground, sandboxes, wrong=logins.wrong, inviter=logins.person),
+        shares=Shares(ground, sandboxes, wrong=access.logins.wrong, inviter=access.logins.person),
         push=PushSubscriptions(ground, library.ports.push),
         push_delivery=PushDelivery(ground, library.ports.push),
         runtime_calls=calls,
@@ -341,7 +345,7 @@ def build_application(
         tree_edits=TreeEdits(sandboxes, WorkingTrees(sandboxes)),
         profiles=library.preparation.profiles,
         events=events,
-        logins=logins,
+        logins=access.logins,
         extensions=ports.extensions,
         readiness=readiness(ground, background),
         secrets=secrets,

@@ -1,0 +1,1 @@
+"""Services in containers."""
