@@ -309,10 +309,6 @@ def build_admission(
     )
 
 
-def _lent(ports: SandboxPorts, own: LibraryPorts, settings: ServiceSettings) -> Lent:
-    return Lent(ports.vault, own.identity, settings.admission)
-
-
 def build_application(
     ground: Ground, ports: SandboxPorts, library: Library, *, settings: ServiceSettings
 ) -> Application:
@@ -322,7 +318,7 @@ def build_application(
     sandboxes, background = build_sandboxes(ground, ports, library.preparation, settings=settings)
     calls, events, approvals = RuntimeCalls(sandboxes), access.events, Approvals(ground, sandboxes)
     terminals, agents = build_sessions(ground, sandboxes)
-    secrets, lent = build_secrets(ground, sandboxes, ports), _lent(ports, own, settings)
+    secrets = build_secrets(ground, sandboxes, ports)
     home = build_home(ground, sandboxes, library, events=events, settings=settings)
     return Application(
         sandboxes=sandboxes,
