@@ -11,8 +11,8 @@ from atoll.domain.agent.card import Began, CardKind, CardState, Draft, Ended, Op
 from atoll.domain.agent.status import CALLS, QUIET, SHOWS, AttentionBudget
 from atoll.ports.spawner import Process
 from atoll.runtime.agents import reporting
-from atoll.runtime.agents.session import AgentSession
-from atoll.runtime.agents.session_context import AgentChannel, SessionContext
+from atoll.runtime.agents.neighbours import AgentChannel
+from atoll.runtime.agents.session import AgentSession, SessionContext
 from atoll.runtime.agents.status import AgentStatus, Identity
 
 START = "2026-01-02T00:00:00Z"

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from atoll.domain.agent.card import Began, CardKind, CardState, Draft, Ended, Worked, Yielded
 from atoll.ports.spawner import Process
 from atoll.runtime.agents import turn_closing
-from atoll.runtime.agents.session import AgentSession
-from atoll.runtime.agents.session_context import AgentChannel, SessionContext
+from atoll.runtime.agents.neighbours import AgentChannel
+from atoll.runtime.agents.session import AgentSession, SessionContext
 from atoll.runtime.agents.status import AgentStatus, Identity
 
 BEFORE, START, LATER = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "2999-01-01T00:00:00Z"

@@ -13,8 +13,8 @@ from atoll.domain.terminal.size import Size
 from atoll.domain.terminal.softlock import Work
 from atoll.ports.spawner import Process
 from atoll.runtime.agents.lock import AgentTerminal
-from atoll.runtime.agents.session import AgentSession
-from atoll.runtime.agents.session_context import AgentChannel, SessionContext
+from atoll.runtime.agents.neighbours import AgentChannel
+from atoll.runtime.agents.session import AgentSession, SessionContext
 from atoll.runtime.agents.status import AgentStatus, Identity
 from atoll.runtime.agents.tui import TuiChannel
 from atoll.runtime.terminals.observer import Author

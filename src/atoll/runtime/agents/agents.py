@@ -20,8 +20,7 @@ from atoll.runtime.agents.machine import MachineChannel, make_conversation, run_
 from atoll.runtime.agents.orders import AgentOrder, Instructions
 from atoll.runtime.agents.register import AgentRegister, AgentStart
 from atoll.runtime.agents.screen import Screen
-from atoll.runtime.agents.session import AgentSession
-from atoll.runtime.agents.session_context import SessionContext
+from atoll.runtime.agents.session import AgentSession, SessionContext
 from atoll.runtime.agents.status import AgentStatus, Identity
 from atoll.runtime.agents.tui import AgentWatch, TuiChannel, WatchSources, report_pipe_path
 from atoll.runtime.clock import timestamp

@@ -6,6 +6,7 @@ How to speak to an agent depends on its mode: each has its own `AgentChannel` (`
 import asyncio
 import signal
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from atoll.domain.agent.card import (
     Began,
@@ -19,18 +20,19 @@ from atoll.domain.agent.card import (
     Worked,
     Yielded,
 )
-from atoll.domain.agent.card_log import CardLog
+from atoll.domain.agent.card_log import CardLog, Clean
 from atoll.domain.agent.conversation import Step
 from atoll.domain.agent.previews import previews
 from atoll.domain.agent.settings import SettingName
+from atoll.domain.agent.status import AttentionBudget
 from atoll.domain.broker.audit_budget import AuditBudget
 from atoll.domain.errors import Conflict, Forbidden, NotFound
 from atoll.domain.terminal.softlock import REASONS, AgentState, LockReason, Work
 from atoll.ports.spawner import Process
+from atoll.runtime.agents.neighbours import AgentChannel, Record, SessionObserver
 from atoll.runtime.agents.reporting import StatusReport
-from atoll.runtime.agents.session_context import AgentChannel, SessionContext, SessionObserver
 from atoll.runtime.agents.setting_change import AgentSettings
-from atoll.runtime.agents.status import AgentStatus
+from atoll.runtime.agents.status import AgentStatus, Identity
 from atoll.runtime.agents.stopping import Gaps, stop
 from atoll.runtime.agents.turn_closing import TurnClosing
 from atoll.runtime.agents.written import OVER, WrittenEnd
@@ -40,6 +42,23 @@ from atoll.wire.contract.agents import AgentRecord
 
 _TOOLS = frozenset({CardKind.BASH, CardKind.TOOL_CALL, CardKind.DIFF, CardKind.FILE})
 _PREVIEWED = frozenset({CardKind.TEXT, CardKind.BASH, CardKind.TOOL_CALL})
+
+
+@dataclass(frozen=True, slots=True)
+class SessionContext:
+    """The runtime around a session. `clean` cleans the text of cards; `on_conversation` receives
+    the conversation's id, in the agent's own naming; `on_end` is called once the agent's process is
+    gone, `on_turn` with the id and name of an agent whose turn begins; `count` counts the
+    changes of an agent and reports them later; `attention` bounds how often
+    agents call for their person."""
+
+    record: Record
+    clean: Clean
+    on_conversation: Callable[[Identity, str], None]
+    on_end: "Callable[[AgentSession], None]"
+    on_turn: Callable[[str, str], None] = lambda *_: None
+    count: Callable[[str, Callable[[int, int, int], None]], None] = lambda *_: None
+    attention: AttentionBudget = field(default_factory=AttentionBudget)
 
 
 class AgentSession:

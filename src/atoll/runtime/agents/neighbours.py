@@ -1,19 +1,12 @@
-"""The surroundings of an agent's session: the channel to the agent, observers, and the runtime."""
+"""The neighbours of an agent's session: the channel to the agent, and who observes the session."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from atoll.domain.agent.card import Card
-from atoll.domain.agent.card_log import Clean
 from atoll.domain.agent.conversation import Step
 from atoll.domain.agent.settings import SettingName
-from atoll.domain.agent.status import AttentionBudget
-from atoll.runtime.agents.status import Identity
 from atoll.wire.attach import AgentStateChanged
-
-if TYPE_CHECKING:
-    from atoll.runtime.agents.session import AgentSession
 
 Record = Callable[[str, Mapping[str, object]], object]
 """Writes one journal entry: kind and payload."""
@@ -47,20 +40,3 @@ class SessionObserver(Protocol):
     def changed(self, state: AgentStateChanged) -> None:
         """Receive another state."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class SessionContext:
-    """The runtime around a session. `clean` cleans the text of cards; `on_conversation` receives
-    the conversation's id, in the agent's own naming; `on_end` is called once the agent's process is
-    gone, `on_turn` with the id and name of an agent whose turn begins; `count` counts the
-    changes of an agent and reports them later; `attention` bounds how often
-    agents call for their person."""
-
-    record: Record
-    clean: Clean
-    on_conversation: Callable[[Identity, str], None]
-    on_end: "Callable[[AgentSession], None]"
-    on_turn: Callable[[str, str], None] = lambda *_: None
-    count: Callable[[str, Callable[[int, int, int], None]], None] = lambda *_: None
-    attention: AttentionBudget = field(default_factory=AttentionBudget)
