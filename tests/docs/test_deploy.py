@@ -15,7 +15,7 @@ from tests.places import ROOT
 
 DASHBOARD = ROOT / "deploy/grafana/atoll.json"
 ALERTS = ROOT / "deploy/prometheus/alerts.yaml"
-PAGE = ROOT / "docs/use/observability.md"
+PAGE = ROOT / "docs/run/observability.md"
 COLUMNS = 24
 BOUNDED = {
     *("method", "route", "status", "kind", "state", "phase", "outcome"),

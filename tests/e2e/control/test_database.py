@@ -1,4 +1,4 @@
-"""The steps of docs/use/database.md, followed on this machine, and a server that goes away."""
+"""The steps of docs/run/database.md, followed on this machine, and a server that goes away."""
 
 import os
 import re

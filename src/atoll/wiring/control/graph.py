@@ -349,9 +349,7 @@ def build_application(
         repositories=build_repositories(sandboxes, library, events, settings=settings),
         projects=build_projects(ground, library, settings=settings),
         audit=AuditLog(ground, own.audit, retention=settings.audit.retention),
-        tenancy=build_tenancy(
-            ground, sandboxes, secrets, access=access, settings=settings.admission
-        ),
+        tenancy=build_tenancy(ground, sandboxes, secrets, access=access, settings=settings),
         replication=build_replication(ground, own.exchange),
         webhooks=build_webhooks(ground, ports.vault, own.webhooks),
     )

@@ -48,7 +48,7 @@ KEEPALIVE_SECONDS = 75
 EXIT_REFUSED = 1
 REPLICA_NEEDS = (
     "a further replica needs a database that several processes share: set database_url to "
-    "PostgreSQL (docs/use/replicas.md), or leave --replica out"
+    "PostgreSQL (docs/run/replicas.md), or leave --replica out"
 )
 
 

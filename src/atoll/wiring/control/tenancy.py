@@ -13,8 +13,8 @@ from atoll.services.people.organizations import Organizations
 from atoll.services.people.ownership import Ownership
 from atoll.services.people.quotas import Quotas
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.secrets.secrets import Secrets
+from atoll.services.settings import ServiceSettings
 from atoll.wiring.control.access import Access
 
 
@@ -24,10 +24,10 @@ def build_tenancy(
     secrets: Secrets,
     *,
     access: Access,
-    settings: AdmissionSettings,
+    settings: ServiceSettings,
 ) -> Tenancy:
     """Return the use cases of organizations, their members and tokens."""
-    room = SandboxRoom(settings.default_limits)
+    room = SandboxRoom(settings.admission.default_limits)
     memberships, departures = access.memberships, Departures(ground, sandboxes, secrets)
     return Tenancy(
         memberships=memberships,
