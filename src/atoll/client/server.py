@@ -1,6 +1,7 @@
 """Address of the control plane, and the token to speak to it with.
 
-Environment first (`ATOLL_URL`, `ATOLL_TOKEN`), else what `atoll up` left in `ATOLL_HOME`.
+Environment first (`ATOLL_URL`, `ATOLL_TOKEN`), then what `atoll up` left in `ATOLL_HOME`, else what
+`atoll login --url` kept there.
 The token of the home goes only to the server of that home: pointing `ATOLL_URL` at
 another machine never hands it over. Nothing here opens a connection.
 """
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 NOT_RUNNING = "Atoll is not running: start it with `atoll up`"
 MAX_NOTE_BYTES = 4096
+LOGIN_FILE = "login.json"
 _USUAL = re.compile(r"http://(localhost|127\.0\.0\.1):([0-9]{1,5})/?").fullmatch
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -33,6 +35,18 @@ class GuestKey(NamedTuple):
     def __repr__(self) -> str:
         """Return it without its secrets."""
         return "GuestKey()"
+
+
+class SavedLogin(NamedTuple):
+    """A login at a server elsewhere: its token goes there and nowhere else."""
+
+    url: str
+    token: str
+    token_id: str
+
+    def __repr__(self) -> str:
+        """Return it without its token."""
+        return f"SavedLogin({self.url!r})"
 
 
 class Server(NamedTuple):  # a data class would load `inspect`, at every start of `atoll`
@@ -92,13 +106,36 @@ def find_server(environ: Mapping[str, str]) -> Server:
     home = _home(environ)
     local = _running_url(home)
     url = environ.get("ATOLL_URL") or local
+    # Read only where it can count: most calls are for the server of this home.
+    saved = None if _same(url, local) else saved_login(home)
+    url = url or (saved.url if saved else None)
     if url is None:
         raise Unavailable(NOT_RUNNING)
     secure, host, port, prefix = _parts(url)
     server = Server(url.rstrip("/"), secure, host, port, prefix)
     refuse_plain(server, environ)
-    token = environ.get("ATOLL_TOKEN") or _home_token(home, ours=_same(url, local))
+    token = environ.get("ATOLL_TOKEN")
+    if not token and saved is not None and _same(url, saved.url):
+        token = saved.token
+    token = token or _home_token(home, ours=_same(url, local))
     return server._replace(token=token)
+
+
+def saved_login(home: str) -> SavedLogin | None:
+    """Return the login that `atoll login --url` kept in a home, None where there is none. Raises
+    `Forbidden` for a file that others can read."""
+    path = f"{home}/{LOGIN_FILE}"
+    try:
+        data, found = _read_note(path)
+        kept = json.loads(data)
+        login = SavedLogin(kept["url"], kept["token"], kept["token_id"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if not all(isinstance(one, str) and one.isascii() and one.isprintable() for one in login):
+        return None
+    if found.st_nlink != 1 or stat.S_IMODE(found.st_mode) & 0o077:
+        raise Forbidden(f"the login {path} can be read by others: remove it and log in again")
+    return login
 
 
 def refuse_plain(server: Server, environ: Mapping[str, str]) -> None:
@@ -127,8 +164,10 @@ def _parts(url: str, name: str = "ATOLL_URL") -> tuple[bool, str, int, str]:
     return secure, split.hostname, port or (443 if secure else 80), split.path.rstrip("/")
 
 
-def _same(url: str, local: str | None) -> bool:
-    return local is not None and _parts(url)[:3] == _parts(local)[:3]
+def _same(url: str | None, local: str | None) -> bool:
+    if url is None or local is None:
+        return False
+    return _parts(url)[:3] == _parts(local)[:3]
 
 
 def _running_url(home: str) -> str | None:

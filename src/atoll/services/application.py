@@ -29,6 +29,7 @@ from atoll.services.library.syncs import Syncs
 from atoll.services.library.tree_edits import TreeEdits
 from atoll.services.library.unpulled import UnpulledWork
 from atoll.services.people.bearers import Credentials
+from atoll.services.people.cli_logins import CliLogins
 from atoll.services.people.identity.provider_logins import ProviderLogins
 from atoll.services.people.identity.refreshes import Refreshes
 from atoll.services.people.identity.sessions import PersonSessions
@@ -74,6 +75,7 @@ class Tenancy:
     ownership: Ownership
     credentials: Credentials
     identity: Identity | None
+    cli_logins: CliLogins
 
 
 @dataclass(frozen=True, slots=True)

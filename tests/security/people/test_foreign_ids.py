@@ -38,8 +38,8 @@ OF_THE_ORGANIZATION = {"organization", "invitation", "member", "account", "profi
 WITHIN = {"terminal", "command", "recording", "agent", "card", "number", "pty", "port", "share"}
 """What is named below a sandbox: it is there, as far as the sandbox is."""
 
-NOBODYS = {"realm"}
-"""Realms are public."""
+NOBODYS = {"realm", "code"}
+"""Realms are public, and a code is whoever's who confirms it."""
 
 FILLED: dict[str, Any] = {
     "POST /v1/sandboxes/{sandbox}/pulls": {"repo": 0, "branch": None},
@@ -234,7 +234,7 @@ async def _things(atoll: World) -> Things:
         "account": await made(f"{org}/service-accounts", {"name": "bot"}, "member_id", who=None),
         "member": "walter",
         **{"terminal": "t_1", "command": "e_1", "recording": "r_1", "card": "c_1"},
-        **{"number": "1", "port": "8000", "key": KEY, "realm": "r"},
+        **{"number": "1", "port": "8000", "key": KEY, "realm": "r", "code": "BCDF-GHJK"},
     }
     await _stored(atoll, box)
     profile = {"document": "id: profile.anns\nversion: '1.0.0'\nextension: ext.namespaces\n"}

@@ -11,7 +11,12 @@ from typing import Protocol
 from atoll.ports.store.approvals import ApprovalRows
 from atoll.ports.store.audit import AuditRows
 from atoll.ports.store.events import EventRows
-from atoll.ports.store.identity.people import LoginTicketRows, PersonRows, PersonSessionRows
+from atoll.ports.store.identity.people import (
+    CliLoginRows,
+    LoginTicketRows,
+    PersonRows,
+    PersonSessionRows,
+)
 from atoll.ports.store.logs import LogRows
 from atoll.ports.store.organizations import InvitationRows, MemberRows, OrganizationRows
 from atoll.ports.store.outbox import OutboxRows
@@ -122,6 +127,9 @@ class Transaction:
 
     login_tickets: LoginTicketRows
     """Logins that their page has yet to finish."""
+
+    cli_logins: CliLoginRows
+    """Logins of command lines that wait."""
 
 
 class Store(Protocol):

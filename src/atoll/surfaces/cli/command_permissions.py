@@ -14,7 +14,7 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
         *("agent list", "agent install", "agent update", "agent remove"),
         *("image build", "image import", "image list", "image prune", "image pull", "image rm"),
     ),
-    "me.manage": ("me", "org join", "org leave"),
+    "me.manage": ("me", "logout", "org join", "org leave"),
     "sandbox.read": ("list", "info", "kept", "logs", "net show"),
     "sandbox.create": ("new",),
     "sandbox.manage": (
@@ -51,7 +51,7 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
     ),
     "token.manage": ("token new", "token list", "token revoke"),
     "audit.read": ("audit list", "audit export", "audit verify"),
-    "org.read": ("org list", "org show", "org members", "quota show"),
+    "org.read": ("whoami", "org list", "org show", "org members", "quota show"),
     "org.manage": (
         *("org invite", "org invitations", "org uninvite", "org role", "org remove"),
         *("org service-account", "org waiting", "quota list", "quota set"),

@@ -3,6 +3,7 @@
 from atoll.services.application import Identity, Tenancy
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.room import SandboxRoom
+from atoll.services.people.cli_logins import CliLogins
 from atoll.services.people.departures import Departures
 from atoll.services.people.identity.claimed import ClaimedMemberships
 from atoll.services.people.identity.login_log import LoginLog
@@ -29,6 +30,7 @@ def build_tenancy(
     """Return the use cases of organizations, their members and tokens."""
     room = SandboxRoom(settings.admission.default_limits)
     memberships, departures = access.memberships, Departures(ground, sandboxes, secrets)
+    credentials = access.credentials(ground, sandboxes)
     return Tenancy(
         memberships=memberships,
         organizations=Organizations(
@@ -37,8 +39,9 @@ def build_tenancy(
         invitations=Invitations(ground, memberships),
         quotas=Quotas(ground, room),
         ownership=Ownership(ground, room, sandboxes, secrets),
-        credentials=access.credentials(ground, sandboxes),
+        credentials=credentials,
         identity=build_identity(ground, departures, access),
+        cli_logins=CliLogins(ground, credentials.tokens, access.owners, logins=access.logins),
     )
 
 

@@ -199,6 +199,7 @@ ALLOWED = {
 PUBLIC = {
     *("/healthz", "/readyz", "/openapi.json", "/.well-known/jwks.json"),
     *("/auth/login", "/auth/guests", "/auth/invitations", "/auth/realms"),
+    *("/auth/cli", "/auth/cli/poll"),
     *("/auth/oidc/{realm}/login", "/auth/oidc/{realm}/callback"),
 }
 

@@ -15,7 +15,7 @@ from atoll.surfaces.http.server.guard import PAGE_KEY, Names, names_for
 from tests.surfaces.http.world import World, client_of, document_text
 
 OPEN = {"/healthz", "/readyz", "/openapi.json", "/.well-known/jwks.json"} | {
-    f"/auth/{way}" for way in ("login", "guests", "invitations", "realms")
+    f"/auth/{way}" for way in ("login", "guests", "invitations", "realms", "cli", "cli/poll")
 }
 
 #: Routes of an extension that nobody told the guard about.

@@ -15,6 +15,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     delete,
+    func,
     insert,
     select,
     update,
@@ -23,8 +24,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import from_us, metadata, to_us
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SessionId
+from atoll.domain.people.cli_login import CliLogin
 from atoll.domain.people.person import LoginTicket, Person, PersonSession
-from atoll.ports.store.identity.people import LoginTicketRows, PersonRows, PersonSessionRows
+from atoll.ports.store.identity.people import (
+    CliLoginRows,
+    LoginTicketRows,
+    PersonRows,
+    PersonSessionRows,
+)
 from atoll.ports.vault import Sealed
 
 people = Table(
@@ -76,9 +83,23 @@ login_tickets = Table(
 )
 """`mark` is empty once a ticket is used: the row stays, so that its login cannot be repeated."""
 
+cli_logins = Table(
+    "cli_logins",
+    metadata,
+    Column("mark", Text, primary_key=True),
+    Column("org_id", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("code", Text, nullable=False, unique=True),
+    Column("expires_us", BigInteger, nullable=False),
+    Column("body", Text, nullable=False),
+    Index("cli_logins_by_end", "expires_us"),
+)
+"""`owner` is who confirmed it, empty before."""
+
 _people = msgspec.json.Decoder(Person)
 _sessions = msgspec.json.Decoder(PersonSession)
 _tickets = msgspec.json.Decoder(LoginTicket)
+_cli_logins = msgspec.json.Decoder(CliLogin)
 
 
 class SqlPersonRows(PersonRows):
@@ -260,6 +281,56 @@ class SqlLoginTicketRows(LoginTicketRows):
         await self._connection.execute(
             delete(login_tickets).where(login_tickets.c.expires_us <= to_us(before))
         )
+
+
+class SqlCliLoginRows(CliLoginRows):
+    """The `ports.store.identity.people.CliLoginRows` on one connection."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def put(self, login: CliLogin) -> None:
+        """See the port."""
+        await self.remove(login.mark)
+        await self._connection.execute(
+            insert(cli_logins),
+            {
+                "mark": login.mark,
+                "org_id": login.org_id,
+                "owner": login.person,
+                "code": login.code,
+                "expires_us": to_us(login.expires_at),
+                "body": msgspec.json.encode(login).decode(),
+            },
+        )
+
+    async def marked(self, mark: str) -> CliLogin | None:
+        """See the port."""
+        return await self._one(cli_logins.c.mark == mark)
+
+    async def coded(self, code: str) -> CliLogin | None:
+        """See the port."""
+        return await self._one(cli_logins.c.code == code)
+
+    async def count(self) -> int:
+        """See the port."""
+        found = await self._connection.execute(select(func.count()).select_from(cli_logins))
+        return int(found.scalar_one())
+
+    async def remove(self, mark: str) -> None:
+        """See the port."""
+        await self._connection.execute(delete(cli_logins).where(cli_logins.c.mark == mark))
+
+    async def forget(self, before: datetime) -> None:
+        """See the port."""
+        await self._connection.execute(
+            delete(cli_logins).where(cli_logins.c.expires_us <= to_us(before))
+        )
+
+    async def _one(self, where: Any) -> CliLogin | None:
+        found = await self._connection.execute(select(cli_logins.c.body).where(where))
+        body = found.scalar_one_or_none()
+        return None if body is None else _cli_logins.decode(body)
 
 
 def _columns(grant: Sealed | None) -> dict[str, object]:

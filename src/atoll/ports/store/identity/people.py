@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Protocol
 
 from atoll.domain.ids import OrgId, PrincipalId, SessionId
+from atoll.domain.people.cli_login import CliLogin
 from atoll.domain.people.person import LoginTicket, Person, PersonSession
 from atoll.ports.vault import Sealed
 
@@ -81,4 +82,32 @@ class LoginTicketRows(Protocol):
 
     async def forget(self, before: datetime) -> None:
         """Remove tickets that ended at `before` or earlier."""
+        ...
+
+
+class CliLoginRows(Protocol):
+    """Logins of command lines that wait to be confirmed or fetched."""
+
+    async def put(self, login: CliLogin) -> None:
+        """Add a login, or replace the one of its mark."""
+        ...
+
+    async def marked(self, mark: str) -> CliLogin | None:
+        """Return the login whose secret has this fingerprint."""
+        ...
+
+    async def coded(self, code: str) -> CliLogin | None:
+        """Return the login with this code."""
+        ...
+
+    async def count(self) -> int:
+        """Return how many there are."""
+        ...
+
+    async def remove(self, mark: str) -> None:
+        """Remove a login; a missing one is not an error."""
+        ...
+
+    async def forget(self, before: datetime) -> None:
+        """Remove logins that ended at `before` or earlier."""
         ...

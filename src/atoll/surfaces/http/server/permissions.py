@@ -30,6 +30,8 @@ PUBLIC_PATHS: Final[Mapping[str, str]] = {
     "/openapi.json": "what the routes are is public; what they answer is not",
     "/.well-known/jwks.json": "the public keys, by which anybody verifies our tokens",
     "/auth/login": "the login itself: it takes a one-time ticket",
+    "/auth/cli": "a command line begins its login without one",
+    "/auth/cli/poll": "it fetches its token by the secret of that login",
     "/auth/realms": "where people log in is shown before they do",
     "/auth/oidc/{realm}/login": "a login at a provider begins without one",
     "/auth/oidc/{realm}/callback": "a login at a provider ends here, by the browser's cookie",

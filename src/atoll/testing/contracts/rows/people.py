@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from atoll.domain.ids import OrgId, PrincipalId, SessionId
+from atoll.domain.people.cli_login import CliLogin
 from atoll.domain.people.person import LoginTicket, Person, PersonSession
 from atoll.ports import Store
 from atoll.ports.vault import Sealed
@@ -114,3 +115,24 @@ async def check_ticket_is_good_once_and_its_login_stays_known(store: Store) -> N
         await rows.login_tickets.forget(NOW + timedelta(seconds=60))
         assert await rows.login_tickets.add(ticket("s1", "t3"), None)
         assert await rows.login_tickets.redeem("t3") == (ticket("s1", "t3"), None)
+
+
+async def check_login_of_a_command_line_is_found_until_it_ends(store: Store) -> None:
+    """By its secret's fingerprint and by its code; confirmed, it keeps both."""
+    login = CliLogin("m1", "BCDF-GHJK", "192.0.2.1", "laptop", NOW + timedelta(minutes=10))
+    done = replace(login, org_id=OrgId("acme"), person=ADA.id)
+    async with store.begin() as rows:
+        await rows.cli_logins.put(login)
+        await rows.cli_logins.put(replace(login, mark="m2", code="BCDF-GHJL"))
+        await rows.cli_logins.put(done)
+        await rows.cli_logins.remove("m3")
+    async with store.begin() as rows:
+        assert await rows.cli_logins.marked("m1") == done
+        assert await rows.cli_logins.coded("BCDF-GHJK") == done
+        assert await rows.cli_logins.coded("BCDF-GHJM") is None
+        assert await rows.cli_logins.count() == 2
+        await rows.cli_logins.remove("m2")
+        await rows.cli_logins.forget(NOW + timedelta(minutes=9))
+        assert await rows.cli_logins.count() == 1
+        await rows.cli_logins.forget(NOW + timedelta(minutes=10))
+        assert await rows.cli_logins.marked("m1") is None

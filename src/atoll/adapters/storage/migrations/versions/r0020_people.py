@@ -46,6 +46,16 @@ def upgrade() -> None:
         *_grant(),
     )
     op.create_index("login_tickets_by_end", "login_tickets", ["expires_us"])
+    op.create_table(
+        "cli_logins",
+        sa.Column("mark", sa.Text(), primary_key=True),
+        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("owner", sa.Text(), nullable=False),
+        sa.Column("code", sa.Text(), nullable=False, unique=True),
+        sa.Column("expires_us", sa.BigInteger(), nullable=False),
+        sa.Column("body", sa.Text(), nullable=False),
+    )
+    op.create_index("cli_logins_by_end", "cli_logins", ["expires_us"])
 
 
 def _grant() -> list[sa.Column[object]]:

@@ -1,4 +1,6 @@
-"""`atoll login`: a new one-time link to the page, for the person who holds the token."""
+"""`atoll login`: a new one-time link to the page, or a login of this machine at a server elsewhere."""
+
+import platform
 
 import click
 
@@ -12,10 +14,14 @@ from atoll.surfaces.cli.console.output import note, say, show_json
 
 @click.command("login")
 @click.option("--open", "browse", is_flag=True, help="Open it in the browser, too.")
+@click.option("--url", default=None, help="Log this machine in at the server with this address.")
 @json_option()
 @pass_invocation
-def command(invocation: Invocation, *, browse: bool, as_json: bool) -> None:
-    """Print a new login link for the page."""
+def command(invocation: Invocation, *, browse: bool, url: str | None, as_json: bool) -> None:
+    """Print a new login link for the page, or log in elsewhere."""
+    if url is not None:
+        _log_in(invocation, url, browse=browse)
+        return
     answered = invocation.api().transport.read(Ticket, Call("POST", "/auth/tickets"))
     link = answered.url
     if not link:
@@ -28,7 +34,27 @@ def command(invocation: Invocation, *, browse: bool, as_json: bool) -> None:
             note(f"from another machine: {answered.outside_url}")
         note("valid once, within ten minutes")
     if browse:
-        import webbrowser
+        _open(link)
 
-        if not webbrowser.open(link):
-            note("atoll: no browser here: open the link yourself")
+
+def _log_in(invocation: Invocation, url: str, *, browse: bool) -> None:
+    from atoll.client.login.remote import RemoteLogin
+    from atoll.client.server import refuse_plain, server_at
+
+    server = server_at(url, "--url")
+    refuse_plain(server, invocation.environ)
+    login = RemoteLogin(server)
+    begun = login.begin(platform.node())
+    say(begun.url)
+    note(f"open it, log in, and confirm the code {begun.code}; it is valid for ten minutes")
+    if browse:
+        _open(begun.url)
+    login.save(invocation.home, login.wait(begun))
+    note(f"logged in at {server.url}; `atoll logout` ends it")
+
+
+def _open(link: str) -> None:
+    import webbrowser
+
+    if not webbrowser.open(link):
+        note("atoll: no browser here: open the link yourself")

@@ -1,0 +1,1 @@
+"""The login of this machine at a server elsewhere."""

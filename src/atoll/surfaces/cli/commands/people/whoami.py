@@ -1,0 +1,33 @@
+"""`atoll whoami`: who you are for the server, in which organizations, and by which role."""
+
+import click
+
+from atoll.client.organizations import Organization, Organizations
+from atoll.client.shapes import Me
+from atoll.client.transport import get
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import json_option
+from atoll.surfaces.cli.console.output import note, say, show_json, show_table
+
+
+@click.command("whoami")
+@json_option()
+@pass_invocation
+def command(invocation: Invocation, *, as_json: bool) -> None:
+    """Show who you are here, your organizations and your role."""
+    transport = invocation.api().transport
+    me = transport.read(Me, get("me"))
+    found = Organizations(transport).list().organizations
+    if as_json:
+        show_json({"me": me.value, "organizations": [one.value for one in found]})
+        return
+    say(f"{me.name} ({me.id})")
+    if found:
+        show_table(("ORGANIZATION", "ROLE", "NAME", ""), [_row(one, me) for one in found])
+    else:
+        note("you are a member of no organization yet")
+
+
+def _row(one: Organization, me: Me) -> tuple[str, ...]:
+    here = "this one" if one.organization_id == me.org_id else ""
+    return (one.slug, one.role, one.name, here)
