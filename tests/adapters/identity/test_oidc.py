@@ -13,7 +13,7 @@ from atoll.domain.errors import Failed
 from atoll.domain.people.realm import Realm
 from atoll.ports.identity import IdentityProvider
 from atoll.testing import FakeIdentityProvider, IdentityProviderContract
-from tests.peers.oidc_provider import OidcProcess, oidc_provider
+from tests.peers.identity.oidc_provider import OidcProcess, oidc_provider
 
 
 @pytest.fixture(scope="module")

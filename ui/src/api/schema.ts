@@ -317,6 +317,29 @@ export interface components {
             readonly id: string;
             readonly label: string;
         };
+        /** @description The machine on which the command line runs, for the person who confirms. */
+        readonly CliLoginBody: {
+            /** @default  */
+            readonly machine?: string;
+        };
+        /** @description A login that begins: the page at `url` shows `code`; `secret` fetches the token. */
+        readonly CliLoginView: {
+            readonly code: string;
+            readonly expires_in: number;
+            readonly interval: number;
+            readonly secret: string;
+            readonly url: string;
+        };
+        /** @description The secret that `POST /auth/cli` returned. */
+        readonly CliPollBody: {
+            readonly secret: string;
+        };
+        /** @description The token of a confirmed login, once; without, the login still waits. */
+        readonly CliPollView: {
+            readonly expires_at: string | null;
+            readonly token: string | null;
+            readonly token_id: string | null;
+        };
         /** @description A message, and the files to commit: all when none is named. */
         readonly CommitBody: {
             readonly message: string;
@@ -2306,6 +2329,13 @@ export interface components {
         /** @description A value, in the only direction it may go. */
         readonly ValueBody: {
             readonly value: string;
+        };
+        /** @description A command line that waits: where it runs, and until when. */
+        readonly WaitingCliLoginView: {
+            readonly address: string;
+            readonly code: string;
+            readonly expires_at: string;
+            readonly machine: string;
         };
         /** @description The sandboxes that wait for a new owner. */
         readonly WaitingSandboxList: {

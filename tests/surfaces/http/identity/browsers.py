@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from atoll.services.people.identity.settings import AuthOptions, AuthSettings
-from tests.peers.oidc_provider import OidcProcess
+from tests.peers.identity.oidc_provider import OidcProcess
 from tests.surfaces.http.world import World, client_of
 
 

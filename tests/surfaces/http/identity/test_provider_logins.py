@@ -10,7 +10,7 @@ from websockets.exceptions import ConnectionClosed
 
 from atoll.ports.vault import Sealed
 from atoll.services.application import Identity
-from tests.peers.oidc_provider import OidcProcess, oidc_provider
+from tests.peers.identity.oidc_provider import OidcProcess, oidc_provider
 from tests.surfaces.http.identity.browsers import Browser, browser, corp
 from tests.surfaces.http.world import World, client_of, world
 

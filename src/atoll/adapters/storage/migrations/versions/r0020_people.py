@@ -35,6 +35,10 @@ def upgrade() -> None:
     )
     for name, column in (("owner", "owner"), ("check", "checked_us"), ("end", "expires_us")):
         op.create_index(f"person_sessions_by_{name}", "person_sessions", [column])
+    _make_waiting_logins()
+
+
+def _make_waiting_logins() -> None:
     op.create_table(
         "login_tickets",
         sa.Column("state_mark", sa.Text(), primary_key=True),

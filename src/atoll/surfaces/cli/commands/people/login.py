@@ -1,4 +1,4 @@
-"""`atoll login`: a new one-time link to the page, or a login of this machine at a server elsewhere."""
+"""`atoll login`: a one-time link to the page, or a login of this machine at a server elsewhere."""
 
 import platform
 
