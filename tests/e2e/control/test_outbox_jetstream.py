@@ -26,7 +26,7 @@ from atoll.services.identifiers import Identifiers
 from atoll.services.journals import outbox as outboxes
 from atoll.services.journals.outbox import Outbox
 from atoll.testing.contracts.event_log import draft
-from tests.peers.nats.consumer import STREAM, Consumer, consumer
+from tests.peers.nats.consumer import STREAM, Consumer, consumer, messages
 from tests.peers.nats.server import NatsServer, connected, nats_server, until, wire
 
 BARE = """\
@@ -92,18 +92,6 @@ async def publisher(
         with suppress(ProcessLookupError):
             child.kill()
         await child.wait()
-
-
-async def messages(url: str) -> list[str]:
-    """Return the ids of all messages in the stream."""
-    client = await nats.connect(url, allow_reconnect=False)
-    try:
-        stream = client.jetstream()
-        count = (await stream.stream_info(STREAM)).state.last_seq
-        found = [await stream.get_msg(STREAM, number) for number in range(1, count + 1)]
-        return [(one.headers or {})["Nats-Msg-Id"] for one in found]
-    finally:
-        await client.close()
 
 
 async def whole(log: Log, one: Consumer, url: str) -> None:

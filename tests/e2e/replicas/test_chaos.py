@@ -26,7 +26,7 @@ from tests.e2e.replicas.load import Client, Made
 from tests.e2e.replicas.readers import LogReader, RandomDoors, SseReader, Viewer, WebSocketReader
 from tests.peers.api import Api, api_of, until
 from tests.peers.databases.postgres import PostgresServer
-from tests.peers.nats.consumer import Consumer
+from tests.peers.nats.consumer import Consumer, messages
 from tests.peers.nats.server import NatsServer, nats_server
 from tests.peers.receivers.webhook_receiver import WebhookReceiver, webhook_receiver
 from tests.peers.remains import Remains, pids_of, remains, settled, uids_of
@@ -259,8 +259,20 @@ async def check_readers(made: World) -> None:
         seen = [(e["position"], e["id"], e["stream"], e["seq"]) for e in reader.events]
         assert not reader.gaps
         assert seen == log, f"{name} differs"
-    assert made.bus.seen == [row[1] for row in log]
+    await check_bus(made, [row[1] for row in log])
     check_posted(made, streams)
+
+
+async def check_bus(made: World, ids: list[str]) -> None:
+    """The stream has the log in its order, and the consumer each event once: in order, but for
+    messages that were lost on the way to it and came again."""
+    stored, seen = await messages(made.nats.url), made.bus.seen
+    assert stored == ids, "the stream differs"
+    late = [one for one in seen if one in made.bus.again]
+    print("messages", len(ids), "handled after a loss", len(late), "repeated", made.bus.repeated)
+    assert len(seen) == len(ids) and set(seen) == set(ids)
+    on_time = [one for one in ids if one not in made.bus.again]
+    assert [one for one in seen if one not in made.bus.again] == on_time
 
 
 def whole(made: World) -> list[tuple[int, str, str, int]]:

@@ -14,11 +14,13 @@ STREAM = "ATOLL_EVENTS"
 
 @dataclass
 class Consumer:
-    """A durable consumer that acknowledges, and remembers the message ids it has handled."""
+    """A durable consumer that acknowledges, and remembers the message ids it has handled. `again`
+    has those that were delivered before, and lost on the way: later ones may come before them."""
 
     seen: list[str] = field(default_factory=list)
     known: set[str] = field(default_factory=set)
     positions: list[int] = field(default_factory=list)
+    again: set[str] = field(default_factory=set)
     repeated: int = 0
 
     async def run(self, url: str) -> None:
@@ -36,6 +38,8 @@ class Consumer:
             while True:
                 for message in await subscription.fetch(50, timeout=1):
                     headers = message.headers or {}
+                    if (message.metadata.num_delivered or 1) > 1:
+                        self.again.add(headers["Nats-Msg-Id"])
                     if headers["Nats-Msg-Id"] in self.known:
                         self.repeated += 1
                     else:
@@ -60,3 +64,15 @@ async def consumer(url: str) -> AsyncIterator[Consumer]:
             yield one
         finally:
             running.cancel()
+
+
+async def messages(url: str) -> list[str]:
+    """Return the ids of all messages in the stream."""
+    client = await nats.connect(url, allow_reconnect=False)
+    try:
+        stream = client.jetstream()
+        count = (await stream.stream_info(STREAM)).state.last_seq
+        found = [await stream.get_msg(STREAM, number) for number in range(1, count + 1)]
+        return [(one.headers or {})["Nats-Msg-Id"] for one in found]
+    finally:
+        await client.close()
