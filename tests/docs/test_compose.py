@@ -117,7 +117,7 @@ def test_a_start_of_an_unknown_part_is_refused() -> None:
     done = subprocess.run(
         [DEPLOY / "images/atoll/start", "everything"], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 2 and "name sandboxes or control" in done.stderr
+    assert done.returncode == 2 and "name sandboxes, control or run" in done.stderr
 
 
 @pytest.mark.skipif(shutil.which("docker-compose") is None, reason="no docker-compose")

@@ -46,6 +46,9 @@ def test_stack_keeps_sandboxes_over_the_end_of_a_control_plane(stack: Stack) -> 
     line = "id -u; echo kept > file"
     assert stack.atoll("atoll", "exec", "box", "--", "sh", "-c", line) == "1000\n"
 
+    status = stack.atoll("atoll", "db", "status")
+    assert "postgresql at " in status and "(up to date)" in status
+
     stack.daemon.run("kill", "atoll")
     stack.started.remove("atoll")
     assert stack.atoll("atoll-two", "exec", "box", "--", "cat", "/workspace/file") == "kept\n"

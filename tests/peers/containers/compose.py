@@ -21,6 +21,7 @@ from tests.places import ROOT
 
 DEPLOY = ROOT / "deploy"
 IMAGE = "atoll:local"
+START = str(DEPLOY / "images/atoll/start")
 SHOWN = ("/usr", "/etc/ssl", "/etc/alternatives", "/etc/passwd", "/etc/group")
 START_SECONDS = 90.0
 _VARIABLE = re.compile(r"\$\{([A-Z_]+)(?::\?[^}]*)?\}")
@@ -78,7 +79,7 @@ class Stack:
 
     def atoll(self, name: str, *words: str) -> str:
         """What a command of Atoll's prints in a service's container."""
-        done = self.exec(name, str(Path(sys.prefix) / "bin/atoll"), *words)
+        done = self.exec(name, START, "run", *words)
         assert done.returncode == 0, f"{done.stdout}{done.stderr}"
         return done.stdout
 
@@ -95,7 +96,7 @@ class Stack:
             self.daemon.run("rm", name)
 
     def _options(self, service: Mapping[str, Any]) -> list[str]:
-        words = ["--network", "none", "--entrypoint", str(DEPLOY / "images/atoll/start")]
+        words = ["--network", "none", "--entrypoint", START]
         for option, key in (
             ("--cap-drop", "cap_drop"),
             ("--cap-add", "cap_add"),
