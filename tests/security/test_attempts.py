@@ -29,7 +29,7 @@ NUMBERS = (
     881,
     891,
     895,
-    *(901, 902, 903),
+    *(901, 902, 903, 905),
     *(930, 931),
     *(951, 952),
     996,
@@ -38,7 +38,7 @@ NUMBERS = (
 at pools of the whole machine; from 311 on: at the person's browser, checkout and disk; from 401 on:
 at cores, the shared disk and Atoll's own folders; from 501 on: at the doors and the API; from 601
 on: at the Docker wall; from 801 on: at promises that no number above stands for; from 901 on: at
-tokens."""
+tokens and logins."""
 
 DOORS = (501, 502, 503, 504, 505, 506, 507, 508, 509)
 

@@ -40,7 +40,11 @@ def test_roles_of_the_whole_installation(claims: Any, roles: dict[str, ClaimedRo
 
 def test_realm_of_one_organization_gives_roles_there_alone() -> None:
     stranger = ClaimedRole(OrgRole.VIEWER, implied=True, lasting=False)
-    given = {"sub": "ada", "org": ["beta"], "roles": ["org:beta:admin", "sovereign-admin"]}
+    given: dict[str, Any] = {
+        "sub": "ada",
+        "org": ["beta"],
+        "roles": ["org:beta:admin", "sovereign-admin"],
+    }
     found = read_claims(ONE, given)
     assert (found.roles, found.sovereign) == ({"acme": stranger}, False)
     found = read_claims(ONE, {"sub": "ada", "roles": "atoll-admin"})

@@ -234,7 +234,7 @@ async def _things(atoll: World) -> Things:
         "account": await made(f"{org}/service-accounts", {"name": "bot"}, "member_id", who=None),
         "member": "walter",
         **{"terminal": "t_1", "command": "e_1", "recording": "r_1", "card": "c_1"},
-        **{"number": "1", "port": "8000", "key": KEY, "realm": "r", "code": "BCDF-GHJK"},
+        **{"number": "1", "port": "8000", "key": KEY, "realm": "realm-x", "code": "BCDF-GHJK"},
     }
     await _stored(atoll, box)
     profile = {"document": "id: profile.anns\nversion: '1.0.0'\nextension: ext.namespaces\n"}

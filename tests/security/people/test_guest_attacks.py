@@ -30,7 +30,9 @@ OPEN_TO_GUESTS = {
     ("get", "/v1/sandboxes/{sandbox}/terminals/{terminal}/text"),
 }
 """What a guest of one terminal may ask for; nothing of it changes anything."""
-ENTRANCES = {"/auth/guests", "/auth/invitations", "/auth/login", "/auth/logout", "/auth/cli"}
+ENTRANCES = {"/auth/guests", "/auth/invitations", "/auth/login", "/auth/logout"} | {
+    *("/auth/cli", "/auth/cli/poll"),
+}
 REFUSED = {401, 403, 404, 405}
 FRAMES = (
     {"type": "request_control"},

@@ -7,12 +7,15 @@ out: it gives nothing, and it never fails a login, except for the subject.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from atoll.domain.errors import Invalid, Unauthenticated
 from atoll.domain.people.capability import SOVEREIGN_ADMIN, OrgRole
 from atoll.domain.people.name import MAX_NAME, shown_name
 from atoll.domain.people.organization import MAX_GROUPS, is_group
 from atoll.domain.people.realm import Realm
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 MAX_SUBJECT = 255
 """The longest subject, by OpenID Connect Core §2."""

@@ -6,7 +6,7 @@ from atoll.client.access import Tokens
 from atoll.client.login.remote import forget
 from atoll.client.server import saved_login
 from atoll.client.transport import Call
-from atoll.domain.errors import AtollError
+from atoll.domain.errors import AtollError, NotFound
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.output import note
 
@@ -22,7 +22,8 @@ def command(invocation: Invocation, *, everywhere: bool) -> None:
         note("ended all your browser sessions")
     saved = saved_login(str(invocation.home))
     if saved is None:
-        note("no login elsewhere is kept here")
+        if not everywhere:
+            raise NotFound("no login at a server elsewhere is kept here")
         return
     try:
         if transport.server.url == saved.url:
