@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import text
 
 from atoll.adapters.storage.engines import postgres as module
+from atoll.adapters.storage.engines.sqlite import sqlite_url
 from atoll.adapters.storage.store import Settings, SqlStore, open_engines, open_store
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.testing.contracts.event_log import append, draft
@@ -39,12 +40,12 @@ def test_url_of_another_database_is_refused_without_repeating_it(url: str) -> No
 
 
 def test_missing_driver_is_named_with_the_command_that_installs_it(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, "asyncpg", None)
     with pytest.raises(Failed, match=r"pip install 'atoll\[postgres\]'"):
         open_engines("postgresql://me@db/atoll", 2)
-    open_engines("sqlite:///a.db", 2)
+    open_engines(sqlite_url(tmp_path / "a.db"), 2)
 
 
 async def test_connections_are_bounded_and_a_wait_for_one_ends(
