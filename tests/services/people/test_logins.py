@@ -1,7 +1,7 @@
 """Logins in a store: what a restart leaves, and what several replicas see of each other."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -145,9 +145,20 @@ async def test_book_of_a_file_is_taken_over_once(store: BreakableStore) -> None:
         await second.login("of the file", "here")
 
 
-async def _until(holds: Callable[[], bool]) -> None:
+def _is(live: InProcessChannels) -> Callable[[], Awaitable[bool]]:
+    async def subscribed() -> bool:
+        return bool(live.keys)
+
+    return subscribed
+
+
+async def _ended(logins: Logins, session: str) -> bool:
+    return not await logins.holds(session)
+
+
+async def _until(holds: Callable[[], Awaitable[bool]]) -> None:
     for _ in range(5000):
-        if holds():
+        if await holds():
             return
         await asyncio.sleep(0.001)
     raise AssertionError
@@ -160,10 +171,10 @@ async def test_log_out_on_one_replica_wakes_the_others(store: BreakableStore) ->
     await other.look()
     async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
         following = tasks.create_task(other.follow())
-        await _until(lambda: bool(live.keys))
+        await _until(_is(live))
         clock.turn(LEAST_SECONDS)
         await one.logout(session)
-        await _until(lambda: not other.holds(session))  # no time passes
+        await _until(lambda: _ended(other, session))  # no time passes
         following.cancel()
 
 
@@ -180,7 +191,7 @@ async def test_other_organizations_wake_nobody_and_a_flood_wakes_seldom(
     setattr(other, "look", look)  # noqa: B010 - only how often matters
     async with asyncio.TaskGroup() as tasks:
         following = tasks.create_task(other.follow())
-        await _until(lambda: bool(live.keys))
+        await _until(_is(live))
         clock.turn(LEAST_SECONDS)
         for _ in range(100):
             live.publish(OrgId("hostile"), CHANNEL, b"logged out")
