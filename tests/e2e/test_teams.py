@@ -23,7 +23,7 @@ import pytest
 
 from atoll.wiring.host import LocalHost
 from tests.peers.databases.postgres import PostgresServer
-from tests.peers.oidc_provider import confirmed
+from tests.peers.identity.oidc_provider import confirmed
 from tests.places import ROOT
 
 GUIDE = ROOT / "docs/teams.md"
