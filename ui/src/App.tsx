@@ -2,12 +2,13 @@
 
 import { useCallback, useEffect, useState } from 'react';
 import type { Sandbox } from './api/types';
+import { useAccountShown } from './components/account/AccountMenu';
 import { Confirm } from './components/parts/Dialog';
 import { ConfirmAct } from './components/frame/ConfirmAct';
 import { InboxPage } from './components/inbox/InboxPage';
 import { Home } from './components/frame/Home';
 import { Invited } from './components/people/Invited';
-import { LoggedOut, VisitOver } from './components/frame/LoggedOut';
+import { LoggedOut, Newcomer, VisitOver } from './components/frame/LoggedOut';
 import { Attention } from './components/notifications/Attention';
 import { Notices } from './components/frame/Notices';
 import { Palette } from './components/frame/Palette';
@@ -17,23 +18,29 @@ import { ProjectDialog } from './components/sandboxes/ProjectDialog';
 import { beginTask } from './components/tasks/begin';
 import { commandsOf } from './commands';
 import {
+  AccountPage,
   Compare,
   CreateDialog,
   fetchSoon,
   GuestRoom,
   HomeDialog,
+  Joining,
   NotificationsPage,
   SandboxView,
   SecretsPage,
+  TeamPage,
   Wall,
 } from './later';
 import { useShortcuts } from './shortcuts';
 import { perform, type Act } from './state/acts';
 import { foldRail, railFolded } from './state/layouts';
+import { joining } from './state/joining';
 import { login, logOut } from './state/login';
 import { goTo, route, type Route } from './state/route';
 import { connected, followSandboxes, sandboxes } from './state/sandboxes';
 import { useStore } from './state/store';
+import { mayWork } from './state/team/rights';
+import { team } from './state/team/team';
 
 /** What lies over the page; one thing at a time. */
 type Over =
@@ -45,12 +52,17 @@ type Over =
 
 export function App() {
   const who = useStore(login);
+  const invitation = useStore(joining);
   return (
     <>
-      {who.is === 'in' && <Shell />}
+      {who.is === 'in' && invitation === null && <Shell />}
+      {(who.is === 'in' || who.is === 'newcomer') && invitation !== null && (
+        <Joining key={invitation} secret={invitation} />
+      )}
+      {who.is === 'newcomer' && invitation === null && <Newcomer name={who.name} />}
       {who.is === 'invited' && <Invited key={who.ticket} ticket={who.ticket} why={who.why} />}
       {who.is === 'guest' && <GuestRoom name={who.name} access={who.access} over={who.over} />}
-      {who.is === 'out' && <LoggedOut why={who.why} />}
+      {who.is === 'out' && <LoggedOut why={who.why} ended={who.ended} />}
       {who.is === 'over' && <VisitOver />}
       <Notices />
     </>
@@ -59,7 +71,9 @@ export function App() {
 
 function Shell() {
   const list = useStore(sandboxes);
-  const { page, sandbox: wanted, tab } = useStore(route);
+  const works = mayWork(useStore(team));
+  const { page: asked, sandbox: wanted, tab } = useStore(route);
+  const page = usePage(asked);
   const [over, setOver] = useState<Over | null>(null);
   const [menu, setMenu] = useState(false);
   const folded = useStore(railFolded);
@@ -73,8 +87,8 @@ function Shell() {
   const onMenu = (): void => setMenu(true);
   useShortcuts(over === null, {
     onPalette,
-    onTask: beginTask,
-    onNew: () => onNew(null),
+    onTask: () => works && beginTask(),
+    onNew: () => works && onNew(null),
     onWall: () => goTo('wall'),
     onInbox: () => goTo('inbox'),
     onFold: foldRail,
@@ -122,6 +136,14 @@ function Shell() {
   );
 }
 
+/** The page that is shown: one person's home has neither account nor team. */
+function usePage(asked: Route['page']): Route['page'] {
+  const account = useAccountShown();
+  const ours = useStore(team) !== null;
+  if (asked === 'account' && !account) return 'sandboxes';
+  return asked === 'team' && !ours ? 'sandboxes' : asked;
+}
+
 /** Says that what is shown may be old, also where the rail is folded away. */
 function Offline() {
   const live = useStore(connected);
@@ -151,8 +173,12 @@ function PlainPages({ page, part, onMenu, onPalette }: PlainPagesProps) {
       return <NotificationsPage onMenu={onMenu} />;
     case 'secrets':
       return <SecretsPage onMenu={onMenu} />;
+    case 'account':
+      return <AccountPage onMenu={onMenu} />;
     case 'compare':
       return <Compare list={list ?? []} group={part} onMenu={onMenu} />;
+    case 'team':
+      return <TeamPage onMenu={onMenu} />;
     case 'wall':
       return <Wall list={list ?? []} from={part} onMenu={onMenu} onPalette={onPalette} />;
   }

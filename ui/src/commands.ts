@@ -9,6 +9,9 @@ import { actsOf, actWords, comesHome, isLive, openTerminal, type Act } from './s
 import { copyRules, forgetCopies } from './state/clipboard';
 import { go, goTo } from './state/route';
 import { foldRail, railFolded, resizeText } from './state/layouts';
+import { realms } from './state/realms';
+import { mayManage, mayWork } from './state/team/rights';
+import { team } from './state/team/team';
 import { setTheme, shade, toggleTheme } from './state/theme';
 
 interface Place {
@@ -22,10 +25,21 @@ interface Place {
 
 export function commandsOf(place: Place): readonly Command[] {
   const { list, onNew, onLogOut } = place;
+  const works = mayWork(team.get());
   return [
     ...ofSandbox(place),
-    { id: 'task', words: 'Home: a new task', note: 'H', icon: 'agent', run: beginTask },
-    { id: 'new', words: 'New sandbox', note: 'N', icon: 'plus', run: onNew },
+    ...(works
+      ? ([
+          { id: 'task', words: 'Home: a new task', note: 'H', icon: 'agent', run: beginTask },
+          { id: 'new', words: 'New sandbox', note: 'N', icon: 'plus', run: onNew },
+          {
+            id: 'secrets',
+            words: 'Secrets and approvals',
+            icon: 'key',
+            run: () => goTo('secrets'),
+          },
+        ] as const)
+      : []),
     { id: 'inbox', words: 'Inbox', note: 'I', icon: 'question', run: () => goTo('inbox') },
     {
       id: 'notifications',
@@ -33,7 +47,6 @@ export function commandsOf(place: Place): readonly Command[] {
       icon: 'bell',
       run: () => goTo('notifications'),
     },
-    { id: 'secrets', words: 'Secrets and approvals', icon: 'key', run: () => goTo('secrets') },
     {
       id: 'wall',
       words: 'All terminals on a wall',
@@ -86,6 +99,7 @@ export function commandsOf(place: Place): readonly Command[] {
       icon: 'sun',
       run: () => setTheme('system'),
     },
+    ...accounts(),
     { id: 'logout', words: 'Log out', icon: 'person', run: onLogOut },
   ];
 }
@@ -119,16 +133,34 @@ function ofSandbox({ sandbox, onAct, onHome }: Place): readonly Command[] {
     });
   }
   return [
-    ...(isLive(sandbox) ? terminals : []),
+    ...(isLive(sandbox) && mayWork(team.get()) ? terminals : []),
     { id: 'log', words: 'Show the log', note: name, icon: 'log', run: () => go(id, 'log') },
-    ...(comesHome(sandbox) ? [home] : []),
-    ...actsOf(sandbox).map((act): Command => ({
+    ...(comesHome(sandbox) && mayManage(team.get(), sandbox) ? [home] : []),
+    ...(mayManage(team.get(), sandbox) ? actsOf(sandbox) : []).map((act): Command => ({
       id: act,
       words: `${actWords[act]} this sandbox`,
       note: name,
       icon: act,
       run: () => onAct(act),
     })),
+  ];
+}
+
+/** The pages that one person's home does not have. */
+function accounts(): readonly Command[] {
+  const ours = team.get();
+  if (ours === null && realms.get().mode === 'local') return [];
+  const account: Command = {
+    id: 'account',
+    words: 'Your account',
+    icon: 'person',
+    run: () => goTo('account'),
+  };
+  if (ours === null) return [account];
+  const { name } = ours.organization;
+  return [
+    account,
+    { id: 'team', words: 'Team and quotas', note: name, icon: 'share', run: () => goTo('team') },
   ];
 }
 

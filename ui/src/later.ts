@@ -10,6 +10,10 @@ export const Wall = later(async () => (await import('./components/wall/Wall')).W
 export const GuestRoom = later(
   async () => (await import('./components/people/GuestRoom')).GuestRoom,
 );
+export const Joining = later(async () => (await import('./components/people/Joining')).Joining);
+export const AccountPage = later(
+  async () => (await import('./components/account/AccountPage')).AccountPage,
+);
 export const SecretsPage = later(
   async () => (await import('./components/secrets/SecretsPage')).SecretsPage,
 );
@@ -21,6 +25,11 @@ export const CreateDialog = later(
 );
 export const HomeDialog = later(
   async () => (await import('./components/home/HomeDialog')).HomeDialog,
+);
+
+export const TeamPage = later(async () => (await import('./components/team/TeamPage')).TeamPage);
+export const GiveDialog = later(
+  async () => (await import('./components/team/GiveDialog')).GiveDialog,
 );
 
 /** Fetches terminals while nothing else goes on, so that a sandbox opens at once, also offline. */

@@ -17,6 +17,7 @@ import './styles/inbox.css';
 import './styles/tasks.css';
 import './styles/review.css';
 import './styles/project.css';
+import './styles/team.css';
 import './styles/small.css';
 import { App } from './App';
 import { begin } from './state/login';

@@ -29,6 +29,7 @@ function meOf(value: unknown): Me {
   const name = [me['name'], me['id']].find((one) => typeof one === 'string' && one !== '');
   return {
     id: typeof me['id'] === 'string' ? me['id'] : '',
+    org_id: typeof me['org_id'] === 'string' ? me['org_id'] : '',
     name: typeof name === 'string' ? name : 'person',
     guest: (me['guest'] as Api.GuestAccess | null | undefined) ?? null,
   };
@@ -43,13 +44,19 @@ function withKey(of: KeyOf, value: unknown): unknown {
 
 export const api = {
   me: async (): Promise<Me> => meOf(await call('GET', 'auth/me')),
-  login: async (ticket: string): Promise<void> => {
-    withKey('person', await call('POST', 'auth/login', { ticket }));
+  /** Returns the place of the page that a login at a provider was begun for, else ''. */
+  login: async (ticket: string): Promise<string> => {
+    const entered = await call('POST', 'auth/login', { ticket });
+    withKey('person', entered);
+    const { next } = entered as { next?: unknown };
+    return typeof next === 'string' ? next : '';
   },
-  logout: async (): Promise<void> => {
-    await call('POST', 'auth/logout');
+  /** Returns the address that ends the login at the provider, too; null where there is none. */
+  logout: async (): Promise<string | null> => {
+    const answer = (await call('POST', 'auth/logout')) as { end_session_url?: string } | null;
     keepKey('person', null);
     keepKey('guest', null);
+    return answer?.end_session_url ?? null;
   },
   /** The name that others see of the caller. */
   rename: async (name: string): Promise<Me> => meOf(await call('PATCH', 'v1/me', { name })),

@@ -1215,6 +1215,16 @@ export interface components {
             readonly slot_name?: string;
             readonly value: string;
         };
+        /**
+         * @description What an invitation offers. `organization` and `invited_by` are names for people to read; who
+         *     invited and has left has none.
+         */
+        readonly OfferView: {
+            readonly expires_at: string;
+            readonly invited_by: string;
+            readonly organization: string;
+            readonly role: components["schemas"]["OrgRole"];
+        };
         /** @description A possible answer. */
         readonly OptionView: {
             readonly effect: string;

@@ -1,16 +1,24 @@
 /** Whether a person is logged in, and the exchange of a one-time link for a cookie. */
 
+import { accountApi } from '../api/account';
 import { onLoggedOut, Problem } from '../api/call';
 import { api } from '../api/client';
+import { teamApi } from '../api/team';
 import type { Me, GuestAccess } from '../api/types';
+import { notify } from './announce';
 import { leavePush } from './attention/push';
 import { forgetDrafts } from './drafts';
-import { go, parse, route } from './route';
+import { forgetInvitation, JOIN, takeInvitation } from './joining';
+import { loadRealms, realms } from './realms';
+import { go, hashOf, parse, route } from './route';
 import { Store } from './store';
+import { hadTeam, loadTeam, setCaller } from './team/team';
 
 export type Login =
   | { readonly is: 'checking' }
   | { readonly is: 'in'; readonly name: string }
+  /** Somebody who logged in at a provider and is a member of nothing yet. */
+  | { readonly is: 'newcomer'; readonly name: string }
   /** Somebody opened a share link and has not come in yet. */
   | { readonly is: 'invited'; readonly ticket: string; readonly why: string | null }
   /** Somebody who came by a share link; `over` once the server says that it has ended. */
@@ -20,17 +28,23 @@ export type Login =
       readonly access: GuestAccess;
       readonly over: boolean;
     }
-  /** `why` says what went wrong, when something did. */
-  | { readonly is: 'out'; readonly why: string | null }
+  /** `why` says what went wrong, when something did; `ended`: somebody was logged in before. */
+  | { readonly is: 'out'; readonly why: string | null; readonly ended: boolean }
   /** A guest who left, or came back after the link's end. */
   | { readonly is: 'over' };
 
 export const login = new Store<Login>({ is: 'checking' });
 
+/** A login link, or the way back from a provider. */
 const LINK = /^#login=(.+)$/;
 const SHARE = /^#share=(.+)$/;
+/** Set while the browser logs out at the provider, from where it comes back here. */
+const LEFT = 'atoll.left';
 /** Set in this tab's storage while it is a guest's, so that a reload still knows. */
 const GUEST = 'atoll.guest';
+
+/** The organization of those who have none. */
+const NOBODY = 'nobody';
 
 /** A guest's name of last time: it is asked for once. */
 const NAME = 'atoll.guest-name';
@@ -44,24 +58,34 @@ export async function begin(): Promise<void> {
   const share = SHARE.exec(location.hash)?.[1];
   if (share !== undefined) {
     // Out of the address bar and the history, and kept in memory only.
-    history.replaceState(null, '', '#/');
-    route.set(parse('#/'));
+    showPlace('');
     login.set({ is: 'invited', ticket: decodeURIComponent(share), why: null });
     return;
   }
+  takeInvitation();
   const ticket = LINK.exec(location.hash)?.[1];
   try {
     if (ticket !== undefined) {
       // Out of the address bar and the history before anything else can fail.
-      history.replaceState(null, '', '#/');
-      route.set(parse('#/'));
-      await api.login(decodeURIComponent(ticket));
+      showPlace('');
+      showPlace(await api.login(decodeURIComponent(ticket)));
     }
-    applyLogin(await api.me());
+    await applyLogin(await api.me());
   } catch (reason) {
+    // What the login screen offers is known before anything is shown.
+    await loadRealms();
     const why = whyOf(reason, ticket !== undefined);
-    login.set(why === null && wasGuest() ? { is: 'over' } : { is: 'out', why });
+    const ended = sessionStorage.getItem(LEFT) !== null;
+    sessionStorage.removeItem(LEFT);
+    login.set(why === null && wasGuest() ? { is: 'over' } : { is: 'out', why, ended });
   }
+}
+
+/** Puts a place of the page into the address, in the stead of what is there. */
+function showPlace(place: string): void {
+  const hash = hashOf(parse(`#/${place.replace(/^#?\/?/, '')}`));
+  history.replaceState(null, '', hash);
+  route.set(parse(hash));
 }
 
 /** Comes in by a share link, under a name of one's own. */
@@ -70,7 +94,7 @@ export async function comeIn(ticket: string, name: string): Promise<void> {
     const { guest } = await api.comeIn(ticket, name.trim());
     localStorage.setItem(NAME, name.trim());
     const me = await api.me();
-    applyLogin(me);
+    await applyLogin(me);
     // Who is logged in already stays who they are, and is led to the place.
     if (me.guest === null && guest !== null) go(guest.sandbox_id, guest.terminal_id);
   } catch (reason) {
@@ -79,15 +103,35 @@ export async function comeIn(ticket: string, name: string): Promise<void> {
   }
 }
 
+/** Becomes a member by an invitation, and goes on in its organization. */
+export async function acceptInvitation(secret: string): Promise<void> {
+  const { name, organization_id: id } = await teamApi.accept(secret);
+  await accountApi.choose(id);
+  await applyLogin(await api.me());
+  await loadTeam();
+  forgetInvitation();
+  go(null);
+  notify(`You are a member of ${name}.`);
+}
+
 /** Gives the person who is logged in the name that others see. */
 export async function rename(name: string): Promise<void> {
   const me = await api.rename(name);
   login.set({ is: 'in', name: me.name });
 }
 
-function applyLogin(me: Me): void {
+async function applyLogin(me: Me): Promise<void> {
   if (me.guest === null) {
     sessionStorage.removeItem(GUEST);
+    if (me.org_id === NOBODY) {
+      // What the page asks about at its start is refused to them.
+      await loadRealms();
+      login.set({ is: 'newcomer', name: me.name });
+      return;
+    }
+    setCaller(me);
+    // What the role allows is known before anything is shown; else it follows with the events.
+    if (hadTeam()) await loadTeam().catch(() => undefined);
     login.set({ is: 'in', name: me.name });
   } else {
     sessionStorage.setItem(GUEST, 'yes');
@@ -102,24 +146,46 @@ function wasGuest(): boolean {
 function whyOf(reason: unknown, byLink: boolean): string | null {
   if (!(reason instanceof Problem)) throw reason;
   if (reason.status === 0) return reason.message;
+  if (byLink && realms.get().mode === 'oidc') {
+    return 'This login is over, or was begun in another browser. Log in again.';
+  }
   if (byLink) return 'This link was used already or is too old. Links work once.';
   return reason.status === 401 ? null : reason.message;
 }
 
 export async function logOut(): Promise<void> {
   await leavePush();
-  await api.logout();
+  const provider = await api.logout();
   forgetDrafts();
-  login.set(wasGuest() ? { is: 'over' } : { is: 'out', why: null });
+  if (provider === null) return showLoggedOut(null);
+  sessionStorage.setItem(LEFT, 'yes');
+  location.assign(provider);
+}
+
+/** Ends every login of this person, and shows the login screen. */
+export async function logOutEverywhere(): Promise<void> {
+  await leavePush();
+  await accountApi.logoutEverywhere();
+  forgetDrafts();
+  await showLoggedOut(null);
+}
+
+/** Shows the login screen to somebody who was logged in. */
+async function showLoggedOut(why: string | null): Promise<void> {
+  const before = login.get();
+  await loadRealms();
+  // Several calls may have been refused at once, and somebody may be in again.
+  if (login.get() !== before) return;
+  login.set(wasGuest() ? { is: 'over' } : { is: 'out', why, ended: true });
 }
 
 onLoggedOut(() => {
   const who = login.get();
-  if (who.is === 'in') login.set({ is: 'out', why: 'Your login has ended.' });
+  if (who.is === 'in' || who.is === 'newcomer') void showLoggedOut('Your login has ended.');
   // The room stays: what was on the screen is the guest's to read on.
   if (who.is === 'guest') login.set({ ...who, over: true });
 });
 
 window.addEventListener('hashchange', () => {
-  if (LINK.test(location.hash) || SHARE.test(location.hash)) void begin();
+  if ([LINK, SHARE, JOIN].some((one) => one.test(location.hash))) void begin();
 });

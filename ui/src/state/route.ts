@@ -3,7 +3,7 @@
 import { Store } from './store';
 
 /** Pages of their own, each at `#/<name>`. */
-const PAGES = ['inbox', 'notifications', 'secrets', 'wall', 'compare'] as const;
+const PAGES = ['inbox', 'notifications', 'secrets', 'wall', 'compare', 'account', 'team'] as const;
 export type PlainPage = (typeof PAGES)[number];
 
 export interface Route {
@@ -32,7 +32,7 @@ export function parse(hash: string): Route {
   };
 }
 
-function decode(part: string): string {
+export function decode(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
@@ -40,11 +40,16 @@ function decode(part: string): string {
   }
 }
 
+/** The address of a place, made from what was read: nothing else of a text gets into it. */
+export function hashOf({ page, sandbox, tab }: Route): string {
+  const parts = [page, sandbox, tab].filter((part) => part !== null).map(encodeURIComponent);
+  return page === 'sandboxes' && sandbox === null ? '#/' : `#/${parts.join('/')}`;
+}
+
 /** Goes there; a change of tab alone makes no entry in the browser's history. */
 export function go(sandbox: string | null, tab: string | null = null): void {
   const now = route.get();
-  const parts = [sandbox, tab].filter((part) => part !== null).map(encodeURIComponent);
-  const hash = sandbox === null ? '#/' : `#/sandboxes/${parts.join('/')}`;
+  const hash = hashOf({ page: 'sandboxes', sandbox, tab });
   if (now.sandbox === sandbox && now.sandbox !== null) history.replaceState(null, '', hash);
   else history.pushState(null, '', hash);
   route.set({ page: 'sandboxes', sandbox, tab: sandbox === null ? null : tab });
@@ -52,7 +57,7 @@ export function go(sandbox: string | null, tab: string | null = null): void {
 
 /** Goes to a page of its own; `part` says of what. */
 export function goTo(page: PlainPage, part: string | null = null): void {
-  const hash = part === null ? `#/${page}` : `#/${page}/${encodeURIComponent(part)}`;
+  const hash = hashOf({ page, sandbox: null, tab: part });
   history.pushState(null, '', hash);
   route.set(parse(hash));
 }

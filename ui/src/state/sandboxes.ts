@@ -14,6 +14,7 @@ import { loadInbox, waits } from './attention/inbox';
 import { hearRefusal, refusals } from './refusals';
 import { listensWhileHidden } from './attention/settings';
 import { only, Store } from './store';
+import { loadTeam, movesTeam } from './team/team';
 
 /** null until the first answer. */
 export const sandboxes = new Store<readonly Sandbox[] | null>(null);
@@ -133,11 +134,18 @@ const TOLD: Readonly<Record<string, (id: string, event: Envelope) => void>> = {
   'share.entered': welcomeGuest,
 };
 
-function onEvent(event: Envelope): void {
+/** What belongs to no sandbox alone. */
+function onAnyEvent(event: Envelope): void {
   const { stream, event_type: kind } = event;
+  if (movesTeam(stream)) soon('team', loadTeam);
   if (kind.startsWith('approval.')) soon('approvals', loadApprovals);
   if (movesInbox(event)) soon('inbox', loadInbox);
   if (kind.startsWith('secret.')) soon('secrets', lookAtSecrets);
+}
+
+function onEvent(event: Envelope): void {
+  const { stream, event_type: kind } = event;
+  onAnyEvent(event);
   const id = stream.startsWith('sandbox:') ? stream.slice('sandbox:'.length) : null;
   if (id === null) return;
   if (AGENT_MOVES.includes(kind)) {
@@ -168,6 +176,7 @@ export function followSandboxes(): () => void {
     lingers: listensWhileHidden,
     onConnect: () => {
       soon('all', loadAll);
+      soon('team', loadTeam);
       soon('approvals', loadApprovals);
       soon('inbox', loadInbox);
       for (const id of Object.keys(terminals.get())) {

@@ -6,6 +6,7 @@ Who somebody is, the login says; an invitation says only what they become.
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from atoll.domain.errors import Conflict, LimitReached, NotFound
 from atoll.domain.people.capability import OrgRole
@@ -36,6 +37,17 @@ class InvitationRequest:
     groups: tuple[str, ...] = ()
     email: str = ""
     seconds: int = DEFAULT_INVITATION_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """An invitation as the one who holds its secret sees it. `invited_by` is a name, empty for a
+    member who left."""
+
+    organization: str
+    role: OrgRole
+    invited_by: str
+    expires_at: datetime
 
 
 class Invitations:
@@ -101,6 +113,21 @@ class Invitations:
             await rows.events.append((told,))
         self._ground.bus.announce((org_stream(found.id),))
 
+    async def look(self, caller: Principal, secret: str) -> Offer:
+        """Return what an invitation offers, to a person who may accept it. Raises `NotFound` like
+        `accept`."""
+        now = self._ground.clock.now()
+        async with self._ground.store.read() as rows:
+            invitation = await rows.invitations.marked(fingerprint(secret))
+            found = None
+            if invitation is not None and invitation.expires_at > now:
+                found = await rows.organizations.get(invitation.org_id)
+            if invitation is None or found is None or caller.guest_access is not None:
+                raise _over()
+            inviter = await rows.members.get(found.id, invitation.invited_by)
+        name = "" if inviter is None else inviter.name
+        return Offer(found.name, invitation.role, name, invitation.expires_at)
+
     async def accept(self, caller: Principal, secret: str) -> Membership:
         """Make the caller, a person who has logged in, a member by an invitation, which is used up
         by that. Raises `NotFound` for one that is unknown, used, revoked or over, `Conflict` for
@@ -112,7 +139,7 @@ class Invitations:
             if invitation is not None and invitation.expires_at > now:
                 found = await rows.organizations.get(invitation.org_id)
             if invitation is None or found is None or caller.guest_access is not None:
-                raise NotFound("This invitation is over or was used; ask for a new one.")
+                raise _over()
             if caller.kind is not ActorKind.PERSON or is_local(caller):
                 raise Conflict(
                     "An invitation is for somebody else: a person with a login of their own.",
@@ -138,3 +165,7 @@ class Invitations:
         self._memberships.forget(member.org_id, member.id)
         self._ground.bus.announce((org_stream(member.org_id),))
         return Membership(found, member.role)
+
+
+def _over() -> NotFound:
+    return NotFound("This invitation is over or was used; ask for a new one.")

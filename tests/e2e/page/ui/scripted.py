@@ -19,10 +19,12 @@ from tests.places import ROOT
 
 from .scripted_agent import ScriptedAgent
 from .scripted_terminal import HEARTBEAT_SECONDS, ScriptedTerminal
+from .team.scripted_team import ScriptedTeam
 
 STATIC = ROOT / "src/atoll/surfaces/http/static"
 TICKET = "ticket-that-works-once"
 KEY = "key-of-"
+OPEN = {"/", "/auth/login", "/auth/realms", "/sw.js"}
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; "
@@ -97,6 +99,8 @@ class ScriptedServer:
     agent: ScriptedAgent = field(default_factory=ScriptedAgent)
     #: Terminals that were ever opened: an id is never given twice.
     opened: int = 0
+    #: Who logs in how, and their organization; one person by a link, unless a test says so.
+    team: ScriptedTeam = field(default_factory=ScriptedTeam)
     #: The items of the inbox that were answered, and how.
     answers: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     #: Answers of the next create, instead of making a sandbox.
@@ -251,6 +255,7 @@ class ScriptedServer:
             web.delete(terminal, self._close),
             web.get(terminal + "/attach", self._attach),
             *self.agent.routes(),
+            *self.team.routes(self),
         ]
 
     async def _index(self, _: web.Request) -> web.StreamResponse:
@@ -302,12 +307,14 @@ class ScriptedServer:
         self.tickets.discard(ticket)
         cookie = f"cookie-{len(self.cookies)}"
         self.cookies.add(cookie)
-        answer = web.json_response({"id": "person", "page_key": KEY + cookie})
+        answer = web.json_response(
+            {"id": "person", "page_key": KEY + cookie, "next": self.team.next}
+        )
         answer.set_cookie("atoll_session", cookie, httponly=True, samesite="Strict")
         return answer
 
     async def _me(self, _: web.Request) -> web.StreamResponse:
-        return web.json_response({"id": "person", "org_id": "personal", "kind": "adm"})
+        return web.json_response(self.team.whoami())
 
     async def _logout(self, request: web.Request) -> web.StreamResponse:
         self.cookies.discard(request.cookies["atoll_session"])
@@ -471,7 +478,7 @@ class ScriptedServer:
 async def _guard(request: web.Request, handler: Any) -> web.StreamResponse:
     server: ScriptedServer = request.app[SERVER]
     path = request.path
-    is_open = path in {"/", "/auth/login", "/sw.js"} or path.startswith("/assets/")
+    is_open = path in OPEN or path.startswith(("/assets/", "/auth/oidc/"))
     cookie = request.cookies.get("atoll_session")
     if not is_open and not (cookie in server.cookies and KEY + str(cookie) in _keys(request)):
         return problem(401, "unauthenticated", "nobody is logged in")

@@ -40,6 +40,9 @@ ACTS = {
         "email": "test_invitation_makes_its_taker_a_member_once",
         "ttl": "test_invitation_that_is_over_used_revoked_or_wrong_answers_alike",
     },
+    "POST /v1/invitations/look": {
+        "secret": "test_invitation_is_looked_at_without_being_used_up",
+    },
     "POST /v1/invitations/accept": {
         "secret": "test_invitation_that_is_over_used_revoked_or_wrong_answers_alike",
     },
@@ -245,6 +248,27 @@ async def test_invitation_makes_its_taker_a_member_once(atoll: World) -> None:
     assert (await team.call("ann", "GET", path)).json()["invitations"] == []
     owner = await team.call("ann", "POST", path, json={"role": "owner"})
     assert owner.status_code == 403
+
+
+async def test_invitation_is_looked_at_without_being_used_up(atoll: World) -> None:
+    team = await team_of(atoll, ann="admin")
+    await team.organization("elsewhere")
+    await team.join("newcomer", org="elsewhere")
+    made = await team.call(
+        "ann", "POST", "/v1/organizations/acme/invitations", json={"role": "viewer"}
+    )
+    for _ in range(2):
+        offer = await team.call(
+            "newcomer", "POST", "/v1/invitations/look", json={"secret": made.json()["secret"]}
+        )
+        assert offer.json() == {
+            "organization": "acme",
+            "role": "viewer",
+            "invited_by": "Ann",
+            "expires_at": made.json()["expires_at"],
+        }
+    wrong = await team.call("newcomer", "POST", "/v1/invitations/look", json={"secret": "x" * 43})
+    assert wrong.status_code == 404
 
 
 async def test_invitation_that_is_over_used_revoked_or_wrong_answers_alike(atoll: World) -> None:

@@ -8,8 +8,11 @@ import { leadOf, needyFirst, sumOf } from '../../state/attention/agents';
 import { duration, secondsUntil, tick } from '../../state/clock';
 import { go } from '../../state/route';
 import { useStore } from '../../state/store';
+import { mayWork } from '../../state/team/rights';
+import { team } from '../../state/team/team';
 import { BlockedProfiles, isUsable } from '../sandboxes/BlockedProfiles';
 import { ExposedMark } from '../sandboxes/ExposedMark';
+import { OwnerMark } from '../sandboxes/OwnerMark';
 import { Composer } from '../tasks/Composer';
 import { TaskGroups } from '../tasks/TaskGroups';
 import { Icon, Mark } from '../parts/icons';
@@ -35,8 +38,9 @@ export function Home({ list, missing, onNew, onMenu }: HomeProps) {
   useEffect(() => {
     api.profiles().then(setProfiles, () => setProfiles([]));
   }, []);
+  const works = mayWork(useStore(team));
   const running = needyFirst(list.filter(isLive)).slice(0, SHOWN_SANDBOXES);
-  const { title, lead } = greeting(missing, list.filter(isLive));
+  const { title, lead } = greeting(missing, list.filter(isLive), works);
 
   return (
     <main className="home">
@@ -59,11 +63,13 @@ export function Home({ list, missing, onNew, onMenu }: HomeProps) {
           </section>
         )}
         <TaskGroups list={list} />
-        <section>
-          {running.length > 0 && <h2>New task</h2>}
-          <Composer />
-        </section>
-        <section>
+        {works && (
+          <section>
+            {running.length > 0 && <h2>New task</h2>}
+            <Composer />
+          </section>
+        )}
+        <section hidden={!works}>
           <h2>{running.length > 0 ? 'Or begin something new' : 'Begin with a profile'}</h2>
           <ul className="cards">
             {profiles
@@ -75,7 +81,7 @@ export function Home({ list, missing, onNew, onMenu }: HomeProps) {
           </ul>
           <BlockedProfiles profiles={profiles} />
         </section>
-        <p className="quiet home-keys">
+        <p className="quiet home-keys" hidden={!works}>
           <kbd>Ctrl</kbd> <kbd>K</kbd> finds everything · <kbd>H</kbd> begins a task · <kbd>N</kbd>{' '}
           makes a sandbox
         </p>
@@ -84,7 +90,11 @@ export function Home({ list, missing, onNew, onMenu }: HomeProps) {
   );
 }
 
-function greeting(missing: boolean, live: readonly Sandbox[]): { title: string; lead: string } {
+function greeting(
+  missing: boolean,
+  live: readonly Sandbox[],
+  works: boolean,
+): { title: string; lead: string } {
   if (missing) {
     return {
       title: 'That sandbox is gone',
@@ -92,6 +102,12 @@ function greeting(missing: boolean, live: readonly Sandbox[]): { title: string; 
     };
   }
   if (live.length > 0) return { title: 'Your sandboxes', lead: sumOf(live) };
+  if (!works) {
+    return {
+      title: 'Nothing runs just now',
+      lead: 'You watch what your team shares. Its running sandboxes are shown here.',
+    };
+  }
   return {
     title: 'Give an agent a place of its own',
     lead: 'A sandbox has its own files, terminals and limits. You can watch and drive each terminal.',
@@ -111,6 +127,7 @@ function SandboxCard({ sandbox }: { readonly sandbox: Sandbox }) {
             {sandbox.name}
           </span>
           <ExposedMark sandbox={sandbox} />
+          <OwnerMark sandbox={sandbox} />
           {lead === null ? <StateMark state={sandbox.state} /> : <AgentMark agent={lead} />}
         </span>
         {task !== null && <span className="card-task">{task.prompt}</span>}

@@ -1,8 +1,20 @@
 /** The pages before anybody is logged in, and after a guest's visit: how to get a link. */
 
+import { logOut } from '../../state/login';
+import { realms } from '../../state/realms';
+import { useStore } from '../../state/store';
 import { Mark } from '../parts/icons';
+import { LoginScreen } from './LoginScreen';
 
-export function LoggedOut({ why }: { readonly why: string | null }) {
+interface LoggedOutProps {
+  readonly why: string | null;
+  /** Somebody was logged in before. */
+  readonly ended: boolean;
+}
+
+export function LoggedOut({ why, ended }: LoggedOutProps) {
+  const { mode, realms: offered } = useStore(realms);
+  if (mode === 'oidc') return <LoginScreen realms={offered} {...{ why, ended }} />;
   return (
     <main className="welcome">
       <div className="welcome-card">
@@ -25,6 +37,27 @@ export function LoggedOut({ why }: { readonly why: string | null }) {
           The link works once. If Atoll is not running, <code>atoll up</code> starts it and prints
           one too; no terminal is lost by either.
         </p>
+      </div>
+    </main>
+  );
+}
+
+/** For somebody who logged in at a provider and is a member of nothing yet. */
+export function Newcomer({ name }: { readonly name: string }) {
+  return (
+    <main className="welcome">
+      <div className="welcome-card">
+        <Mark />
+        <h1>You have no team yet</h1>
+        <p>
+          You are logged in as <strong>{name}</strong>, and a member of no organization. Ask its
+          administrator for an invitation, and open its link in this browser.
+        </p>
+        <div className="welcome-acts">
+          <button type="button" className="button" onClick={() => void logOut()}>
+            Log out
+          </button>
+        </div>
       </div>
     </main>
   );

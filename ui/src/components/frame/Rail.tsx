@@ -8,10 +8,14 @@ import { leadOf, needyFirst, statusWords } from '../../state/attention/agents';
 import { go, goTo, route, type PlainPage } from '../../state/route';
 import { connected, sandboxes } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
+import { mayWork } from '../../state/team/rights';
+import { team } from '../../state/team/team';
 import { shade, toggleTheme } from '../../state/theme';
+import { AccountMenu } from '../account/AccountMenu';
 import { AgentAbout, AgentShape } from '../agents/AgentMark';
 import { useInbox } from '../inbox/Inbox';
 import { ExposedMark } from '../sandboxes/ExposedMark';
+import { OwnerMark } from '../sandboxes/OwnerMark';
 import { Icon, Mark, type IconName } from '../parts/icons';
 import { StateShape, stateWords } from '../sandboxes/StateMark';
 import { repoWords } from '../parts/words';
@@ -39,6 +43,7 @@ const FILTER_FROM = 8;
 
 export function Rail({ onNew, onPalette, onPick }: RailProps) {
   const list = useStore(sandboxes);
+  const works = mayWork(useStore(team));
   const [filter, setFilter] = useState('');
   const shown = useMemo(() => {
     const wanted = filter.trim().toLowerCase();
@@ -72,10 +77,12 @@ export function Rail({ onNew, onPalette, onPick }: RailProps) {
           <Icon name="command" />
         </button>
       </header>
-      <button type="button" className="button button-primary rail-new" onClick={onNew}>
-        <Icon name="plus" />
-        New sandbox
-      </button>
+      {works && (
+        <button type="button" className="button button-primary rail-new" onClick={onNew}>
+          <Icon name="plus" />
+          New sandbox
+        </button>
+      )}
       {list !== null && list.length >= FILTER_FROM && (
         <label className="rail-filter">
           <Icon name="search" />
@@ -98,6 +105,7 @@ export function Rail({ onNew, onPalette, onPick }: RailProps) {
         )}
       </div>
       <RailPlaces onPick={onPick} />
+      <AccountMenu onPick={onPick} />
       <RailFoot />
     </nav>
   );
@@ -168,6 +176,7 @@ function Row({ sandbox, onPick }: { readonly sandbox: Sandbox; readonly onPick: 
             {sandbox.name}
           </span>
           <ExposedMark sandbox={sandbox} />
+          <OwnerMark sandbox={sandbox} />
         </span>
         <time className="row-age" dateTime={sandbox.created_at} title={sandbox.created_at}>
           {age(sandbox.created_at, now)}
@@ -203,28 +212,31 @@ const PLACES: readonly { page: PlainPage; icon: IconName; words: string; key?: s
 function RailPlaces({ onPick }: { readonly onPick: () => void }) {
   const here = useStore(route).page;
   const waiting = useInbox().length;
+  const works = mayWork(useStore(team));
   return (
     <div className="rail-places">
-      {PLACES.map(({ page, icon, words, key }) => {
-        const count = page === 'inbox' ? waiting : 0;
-        return (
-          <button
-            key={page}
-            type="button"
-            className={count > 0 ? 'rail-place rail-pending' : 'rail-place'}
-            aria-current={here === page ? 'page' : undefined}
-            title={key === undefined ? undefined : `${words} (${key})`}
-            onClick={() => {
-              goTo(page);
-              onPick();
-            }}
-          >
-            <Icon name={icon} />
-            {words}
-            {count > 0 && <span className="count">{count}</span>}
-          </button>
-        );
-      })}
+      {PLACES.filter(({ page }) => works || page !== 'secrets').map(
+        ({ page, icon, words, key }) => {
+          const count = page === 'inbox' ? waiting : 0;
+          return (
+            <button
+              key={page}
+              type="button"
+              className={count > 0 ? 'rail-place rail-pending' : 'rail-place'}
+              aria-current={here === page ? 'page' : undefined}
+              title={key === undefined ? undefined : `${words} (${key})`}
+              onClick={() => {
+                goTo(page);
+                onPick();
+              }}
+            >
+              <Icon name={icon} />
+              {words}
+              {count > 0 && <span className="count">{count}</span>}
+            </button>
+          );
+        },
+      )}
     </div>
   );
 }

@@ -9,6 +9,7 @@ import { login, rename } from '../../state/login';
 import { useStore } from '../../state/store';
 import { Dialog } from '../parts/Dialog';
 import { Field } from '../parts/Field';
+import { OnceShown } from '../parts/OnceShown';
 import { Segments } from '../parts/Segments';
 import { terminalWords } from '../parts/words';
 
@@ -155,16 +156,6 @@ export function ShareDialog({ sandboxId, terminal, onClose }: ShareDialogProps) 
   );
 }
 
-/** A page that came over plain HTTP from another machine has no clipboard. */
-async function copy(link: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(link);
-    notify('Copied.');
-  } catch {
-    notify('This page may not copy: select the link and press Ctrl-C.', 'bad');
-  }
-}
-
 interface MadeProps {
   readonly link: string;
   readonly localOnly: boolean;
@@ -172,7 +163,7 @@ interface MadeProps {
 
 function Made({ link, localOnly }: MadeProps) {
   return (
-    <div className="share-made" role="status">
+    <OnceShown label="Share link" value={link}>
       <p>This link is shown once. Send it only to people you trust with this terminal.</p>
       {localOnly && (
         <p className="share-local">
@@ -180,18 +171,7 @@ function Made({ link, localOnly }: MadeProps) {
           <code>atoll up --lan</code>, or with <code>--public-url</code> behind a tunnel.
         </p>
       )}
-      <div className="share-link">
-        <input
-          readOnly
-          aria-label="Share link"
-          value={link}
-          onFocus={(event) => event.target.select()}
-        />
-        <button type="button" className="button" onClick={() => void copy(link)}>
-          Copy
-        </button>
-      </div>
-    </div>
+    </OnceShown>
   );
 }
 

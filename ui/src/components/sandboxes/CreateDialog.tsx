@@ -13,6 +13,7 @@ import { Field, type FieldName, fieldOf } from '../parts/Field';
 import { isUsable } from './BlockedProfiles';
 import { ProfilePicker } from './ProfilePicker';
 import { Segments } from '../parts/Segments';
+import { SharedChoice } from '../tasks/SharedChoice';
 import { Wants } from './Wants';
 import { profileWords, sizeWords } from '../parts/words';
 
@@ -26,6 +27,7 @@ interface Draft {
   readonly name: string;
   readonly ttl: string;
   readonly network: string;
+  readonly shared: boolean;
 }
 
 const EMPTY: Draft = {
@@ -38,6 +40,7 @@ const EMPTY: Draft = {
   name: '',
   ttl: '',
   network: '',
+  shared: false,
 };
 
 const TTLS = [
@@ -163,6 +166,7 @@ export function CreateDialog({ profile, onClose }: CreateDialogProps) {
             onChange={(network) => change({ network })}
           />
         </div>
+        <SharedChoice shared={draft.shared} onChange={(shared) => change({ shared })} />
         <footer className="dialog-foot">
           <button type="button" className="button" onClick={onClose}>
             Cancel
@@ -295,6 +299,7 @@ function bodyOf(draft: Draft, known: readonly Repository[]): CreateSandbox {
     ...(draft.name.trim() === '' ? {} : { name: draft.name.trim() }),
     ...(draft.ttl === '' ? {} : { ttl: draft.ttl }),
     ...(draft.network === '' ? {} : { network_mode: draft.network as NetworkMode }),
+    ...(draft.shared ? { scope: 'shared' as const } : {}),
     consumer: { actor: 'adm', harness: 'atoll-page' },
   };
 }

@@ -4,11 +4,16 @@ import { useState } from 'react';
 import type { Sandbox } from '../../api/types';
 import { actsOf, actWords, comesHome, type Act } from '../../state/acts';
 import { refusals } from '../../state/refusals';
+import { go } from '../../state/route';
 import { useStore } from '../../state/store';
+import { mayManage } from '../../state/team/rights';
+import { team } from '../../state/team/team';
+import { GiveDialog } from '../../later';
 import { ExposedMark } from './ExposedMark';
 import { Icon } from '../parts/icons';
 import { IsolationMark } from './IsolationMark';
 import { MenuButton } from '../parts/MenuButton';
+import { OwnerMark } from './OwnerMark';
 import { NetworkDialog } from '../network/NetworkDialog';
 import { SetupNote } from './SetupNote';
 import { StateMark } from './StateMark';
@@ -29,6 +34,8 @@ interface SandboxViewProps {
 }
 
 export function SandboxView({ sandbox, onAct, onHome, onPalette, onMenu }: SandboxViewProps) {
+  const ours = useStore(team);
+  const manages = mayManage(ours, sandbox);
   return (
     <main className="sandbox" aria-label={`Sandbox ${sandbox.name}`}>
       <header className="sandbox-head">
@@ -37,15 +44,17 @@ export function SandboxView({ sandbox, onAct, onHome, onPalette, onMenu }: Sandb
           <h1 title={`${sandbox.name} (${sandbox.sandbox_id})`}>{sandbox.name}</h1>
           <StateMark state={sandbox.state} />
           <ExposedMark sandbox={sandbox} />
-          <Facts sandbox={sandbox} />
+          <OwnerMark sandbox={sandbox} named />
+          <Facts sandbox={sandbox} manages={manages} />
           <span className="spring" />
-          <div className="acts" role="toolbar" aria-label="Sandbox">
-            {comesHome(sandbox) && (
+          <div className="acts" role="toolbar" aria-label="Sandbox" hidden={!manages}>
+            {manages && ours !== null && <GiveButton sandbox={sandbox} />}
+            {manages && comesHome(sandbox) && (
               <button type="button" className="button button-small" onClick={onHome}>
                 Bring home
               </button>
             )}
-            {actsOf(sandbox).map((act) => (
+            {(manages ? actsOf(sandbox) : []).map((act) => (
               <button
                 key={act}
                 type="button"
@@ -79,7 +88,31 @@ export function SandboxView({ sandbox, onAct, onHome, onPalette, onMenu }: Sandb
   );
 }
 
-function Facts({ sandbox }: { readonly sandbox: Sandbox }) {
+/** Gives the sandbox to another member. */
+function GiveButton({ sandbox }: { readonly sandbox: Sandbox }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" className="button button-small" onClick={() => setOpen(true)}>
+        Give
+      </button>
+      {open && (
+        <GiveDialog
+          sandbox={sandbox}
+          onClose={() => setOpen(false)}
+          onGiven={() => go(sandbox.sandbox_id)}
+        />
+      )}
+    </>
+  );
+}
+
+interface FactsProps {
+  readonly sandbox: Sandbox;
+  readonly manages: boolean;
+}
+
+function Facts({ sandbox, manages }: FactsProps) {
   const repo = repoWords(sandbox);
   const profile = profileWords(sandbox.profile.id);
   const { agent, isolation } = sandbox;
@@ -96,14 +129,18 @@ function Facts({ sandbox }: { readonly sandbox: Sandbox }) {
         {agent === null || agent === profile ? profile : `${profile} · ${agent}`}
       </li>
       <li>
-        <NetworkFact sandbox={sandbox} />
+        {manages ? (
+          <NetworkFact sandbox={sandbox} />
+        ) : (
+          <span className="fact">network {sandbox.network_mode}</span>
+        )}
       </li>
       {isolation !== null && (
         <li>
           <IsolationMark sandbox={sandbox} isolation={isolation} />
         </li>
       )}
-      {AGING.includes(sandbox.state) && (
+      {manages && AGING.includes(sandbox.state) && (
         <li>
           <TimeLeft sandbox={sandbox} />
         </li>

@@ -12,6 +12,7 @@ import { Field } from '../parts/Field';
 import { AgentChoice } from './AgentChoice';
 import { bodiesOf, branchOf, EMPTY, lackOf, type TaskDraft } from './draft';
 import { MoreFields } from './MoreFields';
+import { SharedChoice } from './SharedChoice';
 
 const randomKey = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-');
 
@@ -105,6 +106,7 @@ export function Composer() {
         onChoose={(chosen) => change({ agents: chosen })}
         onMended={look}
       />
+      <SharedChoice shared={draft.shared} onChange={(shared) => change({ shared })} />
       <MoreFields draft={draft} profiles={profiles} change={change} />
       <footer className="dialog-foot">
         <button type="submit" className="button button-primary" disabled={busy}>

@@ -17,6 +17,8 @@ export interface TaskDraft {
   readonly asks: boolean;
   readonly network: string;
   readonly ttl: string;
+  /** Whether every member of the team finds it. */
+  readonly shared: boolean;
   /** Queue it while so many are at work; '' as the server says. */
   readonly maxWorking: string;
 }
@@ -33,6 +35,7 @@ export const EMPTY: TaskDraft = {
   asks: false,
   network: '',
   ttl: '',
+  shared: false,
   maxWorking: '',
 };
 
@@ -69,6 +72,7 @@ export function bodiesOf(
       repos: reposOf(draft, known, branch),
       ...(draft.profile === '' ? {} : { profile: draft.profile }),
       ...(draft.network === '' ? {} : { network_mode: draft.network as NetworkMode }),
+      ...(draft.shared ? { scope: 'shared' as const } : {}),
       ...(draft.ttl === '' ? {} : { ttl: draft.ttl }),
       consumer: { actor: 'adm', harness: 'atoll-page' },
     };

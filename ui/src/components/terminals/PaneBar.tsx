@@ -3,7 +3,10 @@
 import { useState, type ReactNode } from 'react';
 import type { Terminal } from '../../api/types';
 import { login } from '../../state/login';
+import { sandboxes } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
+import { mayManage, mayWork } from '../../state/team/rights';
+import { team } from '../../state/team/team';
 import type { AttachStatus } from '../../terminal/attach/status';
 import { actWords, controlActs, roleWords, type ControlAct } from '../../terminal/attach/turns';
 import type { TerminalView } from '../../terminal/screen/view';
@@ -30,7 +33,8 @@ interface PaneBarProps {
 
 export function PaneBar(props: PaneBarProps) {
   const { sandboxId, terminal, status, view, cards, onCards, onShare } = props;
-  const owner = useStore(login).is === 'in';
+  const ours = useStore(team);
+  const owner = useStore(login).is === 'in' && mayWork(ours);
   return (
     <div className="pane-bar">
       {status !== null && (
@@ -50,10 +54,23 @@ export function PaneBar(props: PaneBarProps) {
         label={cards ? 'Show the terminal' : 'Show as cards'}
         onClick={onCards}
       />
-      {owner && <Tool icon="share" label="Share this terminal" onClick={onShare} />}
+      {owner && <ShareTool sandboxId={sandboxId} onShare={onShare} />}
       {!cards && <ScreenTools {...props} />}
     </div>
   );
+}
+
+interface ShareToolProps {
+  readonly sandboxId: string;
+  readonly onShare: () => void;
+}
+
+/** Links are made by the owner of the sandbox, and by administrators of the team. */
+function ShareTool({ sandboxId, onShare }: ShareToolProps) {
+  const ours = useStore(team);
+  const sandbox = useStore(sandboxes)?.find(({ sandbox_id: id }) => id === sandboxId);
+  if (sandbox !== undefined && !mayManage(ours, sandbox)) return null;
+  return <Tool icon="share" label="Share this terminal" onClick={onShare} />;
 }
 
 interface SizeButtonProps {

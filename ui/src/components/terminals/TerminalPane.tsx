@@ -6,6 +6,8 @@ import type { Terminal } from '../../api/types';
 import { login } from '../../state/login';
 import { phone, prefersCards } from '../../state/screen';
 import { useStore } from '../../state/store';
+import { mayWork } from '../../state/team/rights';
+import { team } from '../../state/team/team';
 import { AgentBar } from '../agents/AgentBar';
 import { CardsView } from '../agents/CardsView';
 import { CopyNotice } from './CopyNotice';
@@ -51,7 +53,8 @@ export function TerminalPane(props: TerminalPaneProps) {
   const terminalId = terminal.terminal_id;
   const [searching, setSearching] = useState(false);
   const [over, setOver] = useState<Over | null>(null);
-  const owner = useStore(login).is === 'in';
+  const works = mayWork(useStore(team));
+  const owner = useStore(login).is === 'in' && works;
   const onSearch = (): void => setSearching(true);
   const onPageKey = (key: PageKey): void => {
     if (key === 'search') onSearch();

@@ -10,6 +10,8 @@ import { go, route } from '../../state/route';
 import { moveTab, ordered, orders } from '../../state/layouts';
 import { agentsMoved, loadTerminals, terminals } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
+import { mayWork } from '../../state/team/rights';
+import { team } from '../../state/team/team';
 import type { AttachStatus } from '../../terminal/attach/status';
 import { Confirm } from '../parts/Dialog';
 import { CardsView } from '../agents/CardsView';
@@ -56,6 +58,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
   const tabs = useRef<HTMLDivElement>(null);
   const [slot, setSlot] = useState<HTMLElement | null>(null);
   const live = isLive(sandbox);
+  const works = mayWork(useStore(team));
   // The terminals of one that does not run are gone, whatever was loaded before.
   const list = useOrdered(id, live && loaded !== undefined ? loaded : NONE);
   const known = useMachines(id, live);
@@ -150,7 +153,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
           .filter((machine) => machine.id === chosen)
           .map((machine) => (
             <div key={machine.id} className="pane" {...panelOf(machine.id)}>
-              <CardsView sandboxId={id} id={machine.id} owner onTerminal={null} />
+              <CardsView sandboxId={id} id={machine.id} owner={works} onTerminal={null} />
             </div>
           ))}
         <ChangesPanel sandbox={sandbox} shown={chosen === CHANGES} />
@@ -291,6 +294,14 @@ interface OpenButtonsProps {
 
 function OpenButtons({ sandbox, arrangement }: OpenButtonsProps) {
   const { sandbox_id: id, agent } = sandbox;
+  const works = mayWork(useStore(team));
+  if (!works) {
+    return (
+      <div className="tab-tools">
+        <ArrangeButtons arrangement={arrangement} />
+      </div>
+    );
+  }
   return (
     <div className="tab-tools">
       <ArrangeButtons arrangement={arrangement} />

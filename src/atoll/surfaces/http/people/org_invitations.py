@@ -66,6 +66,16 @@ class MadeOrgInvitationView(OrgInvitationView):
     url: str
 
 
+class OfferView(ResponseModel):
+    """What an invitation offers. `organization` and `invited_by` are names for people to read; who
+    invited and has left has none."""
+
+    organization: str
+    role: OrgRole
+    invited_by: str
+    expires_at: str
+
+
 class OrgInvitationList(PageModel):
     """The invitations that can still be accepted."""
 
@@ -102,6 +112,13 @@ async def revoke_invitation(
     """Take an invitation back."""
     await atoll.tenancy.invitations.revoke(caller, organization, invitation)
     return no_content()
+
+
+@entrance.post("/look", response_model=OfferView, responses=problems(404, 413))
+@needs(Capability.ME)
+async def look_at_invitation(atoll: Atoll, caller: Caller, *, body: AcceptBody) -> Response:
+    """Return what an invitation offers, without accepting it."""
+    return Json(OfferView.of(await atoll.tenancy.invitations.look(caller, body.secret)))
 
 
 @entrance.post("/accept", response_model=OrganizationView, responses=_FAILURES)

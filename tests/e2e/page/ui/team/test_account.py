@@ -1,0 +1,97 @@
+"""One's own account: the menu, the name, where one is logged in, and personal access tokens."""
+
+import pytest
+from playwright.async_api import Locator, Page, expect
+
+from tests.e2e.page.ui.scripted import TICKET, ScriptedServer
+
+from .scripted_team import PAT
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+
+async def account(server: ScriptedServer, page: Page) -> Locator:
+    """Somebody of a team at their account, by the menu at the foot of the rail."""
+    await page.goto(f"{server.url}#login={TICKET}")
+    await page.get_by_role("button", name="Ann Ray").click()
+    await page.get_by_role("button", name="Your account").click()
+    main = page.get_by_role("main", name="Your account")
+    await expect(main).to_be_visible()
+    return main
+
+
+async def test_one_persons_page_has_no_account_and_no_team(
+    server: ScriptedServer, page: Page
+) -> None:
+    await page.goto(f"{server.url}#login={TICKET}")
+    async with page.expect_response("**/v1/organizations"):
+        await page.reload()
+    for place in ("#/account", "#/team"):
+        await page.goto(f"{server.url}{place}")
+        await expect(page.get_by_role("heading", name="Give an agent a place")).to_be_visible()
+    await expect(page.locator(".account-menu")).to_have_count(0)
+    await page.keyboard.press("Control+k")
+    await page.get_by_role("combobox", name="Find a command or sandbox").fill("Your account")
+    await expect(page.get_by_role("option", name="Your account")).to_have_count(0)
+
+
+async def test_menu_names_person_organization_and_role(server: ScriptedServer, page: Page) -> None:
+    server.team.found(role="admin")
+    main = await account(server, page)
+    await expect(page.locator(".account-menu")).to_contain_text("Acme · Admin")
+    await main.get_by_label("Your name").fill("Ann R.")
+    await main.get_by_role("button", name="Save the name").click()
+    await expect(page.locator(".account-menu")).to_contain_text("Ann R.")
+    assert server.team.asked == [("PATCH", "/v1/me", {"name": "Ann R."})]
+
+
+async def test_logins_elsewhere_are_ended_one_by_one_or_all(
+    server: ScriptedServer, page: Page
+) -> None:
+    server.team.use_oidc("Acme")
+    server.team.found()
+    main = await account(server, page)
+    logins = main.get_by_role("list", name="Logins").get_by_role("listitem")
+    await expect(logins).to_have_count(2)
+    await expect(logins.first).to_contain_text("here")
+    await logins.last.get_by_role("button", name="Log out Safari on iPhone").click()
+    await expect(logins).to_have_count(1)
+    await main.get_by_role("button", name="Log out everywhere").click()
+    dialog = page.get_by_role("dialog", name="Log out everywhere?")
+    await dialog.get_by_role("button", name="Log out everywhere").click()
+    await expect(page.get_by_role("heading", name="You are logged out")).to_be_visible()
+    assert [path for _, path, _ in server.team.asked] == [
+        "/v1/me/sessions/se_2",
+        "/auth/logout/everywhere",
+    ]
+
+
+async def test_token_is_shown_once_listed_and_revoked(server: ScriptedServer, page: Page) -> None:
+    server.team.found(role="member")
+    main = await account(server, page)
+    await main.get_by_role("button", name="Make a token").click()
+    dialog = page.get_by_role("dialog", name="Make a token")
+    await dialog.get_by_role("button", name="Make it").click()
+    await expect(dialog.get_by_role("alert")).to_have_text("Give it a name.")
+    await dialog.get_by_label("Name").fill("nightly build")
+    await dialog.get_by_label("Valid for").select_option("1 year")
+    await dialog.get_by_role("radio", name="Chosen things").check()
+    await expect(dialog.get_by_label("org.manage")).to_have_count(0)
+    await dialog.get_by_label("sandbox.create").check()
+    await dialog.get_by_role("button", name="Make it").click()
+    await expect(dialog.get_by_role("alert")).to_have_text("a token lives at most 90 days here")
+    await dialog.get_by_label("Valid for").select_option("30 days")
+    await dialog.get_by_role("button", name="Make it").click()
+    await expect(dialog.get_by_label("Token")).to_have_value(PAT)
+    await dialog.get_by_role("button", name="Done").click()
+    tokens = main.get_by_role("list", name="Tokens").get_by_role("listitem")
+    await expect(tokens).to_contain_text(["never used"])
+    assert server.team.asked[-1][2] == {
+        "name": "nightly build",
+        "ttl": "30d",
+        "capabilities": ["sandbox.create"],
+    }
+    await tokens.get_by_role("button", name="Revoke nightly build").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
+    await expect(main.get_by_text("No tokens.")).to_be_visible()
+    assert PAT not in await page.content()

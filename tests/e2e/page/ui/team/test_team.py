@@ -1,0 +1,146 @@
+"""The team's page, and what roles leave of the others: nothing is offered that would be refused."""
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.e2e.page.ui.scripted import TICKET, ScriptedServer
+
+from .scripted_team import BOB, SECRET
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+
+async def team_page(server: ScriptedServer, page: Page) -> None:
+    """Somebody in front of their team's page."""
+    await page.goto(f"{server.url}#login={TICKET}")
+    await page.get_by_role("button", name="Ann Ray").click()
+    await page.get_by_role("button", name="Acme: team and quotas").click()
+    await expect(page.get_by_role("main", name="Team")).to_be_visible()
+
+
+async def test_administrator_invites_by_a_link_that_is_shown_once(
+    server: ScriptedServer, page: Page
+) -> None:
+    server.team.found(role="admin")
+    await team_page(server, page)
+    await page.get_by_role("button", name="Invite somebody").click()
+    dialog = page.get_by_role("dialog")
+    assert "Owner" not in await dialog.get_by_label("As", exact=True).inner_text()
+    await dialog.get_by_label("As", exact=True).select_option("Viewer")
+    await dialog.get_by_label("For whom").fill("bob@example.org")
+    await dialog.get_by_role("button", name="Make a link").click()
+    link = dialog.get_by_label("Invitation link")
+    await expect(link).to_have_value(f"{server.url}#join={SECRET}")
+    await dialog.get_by_role("button", name="Done").click()
+    waiting = page.get_by_role("list", name="Invitations").get_by_role("listitem")
+    await expect(waiting).to_contain_text(["as viewer"])
+    await waiting.get_by_role("button", name="Revoke").click()
+    await expect(waiting).to_have_count(0)
+    assert server.team.asked[0][2] == {
+        "role": "viewer",
+        "ttl": "7d",
+        "email": "bob@example.org",
+        "groups": [],
+    }
+
+
+async def test_member_gets_another_role_and_leaves_sandboxes_to_be_given(
+    server: ScriptedServer, page: Page
+) -> None:
+    server.team.found()
+    server.team.add(BOB, "Bob", groups=["dev"])
+    server.add_sandbox("bobs", scope="shared", owner=BOB)
+    await team_page(server, page)
+    members = page.get_by_role("list", name="Members").get_by_role("listitem")
+    await expect(members.last).to_contain_text("#dev")
+    await page.get_by_label("Role of Bob").select_option("Admin")
+    await expect(page.get_by_text("Bob is admin now.")).to_be_visible()
+    await page.get_by_role("button", name="Remove Bob").click()
+    dialog = page.get_by_role("dialog", name="Remove Bob?")
+    await expect(dialog).to_contain_text("wait here for a new owner")
+    await dialog.get_by_role("button", name="Remove").click()
+    await expect(members).to_have_count(1)
+    await page.get_by_role("button", name="Give bobs").click()
+    await page.get_by_role("dialog").get_by_label("To").select_option("Ann Ray")
+    await page.get_by_role("dialog").get_by_role("button", name="Give it").click()
+    await expect(page.get_by_text("bobs belongs to Ann Ray now.")).to_be_visible()
+
+
+async def test_quota_is_shown_beside_what_is_used_and_set(
+    server: ScriptedServer, page: Page
+) -> None:
+    server.team.found()
+    await team_page(server, page)
+    await page.get_by_role("button", name="Edit the quota of Acme").click()
+    dialog = page.get_by_role("dialog", name="Quota of Acme")
+    await dialog.get_by_label("Sandboxes").fill("4")
+    await dialog.get_by_label("Memory").fill("6Gi")
+    await dialog.get_by_role("button", name="Set the quota").click()
+    await expect(page.locator(".quota").first).to_contain_text("3 of 4")
+    await expect(page.locator(".quota-full")).to_have_count(1)
+    assert server.team.asked[-1][2] == {"sandboxes": 4, "memory": "6Gi"}
+
+
+async def test_service_account_is_added_and_gets_a_token(
+    server: ScriptedServer, page: Page
+) -> None:
+    server.team.found()
+    await team_page(server, page)
+    await page.get_by_label("Name of a new service account").fill("deploy")
+    await page.get_by_role("button", name="Add", exact=True).click()
+    await page.get_by_role("button", name="Make a token of deploy").click()
+    dialog = page.get_by_role("dialog", name="Make a token of deploy")
+    await dialog.get_by_label("Name").fill("ci")
+    await dialog.get_by_role("button", name="Make it").click()
+    await dialog.get_by_role("button", name="Done").click()
+    await expect(page.get_by_role("list", name="Tokens of deploy")).to_contain_text("ci")
+    assert server.team.asked[-1][2]["account"] == "svc_deploy"
+
+
+async def test_member_sees_the_team_and_changes_nothing(server: ScriptedServer, page: Page) -> None:
+    server.team.found(role="member")
+    server.team.add(BOB, "Bob", role="owner")
+    await team_page(server, page)
+    main = page.get_by_role("main", name="Team")
+    await expect(main.get_by_role("list", name="Members").get_by_role("listitem")).to_have_count(2)
+    await expect(main.locator(".quota").filter(has_text="You")).to_contain_text("no limit")
+    await expect(main.get_by_role("button").filter(visible=True)).to_have_count(0)
+
+
+async def test_viewer_is_offered_nothing_that_would_be_refused(
+    server: ScriptedServer, page: Page
+) -> None:
+    server.team.found(role="viewer")
+    server.team.add(BOB, "Bob", role="owner")
+    sandbox = server.add_sandbox("bobs", scope="shared", owner=BOB, agent="claude")
+    server.add_terminal(sandbox)
+    await page.goto(f"{server.url}#login={TICKET}")
+    await page.reload()
+    await expect(page.locator(".row")).to_contain_text("Bob’s")
+    await expect(page.get_by_role("heading", name="Running now")).to_be_visible()
+    await expect(page.get_by_role("form", name="New task")).to_have_count(0)
+    await expect(page.get_by_role("button", name="Secrets and approvals")).to_have_count(0)
+    await page.locator(".row").click()
+    await expect(page.get_by_role("tab", name="bash")).to_be_visible()
+    for gone in ("New sandbox", "New terminal", "Stop", "Destroy", "Give", "Share this terminal"):
+        await expect(page.get_by_role("button", name=gone, exact=True)).to_have_count(0)
+
+
+async def test_member_shares_a_new_sandbox_and_gives_it_away(
+    server: ScriptedServer, page: Page
+) -> None:
+    server.team.found(role="member")
+    server.team.add(BOB, "Bob")
+    await page.goto(f"{server.url}#login={TICKET}")
+    await page.get_by_role("button", name="New sandbox").click()
+    dialog = page.get_by_role("dialog", name="New sandbox")
+    await dialog.get_by_role("checkbox", name="Share it with Acme").check()
+    await dialog.get_by_label("Name").fill("ours")
+    await dialog.get_by_role("button", name="Create sandbox").click()
+    await expect(page.get_by_role("main", name="Sandbox ours")).to_be_visible()
+    assert server.created[0]["scope"] == "shared"
+    await page.get_by_role("button", name="Give", exact=True).click()
+    await page.get_by_role("dialog").get_by_label("To").select_option("Bob")
+    await page.get_by_role("dialog").get_by_role("button", name="Give it").click()
+    await expect(page.get_by_role("main", name="Sandbox ours")).to_contain_text("Bob’s")
+    await expect(page.get_by_role("button", name="Destroy")).to_have_count(0)

@@ -1,0 +1,127 @@
+/** One's own account: the name others see, the organization, where one is logged in, and tokens. */
+
+import { useState } from 'react';
+import { teamApi } from '../../api/team';
+import { notify, notifyFailure } from '../../state/announce';
+import { login, rename } from '../../state/login';
+import { useStore } from '../../state/store';
+import { roleName, type Team } from '../../state/team/rights';
+import { team } from '../../state/team/team';
+import { Avatar } from '../parts/Avatar';
+import { Confirm } from '../parts/Dialog';
+import { MenuButton } from '../parts/MenuButton';
+import { Sessions } from './Sessions';
+import { Tokens } from './Tokens';
+
+const MAX_NAME = 64;
+/** The person who runs the installation stays an owner of its first organization. */
+const LOCAL = { person: 'person', organization: 'personal' };
+
+export function AccountPage({ onMenu }: { readonly onMenu: () => void }) {
+  const who = useStore(login);
+  const ours = useStore(team);
+  const name = who.is === 'in' ? who.name : '';
+  return (
+    <main className="page" aria-label="Your account">
+      <div className="page-body">
+        <header className="page-head">
+          <MenuButton onMenu={onMenu} />
+          <h1>Your account</h1>
+        </header>
+        <section>
+          <h2>You</h2>
+          <div className="secrets">
+            <NameRow key={name} name={name} principal={ours?.me ?? name} />
+            {ours === null ? (
+              <p className="secret quiet">
+                You belong to no organization. Ask for an invitation’s link and open it here.
+              </p>
+            ) : (
+              <OrganizationRow ours={ours} />
+            )}
+          </div>
+        </section>
+        <Sessions />
+        <Tokens role={ours?.organization.role ?? 'owner'} />
+      </div>
+    </main>
+  );
+}
+
+function NameRow({ name, principal }: { readonly name: string; readonly principal: string }) {
+  const [draft, setDraft] = useState(name);
+  const changed = draft.trim() !== '' && draft.trim() !== name;
+  return (
+    <form
+      className="secret"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!changed) return;
+        rename(draft.trim()).then(
+          () => notify('Others see your new name from now on.'),
+          notifyFailure('Your name was not changed'),
+        );
+      }}
+    >
+      <Avatar name={name} principal={principal} />
+      <label className="team-field">
+        <span className="spoken">Your name, as others see it</span>
+        <input
+          autoComplete="nickname"
+          maxLength={MAX_NAME}
+          value={draft}
+          onChange={(event) => setDraft(event.target.value)}
+        />
+      </label>
+      <button type="submit" className="button button-small" disabled={!changed}>
+        Save the name
+      </button>
+    </form>
+  );
+}
+
+function OrganizationRow({ ours }: { readonly ours: Team }) {
+  const [leaving, setLeaving] = useState(false);
+  const { organization, me } = ours;
+  const stays = me === LOCAL.person && organization.organization_id === LOCAL.organization;
+  return (
+    <div className="secret">
+      <div className="secret-words">
+        <p className="secret-name">{organization.name}</p>
+        <p className="quiet">{roleName(organization.role)}</p>
+      </div>
+      {!stays && (
+        <button
+          type="button"
+          className="button button-small button-destroy"
+          onClick={() => setLeaving(true)}
+        >
+          Leave…
+        </button>
+      )}
+      {leaving && (
+        <Confirm
+          title={`Leave ${organization.name}?`}
+          action="Leave"
+          danger
+          onClose={() => setLeaving(false)}
+          onConfirm={() => void leave(ours)}
+        >
+          <p>
+            Your sandboxes stop, keep their files, and wait for a new owner. Your secrets, links and
+            tokens there end at once. Only an invitation brings you back.
+          </p>
+        </Confirm>
+      )}
+    </div>
+  );
+}
+
+async function leave({ organization }: Team): Promise<void> {
+  try {
+    await teamApi.leave(organization.organization_id);
+    window.location.reload();
+  } catch (reason) {
+    notifyFailure('You have not left')(reason);
+  }
+}

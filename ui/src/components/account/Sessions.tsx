@@ -1,0 +1,125 @@
+/** Where one is logged in, and logging out there. */
+
+import { useEffect, useState } from 'react';
+import { accountApi, type Session } from '../../api/account';
+import { notify, notifyFailure } from '../../state/announce';
+import { age, tick } from '../../state/clock';
+import { logOut, logOutEverywhere } from '../../state/login';
+import { useStore } from '../../state/store';
+import { Confirm } from '../parts/Dialog';
+
+export function Sessions() {
+  const [list, setList] = useState<readonly Session[] | null>(null);
+  const [everywhere, setEverywhere] = useState(false);
+
+  useEffect(() => {
+    accountApi.sessions().then(setList, notifyFailure('Your logins could not be listed'));
+  }, []);
+
+  async function end(session: Session): Promise<void> {
+    if (session.current) return logOut();
+    try {
+      await accountApi.endSession(session.id);
+      setList((now) => now?.filter((one) => one !== session) ?? null);
+      notify('Logged out there. What it had open closes within seconds.');
+    } catch (reason) {
+      notifyFailure('Not logged out')(reason);
+    }
+  }
+
+  return (
+    <section>
+      <div className="team-head">
+        <h2>Where you are logged in</h2>
+        <button type="button" className="button button-small" onClick={() => setEverywhere(true)}>
+          Log out everywhere…
+        </button>
+      </div>
+      <ul className="secrets" aria-label="Logins">
+        {list?.map((session) => (
+          <Row key={session.id} session={session} onEnd={() => void end(session)} />
+        ))}
+      </ul>
+      {everywhere && (
+        <Confirm
+          title="Log out everywhere?"
+          action="Log out everywhere"
+          onClose={() => setEverywhere(false)}
+          onConfirm={() => {
+            logOutEverywhere().catch(notifyFailure('Not logged out'));
+          }}
+        >
+          <p>
+            Every browser and command line of yours is logged out, this one too. Sandboxes and
+            tokens go on.
+          </p>
+        </Confirm>
+      )}
+    </section>
+  );
+}
+
+interface RowProps {
+  readonly session: Session;
+  readonly onEnd: () => void;
+}
+
+function Row({ session, onEnd }: RowProps) {
+  const now = useStore(tick);
+  const { agent, address, current, created_at: since, last_seen_at: used } = session;
+  const words = browserWords(agent);
+  return (
+    <li className="secret">
+      <div className="secret-words">
+        <p className="secret-name">
+          {words}
+          {current && <span className="badge">here</span>}
+        </p>
+        <p className="quiet">
+          {address !== '' && `from ${address} · `}since {new Date(since).toLocaleDateString()}
+          {!current && ` · used ${agoWords(used, now)}`}
+        </p>
+      </div>
+      <button
+        type="button"
+        className="button button-small"
+        aria-label={current ? 'Log out here' : `Log out ${words} from ${address}`}
+        onClick={onEnd}
+      >
+        {current ? 'Log out' : 'Log out there'}
+      </button>
+    </li>
+  );
+}
+
+/** A browser's name for itself in words: `Firefox on Linux`. */
+export function browserWords(agent: string): string {
+  const found = (names: readonly (readonly [string, string])[]): string =>
+    names.find(([mark]) => agent.includes(mark))?.[1] ?? '';
+  const browser = found(BROWSERS) || 'A browser';
+  const system = found(SYSTEMS);
+  return system === '' ? browser : `${browser} on ${system}`;
+}
+
+/** The first mark that is there counts: browsers carry the names of others, too. */
+const BROWSERS = [
+  ['Edg/', 'Edge'],
+  ['OPR/', 'Opera'],
+  ['Firefox/', 'Firefox'],
+  ['Chrome/', 'Chrome'],
+  ['Safari/', 'Safari'],
+] as const;
+const SYSTEMS = [
+  ['iPhone', 'iPhone'],
+  ['iPad', 'iPad'],
+  ['Android', 'Android'],
+  ['Windows', 'Windows'],
+  ['Mac OS', 'macOS'],
+  ['Linux', 'Linux'],
+] as const;
+
+/** `now` or `4 min ago`. */
+export function agoWords(at: string, now: number): string {
+  const words = age(at, now);
+  return words === 'now' ? words : `${words} ago`;
+}

@@ -1,0 +1,120 @@
+/** Personal access tokens: for programs that act for somebody. Their text is shown once. */
+
+import { useEffect, useState } from 'react';
+import { accountApi, type Token } from '../../api/account';
+import type { OrgRole } from '../../api/team';
+import { notify, notifyFailure } from '../../state/announce';
+import { duration, secondsUntil, tick } from '../../state/clock';
+import { useStore } from '../../state/store';
+import { Confirm } from '../parts/Dialog';
+import { Icon } from '../parts/icons';
+import { agoWords } from './Sessions';
+import { TokenDialog } from './TokenDialog';
+
+interface TokensProps {
+  /** The role that bounds what a token may do. */
+  readonly role: OrgRole;
+}
+
+export function Tokens({ role }: TokensProps) {
+  const [list, setList] = useState<readonly Token[] | null>(null);
+  const [making, setMaking] = useState(false);
+  const [revoking, setRevoking] = useState<Token | null>(null);
+
+  function load(): void {
+    accountApi.tokens().then(setList, notifyFailure('Your tokens could not be listed'));
+  }
+  useEffect(load, []);
+
+  return (
+    <section>
+      <div className="team-head">
+        <h2>Personal access tokens</h2>
+        <button type="button" className="button button-small" onClick={() => setMaking(true)}>
+          <Icon name="plus" />
+          Make a token
+        </button>
+      </div>
+      {list?.length === 0 && (
+        <p className="empty">No tokens. A token lets a program call the API for you.</p>
+      )}
+      {list !== null && list.length > 0 && (
+        <ul className="secrets" aria-label="Tokens">
+          {list.map((token) => (
+            <TokenRow key={token.id} token={token} onRevoke={() => setRevoking(token)} />
+          ))}
+        </ul>
+      )}
+      {making && (
+        <TokenDialog role={role} account={null} onClose={() => setMaking(false)} onMade={load} />
+      )}
+      {revoking !== null && (
+        <RevokeToken token={revoking} onClose={() => setRevoking(null)} onDone={load} />
+      )}
+    </section>
+  );
+}
+
+interface RevokeProps {
+  readonly token: Token;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}
+
+export function RevokeToken({ token, onClose, onDone }: RevokeProps) {
+  return (
+    <Confirm
+      title={`Revoke ${token.name}?`}
+      action="Revoke"
+      danger
+      onClose={onClose}
+      onConfirm={() => {
+        accountApi.revokeToken(token.id).then(() => {
+          notify(`${token.name} was revoked.`);
+          onDone();
+        }, notifyFailure('Not revoked'));
+      }}
+    >
+      <p>
+        It ends at once, with the tokens that were made by it. Connections that it has open close
+        within seconds.
+      </p>
+    </Confirm>
+  );
+}
+
+interface RowProps {
+  readonly token: Token;
+  readonly onRevoke: () => void;
+}
+
+export function TokenRow({ token, onRevoke }: RowProps) {
+  const now = useStore(tick);
+  const { name, capabilities, sandbox_id: sandbox, expires_at: end, used_at: used } = token;
+  return (
+    <li className="secret">
+      <div className="secret-words">
+        <p className="secret-name">{name}</p>
+        <p className="quiet">
+          {used === null ? 'never used' : `used ${agoWords(used, now)}`} ·{' '}
+          {duration(secondsUntil(end, now))} left
+          {sandbox !== null && ` · of ${sandbox} alone`}
+        </p>
+        <details className="token-may">
+          <summary>
+            may do {capabilities.length === 1 ? '1 thing' : `${capabilities.length} things`}
+          </summary>
+          <p className="secret-print">{capabilities.join(' ')}</p>
+        </details>
+      </div>
+      <button
+        type="button"
+        className="button button-small button-destroy"
+        aria-label={`Revoke ${name}`}
+        onClick={onRevoke}
+      >
+        Revoke
+      </button>
+    </li>
+  );
+}

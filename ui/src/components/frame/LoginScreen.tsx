@@ -1,0 +1,59 @@
+/** The way in by providers of identities, and back to where somebody was. */
+
+import { joining } from '../../state/joining';
+import { loginAddress, type Realm } from '../../state/realms';
+import { hashOf, route } from '../../state/route';
+import { useStore } from '../../state/store';
+import { Mark } from '../parts/icons';
+
+interface LoginScreenProps {
+  readonly realms: readonly Realm[];
+  readonly why: string | null;
+  readonly ended: boolean;
+}
+
+export function LoginScreen({ realms, why, ended }: LoginScreenProps) {
+  const invited = useStore(joining) !== null;
+  const back = hashOf(useStore(route));
+  return (
+    <main className="welcome">
+      <div className="welcome-card">
+        <Mark />
+        <h1>{titleOf(invited, ended)}</h1>
+        {why !== null && (
+          <p className="welcome-why" role="alert">
+            {why}
+          </p>
+        )}
+        <p>{leadOf(invited, back)}</p>
+        <ul className="welcome-realms" aria-label="Ways to log in">
+          {realms.map((realm) => (
+            <li key={realm.realm}>
+              <a
+                className={realms.length === 1 ? 'button button-primary' : 'button'}
+                href={loginAddress(realm, back)}
+              >
+                Continue with {realm.name}
+              </a>
+            </li>
+          ))}
+        </ul>
+        {realms.length === 0 && <p>No provider is set up yet: ask whoever runs this Atoll.</p>}
+        <p className="quiet">
+          Do you run this Atoll? On its machine, <code>atoll login</code> prints a link for you.
+        </p>
+      </div>
+    </main>
+  );
+}
+
+function titleOf(invited: boolean, ended: boolean): string {
+  if (invited) return 'You are invited to a team';
+  return ended ? 'You are logged out' : 'Log in to Atoll';
+}
+
+function leadOf(invited: boolean, back: string): string {
+  if (invited) return 'Log in to see the invitation. Nothing is accepted by that.';
+  if (back !== '#/') return 'Log in, and you are back where you were.';
+  return 'You log in with your organization. Atoll itself has no passwords.';
+}

@@ -1,0 +1,40 @@
+/** A text that is shown once: a link or a token, with a button that copies it. */
+
+import type { ReactNode } from 'react';
+import { notify } from '../../state/announce';
+import { copyText } from '../../state/clipboard';
+
+interface OnceShownProps {
+  readonly label: string;
+  readonly value: string;
+  readonly children: ReactNode;
+}
+
+export function OnceShown({ label, value, children }: OnceShownProps) {
+  return (
+    <div className="share-made" role="status">
+      {children}
+      <div className="share-link">
+        <input
+          readOnly
+          aria-label={label}
+          value={value}
+          onFocus={(event) => event.target.select()}
+        />
+        <button type="button" className="button" onClick={() => void copy(value)}>
+          Copy
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** A page that came over plain HTTP from another machine has no clipboard. */
+async function copy(value: string): Promise<void> {
+  try {
+    await copyText(value);
+    notify('Copied.');
+  } catch {
+    notify('This page may not copy: select the text and press Ctrl-C.', 'bad');
+  }
+}

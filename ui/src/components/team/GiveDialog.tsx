@@ -1,0 +1,87 @@
+/** Gives a sandbox to another member, saying what goes along. */
+
+import { useState } from 'react';
+import { Problem } from '../../api/call';
+import { teamApi } from '../../api/team';
+import { notify } from '../../state/announce';
+import { useStore } from '../../state/store';
+import { heirs } from '../../state/team/rights';
+import { team } from '../../state/team/team';
+import { Dialog } from '../parts/Dialog';
+import { Field } from '../parts/Field';
+
+interface GiveDialogProps {
+  readonly sandbox: { readonly sandbox_id: string; readonly name: string; readonly owner: string };
+  readonly onClose: () => void;
+  readonly onGiven: () => void;
+}
+
+export function GiveDialog({ sandbox, onClose, onGiven }: GiveDialogProps) {
+  const ours = useStore(team);
+  const people = ours === null ? [] : heirs(ours, sandbox.owner);
+  const [member, setMember] = useState('');
+  const [trouble, setTrouble] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+
+  async function give(): Promise<void> {
+    const to = people.find(({ member_id: id }) => id === member);
+    if (to === undefined) {
+      setTrouble('Choose a member.');
+      return;
+    }
+    setBusy(true);
+    try {
+      await teamApi.give(sandbox.sandbox_id, member);
+      notify(`${sandbox.name} belongs to ${to.name} now.`);
+      onGiven();
+      onClose();
+    } catch (reason) {
+      if (!(reason instanceof Problem)) throw reason;
+      setTrouble(reason.message);
+      setBusy(false);
+    }
+  }
+
+  return (
+    <Dialog title={`Give ${sandbox.name} to a member`} onClose={onClose}>
+      <form
+        className="form"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          void give();
+        }}
+      >
+        <Field label="To" trouble={trouble}>
+          {(wiring) => (
+            <select
+              {...wiring}
+              data-first-focus
+              value={member}
+              onChange={(event) => setMember(event.target.value)}
+            >
+              <option value="">Choose…</option>
+              {people.map(({ member_id: id, name }) => (
+                <option key={id} value={id}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+        <p className="quiet">
+          It is stopped first, and goes along with its files and history. Its links end, and secrets
+          for it alone are removed.
+        </p>
+        <footer className="dialog-foot">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button button-primary" disabled={busy}>
+            {busy ? 'Giving…' : 'Give it'}
+          </button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,188 @@
+/** Invitations to a team: make a link, see which can still be accepted, revoke. */
+
+import { useEffect, useState } from 'react';
+import { Problem } from '../../api/call';
+import { teamApi, type OrgInvitation, type OrgRole } from '../../api/team';
+import { notify, notifyFailure } from '../../state/announce';
+import { duration, secondsUntil, tick } from '../../state/clock';
+import { useStore } from '../../state/store';
+import { roleName, ROLES, rolesFor, type Team } from '../../state/team/rights';
+import { teamMoved } from '../../state/team/team';
+import { Dialog } from '../parts/Dialog';
+import { Field } from '../parts/Field';
+import { Icon } from '../parts/icons';
+import { OnceShown } from '../parts/OnceShown';
+
+export function Invitations({ ours }: { readonly ours: Team }) {
+  const organization = ours.organization.organization_id;
+  const [list, setList] = useState<readonly OrgInvitation[]>([]);
+  const [making, setMaking] = useState(false);
+  const moved = useStore(teamMoved);
+  const now = useStore(tick);
+
+  useEffect(() => {
+    teamApi
+      .invitations(organization)
+      .then(setList, notifyFailure('The invitations could not be listed'));
+  }, [organization, moved]);
+
+  async function revoke(one: OrgInvitation): Promise<void> {
+    try {
+      await teamApi.uninvite(organization, one.invitation_id);
+      setList((before) => before.filter((other) => other !== one));
+      notify('Revoked: its link works no more.');
+    } catch (reason) {
+      notifyFailure('Not revoked')(reason);
+    }
+  }
+
+  return (
+    <section>
+      <div className="team-head">
+        <h2>Invitations</h2>
+        <button
+          type="button"
+          className="button button-small button-primary"
+          onClick={() => setMaking(true)}
+        >
+          <Icon name="plus" />
+          Invite somebody
+        </button>
+      </div>
+      {list.length > 0 && (
+        <ul className="secrets" aria-label="Invitations">
+          {list.map((one) => (
+            <li key={one.invitation_id} className="secret">
+              <div className="secret-words">
+                <p className="secret-name">{one.email || 'Whoever has the link'}</p>
+                <p className="quiet">
+                  as {roleName(one.role).toLowerCase()} ·{' '}
+                  {duration(secondsUntil(one.expires_at, now))} left
+                </p>
+              </div>
+              <button
+                type="button"
+                className="button button-small"
+                aria-label={`Revoke the invitation for ${one.email || 'whoever has the link'}`}
+                onClick={() => void revoke(one)}
+              >
+                Revoke
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      {making && <InviteDialog ours={ours} onClose={() => setMaking(false)} />}
+    </section>
+  );
+}
+
+const TTLS = [
+  { value: '1d', words: '1 day' },
+  { value: '7d', words: '7 days' },
+  { value: '30d', words: '30 days' },
+];
+
+interface InviteProps {
+  readonly ours: Team;
+  readonly onClose: () => void;
+}
+
+function InviteDialog({ ours, onClose }: InviteProps) {
+  const [role, setRole] = useState<OrgRole>('member');
+  const [ttl, setTtl] = useState('7d');
+  const [email, setEmail] = useState('');
+  const [trouble, setTrouble] = useState<string | null>(null);
+  const [link, setLink] = useState<string | null>(null);
+  const roles = rolesFor(ours, { role: 'member', kind: 'adm' });
+
+  async function make(): Promise<void> {
+    try {
+      const body = { role, ttl, email: email.trim(), groups: [] };
+      const { url } = await teamApi.invite(ours.organization.organization_id, body);
+      setLink(url);
+    } catch (reason) {
+      if (!(reason instanceof Problem)) throw reason;
+      setTrouble(reason.message);
+    }
+  }
+
+  return (
+    <Dialog title={`Invite somebody to ${ours.organization.name}`} onClose={onClose} wide>
+      <form
+        className="form"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          void make();
+        }}
+      >
+        {trouble !== null && (
+          <p className="form-trouble" role="alert">
+            {trouble}
+          </p>
+        )}
+        <div className="form-row">
+          <Field
+            label="As"
+            hint={ROLES.find(({ value }) => value === role)?.note ?? ''}
+            trouble={null}
+          >
+            {(wiring) => (
+              <select
+                {...wiring}
+                value={role}
+                onChange={(event) =>
+                  setRole(roles.find((one) => one === event.target.value) ?? role)
+                }
+              >
+                {roles.map((one) => (
+                  <option key={one} value={one}>
+                    {roleName(one)}
+                  </option>
+                ))}
+              </select>
+            )}
+          </Field>
+          <Field label="Works for" trouble={null}>
+            {(wiring) => (
+              <select {...wiring} value={ttl} onChange={(event) => setTtl(event.target.value)}>
+                {TTLS.map(({ value, words }) => (
+                  <option key={value} value={value}>
+                    {words}
+                  </option>
+                ))}
+              </select>
+            )}
+          </Field>
+          <Field label="For whom" hint="A note for this list; nothing is sent" trouble={null} grow>
+            {(wiring) => (
+              <input
+                {...wiring}
+                autoComplete="off"
+                maxLength={254}
+                value={email}
+                onChange={(event) => setEmail(event.target.value)}
+              />
+            )}
+          </Field>
+        </div>
+        {link !== null && (
+          <OnceShown label="Invitation link" value={link}>
+            <p>This link is shown once and works once. Whoever opens it logs in, and joins.</p>
+          </OnceShown>
+        )}
+        <footer className="dialog-foot">
+          <button type="button" className="button" onClick={onClose}>
+            {link === null ? 'Cancel' : 'Done'}
+          </button>
+          {link === null && (
+            <button type="submit" className="button button-primary">
+              Make a link
+            </button>
+          )}
+        </footer>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,119 @@
+/** The people of a team, with roles and groups. */
+
+import { useState } from 'react';
+import { teamApi, type Member, type OrgRole } from '../../api/team';
+import { notify, notifyFailure } from '../../state/announce';
+import { roleName, rolesFor, type Team } from '../../state/team/rights';
+import { loadTeam } from '../../state/team/team';
+import { Avatar } from '../parts/Avatar';
+import { Confirm } from '../parts/Dialog';
+
+export function Members({ ours }: { readonly ours: Team }) {
+  const people = ours.members.filter(({ kind }) => kind === 'adm');
+  return (
+    <section>
+      <h2>
+        Members <span className="quiet">{people.length}</span>
+      </h2>
+      <ul className="secrets" aria-label="Members">
+        {people.map((member) => (
+          <MemberRow key={member.member_id} {...{ ours, member }} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+interface RowProps {
+  readonly ours: Team;
+  readonly member: Member;
+}
+
+function MemberRow({ ours, member }: RowProps) {
+  const { member_id: id, name, email, groups } = member;
+  const notes = [email, ...groups.map((one) => `#${one}`)].filter((one) => one !== '');
+  return (
+    <li className="secret">
+      <Avatar name={name} principal={id} />
+      <div className="secret-words">
+        <p className="secret-name">
+          {name}
+          {id === ours.me && <span className="badge">you</span>}
+        </p>
+        {notes.length > 0 && <p className="quiet">{notes.join(' · ')}</p>}
+      </div>
+      <MemberActs {...{ ours, member }} />
+    </li>
+  );
+}
+
+/** A member's role, and for administrators the ways to change or end it. */
+export function MemberActs({ ours, member }: RowProps) {
+  const [removing, setRemoving] = useState(false);
+  const roles = rolesFor(ours, member);
+  if (roles.length === 0 || member.member_id === ours.me) {
+    return <span className="quiet">{roleName(member.role)}</span>;
+  }
+  return (
+    <div className="secret-acts">
+      <select
+        aria-label={`Role of ${member.name}`}
+        value={member.role}
+        onChange={(event) => {
+          const role = roles.find((one) => one === event.target.value);
+          if (role !== undefined) void change(ours, member, role);
+        }}
+      >
+        {roles.map((role) => (
+          <option key={role} value={role}>
+            {roleName(role)}
+          </option>
+        ))}
+      </select>
+      <button
+        type="button"
+        className="button button-small button-destroy"
+        aria-label={`Remove ${member.name}`}
+        onClick={() => setRemoving(true)}
+      >
+        Remove
+      </button>
+      {removing && (
+        <Confirm
+          title={`Remove ${member.name}?`}
+          action="Remove"
+          danger
+          onClose={() => setRemoving(false)}
+          onConfirm={() => void remove(ours, member)}
+        >
+          <p>
+            What they have open closes within seconds. Their secrets, links, tokens and approvals
+            end. Their sandboxes stop, keep their files, and wait here for a new owner.
+          </p>
+        </Confirm>
+      )}
+    </div>
+  );
+}
+
+async function change(ours: Team, member: Member, role: OrgRole): Promise<void> {
+  try {
+    await teamApi.changeMember(ours.organization.organization_id, member.member_id, role);
+    notify(`${member.name} is ${roleName(role).toLowerCase()} now.`);
+    await loadTeam();
+  } catch (reason) {
+    notifyFailure('The role was not changed')(reason);
+  }
+}
+
+async function remove(ours: Team, member: Member): Promise<void> {
+  const organization = ours.organization.organization_id;
+  try {
+    if (member.kind === 'adm') await teamApi.removeMember(organization, member.member_id);
+    else await teamApi.removeAccount(organization, member.member_id);
+    notify(`${member.name} was removed.`);
+    await loadTeam();
+  } catch (reason) {
+    notifyFailure('Not removed')(reason);
+  }
+}

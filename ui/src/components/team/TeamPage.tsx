@@ -1,0 +1,32 @@
+/** The team: its members, invitations, service accounts, what waits for an owner, and quotas. */
+
+import { useStore } from '../../state/store';
+import { mayAdminister } from '../../state/team/rights';
+import { team } from '../../state/team/team';
+import { MenuButton } from '../parts/MenuButton';
+import { Accounts } from './Accounts';
+import { Invitations } from './Invitations';
+import { Members } from './Members';
+import { Quotas } from './Quotas';
+import { Waiting } from './Waiting';
+
+export function TeamPage({ onMenu }: { readonly onMenu: () => void }) {
+  const ours = useStore(team);
+  if (ours === null) return null;
+  const administers = mayAdminister(ours);
+  return (
+    <main className="page" aria-label="Team">
+      <div className="page-body">
+        <header className="page-head">
+          <MenuButton onMenu={onMenu} />
+          <h1>{ours.organization.name}</h1>
+        </header>
+        <Members ours={ours} />
+        {administers && <Invitations ours={ours} />}
+        {administers && <Waiting ours={ours} />}
+        <Quotas ours={ours} />
+        {administers && <Accounts ours={ours} />}
+      </div>
+    </main>
+  );
+}
