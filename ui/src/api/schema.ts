@@ -1216,7 +1216,7 @@ export interface components {
             readonly value: string;
         };
         /**
-         * @description What an invitation offers. `organization` and `invited_by` are names for people to read; who
+         * @description The terms of an invitation. `organization` and `invited_by` are names to read; who
          *     invited and has left has none.
          */
         readonly OfferView: {

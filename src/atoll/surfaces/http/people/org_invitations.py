@@ -67,7 +67,7 @@ class MadeOrgInvitationView(OrgInvitationView):
 
 
 class OfferView(ResponseModel):
-    """What an invitation offers. `organization` and `invited_by` are names for people to read; who
+    """The terms of an invitation. `organization` and `invited_by` are names to read; who
     invited and has left has none."""
 
     organization: str
