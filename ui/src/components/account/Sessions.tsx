@@ -83,7 +83,7 @@ function Row({ session, onEnd }: RowProps) {
       <button
         type="button"
         className="button button-small"
-        aria-label={current ? 'Log out here' : `Log out ${words} from ${address}`}
+        aria-label={current ? 'Log out here' : `Log out there: ${words} from ${address}`}
         onClick={onEnd}
       >
         {current ? 'Log out' : 'Log out there'}

@@ -54,7 +54,7 @@ async def test_logins_elsewhere_are_ended_one_by_one_or_all(
     logins = main.get_by_role("list", name="Logins").get_by_role("listitem")
     await expect(logins).to_have_count(2)
     await expect(logins.first).to_contain_text("here")
-    await logins.last.get_by_role("button", name="Log out Safari on iPhone").click()
+    await logins.last.get_by_role("button", name="Log out there: Safari on iPhone").click()
     await expect(logins).to_have_count(1)
     await main.get_by_role("button", name="Log out everywhere").click()
     dialog = page.get_by_role("dialog", name="Log out everywhere?")
