@@ -24,6 +24,7 @@ async def test_one_persons_page_has_no_account_and_no_team(
     server: ScriptedServer, page: Page
 ) -> None:
     await page.goto(f"{server.url}#login={TICKET}")
+    await expect(page.get_by_role("button", name="New sandbox")).to_be_visible()
     async with page.expect_response("**/v1/organizations"):
         await page.reload()
     for place in ("#/account", "#/team"):

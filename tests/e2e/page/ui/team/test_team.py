@@ -115,6 +115,7 @@ async def test_viewer_is_offered_nothing_that_would_be_refused(
     sandbox = server.add_sandbox("bobs", scope="shared", owner=BOB, agent="claude")
     server.add_terminal(sandbox)
     await page.goto(f"{server.url}#login={TICKET}")
+    await expect(page.locator(".account-menu")).to_contain_text("Acme · Viewer")
     await page.reload()
     await expect(page.locator(".row")).to_contain_text("Bob’s")
     await expect(page.get_by_role("heading", name="Running now")).to_be_visible()
