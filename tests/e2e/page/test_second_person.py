@@ -9,7 +9,7 @@ from atoll.testing.server import TestServer, test_server
 from tests.e2e.page.test_people import owner, person, role
 from tests.e2e.page.test_real_page import CHROMIUM, Terminal, chromium
 from tests.peers.api import api_of
-from tests.peers.oidc_provider import OidcProcess, oidc_provider
+from tests.peers.identity.oidc_provider import OidcProcess, oidc_provider
 
 pytestmark = [
     pytest.mark.browser,
