@@ -19,9 +19,9 @@ import { beginTask } from './components/tasks/begin';
 import { commandsOf } from './commands';
 import {
   AccountPage,
+  CliLogin,
   Compare,
   CreateDialog,
-  fetchSoon,
   GuestRoom,
   HomeDialog,
   Joining,
@@ -30,6 +30,7 @@ import {
   SecretsPage,
   TeamPage,
   Wall,
+  fetchSoon,
 } from './later';
 import { useShortcuts } from './shortcuts';
 import { perform, type Act } from './state/acts';
@@ -175,6 +176,8 @@ function PlainPages({ page, part, onMenu, onPalette }: PlainPagesProps) {
       return <SecretsPage onMenu={onMenu} />;
     case 'account':
       return <AccountPage onMenu={onMenu} />;
+    case 'cli':
+      return <CliLogin key={part} code={part} onMenu={onMenu} />;
     case 'compare':
       return <Compare list={list ?? []} group={part} onMenu={onMenu} />;
     case 'team':

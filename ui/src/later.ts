@@ -14,6 +14,7 @@ export const Joining = later(async () => (await import('./components/people/Join
 export const AccountPage = later(
   async () => (await import('./components/account/AccountPage')).AccountPage,
 );
+export const CliLogin = later(async () => (await import('./components/account/CliLogin')).CliLogin);
 export const SecretsPage = later(
   async () => (await import('./components/secrets/SecretsPage')).SecretsPage,
 );

@@ -8,6 +8,9 @@ export type Token = Schemas['TokenView'];
 /** A token just made, with its text, which is returned once. */
 export type MadeToken = Schemas['MadePatView'];
 
+/** A command line that waits to be confirmed. */
+export type WaitingCliLogin = Schemas['WaitingCliLoginView'];
+
 /** A browser that is logged in. */
 export type Session = Schemas['MySessionView'];
 
@@ -22,6 +25,11 @@ export const accountApi = {
     await call('POST', 'auth/logout/everywhere');
     keepKey('person', null);
   },
+
+  waitingCli: (code: string) =>
+    call('GET', `auth/cli/${encodeURIComponent(code)}`) as Promise<WaitingCliLogin>,
+  /** Lets the command line with this code act for the caller. */
+  confirmCli: (code: string) => call('POST', `auth/cli/${encodeURIComponent(code)}/confirm`),
 
   /** The caller's tokens, or those of a service account. */
   async tokens(account?: string): Promise<readonly Token[]> {

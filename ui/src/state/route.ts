@@ -3,14 +3,23 @@
 import { Store } from './store';
 
 /** Pages of their own, each at `#/<name>`. */
-const PAGES = ['inbox', 'notifications', 'secrets', 'wall', 'compare', 'account', 'team'] as const;
+const PAGES = [
+  'inbox',
+  'notifications',
+  'secrets',
+  'wall',
+  'compare',
+  'account',
+  'team',
+  'cli',
+] as const;
 export type PlainPage = (typeof PAGES)[number];
 
 export interface Route {
   readonly page: 'sandboxes' | PlainPage;
   readonly sandbox: string | null;
   /** A terminal's or machine's id, `changes`, `log`, `recordings`, or null for whatever fits; of
-   * the page `compare`, the group. */
+   * the page `compare`, the group, and of `cli`, the code. */
   readonly tab: string | null;
 }
 

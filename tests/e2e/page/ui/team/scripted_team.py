@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 SECRET = "secret-of-an-invitation"
 LIMITS = ("sandboxes", "concurrentSessions", "cpu", "memory", "storage")
 USED = {"sandboxes": 3, "concurrentSessions": 5, "cpu": "2", "memory": "6Gi", "storage": "20Gi"}
+CODE = "BCDF-GHJK"
 PAT = "atoll_pat_" + "0Q4v" * 12
 ACME = "personal"
 #: The caller, and others of the team.
@@ -135,6 +136,8 @@ class ScriptedTeam:
             web.get("/v1/me/sessions", self._sessions),
             web.delete("/v1/me/sessions/{session}", self._end_session),
             web.post("/auth/logout/everywhere", self._logout_everywhere),
+            web.get("/auth/cli/{code}", self._waiting_cli),
+            web.post("/auth/cli/{code}/confirm", self._waiting_cli),
             web.get("/v1/tokens", self._tokens),
             web.post("/auth/pat", self._make_token),
             web.delete("/v1/tokens/{token}", self._revoke_token),
@@ -283,6 +286,19 @@ class ScriptedTeam:
         gone = request.match_info["one"]
         self.invitations = [one for one in self.invitations if one["invitation_id"] != gone]
         return web.Response(status=204)
+
+    async def _waiting_cli(self, request: web.Request) -> web.StreamResponse:
+        self.asked.append((request.method, request.path, None))
+        if request.match_info["code"] != CODE:
+            return refusal(404, "No command line waits with this code.")
+        return web.json_response(
+            {
+                "code": CODE,
+                "machine": "lab-7",
+                "address": "192.0.2.9",
+                "expires_at": stamp(minutes=9),
+            }
+        )
 
     async def _add_account(self, request: web.Request) -> web.StreamResponse:
         body = await self._note(request)

@@ -5,7 +5,7 @@ from playwright.async_api import Locator, Page, expect
 
 from tests.e2e.page.ui.scripted import TICKET, ScriptedServer
 
-from .scripted_team import PAT
+from .scripted_team import CODE, PAT
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -96,3 +96,29 @@ async def test_token_is_shown_once_listed_and_revoked(server: ScriptedServer, pa
     await page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
     await expect(main.get_by_text("No tokens.")).to_be_visible()
     assert PAT not in await page.content()
+
+
+async def test_command_line_is_confirmed_by_the_code_that_both_show(
+    server: ScriptedServer, page: Page
+) -> None:
+    server.team.use_oidc("Acme")
+    server.team.found()
+    await page.goto(f"{server.url}#/cli/{CODE}")
+    await page.get_by_role("link", name="Continue with Acme").click()
+    main = page.get_by_role("main", name="A command line logs in")
+    await expect(main).to_contain_text("lab-7 at 192.0.2.9 wants to act as Ann Ray")
+    await expect(main.locator(".cli-code")).to_have_text(CODE)
+    await main.get_by_role("button", name="Confirm").press("Enter")
+    await expect(main.get_by_role("status")).to_contain_text("the command line is logged in")
+    assert ("POST", f"/auth/cli/{CODE}/confirm", None) in server.team.asked
+
+
+async def test_code_that_nobody_waits_with_is_confirmed_by_nobody(
+    server: ScriptedServer, page: Page
+) -> None:
+    await page.goto(f"{server.url}#login={TICKET}")
+    await expect(page.get_by_role("button", name="New sandbox")).to_be_visible()
+    await page.goto(f"{server.url}#/cli/WXZZ-WXZZ")
+    main = page.get_by_role("main", name="A command line logs in")
+    await expect(main.get_by_role("alert")).to_contain_text("No command line waits")
+    await expect(main.get_by_role("button", name="Confirm")).to_have_count(0)

@@ -1,0 +1,115 @@
+/** The page that `atoll login` opens: a command line elsewhere waits for its person's yes. */
+
+import { useEffect, useState } from 'react';
+import { accountApi, type WaitingCliLogin } from '../../api/account';
+import { Problem } from '../../api/call';
+import { notifyFailure } from '../../state/announce';
+import { duration, secondsUntil, tick } from '../../state/clock';
+import { login } from '../../state/login';
+import { goTo, go } from '../../state/route';
+import { useStore } from '../../state/store';
+import { MenuButton } from '../parts/MenuButton';
+
+interface CliLoginProps {
+  /** The code in the address. */
+  readonly code: string | null;
+  readonly onMenu: () => void;
+}
+
+export function CliLogin({ code, onMenu }: CliLoginProps) {
+  const { waiting, why } = useWaiting(code ?? '');
+  const [done, setDone] = useState(false);
+  return (
+    <main className="page" aria-label="A command line logs in">
+      <div className="page-body">
+        <header className="page-head">
+          <MenuButton onMenu={onMenu} />
+          <h1>A command line logs in</h1>
+        </header>
+        {why !== null && <p role="alert">{why}</p>}
+        {done && <Confirmed />}
+        {!done && waiting !== null && <Question {...{ waiting }} onDone={() => setDone(true)} />}
+      </div>
+    </main>
+  );
+}
+
+interface QuestionProps {
+  readonly waiting: WaitingCliLogin;
+  readonly onDone: () => void;
+}
+
+function Question({ waiting, onDone }: QuestionProps) {
+  const now = useStore(tick);
+  const who = useStore(login);
+  const [busy, setBusy] = useState(false);
+  const { code, machine, address, expires_at: ends } = waiting;
+
+  function confirm(): void {
+    setBusy(true);
+    accountApi
+      .confirmCli(code)
+      .then(onDone, notifyFailure('Not confirmed'))
+      .finally(() => setBusy(false));
+  }
+
+  return (
+    <section>
+      <p>
+        <strong>{machine}</strong> at <strong>{address}</strong> wants to act as{' '}
+        <strong>{who.is === 'in' ? who.name : 'you'}</strong>. Confirm only if you ran{' '}
+        <code>atoll login</code> there yourself a moment ago, and it shows this code:
+      </p>
+      <p className="cli-code">{code}</p>
+      <p className="quiet">
+        It gets a token of yours, which your account lists and revokes. The question ends in{' '}
+        {duration(secondsUntil(ends, now))}.
+      </p>
+      <div className="welcome-acts">
+        <button type="button" className="button button-primary" disabled={busy} onClick={confirm}>
+          Confirm
+        </button>
+        <button type="button" className="button" onClick={() => go(null)}>
+          This was not me
+        </button>
+      </div>
+    </section>
+  );
+}
+
+function Confirmed() {
+  return (
+    <section role="status">
+      <p>Confirmed: the command line is logged in. You can close this page.</p>
+      <button type="button" className="button" onClick={() => goTo('account')}>
+        Your tokens
+      </button>
+    </section>
+  );
+}
+
+interface Found {
+  readonly waiting: WaitingCliLogin | null;
+  /** Why there is nothing to confirm; null while there may be. */
+  readonly why: string | null;
+}
+
+function useWaiting(code: string): Found {
+  const [found, setFound] = useState<Found>({ waiting: null, why: null });
+  useEffect(() => {
+    let gone = false;
+    accountApi.waitingCli(code).then(
+      (waiting) => {
+        if (!gone) setFound({ waiting, why: null });
+      },
+      (reason: unknown) => {
+        if (!(reason instanceof Problem)) throw reason;
+        if (!gone) setFound({ waiting: null, why: reason.message });
+      },
+    );
+    return () => {
+      gone = true;
+    };
+  }, [code]);
+  return found;
+}
