@@ -103,3 +103,7 @@ def test_literals_touch_exactly_what_they_find_something_in(keys: list[str], tex
     literals = Literals(keys)
     found = literals.find(text.encode())
     assert literals.touches(text.encode()) == bool(found.spans or found.live)
+
+
+def test_stream_without_keys_passes_at_once() -> None:
+    assert stream().feed(b"a") == b"a"

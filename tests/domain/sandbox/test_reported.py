@@ -6,10 +6,16 @@ from datetime import timedelta
 import pytest
 
 from atoll.domain.agent.resumable import RunningAgent
+from atoll.domain.event import Event, Json, sandbox_stream
+from atoll.domain.ids import EventId, OrgId
 from atoll.domain.sandbox.reported import (
+    AGENTS,
+    MAX_REPORTED_AGENTS,
     MAX_TEXT,
     ReportedAgent,
+    agents_in,
     present_agents,
+    read_agents,
     read_status,
     urgency,
 )
@@ -19,7 +25,13 @@ from atoll.testing.contracts.rows.sandboxes import sandbox
 from atoll.wire.contract.agents import StatusKind, StatusRecord
 
 AT = "2026-01-01T00:00:00.000Z"
-ENTRY = {"id": "t_1", "agent": "codex", "mode": "tui", "status": "working", "since": AT}
+ENTRY: dict[str, Json] = {
+    "id": "t_1",
+    "agent": "codex",
+    "mode": "tui",
+    "status": "working",
+    "since": AT,
+}
 HERE = sandbox("one")
 
 
@@ -83,3 +95,39 @@ def test_agent_of_a_sandbox_that_does_not_run_works_no_more(
     ended = replace(HERE, state=state, reason=reason, updated_at=NOW + timedelta(seconds=1))
     (found,) = present_agents(ended, [agent("t_1")])
     assert (found.status.status, found.status.reason) == expected
+
+
+def event(position: int, kind: str, payload: dict[str, Json]) -> Event:
+    stream = sandbox_stream(HERE.id)
+    return Event(
+        EventId(f"ev_{position}"), position, stream, position, kind, 1, NOW, OrgId("personal"),
+        "atm", "atoll", None, payload,
+    )  # fmt: skip
+
+
+def test_log_makes_the_agents_of_a_sandbox_until_it_ends() -> None:
+    told = [
+        event(1, "agent.status", {**ENTRY, "id": "t_1"}),
+        event(2, "agent.status", {**ENTRY, "id": "t_2"}),
+        event(3, "agent.status", {**ENTRY, "id": "../x"}),
+        event(4, "agent.status", {**ENTRY, "id": "t_1", "status": "done"}),
+    ]
+    state = AGENTS.after(None, told)
+    assert state is not None
+    assert [(one.id, one.status.status) for one in read_agents(state.body)] == [
+        ("t_2", "working"),
+        ("t_1", "done"),
+    ]
+    found = agents_in(HERE, {sandbox_stream(HERE.id): state})
+    assert [one.id for one in found] == ["t_1", "t_2"]
+    assert agents_in(HERE, {}) == ()
+    ended = AGENTS.after(state, [event(5, "sandbox.destroyed", {})])
+    assert ended is not None and read_agents(ended.body) == []
+
+
+def test_agents_that_changed_longest_ago_give_way() -> None:
+    many = MAX_REPORTED_AGENTS + 1
+    told = [event(at, "agent.status", {**ENTRY, "id": f"t_{at}"}) for at in range(1, many + 1)]
+    state = AGENTS.after(None, told)
+    assert state is not None
+    assert [one.id for one in read_agents(state.body)] == [f"t_{at}" for at in range(2, many + 1)]

@@ -20,7 +20,7 @@ from tests.peers.api import api_of
 from tests.peers.databases.postgres import BIN, USER, PostgresServer
 from tests.places import ROOT
 
-PAGE = (ROOT / "docs" / "use" / "database.md").read_text()
+PAGE = (ROOT / "docs" / "run" / "database.md").read_text()
 THEIR_URL = "db.example.com/atoll?sslmode=verify-full"
 THEIR_HOME = "~/.local/state/atoll"
 
