@@ -68,7 +68,9 @@ export async function begin(): Promise<void> {
     if (ticket !== undefined) {
       // Out of the address bar and the history before anything else can fail.
       showPlace('');
-      showPlace(await api.login(decodeURIComponent(ticket)));
+      const next = await api.login(decodeURIComponent(ticket));
+      // Whoever went on meanwhile stays there.
+      if (next !== '' && location.hash === '#/') showPlace(next);
     }
     await applyLogin(await api.me());
   } catch (reason) {

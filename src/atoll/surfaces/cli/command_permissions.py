@@ -10,7 +10,7 @@ LOCAL = "local"
 _BY_PERMISSION: dict[str, tuple[str, ...]] = {
     LOCAL: (
         *("up", "down", "doctor", "wait-up", "completion", "profile validate"),
-        *("db status", "db migrate", "db export", "db import"),
+        *("db status", "db migrate", "db export", "db import", "db rebuild"),
         *("agent list", "agent install", "agent update", "agent remove"),
         *("image build", "image import", "image list", "image prune", "image pull", "image rm"),
     ),

@@ -142,6 +142,8 @@ async def by_finger(page: Page, right: int, down: int) -> list[int]:
         ("touchEnd", []),
     ):
         touches = [{"x": at, "y": height} for at, height in points]
+        if kind == "touchEnd":
+            await page.wait_for_timeout(150)  # a finger that rests leaves no momentum behind
         await devices.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
     screen = page.locator(".pane-screen")
     place: list[int] = await screen.evaluate("one => [one.scrollLeft, one.scrollTop]")
