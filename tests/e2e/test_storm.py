@@ -141,7 +141,7 @@ def test_two_clients_at_once_meet_no_failure_and_leave_nothing(
         assert sum(told.values()) > 10
         uids = uids_of(server.home)
         _destroy_all(server)
-        assert settled(server.home, before, uids, seconds=30) == before
+        assert settled(server.home, before, uids, seconds=90) == before
         assert pids_of(uids) == []
 
 
