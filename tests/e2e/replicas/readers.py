@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -37,7 +38,7 @@ class RandomDoors:
 
 
 @dataclass
-class LogReader:
+class LogReader(ABC):
     """A reader of the whole log. `events` are as they came, `gaps` what it was told is missing."""
 
     session: aiohttp.ClientSession
@@ -60,9 +61,9 @@ class LogReader:
                 pass
             await asyncio.sleep(AGAIN_SECONDS)
 
+    @abstractmethod
     def read(self) -> AsyncIterator[dict[str, Any]]:
         """Yield the events after the last one that came, over one connection."""
-        raise NotImplementedError
 
 
 class SseReader(LogReader):
