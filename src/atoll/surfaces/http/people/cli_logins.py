@@ -13,6 +13,7 @@ from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.people.links import outside_link
 from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.guard import source_of
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
@@ -61,7 +62,7 @@ class WaitingCliLoginView(ResponseModel):
 @router.post("", status_code=201, response_model=CliLoginView, responses=problems(413))
 async def begin_cli_login(atoll: Atoll, request: Request, body: CliLoginBody) -> Response:
     """Begin a login of a command line, which a person confirms on the page within 10 minutes."""
-    login, secret = await atoll.tenancy.cli_logins.begin(_source(request), body.machine)
+    login, secret = await atoll.tenancy.cli_logins.begin(source_of(request.scope), body.machine)
     view = {
         "code": login.code,
         "secret": secret,
@@ -75,7 +76,7 @@ async def begin_cli_login(atoll: Atoll, request: Request, body: CliLoginBody) ->
 @router.post("/poll", response_model=CliPollView, responses=problems(413))
 async def poll_cli_login(atoll: Atoll, request: Request, body: CliPollBody) -> Response:
     """Return the token of a confirmed login, this once; null while it waits."""
-    found = await atoll.tenancy.cli_logins.fetch(body.secret, _source(request))
+    found = await atoll.tenancy.cli_logins.fetch(body.secret, source_of(request.scope))
     if found is None:
         return Json({"token": None, "token_id": None, "expires_at": None})
     token, text = found
@@ -103,7 +104,3 @@ def _view(login: CliLogin) -> dict[str, Any]:
         "address": login.address,
         "expires_at": instant(login.expires_at),
     }
-
-
-def _source(request: Request) -> str:
-    return request.client.host if request.client else "a local socket"

@@ -29,7 +29,7 @@ from atoll.surfaces.http.people.cookies import (
 )
 from atoll.surfaces.http.people.links import near_link, outside_link
 from atoll.surfaces.http.server.context import Atoll, Caller
-from atoll.surfaces.http.server.guard import COOKIE, GUEST_COOKIE
+from atoll.surfaces.http.server.guard import COOKIE, GUEST_COOKIE, source_of
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
@@ -111,7 +111,7 @@ class TicketView(ResponseModel):
 async def log_in(atoll: Atoll, request: Request, body: TicketBody) -> Response:
     """Trade a ticket for a cookie: of a login link for `atoll_session` (30 days), of a login at a
     provider for that, or for `__Host-atoll_session` over TLS."""
-    source = request.client.host if request.client else "a local socket"
+    source = source_of(request.scope)
     if body.ticket.startswith(TICKET_PREFIX):
         return await _enter(atoll, request, body.ticket, source)
     session = await atoll.logins.login(body.ticket, source)

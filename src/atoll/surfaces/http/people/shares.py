@@ -23,7 +23,7 @@ from atoll.surfaces.http.people.cookies import set_cookie
 from atoll.surfaces.http.people.links import outside_link
 from atoll.surfaces.http.people.logins import EnteredView, me
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
-from atoll.surfaces.http.server.guard import GUEST_COOKIE, page_keys
+from atoll.surfaces.http.server.guard import GUEST_COOKIE, page_keys, source_of
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 
@@ -142,7 +142,7 @@ async def revoke_share(atoll: Atoll, at: CallerSandbox, *, share: ItemId) -> Res
 @entrance.post("/invitations", response_model=InvitationView, responses=problems(409, 413))
 async def read_invitation(atoll: Atoll, request: Request, body: InvitationBody) -> Response:
     """Return what a link offers, without opening it."""
-    source = request.client.host if request.client else "a local socket"
+    source = source_of(request.scope)
     found = await atoll.shares.invitation(body.ticket, source=source)
     view = InvitationView.of(found.share, inviter=found.inviter, sandbox_name=found.sandbox.name)
     return Json(view)
@@ -152,7 +152,7 @@ async def read_invitation(atoll: Atoll, request: Request, body: InvitationBody) 
 async def come_in(atoll: Atoll, request: Request, body: GuestBody) -> Response:
     """Trade the secret of a share link for the cookie `atoll_guest`; answers like `/auth/login`. A
     page that came by it before stays the same guest."""
-    source = request.client.host if request.client else "a local socket"
+    source = source_of(request.scope)
     before = request.cookies.get(GUEST_COOKIE)
     if before is not None and not atoll.logins.from_page(before, page_keys(request)):
         before = None

@@ -232,7 +232,7 @@ class Guard:
                 self._check_origin(origin, host)
             return None
         credential = self._credential(headers, HTTPConnection(scope))
-        source = _source(scope)
+        source = source_of(scope)
         caller = await self._standing(await self._caller(credential, source))
         called = CallOrigin(source, state.get("request_id", ""), _token_id(caller))
         state["caller"] = replace(caller, origin=called)
@@ -443,7 +443,8 @@ def page_keys(connection: HTTPConnection) -> tuple[str, ...]:
     return tuple(key for one in (*named, *spelled) if (key := one.strip()))[:MAX_PAGE_KEYS]
 
 
-def _source(scope: Scope) -> str:
+def source_of(scope: Scope) -> str:
+    """Return the address that a connection comes from, for people and for bounds."""
     client = scope.get("client")
     return str(client[0]) if client else "a local socket"
 
