@@ -1,5 +1,8 @@
+import asyncio
 import shutil
+import threading
 from collections import namedtuple
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -76,3 +79,24 @@ async def test_runs_of_zeros_take_no_room_whatever_the_cut(shelf: KeptFolder) ->
     tree = Path(kept.path) / TREE
     assert tree.read_bytes() == some
     assert tree.stat().st_blocks * 512 <= 4 * HOLE_BYTES
+
+
+async def test_draft_goes_when_its_task_is_cancelled_while_every_thread_is_busy(
+    shelf: KeptFolder, tmp_path: Path
+) -> None:
+    begun, busy = asyncio.Event(), threading.Event()
+
+    async def save() -> None:
+        async with shelf.draft("kept_a"):
+            asyncio.get_running_loop().run_in_executor(None, busy.wait)
+            begun.set()
+
+    with ThreadPoolExecutor(1) as threads:
+        asyncio.get_running_loop().set_default_executor(threads)
+        async with asyncio.TaskGroup() as tasks:
+            saving = tasks.create_task(save())
+            await begun.wait()
+            saving.cancel()
+            busy.set()
+        assert saving.cancelled()
+        assert list(tmp_path.iterdir()) == []

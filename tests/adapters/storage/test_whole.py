@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from atoll.adapters.settled import settled
 from atoll.adapters.storage.engines.sqlite import sqlite_url
-from atoll.adapters.storage.engines.whole import WholeTransaction, settled
+from atoll.adapters.storage.engines.whole import WholeTransaction
 from atoll.adapters.storage.store import Settings, SqlStore, open_store
 from atoll.testing.contracts.event_log import draft
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from atoll.adapters.settled import remove_tree, settled
 from atoll.domain.errors import AtollError, Failed, LimitReached, NotFound
 from atoll.domain.size import spelled_size
 from atoll.ports.kept import KeptWorktree
@@ -57,7 +58,7 @@ class KeptFolder:
         try:
             yield FolderDraft(place, self._folder / kept_id)
         finally:
-            await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
+            await remove_tree(place)
 
     async def list(self) -> tuple[KeptWorktree, ...]:
         """See the port."""
@@ -152,7 +153,7 @@ class FolderDraft:
         whole = replace(kept, bytes=self._bytes, path=str(self._target))
         await self.write(RECORD, _once(msgspec.json.encode(whole)))
         try:
-            await asyncio.to_thread(self._place.rename, self._target)
+            await settled(asyncio.to_thread(self._place.rename, self._target))
             await asyncio.to_thread(_sync_folder, self._target.parent)
         except OSError as error:
             raise _refused(error) from error

@@ -20,6 +20,7 @@ from atoll.adapters.repos.intake import BundleIntake, IntakeSettings
 from atoll.adapters.repos.line import DialledRemote, FetchLimits
 from atoll.adapters.repos.netguard import dial
 from atoll.adapters.repos.single_flight import SingleFlight
+from atoll.adapters.settled import remove_tree
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.ids import PERSONAL_ORG, OrgId
 from atoll.domain.repository.repository import LOCAL_FOLDER, LocalSource, Remote, is_local_key
@@ -124,7 +125,7 @@ class Shelf:
             yield bare
             await asyncio.to_thread(_put_in_place, bare, stored, self._settings.repos)
         finally:
-            await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
+            await remove_tree(scratch)
 
     async def _freshened(self, stored: StoredRepository) -> StoredRepository:
         size = await asyncio.to_thread(record.object_bytes, stored.path)
@@ -205,7 +206,7 @@ class Shelf:
             with BundleIntake(scratch, settings, self._git, self._importer) as intake:
                 yield intake
         finally:
-            await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
+            await remove_tree(scratch)
 
     async def take(
         self, intake: Intake | None, into: StoredRepository, refs: tuple[Ref, ...]

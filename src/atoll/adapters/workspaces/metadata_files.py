@@ -3,11 +3,11 @@ home.
 """
 
 import asyncio
-import shutil
 from collections.abc import Collection
 from pathlib import Path
 
 from atoll.adapters.auth.private_file import write_private
+from atoll.adapters.settled import remove_tree
 from atoll.domain.errors import Failed
 from atoll.domain.ids import SandboxId
 
@@ -26,7 +26,7 @@ class HomeMetadata:
 
     async def forget(self, sandbox_id: SandboxId) -> None:
         """See the port."""
-        await asyncio.to_thread(shutil.rmtree, self._folder / sandbox_id, ignore_errors=True)
+        await remove_tree(self._folder / sandbox_id)
 
     async def known(self) -> Collection[SandboxId]:
         """See the port."""

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from atoll.adapters.settled import settled
 from atoll.adapters.storage.engines.engines import unavailable
-from atoll.adapters.storage.engines.whole import WholeTransaction, settled
+from atoll.adapters.storage.engines.whole import WholeTransaction
 
 _SAVE = "SAVEPOINT atoll"
 _UNDO = "ROLLBACK TO SAVEPOINT atoll"

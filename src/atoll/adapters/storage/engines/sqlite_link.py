@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import aiosqlite
 
-from atoll.adapters.storage.engines.whole import settled
+from atoll.adapters.settled import settled
 
 _ROWS_AT_A_TIME = 64
 

@@ -5,31 +5,13 @@ all be lost with it, so here a cancellation is raised as soon as the call is ove
 """
 
 import asyncio
-from collections.abc import Awaitable
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-T = TypeVar("T")
-
-
-async def settled(act: Awaitable[T]) -> T:
-    """Return what `act` returns. A cancellation meanwhile is raised after its end."""
-    work = asyncio.ensure_future(act)  # noqa: TID251 - awaited to its end, here
-    cancelled: asyncio.CancelledError | None = None
-    while not work.done():
-        try:
-            await asyncio.shield(work)
-        except asyncio.CancelledError as err:
-            cancelled = err
-        except BaseException:  # noqa: BLE001 - raised below, as the work's own
-            break
-    if cancelled is not None and not work.cancelled():
-        work.exception()  # nobody else asks for it
-        raise cancelled
-    return work.result()
+from atoll.adapters.settled import settled
 
 
 class WholeStatements:
