@@ -1,12 +1,22 @@
 """Codes of logins of command lines."""
 
+from collections.abc import Iterable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from atoll.domain.errors import LimitReached
 from atoll.domain.ids import PrincipalId
-from atoll.domain.people.cli_login import CliLogin, read_code, shown_machine, spell_code
+from atoll.domain.people.cli_login import (
+    MAX_OF_CLIENT,
+    MAX_PENDING,
+    CliLogin,
+    makes_room,
+    read_code,
+    shown_machine,
+    spell_code,
+)
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -31,3 +41,29 @@ def test_login_is_confirmed_by_a_person() -> None:
     login = CliLogin("m", "BCDF-GHJK", "192.0.2.1", "laptop", NOW)
     assert not login.confirmed
     assert replace(login, person=PrincipalId("usr_a")).confirmed
+
+
+def waiting(addresses: Iterable[str]) -> list[CliLogin]:
+    return [
+        CliLogin(f"m{at}", "", address, "", NOW + timedelta(seconds=at))
+        for at, address in enumerate(addresses)
+    ]
+
+
+def test_client_has_a_bound_of_its_own() -> None:
+    crowd = waiting(f"2001:db8::{low:x}" for low in range(MAX_OF_CLIENT))
+    assert makes_room(crowd, "2001:db8:0:1::1") is None
+    assert makes_room(crowd[1:], "2001:db8::ffff") is None
+    with pytest.raises(LimitReached):
+        makes_room(crowd, "2001:db8::ffff")
+
+
+def test_login_of_the_client_with_most_gives_way() -> None:
+    few = ["192.0.2.1", "192.0.2.2"]
+    crowd = waiting([*few, *(f"198.51.100.{at % 15}" for at in range(MAX_PENDING - 2))])
+    given = makes_room(crowd, "203.0.113.1")
+    assert given == crowd[2]
+    confirmed = [replace(one, person=PrincipalId("usr_a")) for one in crowd]
+    assert makes_room([*confirmed[:-1], crowd[-1]], "203.0.113.1") == crowd[-1]
+    with pytest.raises(LimitReached):
+        makes_room(confirmed, "203.0.113.1")

@@ -9,10 +9,10 @@ import pytest
 
 from atoll.adapters.bus.live_channels import InProcessChannels
 from atoll.adapters.storage.store import Settings, open_store
-from atoll.domain.errors import Unauthenticated, Unavailable
+from atoll.domain.errors import LimitReached, Unauthenticated, Unavailable
 from atoll.domain.ids import PERSONAL_ORG, OrgId
 from atoll.domain.live import MAX_SUBSCRIPTIONS
-from atoll.domain.people.login import LoginBook, with_ticket
+from atoll.domain.people.login import MAX_GUESSES, LoginBook, with_ticket
 from atoll.ports import Store, Transaction
 from atoll.ports.bus import LiveChannels
 from atoll.services.people.logins import CHANNEL, FOLLOW_SECONDS, Logins
@@ -69,6 +69,13 @@ async def test_session_and_ticket_outlive_a_restart(store: BreakableStore) -> No
     await after.load()
     assert await after.holds(session)
     assert await after.login(ticket, "here")
+
+
+async def test_wrong_secrets_of_one_network_count_together(store: BreakableStore) -> None:
+    service = logins(store)
+    last = [service.wrong(f"2001:db8::{low:x}", "") for low in range(MAX_GUESSES)][-1]
+    assert isinstance(last, LimitReached)
+    assert isinstance(service.wrong("2001:db8:0:1::1", ""), Unauthenticated)
 
 
 async def test_ticket_stays_good_when_its_use_cannot_be_recorded(store: BreakableStore) -> None:

@@ -3,16 +3,23 @@
 As the device grant of OAuth does (RFC 8628), with a personal access token at its end.
 """
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from atoll.domain.errors import LimitReached
 from atoll.domain.ids import OrgId, PrincipalId
+from atoll.domain.network.address import client_block
 from atoll.domain.people.person import shown_agent
 
 LIFE = timedelta(minutes=10)
 POLL_SECONDS = 2
 MAX_PENDING = 300
 """The logins that wait at once. They cost nothing to begin, so that is bounded."""
+
+MAX_OF_CLIENT = 30
+"""The logins of one client's addresses that wait at once."""
 
 CODE_BYTES = 8
 _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
@@ -53,3 +60,22 @@ def read_code(text: str) -> str:
 def shown_machine(text: str) -> str:
     """Return the name of a machine, as it may be shown."""
     return shown_agent(text)[:60] or "a command line"
+
+
+def makes_room(waiting: Sequence[CliLogin], address: str) -> CliLogin | None:
+    """Return the login that gives way to a new one from `address`, None where there is room.
+
+    Past the bound of all it is the oldest unconfirmed one of the client that has most of them, so
+    that whoever fills the bound keeps nobody else out. Raises `LimitReached` past the bound of a
+    client, and where a person has confirmed all that wait.
+    """
+    blocks = Counter(client_block(one.address) for one in waiting)
+    full = "Too many logins wait to be confirmed: try again in a while."
+    if blocks[client_block(address)] >= MAX_OF_CLIENT:
+        raise LimitReached(full)
+    if len(waiting) < MAX_PENDING:
+        return None
+    open_ones = [one for one in waiting if not one.confirmed]
+    if not open_ones:
+        raise LimitReached(full)
+    return min(open_ones, key=lambda one: (-blocks[client_block(one.address)], one.expires_at))

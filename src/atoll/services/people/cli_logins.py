@@ -7,12 +7,12 @@ The token is made when it is fetched, so no text of one waits anywhere.
 import secrets
 from dataclasses import replace
 
-from atoll.domain.errors import Forbidden, LimitReached, NotFound
+from atoll.domain.errors import Forbidden, NotFound
 from atoll.domain.people.cli_login import (
     CODE_BYTES,
     LIFE,
-    MAX_PENDING,
     CliLogin,
+    makes_room,
     read_code,
     shown_machine,
     spell_code,
@@ -36,7 +36,7 @@ class CliLogins:
 
     async def begin(self, address: str, machine: str) -> tuple[CliLogin, str]:
         """Return a new login, and the secret by which the command line fetches its token. Raises
-        `LimitReached` while too many wait."""
+        `LimitReached` while too many of `address` wait."""
         now, secret = self._ground.clock.now(), spell_secret(secrets.token_bytes(SECRET_BYTES))
         login = CliLogin(
             fingerprint(secret),
@@ -47,8 +47,9 @@ class CliLogins:
         )
         async with self._ground.store.begin() as rows:
             await rows.cli_logins.forget(now)
-            if await rows.cli_logins.count() >= MAX_PENDING:
-                raise LimitReached("Too many logins wait to be confirmed: try again in a while.")
+            given_way = makes_room(await rows.cli_logins.all(), address)
+            if given_way is not None:
+                await rows.cli_logins.remove(given_way.mark)
             await rows.cli_logins.put(login)
         return login, secret
 

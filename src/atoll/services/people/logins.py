@@ -14,6 +14,7 @@ from datetime import datetime
 import structlog
 
 from atoll.domain.errors import AtollError, Forbidden, LimitReached, Unauthenticated
+from atoll.domain.network.address import client_block
 from atoll.domain.people.login import (
     SECRET_BYTES,
     Guesses,
@@ -242,10 +243,10 @@ class Logins:
 
     def wrong(self, source: str, sentence: str) -> Unauthenticated | LimitReached:
         """Return the error for a wrong secret from `source`, which is counted."""
-        now = self._clock.now()
-        counted = guessed(self._guesses.get(source), now)
-        self._guesses[source] = counted
-        self._guesses.move_to_end(source)
+        now, client = self._clock.now(), client_block(source)
+        counted = guessed(self._guesses.get(client), now)
+        self._guesses[client] = counted
+        self._guesses.move_to_end(client)
         while len(self._guesses) > _MAX_SOURCES:
             self._guesses.popitem(last=False)
         wait = wait_seconds(counted, now)

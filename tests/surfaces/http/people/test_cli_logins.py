@@ -1,7 +1,16 @@
 """Logins of command lines: begun there, confirmed in a browser, fetched once."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
+import pytest
+
+from atoll.domain.errors import LimitReached
+from atoll.domain.people.cli_login import (
+    LIFE,
+    MAX_OF_CLIENT,
+    MAX_PENDING,
+    CliLogin,
+)
 from tests.surfaces.http.world import World, client_of
 
 ACTS = {
@@ -59,10 +68,34 @@ async def test_only_a_person_in_a_browser_confirms(atoll: World) -> None:
         assert (await program.get(f"/auth/cli/{code}")).status_code == 403
 
 
-async def test_logins_that_wait_are_bounded(atoll: World) -> None:
+def crowd(addresses: list[str], ends: datetime) -> list[CliLogin]:
+    """Logins of strangers that wait."""
+    return [
+        CliLogin(f"m{at}", f"code {at}", address, "", ends) for at, address in enumerate(addresses)
+    ]
+
+
+async def test_stranger_who_begins_many_logins_keeps_only_itself_out(atoll: World) -> None:
+    """Attack: one IPv6 network begins as many as it may, and others fill the bound of all."""
+    networks = [f"2001:db8:0:{at // MAX_OF_CLIENT:x}::{at:x}" for at in range(MAX_PENDING)]
     logins = atoll.services.tenancy.cli_logins
-    for _ in range(300):
-        await logins.begin("192.0.2.1", "")
+    async with atoll.ground.store.begin() as rows:
+        for one in crowd(networks, atoll.clock.at + LIFE):
+            await rows.cli_logins.put(one)
+    with pytest.raises(LimitReached):
+        await logins.begin("2001:db8::ffff", "")
+    headers = {**await atoll.browser(), "Origin": atoll.url}
+    async with client_of(atoll.url) as line:
+        codes = [(await line.post("/auth/cli", json={})).json()["code"] for _ in range(2)]
+        for code in codes:
+            confirmed = await line.post(f"/auth/cli/{code}/confirm", headers=headers)
+            assert confirmed.status_code == 200
+
+
+async def test_client_with_too_many_logins_is_told_so(atoll: World) -> None:
+    async with atoll.ground.store.begin() as rows:
+        for one in crowd(["127.0.0.1"] * MAX_OF_CLIENT, atoll.clock.at + LIFE):
+            await rows.cli_logins.put(one)
     async with client_of(atoll.url) as line:
         assert (await line.post("/auth/cli", json={})).status_code == 429
         atoll.clock.at += timedelta(minutes=11)

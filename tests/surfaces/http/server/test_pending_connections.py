@@ -6,7 +6,7 @@ from atoll.surfaces.http.server import pending_connections as crowd_module
 from atoll.surfaces.http.server.pending_connections import (
     MAX_FAR,
     MAX_NEAR,
-    MAX_OF_ADDRESS,
+    MAX_OF_CLIENT,
     PendingConnections,
 )
 
@@ -29,9 +29,16 @@ def come(pending: PendingConnections, count: int, address: str | None) -> list[L
 def test_address_that_opens_too_many_loses_its_oldest_and_nobody_elses() -> None:
     pending = PendingConnections()
     other = come(pending, 1, "203.0.113.9")
-    links = come(pending, MAX_OF_ADDRESS + 5, "198.51.100.1")
-    assert [link.closed for link in links] == [True] * 5 + [False] * MAX_OF_ADDRESS
+    links = come(pending, MAX_OF_CLIENT + 5, "198.51.100.1")
+    assert [link.closed for link in links] == [True] * 5 + [False] * MAX_OF_CLIENT
     assert not other[0].closed
+
+
+def test_client_with_many_addresses_of_a_network_is_one() -> None:
+    pending = PendingConnections()
+    links = [come(pending, 1, f"2001:db8::{low:x}")[0] for low in range(1, MAX_OF_CLIENT + 6)]
+    assert [link.closed for link in links] == [True] * 5 + [False] * MAX_OF_CLIENT
+    assert not come(pending, 1, "2001:db8:0:1::1")[0].closed
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1", "::ffff:127.0.0.1", None, "a path"])
@@ -53,7 +60,7 @@ def test_connection_that_is_known_is_closed_for_nobody(monkeypatch: pytest.Monke
     pending = PendingConnections()
     (person,) = come(pending, 1, "198.51.100.1")
     assert pending.know(person) and pending.know(person)
-    assert not any(link.closed for link in come(pending, MAX_OF_ADDRESS, "198.51.100.1"))
+    assert not any(link.closed for link in come(pending, MAX_OF_CLIENT, "198.51.100.1"))
     assert not person.closed
     monkeypatch.setattr(crowd_module, "MAX_KNOWN", 1)
     (next_one,) = come(pending, 1, "198.51.100.2")
@@ -65,7 +72,7 @@ def test_connection_that_is_known_is_closed_for_nobody(monkeypatch: pytest.Monke
 def test_connections_that_left_make_room() -> None:
     pending = PendingConnections()
     for _ in range(3):
-        links = come(pending, MAX_OF_ADDRESS, "198.51.100.1")
+        links = come(pending, MAX_OF_CLIENT, "198.51.100.1")
         for link in links:
             pending.leave(link)
             pending.leave(link)

@@ -15,7 +15,6 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     delete,
-    func,
     insert,
     select,
     update,
@@ -312,10 +311,13 @@ class SqlCliLoginRows(CliLoginRows):
         """See the port."""
         return await self._one(cli_logins.c.code == code)
 
-    async def count(self) -> int:
+    async def all(self) -> list[CliLogin]:
         """See the port."""
-        found = await self._connection.execute(select(func.count()).select_from(cli_logins))
-        return int(found.scalar_one())
+        table = cli_logins.c
+        found = await self._connection.execute(
+            select(table.body).order_by(table.expires_us, table.mark)
+        )
+        return [_cli_logins.decode(body) for body in found.scalars()]
 
     async def remove(self, mark: str) -> None:
         """See the port."""

@@ -100,8 +100,8 @@ class CliLoginRows(Protocol):
         """Return the login with this code."""
         ...
 
-    async def count(self) -> int:
-        """Return how many there are."""
+    async def all(self) -> list[CliLogin]:
+        """Return every login, the first to end first. Their number is bounded by who adds them."""
         ...
 
     async def remove(self, mark: str) -> None:

@@ -1,19 +1,22 @@
 """Connections of the HTTP server before authentication, and a bound on them.
 
 A connection counts here until a request on it was authenticated. The bounds are in all and by
-address, with those of this machine apart from the rest. Past a bound the oldest one is closed and
-never the newest: a client that fills the bound cannot keep a person out.
+client (an IPv4 address, a /64 of IPv6), with those of this machine apart from the rest. Past a
+bound the oldest one is closed and never the newest: a client that fills the bound cannot keep a
+person out.
 """
 
 from collections import defaultdict
 from ipaddress import ip_address
 from typing import Final, Protocol
 
+from atoll.domain.network.address import client_block
+
 KNOWN: Final = "atoll.known"
 """The ASGI extension by which the guard reports that a request was authenticated."""
 
 MAX_FAR: Final = 128
-MAX_OF_ADDRESS: Final = 32
+MAX_OF_CLIENT: Final = 32
 MAX_NEAR: Final = 256
 MAX_KNOWN: Final = 512
 
@@ -40,10 +43,11 @@ class PendingConnections:
             self._bound(self._near, MAX_NEAR)
             self._near[connection] = None
             return
-        self._bound(self._of[address], MAX_OF_ADDRESS)
+        client = client_block(address)
+        self._bound(self._of[client], MAX_OF_CLIENT)
         self._bound(self._far, MAX_FAR)
-        self._far[connection] = address
-        self._of[address][connection] = None
+        self._far[connection] = client
+        self._of[client][connection] = None
 
     def know(self, connection: PendingConnection) -> bool:
         """Record that a request on it was authenticated: it is counted separately, as long as there
@@ -57,12 +61,12 @@ class PendingConnections:
         """Remove a connection that is closed or handed over. Repeating it is harmless."""
         self._near.pop(connection, None)
         self._known.discard(connection)
-        address = self._far.pop(connection, None)
-        if address is not None:
-            of_address = self._of[address]
-            del of_address[connection]
-            if not of_address:
-                del self._of[address]
+        client = self._far.pop(connection, None)
+        if client is not None:
+            of_client = self._of[client]
+            del of_client[connection]
+            if not of_client:
+                del self._of[client]
 
     def _bound(
         self, connections: "dict[PendingConnection, None] | dict[PendingConnection, str]", most: int
