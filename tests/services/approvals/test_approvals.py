@@ -92,7 +92,8 @@ async def collected(s: Scene) -> None:
 
 async def asked(s: Scene) -> list[Approval]:
     await collected(s)
-    return list(await s.approvals.list(LOCAL_PERSON, verdicts=(ApprovalState.PENDING,)))
+    found = await s.approvals.list(LOCAL_PERSON, verdicts=(ApprovalState.PENDING,))
+    return list(found.rows)
 
 
 def yes(approval: Approval, reach: GrantScope = GrantScope.SANDBOX) -> ApprovalGrant:
@@ -226,7 +227,7 @@ async def test_question_nobody_answers_expires() -> None:
         runs(s, "make", "deploy")
         (one,) = await asked(s)
         s.clock.turn(700)
-        assert await s.approvals.list(LOCAL_PERSON, verdicts=(ApprovalState.PENDING,)) == []
+        assert await asked(s) == []
         with pytest.raises(Conflict):
             await s.approvals.approve(LOCAL_PERSON, one.id, yes(one, GrantScope.ONCE))
         assert "approval.expired" in await s.kinds(box)
@@ -314,7 +315,7 @@ async def test_changed_secret_voids_what_was_asked_and_granted() -> None:
         second, first = await asked(s)
         await s.approvals.approve(LOCAL_PERSON, first.id, yes(first))
         await s.secrets.rotate(LOCAL_PERSON, "K", KEY + "2")
-        verdicts = {one.id: one.verdict for one in await s.approvals.list(LOCAL_PERSON)}
+        verdicts = {one.id: one.verdict for one in (await s.approvals.list(LOCAL_PERSON)).rows}
         assert verdicts == {first.id: ApprovalState.REVOKED, second.id: ApprovalState.EXPIRED}
         assert policies(s)[-1].approvals == ()
         with pytest.raises(Conflict):

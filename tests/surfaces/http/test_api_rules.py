@@ -1,10 +1,11 @@
 """Rules that hold for every route: lists are bounded, codes documented, what goes is announced."""
 
 import ast
+import base64
 import json
 import re
 from collections.abc import Iterator
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,13 @@ from starlette.responses import PlainTextResponse
 
 from atoll.domain.error_status import status_of
 from atoll.domain.errors import AtollError, Invalid
+from atoll.domain.paging import PageQuery, RowPage
 from atoll.runtime.agents.agents import KEPT_MACHINES, MAX_MACHINES
 from atoll.runtime.execs.execs import KEPT_FINISHED, MAX_RUNNING
 from atoll.runtime.recordings.shelf import MAX_RECORDINGS
 from atoll.runtime.spawners import refusal
 from atoll.services.library.push_scripts import MAX_HELD
-from atoll.surfaces.http.body.pages import MAX_ITEMS, PageRequest
+from atoll.surfaces.http.body.pages import MAX_ITEMS, PageRequest, row_page
 from atoll.surfaces.http.server.deprecation import announced, deprecated
 from atoll.surfaces.http.server.examples import BODIES
 from atoll.wire.contract.terminals import MAX_LISTED
@@ -124,6 +126,26 @@ def test_cursor_that_is_none_of_ours_is_invalid(cursor: str) -> None:
     with pytest.raises(Invalid) as found:
         PageRequest(cursor, 1).cut(NAMES, str)
     assert found.value.field == "cursor"
+
+
+def test_page_of_rows_continues_at_the_place_where_the_one_before_ended() -> None:
+    place = (datetime(2026, 1, 2, 3, 4, 5, 678901, UTC), "ap_1 é")
+    told = row_page(RowPage(["a"], place), name="names", view=str)
+    assert told["names"] == ["a"]
+    assert PageRequest(told["next"], 7).rows() == PageQuery(7, place)
+    assert row_page(RowPage(["b"]), name="names", view=str) == {"names": ["b"], "next": None}
+    assert PageRequest(None, 7).rows() == PageQuery(7)
+
+
+@pytest.mark.parametrize(
+    "place", ["", "1", "-1.a", "1.a\0b", "1.a\n", "\u0661.a", "1" * 18 + ".a", "9" * 17 + ".a\x7f"]
+)
+def test_place_that_is_none_of_ours_is_invalid(place: str) -> None:
+    cursor = base64.urlsafe_b64encode(place.encode()).decode().rstrip("=")
+    with pytest.raises(Invalid) as found:
+        PageRequest(cursor, 1).rows()
+    assert found.value.field == "cursor"
+    assert PageRequest(base64.urlsafe_b64encode(b"9" * 17 + b".").decode(), 1).rows().after
 
 
 async def test_route_pages_its_list_by_limit_and_cursor() -> None:

@@ -15,10 +15,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from atoll.adapters.storage.columns import metadata, to_us
+from atoll.adapters.storage.columns import metadata, read_page, to_us
 from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.domain.approvals.approval import Approval, ApprovalState, SecretAsk
 from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId
+from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.profile.profile import Scope
 from atoll.ports.store.approvals import ApprovalQuery, ApprovalRows
 
@@ -77,7 +78,7 @@ class SqlApprovalRows(ApprovalRows):
         body = found.scalar_one_or_none()
         return None if body is None else _decoder.decode(body)
 
-    async def page(self, query: ApprovalQuery) -> list[Approval]:
+    async def page(self, query: ApprovalQuery, page: PageQuery) -> RowPage[Approval]:
         """See the port."""
         table = approvals.c
         wanted = [table.org_id == query.org_id]
@@ -86,13 +87,8 @@ class SqlApprovalRows(ApprovalRows):
             wanted.append(or_(own, *_administered(query)) if query.administers else own)
         if query.verdicts:
             wanted.append(table.verdict.in_([one.value for one in query.verdicts]))
-        found = await self._connection.execute(
-            select(table.body)
-            .where(*wanted)
-            .order_by(table.asked_us.desc(), table.id.desc())
-            .limit(query.limit)
-        )
-        return [_decoder.decode(body) for body in found.scalars()]
+        rows = select(table.body, table.asked_us, table.id).where(*wanted)
+        return await read_page(self._connection, rows, page, decode=_decoder.decode)
 
     async def open(
         self, org_id: OrgId, *, sandbox_id: SandboxId, owner: PrincipalId

@@ -5,9 +5,16 @@ is one JSON `body`; data that is searched has a column. Times are microseconds s
 exact and sortable in any database.
 """
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import TypeVar
 
-from sqlalchemy import BigInteger, Integer, MetaData
+from sqlalchemy import BigInteger, ColumnElement, Integer, MetaData, Select, tuple_
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from atoll.domain.paging import PageQuery, RowPage, cut_page
+
+T = TypeVar("T")
 
 metadata = MetaData()
 
@@ -32,3 +39,24 @@ def storable(text: str) -> str:
     """Return text that every database stores: PostgreSQL takes no character NUL. Where text comes
     from a sandbox, it may hold one; U+2400 stands in its place."""
     return text.replace("\0", "\u2400")
+
+
+async def read_page(
+    connection: AsyncConnection,
+    rows: Select[str, int, str],
+    page: PageQuery,
+    *,
+    decode: Callable[[str], T],
+    newest_first: bool = True,
+) -> RowPage[T]:
+    """Read one page of a statement that selects the body of each row, and its place: moment, then
+    text. The database reads `limit` rows and one more."""
+    _, moment, text = rows.selected_columns
+    place: tuple[ColumnElement[int], ColumnElement[str]] = (moment, text)
+    if page.after is not None:
+        after = tuple_(to_us(page.after[0]), page.after[1])
+        rows = rows.where(tuple_(*place) < after if newest_first else tuple_(*place) > after)
+    order = [column.desc() if newest_first else column.asc() for column in place]
+    found = (await connection.execute(rows.order_by(*order).limit(page.limit + 1))).all()
+    cut = cut_page(found, page.limit, lambda row: (from_us(row[1]), row[2]))
+    return RowPage([decode(row[0]) for row in cut.rows], cut.following)

@@ -5,8 +5,9 @@ from sqlalchemy import BigInteger, Column, PrimaryKeyConstraint, Table, Text, de
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql.elements import ColumnElement
 
-from atoll.adapters.storage.columns import metadata, to_us
+from atoll.adapters.storage.columns import metadata, read_page, to_us
 from atoll.domain.ids import OrgId, PrincipalId
+from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.repository.project import MAX_DECISIONS, DecidedProject
 from atoll.ports.store.projects import ProjectRows
 
@@ -54,11 +55,23 @@ class SqlProjectRows(ProjectRows):
 
     async def of(self, org_id: OrgId, owner: PrincipalId, repository: str) -> list[DecidedProject]:
         """See the port."""
-        return await self._found(*_of(org_id, owner, repository))
+        found = await self._connection.execute(
+            select(projects.c.body)
+            .where(*_of(org_id, owner, repository))
+            .order_by(projects.c.decided_us.desc(), projects.c.digest)
+        )
+        return [_decoder.decode(body) for body in found.scalars()]
 
-    async def all(self, org_id: OrgId, owner: PrincipalId) -> list[DecidedProject]:
+    async def page(
+        self, org_id: OrgId, owner: PrincipalId, page: PageQuery
+    ) -> RowPage[DecidedProject]:
         """See the port."""
-        return await self._found(projects.c.org_id == org_id, projects.c.owner == owner)
+        table = projects.c
+        which = table.digest + " " + table.repository
+        rows = select(table.body, table.decided_us, which).where(
+            table.org_id == org_id, table.owner == owner
+        )
+        return await read_page(self._connection, rows, page, decode=_decoder.decode)
 
     async def forget(self, org_id: OrgId, owner: PrincipalId, repository: str) -> int:
         """See the port."""
@@ -66,14 +79,6 @@ class SqlProjectRows(ProjectRows):
             delete(projects).where(*_of(org_id, owner, repository))
         )
         return done.rowcount
-
-    async def _found(self, *wanted: ColumnElement[bool]) -> list[DecidedProject]:
-        found = await self._connection.execute(
-            select(projects.c.body)
-            .where(*wanted)
-            .order_by(projects.c.decided_us.desc(), projects.c.digest)
-        )
-        return [_decoder.decode(body) for body in found.scalars()]
 
 
 def _of(org_id: OrgId, owner: PrincipalId, repository: str) -> tuple[ColumnElement[bool], ...]:

@@ -28,10 +28,11 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from atoll.adapters.storage.columns import from_us, metadata, to_us
+from atoll.adapters.storage.columns import from_us, metadata, read_page, to_us
 from atoll.adapters.storage.organizations import members
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
+from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.profile.profile import Scope
 from atoll.domain.sandbox.create import agent_key
 from atoll.domain.sandbox.sandbox import Sandbox, State
@@ -167,20 +168,16 @@ class SqlSandboxRows(SandboxRows):
         found = await self._connection.execute(page_of(query))
         return _sandboxes(found.mappings().all())
 
-    async def ownerless(self, org_id: OrgId) -> list[Sandbox]:
+    async def ownerless(self, org_id: OrgId, page: PageQuery) -> RowPage[Sandbox]:
         """See the port."""
         table = sandboxes.c
         present = select(members.c.owner).where(members.c.org_id == org_id)
-        found = await self._connection.execute(
-            select(table.body)
-            .where(
-                table.org_id == org_id,
-                table.state != State.DESTROYED.value,
-                table.owner.not_in(present),
-            )
-            .order_by(table.created_us, table.id)
+        rows = select(table.body, table.created_us, table.id).where(
+            table.org_id == org_id, _LIVING, table.owner.not_in(present)
         )
-        return _sandboxes(found.mappings().all())
+        return await read_page(
+            self._connection, rows, page, decode=_decoder.decode, newest_first=False
+        )
 
     async def unfinished(
         self, org_id: OrgId | None = None, owner: PrincipalId | None = None

@@ -1,10 +1,11 @@
-"""Rows of approvals, and the query for a page of them."""
+"""Rows of approvals, and the query for them."""
 
 from dataclasses import dataclass
 from typing import Protocol
 
 from atoll.domain.approvals.approval import Approval, ApprovalState
 from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId
+from atoll.domain.paging import PageQuery, RowPage
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +17,6 @@ class ApprovalQuery:
     org_id: OrgId
     owner: PrincipalId | None
     verdicts: tuple[ApprovalState, ...] = ()
-    limit: int = 100
     administers: bool = False
 
 
@@ -31,7 +31,7 @@ class ApprovalRows(Protocol):
         """Return an approval by id."""
         ...
 
-    async def page(self, query: ApprovalQuery) -> list[Approval]:
+    async def page(self, query: ApprovalQuery, page: PageQuery) -> RowPage[Approval]:
         """Return one page of approvals, newest first."""
         ...
 

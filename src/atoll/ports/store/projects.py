@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from atoll.domain.ids import OrgId, PrincipalId
+from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.repository.project import DecidedProject
 
 
@@ -18,8 +19,10 @@ class ProjectRows(Protocol):
         """Return a person's decisions on one repository, newest first."""
         ...
 
-    async def all(self, org_id: OrgId, owner: PrincipalId) -> list[DecidedProject]:
-        """Return all decisions of a person, newest first."""
+    async def page(
+        self, org_id: OrgId, owner: PrincipalId, page: PageQuery
+    ) -> RowPage[DecidedProject]:
+        """Return one page of a person's decisions, newest first."""
         ...
 
     async def forget(self, org_id: OrgId, owner: PrincipalId, repository: str) -> int:

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Protocol
 
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
+from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.sandbox.sandbox import Sandbox, State
 
 
@@ -61,9 +62,9 @@ class SandboxRows(Protocol):
         """Return one page of sandboxes."""
         ...
 
-    async def ownerless(self, org_id: OrgId) -> list[Sandbox]:
-        """Return an organization's sandboxes that are not destroyed and whose owner is no member,
-        oldest first."""
+    async def ownerless(self, org_id: OrgId, page: PageQuery) -> RowPage[Sandbox]:
+        """Return one page of an organization's sandboxes that are not destroyed and whose owner is
+        no member, oldest first."""
         ...
 
     async def unfinished(

@@ -9,7 +9,6 @@ approved.
 import hmac
 import secrets
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
@@ -32,6 +31,7 @@ from atoll.domain.approvals.approval import (
 from atoll.domain.errors import AtollError, Conflict, Forbidden, LimitReached, NotFound
 from atoll.domain.ids import ApprovalId, SecretId
 from atoll.domain.network.switch import NetworkChange
+from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
 from atoll.domain.sandbox.sandbox import may_see
@@ -43,7 +43,7 @@ from atoll.services.ground import Ground
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.wire.contract.journal import decide_ask
 
-MAX_PAGE = 200
+FIRST_PAGE = PageQuery(1000)
 CONFIRMATION_LIFE = timedelta(minutes=2)
 MAX_CONFIRMATIONS = 64
 MAX_TRIES = 3
@@ -77,26 +77,27 @@ class Approvals:
         self._issued: OrderedDict[ApprovalId, _IssuedConfirmation] = OrderedDict()
 
     async def list(
-        self, caller: Principal, *, verdicts: tuple[ApprovalState, ...] = (), limit: int = 100
-    ) -> Sequence[Approval]:
-        """Return the approvals that the caller decides, newest first."""
+        self,
+        caller: Principal,
+        page: PageQuery = FIRST_PAGE,
+        *,
+        verdicts: tuple[ApprovalState, ...] = (),
+    ) -> RowPage[Approval]:
+        """Return a page of the approvals that the caller decides, newest first. It is shorter than
+        its limit by those whose time ended just now."""
         query = ApprovalQuery(
-            caller.org_id,
-            caller.id,
-            verdicts,
-            max(1, min(limit, MAX_PAGE)),
-            administers=caller.may(Capability.ORG_MANAGE),
+            caller.org_id, caller.id, verdicts, administers=caller.may(Capability.ORG_MANAGE)
         )
         async with self._ground.store.read() as rows:
-            found = await rows.approvals.page(query)
-        now = self._ground.clock.now()
+            read = await rows.approvals.page(query, page)
+        found, now = list(read.rows), self._ground.clock.now()
         if any(late(one, now) for one in found):
             async with self._ground.store.begin() as rows:
                 drafts, found = await sweep(rows, self._ground, found)
                 if drafts:
                     await rows.events.append(drafts)
         wanted = verdicts or tuple(ApprovalState)
-        return [one for one in found if one.verdict in wanted]
+        return replace(read, rows=[one for one in found if one.verdict in wanted])
 
     async def get(self, caller: Principal, approval_id: str) -> Approval:
         """Return an approval that the caller decides. Raises `NotFound`."""

@@ -85,7 +85,9 @@ class Inbox:
         """Return what waits for the caller, the longest waiting first."""
         placed = await self._statuses.all(caller)
         pending = await self._approvals.list(caller, verdicts=(ApprovalState.PENDING,))
-        items = [item_of_approval(one, _asker(placed, one.requester.sandbox_id)) for one in pending]
+        items = [
+            item_of_approval(one, _asker(placed, one.requester.sandbox_id)) for one in pending.rows
+        ]
         items += [await self._agent_item(caller, one) for one in placed if _calls(one)]
         items += await self._push_items(caller)
         items += await self._endings.items(caller)

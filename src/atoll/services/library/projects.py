@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from atoll.domain.errors import Conflict, Forbidden, Invalid
 from atoll.domain.event import EventDraft, Json
+from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.principal import ActorKind, Principal
 from atoll.domain.repository.branch import read_branch
 from atoll.domain.repository.devcontainer import DEVCONTAINER_FILES, read_devcontainer
@@ -94,10 +95,10 @@ class Projects:
         self._ground.bus.announce((f"repository:{found.repository}",))
         return known
 
-    async def list(self, caller: Principal) -> list[DecidedProject]:
-        """Return the caller's decisions, newest first."""
+    async def list(self, caller: Principal, page: PageQuery) -> RowPage[DecidedProject]:
+        """Return a page of the caller's decisions, newest first."""
         async with self._ground.store.read() as rows:
-            return await rows.projects.all(caller.org_id, caller.id)
+            return await rows.projects.page(caller.org_id, caller.id, page)
 
     async def forget(self, caller: Principal, repository: str) -> int:
         """Drop the caller's decisions on a repository, so that it is asked again. Returns how many

@@ -13,6 +13,7 @@ from atoll.domain.approvals.approval import ApprovalState, overtaken
 from atoll.domain.errors import AtollError
 from atoll.domain.event import EventDraft, sandbox_stream
 from atoll.domain.ids import SandboxId
+from atoll.domain.paging import PageQuery
 from atoll.domain.people.organization import Member
 from atoll.domain.people.principal import Principal
 from atoll.domain.people.share import Share
@@ -71,8 +72,9 @@ class Departures:
         """End the requests that the member decides, and all that it granted."""
         now = self._ground.clock.now()
         open_ = (ApprovalState.PENDING, ApprovalState.GRANTED)
-        query = ApprovalQuery(member.org_id, None, open_, _MAX_APPROVALS)
-        for approval in await rows.approvals.page(query):
+        query = ApprovalQuery(member.org_id, None, open_)
+        found = await rows.approvals.page(query, PageQuery(_MAX_APPROVALS))
+        for approval in found.rows:
             if member.id in (approval.owner, approval.decided_by):
                 after = overtaken(approval, reason="Its person is gone.", now=now)
                 await rows.approvals.put(after)

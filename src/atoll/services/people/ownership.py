@@ -4,12 +4,12 @@ What is the former owner's own does not go along: links end, open requests end, 
 sandbox's scope are removed. Its files go along as they are.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from atoll.domain.approvals.approval import overtaken
 from atoll.domain.errors import Conflict
 from atoll.domain.event import sandbox_stream
+from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import Capability, OrgRole
 from atoll.domain.people.organization import Member, check_may_set, member_principal
 from atoll.domain.people.principal import Principal
@@ -59,13 +59,14 @@ class Ownership:
         await self._sandboxes.push_policies(given.org_id, None)
         return given
 
-    async def waiting(self, caller: Principal, ref: str) -> Sequence[Sandbox]:
-        """Return the sandboxes of an organization whose owner is gone, to its administrators."""
+    async def waiting(self, caller: Principal, ref: str, page: PageQuery) -> RowPage[Sandbox]:
+        """Return a page of the sandboxes of an organization whose owner is gone, oldest first, to
+        its administrators."""
         async with self._ground.store.read() as rows:
             found, own = await organization_for(rows, caller, ref)
             check_may_set(own, OrgRole.MEMBER)
             check_team(found)
-            return await rows.sandboxes.ownerless(found.id)
+            return await rows.sandboxes.ownerless(found.id, page)
 
     async def _member(self, caller: Principal, ref: str) -> Member:
         async with self._ground.store.read() as rows:

@@ -1,7 +1,7 @@
 """Pages of lists, by one rule: `limit` items after `cursor`, and `next`, the cursor that follows.
 
-Here are the lists that a service returns whole. Those that grow without end (sandboxes, events,
-audit entries, deliveries) are paged by the store itself, with parameters of the same names.
+Lists that grow with use are paged by the store (`PageRequest.rows`, `row_page`). Those that stay
+small, that are files, or whose order is computed, a service returns whole (`PageRequest.of`).
 `at_most` declares what needs no page, since it never has more than so many items.
 """
 
@@ -9,11 +9,13 @@ import base64
 import binascii
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final, TypeVar
 
 from fastapi import Depends, Query
 
 from atoll.domain.errors import Invalid
+from atoll.domain.paging import PageQuery, RowPage
 from atoll.surfaces.http.body.fields import ResponseModel
 
 MAX_PAGE: Final = 1000
@@ -21,6 +23,12 @@ MAX_ITEMS: Final = "x-max-items"
 """The field of an operation in the OpenAPI document: the most items that its list has."""
 
 _MAX_CURSOR: Final = 1000
+_COUNT_DIGITS: Final = 9
+_MOMENT_DIGITS: Final = 17
+"""The digits of microseconds since 1970, until the year 5138: a moment of every database."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
 T = TypeVar("T")
 
 
@@ -37,6 +45,13 @@ class PageRequest:
     cursor: str | None
     limit: int
 
+    def rows(self) -> PageQuery:
+        """Return the page for the store. Raises `Invalid` for a cursor that is none of ours."""
+        if self.cursor is None:
+            return PageQuery(self.limit)
+        microseconds, text = _read(self.cursor, _MOMENT_DIGITS)
+        return PageQuery(self.limit, (_EPOCH + microseconds * _MICROSECOND, text))
+
     def of(self, items: Sequence[T], *, name: str, key: Callable[[T], str],
            view: Callable[[T], Any]) -> dict[str, Any]:  # fmt: skip
         """Return the page as an object with the member `name`. Raises `Invalid` for a cursor that
@@ -50,10 +65,19 @@ class PageRequest:
         A page begins after the item that ended the one before, wherever that stands by now. When
         it is gone, it begins where that item stood.
         """
-        begin = 0 if self.cursor is None else _place(items, key, *_read(self.cursor))
+        begin = 0 if self.cursor is None else _place(items, key, *_read(self.cursor, _COUNT_DIGITS))
         end = begin + self.limit
         page = items[begin:end]
         return page, _spelled(end, key(page[-1])) if end < len(items) else None
+
+
+def row_page(page: RowPage[T], *, name: str, view: Callable[[T], Any]) -> dict[str, Any]:
+    """Return a page of the store as an object with the member `name`."""
+    following = None
+    if page.following is not None:
+        at, text = page.following
+        following = _spelled((at - _EPOCH) // _MICROSECOND, text)
+    return {name: [view(one) for one in page.rows], "next": following}
 
 
 def at_most(count: int) -> dict[str, int]:
@@ -70,13 +94,15 @@ def _spelled(count: int, last: str) -> str:
     return base64.urlsafe_b64encode(f"{count}.{last}".encode()).decode().rstrip("=")
 
 
-def _read(cursor: str) -> tuple[int, str]:
+def _read(cursor: str, digits: int) -> tuple[int, str]:
     try:
         text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), b"-_", validate=True).decode()
     except (binascii.Error, ValueError):
         text = ""
     count, dot, last = text.partition(".")
-    if not dot or not (count.isascii() and count.isdecimal() and len(count) < 10):
+    number = count.isascii() and count.isdecimal() and len(count) <= digits
+    # PostgreSQL takes no NUL, and no place of ours has a character that cannot be printed.
+    if not dot or not number or not last.isprintable():
         raise Invalid(
             "the cursor is none of a page: send `next` of the page before", field="cursor"
         )

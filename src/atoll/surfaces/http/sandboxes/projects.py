@@ -27,7 +27,7 @@ from atoll.domain.sandbox.sandbox import RepoRequest
 from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Address, Body, ResponseModel, Word
 from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.body.pages import Paged, PageModel
+from atoll.surfaces.http.body.pages import Paged, PageModel, row_page
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -118,8 +118,8 @@ class ProjectList(PageModel):
 @needs(Capability.REPOSITORY_READ)
 async def list_projects(atoll: Atoll, caller: Caller, *, page: Paged) -> Response:
     """Return the decisions that the caller made."""
-    found = await atoll.projects.list(caller)
-    return Json(page.of(found, name="projects", key=_key, view=_decided))
+    found = await atoll.projects.list(caller, page.rows())
+    return Json(row_page(found, name="projects", view=_decided))
 
 
 @router.get(
@@ -195,10 +195,6 @@ def _changes(changes: ProjectChanges) -> dict[str, Any]:
         "added": [_proposal(one) for one in changes.added],
         "removed": [_proposal(one) for one in changes.removed],
     }
-
-
-def _key(one: DecidedProject) -> str:
-    return f"{one.digest}/{one.repository}"
 
 
 def _decided(one: DecidedProject) -> dict[str, Any]:

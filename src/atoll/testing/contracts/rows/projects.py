@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId
+from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.repository.project import (
     MAX_DECISIONS,
     DecidedProject,
@@ -35,14 +36,18 @@ async def check_decisions_are_kept_by_person_repository_and_digest(store: Store)
         for each in (one, two, other, elsewhere):
             await rows.projects.put(each)
         assert await rows.projects.of(PERSONAL_ORG, OWNER, one.repository) == [two, one]
-        assert await rows.projects.all(PERSONAL_ORG, OWNER) == [elsewhere, two, one]
+        first = await rows.projects.page(PERSONAL_ORG, OWNER, PageQuery(2))
+        assert first.rows == [elsewhere, two]
+        last = await rows.projects.page(PERSONAL_ORG, OWNER, PageQuery(2, first.following))
+        assert last == RowPage([one])
         assert await rows.projects.of(OrgId("else"), OWNER, one.repository) == []
         declined = replace(one, decision=ProjectDecision.DECLINED)
         await rows.projects.put(declined)
         assert await rows.projects.of(PERSONAL_ORG, OWNER, one.repository) == [two, declined]
         assert await rows.projects.forget(PERSONAL_ORG, OWNER, one.repository) == 2
         assert await rows.projects.forget(PERSONAL_ORG, OWNER, one.repository) == 0
-        assert await rows.projects.all(PERSONAL_ORG, OTHER) == [other]
+        others = await rows.projects.page(PERSONAL_ORG, OTHER, PageQuery(2))
+        assert others == RowPage([other])
 
 
 async def check_oldest_decisions_of_a_repository_are_dropped(store: Store) -> None:

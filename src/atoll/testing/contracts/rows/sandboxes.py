@@ -7,6 +7,7 @@ import pytest
 
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SandboxId
+from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.capability import OrgRole
 from atoll.domain.people.organization import Member
 from atoll.domain.people.principal import ActorKind
@@ -130,7 +131,10 @@ async def check_ownerless_are_those_of_who_is_no_member(store: Store) -> None:
         for one in (*left, gone, elsewhere, sandbox("mine")):
             await rows.sandboxes.insert(one)
     async with store.read() as rows:
-        assert await rows.sandboxes.ownerless(PERSONAL_ORG) == left
+        first = await rows.sandboxes.ownerless(PERSONAL_ORG, PageQuery(1))
+        assert first.rows == left[:1]
+        last = await rows.sandboxes.ownerless(PERSONAL_ORG, PageQuery(1, first.following))
+        assert last == RowPage(left[1:])
 
 
 async def check_idempotency_keys_belong_to_their_owner_and_are_forgotten(store: Store) -> None:
