@@ -30,6 +30,7 @@ async def test_page_without_a_bundle_is_a_plain_sentence(bundle: Path) -> None:
     assert answer.status_code == 200
     assert "Atoll is running" in answer.text
     assert answer.headers["cache-control"] == "no-cache"
+    assert "unsafe" not in answer.headers["content-security-policy"]
 
 
 async def test_bundle_is_served_index_anew_and_hashed_names_for_ever(bundle: Path) -> None:
@@ -49,6 +50,8 @@ async def test_bundle_is_served_index_anew_and_hashed_names_for_ever(bundle: Pat
 
 
 async def test_policy_lets_nothing_unsafe_but_the_terminals_styles(bundle: Path) -> None:
+    bundle.mkdir()
+    (bundle / "index.html").write_text("<!doctype html>")
     async with _client(bundle) as client:
         policy = (await client.get("/")).headers["content-security-policy"]
     assert policy.count("unsafe") == 1

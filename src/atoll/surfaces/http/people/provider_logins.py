@@ -1,10 +1,10 @@
 """Routes of logins at a provider: its realms, the way there and back, and the caller's sessions.
 
-A browser navigates here, so what goes wrong on the way is a small page with a sentence.
+A browser navigates here, so what goes wrong on the way is a page: what failed, and what to do next.
 """
 
-from html import escape
 from typing import Annotated, Any, Final
+from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request
 from pydantic import Field
@@ -22,6 +22,7 @@ from atoll.surfaces.http.body.answers import Json, instant, no_content
 from atoll.surfaces.http.body.fields import Body, ItemId, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.body.pages import at_most
+from atoll.surfaces.http.body.plain_page import plain_page
 from atoll.surfaces.http.people.cookies import (
     end_session_cookies,
     login_cookie,
@@ -108,7 +109,7 @@ async def begin_login(
             realm[:100], f"{redirect_uri}/auth/oidc/{realm[:100]}/callback", route[:400]
         )
     except AtollError as error:
-        return _sorry(error)
+        return _sorry(atoll, realm, error)
     answer = _redirect(url)
     name = login_cookie(request)
     set_cookie(
@@ -136,7 +137,7 @@ async def end_login(
     try:
         ticket = await _identity(atoll).logins.finish(realm[:100], cookie, reply)
     except AtollError as failure:
-        return _sorry(failure)
+        return _sorry(atoll, realm, failure)
     return _redirect(f"/#login={ticket}")
 
 
@@ -209,10 +210,16 @@ def _redirect(url: str) -> Response:
     return Response(status_code=302, headers={"Location": url})
 
 
-def _sorry(error: AtollError) -> Response:
-    text = (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Atoll</title></head>'
-        f"<body><h1>You are not logged in</h1><p>{escape(error.message)}</p>"
-        '<p><a href="/">Back to the start</a></p></body></html>'
+def _sorry(atoll: Application, realm: str, error: AtollError) -> Response:
+    """Return the page for a login that failed, with nothing of the request on it."""
+    identity = atoll.tenancy.identity
+    known = None if identity is None else identity.logins.realms.get(realm)
+    start = ("Back to the start", "/")
+    if known is None:
+        told = "There is no such way to log in here." if identity is not None else error.message
+        return plain_page("You are not logged in", (told,), (start,), status=status_of(error))
+    again = (f"Log in with {known.title} again", f"/auth/oidc/{quote(known.realm)}/login")
+    hint = f"If this happens again, ask whoever runs this Atoll, and name the login {known.realm}."
+    return plain_page(
+        "You are not logged in", (error.message, hint), (again, start), status=status_of(error)
     )
-    return Response(text, status_of(error), media_type="text/html")

@@ -13,6 +13,8 @@ from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from atoll.surfaces.http.body.plain_page import plain_page
+
 BUNDLE: Final = Path(__file__).parents[1] / "static"
 
 POLICY: Final = "; ".join(
@@ -41,22 +43,21 @@ _TYPES: Final = {
     ".map": "application/json",
     ".webmanifest": "application/manifest+json",
 }
-_MISSING: Final = b"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Atoll</title></head>
-<body><h1>Atoll is running</h1>
-<p>The page has not been built in this copy. Build it with <code>npm ci</code> and
-<code>npm run build</code> in <code>ui/</code>, then load this again. The command line
-(<code>atoll --help</code>) and the API (<a href="openapi.json">openapi.json</a>) work
-without it.</p></body></html>
-"""
-
 router = APIRouter(include_in_schema=False)
 
 
 @router.get("/")
 async def index(request: Request) -> Response:
     """Return the page itself, requested anew each time."""
-    return await _file(request, "index.html") or _answer(_MISSING, "text/html; charset=utf-8", {})
+    return await _file(request, "index.html") or plain_page(
+        "Atoll is running",
+        (
+            "The page has not been built in this copy. Build it with `npm ci` and `npm run build` "
+            "in ui/, then load this again.",
+            "The command line (`atoll --help`) and the API work without it.",
+        ),
+        (("The API's description", "/openapi.json"),),
+    )
 
 
 @router.get("/{name:path}")
