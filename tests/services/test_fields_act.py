@@ -37,7 +37,7 @@ from atoll.domain.terminal.softlock import Strictness
 from atoll.ports import Provision
 from atoll.services.agents.agents import Agents
 from atoll.services.terminals.terminals import Terminals
-from atoll.surfaces.http.sandboxes.sandboxes import CreateBody, MountBody
+from atoll.surfaces.http.sandboxes.create_body import CreateBody, MountBody
 from atoll.wire.contract.agents import OpenAgentBody
 from atoll.wire.zygote import messages as wire
 from tests.peers.contract import AGENT

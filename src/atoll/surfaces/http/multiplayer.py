@@ -19,7 +19,8 @@ from atoll.surfaces.http.body.form_files import form_boundary
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.body.streams import BYTES, stream_of
-from atoll.surfaces.http.sandboxes.sandboxes import CreateBody, IdempotencyKey, create
+from atoll.surfaces.http.sandboxes.create_body import CreateBody
+from atoll.surfaces.http.sandboxes.sandboxes import IdempotencyKey, create
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems

@@ -1,0 +1,203 @@
+"""The body of a request for a sandbox, and its parts."""
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from atoll.domain.errors import Invalid
+from atoll.domain.files.host_mount import MAX_MOUNTS, HostMount
+from atoll.domain.network.network import NetworkMode
+from atoll.domain.people.principal import ActorKind
+from atoll.domain.profile.profile import Access, Scope, WorkspaceMode
+from atoll.domain.profile.schema import workspace_mode
+from atoll.domain.sandbox.instructions import MAX_INSTRUCTIONS
+from atoll.domain.sandbox.project import ProjectRequest
+from atoll.domain.sandbox.sandbox import (
+    Consumer,
+    CreateSandbox,
+    Inputs,
+    RepoRequest,
+    SetupMetadata,
+)
+from atoll.domain.sandbox.task import MAX_PROMPT, AgentMode, TaskRequest
+from atoll.domain.terminal.softlock import Strictness
+from atoll.surfaces.http.body.fields import Address, Body, Seconds, Word
+
+MAX_REPOS = 16
+MAX_ENV = 200
+MAX_REFS = 100
+MAX_SPARSE = 100
+MAX_COPIES = 100
+
+Instructions = Annotated[str, Field(min_length=1, max_length=MAX_INSTRUCTIONS, strict=True)]
+Prompt = Annotated[str, Field(min_length=1, max_length=MAX_PROMPT, strict=True)]
+
+
+class RepoBody(Body):
+    """A repository.
+
+    `repo_url`, or the `key` of one uploaded before; `sparse` are the directories of it to lay out,
+    `path` is its place in the workspace.
+    """
+
+    repo_url: Address | None = None
+    branch: Word | None = None
+    from_branch: Word | None = None
+    key: Word | None = None
+    sparse: Annotated[tuple[Address, ...], Field(max_length=MAX_SPARSE)] = ()
+    path: Address | None = None
+
+    def to_domain(self) -> RepoRequest:
+        """Return the domain's value. Raises `Invalid` when it names nothing."""
+        if self.repo_url is None and self.key is None:
+            raise Invalid("a repository needs `repo_url` or `key`", field="repos")
+        return RepoRequest(
+            self.repo_url or "", self.branch, self.from_branch, self.key, self.sparse, self.path
+        )
+
+
+def _mode(word: object) -> object:
+    return (workspace_mode(word) or word) if isinstance(word, str) else word
+
+
+class WorkspaceBody(Body):
+    """The workspace's mode and access; what is left out takes the profile's value."""
+
+    mode: Annotated[WorkspaceMode, BeforeValidator(_mode)] | None = None
+    access: Access | None = None
+
+
+class MountBody(Body):
+    """A directory of the host.
+
+    `grant` is the consent of the person at this machine, made by the command line. A directory that
+    holds keys or logins is `private_folder` unless `private` agrees to it.
+    """
+
+    source: Address
+    target: Address
+    access: Literal["ro", "rw"] = "ro"
+    grant: Word | None = None
+    private: bool = False
+
+    def to_domain(self) -> HostMount:
+        """Return the domain's value."""
+        writable = self.access == "rw"
+        return HostMount(self.source, self.target, writable, self.grant or "", self.private)
+
+
+class InputsBody(Body):
+    """The references of the consumer: `repo_ref` is the repository where `repos` names none."""
+
+    repo_ref: Address | None = None
+    compose_bundle_ref: Address | None = None
+
+
+class SetupBody(Body):
+    """Words for the agent, or `repo:PATH`, a file of the repository that holds them; and names
+    of secrets."""
+
+    instructions: Instructions | None = None
+    instructions_ref: Address | None = None
+    secret_refs: Annotated[tuple[Address, ...], Field(max_length=MAX_REFS)] = ()
+
+
+class ConsumerBody(Body):
+    """The consumer for which the sandbox exists."""
+
+    actor: ActorKind = ActorKind.PERSON
+    harness: Word | None = None
+    session_id: Word | None = None
+    run_id: Word | None = None
+    job_id: Word | None = None
+
+
+class TaskBody(Body):
+    """The way in which the agent takes the prompt: at a terminal, or as a machine that may ask.
+
+    `group` names the sandboxes that received the same prompt. It is queued while `max_working`
+    tasks of the caller are at work; left out, the setting counts."""
+
+    mode: AgentMode = AgentMode.TUI
+    permissions: Literal["allow", "ask"] = "allow"
+    group: Word | None = None
+    max_working: Annotated[int, Field(ge=1, le=1000, strict=True)] | None = None
+
+
+class ProjectUseBody(Body):
+    """An approved project of the first repository, by its digest. With the set-up `later` the
+    caller starts it itself, after it sent its files."""
+
+    digest: Annotated[str, Field(min_length=64, max_length=64, strict=True)]
+    setup: Literal["now", "later"] = "now"
+
+    def to_domain(self) -> ProjectRequest:
+        """Return the domain's value."""
+        return ProjectRequest(self.digest, self.setup == "later")
+
+
+class CreateBody(Body):
+    """A request for a sandbox; every field may be left out."""
+
+    profile: Word = "shell"
+    profile_version: Word | None = None
+    name: Word | None = None
+    agent: Word | None = None
+    agent_catalogue: Annotated[tuple[Word, ...], Field(max_length=MAX_REFS)] | None = None
+    scope: Scope | None = None
+    workspace: WorkspaceBody = WorkspaceBody()
+    repos: Annotated[tuple[RepoBody, ...], Field(max_length=MAX_REPOS)] = ()
+    mounts: Annotated[tuple[MountBody, ...], Field(max_length=MAX_MOUNTS)] = ()
+    copies: Annotated[tuple[Address, ...], Field(max_length=MAX_COPIES)] = ()
+    cwd: Address | None = None
+    inputs: InputsBody = InputsBody()
+    ttl: Seconds | None = None
+    network_mode: NetworkMode | None = None
+    softlock: Strictness | None = None
+    env: Annotated[
+        dict[Word, Annotated[str, Field(max_length=32768, strict=True)]],
+        Field(max_length=MAX_ENV, default_factory=dict),
+    ]
+    setup_metadata: SetupBody = SetupBody()
+    consumer: ConsumerBody = ConsumerBody()
+    prompt: Prompt | None = None
+    task: TaskBody = TaskBody()
+    project: ProjectUseBody | None = None
+
+    def to_domain(self) -> CreateSandbox:
+        """Return the domain's value."""
+        setup = self.setup_metadata
+        return CreateSandbox(
+            profile=self.profile,
+            profile_version=self.profile_version,
+            name=self.name,
+            agent=self.agent,
+            agent_catalogue=self.agent_catalogue,
+            scope=self.scope,
+            workspace_mode=self.workspace.mode,
+            access=self.workspace.access,
+            repos=tuple(repo.to_domain() for repo in self.repos),
+            mounts=tuple(mount.to_domain() for mount in self.mounts),
+            copies=self.copies,
+            cwd=self.cwd,
+            inputs=Inputs(**self.inputs.model_dump()),
+            ttl_seconds=None if self.ttl is None else int(self.ttl),
+            network_mode=self.network_mode,
+            softlock=self.softlock,
+            env=tuple(self.env.items()),
+            setup_metadata=SetupMetadata(
+                setup.instructions_ref, setup.secret_refs, setup.instructions
+            ),
+            consumer=Consumer(**self.consumer.model_dump()),
+            task=self._task(),
+            project=None if self.project is None else self.project.to_domain(),
+        )
+
+    def _task(self) -> TaskRequest | None:
+        task = self.task
+        if self.prompt is None:
+            if task != TaskBody():
+                raise Invalid("a task needs its words: send them as `prompt`", field="task")
+            return None
+        asks = task.permissions == "ask"
+        return TaskRequest(self.prompt, task.mode, asks, task.group, task.max_working)
