@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from atoll.surfaces.http.server.bounded_head import HEAD_SECONDS
-from atoll.surfaces.http.server.pending_connections import MAX_NEAR
+from atoll.surfaces.http.server.connections.bounded_head import HEAD_SECONDS
+from atoll.surfaces.http.server.connections.pending_connections import MAX_NEAR
 from atoll.testing.server import TestServer, test_server
 from tests.peers.certificate import own_certificate
 

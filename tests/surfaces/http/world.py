@@ -40,8 +40,9 @@ from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.settings import ServiceSettings
 from atoll.services.telemetry import OFF, Telemetry
 from atoll.surfaces.http.app import AppSettings, create_app
+from atoll.surfaces.http.server.credentials import PAGE_KEY
 from atoll.surfaces.http.server.front_end import FrontEnd
-from atoll.surfaces.http.server.guard import PAGE_KEY, names_for
+from atoll.surfaces.http.server.host_names import names_for
 from atoll.surfaces.http.server.metrics import MetricsAccess
 from atoll.testing import FakeAgentShelf, FakeAuditSigner, FakePushSender, FakeWebhookSender
 from atoll.wiring.control import openapi

@@ -22,7 +22,8 @@ from atoll.surfaces.http.server import health, metrics, openapi, page, problems
 from atoll.surfaces.http.server.correlation import Correlation
 from atoll.surfaces.http.server.deprecation import announced
 from atoll.surfaces.http.server.front_end import FrontEnd
-from atoll.surfaces.http.server.guard import LOOPBACK_NAMES, Guard, Names
+from atoll.surfaces.http.server.guard import Guard
+from atoll.surfaces.http.server.host_names import LOOPBACK_NAMES, Names
 from atoll.surfaces.http.server.metrics import MetricsAccess
 from atoll.surfaces.http.server.permissions import PUBLIC_PATHS, permitted
 from atoll.surfaces.http.server.rate_limits import RateLimits

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from atoll.ports.leadership import Act
     from atoll.services.application import Application
     from atoll.surfaces.http.app import AppSettings
-    from atoll.surfaces.http.server.pending_connections import PendingConnections
+    from atoll.surfaces.http.server.connections.pending_connections import PendingConnections
     from atoll.surfaces.http.server.settings import ServerSettings
     from atoll.wiring.control.reach import Reach
 
@@ -190,7 +190,7 @@ class _Open:
 
     def servers(self, app: object) -> "list[tuple[uvicorn.Server, socket.socket]]":
         """Return a server for each socket. They count their unknown connections together."""
-        from atoll.surfaces.http.server.pending_connections import PendingConnections
+        from atoll.surfaces.http.server.connections.pending_connections import PendingConnections
 
         pending = PendingConnections()
         found = [(_server(app, pending, None), self.presence.listener)]
@@ -272,7 +272,7 @@ def _leading(services: "Application", settings: ControlSettings) -> "Sequence[Ac
 def _app_settings(settings: ControlSettings, reach: "Reach") -> "AppSettings":
     from atoll.surfaces.http.app import AppSettings
     from atoll.surfaces.http.server.front_end import front_end
-    from atoll.surfaces.http.server.guard import names_for
+    from atoll.surfaces.http.server.host_names import names_for
     from atoll.wiring.control.telemetry import metrics_access, open_telemetry
 
     own = settings.server
@@ -302,9 +302,9 @@ def _server(
 ) -> "uvicorn.Server":
     import uvicorn
 
-    from atoll.surfaces.http.server.bounded_head import BoundedHead
-    from atoll.surfaces.http.server.handover import HandoverProtocol
-    from atoll.surfaces.http.server.tls_entry import TlsEntry
+    from atoll.surfaces.http.server.connections.bounded_head import BoundedHead
+    from atoll.surfaces.http.server.connections.handover import HandoverProtocol
+    from atoll.surfaces.http.server.connections.tls_entry import TlsEntry
 
     entry = (
         partial(BoundedHead, pending=pending)

@@ -15,7 +15,7 @@ from atoll.adapters.storage.engines.sqlite import sqlite_url
 from atoll.adapters.storage.store import Settings, open_store
 from atoll.domain.errors import Failed
 from atoll.services.people.logins import Logins
-from atoll.surfaces.http.server.guard import PAGE_KEY
+from atoll.surfaces.http.server.credentials import PAGE_KEY
 from tests.surfaces.http.world import TurnedClock, World, client_of, short_folder
 
 ACTS = {

@@ -12,7 +12,7 @@ import pytest
 from atoll.domain.ids import TerminalId
 from atoll.domain.people.capability import OrgRole, capabilities_of
 from atoll.domain.people.share import MAX_GUESTS, MAX_SHARES
-from atoll.surfaces.http.server.guard import PAGE_KEY
+from atoll.surfaces.http.server.credentials import PAGE_KEY
 from tests.surfaces.http.world import World, client_of
 
 ACTS = {

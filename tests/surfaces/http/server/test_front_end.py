@@ -10,8 +10,8 @@ import pytest
 import websockets
 
 from atoll.domain.errors import Invalid
+from atoll.surfaces.http.server.connections.pending_connections import PendingConnections
 from atoll.surfaces.http.server.front_end import FrontEnd, front_end
-from atoll.surfaces.http.server.pending_connections import PendingConnections
 from atoll.surfaces.http.server.settings import ServerSettings
 from atoll.wiring.control import serve
 from tests.surfaces.http.team import team_of

@@ -11,7 +11,8 @@ from fastapi import APIRouter, FastAPI, WebSocket
 from starlette.types import ASGIApp, Message
 
 from atoll.surfaces.http.app import create_app
-from atoll.surfaces.http.server.guard import PAGE_KEY, Names, names_for
+from atoll.surfaces.http.server.credentials import PAGE_KEY
+from atoll.surfaces.http.server.host_names import Names, names_for
 from tests.surfaces.http.world import World, client_of, document_text
 
 OPEN = {"/healthz", "/readyz", "/openapi.json", "/.well-known/jwks.json"} | {

@@ -15,7 +15,7 @@ from starlette.websockets import WebSocket
 
 from atoll.domain.errors import Unavailable
 from atoll.ports.runtime import Channel, HandoverLink
-from atoll.surfaces.http.server.handover import HandoverProtocol
+from atoll.surfaces.http.server.connections.handover import HandoverProtocol
 from atoll.surfaces.http.terminals.relay import serve_attach
 from atoll.wire.http.ws_frames import close_frame
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from atoll.surfaces.http.server import pending_connections as crowd_module
-from atoll.surfaces.http.server.pending_connections import (
+from atoll.surfaces.http.server.connections import pending_connections as crowd_module
+from atoll.surfaces.http.server.connections.pending_connections import (
     MAX_FAR,
     MAX_NEAR,
     MAX_OF_CLIENT,

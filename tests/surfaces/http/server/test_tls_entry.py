@@ -14,9 +14,9 @@ import uvicorn
 import uvloop
 from uvicorn.server import ServerState
 
-from atoll.surfaces.http.server import pending_connections, tls_entry
-from atoll.surfaces.http.server.pending_connections import PendingConnections
-from atoll.surfaces.http.server.tls_entry import TlsEntry
+from atoll.surfaces.http.server.connections import pending_connections, tls_entry
+from atoll.surfaces.http.server.connections.pending_connections import PendingConnections
+from atoll.surfaces.http.server.connections.tls_entry import TlsEntry
 from tests.peers.certificate import own_certificate
 
 REQUEST = b"GET /where HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"

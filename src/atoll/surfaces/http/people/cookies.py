@@ -10,7 +10,7 @@ from typing import Final, Literal
 from starlette.requests import Request
 from starlette.responses import Response
 
-from atoll.surfaces.http.server.guard import COOKIE, HOST_COOKIE, SESSION_COOKIES
+from atoll.surfaces.http.server.credentials import COOKIE, HOST_COOKIE, SESSION_COOKIES
 
 LOGIN_COOKIE: Final = "atoll_oidc"
 

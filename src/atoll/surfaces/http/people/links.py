@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from starlette.requests import Request
 
-from atoll.surfaces.http.server.guard import LOOPBACK, without_port
+from atoll.surfaces.http.server.host_names import LOOPBACK, without_port
 
 
 @dataclass(frozen=True, slots=True)

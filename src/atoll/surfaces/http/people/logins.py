@@ -29,7 +29,8 @@ from atoll.surfaces.http.people.cookies import (
 )
 from atoll.surfaces.http.people.links import near_link, outside_link
 from atoll.surfaces.http.server.context import Atoll, Caller
-from atoll.surfaces.http.server.guard import COOKIE, GUEST_COOKIE, source_of
+from atoll.surfaces.http.server.credentials import COOKIE, GUEST_COOKIE
+from atoll.surfaces.http.server.guard import source_of
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 

@@ -23,7 +23,8 @@ from atoll.surfaces.http.people.cookies import set_cookie
 from atoll.surfaces.http.people.links import outside_link
 from atoll.surfaces.http.people.logins import EnteredView, me
 from atoll.surfaces.http.server.context import Atoll, CallerSandbox
-from atoll.surfaces.http.server.guard import GUEST_COOKIE, page_keys, source_of
+from atoll.surfaces.http.server.credentials import GUEST_COOKIE, page_keys
+from atoll.surfaces.http.server.guard import source_of
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
 

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from atoll.domain.errors import Forbidden, Unauthenticated
 from atoll.services.telemetry import Telemetry
-from atoll.surfaces.http.server.guard import LOOPBACK, without_port
+from atoll.surfaces.http.server.host_names import LOOPBACK, without_port
 
 PATH: Final = "/metrics"
 TEXT_FORMAT: Final = "text/plain; version=0.0.4; charset=utf-8"

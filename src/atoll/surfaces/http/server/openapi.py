@@ -17,8 +17,8 @@ from starlette.routing import WebSocketRoute
 
 import atoll
 from atoll.surfaces.http.body.answers import Json
+from atoll.surfaces.http.server.credentials import COOKIE, PAGE_KEY
 from atoll.surfaces.http.server.examples import add_examples
-from atoll.surfaces.http.server.guard import COOKIE, PAGE_KEY
 from atoll.surfaces.http.server.permissions import EXTENSION, PUBLIC_PATHS, permission_of
 from atoll.surfaces.http.server.problems import Problem, problems
 

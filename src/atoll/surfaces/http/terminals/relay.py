@@ -19,7 +19,7 @@ from atoll.domain.errors import (
     Unavailable,
 )
 from atoll.ports.runtime import Channel, HandoverLink
-from atoll.surfaces.http.server.handover import EXTENSION
+from atoll.surfaces.http.server.connections.handover import EXTENSION
 
 TRY_AGAIN: Final = 1013
 """The close code when the runtime cannot be reached, or vanished without a close frame: reconnect

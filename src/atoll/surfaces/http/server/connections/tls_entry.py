@@ -11,8 +11,8 @@ import ssl
 from contextlib import suppress
 from typing import Any, Final
 
-from atoll.surfaces.http.server.bounded_head import BoundedHead
-from atoll.surfaces.http.server.pending_connections import PendingConnections
+from atoll.surfaces.http.server.connections.bounded_head import BoundedHead
+from atoll.surfaces.http.server.connections.pending_connections import PendingConnections
 
 HANDSHAKE_SECONDS: Final = 15.0
 

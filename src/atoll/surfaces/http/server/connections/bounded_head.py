@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from atoll.surfaces.http.server.pending_connections import KNOWN, PendingConnections
+from atoll.surfaces.http.server.connections.pending_connections import KNOWN, PendingConnections
 
 MAX_HEAD_BYTES: Final = 64 * 1024
 HEAD_SECONDS: Final = 15.0

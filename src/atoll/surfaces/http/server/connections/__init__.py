@@ -1,0 +1,1 @@
+"""Connections of the HTTP server: their bounds, their TLS, and their handover to a runtime."""
