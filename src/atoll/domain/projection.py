@@ -20,6 +20,15 @@ class ModelState:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredModel:
+    """What is stored of one stream: its state, None where it ended, and its snapshot, if events
+    before that were removed."""
+
+    state: ModelState | None
+    snapshot: ModelState | None
+
+
+@dataclass(frozen=True, slots=True)
 class Projection:
     """A read model called `name`.
 

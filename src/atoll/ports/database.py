@@ -81,9 +81,9 @@ class Database(Protocol):
     def rebuild(
         self, names: Collection[str] = (), headway: Headway | None = None
     ) -> tuple[ProjectionLag, ...]:
-        """Derive these projections, or all, anew from the log, in one transaction. `headway`
-        receives positions. Raises `NotFound` for a name of none, and `Conflict` for a schema that
-        is not up to date."""
+        """Derive these projections, or all, anew from the log, each stored in one transaction; also
+        beside a control plane. `headway` receives positions. Raises `NotFound` for a name of none,
+        and `Conflict` for a schema that is not up to date."""
         ...
 
     def export(self, to: BinaryIO, headway: Headway | None = None) -> tuple[TableCopy, ...]:

@@ -1,4 +1,5 @@
-"""The database of a home for `atoll db`: opened as its control plane would, and never beside one.
+"""The database of a home for `atoll db`: opened as its control plane would. What writes more than
+projections is never done beside one.
 
 As root a child process does the work as the control plane's user: root reads no database that
 somebody else may write.
@@ -16,7 +17,7 @@ from atoll.adapters.storage.archive.database import Derivation, SqlDatabase
 from atoll.domain import errors
 from atoll.domain.errors import AtollError, Failed
 from atoll.ports.database import DatabaseStatus, Headway, Migrated, ProjectionLag, TableCopy
-from atoll.services.lifecycle.projections import PROJECTIONS, rebuild
+from atoll.services.lifecycle.projections import PROJECTIONS, Rebuild
 from atoll.wiring.control.presence import alone
 from atoll.wiring.control.settings import read_settings
 from atoll.wiring.launch import mount_view
@@ -30,10 +31,10 @@ T = TypeVar("T")
 _Work = Callable[[SqlDatabase, Headway | None], T]
 
 
-DERIVATIONS: Mapping[str, Derivation] = {
-    one.name: partial(rebuild, projection=one) for one in PROJECTIONS
+DERIVATIONS: Mapping[str, Callable[[], Derivation]] = {
+    one.name: partial(Rebuild, one) for one in PROJECTIONS
 }
-"""The derivation of each projection, by its name."""
+"""What makes the derivation of each projection, by its name."""
 
 
 class _Done(msgspec.Struct, frozen=True, tag="done"):
@@ -66,9 +67,7 @@ class HomeDatabase:
 
     def status(self) -> DatabaseStatus:
         """See the port."""
-        here = self._home.root.is_dir()
-        uid = self._home.root.stat().st_gid if here else os.geteuid()
-        return _as_user(uid, self._home.root, self._status, DatabaseStatus)
+        return self._beside(lambda database, _: database.status(), DatabaseStatus)
 
     def migrate(self) -> Migrated:
         """See the port."""
@@ -89,15 +88,20 @@ class HomeDatabase:
     ) -> tuple[ProjectionLag, ...]:
         """See the port."""
         kind = tuple[ProjectionLag, ...]
-        return self._alone(lambda database, told: database.rebuild(names, told), kind, headway)
+        return self._beside(lambda database, told: database.rebuild(names, told), kind, headway)
 
     def load(self, source: BinaryIO, headway: Headway | None = None) -> tuple[TableCopy, ...]:
         """See the port."""
         kind = tuple[TableCopy, ...]
         return self._alone(lambda database, told: database.load(source, told), kind, headway)
 
-    def _status(self, _headway: Headway | None) -> DatabaseStatus:
-        return self._database().status()
+    def _beside(self, work: _Work[T], kind: Any, headway: Headway | None = None) -> T:
+        """Do work also while a control plane runs, and make nothing of the home."""
+        here = self._home.root.is_dir()
+        uid = self._home.root.stat().st_gid if here else os.geteuid()
+        return _as_user(
+            uid, self._home.root, lambda told: work(self._database(), told), kind, headway
+        )
 
     def _alone(self, work: _Work[T], kind: Any, headway: Headway | None = None) -> T:
         """Do work while holding the home, which is made where it is missing."""

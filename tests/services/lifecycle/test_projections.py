@@ -13,7 +13,7 @@ from atoll.domain.event_retention import Removal
 from atoll.domain.ids import EventId
 from atoll.domain.sandbox.reported import AGENTS, MAX_REPORTED_AGENTS, read_agents
 from atoll.ports import Store, Transaction
-from atoll.services.lifecycle.projections import Projections, catch_up, rebuild
+from atoll.services.lifecycle.projections import Projections, Rebuild, catch_up
 from atoll.testing import FakeLeadership
 from atoll.testing.contracts.event_log import EVER, NOW, draft
 from tests.services.scene import scene
@@ -61,9 +61,9 @@ async def derived(rows: Transaction) -> dict[str, str | None]:
     return {stream: state.body for stream, state in found.items()}
 
 
-async def play(store: Store, acts: list[Act]) -> None:
+async def play(store: Store, acts: list[Act], *, first: int = 1) -> None:
     """Append the events, a transaction each and derived in it, and remove old ones in between."""
-    for number, act in enumerate(acts, 1):
+    for number, act in enumerate(acts, first):
         async with store.begin() as rows:
             match act:
                 case (str(stream), int(count)):
@@ -77,17 +77,22 @@ async def play(store: Store, acts: list[Act]) -> None:
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(st.one_of(events, prunings), max_size=25))
-def test_rebuild_gives_byte_for_byte_what_the_live_writer_gave(acts: list[Act]) -> None:
+@given(st.lists(st.one_of(events, prunings), max_size=25), st.integers(0, 25))
+def test_rebuild_gives_byte_for_byte_what_the_live_writer_gave(acts: list[Act], read: int) -> None:
+    """Also of what was appended and removed between its reading and its switch."""
+
     async def compare() -> None:
         async with scene(run=False) as s:
-            await play(s.store, acts)
+            await play(s.store, acts[:read])
+            rebuilt = Rebuild(AGENTS)
+            async with s.store.read() as rows:
+                await rebuilt.read(rows)
+            await play(s.store, acts[read:], first=read + 1)
             async with s.store.begin() as rows:
                 await catch_up(rows)
                 live = await derived(rows)
-                newest = await rows.events.last_position()
-                for _ in range(2):
-                    assert await rebuild(rows, projection=AGENTS) == newest
+                for one in (rebuilt, Rebuild(AGENTS)):
+                    assert await one.switch(rows) == await rows.events.last_position()
                     assert await derived(rows) == live
 
     asyncio.run(compare())
@@ -103,7 +108,12 @@ async def test_rebuild_repairs_what_was_damaged() -> None:
             (state,) = (await rows.projections.states(AGENTS.name, STREAMS)).values()
             await rows.projections.put(AGENTS.name, "sandbox:a", replace(state, body="[]"))
             await rows.projections.put(AGENTS.name, "sandbox:b", state)
-            await rebuild(rows, projection=AGENTS)
+        rebuilt = Rebuild(AGENTS)
+        async with s.store.read() as rows:
+            await rebuilt.read(rows)
+            assert await derived(rows) != live
+        async with s.store.begin() as rows:
+            await rebuilt.switch(rows)
             assert await derived(rows) == live
     kept = [one.id for one in read_agents(live["sandbox:a"])]
     assert kept == [f"t_{n}" for n in range(90 - MAX_REPORTED_AGENTS, 90)]

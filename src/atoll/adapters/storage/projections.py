@@ -27,7 +27,7 @@ from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.domain.approvals.approval import ApprovalState
 from atoll.domain.event import SANDBOX_STREAMS
 from atoll.domain.ids import OrgId, PrincipalId
-from atoll.domain.projection import ModelState
+from atoll.domain.projection import ModelState, StoredModel
 from atoll.domain.sandbox.reported import AGENTS, read_agents
 from atoll.domain.sandbox.sandbox import RUNNING, State
 from atoll.ports.database import ProjectionLag
@@ -115,14 +115,16 @@ class SqlProjectionRows(ProjectionRows):
             update(states).where(own).values(kept_position=column.position, kept_body=column.body)
         )
 
-    async def restore(self, name: str) -> None:
+    async def stored(self, name: str) -> Mapping[str, StoredModel]:
         """See the port."""
-        own, column = states.c.name == name, states.c
-        await self._connection.execute(delete(states).where(own, column.kept_position.is_(None)))
-        await self._connection.execute(
-            update(states).where(own).values(position=column.kept_position, body=column.kept_body)
-        )
-        await self.set_position(name, 0)
+        found = await self._connection.execute(select(states).where(states.c.name == name))
+        return {
+            row.stream: StoredModel(
+                None if row.body is None else ModelState(row.body, row.position),
+                None if row.kept_body is None else ModelState(row.kept_body, row.kept_position),
+            )
+            for row in found
+        }
 
 
 class SqlTallyRows(TallyRows):

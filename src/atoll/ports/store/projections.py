@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from atoll.domain.ids import OrgId, PrincipalId
-from atoll.domain.projection import ModelState
+from atoll.domain.projection import ModelState, StoredModel
 
 
 class ProjectionRows(Protocol):
@@ -36,9 +36,9 @@ class ProjectionRows(Protocol):
         """Make the present states of a stream its snapshots: events before them are removed."""
         ...
 
-    async def restore(self, name: str) -> None:
-        """Put the snapshots in the place of the states, and drop all other states of a projection.
-        It is then derived up to position 0."""
+    async def stored(self, name: str) -> Mapping[str, StoredModel]:
+        """Return what is stored of every stream of a projection, also of those that ended and have
+        a snapshot."""
         ...
 
 

@@ -5,14 +5,14 @@ so a reader who saw such an event sees its effect, too. What other replicas appe
 moment.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
 import structlog
 
 from atoll.domain.errors import AtollError
 from atoll.domain.event import Event
-from atoll.domain.projection import ModelState, Projection
+from atoll.domain.projection import ModelState, Projection, StoredModel
 from atoll.domain.sandbox.reported import AGENTS
 from atoll.ports import Transaction
 from atoll.ports.database import Headway
@@ -74,28 +74,71 @@ async def catch_up(rows: Transaction) -> None:
         await derive(rows, projection)
 
 
-async def rebuild(
-    rows: Transaction, headway: Headway | None = None, *, projection: Projection
-) -> int:
-    """Derive a projection anew from its snapshots and the log. Returns the position that it is
-    derived up to."""
-    await rows.projections.restore(projection.name)
-    return await derive(rows, projection, headway)
-
-
-async def derive(rows: Transaction, projection: Projection, headway: Headway | None = None) -> int:
+async def derive(rows: Transaction, projection: Projection) -> int:
     """Derive a projection up to the end of the log, and return that position."""
     name, newest = projection.name, await rows.events.last_position()
     position = start = await rows.projections.position(name)
     while position < newest:
         page = await rows.events.after(position, PAGE, kinds=projection.kinds)
-        await _apply(rows, projection, page)
+        before = await rows.projections.states(name, [*{event.stream: None for event in page}])
+        for stream, state in _after(projection, before, page).items():
+            await rows.projections.put(name, stream, state)
         position = page[-1].position if len(page) == PAGE else newest
-        if headway is not None:
-            headway(position, newest)
     if position != start:
         await rows.projections.set_position(name, position)
     return position
+
+
+class Rebuild:
+    """A projection derived anew from its snapshots and the log, beside its writer.
+
+    `read` derives all of it into memory, as of one moment. `switch` adds what came since and stores
+    what differs, in one short transaction, which the writer's do not overlap.
+    """
+
+    def __init__(self, projection: Projection) -> None:
+        self._projection = projection
+        self._states: dict[str, ModelState] = {}
+        self._position = 0
+
+    async def read(self, rows: Transaction, headway: Headway | None = None) -> None:
+        """Derive the states as of one moment; `rows` sees that moment alone."""
+        stored = await rows.projections.stored(self._projection.name)
+        self._begin_with(stored)
+        await self._fold(rows, headway)
+
+    async def switch(self, rows: Transaction) -> int:
+        """Put the states in the place of those stored, in a transaction that writes. Returns the
+        position that they are derived up to."""
+        name = self._projection.name
+        stored = await rows.projections.stored(name)
+        # Events may have been removed since, and what they did is in a newer snapshot.
+        self._begin_with(stored)
+        await self._fold(rows)
+        for stream in self._states.keys() | stored.keys():
+            there = stored[stream].state if stream in stored else None
+            state = self._states.get(stream, ModelState(None, self._position))
+            if (there is None) != (state.body is None) or (there is not None and there != state):
+                await rows.projections.put(name, stream, state)
+        await rows.projections.set_position(name, self._position)
+        return self._position
+
+    def _begin_with(self, stored: Mapping[str, StoredModel]) -> None:
+        for stream, model in stored.items():
+            known = self._states.get(stream)
+            if model.snapshot is not None and (
+                known is None or known.position < model.snapshot.position
+            ):
+                self._states[stream] = model.snapshot
+
+    async def _fold(self, rows: Transaction, headway: Headway | None = None) -> None:
+        newest = await rows.events.last_position()
+        while self._position < newest:
+            page = await rows.events.after(self._position, PAGE, kinds=self._projection.kinds)
+            self._states |= _after(self._projection, self._states, page)
+            self._position = page[-1].position if len(page) == PAGE else newest
+            if headway is not None:
+                headway(self._position, newest)
 
 
 def model_stream(projection: Projection) -> str:
@@ -103,13 +146,17 @@ def model_stream(projection: Projection) -> str:
     return f"model:{projection.name}"
 
 
-async def _apply(rows: Transaction, projection: Projection, page: list[Event]) -> None:
+def _after(
+    projection: Projection, before: Mapping[str, ModelState], page: Iterable[Event]
+) -> dict[str, ModelState]:
+    """Return the states that a page of events changes."""
     streams: dict[str, list[Event]] = {}
     for event in page:
         streams.setdefault(event.stream, []).append(event)
-    before = await rows.projections.states(projection.name, [*streams])
+    changed: dict[str, ModelState] = {}
     for stream, events in streams.items():
         known = before.get(stream)
-        state: ModelState | None = projection.after(known, events)
+        state = projection.after(known, events)
         if state is not None and state is not known:
-            await rows.projections.put(projection.name, stream, state)
+            changed[stream] = state
+    return changed

@@ -1,10 +1,10 @@
 """The database of a home as `ports.database.Database`. Each call opens it and closes it again."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, Protocol, TypeVar
 
 from sqlalchemy import URL, text
 from sqlalchemy.exc import DBAPIError
@@ -31,8 +31,18 @@ from atoll.ports.database import (
 
 T = TypeVar("T")
 
-Derivation = Callable[[Transaction, Headway | None], Awaitable[int]]
-"""Derives a projection anew in a transaction. Returns the position that it is derived up to."""
+
+class Derivation(Protocol):
+    """A projection that is derived anew: read as of one moment, then stored at once."""
+
+    async def read(self, rows: Transaction, headway: Headway | None = None) -> None:
+        """Derive it; `rows` sees one moment."""
+        ...
+
+    async def switch(self, rows: Transaction) -> int:
+        """Store it, and return the position that it is derived up to."""
+        ...
+
 
 TOOL = "atoll db"
 """The name of these connections in `pg_stat_activity`."""
@@ -57,8 +67,10 @@ _SIZES = {
 class SqlDatabase:
     """A `ports.database.Database` at a URL."""
 
-    def __init__(self, url: str, derivations: Mapping[str, Derivation] | None = None) -> None:
-        """Take what derives each projection anew, by its name."""
+    def __init__(
+        self, url: str, derivations: Mapping[str, Callable[[], Derivation]] | None = None
+    ) -> None:
+        """Take what makes the derivation of each projection, by its name."""
         self._url = url
         self._derivations = derivations or {}
 
@@ -95,17 +107,17 @@ class SqlDatabase:
             raise Conflict("The schema is not up to date: run `atoll db migrate` first.")
 
         async def work(engines: Engines) -> tuple[ProjectionLag, ...]:
-            await _check_unused(engines)
-            async with engines.writing() as connection:
-                rows = transaction(connection)
-                done = [
-                    ProjectionLag(name, await derive(rows, headway), 0)
-                    for name, derive in self._derivations.items()
-                    if name in names or not names
-                ]
-            return tuple(done)
+            wanted = [name for name in self._derivations if name in names or not names]
+            return tuple([await self._derive(engines, name, headway) for name in wanted])
 
         return self._run(work)
+
+    async def _derive(self, engines: Engines, name: str, headway: Headway | None) -> ProjectionLag:
+        derivation = self._derivations[name]()
+        async with _snapshot(engines) as connection:
+            await derivation.read(transaction(connection), headway)
+        async with engines.writing() as connection:
+            return ProjectionLag(name, await derivation.switch(transaction(connection)), 0)
 
     def export(self, to: BinaryIO, headway: Headway | None = None) -> tuple[TableCopy, ...]:
         """See the port."""

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import PERSONAL_ORG
-from atoll.domain.projection import ModelState
+from atoll.domain.projection import ModelState, StoredModel
 from atoll.domain.sandbox.sandbox import State
 from atoll.ports import Store
 from atoll.testing.contracts.event_log import OTHER, OWNER, append, draft
@@ -51,8 +51,8 @@ async def check_position_of_a_projection_begins_at_zero(store: Store) -> None:
         assert await rows.projections.position("other") == 0
 
 
-async def check_snapshots_take_the_place_of_states(store: Store) -> None:
-    """A snapshot comes back, and all else of the projection is dropped."""
+async def check_snapshots_stay_beside_states(store: Store) -> None:
+    """A snapshot is the state of when it was kept; a stream that ended keeps its own."""
     async with store.begin() as rows:
         await rows.projections.put(MODEL, "kept", ModelState("a", 1))
         await rows.projections.put(MODEL, "ended", ModelState("b", 2))
@@ -62,18 +62,14 @@ async def check_snapshots_take_the_place_of_states(store: Store) -> None:
             await rows.projections.keep(stream)
         await rows.projections.put(MODEL, "kept", ModelState("aa", 5))
         await rows.projections.put(MODEL, "ended", ModelState(None, 6))
-        await rows.projections.put("other", "kept", ModelState("dd", 7))
-        await rows.projections.set_position(MODEL, 7)
-        await rows.projections.restore(MODEL)
-        streams = ["kept", "ended", "later"]
-        found = await rows.projections.states(MODEL, streams)
-        assert found == {"kept": ModelState("a", 1), "ended": ModelState("b", 2)}
-        assert await rows.projections.position(MODEL) == 0
-        assert await rows.projections.states("other", streams) == {"kept": ModelState("dd", 7)}
-        await rows.projections.put(MODEL, "ended", ModelState(None, 6))
+        assert await rows.projections.stored(MODEL) == {
+            "kept": StoredModel(ModelState("aa", 5), ModelState("a", 1)),
+            "ended": StoredModel(None, ModelState("b", 2)),
+            "later": StoredModel(ModelState("c", 3), None),
+        }
+        assert [*await rows.projections.stored("other")] == ["kept"]
         await rows.projections.keep("ended")
-        await rows.projections.restore(MODEL)
-        assert [*await rows.projections.states(MODEL, streams)] == ["kept"]
+        assert [*await rows.projections.stored(MODEL)] == ["kept", "later"]
 
 
 async def check_log_is_read_by_kinds(store: Store) -> None:
