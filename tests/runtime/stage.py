@@ -16,6 +16,7 @@ from aiohttp import web
 
 from atoll.ports.runtime_boot import Agent
 from atoll.runtime.agents.agents import Agents
+from atoll.runtime.api.announced_end import AnnouncedEnd
 from atoll.runtime.api.app import build
 from atoll.runtime.api.parts import Parts, expect_parts
 from atoll.runtime.api.tracing import SpanBuffer
@@ -203,6 +204,7 @@ async def runtime(
                     settle_audit=lambda: None,
                     settling=Settling(None),
                     idle_end=IdleEnd(None, lambda: None),
+                    ending=AnnouncedEnd(),
                     spans=SpanBuffer(),
                 )
             )

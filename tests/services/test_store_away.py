@@ -6,31 +6,30 @@ from contextlib import asynccontextmanager, contextmanager
 
 import pytest
 
-from atoll.domain.errors import Unavailable
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox, State
-from atoll.ports import Transaction
+from atoll.ports import StoreUnavailable, Transaction
 from atoll.services.journals.events import AFTER_FAILURE, Note
 from atoll.services.sandboxes.reconciler import RETRY_SECONDS
 from tests.services.scene import Scene, scene
 
 
 @contextmanager
-def away(s: Scene, since: int, calls: int = 2) -> Iterator[None]:
-    """Have transactions fail: so many of them, from one on."""
-    plain, count = s.store.begin, 0
+def away(s: Scene, since: int, calls: int = 2, *, of: str = "begin") -> Iterator[None]:
+    """Have transactions fail: so many of them, from one on. `of` is `begin` or `read`."""
+    plain, count = getattr(s.store, of), 0
 
     @asynccontextmanager
     async def begin() -> AsyncIterator[Transaction]:
         nonlocal count
         count += 1
         if since <= count < since + calls:
-            raise Unavailable("the database is away")
+            raise StoreUnavailable("the database is away")
         async with plain() as rows:
             yield rows
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(s.store, "begin", begin)
+        patched.setattr(s.store, of, begin)
         yield
 
 
@@ -43,14 +42,34 @@ async def turned(s: Scene, ref: str, *states: State) -> State:
     return now.state
 
 
+async def stored(s: Scene, ref: str) -> State | None:
+    """The state of a sandbox, None while the store cannot be read."""
+    try:
+        return (await s.sandboxes.get(LOCAL_PERSON, ref)).state
+    except StoreUnavailable:
+        return None
+
+
 @pytest.mark.parametrize("since", range(2, 6))
 async def test_sandbox_gets_ready_although_the_store_was_away(since: int) -> None:
     async with scene() as s:
         with away(s, since):
             made = await s.sandboxes.create(LOCAL_PERSON, CreateSandbox(profile="bare"))
-            # Where composing needs the store, it failed visibly; nothing is stuck in between.
-            assert await turned(s, made.id, State.READY, State.FAILED)
+            assert await turned(s, made.id, State.READY, State.FAILED) is State.READY
             assert not s.background.reconciler.busy(made.id)
+
+
+@pytest.mark.parametrize("since", range(1, 6))
+async def test_sandbox_gets_ready_although_the_store_could_not_be_read(since: int) -> None:
+    """Its policy is composed from the store: what is missing there is nothing of the sandbox's."""
+    async with scene() as s:
+        made = await s.sandboxes.create(LOCAL_PERSON, CreateSandbox(profile="bare"))
+        with away(s, since, of="read"):
+            async with asyncio.timeout(30):
+                while await stored(s, made.id) not in (State.READY, State.FAILED):
+                    s.clock.turn(RETRY_SECONDS)
+                    await asyncio.sleep(0.01)
+        assert await stored(s, made.id) is State.READY
 
 
 @pytest.mark.parametrize("since", range(2, 5))
@@ -102,5 +121,5 @@ async def test_watcher_of_the_log_goes_on_and_misses_nothing() -> None:
 
 @asynccontextmanager
 async def _refused() -> AsyncIterator[Transaction]:
-    raise Unavailable("the database is away")
+    raise StoreUnavailable("the database is away")
     yield

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from atoll.ports.store.logs import LogLine
     from atoll.ports.store.sandboxes import Holding, IdempotencyRecord, SandboxQuery
     from atoll.ports.store.secrets import Kept
-    from atoll.ports.store.store import Store, Transaction
+    from atoll.ports.store.store import Store, StoreUnavailable, Transaction
     from atoll.ports.vault import Masters, Sealed, Vault
     from atoll.ports.workspaces import WorkSaver, WorkspacePreparer
 
@@ -78,6 +78,7 @@ __all__ = [
     "Sealed",
     "Spawner",
     "Store",
+    "StoreUnavailable",
     "Transaction",
     "Vault",
     "WorkSaver",
@@ -121,6 +122,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "Sealed": "vault",
         "Spawner": "spawner",
         "Store": "store.store",
+        "StoreUnavailable": "store.store",
         "HandoverLink": "runtime",
         "Transaction": "store.store",
         "Vault": "vault",

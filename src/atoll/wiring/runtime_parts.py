@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from atoll.ports.runtime_boot import RuntimeBoot
 from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.agents import Agents
+from atoll.runtime.api.announced_end import AnnouncedEnd
 from atoll.runtime.api.parts import Parts
 from atoll.runtime.api.tracing import SpanBuffer
 from atoll.runtime.doors.approvals.command_requests import CommandRequests
@@ -78,6 +79,7 @@ def build_parts(
         settle_audit=settle_audit,
         settling=Settling(boot.settle),
         idle_end=IdleEnd(boot.idle_end_seconds, end),
+        ending=AnnouncedEnd(),
         spans=SpanBuffer(),
     )
 

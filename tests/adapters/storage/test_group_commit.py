@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from atoll.adapters.storage.engines.group_commit import GroupCommit
-from atoll.domain.errors import Unavailable
+from atoll.ports import StoreUnavailable
 
 
 class Scripted:
@@ -22,7 +22,7 @@ class Scripted:
         self.said.append(statement.split()[0])
         await asyncio.sleep(0)
         if statement.startswith(self.failing):
-            raise Unavailable("the connection was lost")
+            raise StoreUnavailable("the connection was lost")
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[Any]:
@@ -81,7 +81,7 @@ async def test_lost_connection_is_told_to_everybody_in_the_group(failing: str) -
     acts = (act(commits, n, wrong=(2,)) for n in range(4))
     done = await asyncio.gather(*acts, return_exceptions=True)
     assert [type(one) for one in done if not isinstance(one, ZeroDivisionError)] == [
-        Unavailable
+        StoreUnavailable
     ] * (4 if failing == "SAVEPOINT" else 3)
     database.failing = "nothing"
     assert await act(commits, 9) == 9

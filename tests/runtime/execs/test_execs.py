@@ -1,9 +1,11 @@
 import asyncio
 import json
 import os
+import signal
 from base64 import b64decode, b64encode
 from typing import Any, TypeAlias
 
+import aiohttp
 import pytest
 
 from atoll.runtime.execs.discards import MAX_PIPES, Discards
@@ -327,3 +329,28 @@ async def test_journal_tells_of_execs_without_arguments_or_environment() -> None
         assert page["entries"][1]["payload"]["exit"] == {"code": 3}
         assert "classified" not in str(page)
         assert "hush" not in str(page)
+
+
+async def test_exec_is_not_confirmed_once_the_end_of_the_sandbox_was_announced() -> None:
+    """Its entry would come after the journal was read for the last time."""
+    async with runtime() as rt:
+        async with asyncio.TaskGroup() as tasks:
+            waiting = tasks.create_task(rt.call("POST", "/execs", {"argv": ["sleep", "9"]}))
+            started = {"argv": ["sleep", "9"], "background": True}
+            under_way = (await rt.call("POST", "/execs", started))[1]
+            while rt.execs.running < 2:  # noqa: ASYNC110 - no event is sent to outside
+                await asyncio.sleep(0.01)
+            _, page = await rt.call("GET", "/journal")
+            bye = {"reason": "it ends", "guest_reason": "it ends"}
+            assert (await rt.call("POST", "/farewell", bye))[0] == 204
+            refused = await rt.call("POST", "/execs", {"argv": ["true"]})
+            for one in rt.execs.all():
+                await one.signal(signal.SIGKILL)
+        for status, problem in (refused, waiting.result()):
+            assert (status, problem["code"]) == (409, "not_running")
+        with pytest.raises(aiohttp.ClientError):
+            await lines(rt, f"/execs/{under_way['exec_id']}/output")
+        status, _ = await rt.call("POST", "/sessions", {"argv": ["true"]})
+        assert status == 409
+        kinds = [one["kind"] for one in page["entries"]]
+        assert kinds.count("exec.started") == 2

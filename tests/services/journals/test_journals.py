@@ -7,10 +7,13 @@ from atoll.adapters.storage.store import SqlStore
 from atoll.domain.errors import Unavailable
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.ports import StoreUnavailable
 from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.journals.journals import Journals
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
+from atoll.testing import FakeRuntimes
+from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.execs import ExecBody
 from atoll.wire.contract.terminals import OpenBody
 from tests.peers.contract import EXEC, SESSION
@@ -122,23 +125,23 @@ async def test_last_words_are_taken_in_before_a_stop() -> None:
 async def test_last_words_are_not_lost_with_the_connection_to_the_store(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It is cut while they are stored, and does not come back at once."""
+    """It is cut again and again while they are stored, and does not come back at once."""
     async with scene() as s:
         sandbox = await s.ready()
         s.runtime.journal = [entry(1, "exec.started", id="e_1")]
-        append, read, cut = Journals._store, SqlStore.read, [False, False]
+        append, read, cuts = Journals._store, SqlStore.read, [0, 0]
 
         async def store(self: Journals, *args: Any) -> Any:
-            if not cut[0]:
-                cut[0] = True
+            if cuts[0] < 5:
+                cuts[0] += 1
                 monkeypatch.setattr(SqlStore, "read", away)
-                raise Unavailable("cut")
+                raise StoreUnavailable("cut")
             return await append(self, *args)
 
         def away(_self: SqlStore) -> Any:
-            cut[1] = True
+            cuts[1] += 1
             monkeypatch.setattr(SqlStore, "read", read)
-            raise Unavailable("still away")
+            raise StoreUnavailable("still away")
 
         monkeypatch.setattr(Journals, "_store", store)
         await s.sandboxes.stop(LOCAL_PERSON, sandbox.id)
@@ -146,7 +149,54 @@ async def test_last_words_are_not_lost_with_the_connection_to_the_store(
             while "exec.started" not in await s.kinds(sandbox):
                 s.clock.turn(1)
                 await asyncio.sleep(0.01)
-        assert cut == [True, True]
+        assert cuts == [5, 5]
+
+
+async def test_last_words_are_read_once_the_runtime_knows_that_it_ends() -> None:
+    """What it confirms afterwards could be lost."""
+    async with scene() as s:
+        sandbox = await s.ready()
+        s.runtime.calls.clear()
+        await s.sandboxes.destroy(LOCAL_PERSON, sandbox.id)
+        await s.sandboxes.wait(LOCAL_PERSON, sandbox.id, settled=True)
+        paths = [call.path for call in s.runtime.calls if call.path != "/health"]
+        assert "/journal" in paths[paths.index("/farewell") :]
+
+
+async def test_last_words_of_a_runtime_that_was_overloaded_are_not_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with scene() as s:
+        sandbox = await s.ready()
+        s.runtime.journal = [entry(1, "exec.started", id="e_1")]
+        call, refused = FakeRuntimes.call, 0
+
+        async def overloaded(self: FakeRuntimes, request: RuntimeCall[Any]) -> Any:
+            nonlocal refused
+            if refused < 2:
+                refused += 1
+                raise Unavailable("no connection")
+            return await call(self, request)
+
+        monkeypatch.setattr(FakeRuntimes, "call", overloaded)
+        await s.sandboxes.destroy(LOCAL_PERSON, sandbox.id)
+        await s.until(sandbox, "destroyed")
+        assert refused == 2
+        assert "exec.started" in await s.kinds(sandbox)
+
+
+async def test_last_words_are_taken_in_before_a_workspace_is_renewed() -> None:
+    async with scene() as s:
+        sandbox = await s.ready()
+        s.runtime.journal = [entry(n, "exec.started", id=f"e_{n}") for n in (1, 2, 3)]
+        await s.sandboxes.recreate(LOCAL_PERSON, sandbox.id)
+        made = await s.sandboxes.wait(LOCAL_PERSON, sandbox.id)
+        assert (await s.kinds(sandbox)).count("exec.started") == 3
+        # The new journal is counted by itself.
+        s.runtime.journal = [entry(1, "exec.started", id="e_4")]
+        await s.sandboxes.stop(LOCAL_PERSON, made.id)
+        await s.sandboxes.wait(LOCAL_PERSON, made.id, settled=True)
+        assert (await s.kinds(sandbox)).count("exec.started") == 4
 
 
 async def test_what_an_agent_does_itself_has_the_agent_as_actor() -> None:

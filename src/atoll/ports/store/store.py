@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from atoll.domain.errors import Unavailable
 from atoll.ports.store.approvals import ApprovalRows
 from atoll.ports.store.audit import AuditRows
 from atoll.ports.store.events import EventRows
@@ -132,8 +133,13 @@ class Transaction:
     """Logins of command lines that wait."""
 
 
+class StoreUnavailable(Unavailable):
+    """A store that did not answer. What needed it may go on once it does; what a backend or a
+    runtime lacks is told apart by this."""
+
+
 class Store(Protocol):
-    """Raises `Unavailable` when the database cannot be reached or stays locked."""
+    """Raises `StoreUnavailable` when the database cannot be reached or stays locked."""
 
     def begin(self) -> AbstractAsyncContextManager[Transaction]:
         """Return a writing transaction: commits on a clean exit, else rolls back. One at a time."""

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from atoll.domain.errors import Unauthenticated
 from atoll.runtime.api.agents import routes as agent_routes
+from atoll.runtime.api.announced_end import is_noted
 from atoll.runtime.api.approvals import routes as ask_routes
 from atoll.runtime.api.execs import routes as exec_routes
 from atoll.runtime.api.files import routes as file_routes
@@ -39,6 +40,7 @@ def build(*, token: str | None) -> web.Application:
     middlewares: list[Middleware] = [_watch, _redact, problems]
     if token is not None:
         middlewares.append(_bearing(token))
+    middlewares.append(_until_ending)
     app = web.Application(middlewares=middlewares, client_max_size=MAX_JSON_BYTES)
     app.on_response_prepare.append(end_at_upgrade)
     for routes in (
@@ -115,6 +117,19 @@ async def _redact(request: web.Request, handler: Handler) -> web.StreamResponse:
     response = await handler(request)
     if isinstance(response, web.Response) and isinstance(response.body, bytes):
         response.body = parts_of(request).redactions.lexicon.redact(response.body)
+    return response
+
+
+@web.middleware
+async def _until_ending(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Refuse to begin something, and to confirm it, once the sandbox's end was announced."""
+    if not is_noted(request.method, request.path):
+        return await handler(request)
+    ending = parts_of(request).ending
+    ending.check()
+    response = await handler(request)
+    if isinstance(response, web.Response):
+        ending.check()
     return response
 
 

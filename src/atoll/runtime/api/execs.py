@@ -131,6 +131,8 @@ async def _stream(
     encode = msgspec.json.Encoder().encode
     async for chunk in found.follow(stdout, stderr):
         await response.write(encode(chunk) + b"\n")
+    if parts_of(request).ending.announced:
+        raise ConnectionResetError("the sandbox ends: this end may not be in the log")
     await response.write(encode(Last(found.record())) + b"\n")
     await response.write_eof()
     return response

@@ -13,6 +13,7 @@ from typing import Final
 from aiohttp import web
 
 from atoll.runtime.agents.agents import Agents
+from atoll.runtime.api.announced_end import AnnouncedEnd
 from atoll.runtime.api.tracing import SpanBuffer
 from atoll.runtime.doors.approvals.command_requests import CommandRequests
 from atoll.runtime.execs.execs import Execs
@@ -50,6 +51,7 @@ class Parts:
     settle_audit: Callable[[], None]
     settling: Settling
     idle_end: IdleEnd
+    ending: AnnouncedEnd
     spans: SpanBuffer
 
 

@@ -122,6 +122,7 @@ async def _farewell(request: web.Request) -> web.Response:
     for terminal in parts_of(request).terminals.all():
         terminal.audience.dismiss(body.reason, body.guest_reason)
     # The journal is collected next, for the last time.
+    parts_of(request).ending.announce()
     parts_of(request).settle_audit()
     return web.Response(status=204)
 

@@ -5,16 +5,18 @@ numbered. The number of the last copied one is stored with the events themselves
 between storing and acknowledging repeats nothing.
 """
 
+import asyncio
 import contextlib
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 import msgspec
 import structlog
 
-from atoll.domain.errors import Conflict, Failed, NotFound
+from atoll.domain.errors import Conflict, Failed, NotFound, Unavailable
 from atoll.domain.event import KINDS, EventDraft, EventKind, Json, sandbox_stream
 from atoll.domain.ids import PrincipalId, SandboxId
 from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
@@ -42,12 +44,17 @@ but what it tells of happened inside."""
 
 REMEMBERED_ACTORS = 10_000
 
+ANSWER_SECONDS = 5.0
+"""The time in which a runtime has to answer; the store may take longer."""
+
 _NOT_LOGGED = frozenset({"runtime.began", "runtime.stopped"})
 """Kinds that are not logged, because the sandbox's own transition reports them."""
 
 _SESSION_ENDS = ("terminal.closed", "terminal.exited", "agent.ended")
 
 _BY_PERSON = ("terminal.input", "terminal.control")
+
+T = TypeVar("T")
 
 _log = structlog.get_logger(__name__)
 
@@ -129,10 +136,10 @@ class Journals:
             total += count
             after = page.entries[-1].n
             self._standings.collected(sandbox.id, entries=len(page.entries))
-            await client.call(acknowledge(after))
+            await _answered(client, acknowledge(after))
             for call in calls:
                 with contextlib.suppress(NotFound, Conflict):  # nobody waits any more
-                    await client.call(call)
+                    await _answered(client, call)
             if len(page.entries) < PAGE:
                 return total
 
@@ -141,7 +148,7 @@ class Journals:
     ) -> JournalPage:
         away = self._away_seconds
         call = read_journal(after, limit=limit, away_seconds=away, wait_seconds=wait)
-        return await client.call(call)
+        return await _answered(client, call, wait)
 
     async def wait(self, sandbox: Sandbox, client: RuntimeClient, seconds: int) -> bool:
         """Wait at most `seconds` for an urgent journal entry. Returns whether there is one. Raises
@@ -255,6 +262,15 @@ class Journals:
             reason=None,
             payload=payload,
         )
+
+
+async def _answered(client: RuntimeClient, call: RuntimeCall[T], wait: int = 0) -> T:
+    """Return the runtime's answer. Raises `Unavailable` when it takes too long."""
+    try:
+        async with asyncio.timeout(wait + ANSWER_SECONDS):
+            return await client.call(call)
+    except TimeoutError as err:
+        raise Unavailable("The sandbox's runtime did not answer in time.") from err
 
 
 async def _store_session(rows: Transaction, sandbox: Sandbox, entry: JournalEntry) -> None:

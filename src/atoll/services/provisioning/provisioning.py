@@ -5,7 +5,7 @@ writes nothing down.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 
@@ -29,6 +29,7 @@ from atoll.ports import (
     Reachability,
     RuntimeClient,
     SafetyLayers,
+    StoreUnavailable,
     WorkSaver,
     WorkspacePreparer,
 )
@@ -62,6 +63,9 @@ PHASE_SECONDS = Metric(
 (laid out inside), `agents` (their files, and those that go on)."""
 
 Report = Callable[[str], None]
+
+Ending = Callable[[Sandbox, RuntimeClient], Awaitable[None]]
+"""Act for a sandbox before its runtime ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,24 +230,28 @@ class Provisioning:
         await self._policies.mask(self.client_at(reach), sandbox)
         return reach
 
-    async def renew(self, sandbox: Sandbox, report: Report) -> None:
-        """Save the work in the workspace that is about to go, then drop it. Raises `Failed` when it
-        could not be saved: nothing was dropped then."""
+    async def renew(self, sandbox: Sandbox, report: Report, *, ending: Ending) -> None:
+        """Save the work in the workspace that is about to go, then drop it; `ending` is called in
+        between. Raises `Failed` when it could not be saved: nothing was dropped then."""
         extension = self.extension(sandbox)
         if sandbox.profile.workspace.access is not Access.READ_WRITE:
             # Nothing was made where nothing can be written.
+            await ending(sandbox, self._runtimes.client(sandbox))
             await extension.teardown(self.handle(sandbox), keep_state=False)
             return
         report("Saving unpulled and uncommitted work.")
         try:
             client = await self._old_runtime(sandbox, extension)
             await self._saver.save_work(sandbox, client, report)
+        except StoreUnavailable:
+            raise
         except AtollError as err:
             raise Failed(
                 f"The work in {sandbox.name} could not be saved ({err.message}), so its workspace "
                 f"was kept. `atoll destroy {sandbox.name} --keep-worktree` takes its files out; "
                 "if they do not matter, destroy it and make a new one."
             ) from err
+        await ending(sandbox, client)
         report("Dropping the old workspace.")
         await extension.teardown(self.handle(sandbox), keep_state=False)
 
@@ -262,6 +270,13 @@ class Provisioning:
         async with _at_most(TAKE_DOWN_SECONDS, f"{extension.name} to end {sandbox.name}"):
             return await extension.teardown(self.handle(sandbox), keep_state=keep_state)
 
+    async def stands(self, sandbox: Sandbox) -> bool:
+        """Return whether the backend has an environment of this sandbox that lives."""
+        extension = self._extensions.get(sandbox.profile.extension)
+        if extension is None:
+            return False
+        return any(one.sandbox_id == sandbox.id for one in await extension.survey())
+
     async def idleness(self, sandbox: Sandbox) -> Idle:
         """Ask the runtime how long nothing happened."""
         return await _read_idle(self._runtimes.client(sandbox))
@@ -271,9 +286,9 @@ class Provisioning:
 
         An interrupted provision left no data of the backend's own; id and generation are enough to
         find what it began."""
-        generation = sandbox.generation - 1 if sandbox.renewing else sandbox.generation
+        number = standing_generation(sandbox)
         return Handle(
-            SandboxId(sandbox.id), generation, sandbox.profile.extension, sandbox.attachment.handle
+            SandboxId(sandbox.id), number, sandbox.profile.extension, sandbox.attachment.handle
         )
 
     async def _mounts(self, sandbox: Sandbox, report: Report) -> tuple[Mount, ...]:
@@ -310,6 +325,11 @@ class Provisioning:
                 return client
         kept = await self.reach_kept(sandbox, alone_seconds=SAVING_ALONE_SECONDS)
         return self.client_at(kept)
+
+
+def standing_generation(sandbox: Sandbox) -> int:
+    """Return the generation of the workspace that there is: before a renewal the one before."""
+    return sandbox.generation - 1 if sandbox.renewing else sandbox.generation
 
 
 @asynccontextmanager

@@ -3,18 +3,16 @@
 Work is queued by sandbox and runs in the task runner. Deadlines are watched here.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
 import structlog
 
-from atoll.domain.errors import AtollError, Unavailable
+from atoll.domain.errors import AtollError
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import SYSTEM, Principal
-from atoll.domain.sandbox.farewell import farewell
 from atoll.domain.sandbox.instruction import Provision, Teardown
 from atoll.domain.sandbox.lifetime import deadline, idle_deadline
 from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
@@ -29,19 +27,17 @@ from atoll.domain.sandbox.stimulus import (
     TornDown,
     Touched,
 )
-from atoll.ports import CleanupReport, LogLine
+from atoll.ports import CleanupReport, LogLine, StoreUnavailable
 from atoll.ports.telemetry.metrics import Metric
 from atoll.services.ground import Ground
-from atoll.services.journals.journals import Journals
-from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.lifecycle.transitions import Also, Transitions, Work
 from atoll.services.provisioning.provisioning import Provisioning
 from atoll.services.sandboxes.deadlines import Deadlines
+from atoll.services.sandboxes.final_collection import FinalCollection
 from atoll.services.sandboxes.maintenance import Maintenance
 from atoll.services.sandboxes.owed_work import OwedWork
 from atoll.services.sandboxes.work_queues import WorkQueues
 from atoll.services.task_runner import TaskRunner
-from atoll.wire.contract.terminals import FarewellBody, say_farewell
 
 RETRY_SECONDS = 5.0
 """Between attempts of a teardown that did not work out."""
@@ -83,12 +79,6 @@ def unfinished_work(sandbox: Sandbox) -> tuple[Work, ...]:
 
 _Act = Callable[[SandboxId], Awaitable[object]]
 
-LAST_ATTEMPTS = 3
-"""To read what a journal holds before its runtime is ended: a failure may be the store's."""
-
-LAST_WORDS_SECONDS = 5.0
-"""At most for one of them."""
-
 _log = structlog.get_logger(__name__)
 
 
@@ -101,8 +91,7 @@ class Reconciler:
         transitions: Transitions,
         provisioning: Provisioning,
         *,
-        runtimes: SandboxRuntimes,
-        journals: Journals,
+        final_collection: FinalCollection,
         maintenance: Maintenance,
         work_queues: WorkQueues,
         owed_work: OwedWork,
@@ -112,8 +101,7 @@ class Reconciler:
         self._ground = ground
         self._transitions = transitions
         self._provisioning = provisioning
-        self._runtimes = runtimes
-        self._journals = journals
+        self._final_collection = final_collection
         self._maintenance = maintenance
         self._work_queues = work_queues
         self._leadership = ground.leadership
@@ -224,7 +212,7 @@ class Reconciler:
         """Apply a deadline that came: time to live, the warning before, retention, or idleness."""
         try:
             sandbox = await self.apply(sandbox_id, Due())
-        except Unavailable:
+        except StoreUnavailable:
             again = self._ground.clock.now() + timedelta(seconds=RETRY_SECONDS)
             self._deadlines.set(sandbox_id, again)
             raise
@@ -260,8 +248,7 @@ class Reconciler:
                         await self._provision(sandbox, work)
                 case Teardown():
                     await self._tear_down(sandbox, work)
-        except Unavailable as err:
-            # Backends' errors end in a state: this one is the store's, which could not keep it.
+        except StoreUnavailable as err:
             _log.warning("work_interrupted", sandbox=sandbox.id, work=str(work), reason=err.message)
             await self._take_up(sandbox.id)
         except AtollError as err:
@@ -277,7 +264,7 @@ class Reconciler:
             try:
                 async with self._ground.store.read() as rows:
                     sandbox = await rows.sandboxes.get(sandbox_id)
-            except Unavailable as err:
+            except StoreUnavailable as err:
                 _log.warning("work_still_waits", sandbox=sandbox_id, reason=err.message)
                 continue
             if sandbox is not None:
@@ -290,9 +277,11 @@ class Reconciler:
         try:
             sandbox = await self._with_agents(sandbox)
             if work.renew:
-                await self._provisioning.renew(sandbox, report)
+                await self._provisioning.renew(sandbox, report, ending=self._final_collection.take)
                 sandbox = await self._outcome(sandbox.id, Renewed(work.generation))
             brought = await self._provisioning.bring_up(sandbox, report, fresh=work.renew)
+        except StoreUnavailable:
+            raise  # nothing is wrong with the sandbox: it is taken up again
         except AtollError as err:
             await self._broke(sandbox, err.message, lines)
             return
@@ -356,8 +345,6 @@ class Reconciler:
 
     async def _tear_down(self, sandbox: Sandbox, work: Teardown) -> None:
         """Tear down, again and again until it works out: nothing may be left running."""
-        await self._say_farewell(sandbox)
-        await self._last_words(sandbox)
         while isinstance(done := await self._torn(sandbox, work), str):
             await self._outcome(sandbox.id, TeardownFailed(work.generation, done))
             again = self._ground.clock.now() + timedelta(seconds=RETRY_SECONDS)
@@ -368,6 +355,7 @@ class Reconciler:
 
     async def _torn(self, sandbox: Sandbox, work: Teardown) -> CleanupReport | str:
         """Return what was removed, or the reason why nothing could be."""
+        await self._final_collection.run(sandbox)
         try:
             return await self._provisioning.tear_down(sandbox, keep_state=work.keep_state)
         except AtollError as err:
@@ -375,46 +363,3 @@ class Reconciler:
         except Exception as err:  # noqa: BLE001 - a backend's mistake must not end the attempts
             _log.exception("teardown_broke", sandbox=sandbox.id)
             return f"It could not be taken away yet ({type(err).__name__}); the log says more."
-
-    async def _say_farewell(self, sandbox: Sandbox) -> None:
-        """Send the viewers of terminals the reason of the end. Does nothing when the runtime is
-        gone."""
-        if sandbox.attachment.address is None:
-            return
-        words = farewell(sandbox)
-        body = FarewellBody(reason=words.reason, guest_reason=words.guest_reason)
-        try:
-            async with asyncio.timeout(1.0):
-                client = self._runtimes.client(sandbox)
-                await client.call(say_farewell(body))
-        except (AtollError, TimeoutError) as err:
-            _log.info("farewell_not_said", sandbox=sandbox.id, reason=str(err))
-
-    async def _last_words(self, sandbox: Sandbox) -> None:
-        """Read the rest of the journal before its runtime ends. Does nothing when the runtime is
-        gone. A store that does not answer is waited for: what was not collected is lost."""
-        if sandbox.attachment.address is None:
-            return
-        for _ in range(LAST_ATTEMPTS):
-            try:
-                async with asyncio.timeout(LAST_WORDS_SECONDS):
-                    await self._journals.collect(sandbox, self._runtimes.client(sandbox))
-                return
-            except TimeoutError:
-                _log.info("journal_not_collected", sandbox=sandbox.id, reason="no answer in time")
-                return
-            except AtollError as err:
-                _log.info("journal_not_collected", sandbox=sandbox.id, reason=err.message)
-            await self._until_stored()
-
-    async def _until_stored(self) -> None:
-        """Return once the store answers."""
-        while True:
-            try:
-                async with self._ground.store.read() as rows:
-                    await rows.events.last_position()
-                return
-            except Unavailable as err:
-                _log.warning("work_still_waits", reason=err.message)
-            again = self._ground.clock.now() + timedelta(seconds=RETRY_SECONDS)
-            await self._ground.clock.sleep_until(again)

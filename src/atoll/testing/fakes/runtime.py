@@ -124,7 +124,7 @@ class FakeRuntimes:
             case "/journal":
                 entries = [one for one in self.journal if int(str(one["n"])) > int(query["after"])]
                 return 200, {"entries": entries, "last": len(self.journal), "dropped": 0}
-            case "/journal/ack":
+            case "/journal/ack" | "/farewell":
                 return 204, None
             case _:
                 return self.answers.get((call.method, call.path), (404, {"code": "not_found"}))

@@ -53,6 +53,7 @@ from atoll.services.sandboxes.backend_watch import BackendWatch
 from atoll.services.sandboxes.background import Background, Runners
 from atoll.services.sandboxes.consumers import Consumers
 from atoll.services.sandboxes.deadlines import Deadlines
+from atoll.services.sandboxes.final_collection import FinalCollection
 from atoll.services.sandboxes.maintenance import Maintenance
 from atoll.services.sandboxes.metadata import Metadata
 from atoll.services.sandboxes.owed_work import OwedWork
@@ -254,12 +255,13 @@ def build_reconciler(
 ) -> Reconciler:
     """Return what performs the work that the lifecycle decided."""
     queues = WorkQueues(cycle.runners.lead)
+    runtimes, journals = cycle.runtimes, cycle.journals
+    final = FinalCollection(ground, provisioning, runtimes=runtimes, journals=journals)
     return Reconciler(
         ground,
         cycle.transitions,
         provisioning,
-        runtimes=cycle.runtimes,
-        journals=cycle.journals,
+        final_collection=final,
         maintenance=maintenance,
         work_queues=queues,
         owed_work=OwedWork(ground, queues),

@@ -9,7 +9,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.pool import QueuePool
 
-from atoll.domain.errors import Unavailable
+from atoll.ports import StoreUnavailable
 
 FAULTS = (DBAPIError, PoolTimeout)
 """Errors of SQLAlchemy that mean that the database did not do its work."""
@@ -28,7 +28,7 @@ class Engines:
 
     `writing` opens a transaction that no other writer shares, of this process or another one. It
     commits when its block ends and leaves nothing when the block raises. Its block and its end
-    raise `FAULTS`, and `Unavailable` where the connection is lost.
+    raise `FAULTS`, and `StoreUnavailable` where the connection is lost.
     """
 
     writer: AsyncEngine
@@ -51,17 +51,17 @@ class Engines:
         await self.reader.dispose()
 
 
-def unavailable(err: BaseException) -> Unavailable:
+def unavailable(err: BaseException) -> StoreUnavailable:
     """Return the error for people. It holds the first line that the database or driver said."""
     if isinstance(err, PoolTimeout):
-        return Unavailable(
+        return StoreUnavailable(
             "All connections to the database are in use: try again, or raise database_connections "
             "if it stays."
         )
     said = str(getattr(err, "orig", None) or err).splitlines() or [type(err).__name__]
     # SQLAlchemy puts the driver's class before what it said.
     detail = said[0].partition(">: ")[2] if said[0].startswith("<class ") else said[0]
-    return Unavailable(
+    return StoreUnavailable(
         f"The database did not answer as it should ({detail}): try again, and look at the disk "
         "or the database server if it stays."
     )

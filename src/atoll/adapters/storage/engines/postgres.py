@@ -16,7 +16,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from atoll.adapters.storage.engines.engines import Engines, unavailable
-from atoll.domain.errors import Failed, Unavailable
+from atoll.domain.errors import Failed
+from atoll.ports import StoreUnavailable
 
 WRITE_LOCK = 0x41746F6C6C
 """The key of the advisory lock: "Atoll" in ASCII."""
@@ -99,7 +100,7 @@ async def _writing(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
             await _run(link, _BEGIN)
             yield connection
             if await _run(link, "COMMIT") != "COMMIT":
-                raise Unavailable(
+                raise StoreUnavailable(
                     "The database rolled a transaction back, as a statement in it had failed: "
                     "try again."
                 )
@@ -114,7 +115,7 @@ async def _undo(connection: AsyncConnection, link: Any) -> None:
     try:
         if link.is_in_transaction():
             await _run(link, "ROLLBACK")
-    except Unavailable:
+    except StoreUnavailable:
         await connection.invalidate()
     except BaseException:
         await connection.invalidate()
