@@ -4,9 +4,10 @@ import asyncio
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest.mock import AsyncMock, patch
 
 from atoll.adapters.bus.in_process import InProcessBus
 from atoll.adapters.storage.engines.sqlite import sqlite_url
@@ -22,6 +23,7 @@ from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals.events import Note, draft_of
 from atoll.services.webhooks.deliveries import WebhookDeliveries
+from atoll.services.webhooks.outcomes import WebhookOutcomes
 from atoll.services.webhooks.posting import WebhookPosting
 from atoll.services.webhooks.webhooks import WebhookReport, Webhooks
 from atoll.services.webhooks.worker import WebhookWorker
@@ -91,14 +93,19 @@ class HookScene:
                         pass
 
     @asynccontextmanager
-    async def working(self) -> AsyncIterator[None]:
-        """The worker, running; it is cut off at the end, wherever it is."""
-        async with asyncio.TaskGroup() as tasks:
-            running = tasks.create_task(self.worker.run())
-            try:
-                yield
-            finally:
-                running.cancel()
+    async def working(self, *, killed: bool = False) -> AsyncIterator[None]:
+        """The worker, running; it is cut off at the end, wherever it is. A `killed` one stores no
+        progress then, as its process would not."""
+        with ExitStack() as until_over:
+            async with asyncio.TaskGroup() as tasks:
+                running = tasks.create_task(self.worker.run())
+                try:
+                    yield
+                finally:
+                    if killed:
+                        lost = patch.object(WebhookOutcomes, "advanced", AsyncMock())
+                        until_over.enter_context(lost)
+                    running.cancel()
 
 
 _PULLED: Mapping[str, Json] = {

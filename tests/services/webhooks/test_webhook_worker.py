@@ -207,7 +207,7 @@ async def test_worker_that_is_killed_at_any_event_loses_nothing() -> None:
                 appended = killed_after
                 # What waits for a retry is due, so that there is always a request.
                 at.clock.turn(LAST_CEILING.total_seconds())
-                async with now.working():
+                async with now.working(killed=True):
                     await receiver.came(len(receiver.requests) + 1)
                 before = now
                 receiver.statuses.clear()
@@ -257,6 +257,21 @@ async def test_endpoint_that_is_gone_is_disabled_and_goes_on_where_it_stopped() 
         await at.endpoints.change(LOCAL_PERSON, report.webhook.id, WebhookChange(enabled=True))
         await receiver.took(3)
         assert receiver.seqs(A) == [1, 2] and receiver.seqs(B) == [1]
+
+
+async def test_webhook_that_is_disabled_amid_a_page_posts_nothing_twice() -> None:
+    async with hook_scene() as (at, receiver), at.working():
+        report, _ = await at.endpoints.create(LOCAL_PERSON, receiver.url)
+        receiver.statuses.extend([200] * 2 + [HANG])
+        await at.append([A] * 4)
+        await receiver.came(3)
+        for on in (False, True):
+            await at.endpoints.change(LOCAL_PERSON, report.webhook.id, WebhookChange(enabled=on))
+            if not on:
+                await at.until(report, cursor=4 + 1, retrying=1)
+        await receiver.took(4)
+        # The third was not answered, so it came once more, and none of the others did.
+        assert receiver.seqs(A) == [1, 2, 3, 4] and len(receiver.requests) == 5
 
 
 async def test_endpoint_that_fails_for_days_is_disabled_with_its_last_reason() -> None:

@@ -1,7 +1,8 @@
 """The feed of one webhook: the log is read page by page, and each stream is posted in its order.
 
 A page's streams are posted beside each other. One whose event fails, or that is slow, is left
-behind for `retries`, and the cursor moves on when every other event of the page is delivered.
+behind for `retries`, and the cursor moves on when every other event of the page is delivered. A
+feed that is cancelled leaves behind what it had not posted, so that nothing is posted twice.
 """
 
 import asyncio
@@ -30,13 +31,13 @@ UNWANTED = 1000
 """Positions that the cursor may lag behind events that the filters dropped: they cost no write."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Result:
-    """The end of a stream's part of a page: the number of events that were accepted, and the first
-    one that was not posted (`left`) or that is retried (`failed`)."""
+@dataclass(slots=True)
+class _Progress:
+    """Progress of a stream's part of a page: the number of events that were accepted, and the first
+    one that is not posted yet (`left`) or that is retried (`failed`)."""
 
-    accepted: int
-    left: Event | None = None
+    left: Event | None
+    accepted: int = 0
     failed: Event | None = None
 
 
@@ -135,17 +136,27 @@ class WebhookFeed:
             self._seen, self._gap_told = webhook.cursor, 0
 
     async def _post(self, page: _Page) -> None:
-        async with asyncio.TaskGroup() as tasks:
-            posts = [tasks.create_task(self._post_stream(page.kept, one)) for one in page.streams]
-        results = [post.result() for post in posts]
+        streams = [(events, _Progress(events[0])) for events in page.streams]
+        progress = [one for _, one in streams]
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for events, one in streams:
+                    tasks.create_task(self._post_stream(page.kept, events, one))
+            await self._advance(page, progress)
+        except asyncio.CancelledError:
+            # Also where this was under way: an advance that was stored makes the next one void.
+            await self._advance(page, progress)
+            raise
+
+    async def _advance(self, page: _Page, streams: Sequence[_Progress]) -> None:
         webhook = page.kept.webhook
-        wanted = page.gap is not None or page.left or results
+        wanted = page.gap is not None or page.left or streams
         if wanted or page.last - webhook.cursor >= UNWANTED:
             behind = Behind(
-                left=(*page.left, *(one.left for one in results if one.left)),
-                failed=tuple(one.failed for one in results if one.failed),
+                left=(*page.left, *(one.left for one in streams if one.left)),
+                failed=tuple(one.failed for one in streams if one.failed),
             )
-            accepted = sum(one.accepted for one in results)
+            accepted = sum(one.accepted for one in streams)
             await self._outcomes.advanced(
                 webhook, page.last, behind=behind, accepted=accepted, gap=page.gap
             )
@@ -155,16 +166,20 @@ class WebhookFeed:
         if page.gap is not None:
             self._gap_told = page.gap.to
 
-    async def _post_stream(self, kept: KeptWebhook, events: Sequence[Event]) -> _Result:
+    async def _post_stream(
+        self, kept: KeptWebhook, events: Sequence[Event], progress: _Progress
+    ) -> None:
         """Post events of one stream in their order, up to the first that has to wait."""
         async with self._slots:
-            accepted, until = 0, self._ground.clock.now() + SLOW
+            until = self._ground.clock.now() + SLOW
             for event in events:
+                progress.left = event
                 if self._ground.clock.now() >= until:
-                    return _Result(accepted, left=event)
+                    return
                 failure = await self._posting.post(kept, event)
                 if failure is None:
-                    accepted += 1
+                    progress.accepted += 1
                 elif await self._outcomes.failed_first(kept.webhook, event, failure):
-                    return _Result(accepted, failed=event)
-        return _Result(accepted)
+                    progress.left, progress.failed = None, event
+                    return
+            progress.left = None

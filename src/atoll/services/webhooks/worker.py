@@ -6,7 +6,7 @@ does not have: a worker that starts after a crash goes on where the cursors are.
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -56,8 +56,7 @@ class WebhookWorker:
                         _log.warning("webhooks_not_read", reason=error.message)
                         await self._pause()
                         continue
-                    for gone in served.keys() - wanted:
-                        served.pop(gone).cancel()
+                    await _ended([served.pop(gone) for gone in served.keys() - wanted])
                     for new in wanted - served.keys():
                         served[new] = tasks.create_task(self._serve(new))
                     await listener.wait()
@@ -88,6 +87,15 @@ class WebhookWorker:
 
     async def _pause(self) -> None:
         await self._ground.clock.sleep_until(self._ground.clock.now() + AFTER_FAILURE)
+
+
+async def _ended(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Cancel tasks and return once they are over: each stores how far it came, and a webhook that
+    is enabled again begins there."""
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)
 
 
 @dataclass(frozen=True, slots=True)
