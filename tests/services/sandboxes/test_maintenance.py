@@ -10,6 +10,7 @@ from atoll.adapters.extensions.in_memory import FailurePoint
 from atoll.domain.errors import Conflict, Failed, Unavailable
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, State
+from atoll.services.sandboxes.backend_watch import SURVEY_SECONDS
 from atoll.services.sandboxes.maintenance import ALONE_SECONDS, IDLE_SECONDS, MOST_SECONDS
 from tests.services.scene import Scene, opened, scene
 
@@ -24,6 +25,16 @@ async def calm() -> None:
     """Let every task get as far as it can without time going on."""
     for _ in range(200):
         await asyncio.sleep(0)
+
+
+async def surveyed(s: Scene) -> None:
+    """Let a survey begin and end: one that goes on would see what ends after it as left behind."""
+    async with asyncio.timeout(60):
+        while not s.clock.awaited(SURVEY_SECONDS):
+            await asyncio.sleep(0)
+        s.clock.turn(SURVEY_SECONDS + 1)  # nobody else sleeps until the end of the next one then
+        while not s.clock.awaited(SURVEY_SECONDS):
+            await asyncio.sleep(0)
 
 
 async def ended(s: Scene, sandbox: Sandbox) -> None:
@@ -126,9 +137,7 @@ async def test_survey_leaves_a_maintenance_start_alone_and_a_new_control_plane_e
     async with opened(tmp_path) as first:
         sandbox = await stopped(first)
         async with first.sandboxes.reading(LOCAL_PERSON, sandbox.id):
-            await calm()
-            first.clock.turn(31)
-            await calm()
+            await surveyed(first)
             assert first.extension.lives(sandbox.id)
             # Its end fails on the way out: as if the control plane had been killed.
             first.extension.fail(FailurePoint.TEARDOWN, Failed("killed"), times=1)

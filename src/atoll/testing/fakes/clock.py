@@ -15,6 +15,11 @@ class VirtualClock:
         """See the port."""
         return self._now
 
+    def awaited(self, seconds: float) -> bool:
+        """Report whether somebody sleeps for exactly so many more seconds."""
+        deadline = self._now + timedelta(seconds=seconds)
+        return any(one == deadline for one, _ in self._sleepers)
+
     async def sleep_until(self, deadline: datetime) -> None:
         """See the port."""
         if deadline <= self._now:
