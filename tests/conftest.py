@@ -1,5 +1,6 @@
 """What holds for every test here."""
 
+import signal
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -68,6 +69,9 @@ FOLDERS = Folders()
 
 def pytest_sessionstart() -> None:
     FOLDERS.watch()
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A script's background job ignores Ctrl-C, and so would all that the tests start.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
