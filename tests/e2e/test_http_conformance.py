@@ -36,7 +36,7 @@ from tests.places import ROOT
 
 DOCUMENT = ROOT / "docs" / "openapi.json"
 SEED = int(os.environ.get("ATOLL_HTTP_SEED") or datetime.now(UTC).strftime("%Y%m%d"))
-SECONDS = float(os.environ.get("ATOLL_HTTP_SECONDS", "40"))
+SECONDS = float(os.environ.get("ATOLL_HTTP_SECONDS", "20"))
 ON_POSTGRES_SECONDS = float(os.environ.get("ATOLL_HTTP_SECONDS", "12"))
 AT_ONCE = 3
 WALKS, STEPS = 3, 4

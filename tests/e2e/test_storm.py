@@ -19,7 +19,7 @@ from websockets.sync.client import connect
 from atoll.testing.server import TestServer, test_server
 from tests.peers.remains import pids_of, remains, settled, uids_of
 
-SECONDS = float(os.environ.get("ATOLL_STORM_SECONDS", "40"))
+SECONDS = float(os.environ.get("ATOLL_STORM_SECONDS", "20"))
 SEED = int(os.environ.get("ATOLL_STORM_SEED", "0")) or random.SystemRandom().randrange(1, 2**32)
 MOST_SANDBOXES = 4
 REQUEST_SECONDS = 90.0

@@ -11,7 +11,7 @@ import pytest
 
 from tests.redaction.world import Case, smaller
 
-SECONDS = float(os.environ.get("ATOLL_REDACTION_SECONDS", "60"))
+SECONDS = float(os.environ.get("ATOLL_REDACTION_SECONDS", "15"))
 """For each oracle; 3600 for the long run (docs/trust/security.md)."""
 
 SEED = int(os.environ.get("ATOLL_REDACTION_SEED") or secrets.randbits(32))

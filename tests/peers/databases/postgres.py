@@ -85,7 +85,8 @@ class PostgresServer:
             self._template = self.empty()
             self._await(_made(self.url(self._template)))
         name = f"atoll{next(self._numbers)}"
-        self.run(f"CREATE DATABASE {name} TEMPLATE {self._template}")
+        # The files are copied whole: to write each page to the log takes twice as long.
+        self.run(f"CREATE DATABASE {name} TEMPLATE {self._template} STRATEGY FILE_COPY")
         return name
 
     def drop(self, name: str) -> None:

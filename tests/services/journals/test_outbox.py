@@ -14,7 +14,7 @@ from atoll.ports.leadership import Leadership
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals import outbox as outboxes
-from atoll.services.journals.events import Note
+from atoll.services.journals.events import Note, draft_of
 from atoll.services.journals.log_watch import PERIOD, PERIOD_ALONE, LogWatch
 from atoll.services.journals.outbox import Outbox
 from atoll.testing import FakeEventSink, FakeLeadership
@@ -31,8 +31,19 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def record(s: Scene, count: int = 1, stream: str = "auth") -> None:
-    for number in range(count):
-        await s.events.record(LOCAL_PERSON, Note(stream, "auth.login", {"how": str(number)}))
+    """Append so many events in one transaction, and announce them."""
+    drafts = [
+        draft_of(
+            Note(stream, "auth.login", {"how": str(number)}),
+            LOCAL_PERSON,
+            at=s.clock.now(),
+            event_id=s.ground.ids.event(),
+        )
+        for number in range(count)
+    ]
+    async with s.store.begin() as rows:
+        await rows.events.append(drafts)
+    s.bus.announce((stream,))
 
 
 def outbox_of(s: Scene, sink: FakeEventSink | None, *led: Leadership) -> Outbox:
