@@ -11,6 +11,7 @@ from atoll.domain.people.capability import Capability, OrgRole
 from atoll.domain.people.organization import (
     MAX_GROUPS,
     Member,
+    check_groups_ours,
     check_kind,
     check_may_set,
     check_owner_stays,
@@ -84,6 +85,13 @@ def test_last_owner_stays_and_others_may_go() -> None:
     with pytest.raises(Conflict) as caught:
         check_owner_stays([ANN, BOB], ANN)
     assert caught.value.code == "last_owner"
+
+
+def test_groups_of_a_provider_are_not_changed_here() -> None:
+    check_groups_ours(BOB)
+    with pytest.raises(Conflict) as caught:
+        check_groups_ours(replace(BOB, groups_claimed=True))
+    assert (caught.value.code, caught.value.field) == ("groups_claimed", "groups")
 
 
 def test_member_as_a_caller_has_what_its_role_allows() -> None:

@@ -1080,10 +1080,14 @@ export interface components {
             readonly members: readonly components["schemas"]["MemberView"][];
             readonly next: string | null;
         };
-        /** @description A member: a person (`adm`) or a service account (`atm`). */
+        /**
+         * @description A member: a person (`adm`) or a service account (`atm`). With `groups_claimed` the groups
+         *     come from the login provider, and cannot be changed here.
+         */
         readonly MemberView: {
             readonly email: string;
             readonly groups: readonly string[];
+            readonly groups_claimed: boolean;
             readonly kind: components["schemas"]["ActorKind"];
             readonly member_id: string;
             readonly name: string;

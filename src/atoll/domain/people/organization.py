@@ -45,7 +45,8 @@ PERSONAL = Organization(PERSONAL_ORG, "personal", "Personal", None)
 @dataclass(frozen=True, slots=True)
 class Member:
     """A person or a service account in an organization. `groups` are for rules of other systems:
-    nothing here grants anything by them. `email` is empty where nobody said one."""
+    nothing here grants anything by them. `email` is empty where nobody said one. With
+    `groups_claimed` a login provider says the groups, again at each login."""
 
     org_id: OrgId
     id: PrincipalId
@@ -55,6 +56,7 @@ class Member:
     role: OrgRole
     groups: tuple[str, ...]
     since: datetime
+    groups_claimed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,17 @@ def read_groups(groups: Iterable[str]) -> tuple[str, ...]:
             field="groups",
         )
     return found
+
+
+def check_groups_ours(member: Member) -> None:
+    """Check that a member's groups are set here. Raises `Conflict` where a login provider says
+    them: it would undo the change."""
+    if member.groups_claimed:
+        raise Conflict(
+            f"the groups of {member.name} come from the login provider: change them there",
+            code="groups_claimed",
+            field="groups",
+        )
 
 
 def check_may_set(own: OrgRole, role: OrgRole, before: OrgRole | None = None) -> None:

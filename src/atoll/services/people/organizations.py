@@ -16,6 +16,7 @@ from atoll.domain.people.organization import (
     PERSONAL,
     Member,
     Organization,
+    check_groups_ours,
     check_kind,
     check_may_set,
     check_owner_stays,
@@ -138,8 +139,8 @@ class Organizations:
         self, caller: Principal, ref: str, member: str, change: MemberChange
     ) -> Member:
         """Give a member another role or other groups. Raises `Forbidden` by the rules of
-        `domain.people.organization`, `Conflict` for the last owner and for the person who runs the
-        installation, whose role stays."""
+        `domain.people.organization`, `Conflict` for the last owner, for the person who runs the
+        installation, whose role stays, and for groups that a login provider says."""
         async with self._ground.store.begin() as rows:
             found, own = await organization_for(rows, caller, ref)
             members = await rows.members.of(found.id)
@@ -151,6 +152,8 @@ class Organizations:
             )
             check_may_set(own, after.role, before.role)
             check_kind(after.kind, after.role)
+            if after.groups != before.groups:
+                check_groups_ours(before)
             if after.role is not before.role:
                 _check_not_local(before)
                 check_owner_stays(members, before)

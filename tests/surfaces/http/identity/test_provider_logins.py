@@ -106,6 +106,30 @@ async def test_roles_and_memberships_follow_the_provider(
         assert (await kim.call("GET", "/v1/sandboxes")).json()["code"] == "no_organization"
 
 
+async def test_groups_are_the_providers_once_it_named_any(
+    atoll: World, provider: OidcProcess
+) -> None:
+    provider.put_user("gus", name="Gus", org=["acme"])
+    path = "/v1/organizations/acme/members"
+    async with browser(atoll) as gus, client_of(atoll.url, atoll.token) as owner:
+        mine = (await gus.log_in(provider, "gus"))["id"]
+
+        async def groups() -> tuple[list[str], bool]:
+            await _refresh(atoll)
+            listed = (await owner.get(path)).json()["members"]
+            found = next(one for one in listed if one["member_id"] == mine)
+            return found["groups"], found["groups_claimed"]
+
+        given = await owner.patch(f"{path}/{mine}", json={"groups": ["here"]})
+        assert given.status_code == 200 and await groups() == (["here"], False)
+        provider.put_user("gus", name="Gus", org=["acme"], groups=["/dev"])
+        assert await groups() == (["/dev"], True)
+        refused = await owner.patch(f"{path}/{mine}", json={"groups": []})
+        assert (refused.status_code, refused.json()["code"]) == (409, "groups_claimed")
+        provider.put_user("gus", name="Gus", org=["acme"])
+        assert await groups() == ([], True)
+
+
 async def test_login_that_the_provider_revoked_ends(atoll: World, provider: OidcProcess) -> None:
     provider.put_user("lou", name="Lou", org=["acme"])
     async with browser(atoll) as lou:

@@ -129,15 +129,21 @@ class ClaimedMemberships:
 
     async def _follow(self, rows: Transaction, realm: Realm, change: _Change) -> None:
         """Give memberships in organizations of this realm the name, email and groups that the
-        claims say."""
+        claims say. A provider that never named a group leaves those that were set here."""
         claimed = change.claimed
         for member in await rows.members.memberships(change.person.id):
             if realm.organization and member.org_id not in change.kept:
                 continue
             others = await rows.members.of(member.org_id)
             name = unique_name(claimed.name, (one.name for one in others if one.id != member.id))
+            # Groups that were set here stay while the provider has never said any.
+            says = member.groups_claimed or claimed.groups != ()
             changed = replace(
-                member, name=name, email=claimed.email or member.email, groups=claimed.groups
+                member,
+                name=name,
+                email=claimed.email or member.email,
+                groups=claimed.groups if says else member.groups,
+                groups_claimed=says,
             )
             if changed != member:
                 await rows.members.put(changed)

@@ -79,7 +79,8 @@ class OrganizationList(PageModel):
 
 
 class MemberView(ResponseModel):
-    """A member: a person (`adm`) or a service account (`atm`)."""
+    """A member: a person (`adm`) or a service account (`atm`). With `groups_claimed` the groups
+    come from the login provider, and cannot be changed here."""
 
     member_id: str
     kind: ActorKind
@@ -87,6 +88,7 @@ class MemberView(ResponseModel):
     email: str
     role: OrgRole
     groups: list[str]
+    groups_claimed: bool
     since: str
 
 
