@@ -34,8 +34,9 @@ export const teamApi = {
     const all = (await call('GET', `${at(organization)}/members`)) as Schemas['MemberList'];
     return all.members;
   },
-  changeMember: (organization: string, member: string, role: OrgRole) =>
-    call('PATCH', memberAt(organization, member), { role }) as Promise<Member>,
+  /** What is left out stays. */
+  changeMember: (organization: string, member: string, change: Schemas['MemberBody']) =>
+    call('PATCH', memberAt(organization, member), change) as Promise<Member>,
   removeMember: (organization: string, member: string) =>
     call('DELETE', memberAt(organization, member)),
   leave: (organization: string) => call('POST', `${at(organization)}/leave`),

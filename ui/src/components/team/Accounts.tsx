@@ -9,7 +9,7 @@ import { loadTeam } from '../../state/team/team';
 import { TokenDialog } from '../account/TokenDialog';
 import { RevokeToken, TokenRow } from '../account/Tokens';
 import { Icon } from '../parts/icons';
-import { MemberActs } from './Members';
+import { groupWords, MemberActs } from './Members';
 
 export function Accounts({ ours }: { readonly ours: Team }) {
   const [name, setName] = useState('');
@@ -83,6 +83,7 @@ function AccountRow({ ours, account }: RowProps) {
         <p className="secret-name">{name}</p>
         <p className="quiet">
           {tokens.length === 1 ? '1 token' : `${tokens.length} tokens`} · approves nothing
+          {account.groups.length > 0 && ` · ${groupWords(account)}`}
         </p>
       </div>
       <button

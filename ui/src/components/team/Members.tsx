@@ -3,10 +3,11 @@
 import { useState } from 'react';
 import { teamApi, type Member, type OrgRole } from '../../api/team';
 import { notify, notifyFailure } from '../../state/announce';
-import { roleName, rolesFor, type Team } from '../../state/team/rights';
+import { maySetGroups, roleName, rolesFor, type Team } from '../../state/team/rights';
 import { loadTeam } from '../../state/team/team';
 import { Avatar } from '../parts/Avatar';
 import { Confirm } from '../parts/Dialog';
+import { GroupsDialog } from './GroupsDialog';
 
 export function Members({ ours }: { readonly ours: Team }) {
   const people = ours.members.filter(({ kind }) => kind === 'adm');
@@ -30,8 +31,8 @@ interface RowProps {
 }
 
 function MemberRow({ ours, member }: RowProps) {
-  const { member_id: id, name, email, groups } = member;
-  const notes = [email, ...groups.map((one) => `#${one}`)].filter((one) => one !== '');
+  const { member_id: id, name, email } = member;
+  const notes = [email, groupWords(member)].filter((one) => one !== '');
   return (
     <li className="secret">
       <Avatar name={name} principal={id} />
@@ -47,29 +48,67 @@ function MemberRow({ ours, member }: RowProps) {
   );
 }
 
+/** The groups of a member in a line; empty for none. */
+export function groupWords({ groups, groups_claimed: claimed }: Member): string {
+  if (groups.length === 0) return '';
+  const words = groups.map((one) => `#${one}`).join(' ');
+  return claimed ? `${words} (from the login provider)` : words;
+}
+
 /** A member's role, and for administrators the ways to change or end it. */
 export function MemberActs({ ours, member }: RowProps) {
-  const [removing, setRemoving] = useState(false);
   const roles = rolesFor(ours, member);
-  if (roles.length === 0 || member.member_id === ours.me) {
-    return <span className="quiet">{roleName(member.role)}</span>;
-  }
+  const changes = roles.length > 0 && member.member_id !== ours.me;
   return (
     <div className="secret-acts">
-      <select
-        aria-label={`Role of ${member.name}`}
-        value={member.role}
-        onChange={(event) => {
-          const role = roles.find((one) => one === event.target.value);
-          if (role !== undefined) void change(ours, member, role);
-        }}
+      {!changes && <span className="quiet">{roleName(member.role)}</span>}
+      {changes && <RoleChoice {...{ ours, member, roles }} />}
+      {maySetGroups(ours, member) && <GroupsButton {...{ ours, member }} />}
+      {changes && <RemoveButton {...{ ours, member }} />}
+    </div>
+  );
+}
+
+function RoleChoice({ ours, member, roles }: RowProps & { readonly roles: readonly OrgRole[] }) {
+  return (
+    <select
+      aria-label={`Role of ${member.name}`}
+      value={member.role}
+      onChange={(event) => {
+        const role = roles.find((one) => one === event.target.value);
+        if (role !== undefined) void change(ours, member, role);
+      }}
+    >
+      {roles.map((role) => (
+        <option key={role} value={role}>
+          {roleName(role)}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function GroupsButton({ ours, member }: RowProps) {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <button
+        type="button"
+        className="button button-small"
+        aria-label={`Groups of ${member.name}`}
+        onClick={() => setOpen(true)}
       >
-        {roles.map((role) => (
-          <option key={role} value={role}>
-            {roleName(role)}
-          </option>
-        ))}
-      </select>
+        Groups…
+      </button>
+      {open && <GroupsDialog {...{ ours, member }} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+function RemoveButton({ ours, member }: RowProps) {
+  const [removing, setRemoving] = useState(false);
+  return (
+    <>
       <button
         type="button"
         className="button button-small button-destroy"
@@ -92,13 +131,13 @@ export function MemberActs({ ours, member }: RowProps) {
           </p>
         </Confirm>
       )}
-    </div>
+    </>
   );
 }
 
 async function change(ours: Team, member: Member, role: OrgRole): Promise<void> {
   try {
-    await teamApi.changeMember(ours.organization.organization_id, member.member_id, role);
+    await teamApi.changeMember(ours.organization.organization_id, member.member_id, { role });
     notify(`${member.name} is ${roleName(role).toLowerCase()} now.`);
     await loadTeam();
   } catch (reason) {

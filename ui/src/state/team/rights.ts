@@ -54,6 +54,19 @@ export function rolesFor(team: Team, member: Pick<Member, 'role' | 'kind'>): rea
   return owners ? all : all.filter((role) => role !== 'owner');
 }
 
+/** Whether they set the groups of this member: where a login provider says them, nobody does. */
+export function maySetGroups(
+  team: Team,
+  member: Pick<Member, 'role' | 'kind' | 'groups_claimed'>,
+): boolean {
+  return !member.groups_claimed && rolesFor(team, member).length > 0;
+}
+
+/** The groups in a line of text. */
+export function groupsIn(text: string): string[] {
+  return text.split(/[\s,]+/).filter((one) => one !== '');
+}
+
 /** Whose sandbox it is; null where it is the caller's own, or there is no team. */
 export function ownerOf(team: Team | null, sandbox: Pick<Sandbox, 'owner'>): string | null {
   if (team === null || sandbox.owner === team.me) return null;

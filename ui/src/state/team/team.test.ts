@@ -2,7 +2,16 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Member, Organization, OrgRole } from '../../api/team';
 import { AREAS, areasOf, isReading } from './capabilities';
-import { heirs, mayManage, mayWork, ownerOf, rolesFor, type Team } from './rights';
+import {
+  groupsIn,
+  heirs,
+  mayManage,
+  maySetGroups,
+  mayWork,
+  ownerOf,
+  rolesFor,
+  type Team,
+} from './rights';
 
 const CONTRACT = readFileSync(
   new URL('../../../../src/atoll/domain/people/capability.py', import.meta.url),
@@ -10,7 +19,16 @@ const CONTRACT = readFileSync(
 );
 
 function member(id: string, role: OrgRole, kind: Member['kind'] = 'adm'): Member {
-  return { member_id: id, name: id, role, kind, email: '', groups: [], since: '' };
+  return {
+    member_id: id,
+    name: id,
+    role,
+    kind,
+    email: '',
+    groups: [],
+    groups_claimed: false,
+    since: '',
+  };
 }
 
 function teamAs(role: OrgRole): Team {
@@ -65,6 +83,16 @@ describe('rights by role', () => {
     expect(rolesFor(teamAs('admin'), member('bob', 'member'))).not.toContain('owner');
     expect(rolesFor(teamAs('admin'), member('ada', 'owner'))).toEqual([]);
     expect(rolesFor(teamAs('member'), member('bob', 'member'))).toEqual([]);
+  });
+
+  it('let administrators set groups, but those of a provider, and of owners', () => {
+    const bob = member('bob', 'member');
+    expect(maySetGroups(teamAs('admin'), bob)).toBe(true);
+    expect(maySetGroups(teamAs('admin'), { ...bob, groups_claimed: true })).toBe(false);
+    expect(maySetGroups(teamAs('admin'), member('ada', 'owner'))).toBe(false);
+    expect(maySetGroups(teamAs('member'), bob)).toBe(false);
+    expect(groupsIn(' dev, ops\n/acme/qa ')).toEqual(['dev', 'ops', '/acme/qa']);
+    expect(groupsIn('  ')).toEqual([]);
   });
 
   it('name the owner of what is shared, and who may get it', () => {

@@ -116,6 +116,7 @@ class ScriptedTeam:
                 "email": "",
                 "role": role,
                 "groups": [],
+                "groups_claimed": False,
                 "since": stamp(days=-3),
                 **more,
             }
