@@ -32,6 +32,7 @@ function meOf(value: unknown): Me {
     org_id: typeof me['org_id'] === 'string' ? me['org_id'] : '',
     name: typeof name === 'string' ? name : 'person',
     guest: (me['guest'] as Api.GuestAccess | null | undefined) ?? null,
+    role: Array.isArray(me['roles']) && typeof me['roles'][0] === 'string' ? me['roles'][0] : null,
   };
 }
 

@@ -20,7 +20,10 @@ export type UnpulledPlace = Schemas['UnpulledPlace'];
 export type LogLine = Schemas['LogLineView'];
 /** What a guest, who came by a share link, has access to. */
 export type GuestAccess = Schemas['GuestAccessView'];
-export type Me = Pick<Schemas['MeView'], 'id' | 'org_id' | 'name' | 'guest'>;
+export type Me = Pick<Schemas['MeView'], 'id' | 'org_id' | 'name' | 'guest'> & {
+  /** The role in the organization; null where the answer has none. */
+  readonly role: string | null;
+};
 /** What may be changed of a terminal. */
 export type TerminalChange = Schemas['TerminalChangeBody'];
 

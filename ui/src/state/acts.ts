@@ -36,9 +36,17 @@ export function actsOf({ state, ready_at }: Sandbox): readonly Act[] {
   }
 }
 
+/** States in which its files are there and nothing is under way. */
+const SETTLED: readonly Sandbox['state'][] = ['ready', 'active', 'stopped', 'expired', 'failed'];
+
+/** Whether it can be given to another member. */
+export function isSettled({ state }: Sandbox): boolean {
+  return SETTLED.includes(state);
+}
+
 /** Whether it has a repository whose work can be brought home. */
 export function comesHome({ state, repos }: Sandbox): boolean {
-  return repos.length > 0 && ['ready', 'active', 'stopped', 'expired', 'failed'].includes(state);
+  return repos.length > 0 && SETTLED.includes(state);
 }
 
 /** Whether terminals can be opened in it now. */

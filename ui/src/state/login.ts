@@ -132,8 +132,9 @@ async function applyLogin(me: Me): Promise<void> {
       return;
     }
     setCaller(me);
-    // What the role allows is known before anything is shown; else it follows with the events.
-    if (hadTeam()) await loadTeam().catch(() => undefined);
+    // What the role allows is known before anything is shown; an owner is allowed everything.
+    const lesser = me.role !== null && me.role !== 'owner';
+    if (lesser || hadTeam()) await loadTeam().catch(() => undefined);
     login.set({ is: 'in', name: me.name });
   } else {
     sessionStorage.setItem(GUEST, 'yes');

@@ -26,7 +26,7 @@ export class Store<T> {
 }
 
 export function useStore<T>(store: Store<T>): T {
-  return useSyncExternalStore(store.subscribe, store.get);
+  return useSyncExternalStore(store.subscribe, store.get, store.get);
 }
 
 /** The entries of these keys; the same record where it has no others. Pure. */

@@ -5,7 +5,7 @@ import { teamApi } from '../../api/team';
 import { notify, notifyFailure } from '../../state/announce';
 import { login, rename } from '../../state/login';
 import { useStore } from '../../state/store';
-import { roleName, type Team } from '../../state/team/rights';
+import { roleName, stayWords, type Team } from '../../state/team/rights';
 import { team } from '../../state/team/team';
 import { Avatar } from '../parts/Avatar';
 import { Confirm } from '../parts/Dialog';
@@ -14,8 +14,6 @@ import { Sessions } from './Sessions';
 import { Tokens } from './Tokens';
 
 const MAX_NAME = 64;
-/** The person who runs the installation stays an owner of its first organization. */
-const LOCAL = { person: 'person', organization: 'personal' };
 
 export function AccountPage({ onMenu }: { readonly onMenu: () => void }) {
   const who = useStore(login);
@@ -82,15 +80,18 @@ function NameRow({ name, principal }: { readonly name: string; readonly principa
 
 function OrganizationRow({ ours }: { readonly ours: Team }) {
   const [leaving, setLeaving] = useState(false);
-  const { organization, me } = ours;
-  const stays = me === LOCAL.person && organization.organization_id === LOCAL.organization;
+  const { organization } = ours;
+  const stays = stayWords(ours);
   return (
     <div className="secret">
       <div className="secret-words">
         <p className="secret-name">{organization.name}</p>
-        <p className="quiet">{roleName(organization.role)}</p>
+        <p className="quiet">
+          {roleName(organization.role)}
+          {stays !== null && ` · ${stays}`}
+        </p>
       </div>
-      {!stays && (
+      {stays === null && (
         <button
           type="button"
           className="button button-small button-destroy"

@@ -4,6 +4,7 @@ import { useState, type ReactNode } from 'react';
 import { api } from '../../api/client';
 import type { Agent, AgentAction } from '../../api/types';
 import { notifyFailure } from '../../state/announce';
+import { useRights } from '../../state/team/useRights';
 import type { AgentState } from '../../terminal/attach/party';
 import { Confirm } from '../parts/Dialog';
 import { Icon, type IconName } from '../parts/icons';
@@ -12,8 +13,6 @@ interface AgentBarProps {
   readonly sandboxId: string;
   readonly terminalId: string;
   readonly agent: AgentState;
-  /** Whether this person may act on it. */
-  readonly owner: boolean;
   /** It works without a terminal. */
   readonly machine?: boolean;
   /** What else a person can set, beside the actions. */
@@ -29,7 +28,8 @@ const WORDS: Readonly<Record<AgentAction, { words: string; icon: IconName }>> = 
 };
 
 export function AgentBar(props: AgentBarProps) {
-  const { sandboxId, terminalId, agent, owner, machine = false, children } = props;
+  const { sandboxId, terminalId, agent, machine = false, children } = props;
+  const { works, owns } = useRights(sandboxId);
   const [busy, setBusy] = useState(false);
   const [stopping, setStopping] = useState(false);
 
@@ -44,7 +44,7 @@ export function AgentBar(props: AgentBarProps) {
     }
   }
 
-  const words = machine ? machineSentence(agent) : sentenceOf(agent, owner);
+  const words = machine ? machineSentence(agent) : sentenceOf(agent, owns);
   return (
     <div className={`agent-bar agent-${moodOf(agent)}`}>
       <span className="agent-mark">
@@ -55,8 +55,8 @@ export function AgentBar(props: AgentBarProps) {
       </span>
       <span className="spring" />
       {children}
-      {owner &&
-        actionsOf(agent, machine).map((action) => (
+      {works &&
+        actionsOf(agent, owns && !machine).map((action) => (
           <button
             key={action}
             type="button"
@@ -91,10 +91,10 @@ export function moodOf({ state, turn }: AgentState): Mood {
   return state === 'running' ? turn : state;
 }
 
-function sentenceOf(agent: AgentState, owner: boolean): string {
+function sentenceOf(agent: AgentState, owns: boolean): string {
   switch (moodOf(agent)) {
     case 'working':
-      return owner && !agent.strict
+      return owns && !agent.strict
         ? `Agent is running: ${agent.agent} works, what you type reaches it`
         : `Agent is running: ${agent.agent} works, typing is off`;
     case 'waiting':
@@ -117,8 +117,9 @@ function machineSentence(agent: AgentState): string {
   return mood === 'paused' ? `${agent.agent} is paused` : sentenceOf(agent, true);
 }
 
-function actionsOf(agent: AgentState, machine: boolean): readonly AgentAction[] {
-  const held = agent.strict && !machine;
+/** What can be done about it; `unlocks`: its owner may lift the lock of a terminal. */
+function actionsOf(agent: AgentState, unlocks: boolean): readonly AgentAction[] {
+  const held = agent.strict && unlocks;
   switch (moodOf(agent)) {
     case 'working':
       return [...(held ? (['unlock'] as const) : []), 'interrupt', 'pause', 'stop'];

@@ -8,7 +8,7 @@ import { notifyFailure } from '../../state/announce';
 interface AgentSettingsProps {
   readonly sandboxId: string;
   readonly agent: Agent;
-  readonly owner: boolean;
+  readonly owns: boolean;
 }
 
 type Name = keyof Settings;
@@ -18,7 +18,7 @@ const NAMES: readonly { name: Name; words: string }[] = [
   { name: 'permission_mode', words: 'Permissions' },
 ];
 
-export function AgentSettings({ sandboxId, agent, owner }: AgentSettingsProps) {
+export function AgentSettings({ sandboxId, agent, owns }: AgentSettingsProps) {
   const { id, model, permission_mode: mode } = agent;
   const [settings, setSettings] = useState<Settings | null>(null);
   const [busy, setBusy] = useState(false);
@@ -55,7 +55,7 @@ export function AgentSettings({ sandboxId, agent, owner }: AgentSettingsProps) {
       {NAMES.map(({ name, words }) => {
         const setting = settings[name];
         if (setting === null) return null;
-        return owner ? (
+        return owns ? (
           <label key={name} className="agent-setting">
             <span>{words}</span>
             <select

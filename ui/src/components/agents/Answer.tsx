@@ -9,16 +9,16 @@ interface AnswerProps {
   readonly card: Card;
   readonly sandboxId: string;
   readonly terminalId: string;
-  readonly owner: boolean;
+  readonly works: boolean;
   /** Null: there is none to go to. */
   readonly onTerminal: (() => void) | null;
 }
 
-export function Answer({ card, sandboxId, terminalId, owner, onTerminal }: AnswerProps) {
+export function Answer({ card, sandboxId, terminalId, works, onTerminal }: AnswerProps) {
   const [text, setText] = useState('');
   const [busy, setBusy] = useState(false);
   if (card.state !== 'pending') return null;
-  if (!owner) return <p className="quiet">Its owner answers this.</p>;
+  if (!works) return <p className="quiet">Its owner answers this.</p>;
   if (card.data['answerable'] !== true) {
     if (onTerminal === null) return <p className="quiet">It cannot be answered from here.</p>;
     return (

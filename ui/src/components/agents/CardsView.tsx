@@ -1,6 +1,7 @@
 /** A terminal or a machine as cards: what the agent did, what it asks, and a line to ask it. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { useRights } from '../../state/team/useRights';
 import { NO_CARDS, type CardList } from '../../terminal/cards/cards';
 import { followCards } from '../../terminal/cards/follow-cards';
 import { AgentBar, machineState } from './AgentBar';
@@ -12,7 +13,6 @@ interface CardsViewProps {
   readonly sandboxId: string;
   /** A terminal's or a machine's id. */
   readonly id: string;
-  readonly owner: boolean;
   /** Shows the terminal itself; null for a machine, which has none. */
   readonly onTerminal: (() => void) | null;
   /** Types a line at the terminal; null where this person may not, or there is none. */
@@ -22,7 +22,8 @@ interface CardsViewProps {
 /** Closer to the end than this, the view follows what comes. */
 const NEAR_PX = 80;
 
-export function CardsView({ sandboxId, id, owner, onTerminal, onRun = null }: CardsViewProps) {
+export function CardsView({ sandboxId, id, onTerminal, onRun = null }: CardsViewProps) {
+  const { works, owns } = useRights(sandboxId);
   const [list, setList] = useState<CardList>(NO_CARDS);
   const [connected, setConnected] = useState<boolean | null>(null);
   const scroll = useRef<HTMLDivElement>(null);
@@ -62,7 +63,7 @@ export function CardsView({ sandboxId, id, owner, onTerminal, onRun = null }: Ca
               card={card}
               sandboxId={sandboxId}
               terminalId={id}
-              owner={owner}
+              works={works}
               onTerminal={onTerminal}
               onRun={onRun}
             />
@@ -74,11 +75,11 @@ export function CardsView({ sandboxId, id, owner, onTerminal, onRun = null }: Ca
         </div>
       </div>
       {agent?.mode === 'machine' && (
-        <AgentBar {...{ sandboxId, owner }} terminalId={id} agent={machineState(agent)} machine>
-          {agent.agent_state !== 'stopped' && <AgentSettings {...{ sandboxId, agent, owner }} />}
+        <AgentBar sandboxId={sandboxId} terminalId={id} agent={machineState(agent)} machine>
+          {agent.agent_state !== 'stopped' && <AgentSettings {...{ sandboxId, agent, owns }} />}
         </AgentBar>
       )}
-      {owner && agent !== null && (
+      {works && agent !== null && (
         <AskBar
           sandboxId={sandboxId}
           agentId={id}

@@ -12,7 +12,7 @@ interface TalkCardProps {
   readonly sandboxId: string;
   readonly terminalId: string;
   /** Whether this person may answer. */
-  readonly owner: boolean;
+  readonly works: boolean;
   /** Shows the terminal itself; null where there is none. */
   readonly onTerminal: (() => void) | null;
   /** Types a line at the terminal; null where this person may not, or there is none. */
@@ -42,7 +42,7 @@ const STATES: Readonly<Record<Card['state'], string>> = {
 };
 
 export const TalkCard = memo(function TalkCard(props: TalkCardProps) {
-  const { card, sandboxId, terminalId, owner, onTerminal, onRun } = props;
+  const { card, sandboxId, terminalId, works, onTerminal, onRun } = props;
   if (card.data['coloured'] === true) return <CommandBlock card={card} onRun={onRun} />;
   switch (card.kind) {
     case 'turn':
@@ -64,7 +64,7 @@ export const TalkCard = memo(function TalkCard(props: TalkCardProps) {
         <section className={`talk-card talk-asks talk-${card.state}`}>
           <Head card={card} />
           {card.text !== '' && <Asked card={card} />}
-          <Answer {...{ card, sandboxId, terminalId, owner, onTerminal }} />
+          <Answer {...{ card, sandboxId, terminalId, works, onTerminal }} />
         </section>
       );
     default:

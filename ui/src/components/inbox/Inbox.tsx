@@ -3,12 +3,16 @@
 import type { InboxItem } from '../../api/types';
 import { inbox } from '../../state/attention/inbox';
 import { useStore } from '../../state/store';
+import { mayWork } from '../../state/team/rights';
+import { team } from '../../state/team/team';
 import { Item } from './InboxItems';
 
 const NOTHING: readonly InboxItem[] = [];
 
+/** The items; none for whoever may answer nothing, as they wait for others then. */
 export function useInbox(): readonly InboxItem[] {
-  return useStore(inbox) ?? NOTHING;
+  const items = useStore(inbox) ?? NOTHING;
+  return mayWork(useStore(team)) ? items : NOTHING;
 }
 
 export function Inbox() {

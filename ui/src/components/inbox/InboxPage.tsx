@@ -7,6 +7,9 @@
 
 import { useEffect, useRef, useState } from 'react';
 import { actOnNotice } from '../../state/announce';
+import { useStore } from '../../state/store';
+import { mayWork } from '../../state/team/rights';
+import { team } from '../../state/team/team';
 import { hold, seen, step } from './choice';
 import { MenuButton } from '../parts/MenuButton';
 import { Item } from './InboxItems';
@@ -14,6 +17,7 @@ import { useInbox } from './Inbox';
 
 export function InboxPage({ onMenu }: { readonly onMenu: () => void }) {
   const items = useInbox();
+  const works = mayWork(useStore(team));
   const ids = items.map(({ id }) => id);
   const [before, setChosen] = useState<string | null>(null);
   const chosen = hold(before, ids);
@@ -54,7 +58,11 @@ export function InboxPage({ onMenu }: { readonly onMenu: () => void }) {
           {items.length > 0 && <span className="count">{items.length}</span>}
         </header>
         {items.length === 0 ? (
-          <p className="empty">Nothing waits for you.</p>
+          <p className="empty">
+            {works
+              ? 'Nothing waits for you.'
+              : 'Nothing waits for you. Viewers watch: what agents ask, members answer.'}
+          </p>
         ) : (
           <>
             <ul className="asks inbox" aria-label="Waiting for you" ref={list}>

@@ -10,6 +10,8 @@ import { tick } from '../../state/clock';
 import { inbox } from '../../state/attention/inbox';
 import { sandboxes } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
+import { ownerOf } from '../../state/team/rights';
+import { team } from '../../state/team/team';
 import { useInbox } from '../inbox/Inbox';
 
 /** `name` is the sandbox that is shown. */
@@ -33,11 +35,14 @@ export function Attention({ name }: { readonly name: string | null }) {
 function useNews(): void {
   const list = useStore(sandboxes);
   const asked = useStore(inbox);
+  const ours = useStore(team);
   const before = useRef<Seen | null>(null);
   const times = useRef<Times>({});
   useEffect(() => {
     if (list === null || asked === null) return;
-    const now = seenOf(list, asked);
+    // What others share is theirs to look after.
+    const own = list.filter((one) => ownerOf(ours, one) === null);
+    const now = seenOf(own, asked);
     const news = before.current === null ? [] : newsOf(before.current, now);
     before.current = now;
     for (const one of news.filter((each) => !isOnScreen(each))) {
@@ -46,5 +51,5 @@ function useNews(): void {
       times.current = after;
       tell(one);
     }
-  }, [list, asked]);
+  }, [list, asked, ours]);
 }

@@ -13,10 +13,22 @@ interface TabProps {
   readonly agent: string | null;
   readonly selected: boolean;
   readonly onChoose: () => void;
-  readonly onClose: () => void;
-  readonly onRename: () => void;
+  /** Null for whoever only watches, as is `onRename`. */
+  readonly onClose: (() => void) | null;
+  readonly onRename: (() => void) | null;
   /** Moves it so many places. */
   readonly onMove: (by: number) => void;
+}
+
+/** The keys of a tab, for people and for screen readers. */
+function keysOf(words: string, works: boolean) {
+  const keys = works
+    ? 'F2 renames, Alt and an arrow moves, Delete closes'
+    : 'Alt and an arrow moves';
+  return {
+    'aria-keyshortcuts': `${works ? 'Delete F2 ' : ''}Alt+ArrowLeft Alt+ArrowRight`,
+    title: `${words} (${keys})`,
+  };
 }
 
 export function Tab({ terminal, status, agent, selected, ...calls }: TabProps) {
@@ -30,17 +42,16 @@ export function Tab({ terminal, status, agent, selected, ...calls }: TabProps) {
       <button
         type="button"
         {...tabOf(terminal.terminal_id, selected)}
-        aria-keyshortcuts="Delete F2 Alt+ArrowLeft Alt+ArrowRight"
-        title={`${words} (F2 renames, Alt and an arrow moves, Delete closes)`}
+        {...keysOf(words, onClose !== null)}
         onClick={onChoose}
-        onDoubleClick={onRename}
+        onDoubleClick={() => onRename?.()}
         onAuxClick={(event) => {
-          if (event.button === 1) onClose();
+          if (event.button === 1) onClose?.();
         }}
         onKeyDown={(event) => {
           const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-          if (event.key === 'Delete') onClose();
-          else if (event.key === 'F2') onRename();
+          if (event.key === 'Delete') onClose?.();
+          else if (event.key === 'F2') onRename?.();
           else if (event.altKey && step !== undefined) {
             event.preventDefault();
             event.stopPropagation();
@@ -55,16 +66,28 @@ export function Tab({ terminal, status, agent, selected, ...calls }: TabProps) {
         )}
         {status?.phase === 'waiting' && <span className="badge badge-warn">offline</span>}
       </button>
-      <button
-        type="button"
-        className="tab-close"
-        tabIndex={selected ? 0 : -1}
-        aria-label={`Close ${words}`}
-        onClick={onClose}
-      >
-        <Icon name="close" />
-      </button>
+      {onClose !== null && <CloseButton {...{ words, selected, onClose }} />}
     </div>
+  );
+}
+
+interface CloseButtonProps {
+  readonly words: string;
+  readonly selected: boolean;
+  readonly onClose: () => void;
+}
+
+function CloseButton({ words, selected, onClose }: CloseButtonProps) {
+  return (
+    <button
+      type="button"
+      className="tab-close"
+      tabIndex={selected ? 0 : -1}
+      aria-label={`Close ${words}`}
+      onClick={onClose}
+    >
+      <Icon name="close" />
+    </button>
   );
 }
 

@@ -1,4 +1,4 @@
-/** Whether a terminal is being recorded: shown to everybody at it, switched by its owner. */
+/** Whether a terminal is being recorded: shown to everybody at it, switched by whoever works there. */
 
 import { api } from '../../api/client';
 import { notifyFailure } from '../../state/announce';
@@ -8,14 +8,14 @@ import { Icon } from '../parts/icons';
 interface RecordingMarkProps {
   readonly sandboxId: string;
   readonly terminalId: string;
-  readonly owner: boolean;
+  readonly works: boolean;
   readonly status: AttachStatus;
 }
 
-export function RecordingMark({ sandboxId, terminalId, owner, status }: RecordingMarkProps) {
+export function RecordingMark({ sandboxId, terminalId, works, status }: RecordingMarkProps) {
   const { recording, phase } = status;
   const on = recording?.on === true;
-  if (!owner) return on ? <span className="rec rec-on">Recorded</span> : null;
+  if (!works) return on ? <span className="rec rec-on">Recorded</span> : null;
   if (phase !== 'live') return null;
   const label = on ? 'Stop recording' : 'Record this terminal';
   return (

@@ -6,6 +6,7 @@ import type { Found, RecordingInfo } from '../../api/types';
 import { notify, notifyFailure } from '../../state/announce';
 import { duration } from '../../state/clock';
 import { go } from '../../state/route';
+import { useRights } from '../../state/team/useRights';
 import { readCast, type Cast } from '../../terminal/screen/cast';
 import { Confirm } from '../parts/Dialog';
 import { Icon } from '../parts/icons';
@@ -21,6 +22,7 @@ interface Playing {
 }
 
 export function RecordingsPane({ sandboxId }: { readonly sandboxId: string }) {
+  const { works, manages } = useRights(sandboxId);
   const [list, setList] = useState<readonly RecordingInfo[] | null>(null);
   const [playing, setPlaying] = useState<Playing | null>(null);
   const [sharing, setSharing] = useState<RecordingInfo | null>(null);
@@ -91,17 +93,21 @@ export function RecordingsPane({ sandboxId }: { readonly sandboxId: string }) {
             >
               Download
             </button>
-            <button type="button" className="button button-small" onClick={() => setSharing(one)}>
-              <Icon name="share" />
-              Share
-            </button>
-            <button
-              type="button"
-              className="button button-small button-destroy"
-              onClick={() => setRemoving(one.recording_id)}
-            >
-              Remove
-            </button>
+            {manages && (
+              <button type="button" className="button button-small" onClick={() => setSharing(one)}>
+                <Icon name="share" />
+                Share
+              </button>
+            )}
+            {works && (
+              <button
+                type="button"
+                className="button button-small button-destroy"
+                onClick={() => setRemoving(one.recording_id)}
+              >
+                Remove
+              </button>
+            )}
           </li>
         ))}
       </ul>

@@ -57,11 +57,14 @@ export function useOutbox(sandbox: Sandbox): Outbox {
 interface CommentBarProps {
   readonly sandboxId: string;
   readonly outbox: Outbox;
+  /** Whether its person may ask an agent. */
+  readonly works: boolean;
   readonly onOpen: (path: string) => void;
 }
 
-export function CommentBar({ sandboxId, outbox, onOpen }: CommentBarProps) {
+export function CommentBar({ sandboxId, outbox, works, onOpen }: CommentBarProps) {
   const { list, agent, queued } = outbox;
+  if (!works || list.length === 0) return null;
   const many = list.length === 1 ? '1 comment' : `${list.length} comments`;
   return (
     <div className="review-bar" role="region" aria-label="Comments to send">

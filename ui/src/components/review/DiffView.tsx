@@ -25,7 +25,8 @@ interface DiffViewProps {
   /** The row the keyboard is at. */
   readonly cursor: number;
   readonly onRows: (rows: readonly Row[]) => void;
-  readonly onEdit: (at: Editing | null) => void;
+  /** Begins or ends a comment; null where this person makes none. */
+  readonly onEdit: ((at: Editing | null) => void) | null;
   readonly onSave: (words: string) => void;
   readonly onRemove: (comment: Comment) => void;
   /** Discards a hunk, by its place in the file; null where that is not possible. */
@@ -116,7 +117,7 @@ interface RowProps {
   readonly colours: RegExp | null;
   /** What an editor begins with. */
   readonly words: string;
-  readonly onEdit: (at: Editing | null) => void;
+  readonly onEdit: DiffViewProps['onEdit'];
   readonly onSave: (words: string) => void;
   readonly onRemove: (comment: Comment) => void;
   readonly onDiscard: ((hunk: number) => void) | null;
@@ -168,7 +169,7 @@ const RowView = memo(function RowView(props: RowProps) {
           <button
             type="button"
             className="button button-small"
-            onClick={() => onEdit({ ...row.comment, comment: row.comment })}
+            onClick={() => onEdit?.({ ...row.comment, comment: row.comment })}
           >
             Edit
           </button>
@@ -182,7 +183,7 @@ const RowView = memo(function RowView(props: RowProps) {
         </div>
       );
     case 'editor':
-      return <Editor {...{ words, onSave }} onCancel={() => onEdit(null)} />;
+      return <Editor {...{ words, onSave }} onCancel={() => onEdit?.(null)} />;
   }
 });
 
@@ -218,6 +219,8 @@ function Numbers({ line, onEdit }: NumberProps) {
 function Number({ line, left = false, onEdit }: NumberProps) {
   const place = placeOf(line);
   if (place === null) return <span className="diff-number" />;
+  const number = left ? line.old : place.line;
+  if (onEdit === null) return <span className="diff-number">{number}</span>;
   return (
     <button
       type="button"
@@ -226,7 +229,7 @@ function Number({ line, left = false, onEdit }: NumberProps) {
       aria-label={`Comment on ${place.side === 'old' ? 'removed ' : ''}line ${place.line}`}
       onClick={() => onEdit({ ...place, text: line.text })}
     >
-      {left ? line.old : place.line}
+      {number}
     </button>
   );
 }

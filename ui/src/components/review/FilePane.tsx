@@ -14,7 +14,10 @@ import { useDiff } from './useReview';
 
 interface FilePaneProps {
   readonly id: string;
-  readonly live: boolean;
+  /** Whether its person may comment for an agent. */
+  readonly works: boolean;
+  /** Whether its person changes files there now. */
+  readonly edits: boolean;
   readonly compared: Compared;
   /** The commit on the other side; null where there is none. */
   readonly base: string | null;
@@ -31,9 +34,9 @@ interface FilePaneProps {
 }
 
 export function FilePane(props: FilePaneProps) {
-  const { id, live, compared, file, look, onAsk } = props;
+  const { id, edits, compared, file, look, onAsk } = props;
   const { value, problem } = useDiff(id, compared, file, look.blanks);
-  const discards = live && !file.path.endsWith('/');
+  const discards = edits && !file.path.endsWith('/');
   const asked = discards ? askedOf(props.asked, value) : null;
   return (
     <section className="review-diff" aria-label="Diff">
@@ -97,7 +100,7 @@ function FileBody(props: FileBodyProps) {
       editing={lines.editing}
       cursor={lines.cursor}
       onRows={lines.onRows}
-      onEdit={lines.setEditing}
+      onEdit={props.works ? lines.setEditing : null}
       onSave={props.onSave}
       onRemove={(comment) => removeComments(id, [comment])}
       onDiscard={props.discards && look.blanks ? props.onAsk : null}

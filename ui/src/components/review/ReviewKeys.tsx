@@ -3,24 +3,35 @@
 import type { KeyboardEvent } from 'react';
 import { Dialog } from '../parts/Dialog';
 
-const KEYS: readonly (readonly [readonly string[], string])[] = [
+type Named = readonly (readonly [readonly string[], string])[];
+
+const KEYS: Named = [
   [['j', 'k'], 'next and previous file'],
   [['n', 'p'], 'next and previous change in the file'],
   [['↓', '↑'], 'next and previous line'],
-  [['c'], 'comment on the line, or reword the comment'],
-  [['x'], 'discard the change, after a question; before any line is chosen the file'],
   [['v'], 'mark the file as seen, or as not seen'],
   [['s', 'u'], 'side by side, or in one column'],
-  [['Ctrl+Enter'], 'send the comments: when the agent is done, at once where it does not work'],
-  [['Ctrl+Shift+Enter'], 'send the comments now'],
   [['?'], 'these keys'],
 ];
 
-export function ReviewKeys({ onClose }: { readonly onClose: () => void }) {
+/** Those of whoever changes something. */
+const WORK_KEYS: Named = [
+  [['c'], 'comment on the line, or reword the comment'],
+  [['x'], 'discard the change, after a question; before any line is chosen the file'],
+  [['Ctrl+Enter'], 'send the comments: when the agent is done, at once where it does not work'],
+  [['Ctrl+Shift+Enter'], 'send the comments now'],
+];
+
+interface ReviewKeysProps {
+  readonly works: boolean;
+  readonly onClose: () => void;
+}
+
+export function ReviewKeys({ works, onClose }: ReviewKeysProps) {
   return (
     <Dialog title="Keys of the review" onClose={onClose}>
       <dl className="review-keys">
-        {KEYS.map(([keys, words]) => (
+        {[...KEYS, ...(works ? WORK_KEYS : [])].map(([keys, words]) => (
           <div key={words}>
             <dt>
               {keys.map((key) => (

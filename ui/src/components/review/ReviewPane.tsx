@@ -6,6 +6,7 @@
 import { useLayoutEffect, useRef, useState, type RefObject } from 'react';
 import type { Sandbox } from '../../api/types';
 import { isLive } from '../../state/acts';
+import { useRights } from '../../state/team/useRights';
 import { panelOf } from '../parts/TabList';
 import { addComment, rewordComment } from './comments';
 import { CommentBar, useOutbox } from './CommentBar';
@@ -72,6 +73,8 @@ function Review(props: ReviewProps) {
   const { isSeen, mark } = useSeen(id);
   const lines = useLines(file?.path ?? '');
   const outbox = useOutbox(sandbox);
+  const { works } = useRights(id);
+  const edits = live && works;
   const [asked, setAsked] = useState<number | 'file' | null>(null);
   const [help, setHelp] = useState(false);
   useLayoutEffect(() => {
@@ -92,13 +95,15 @@ function Review(props: ReviewProps) {
     p: () => lines.moveHunk(-1),
     ArrowDown: () => lines.move(1),
     ArrowUp: () => lines.move(-1),
-    c: lines.comment,
-    x: () => setAsked(look.blanks ? (lines.hunk() ?? 'file') : 'file'),
+    ...(works && {
+      c: lines.comment,
+      x: () => setAsked(look.blanks ? (lines.hunk() ?? 'file') : 'file'),
+      'Ctrl+Enter': () => outbox.send(false),
+      'Ctrl+Shift+Enter': () => outbox.send(true),
+    }),
     v: () => file !== null && mark(file),
     s: () => onLook({ ...look, split: true }),
     u: () => onLook({ ...look, split: false }),
-    'Ctrl+Enter': () => outbox.send(false),
-    'Ctrl+Shift+Enter': () => outbox.send(true),
     '?': () => setHelp(true),
   });
   const onSave = (words: string): void => {
@@ -112,7 +117,7 @@ function Review(props: ReviewProps) {
   return (
     <div ref={box} className="review" tabIndex={-1} onKeyDown={onKeyDown} {...panelOf('changes')}>
       <ReviewTools
-        {...{ sandbox, compared, changes, look, onCompare, onLook }}
+        {...{ sandbox, edits, compared, changes, look, onCompare, onLook }}
         onHelp={() => setHelp(true)}
       />
       <Note problem={problem} loading={changes === null} empty={files.length === 0} />
@@ -127,7 +132,7 @@ function Review(props: ReviewProps) {
           />
           <FilePane
             key={file.path}
-            {...{ id, live, compared, file, look, lines, onSave, asked }}
+            {...{ id, works, edits, compared, file, look, lines, onSave, asked }}
             base={changes?.base ?? null}
             onAsk={setAsked}
             comments={outbox.list}
@@ -136,8 +141,8 @@ function Review(props: ReviewProps) {
           />
         </div>
       )}
-      {outbox.list.length > 0 && <CommentBar sandboxId={id} {...{ outbox }} onOpen={choose} />}
-      {help && <ReviewKeys onClose={() => setHelp(false)} />}
+      <CommentBar sandboxId={id} {...{ outbox, works }} onOpen={choose} />
+      {help && <ReviewKeys works={works} onClose={() => setHelp(false)} />}
     </div>
   );
 }

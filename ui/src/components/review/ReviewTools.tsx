@@ -3,7 +3,6 @@
 import { useEffect, useState } from 'react';
 import type { Sandbox } from '../../api/types';
 import { announce, notifyFailure } from '../../state/announce';
-import { isLive } from '../../state/acts';
 import { useDraft } from '../../state/drafts';
 import { Confirm, Dialog } from '../parts/Dialog';
 import type { Look } from './ReviewPane';
@@ -11,6 +10,8 @@ import { reviews, type Against, type Changes, type Checkpoint, type Compared } f
 
 interface ReviewToolsProps {
   readonly sandbox: Sandbox;
+  /** Whether its person changes files there now. */
+  readonly edits: boolean;
   readonly compared: Compared;
   readonly changes: Changes | null;
   readonly look: Look;
@@ -28,7 +29,7 @@ const CHOICES: readonly { readonly value: Against; readonly words: string }[] = 
 ];
 
 export function ReviewTools(props: ReviewToolsProps) {
-  const { sandbox, compared, changes, look, onCompare, onLook, onHelp } = props;
+  const { sandbox, edits, compared, changes, look, onCompare, onLook, onHelp } = props;
   const { repos } = sandbox;
   return (
     <div className="review-tools" role="toolbar" aria-label="Review">
@@ -61,16 +62,11 @@ export function ReviewTools(props: ReviewToolsProps) {
         ))}
       </select>
       {compared.against === 'turn' && (
-        <Checkpoints
-          sandbox={sandbox}
-          compared={compared}
-          changes={changes}
-          onCompare={onCompare}
-        />
+        <Checkpoints {...{ sandbox, edits, compared, changes, onCompare }} />
       )}
       {changes !== null && <Sum changes={changes} />}
       <span className="spring" />
-      {isLive(sandbox) && changes?.files.some(({ uncommitted }) => uncommitted) === true && (
+      {edits && changes?.files.some(({ uncommitted }) => uncommitted) === true && (
         <Commit id={sandbox.sandbox_id} repo={compared.repo} />
       )}
       <label className="check wide-only">
@@ -161,9 +157,9 @@ function Commit({ id, repo }: { readonly id: string; readonly repo: number }) {
   );
 }
 
-type CheckpointsProps = Pick<ReviewToolsProps, 'sandbox' | 'compared' | 'changes' | 'onCompare'>;
+type CheckpointsProps = Omit<ReviewToolsProps, 'look' | 'onLook' | 'onHelp'>;
 
-function Checkpoints({ sandbox, compared, changes, onCompare }: CheckpointsProps) {
+function Checkpoints({ sandbox, edits, compared, changes, onCompare }: CheckpointsProps) {
   const id = sandbox.sandbox_id;
   const { repo, checkpoint } = compared;
   const [list, setList] = useState<readonly Checkpoint[]>([]);
@@ -198,7 +194,7 @@ function Checkpoints({ sandbox, compared, changes, onCompare }: CheckpointsProps
           </option>
         ))}
       </select>
-      {isLive(sandbox) && (
+      {edits && (
         <button type="button" className="button button-small" onClick={() => setAsking(true)}>
           Back to before it
         </button>

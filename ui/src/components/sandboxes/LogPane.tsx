@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'react';
 import { api } from '../../api/client';
 import type { LogLine, Sandbox } from '../../api/types';
 import { openTerminal } from '../../state/acts';
+import { useRights } from '../../state/team/useRights';
 import { Icon } from '../parts/icons';
 import { panelOf } from '../parts/TabList';
 
@@ -18,6 +19,7 @@ const MOVING = ['requested', 'provisioning', 'destroying'];
 
 export function LogPane({ sandbox, waitsForTerminal }: LogPaneProps) {
   const { sandbox_id: id, state } = sandbox;
+  const { works } = useRights(id);
   const [lines, setLines] = useState<readonly LogLine[] | null>(null);
   const end = useRef<HTMLLIElement>(null);
   const moving = MOVING.includes(state);
@@ -52,14 +54,16 @@ export function LogPane({ sandbox, waitsForTerminal }: LogPaneProps) {
       {waitsForTerminal && (
         <div className="log-invite">
           <p>The sandbox is ready. Nothing runs in it yet.</p>
-          <button
-            type="button"
-            className="button button-primary"
-            onClick={() => void openTerminal(id)}
-          >
-            <Icon name="terminal" />
-            Open a terminal
-          </button>
+          {works && (
+            <button
+              type="button"
+              className="button button-primary"
+              onClick={() => void openTerminal(id)}
+            >
+              <Icon name="terminal" />
+              Open a terminal
+            </button>
+          )}
         </div>
       )}
       <ol className="log-lines" aria-live={moving ? 'polite' : 'off'}>

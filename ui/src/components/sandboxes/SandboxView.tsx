@@ -2,7 +2,7 @@
 
 import { useState } from 'react';
 import type { Sandbox } from '../../api/types';
-import { actsOf, actWords, comesHome, type Act } from '../../state/acts';
+import { actsOf, actWords, comesHome, isSettled, type Act } from '../../state/acts';
 import { refusals } from '../../state/refusals';
 import { go } from '../../state/route';
 import { useStore } from '../../state/store';
@@ -48,7 +48,7 @@ export function SandboxView({ sandbox, onAct, onHome, onPalette, onMenu }: Sandb
           <Facts sandbox={sandbox} manages={manages} />
           <span className="spring" />
           <div className="acts" role="toolbar" aria-label="Sandbox" hidden={!manages}>
-            {manages && ours !== null && <GiveButton sandbox={sandbox} />}
+            {manages && ours !== null && isSettled(sandbox) && <GiveButton sandbox={sandbox} />}
             {manages && comesHome(sandbox) && (
               <button type="button" className="button button-small" onClick={onHome}>
                 Bring home

@@ -3,6 +3,7 @@
 import { Problem } from '../../api/call';
 import type { Sandbox } from '../../api/types';
 import { notify } from '../../state/announce';
+import { useRights } from '../../state/team/useRights';
 import { beginTask, runSetup } from '../../state/project';
 
 export function SetupNote({ sandbox }: { readonly sandbox: Sandbox }) {
@@ -28,13 +29,16 @@ interface UnsettledProps {
 /** A set-up that failed, or that has not run. */
 function Unsettled({ sandbox, up, waits }: UnsettledProps) {
   const { project, sandbox_id: id } = sandbox;
+  const { manages } = useRights(id);
   const failed = project?.state === 'failed';
   return (
     <p className="setup-note" role={failed ? 'alert' : 'status'}>
       <strong>{failed ? 'The set-up failed.' : 'The set-up has not run.'}</strong> {project?.reason}{' '}
       {waits && 'The task waits. '}
-      {up && <Act words={failed ? 'Run it again' : 'Run it'} act={() => runSetup(id)} />}{' '}
-      {waits && <Act words="Start the task anyway" act={() => beginTask(id)} />}
+      {manages && up && (
+        <Act words={failed ? 'Run it again' : 'Run it'} act={() => runSetup(id)} />
+      )}{' '}
+      {manages && waits && <Act words="Start the task anyway" act={() => beginTask(id)} />}
     </p>
   );
 }

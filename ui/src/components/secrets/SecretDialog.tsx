@@ -7,6 +7,8 @@ import type { Secret, SecretKind, SetSecret } from '../../api/types';
 import { notify } from '../../state/announce';
 import { sandboxes } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
+import { mayChangeSecret, ownerOf } from '../../state/team/rights';
+import { team } from '../../state/team/team';
 import { Dialog } from '../parts/Dialog';
 import { Field } from '../parts/Field';
 import { Segments } from '../parts/Segments';
@@ -271,14 +273,17 @@ interface ScopeProps {
 }
 
 function ScopeField({ scope, trouble, onChange }: ScopeProps) {
-  const list = useStore(sandboxes) ?? [];
+  const ours = useStore(team);
+  const own = (useStore(sandboxes) ?? []).filter((one) => ownerOf(ours, one) === null);
   return (
     <Field label="Who may use it" trouble={trouble}>
       {(props) => (
         <select {...props} value={scope} onChange={(event) => onChange(event.target.value)}>
           <option value="person">All my sandboxes</option>
-          <option value="organization">The organization</option>
-          {list.map(({ sandbox_id: id, name }) => (
+          {mayChangeSecret(ours, 'organization') && (
+            <option value="organization">The organization</option>
+          )}
+          {own.map(({ sandbox_id: id, name }) => (
             <option key={id} value={`sandbox:${id}`}>
               Sandbox {name}
             </option>

@@ -7,6 +7,8 @@ import { approvals, revoke } from '../../state/approvals';
 import { notify, notifyFailure } from '../../state/announce';
 import { sandboxes, secretsMoved } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
+import { mayChangeSecret } from '../../state/team/rights';
+import { team } from '../../state/team/team';
 import { Confirm } from '../parts/Dialog';
 import { Icon } from '../parts/icons';
 import { Inbox } from '../inbox/Inbox';
@@ -104,6 +106,7 @@ interface RowProps {
 
 function Row({ secret, onRotate, onRemove }: RowProps) {
   const { name, fingerprint, last4, version, broker_protected: brokered } = secret;
+  const changes = mayChangeSecret(useStore(team), secret.scope);
   return (
     <li className="secret">
       <div className="secret-words">
@@ -113,20 +116,23 @@ function Row({ secret, onRotate, onRemove }: RowProps) {
         </p>
         <p className="quiet">
           {purposeWords(secret)} · <Scope scope={secret.scope} /> · version {version}
+          {!changes && ' · changed by its administrators'}
         </p>
       </div>
       <p className="secret-print" title="Fingerprint and the last four characters">
         {fingerprint.slice(0, 16)}
         {last4 !== '' && <span> …{last4}</span>}
       </p>
-      <div className="secret-acts">
-        <button type="button" className="button button-small" onClick={onRotate}>
-          Rotate
-        </button>
-        <button type="button" className="button button-small button-destroy" onClick={onRemove}>
-          Remove
-        </button>
-      </div>
+      {changes && (
+        <div className="secret-acts">
+          <button type="button" className="button button-small" onClick={onRotate}>
+            Rotate
+          </button>
+          <button type="button" className="button button-small button-destroy" onClick={onRemove}>
+            Remove
+          </button>
+        </div>
+      )}
     </li>
   );
 }

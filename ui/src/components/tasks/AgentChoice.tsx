@@ -4,6 +4,9 @@ import { useEffect, useState } from 'react';
 import { api } from '../../api/client';
 import type { CatalogueAgent } from '../../api/types';
 import { notifyFailure } from '../../state/announce';
+import { useStore } from '../../state/store';
+import { mayInstall } from '../../state/team/rights';
+import { team } from '../../state/team/team';
 import { SecretDialog } from '../secrets/SecretDialog';
 import { sizeWords } from '../parts/words';
 
@@ -19,6 +22,7 @@ interface AgentChoiceProps {
 }
 
 export function AgentChoice({ agents, chosen, onChoose, onMended }: AgentChoiceProps) {
+  const installs = mayInstall(useStore(team));
   const prompted = (agents ?? []).filter((one) => one.prompts);
   const working = prompted.filter((one) => one.state === 'works');
   const lacking = prompted.filter((one) => one.state !== 'works');
@@ -34,7 +38,10 @@ export function AgentChoice({ agents, chosen, onChoose, onMended }: AgentChoiceP
       <legend>Agents</legend>
       {agents === null && <p className="quiet">Loading…</p>}
       {agents !== null && working.length === 0 && (
-        <p className="quiet">No agent is ready yet. Install one, or set its key.</p>
+        <p className="quiet">
+          No agent is ready yet.{' '}
+          {installs ? 'Install one, or set its key.' : 'Below is what each of them lacks.'}
+        </p>
       )}
       <div className="composer-agents">
         {working.map(({ name }) => (
@@ -78,6 +85,7 @@ interface LackingProps {
 function Lacking({ agent, onMended }: LackingProps) {
   const [asks, setAsks] = useState(false);
   const { name, state, reason, mend } = agent;
+  const installs = mayInstall(useStore(team));
   return (
     <li className="blocked">
       <strong>{name}</strong>
@@ -85,7 +93,12 @@ function Lacking({ agent, onMended }: LackingProps) {
         {reason}
         {state === 'unavailable' && mend !== null && ` To mend it, ${mend}.`}
       </span>
-      {state === 'not_installed' && <Install agent={agent} onMended={onMended} />}
+      {state === 'not_installed' &&
+        (installs ? (
+          <Install agent={agent} onMended={onMended} />
+        ) : (
+          <span className="quiet">An administrator of your team installs it.</span>
+        ))}
       {state === 'key_missing' && (
         <button type="button" className="button button-small" onClick={() => setAsks(true)}>
           Set a key

@@ -8,6 +8,8 @@ import { age, tick } from '../../state/clock';
 import { go } from '../../state/route';
 import { loadTerminals, terminals } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
+import { mayManage } from '../../state/team/rights';
+import { team } from '../../state/team/team';
 import { clientId } from '../../terminal/attach/client-id';
 import { AgentMark } from '../agents/AgentMark';
 import { MenuButton } from '../parts/MenuButton';
@@ -32,6 +34,8 @@ export function Compare({ list, group, onMenu }: CompareProps) {
   useEffect(() => {
     for (const id of ids.split(' ').filter(Boolean)) loadTerminals(id).catch(() => undefined);
   }, [ids]);
+  const ours = useStore(team);
+  const keeps = members.length > 1 && members.every((one) => mayManage(ours, one));
   const others = members.filter((one) => one !== kept);
   return (
     <main className="compare" aria-label="Comparison">
@@ -47,7 +51,7 @@ export function Compare({ list, group, onMenu }: CompareProps) {
           <Column
             key={sandbox.sandbox_id}
             sandbox={sandbox}
-            onKeep={members.length > 1 ? () => setKept(sandbox) : null}
+            onKeep={keeps ? () => setKept(sandbox) : null}
           />
         ))}
       </ul>
@@ -58,7 +62,7 @@ export function Compare({ list, group, onMenu }: CompareProps) {
 
 interface ColumnProps {
   readonly sandbox: Sandbox;
-  /** null where it is the only one. */
+  /** null where it is the only one, or the others are not the person's to end. */
   readonly onKeep: (() => void) | null;
 }
 

@@ -6,7 +6,7 @@ import { teamApi, type OrgInvitation, type OrgRole } from '../../api/team';
 import { notify, notifyFailure } from '../../state/announce';
 import { duration, secondsUntil, tick } from '../../state/clock';
 import { useStore } from '../../state/store';
-import { roleName, ROLES, rolesFor, type Team } from '../../state/team/rights';
+import { roleName, ROLES, rolesOf, type Team } from '../../state/team/rights';
 import { teamMoved } from '../../state/team/team';
 import { Dialog } from '../parts/Dialog';
 import { Field } from '../parts/Field';
@@ -94,7 +94,7 @@ function InviteDialog({ ours, onClose }: InviteProps) {
   const [email, setEmail] = useState('');
   const [trouble, setTrouble] = useState<string | null>(null);
   const [link, setLink] = useState<string | null>(null);
-  const roles = rolesFor(ours, { role: 'member', kind: 'adm' });
+  const roles = rolesOf(ours, { role: 'member', kind: 'adm' });
 
   async function make(): Promise<void> {
     try {

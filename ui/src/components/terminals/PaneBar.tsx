@@ -2,11 +2,7 @@
 
 import { useState, type ReactNode } from 'react';
 import type { Terminal } from '../../api/types';
-import { login } from '../../state/login';
-import { sandboxes } from '../../state/sandboxes';
-import { useStore } from '../../state/store';
-import { mayManage, mayWork } from '../../state/team/rights';
-import { team } from '../../state/team/team';
+import { useRights } from '../../state/team/useRights';
 import type { AttachStatus } from '../../terminal/attach/status';
 import { actWords, controlActs, roleWords, type ControlAct } from '../../terminal/attach/turns';
 import type { TerminalView } from '../../terminal/screen/view';
@@ -33,20 +29,19 @@ interface PaneBarProps {
 
 export function PaneBar(props: PaneBarProps) {
   const { sandboxId, terminal, status, view, cards, onCards, onShare } = props;
-  const ours = useStore(team);
-  const owner = useStore(login).is === 'in' && mayWork(ours);
+  const { works, manages } = useRights(sandboxId);
   return (
     <div className="pane-bar">
       {status !== null && (
         <>
           <Turn status={status} view={view} />
-          <RecordingMark {...{ sandboxId, owner, status }} terminalId={terminal.terminal_id} />
+          <RecordingMark {...{ sandboxId, works, status }} terminalId={terminal.terminal_id} />
         </>
       )}
       {props.children}
       <span className="spring" />
       {status !== null && status.cols > 0 && (
-        <SizeButton {...{ owner, status }} onSize={props.onSize} />
+        <SizeButton {...{ works, status }} onSize={props.onSize} />
       )}
       {!cards && <ZoomChoice status={status} view={view} />}
       <Tool
@@ -54,35 +49,22 @@ export function PaneBar(props: PaneBarProps) {
         label={cards ? 'Show the terminal' : 'Show as cards'}
         onClick={onCards}
       />
-      {owner && <ShareTool sandboxId={sandboxId} onShare={onShare} />}
+      {manages && <Tool icon="share" label="Share this terminal" onClick={onShare} />}
       {!cards && <ScreenTools {...props} />}
     </div>
   );
 }
 
-interface ShareToolProps {
-  readonly sandboxId: string;
-  readonly onShare: () => void;
-}
-
-/** Links are made by the owner of the sandbox, and by administrators of the team. */
-function ShareTool({ sandboxId, onShare }: ShareToolProps) {
-  const ours = useStore(team);
-  const sandbox = useStore(sandboxes)?.find(({ sandbox_id: id }) => id === sandboxId);
-  if (sandbox !== undefined && !mayManage(ours, sandbox)) return null;
-  return <Tool icon="share" label="Share this terminal" onClick={onShare} />;
-}
-
 interface SizeButtonProps {
-  readonly owner: boolean;
+  readonly works: boolean;
   readonly status: AttachStatus;
   readonly onSize: () => void;
 }
 
-/** The size, and for an owner the way to fix it. */
-function SizeButton({ owner, status, onSize }: SizeButtonProps) {
+/** The size, and for whoever works here the way to fix it. */
+function SizeButton({ works, status, onSize }: SizeButtonProps) {
   const words = `${status.cols} × ${status.rows}${status.fixed ? ' fixed' : ''}`;
-  if (!owner) {
+  if (!works) {
     return (
       <span className="pane-size wide-only" title="Columns × rows">
         {words}

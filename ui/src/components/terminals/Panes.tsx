@@ -82,8 +82,8 @@ function press(key: PageKey, { chosen, arrangement, onEscape, onPalette }: Panes
     escape: onEscape,
     palette: onPalette,
     wall: () => goTo('wall', chosen),
-    'split right': () => split('row'),
-    'split down': () => split('column'),
+    'split right': () => split?.('row'),
+    'split down': () => split?.('column'),
     grid,
     zoom,
     left: () => move('left'),
@@ -158,8 +158,20 @@ export function ArrangeButtons({ arrangement }: { readonly arrangement: Arrangem
   if (!possible) return null;
   return (
     <span className="arrange wide-only" role="toolbar" aria-label="Panes">
-      <Arrange icon="splitRight" label="Split right (Ctrl Shift D)" onClick={() => split('row')} />
-      <Arrange icon="splitDown" label="Split down (Ctrl Shift E)" onClick={() => split('column')} />
+      {split !== null && (
+        <>
+          <Arrange
+            icon="splitRight"
+            label="Split right (Ctrl Shift D)"
+            onClick={() => split('row')}
+          />
+          <Arrange
+            icon="splitDown"
+            label="Split down (Ctrl Shift E)"
+            onClick={() => split('column')}
+          />
+        </>
+      )}
       <Arrange
         icon="grid"
         label={shown === null ? 'All in a grid (Ctrl Shift G)' : 'One at a time (Ctrl Shift G)'}

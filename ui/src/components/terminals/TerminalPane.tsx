@@ -3,11 +3,7 @@
 import { useCallback, useEffect, useState, type ReactNode } from 'react';
 import { createPortal } from 'react-dom';
 import type { Terminal } from '../../api/types';
-import { login } from '../../state/login';
 import { phone, prefersCards } from '../../state/screen';
-import { useStore } from '../../state/store';
-import { mayWork } from '../../state/team/rights';
-import { team } from '../../state/team/team';
 import { AgentBar } from '../agents/AgentBar';
 import { CardsView } from '../agents/CardsView';
 import { CopyNotice } from './CopyNotice';
@@ -53,8 +49,6 @@ export function TerminalPane(props: TerminalPaneProps) {
   const terminalId = terminal.terminal_id;
   const [searching, setSearching] = useState(false);
   const [over, setOver] = useState<Over | null>(null);
-  const works = mayWork(useStore(team));
-  const owner = useStore(login).is === 'in' && works;
   const onSearch = (): void => setSearching(true);
   const onPageKey = (key: PageKey): void => {
     if (key === 'search') onSearch();
@@ -95,15 +89,15 @@ export function TerminalPane(props: TerminalPaneProps) {
           onSize={() => setOver({ is: 'size' })}
           onText={() => setOver({ is: 'text', text: view?.text() ?? '' })}
         >
-          {agent !== null && <AgentBar {...{ sandboxId, terminalId, agent, owner }} />}
+          {agent !== null && <AgentBar {...{ sandboxId, terminalId, agent }} />}
         </PaneBar>
       </Placed>
       {cards && visible && (
         <CardsView
-          {...{ sandboxId, owner }}
+          sandboxId={sandboxId}
           id={terminalId}
           onTerminal={toTerminal}
-          onRun={onRun}
+          onRun={status?.me?.role === 'viewer' ? null : onRun}
         />
       )}
       <Screen

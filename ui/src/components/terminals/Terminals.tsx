@@ -10,8 +10,7 @@ import { go, route } from '../../state/route';
 import { moveTab, ordered, orders } from '../../state/layouts';
 import { agentsMoved, loadTerminals, terminals } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
-import { mayWork } from '../../state/team/rights';
-import { team } from '../../state/team/team';
+import { useRights } from '../../state/team/useRights';
 import type { AttachStatus } from '../../terminal/attach/status';
 import { Confirm } from '../parts/Dialog';
 import { CardsView } from '../agents/CardsView';
@@ -58,7 +57,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
   const tabs = useRef<HTMLDivElement>(null);
   const [slot, setSlot] = useState<HTMLElement | null>(null);
   const live = isLive(sandbox);
-  const works = mayWork(useStore(team));
+  const { works } = useRights(id);
   // The terminals of one that does not run are gone, whatever was loaded before.
   const list = useOrdered(id, live && loaded !== undefined ? loaded : NONE);
   const known = useMachines(id, live);
@@ -80,7 +79,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
     announce('Left the terminal. Arrow keys choose a tab, Enter goes back in.');
   }, []);
   useNeedyTab(sandbox, keys, listedOf(live, loaded, known));
-  const arrangement = useArrangement(id, list, chosen);
+  const arrangement = useArrangement({ id, works }, list, chosen);
 
   function onClose(terminal: Terminal): void {
     const { terminal_id: terminalId, state } = terminal;
@@ -101,8 +100,8 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
               agent={agentAt(sandbox, terminal.terminal_id)}
               selected={terminal.terminal_id === chosen}
               onChoose={() => choose(id, terminal.terminal_id)}
-              onClose={() => onClose(terminal)}
-              onRename={() => setOver({ is: 'rename', terminal })}
+              onClose={works ? () => onClose(terminal) : null}
+              onRename={works ? () => setOver({ is: 'rename', terminal }) : null}
               onMove={(by) => {
                 const all = list.map((one) => one.terminal_id);
                 moveTab(id, all, terminal.terminal_id, by);
@@ -142,7 +141,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
             </PlainTab>
           )}
         </TabList>
-        {live && <OpenButtons sandbox={sandbox} arrangement={arrangement} />}
+        {live && <OpenButtons {...{ sandbox, arrangement, works }} />}
         <div ref={setSlot} className="bar-slot" />
       </div>
       <div className="panes">
@@ -153,7 +152,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
           .filter((machine) => machine.id === chosen)
           .map((machine) => (
             <div key={machine.id} className="pane" {...panelOf(machine.id)}>
-              <CardsView sandboxId={id} id={machine.id} owner={works} onTerminal={null} />
+              <CardsView sandboxId={id} id={machine.id} onTerminal={null} />
             </div>
           ))}
         <ChangesPanel sandbox={sandbox} shown={chosen === CHANGES} />
@@ -290,31 +289,26 @@ function choose(id: string, terminalId: string): void {
 interface OpenButtonsProps {
   readonly sandbox: Sandbox;
   readonly arrangement: Arrangement;
+  readonly works: boolean;
 }
 
-function OpenButtons({ sandbox, arrangement }: OpenButtonsProps) {
+function OpenButtons({ sandbox, arrangement, works }: OpenButtonsProps) {
   const { sandbox_id: id, agent } = sandbox;
-  const works = mayWork(useStore(team));
-  if (!works) {
-    return (
-      <div className="tab-tools">
-        <ArrangeButtons arrangement={arrangement} />
-      </div>
-    );
-  }
   return (
     <div className="tab-tools">
       <ArrangeButtons arrangement={arrangement} />
-      <button
-        type="button"
-        className="button button-small"
-        aria-label="New terminal"
-        onClick={() => void openTerminal(id)}
-      >
-        <Icon name="plus" />
-        <span className="roomy-only">Terminal</span>
-      </button>
-      {agent !== null && (
+      {works && (
+        <button
+          type="button"
+          className="button button-small"
+          aria-label="New terminal"
+          onClick={() => void openTerminal(id)}
+        >
+          <Icon name="plus" />
+          <span className="roomy-only">Terminal</span>
+        </button>
+      )}
+      {works && agent !== null && (
         <button
           type="button"
           className="button button-small"

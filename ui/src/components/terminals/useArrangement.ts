@@ -30,16 +30,27 @@ export interface Arrangement {
   readonly zoomed: boolean;
   /** Whether there is anything to arrange: a terminal is chosen, on a screen with room. */
   readonly possible: boolean;
-  readonly split: (direction: Direction) => void;
+  /** Opens a terminal beside the chosen one; null for whoever only watches. */
+  readonly split: ((direction: Direction) => void) | null;
   readonly grid: () => void;
   readonly zoom: () => void;
   readonly move: (side: Side) => void;
   readonly divide: (path: readonly number[], share: number) => void;
 }
 
-/** The arrangement of sandbox `id`. A chosen terminal that is not part of it is shown alone; the
+/** A sandbox, and whether the person opens terminals in it. */
+interface Where {
+  readonly id: string;
+  readonly works: boolean;
+}
+
+/** The arrangement of a sandbox. A chosen terminal that is not part of it is shown alone; the
  *  arrangement is there again when one of its own is chosen. */
-export function useArrangement(id: string, list: readonly Terminal[], chosen: string): Arrangement {
+export function useArrangement(
+  { id, works }: Where,
+  list: readonly Terminal[],
+  chosen: string,
+): Arrangement {
   const stored = useStore(layouts)[id] ?? null;
   const [zoomed, setZoomed] = useState(false);
   const layout = useMemo(() => {
@@ -89,7 +100,7 @@ export function useArrangement(id: string, list: readonly Terminal[], chosen: st
     shown,
     zoomed: possible && zoomed,
     possible,
-    split: (direction) => void split(direction),
+    split: works ? (direction) => void split(direction) : null,
     grid,
     zoom,
     move,

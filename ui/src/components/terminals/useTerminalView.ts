@@ -3,6 +3,8 @@
 import { useEffect, useRef, useState, type RefObject } from 'react';
 import { announce, notify, notifyFailure } from '../../state/announce';
 import { login } from '../../state/login';
+import { mayWork } from '../../state/team/rights';
+import { team } from '../../state/team/team';
 import { pointersShown, textSize } from '../../state/layouts';
 import { phone } from '../../state/screen';
 import { useStore } from '../../state/store';
@@ -109,8 +111,10 @@ export function useTerminalView(place: Place, now: Calls): Viewed {
 
 /** Uploads files and types their paths, as a person who drives may. */
 async function send(view: TerminalView, sandboxId: string, files: readonly File[]): Promise<void> {
-  const refusal =
-    login.get().is === 'in' ? uploadRefusal(files) : 'Guests may not bring files into a sandbox.';
+  const brings = login.get().is === 'in' && mayWork(team.get());
+  const refusal = brings
+    ? uploadRefusal(files)
+    : 'Guests and viewers may not bring files into a sandbox.';
   if (refusal !== null) {
     notify(refusal, 'bad');
     return;

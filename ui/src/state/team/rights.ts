@@ -45,9 +45,61 @@ export function mayManage(team: Team | null, sandbox: Pick<Sandbox, 'owner'>): b
   return mayWork(team) && (sandbox.owner === team.me || mayAdminister(team));
 }
 
+/** What somebody may do at one sandbox. */
+export interface Rights {
+  /** Use its terminals, files and agents. */
+  readonly works: boolean;
+  /** Stop, start, give and end it, and change its network, links and set-up. */
+  readonly manages: boolean;
+  /** Change what its agents may do: its owner alone, no administrator. */
+  readonly owns: boolean;
+}
+
+export const NO_RIGHTS: Rights = { works: false, manages: false, owns: false };
+
+/** The rights at a sandbox; one that is not known yet is nobody's own. */
+export function rightsAt(team: Team | null, sandbox: Pick<Sandbox, 'owner'> | undefined): Rights {
+  const works = mayWork(team);
+  if (sandbox === undefined) return { works, manages: team === null, owns: team === null };
+  const owns = team === null || sandbox.owner === team.me;
+  return { works, manages: mayManage(team, sandbox), owns: works && owns };
+}
+
+/** Whether they install agents on the machine, and set what is the organization's. */
+export function mayInstall(team: Team | null): boolean {
+  return team === null || mayAdminister(team);
+}
+
+/** Whether they change and remove a secret of this scope, which they see. */
+export function mayChangeSecret(team: Team | null, scope: string): boolean {
+  return scope !== 'organization' || mayInstall(team);
+}
+
+/** Whether it is the person who runs the installation: they stay an owner of its first
+ *  organization. */
+export function isInstallation({ organization }: Team, memberId: string): boolean {
+  return memberId === 'person' && organization.organization_id === 'personal';
+}
+
+/** Why they cannot leave their organization; null where they can. */
+export function stayWords(team: Team): string | null {
+  if (isInstallation(team, team.me)) return 'You run this installation, and stay its owner.';
+  const owners = team.members.filter(({ role }) => role === 'owner');
+  const last = team.organization.role === 'owner' && owners.length === 1;
+  return last ? 'You are its last owner: make somebody else an owner to leave.' : null;
+}
+
 /** The roles that they may give to this member; none where they may not change it. */
-export function rolesFor(team: Team, member: Pick<Member, 'role' | 'kind'>): readonly OrgRole[] {
-  if (!mayAdminister(team)) return [];
+export function rolesFor(
+  team: Team,
+  member: Pick<Member, 'member_id' | 'role' | 'kind'>,
+): readonly OrgRole[] {
+  if (!mayAdminister(team) || isInstallation(team, member.member_id)) return [];
+  return rolesOf(team, member);
+}
+
+/** The roles that they may give to somebody who has this one. */
+export function rolesOf(team: Team, member: Pick<Member, 'role' | 'kind'>): readonly OrgRole[] {
   if (team.organization.role !== 'owner' && member.role === 'owner') return [];
   const all = ROLES.map(({ value }) => value);
   const owners = team.organization.role === 'owner' && member.kind === 'adm';
@@ -59,7 +111,7 @@ export function maySetGroups(
   team: Team,
   member: Pick<Member, 'role' | 'kind' | 'groups_claimed'>,
 ): boolean {
-  return !member.groups_claimed && rolesFor(team, member).length > 0;
+  return !member.groups_claimed && mayAdminister(team) && rolesOf(team, member).length > 0;
 }
 
 /** The groups in a line of text. */

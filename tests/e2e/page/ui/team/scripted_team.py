@@ -102,7 +102,7 @@ class ScriptedTeam:
 
     def found(self, role: str = "owner") -> None:
         """Makes an organization of which the caller is a member of this role."""
-        self.me["name"] = "Ann Ray"
+        self.me |= {"name": "Ann Ray", "roles": [role]}
         self.organizations = [organization(ACME, "Acme", role=role)]
         self.add(ANN, "Ann Ray", role=role)
 

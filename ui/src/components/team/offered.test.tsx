@@ -1,0 +1,252 @@
+/** What each role is offered, as the parts of the page draw it. */
+
+import { createElement, type FunctionComponent } from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { describe, expect, it, vi } from 'vitest';
+import type { Card, Sandbox, Terminal } from '../../api/types';
+import type { Organization, OrgRole } from '../../api/team';
+import { team } from '../../state/team/team';
+import { login } from '../../state/login';
+import { sandboxes } from '../../state/sandboxes';
+import { inbox } from '../../state/attention/inbox';
+import { useRights } from '../../state/team/useRights';
+import { AgentBar } from '../agents/AgentBar';
+import { Answer } from '../agents/Answer';
+import { AskBar } from '../agents/AskBar';
+import { InboxPage } from '../inbox/InboxPage';
+import { Tab } from '../parts/Tab';
+import { CommentBar } from '../review/CommentBar';
+import { DiffView } from '../review/DiffView';
+import { ReviewKeys } from '../review/ReviewKeys';
+import { ReviewTools } from '../review/ReviewTools';
+import { LogPane } from '../sandboxes/LogPane';
+import { SetupNote } from '../sandboxes/SetupNote';
+import { AgentChoice } from '../tasks/AgentChoice';
+import { commandsOf } from '../../commands';
+import type { Changes } from '../review/reviews';
+
+const nothing = (): void => undefined;
+
+vi.hoisted(() => {
+  const none = (): void => undefined;
+  const kept = { getItem: () => null, setItem: none, removeItem: none, length: 0 };
+  vi.stubGlobal('localStorage', kept);
+  vi.stubGlobal('sessionStorage', kept);
+  vi.stubGlobal('location', { hash: '', origin: 'http://localhost' });
+  const media = () => ({ matches: false, addEventListener: none });
+  const window = { addEventListener: none, matchMedia: media, setInterval: none, innerWidth: 1200 };
+  vi.stubGlobal('window', window);
+  vi.stubGlobal('matchMedia', media);
+  vi.stubGlobal('document', { documentElement: { dataset: {} }, querySelector: none });
+});
+
+type Drawn = () => string;
+type Whose = 'own' | 'others';
+
+/** What is offered in a part of the page, as a label of a button: to viewers never. */
+interface Part {
+  readonly name: string;
+  readonly draw: Drawn;
+  /** To whoever works in the sandbox. */
+  readonly works?: readonly string[];
+  /** To its owner and to administrators. */
+  readonly manages?: readonly string[];
+  /** To its owner. */
+  readonly owns?: readonly string[];
+  /** To administrators, whose sandbox it may be. */
+  readonly administers?: readonly string[];
+}
+
+const SANDBOX = {
+  ...{ sandbox_id: 'sb', name: 'box', state: 'active', generation: 1, agents: [], agent: null },
+  ...{ project: { state: 'failed', reason: 'exit 1' }, task: { state: 'waiting', prompt: 'x' } },
+  repos: [{ path: '/workspace' }],
+} as unknown as Sandbox;
+
+const FILE = {
+  ...{ path: 'a.py', old_path: null, digest: 'd', kind: 'changed', untracked: false },
+  ...{ uncommitted: true, binary: false, additions: 1, deletions: 0 },
+};
+const CHANGES = { files: [FILE], total: 1, additions: 1, deletions: 0, commits: 0, digest: 'd' };
+const ASKS = {
+  ...{ id: 'c', kind: 'approval', state: 'pending', title: 'Run', text: '', cut: false },
+  ...{ data: { answerable: true }, options: [{ id: 'y', label: 'Allow it', effect: 'allow' }] },
+} as unknown as Card;
+const STRICT = { agent: 'claude', state: 'running', turn: 'working', strict: true } as const;
+
+function draw<P extends object>(component: FunctionComponent<P>, props: P): Drawn {
+  return () => renderToStaticMarkup(createElement(component, props));
+}
+/** A part that is handed the rights of its person. */
+function handed<P extends object>(
+  component: FunctionComponent<P>,
+  props: (works: boolean) => P | null,
+): Drawn {
+  return draw(() => {
+    const { works } = useRights('sb');
+    const given = props(works);
+    return given === null ? null : createElement(component, given);
+  }, {});
+}
+
+function become(role: OrgRole | null, whose: Whose): void {
+  login.set({ is: role === null ? 'over' : 'in', name: 'Me' });
+  sandboxes.set([{ ...SANDBOX, owner: whose === 'own' ? 'me' : 'ada' }]);
+  const organization = { organization_id: 'org', name: 'Acme', role } as Organization;
+  team.set({ organization, all: [organization], me: 'me', members: [] });
+}
+inbox.set([
+  {
+    ...{ id: 'i', kind: 'agent', sandbox_id: 'sb', sandbox_name: 'box', agent: 'claude' },
+    ...{ lines: ['ls'], options: ASKS.options, times: 1, since: '2026-01-01T00:00:00Z' },
+    ...{ words: false, by: 'protocol', agent_id: 't', shown: 's' },
+  } as never,
+]);
+
+const terminal = {
+  terminal_id: 't',
+  name: 'bash',
+  state: 'running',
+  argv: ['/bin/bash'],
+} as unknown as Terminal;
+const looks = { look: { split: false, blanks: true }, onLook: nothing, onHelp: nothing };
+const compared = { repo: 0, against: 'base', checkpoint: null } as const;
+const lines = ['+x'];
+const diff = {
+  path: 'a.py',
+  truncated: false,
+  hunks: [{ old_start: 0, old_lines: 0, new_start: 1, new_lines: 1, lines }],
+};
+const PARTS: readonly Part[] = [
+  {
+    name: 'log',
+    draw: draw(LogPane, { sandbox: SANDBOX, waitsForTerminal: true }),
+    works: ['Open a terminal'],
+  },
+  {
+    name: 'set-up',
+    draw: draw(SetupNote, { sandbox: SANDBOX }),
+    manages: ['Run it again', 'Start the task anyway'],
+  },
+  {
+    name: 'tab',
+    draw: handed(Tab, (works) => ({
+      ...{ terminal, status: undefined, agent: null, selected: true },
+      ...{ onChoose: nothing, onMove: nothing },
+      onClose: works ? nothing : null,
+      onRename: works ? nothing : null,
+    })),
+    works: ['Close bash', 'F2 renames'],
+  },
+  {
+    name: 'agent at a terminal',
+    draw: draw(AgentBar, { sandboxId: 'sb', terminalId: 't', agent: STRICT }),
+    works: ['Interrupt', 'Pause', 'Stop'],
+    owns: ['Type anyway'],
+  },
+  {
+    name: 'question of an agent',
+    draw: handed(Answer, (works) => ({
+      ...{ card: ASKS, sandboxId: 'sb', terminalId: 't', works, onTerminal: null },
+    })),
+    works: ['Allow it'],
+  },
+  {
+    name: 'line to an agent',
+    draw: handed(AskBar, (works) =>
+      works ? { sandboxId: 'sb', agentId: 't', agent: 'claude', locked: false } : null,
+    ),
+    works: ['Ask claude'],
+  },
+  { name: 'inbox', draw: draw(InboxPage, { onMenu: nothing }), works: ['Allow it', 'Open'] },
+  {
+    name: 'changes',
+    draw: handed(ReviewTools, (works) => ({
+      ...{ sandbox: SANDBOX, edits: works, compared, onCompare: nothing, ...looks },
+      changes: CHANGES as unknown as Changes,
+    })),
+    works: ['Commit…'],
+  },
+  {
+    name: 'diff',
+    draw: handed(DiffView, (works) => ({
+      ...{ file: diff as never, split: false, comments: [], editing: null, cursor: 0 },
+      ...{ onRows: nothing, onSave: nothing, onRemove: nothing },
+      onEdit: works ? nothing : null,
+      onDiscard: works ? nothing : null,
+    })),
+    works: ['Comment on line 1', 'Discard'],
+  },
+  {
+    name: 'comments',
+    draw: handed(CommentBar, (works) => ({
+      ...{ sandboxId: 'sb', works, onOpen: nothing },
+      outbox: {
+        ...{
+          list: [{ id: 1, path: 'a', side: 'new', line: 1, text: '', words: 'why' } as const],
+        },
+        ...{ agents: [], agent: { id: 't', agent: 'claude' } as never, busy: false },
+        ...{ queued: false, sending: false, choose: nothing, send: nothing },
+      },
+    })),
+    works: ['Send to claude', 'Drop all'],
+  },
+  {
+    name: 'keys of the review',
+    draw: handed(ReviewKeys, (works) => ({ works, onClose: nothing })),
+    works: ['comment on the line', 'discard the change', 'send the comments now'],
+  },
+  {
+    name: 'agents to choose from',
+    draw: draw(AgentChoice, {
+      ...{ chosen: [], onChoose: nothing, onMended: nothing },
+      agents: [
+        {
+          ...{ name: 'goose', prompts: true, state: 'not_installed', reason: 'It is missing.' },
+          ...{ mend: null, install: null, about_mib: 0, providers: [] },
+        } as never,
+      ],
+    }),
+    administers: ['Install<'],
+  },
+  {
+    name: 'palette',
+    draw: () =>
+      commandsOf({
+        ...{ sandbox: sandboxes.get()?.[0] ?? null, list: [], onAct: nothing },
+        ...{ onHome: nothing, onNew: nothing, onLogOut: nothing },
+      })
+        .map(({ words }) => `>${words}<`)
+        .join(' '),
+    works: ['New terminal', 'New sandbox', 'Secrets and approvals'],
+    manages: ['Stop this sandbox', 'Destroy this sandbox', 'Bring its work home'],
+  },
+];
+
+describe.each(['owner', 'admin', 'member', 'viewer', null] as const)('to %s', (role) => {
+  it.each(['own', 'others'] as const)('of a sandbox of their %s', (whose) => {
+    become(role, whose);
+    const works = role !== null && role !== 'viewer';
+    const administers = role === 'owner' || role === 'admin';
+    const owns = works && whose === 'own';
+    for (const part of PARTS) {
+      // The palette is of a page that a guest does not have.
+      if (role === null && ['palette', 'inbox', 'agents to choose from'].includes(part.name))
+        continue;
+      const html = part.draw();
+      const rows: readonly (readonly [boolean, readonly string[] | undefined])[] = [
+        [works, part.works],
+        [owns || administers, part.manages],
+        [owns, part.owns],
+        [administers, part.administers],
+      ];
+      for (const [offered, labels = []] of rows) {
+        for (const words of labels) {
+          expect(`${part.name}, ${words}: ${html.includes(words)}`).toBe(
+            `${part.name}, ${words}: ${offered}`,
+          );
+        }
+      }
+    }
+  });
+});
