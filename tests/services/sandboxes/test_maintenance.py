@@ -31,10 +31,10 @@ async def surveyed(s: Scene) -> None:
     """Let a survey begin and end: one that goes on would see what ends after it as left behind."""
     async with asyncio.timeout(60):
         while not s.clock.awaited(SURVEY_SECONDS):
-            await asyncio.sleep(0)
+            await calm()
         s.clock.turn(SURVEY_SECONDS + 1)  # nobody else sleeps until the end of the next one then
         while not s.clock.awaited(SURVEY_SECONDS):
-            await asyncio.sleep(0)
+            await calm()
 
 
 async def ended(s: Scene, sandbox: Sandbox) -> None:
