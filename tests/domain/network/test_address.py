@@ -2,7 +2,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from atoll.domain.network.address import client_block, first_forbidden, is_loopback, is_public
+from atoll.domain.network.address import first_forbidden, is_loopback, is_public
 
 PRIVATE = [
     "127.0.0.1", "0.0.0.0", "10.0.0.1", "172.16.0.1", "192.168.0.1", "169.254.169.254",
@@ -108,17 +108,3 @@ def test_address_of_a_special_purpose_registry_is_not_public(block: str) -> None
     network = ip_network(block)
     for address in (network[0], network[-1], network[network.num_addresses // 2]):
         assert not is_public(str(address))
-
-
-@pytest.mark.parametrize(
-    ("address", "block"),
-    [
-        ("192.0.2.1", "192.0.2.1"),
-        ("::ffff:192.0.2.1", "192.0.2.1"),
-        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
-        ("fe80::1%eth0", "fe80::/64"),
-        ("a local socket", "a local socket"),
-    ],
-)
-def test_client_is_an_address_or_a_network_of_ipv6(address: str, block: str) -> None:
-    assert client_block(address) == block

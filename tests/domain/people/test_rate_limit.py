@@ -1,7 +1,8 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.domain.people.rate_limit import Bucket, RateLimit, request
+from atoll.domain.people.rate_limit import Bucket, RateLimit, client_block, request
 
 LIMIT = RateLimit(3, 60)
 
@@ -41,3 +42,17 @@ def test_who_waits_as_told_comes_in(requests: int, seconds: int, waits: list[flo
             bucket, permit = request(bucket, limit, now)
             assert not permit.refused
         assert 0 <= permit.remaining < requests
+
+
+@pytest.mark.parametrize(
+    ("address", "block"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("a local socket", "a local socket"),
+    ],
+)
+def test_client_is_an_address_or_a_network_of_ipv6(address: str, block: str) -> None:
+    assert client_block(address) == block

@@ -1,4 +1,4 @@
-"""Addresses that the host may dial for somebody else, only public ones, and those of clients.
+"""Addresses that the host may dial for somebody else: only public ones.
 
 Checks a resolved IP address, never a name: a name can resolve to anything, and differently each
 time (threats fact 8). The caller then dials exactly the checked address.
@@ -73,20 +73,3 @@ def first_forbidden(
             continue
         return address
     return None
-
-
-def client_block(address: str) -> str:
-    """Return the block of addresses that bounds count as one client: an IPv4 address itself, of an
-    IPv6 one its /64, since a single host has that many to choose from (RFC 4291 §2.5.1).
-
-    An IPv4-mapped address is its IPv4 one. Text that is no address is returned as it is.
-    """
-    try:
-        parsed = ip_address(address)
-    except ValueError:
-        return address
-    if not isinstance(parsed, IPv6Address):
-        return str(parsed)
-    if parsed.ipv4_mapped is not None:
-        return str(parsed.ipv4_mapped)
-    return str(IPv6Network((int(parsed) >> 64 << 64, 64)))

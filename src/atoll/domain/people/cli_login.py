@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 
 from atoll.domain.errors import LimitReached
 from atoll.domain.ids import OrgId, PrincipalId
-from atoll.domain.network.address import client_block
 from atoll.domain.people.person import shown_agent
+from atoll.domain.people.rate_limit import client_block
 
 LIFE = timedelta(minutes=10)
 POLL_SECONDS = 2

@@ -1,10 +1,12 @@
-"""The rate limit of callers: a bucket of requests for each, which refills evenly.
+"""The rate limit of callers: a bucket of requests for each, which refills evenly; and what counts
+as one client before its login.
 
 Pure. Moments are seconds of any clock that never goes back.
 """
 
 import math
 from dataclasses import dataclass
+from ipaddress import IPv6Address, IPv6Network, ip_address
 
 _ROUNDING = 1e-6
 """The part of a request that may be missing: sums of fractions are not exact."""
@@ -57,3 +59,20 @@ def request(bucket: Bucket | None, limit: RateLimit, now: float) -> tuple[Bucket
     full_in = math.ceil((limit.requests - after.left) / limit.per_second)
     retry_in = max(1, math.ceil((1 - left) / limit.per_second)) if refused else 0
     return after, Permit(int(after.left), full_in, retry_in)
+
+
+def client_block(address: str) -> str:
+    """Return the block of addresses that bounds count as one client: an IPv4 address itself, of an
+    IPv6 one its /64, since a single host has that many to choose from (RFC 4291 §2.5.1).
+
+    An IPv4-mapped address is its IPv4 one. Text that is no address is returned as it is.
+    """
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return address
+    if not isinstance(parsed, IPv6Address):
+        return str(parsed)
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return str(IPv6Network((int(parsed) >> 64 << 64, 64)))

@@ -14,7 +14,6 @@ from datetime import datetime
 import structlog
 
 from atoll.domain.errors import AtollError, Forbidden, LimitReached, Unauthenticated
-from atoll.domain.network.address import client_block
 from atoll.domain.people.login import (
     SECRET_BYTES,
     Guesses,
@@ -30,6 +29,7 @@ from atoll.domain.people.login import (
 )
 from atoll.domain.people.name import shown_name
 from atoll.domain.people.principal import LOCAL_PERSON, Principal
+from atoll.domain.people.rate_limit import client_block
 from atoll.ports import Store, Transaction
 from atoll.ports.clock import Clock
 from atoll.services.people.identity.sessions import PersonSessions

@@ -10,7 +10,7 @@ from collections import defaultdict
 from ipaddress import ip_address
 from typing import Final, Protocol
 
-from atoll.domain.network.address import client_block
+from atoll.domain.people.rate_limit import client_block
 
 KNOWN: Final = "atoll.known"
 """The ASGI extension by which the guard reports that a request was authenticated."""
