@@ -17,8 +17,9 @@ class Scripted:
     def __init__(self, failing: str = "nothing") -> None:
         self.said: list[str] = []
         self.failing = failing
+        self.link = self
 
-    async def exec_driver_sql(self, statement: str) -> None:
+    async def fetch(self, statement: str) -> None:
         self.said.append(statement.split()[0])
         await asyncio.sleep(0)
         if statement.startswith(self.failing):
@@ -29,7 +30,7 @@ class Scripted:
         self.said.append("BEGIN")
         try:
             yield self
-            await self.exec_driver_sql("COMMIT")
+            await self.fetch("COMMIT")
         except BaseException:
             self.said.append("END")
             raise

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import cast
 
 import msgspec
 from sqlalchemy import (
@@ -28,6 +29,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.audit import append_entries
 from atoll.adapters.storage.columns import COUNTER, from_us, metadata, storable, to_us
+from atoll.adapters.storage.engines.whole import WholeStatements
+from atoll.adapters.storage.engines.writer import DriverStatement
 from atoll.adapters.storage.sandboxes import sandboxes
 from atoll.domain.event import SANDBOX_STREAMS, Event, EventDraft, Gap, Json, check
 from atoll.domain.event_retention import Removal, StreamSpan
@@ -77,7 +80,7 @@ _next_seq = (
     .scalar_subquery()
 )
 _next_position = select(func.coalesce(func.max(_earlier.c.position), 0) + 1).scalar_subquery()
-_append = (
+_append = DriverStatement(
     insert(events)
     .values(seq=_next_seq, position=_next_position)
     .returning(events.c.position, events.c.seq)
@@ -112,8 +115,9 @@ class SqlEventRows(EventRows):
         return appended
 
     async def _one(self, draft: EventDraft) -> list[Event]:
-        stored = await self._connection.execute(_append, _row(draft) | {"in_stream": draft.stream})
-        position, seq = stored.one()
+        writing = cast(WholeStatements, self._connection)
+        values = _row(draft) | {"in_stream": draft.stream}
+        position, seq = await writing.fetch_one(_append, values)
         return [_event_of(draft, position, seq)]
 
     async def _many(self, drafts: Sequence[EventDraft]) -> list[Event]:

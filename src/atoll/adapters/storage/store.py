@@ -66,14 +66,14 @@ class SqlStore:
 
     def __init__(self, engines: Engines) -> None:
         self.engines = engines
-        self._commits = GroupCommit(engines.writing)
+        self._commits = GroupCommit(engines.writer.transaction)
 
     @asynccontextmanager
     async def begin(self) -> AsyncIterator[Transaction]:
         """See the port."""
         try:
-            async with self._commits.block() as connection:
-                yield transaction(cast(AsyncConnection, WholeStatements(connection)))
+            async with self._commits.block() as writing:
+                yield transaction(cast(AsyncConnection, WholeStatements(writing)))
         except FAULTS as err:
             raise unavailable(err) from err
 

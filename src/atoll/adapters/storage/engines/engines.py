@@ -1,7 +1,7 @@
 """Engines of one database: one writes, one reads, and the translation of what goes wrong."""
 
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from sqlalchemy.exc import DBAPIError
@@ -9,6 +9,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.pool import QueuePool
 
+from atoll.adapters.storage.engines.writer import Writer
 from atoll.ports import StoreUnavailable
 
 FAULTS = (DBAPIError, PoolTimeout)
@@ -24,30 +25,30 @@ the network was cut, only this ends the wait."""
 
 @dataclass(frozen=True, slots=True)
 class Engines:
-    """The engines of one database.
+    """The engines of one database."""
 
-    `writing` opens a transaction that no other writer shares, of this process or another one. It
-    commits when its block ends and leaves nothing when the block raises. Its block and its end
-    raise `FAULTS`, and `StoreUnavailable` where the connection is lost.
-    """
-
-    writer: AsyncEngine
+    writer: Writer
     reader: AsyncEngine
-    writing: Callable[[], AbstractAsyncContextManager[AsyncConnection]]
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[AsyncConnection]:
+        """Open a transaction that no other writer shares, of this process or another one. It
+        commits when its block ends and leaves nothing when the block raises. Raises `FAULTS`, and
+        `StoreUnavailable` where the connection is lost."""
+        async with self.writer.transaction() as writing:
+            yield writing.connection
 
     def in_use(self) -> dict[str, int]:
-        """Return the connections in use by pool. A pool that both share is `write`."""
-        pools = {"read": self.reader.sync_engine.pool, "write": self.writer.sync_engine.pool}
-        if pools["read"] is pools["write"]:
-            del pools["read"]
+        """Return the connections in use, by what they do."""
+        readers = self.reader.sync_engine.pool
         return {
-            name: pool.checkedout() if isinstance(pool, QueuePool) else 0
-            for name, pool in pools.items()
+            "read": readers.checkedout() if isinstance(readers, QueuePool) else 0,
+            "write": int(self.writer.busy),
         }
 
     async def close(self) -> None:
         """Close all connections."""
-        await self.writer.dispose()
+        await self.writer.close()
         await self.reader.dispose()
 
 

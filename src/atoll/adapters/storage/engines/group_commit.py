@@ -12,11 +12,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from atoll.adapters.settled import settled
 from atoll.adapters.storage.engines.engines import unavailable
 from atoll.adapters.storage.engines.whole import WholeTransaction
+from atoll.adapters.storage.engines.writer import Writing
 
 _SAVE = "SAVEPOINT atoll"
 _UNDO = "ROLLBACK TO SAVEPOINT atoll"
@@ -27,42 +26,42 @@ class _Group:
     """A transaction of the database that several blocks share. `failure` is set once it cannot be
     committed; `cancelled`, when its first block was cancelled while it waited for the others."""
 
-    connection: AsyncConnection
+    writing: Writing
     over: asyncio.Event = field(default_factory=asyncio.Event)
     failure: BaseException | None = None
     cancelled: asyncio.CancelledError | None = None
 
 
 class GroupCommit:
-    """The writing transactions over `writing`, which opens one in the database."""
+    """The writing transactions over `begin`, which opens one in the database."""
 
-    def __init__(self, writing: Callable[[], AbstractAsyncContextManager[AsyncConnection]]) -> None:
-        self._writing = writing
+    def __init__(self, begin: Callable[[], AbstractAsyncContextManager[Writing]]) -> None:
+        self._begin = begin
         self._turn = asyncio.Lock()  # first come, first served
         self._queued = 0
         self._open: _Group | None = None
 
     @asynccontextmanager
-    async def block(self) -> AsyncIterator[AsyncConnection]:
-        """Open a transaction. It is committed when this returns; raises what `writing` does."""
+    async def block(self) -> AsyncIterator[Writing]:
+        """Open a transaction. It is committed when this returns; raises what `begin` does."""
         self._queued += 1
         try:
             await self._turn.acquire()
         finally:
             self._queued -= 1
         opened = self._lead() if self._open is None else self._join(self._open)
-        async with opened as connection:
-            yield connection
+        async with opened as writing:
+            yield writing
 
     @asynccontextmanager
-    async def _lead(self) -> AsyncIterator[AsyncConnection]:
+    async def _lead(self) -> AsyncIterator[Writing]:
         group: _Group | None = None
-        transaction = WholeTransaction(self._writing())
+        transaction = WholeTransaction(self._begin())
         try:
-            async with transaction as connection:
-                yield connection
+            async with transaction as writing:
+                yield writing
                 if self._queued:
-                    group = _Group(connection)
+                    group = _Group(writing)
                     await self._let_others_in(group)
         except BaseException as err:
             if group is not None and not transaction.committed:
@@ -91,19 +90,19 @@ class GroupCommit:
             raise unavailable(group.failure)
 
     @asynccontextmanager
-    async def _join(self, group: _Group) -> AsyncIterator[AsyncConnection]:
+    async def _join(self, group: _Group) -> AsyncIterator[Writing]:
         try:
             if group.failure is not None:
                 raise unavailable(group.failure)
             try:
-                await settled(group.connection.exec_driver_sql(_SAVE))
+                await settled(group.writing.link.fetch(_SAVE))
             except asyncio.CancelledError:
                 raise  # nothing was written yet
             except BaseException as err:
                 group.failure = err
                 raise
             try:
-                yield group.connection
+                yield group.writing
             except BaseException:
                 await _undo(group)
                 raise
@@ -116,7 +115,7 @@ class GroupCommit:
 
 async def _undo(group: _Group) -> None:
     try:
-        await settled(group.connection.exec_driver_sql(_UNDO))
+        await settled(group.writing.link.fetch(_UNDO))
     except asyncio.CancelledError:
         return  # it was undone, and the block's own error is raised
     except BaseException as err:  # noqa: BLE001 - the block's own error is the one to raise

@@ -4,18 +4,18 @@ Every writing transaction takes one advisory lock, which gives all replicas one 
 positions and limits. The lock is taken in the round trip that begins the transaction.
 """
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any
 
 from sqlalchemy import URL, event
 from sqlalchemy.exc import DisconnectionError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from atoll.adapters.storage.engines.engines import Engines, unavailable
+from atoll.adapters.storage.engines.writer import Writer
 from atoll.domain.errors import Failed
 from atoll.ports import StoreUnavailable
 
@@ -50,8 +50,7 @@ def postgres_engines(url: URL, connections: int, *, seconds: float | None, name:
         event.listen(engine.sync_engine, "checkout", _reject_closed)
         return engine
 
-    writer = pool(1)
-    return Engines(writer, pool(max(1, connections - 1)), partial(_writing, writer))
+    return Engines(Writer(pool(1), _Link), pool(max(1, connections - 1)))
 
 
 def _driver() -> Any:
@@ -92,43 +91,50 @@ def _reject_closed(connection: Any, _entry: ConnectionPoolEntry, _fairy: object)
         raise DisconnectionError("the server closed this connection")
 
 
-@asynccontextmanager
-async def _writing(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
-    async with engine.connect() as connection:
-        link = (await connection.get_raw_connection()).driver_connection
+class _Link:
+    """The writing link over a connection of asyncpg."""
+
+    def __init__(self, connection: Any) -> None:
+        driver = _driver()
+        self._connection = connection
+        self._faults = (
+            *(OSError, driver.PostgresError),
+            *(driver.InterfaceError, driver.InternalClientError),
+        )
+
+    def is_closed(self) -> bool:
+        """See `WriteLink`."""
+        closed: bool = self._connection.is_closed()
+        return closed
+
+    async def begin(self) -> None:
+        """See `WriteLink`."""
+        await self._run(_BEGIN)
+
+    async def commit(self) -> None:
+        """See `WriteLink`."""
+        if await self._run("COMMIT") != "COMMIT":
+            raise StoreUnavailable(
+                "The database rolled a transaction back, as a statement in it had failed: try "
+                "again."
+            )
+
+    async def rollback(self) -> None:
+        """See `WriteLink`."""
+        if self._connection.is_in_transaction():
+            await self._run("ROLLBACK")
+
+    async def fetch(self, statement: str, *values: object) -> Sequence[Sequence[Any]]:
+        """See `WriteLink`."""
         try:
-            await _run(link, _BEGIN)
-            yield connection
-            if await _run(link, "COMMIT") != "COMMIT":
-                raise StoreUnavailable(
-                    "The database rolled a transaction back, as a statement in it had failed: "
-                    "try again."
-                )
-        except BaseException:
-            await _undo(connection, link)
-            raise
+            rows: Sequence[Sequence[Any]] = await self._connection.fetch(statement, *values)
+        except self._faults as err:
+            raise unavailable(err) from err
+        return rows
 
-
-async def _undo(connection: AsyncConnection, link: Any) -> None:
-    """Roll back, or give the connection up where that is not possible. Raises nothing but a
-    cancellation: whoever calls has an error already."""
-    try:
-        if link.is_in_transaction():
-            await _run(link, "ROLLBACK")
-    except StoreUnavailable:
-        await connection.invalidate()
-    except BaseException:
-        await connection.invalidate()
-        raise
-    if link.is_closed() and not connection.invalidated:
-        await connection.invalidate()
-
-
-async def _run(link: Any, statements: str) -> str:
-    driver = _driver()
-    faults = (OSError, driver.PostgresError, driver.InterfaceError, driver.InternalClientError)
-    try:
-        done: str = await link.execute(statements)
-    except faults as err:
-        raise unavailable(err) from err
-    return done
+    async def _run(self, statements: str) -> str:
+        try:
+            done: str = await self._connection.execute(statements)
+        except self._faults as err:
+            raise unavailable(err) from err
+        return done

@@ -6,15 +6,15 @@ in the call of its first statement.
 
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from sqlalchemy import URL, Connection, event
+from sqlalchemy import URL, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from atoll.adapters.storage.engines.engines import Engines
-from atoll.adapters.storage.engines.sqlite_link import link
+from atoll.adapters.storage.engines.sqlite_link import Link, link
+from atoll.adapters.storage.engines.writer import Writer
 
 SQLITE = "sqlite"
 """The name of this database in SQLAlchemy."""
@@ -38,24 +38,22 @@ def sqlite_engines(url: URL, connections: int, *, synced: bool) -> Engines:
     if url.database:
         # SQLite gives its -wal and -shm files the mode of the file itself.
         Path(url.database).touch(mode=0o600, exist_ok=True)
-    more: dict[str, Any] = {"async_creator": partial(link, url.database or ":memory:")}
-    # `begin` ends every transaction itself and readers have none: nothing to reset on return.
-    writer = create_async_engine(
-        url, pool_size=1, max_overflow=0, pool_reset_on_return=None, **more
-    )
-    reader = create_async_engine(
-        url,
-        pool_size=max(1, connections - 1),
-        max_overflow=0,
-        pool_reset_on_return=None,
-        isolation_level="AUTOCOMMIT",
-        **more,
-    )
     prepare = partial(_prepare, f"PRAGMA synchronous={'FULL' if synced else 'NORMAL'}")
-    event.listen(writer.sync_engine, "connect", prepare)
-    event.listen(reader.sync_engine, "connect", prepare)
-    event.listen(writer.sync_engine, "begin", _begin)
-    return Engines(writer, reader, writer.begin)
+
+    def pool(size: int) -> AsyncEngine:
+        # `Writer` ends every transaction itself and readers have none: nothing to reset on return.
+        engine = create_async_engine(
+            url,
+            async_creator=partial(link, url.database or ":memory:"),
+            pool_size=size,
+            max_overflow=0,
+            isolation_level="AUTOCOMMIT",
+            pool_reset_on_return=None,
+        )
+        event.listen(engine.sync_engine, "connect", prepare)
+        return engine
+
+    return Engines(Writer(pool(1), _writes), pool(max(1, connections - 1)))
 
 
 def _prepare(sync: str, connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
@@ -67,5 +65,5 @@ def _prepare(sync: str, connection: DBAPIConnection, _entry: ConnectionPoolEntry
     cursor.close()
 
 
-def _begin(connection: Connection) -> None:
-    connection.connection.driver_connection.begin()  # type: ignore[union-attr]
+def _writes(connection: Link) -> Link:
+    return connection

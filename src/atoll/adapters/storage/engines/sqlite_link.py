@@ -13,6 +13,7 @@ from typing import Any, Self
 import aiosqlite
 
 from atoll.adapters.settled import settled
+from atoll.adapters.storage.engines.engines import unavailable
 
 _ROWS_AT_A_TIME = 64
 
@@ -78,7 +79,7 @@ class Link(aiosqlite.Connection):
         """The connection itself; for the thread only."""
         return self._conn
 
-    def begin(self) -> None:
+    async def begin(self) -> None:
         """Begin a transaction that writes, with the next statement."""
         self._due = True
 
@@ -90,18 +91,21 @@ class Link(aiosqlite.Connection):
             self.database.execute("BEGIN IMMEDIATE")
 
     async def commit(self) -> None:
-        """Commit, unless nothing was begun."""
+        """Commit, unless nothing was begun. Raises `StoreUnavailable`."""
         await self._end(super().commit)
 
     async def rollback(self) -> None:
-        """Roll back, unless nothing was begun."""
+        """Roll back, unless nothing was begun. Raises `StoreUnavailable`."""
         await self._end(super().rollback)
 
     async def _end(self, end: Callable[[], Awaitable[None]]) -> None:
         if self._due:
             self._due = False
-        else:
+            return
+        try:
             await end()
+        except (sqlite3.Error, ValueError) as err:  # aiosqlite has a ValueError for a closed one
+            raise unavailable(err) from err
 
     async def run(self, call: Callable[[], None]) -> None:
         """Run `call` on the thread, and when cancelled return only after its end.
@@ -113,6 +117,19 @@ class Link(aiosqlite.Connection):
         except asyncio.CancelledError:
             await settled(self._execute(_nothing))  # type: ignore[no-untyped-call]
             raise
+
+    def is_closed(self) -> bool:
+        """Return False: a file is not lost."""
+        return False
+
+    async def fetch(self, statement: str, *values: Any) -> list[Any]:
+        """Execute a statement and return its rows, in one call. Raises `StoreUnavailable`."""
+        cursor = _Cursor(self)
+        try:
+            await cursor.execute(statement, values)
+        except sqlite3.Error as err:
+            raise unavailable(err) from err
+        return await cursor.fetchall()
 
     def cursor(self) -> Any:
         """Return a cursor; costs nothing."""

@@ -5,35 +5,40 @@ all be lost with it, so here a cancellation is raised as soon as the call is ove
 """
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Any
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from atoll.adapters.settled import settled
+from atoll.adapters.storage.engines.writer import DriverStatement, Writing
 
 
 class WholeStatements:
     """The part of a connection that rows use; each statement is finished once it began."""
 
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
+    def __init__(self, writing: Writing) -> None:
+        self._connection, self._link = writing.connection, writing.link
 
     async def execute(self, *statement: Any) -> Any:
         """Execute a statement, with its parameters."""
         return await settled(self._connection.execute(*statement))
+
+    async def fetch_one(self, statement: DriverStatement, values: Mapping[str, object]) -> Any:
+        """Execute a statement by the driver itself, and return its first row."""
+        text, placed = statement.on(self._connection.dialect, values)
+        return (await settled(self._link.fetch(text, *placed)))[0]
 
 
 class WholeTransaction:
     """A context that is entered and left without being interrupted. `committed` is True once it
     was left without an error."""
 
-    def __init__(self, context: AbstractAsyncContextManager[AsyncConnection]) -> None:
+    def __init__(self, context: AbstractAsyncContextManager[Writing]) -> None:
         self._context = context
         self.committed = False
 
-    async def __aenter__(self) -> AsyncConnection:
+    async def __aenter__(self) -> Writing:
         """Enter; leave again when cancelled meanwhile."""
         work = asyncio.ensure_future(self._context.__aenter__())  # noqa: TID251 - awaited to its end, here
         try:
