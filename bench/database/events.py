@@ -1,7 +1,7 @@
 """`events`: appends to the log, each a transaction of its own, beside plain inserts.
 
 Both are synced to disk. The plain ones go into an equal table of the same database, by its plain
-driver and in turn with ours.
+driver and in turn with ours, on the event loop of the control plane.
 """
 
 import asyncio
@@ -16,6 +16,8 @@ from importlib import import_module
 from itertools import count
 from pathlib import Path
 
+import uvloop
+
 from atoll.adapters.storage.engines.sqlite import sqlite_url
 from atoll.adapters.storage.store import Settings, SqlStore, open_store
 from atoll.domain.event import EventDraft
@@ -24,10 +26,10 @@ from atoll.domain.people.principal import LOCAL_PERSON
 from bench.figures import Series, table, verdict
 from tests.peers.databases.postgres import missing, serving
 
-SECONDS = 1.0
+SECONDS = 0.5
 """Of each turn."""
 
-TURNS = 3
+TURNS = 7
 STREAMS = 100
 LINKS = 5
 """Connections of the plain inserts, as many as ours may open."""
@@ -161,4 +163,4 @@ async def _all() -> None:
 
 def events() -> None:
     """Durable appends beside plain inserts."""
-    asyncio.run(_all())
+    uvloop.run(_all())

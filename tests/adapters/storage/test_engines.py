@@ -88,6 +88,55 @@ async def test_lost_connection_in_a_transaction_is_unavailable_and_leaves_nothin
             assert await rows.events.last_position() == 1
 
 
+async def _one_wrong_of_four(store: SqlStore) -> None:
+    """Events that the database refuses fail alone, also among those that share a commit."""
+    await append(store, [draft(1)])
+    acts = (append(store, [draft(number)]) for number in (2, 1, 3))
+    done = await asyncio.gather(*acts, return_exceptions=True)
+    assert [type(one) for one in done] == [type(None), Unavailable, type(None)]
+    async with store.read() as rows:
+        kept = [(event.position, event.id[-1]) for event in await rows.events.after(0, 10)]
+    assert kept == [(1, "1"), (2, "2"), (3, "3")]
+
+
+async def test_event_that_postgres_refuses_fails_alone(postgres: PostgresServer) -> None:
+    async with opened(postgres) as store:
+        await _one_wrong_of_four(store)
+
+
+async def test_event_that_sqlite_refuses_fails_alone(tmp_path: Path) -> None:
+    async with open_store(Settings(sqlite_url(tmp_path / "a.db"))) as store:
+        await _one_wrong_of_four(store)
+
+
+async def test_rows_after_the_end_of_their_transaction_are_refused(tmp_path: Path) -> None:
+    async with open_store(Settings(sqlite_url(tmp_path / "a.db"))) as store:
+        async with store.begin() as rows:
+            await rows.events.append([draft(1)])
+        with pytest.raises(RuntimeError, match="after the end"):
+            await rows.events.append([draft(2)])
+        with pytest.raises(RuntimeError, match="after the end"):
+            await rows.sandboxes.unfinished()
+
+
+async def test_store_that_closes_waits_for_the_transaction_that_is_open(tmp_path: Path) -> None:
+    url, inside, go_on = sqlite_url(tmp_path / "a.db"), asyncio.Event(), asyncio.Event()
+
+    async def slow(store: SqlStore) -> None:
+        async with store.begin() as rows:
+            inside.set()
+            await go_on.wait()
+            await rows.events.append([draft(1)])
+
+    async with asyncio.TaskGroup() as tasks:
+        async with open_store(Settings(url)) as store:
+            tasks.create_task(slow(store))
+            await inside.wait()
+            asyncio.get_running_loop().call_soon(go_on.set)
+    async with open_store(Settings(url)) as store, store.read() as rows:
+        assert await rows.events.last_position() == 1
+
+
 @pytest.fixture(scope="module")
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """A server that speaks TLS: its address, and the certificate that it shows."""

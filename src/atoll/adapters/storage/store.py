@@ -67,13 +67,20 @@ class SqlStore:
     def __init__(self, engines: Engines) -> None:
         self.engines = engines
         self._commits = GroupCommit(engines.writer.transaction)
+        # Made once: the rows of thirty nouns take longer to make than an event to append.
+        self._statements = WholeStatements()
+        self._rows = transaction(cast(AsyncConnection, self._statements))
 
     @asynccontextmanager
     async def begin(self) -> AsyncIterator[Transaction]:
         """See the port."""
         try:
             async with self._commits.block() as writing:
-                yield transaction(cast(AsyncConnection, WholeStatements(writing)))
+                self._statements.writing = writing
+                try:
+                    yield self._rows
+                finally:
+                    self._statements.writing = None
         except FAULTS as err:
             raise unavailable(err) from err
 

@@ -104,7 +104,7 @@ class Link(aiosqlite.Connection):
             return
         try:
             await end()
-        except (sqlite3.Error, ValueError) as err:  # aiosqlite has a ValueError for a closed one
+        except sqlite3.Error as err:
             raise unavailable(err) from err
 
     async def run(self, call: Callable[[], None]) -> None:

@@ -15,19 +15,29 @@ from atoll.adapters.storage.engines.writer import DriverStatement, Writing
 
 
 class WholeStatements:
-    """The part of a connection that rows use; each statement is finished once it began."""
+    """The part of a connection that rows use; each statement is finished once it began.
 
-    def __init__(self, writing: Writing) -> None:
-        self._connection, self._link = writing.connection, writing.link
+    `writing` is the transaction of the block that is open. Statements outside of one are refused.
+    """
+
+    def __init__(self) -> None:
+        self.writing: Writing | None = None
 
     async def execute(self, *statement: Any) -> Any:
         """Execute a statement, with its parameters."""
-        return await settled(self._connection.execute(*statement))
+        return await settled(self._open.connection.execute(*statement))
 
     async def fetch_one(self, statement: DriverStatement, values: Mapping[str, object]) -> Any:
         """Execute a statement by the driver itself, and return its first row."""
-        text, placed = statement.on(self._connection.dialect, values)
-        return (await settled(self._link.fetch(text, *placed)))[0]
+        writing = self._open
+        text, placed = statement.on(writing.connection.dialect, values)
+        return (await settled(writing.link.fetch(text, *placed)))[0]
+
+    @property
+    def _open(self) -> Writing:
+        if self.writing is None:
+            raise RuntimeError("rows are used after the end of their transaction")
+        return self.writing
 
 
 class WholeTransaction:

@@ -97,11 +97,12 @@ class Writer:
                 raise
 
     async def close(self) -> None:
-        """Close the connection."""
-        held, self._held = self._held, None
-        if held is not None:
-            await held.connection.close()
-        await self._engine.dispose()
+        """Close the connection, after a transaction that is open."""
+        async with self._turn:
+            held, self._held = self._held, None
+            if held is not None:
+                await held.connection.close()
+            await self._engine.dispose()
 
     async def _open(self) -> Writing:
         if self._held is not None and self._held.link.is_closed():
