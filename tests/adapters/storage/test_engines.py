@@ -128,11 +128,10 @@ async def test_store_that_closes_waits_for_the_transaction_that_is_open(tmp_path
             await go_on.wait()
             await rows.events.append([draft(1)])
 
-    async with asyncio.TaskGroup() as tasks:
-        async with open_store(Settings(url)) as store:
-            tasks.create_task(slow(store))
-            await inside.wait()
-            asyncio.get_running_loop().call_soon(go_on.set)
+    async with asyncio.TaskGroup() as tasks, open_store(Settings(url)) as store:
+        tasks.create_task(slow(store))
+        await inside.wait()
+        asyncio.get_running_loop().call_soon(go_on.set)
     async with open_store(Settings(url)) as store, store.read() as rows:
         assert await rows.events.last_position() == 1
 

@@ -11,6 +11,7 @@ from sqlalchemy import (
     PrimaryKeyConstraint,
     Table,
     Text,
+    bindparam,
     delete,
     func,
     insert,
@@ -19,6 +20,8 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import metadata, to_us
+from atoll.adapters.storage.engines.whole import WholeStatements
+from atoll.adapters.storage.engines.writer import DriverStatement
 from atoll.domain.audit import BEGINNING, AuditEntry, Checkpoint, entry_of, is_audited
 from atoll.domain.event import Event
 from atoll.domain.ids import OrgId
@@ -46,11 +49,22 @@ audit_checkpoints = Table(
     Column("body", Text, nullable=False),
 )
 
+_Connection = AsyncConnection | WholeStatements
+
+_newest = (
+    select(audit_entries.c.n, audit_entries.c.hash)
+    .where(audit_entries.c.org_id == bindparam("in_org"))
+    .order_by(audit_entries.c.n.desc())
+    .limit(1)
+)
+_newest_by_driver = DriverStatement(_newest)
+_append = DriverStatement(insert(audit_entries))
+
 _checkpoints = msgspec.json.Decoder(Checkpoint)
 
 
 async def append_entries(
-    connection: AsyncConnection, appended: Sequence[tuple[Event, CallOrigin | None]]
+    writing: WholeStatements, appended: Sequence[tuple[Event, CallOrigin | None]]
 ) -> None:
     """Append the audited ones of these events, each to its organization's chain.
 
@@ -61,7 +75,7 @@ async def append_entries(
     for event, origin in appended:
         if not is_audited(event.event_type):
             continue
-        head = heads.get(event.org_id) or await _head(connection, event.org_id)
+        head = heads.get(event.org_id) or await _head_to_continue(writing, event.org_id)
         entry = entry_of(event, origin, n=head.n + 1, previous=head.hash)
         heads[event.org_id] = ChainHead(entry.n, entry.hash)
         rows.append(
@@ -73,8 +87,10 @@ async def append_entries(
                 "body": msgspec.json.encode(entry).decode(),
             }
         )
-    if rows:
-        await connection.execute(insert(audit_entries), rows)
+    if len(rows) == 1:
+        await writing.fetch(_append, rows[0])
+    elif rows:
+        await writing.execute(insert(audit_entries), rows)
 
 
 class SqlAuditRows(AuditRows):
@@ -104,7 +120,10 @@ class SqlAuditRows(AuditRows):
 
     async def head(self, org_id: OrgId) -> ChainHead:
         """See the port."""
-        return await _head(self._connection, org_id)
+        found = (await self._connection.execute(_newest, {"in_org": org_id})).one_or_none()
+        if found is None:
+            return await _first_head(self._connection, org_id)
+        return ChainHead(found.n, found.hash)
 
     async def checkpoint(self, org_id: OrgId) -> Checkpoint | None:
         """See the port."""
@@ -154,19 +173,18 @@ def _entry(body: str) -> AuditEntry:
     return AuditEntry(**msgspec.json.decode(body))
 
 
-async def _head(connection: AsyncConnection, org_id: OrgId) -> ChainHead:
-    table = audit_entries.c
-    found = await connection.execute(
-        select(table.n, table.hash).where(table.org_id == org_id).order_by(table.n.desc()).limit(1)
-    )
-    row = found.one_or_none()
-    if row is not None:
-        return ChainHead(row.n, row.hash)
+async def _head_to_continue(writing: WholeStatements, org_id: OrgId) -> ChainHead:
+    found = await writing.fetch(_newest_by_driver, {"in_org": org_id})
+    return ChainHead(*found[0]) if found else await _first_head(writing, org_id)
+
+
+async def _first_head(connection: _Connection, org_id: OrgId) -> ChainHead:
+    """Return the head of a chain without entries."""
     point = await _checkpoint(connection, org_id)
     return ChainHead(0, BEGINNING) if point is None else ChainHead(point.n, point.hash)
 
 
-async def _checkpoint(connection: AsyncConnection, org_id: OrgId) -> Checkpoint | None:
+async def _checkpoint(connection: _Connection, org_id: OrgId) -> Checkpoint | None:
     found = await connection.execute(
         select(audit_checkpoints.c.body).where(audit_checkpoints.c.org_id == org_id)
     )

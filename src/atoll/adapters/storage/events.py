@@ -111,13 +111,17 @@ class SqlEventRows(EventRows):
         for batch in _batches(drafts):
             appended += await (self._one(*batch) if len(batch) == 1 else self._many(batch))
         origins = (draft.actor.origin for draft in drafts)
-        await append_entries(self._connection, list(zip(appended, origins, strict=True)))
+        await append_entries(self._writing, list(zip(appended, origins, strict=True)))
         return appended
 
+    @property
+    def _writing(self) -> WholeStatements:
+        """Return the connection as it is in a transaction that writes."""
+        return cast(WholeStatements, self._connection)
+
     async def _one(self, draft: EventDraft) -> list[Event]:
-        writing = cast(WholeStatements, self._connection)
         values = _row(draft) | {"in_stream": draft.stream}
-        position, seq = await writing.fetch_one(_append, values)
+        ((position, seq),) = await self._writing.fetch(_append, values)
         return [_event_of(draft, position, seq)]
 
     async def _many(self, drafts: Sequence[EventDraft]) -> list[Event]:

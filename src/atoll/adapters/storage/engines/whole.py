@@ -5,7 +5,7 @@ all be lost with it, so here a cancellation is raised as soon as the call is ove
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Any
@@ -27,11 +27,13 @@ class WholeStatements:
         """Execute a statement, with its parameters."""
         return await settled(self._open.connection.execute(*statement))
 
-    async def fetch_one(self, statement: DriverStatement, values: Mapping[str, object]) -> Any:
-        """Execute a statement by the driver itself, and return its first row."""
+    async def fetch(
+        self, statement: DriverStatement, values: Mapping[str, object]
+    ) -> Sequence[Sequence[Any]]:
+        """Execute a statement by the driver itself, and return its rows."""
         writing = self._open
         text, placed = statement.on(writing.connection.dialect, values)
-        return (await settled(writing.link.fetch(text, *placed)))[0]
+        return await settled(writing.link.fetch(text, *placed))
 
     @property
     def _open(self) -> Writing:

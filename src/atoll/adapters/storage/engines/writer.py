@@ -8,10 +8,11 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
-from sqlalchemy import Insert
+from sqlalchemy import ClauseElement
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.sql.compiler import SQLCompiler
 
 from atoll.ports import StoreUnavailable
 
@@ -53,7 +54,7 @@ class DriverStatement:
     """A statement that is compiled once and executed by the driver itself. Its values are text,
     whole numbers and None, which no driver converts."""
 
-    def __init__(self, statement: Insert) -> None:
+    def __init__(self, statement: ClauseElement) -> None:
         self._statement = statement
         self._compiled: dict[str, tuple[str, list[tuple[str, object]]]] = {}
 
@@ -61,7 +62,10 @@ class DriverStatement:
         """Return the text for a database, and the values in their places there."""
         compiled = self._compiled.get(dialect.name)
         if compiled is None:
-            made = self._statement.compile(dialect=dialect, column_keys=list(values))
+            # A statement with values compiles to no other kind.
+            made = cast(
+                SQLCompiler, self._statement.compile(dialect=dialect, column_keys=list(values))
+            )
             places = [(name, made.params[name]) for name in made.positiontup or ()]
             compiled = self._compiled[dialect.name] = (made.string, places)
         text, places = compiled
