@@ -1,7 +1,8 @@
 """`events`: appends to the log, each a transaction of its own, beside plain inserts.
 
-Both are synced to disk. The plain ones go into an equal table of the same database, by its plain
-driver and in turn with ours, on the event loop of the control plane.
+All are synced to disk. An event of an audited kind writes a second row, and has no limit. The plain
+inserts go into an equal table of the same database, by its plain driver and in turn with ours, on
+the event loop of the control plane.
 """
 
 import asyncio
@@ -10,7 +11,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib import import_module
 from itertools import count
@@ -104,6 +105,7 @@ async def _on_postgres() -> AsyncIterator[_Sides]:
 
 
 def _draft(stream: int) -> EventDraft:
+    """Return an event of a kind that is frequent, and not audited."""
     return EventDraft(
         EventId(f"ev_{next(_numbers)}"),
         f"bench:{stream}",
@@ -134,20 +136,34 @@ async def _rate(act: Insert, streams: int) -> float:
     return done / (time.perf_counter() - started)
 
 
-async def _compare(sides: _Sides) -> None:
-    async def append(stream: int) -> None:
-        async with sides.store.begin() as rows:
-            await rows.events.append((_draft(stream),))
+def _audited(stream: int) -> EventDraft:
+    return replace(_draft(stream), event_type="auth.login", payload={"how": "ticket"})
 
+
+def _appending(store: SqlStore, draft: Callable[[int], EventDraft]) -> Insert:
+    async def append(stream: int) -> None:
+        async with store.begin() as rows:
+            await rows.events.append((draft(stream),))
+
+    return append
+
+
+async def _compare(sides: _Sides) -> None:
     for streams in (1, STREAMS):
         plain = Series(f"{sides.name}: plain inserts, {streams} at once", "/s")
         ours = Series(f"{sides.name}: events, {streams} streams at once", "/s")
+        audited = Series(f"{sides.name}: audited events, the same", "/s")
+        acts = (
+            (plain, sides.insert),
+            (ours, _appending(sides.store, _draft)),
+            (audited, _appending(sides.store, _audited)),
+        )
         for turn in range(TURNS + 1):
-            rates = await _rate(sides.insert, streams), await _rate(append, streams)
-            if turn:  # the first one warms caches on both sides
-                plain.samples.append(rates[0])
-                ours.samples.append(rates[1])
-        table(f"event append, {sides.name}", plain, ours)
+            for series, act in acts:
+                rate = await _rate(act, streams)
+                if turn:  # the first one warms caches on all sides
+                    series.samples.append(rate)
+        table(f"event append, {sides.name}", plain, ours, audited)
         verdict("part of the plain inserts", ours.median / plain.median, 0.5, at_least=True)
 
 
