@@ -12,9 +12,13 @@ import pytest
 from atoll.domain.event import KINDS
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, State
+from atoll.ports import StoreUnavailable
 from atoll.services.journals.events import Note
 from atoll.services.sandboxes.replica_watch import POLICY_EVENTS
+from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.testing import FakeLeadership
+from atoll.wire.contract.execs import ExecBody
+from tests.peers.contract import EXEC
 from tests.services.scene import Scene, opened
 
 
@@ -163,6 +167,25 @@ async def test_follower_reads_what_a_stopped_sandbox_keeps(folder: Path) -> None
         assert [one.sandbox_id for one in await pair.one.extension.survey()] == [made.id]
         await pair.two.sandboxes.start(LOCAL_PERSON, made.id)
         await pair.reaches(pair.two, made, State.READY)
+
+
+async def test_follower_answers_a_command_although_it_could_not_store_who_began_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command is done: an error would have it repeated."""
+    async with pair_in(folder) as pair:
+        made = await pair.two.sandboxes.create(LOCAL_PERSON, CreateSandbox("bare"))
+        await pair.reaches(pair.two, made, State.READY)
+        pair.two.runtime.answers[("POST", "/execs")] = (200, EXEC)
+
+        def away() -> None:
+            raise StoreUnavailable("the database is away")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(pair.two.store, "begin", away)
+            calls = RuntimeCalls(pair.two.sandboxes)
+            done = await calls.run(LOCAL_PERSON, made.id, ExecBody(argv=["true"]))
+        assert done.exec_id == EXEC["exec_id"]
 
 
 async def test_follower_hears_what_the_leader_announces(folder: Path) -> None:

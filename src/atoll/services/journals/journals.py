@@ -22,7 +22,7 @@ from atoll.domain.ids import PrincipalId, SandboxId
 from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
 from atoll.domain.sandbox.reported import AGENTS
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.ports import RuntimeClient, Transaction
+from atoll.ports import RuntimeClient, StoreUnavailable, Transaction
 from atoll.services.ground import Ground
 from atoll.services.journals.agent_actors import acting_agent
 from atoll.services.journals.agent_reports import read_report
@@ -102,13 +102,17 @@ class Journals:
 
     async def remember(self, sandbox: Sandbox, thing_id: str, actor: Principal) -> None:
         """Remember that `actor` started this terminal or exec. Keeps the newest 10 000, and stores
-        it where another replica may collect the journal."""
+        it where another replica may collect the journal. Where that cannot be stored, its entries
+        may have the actor `system`: what began is not undone."""
         self._actors[(sandbox.id, thing_id)] = actor
         if len(self._actors) > REMEMBERED_ACTORS:
             self._actors.popitem(last=False)
         if not self._ground.leadership.leads:
-            async with self._ground.store.begin() as rows:
-                await rows.logs.remember_actor(sandbox.id, thing_id, actor)
+            try:
+                async with self._ground.store.begin() as rows:
+                    await rows.logs.remember_actor(sandbox.id, thing_id, actor)
+            except StoreUnavailable as err:
+                _log.warning("actor_not_stored", sandbox=sandbox.id, reason=err.message)
 
     async def collect(self, sandbox: Sandbox, client: RuntimeClient) -> int:
         """Copy new entries into the log, and take the runtime's spans where traces are on. Returns
