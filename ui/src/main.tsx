@@ -21,8 +21,10 @@ import './styles/team.css';
 import './styles/small.css';
 import { App } from './App';
 import { begin } from './state/login';
+import { followOtherTabs, welcome } from './state/team/entering';
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('index.html has no #root');
 createRoot(root).render(<App />);
-void begin();
+followOtherTabs();
+void begin().then(welcome);

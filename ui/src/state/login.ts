@@ -3,12 +3,10 @@
 import { accountApi } from '../api/account';
 import { onLoggedOut, Problem } from '../api/call';
 import { api } from '../api/client';
-import { teamApi } from '../api/team';
 import type { Me, GuestAccess } from '../api/types';
-import { notify } from './announce';
 import { leavePush } from './attention/push';
 import { forgetDrafts } from './drafts';
-import { forgetInvitation, JOIN, takeInvitation } from './joining';
+import { JOIN, takeInvitation } from './joining';
 import { loadRealms, realms } from './realms';
 import { go, hashOf, parse, route } from './route';
 import { Store } from './store';
@@ -103,17 +101,6 @@ export async function comeIn(ticket: string, name: string): Promise<void> {
     if (!(reason instanceof Problem)) throw reason;
     login.set({ is: 'invited', ticket, why: reason.message });
   }
-}
-
-/** Becomes a member by an invitation, and goes on in its organization. */
-export async function acceptInvitation(secret: string): Promise<void> {
-  const { name, organization_id: id } = await teamApi.accept(secret);
-  await accountApi.choose(id);
-  await applyLogin(await api.me());
-  await loadTeam();
-  forgetInvitation();
-  go(null);
-  notify(`You are a member of ${name}.`);
 }
 
 /** Gives the person who is logged in the name that others see. */

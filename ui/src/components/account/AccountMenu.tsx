@@ -1,12 +1,12 @@
 /** Who is logged in and in which organization, at the foot of the rail, with the ways from there. */
 
-import { accountApi } from '../../api/account';
 import type { Organization } from '../../api/team';
 import { notifyFailure } from '../../state/announce';
 import { login, logOut } from '../../state/login';
 import { realms } from '../../state/realms';
 import { goTo } from '../../state/route';
 import { useStore } from '../../state/store';
+import { workIn } from '../../state/team/entering';
 import { roleName } from '../../state/team/rights';
 import { team } from '../../state/team/team';
 import { Avatar } from '../parts/Avatar';
@@ -90,12 +90,7 @@ export function AccountMenu({ onPick }: { readonly onPick: () => void }) {
 }
 
 /** Works in another organization; everything on the page is another one's then. */
-async function switchTo({ name, organization_id: id }: Organization): Promise<void> {
-  try {
-    await accountApi.choose(id);
-    window.location.assign('#/');
-    window.location.reload();
-  } catch (reason) {
-    notifyFailure(`You still work where you did, not in ${name}`)(reason);
-  }
+function switchTo({ name, organization_id: id }: Organization): Promise<void> {
+  const stayed = notifyFailure(`You still work where you did, not in ${name}`);
+  return workIn(id, `You work in ${name} now.`).catch(stayed);
 }

@@ -1,10 +1,10 @@
 /** One's own account: the name others see, the organization, where one is logged in, and tokens. */
 
 import { useState } from 'react';
-import { teamApi } from '../../api/team';
 import { notify, notifyFailure } from '../../state/announce';
 import { login, rename } from '../../state/login';
 import { useStore } from '../../state/store';
+import { leave } from '../../state/team/entering';
 import { roleName, stayWords, type Team } from '../../state/team/rights';
 import { team } from '../../state/team/team';
 import { Avatar } from '../parts/Avatar';
@@ -106,7 +106,11 @@ function OrganizationRow({ ours }: { readonly ours: Team }) {
           action="Leave"
           danger
           onClose={() => setLeaving(false)}
-          onConfirm={() => void leave(ours)}
+          onConfirm={() =>
+            void leave(organization.organization_id, organization.name).catch(
+              notifyFailure('You have not left'),
+            )
+          }
         >
           <p>
             Your sandboxes stop, keep their files, and wait for a new owner. Your secrets, links and
@@ -116,13 +120,4 @@ function OrganizationRow({ ours }: { readonly ours: Team }) {
       )}
     </div>
   );
-}
-
-async function leave({ organization }: Team): Promise<void> {
-  try {
-    await teamApi.leave(organization.organization_id);
-    window.location.reload();
-  } catch (reason) {
-    notifyFailure('You have not left')(reason);
-  }
 }

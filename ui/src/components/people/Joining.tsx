@@ -5,8 +5,9 @@ import { Problem } from '../../api/call';
 import { teamApi, type OfferedPlace } from '../../api/team';
 import { duration, secondsUntil, tick } from '../../state/clock';
 import { forgetInvitation } from '../../state/joining';
-import { acceptInvitation, login, logOut } from '../../state/login';
+import { login, logOut } from '../../state/login';
 import { useStore } from '../../state/store';
+import { acceptInvitation } from '../../state/team/entering';
 import { ROLES } from '../../state/team/rights';
 import { Mark } from '../parts/icons';
 

@@ -5,6 +5,7 @@ import type { SandboxAgent } from '../../api/types';
 import { notify, notifyFailure } from '../../state/announce';
 import { agentsOf } from '../../state/attention/agents';
 import { sandboxes } from '../../state/sandboxes';
+import { team } from '../../state/team/team';
 import {
   collectedOf,
   comments,
@@ -67,7 +68,8 @@ function look(): void {
   const list = sandboxes.get();
   if (list === null) return;
   const known = new Set(list.map((one) => one.sandbox_id));
-  forgetComments(known);
+  // Those of another organization's sandboxes wait until their person is back there.
+  if ((team.get()?.all.length ?? 1) === 1) forgetComments(known);
   for (const sandbox of list) {
     const id = sandbox.sandbox_id;
     const { queuedFor } = collectedOf(comments.get(), id);

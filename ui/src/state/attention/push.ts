@@ -80,6 +80,19 @@ export async function leavePush(): Promise<void> {
   if (storedId() !== null) await turnOffPush().catch(() => undefined);
 }
 
+/** Changes the organization: the news of the former one are pushed here no more. The page that
+ *  comes then subscribes anew. */
+export async function movePush(change: () => Promise<unknown>): Promise<void> {
+  const id = storedId();
+  if (id !== null) await call('DELETE', `${PATH}/${encodeURIComponent(id)}`).catch(() => undefined);
+  try {
+    await change();
+  } catch (reason) {
+    if (id !== null) await navigator.serviceWorker.ready.then(subscribe).catch(() => undefined);
+    throw reason;
+  }
+}
+
 async function subscribe(worker: ServiceWorkerRegistration): Promise<void> {
   const told = (await call('GET', PATH)) as Schemas['PushSubscriptionList'];
   const key = bytesOf(told.public_key);

@@ -90,6 +90,8 @@ class ScriptedTeam:
     invitations: list[dict[str, Any]] = field(default_factory=list)
     waiting: list[dict[str, Any]] = field(default_factory=list)
     quota: dict[str, Any] = field(default_factory=lambda: dict.fromkeys(LIMITS))
+    #: The sandboxes of the organization that a switch leads to.
+    elsewhere: dict[str, dict[str, Any]] = field(default_factory=dict)
     #: What was asked of the routes, as method, path and body.
     asked: list[tuple[str, str, Any]] = field(default_factory=list)
 
@@ -177,6 +179,8 @@ class ScriptedTeam:
 
     async def _choose(self, request: web.Request) -> web.StreamResponse:
         self.me["org_id"] = (await self._note(request))["organization"]
+        server = self.server
+        server.sandboxes, self.elsewhere = self.elsewhere, server.sandboxes
         return web.Response(status=204)
 
     async def _sessions(self, _: web.Request) -> web.StreamResponse:

@@ -48,8 +48,9 @@ async def test_pages_of_a_team_hold_to_axe(
         await found.check("team")
         await found.check_dialog(page.get_by_role("button", name="Invite somebody"), "invite")
         await found.check_dialog(page.get_by_role("button", name="Remove deploy"), "remove")
+        await found.check_dialog(page.get_by_role("button", name="Groups of deploy"), "groups")
         await found.check_dialog(page.get_by_role("button", name="Edit").first, "quota")
         if device == "phone":
             await page.get_by_role("button", name="Sandboxes").click()
-        await page.get_by_role("button", name="Ann Ray").click()
+        await page.get_by_role("button", name="Ann Ray Acme").click()
         await found.check("account menu")

@@ -5,7 +5,7 @@ from playwright.async_api import Page, expect
 
 from tests.e2e.page.ui.scripted import TICKET, ScriptedServer
 
-from .scripted_team import BOB, SECRET
+from .scripted_team import BOB, SECRET, organization
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -121,6 +121,7 @@ async def test_viewer_is_offered_nothing_that_would_be_refused(
     server.team.add(BOB, "Bob", role="owner")
     sandbox = server.add_sandbox("bobs", scope="shared", owner=BOB, agent="claude")
     server.add_terminal(sandbox)
+    server.agent.recordings["rec_1"] = ""
     await page.goto(f"{server.url}#login={TICKET}")
     await expect(page.locator(".account-menu")).to_contain_text("Acme · Viewer")
     await page.reload()
@@ -132,6 +133,15 @@ async def test_viewer_is_offered_nothing_that_would_be_refused(
     await expect(page.get_by_role("tab", name="bash")).to_be_visible()
     for gone in ("New sandbox", "New terminal", "Stop", "Destroy", "Give", "Share this terminal"):
         await expect(page.get_by_role("button", name=gone, exact=True)).to_have_count(0)
+    for gone in ("Close bash", "Split right (Ctrl Shift D)", "Record this terminal"):
+        await expect(page.get_by_role("button", name=gone)).to_have_count(0)
+    await page.get_by_role("tab", name="Recordings").click()
+    recordings = page.get_by_role("list", name="Recordings")
+    await expect(recordings.get_by_role("button", name="Play")).to_have_count(1)
+    for gone in ("Share", "Remove"):
+        await expect(recordings.get_by_role("button", name=gone)).to_have_count(0)
+    await page.get_by_role("button", name="Inbox").click()
+    await expect(page.get_by_role("main", name="Inbox")).to_contain_text("members answer")
 
 
 async def test_member_shares_a_new_sandbox_and_gives_it_away(
@@ -147,8 +157,38 @@ async def test_member_shares_a_new_sandbox_and_gives_it_away(
     await dialog.get_by_role("button", name="Create sandbox").click()
     await expect(page.get_by_role("main", name="Sandbox ours")).to_be_visible()
     assert server.created[0]["scope"] == "shared"
+    made = next(iter(server.sandboxes))
+    server.sandboxes[made]["state"] = "ready"
+    await server.tell(f"sandbox:{made}", "sandbox.ready")
     await page.get_by_role("button", name="Give", exact=True).click()
     await page.get_by_role("dialog").get_by_label("To").select_option("Bob")
     await page.get_by_role("dialog").get_by_role("button", name="Give it").click()
     await expect(page.get_by_role("main", name="Sandbox ours")).to_contain_text("Bob’s")
     await expect(page.get_by_role("button", name="Destroy")).to_have_count(0)
+
+
+async def test_switch_leaves_nothing_of_the_former_organization_in_any_tab(
+    server: ScriptedServer, page: Page
+) -> None:
+    team = server.team
+    team.found()
+    team.organizations.append(organization("org_beta", "Beta", role="member"))
+    server.add_sandbox("betas")
+    team.elsewhere, server.sandboxes = server.sandboxes, {}
+    acmes = server.add_sandbox("acmes")
+    server.add_terminal(acmes)
+    await page.goto(f"{server.url}#login={TICKET}")
+    other = await page.context.new_page()
+    for tab in (other, page):
+        await tab.goto(f"{server.url}#/sandboxes/{acmes}")
+        await expect(tab.get_by_role("tab", name="bash")).to_be_visible()
+        await expect(tab).to_have_title("acmes · Atoll")
+    await page.get_by_role("button", name="Ann Ray").click()
+    await page.get_by_role("button", name="Switch to Beta").click()
+    await expect(page.get_by_text("You work in Beta now.")).to_be_visible()
+    for tab in (page, other):
+        await expect(tab.locator(".account-menu")).to_contain_text("Beta · Member")
+        await expect(tab.locator(".row-words")).to_have_text(["betas"])
+        await expect(tab).to_have_title("Atoll")
+        await expect(tab).to_have_url(f"{server.url}#/")
+        assert "acmes" not in await tab.locator("body").inner_text()
