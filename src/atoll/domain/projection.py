@@ -21,8 +21,8 @@ class ModelState:
 
 @dataclass(frozen=True, slots=True)
 class StoredModel:
-    """What is stored of one stream: its state, None where it ended, and its snapshot, if events
-    before that were removed."""
+    """The rows of one stream: its state, None where it ended, and its snapshot, if events before
+    that were removed."""
 
     state: ModelState | None
     snapshot: ModelState | None

@@ -34,7 +34,7 @@ _Work = Callable[[SqlDatabase, Headway | None], T]
 DERIVATIONS: Mapping[str, Callable[[], Derivation]] = {
     one.name: partial(Rebuild, one) for one in PROJECTIONS
 }
-"""What makes the derivation of each projection, by its name."""
+"""The maker of each projection's derivation, by its name."""
 
 
 class _Done(msgspec.Struct, frozen=True, tag="done"):

@@ -218,8 +218,10 @@ def test_import_that_does_not_compare_leaves_nothing(
     assert target.status().tables == ()
 
 
-def test_database_of_a_running_control_plane_is_only_looked_at(on_postgres: Make) -> None:
-    database = SqlDatabase(on_postgres())
+def test_database_of_a_running_control_plane_is_looked_at_and_derived_alone(
+    on_postgres: Make,
+) -> None:
+    database = SqlDatabase(on_postgres(), DERIVATIONS)
 
     async def used() -> None:
         async with open_store(Settings(database._url)) as store, store.read():
@@ -228,6 +230,8 @@ def test_database_of_a_running_control_plane_is_only_looked_at(on_postgres: Make
                     await asyncio.to_thread(work)
             status = await asyncio.to_thread(database.status)
             assert status.revision == status.newest
+            (derived,) = await asyncio.to_thread(database.rebuild)
+            assert derived.lag == 0
 
     asyncio.run(used())
 
