@@ -211,3 +211,26 @@ async def test_cancelled_statement_is_over_when_its_task_is(folder: Path) -> Non
     assert task.cancelled()
     assert over.is_set(), "the thread still reports to a loop that may be gone"
     await database.close()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_cancelled_opening_leaves_no_thread(
+    folder: Path, fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on, connect = threading.Event(), threading.Event(), sqlite3.connect
+
+    def slow(path: str) -> sqlite3.Connection:
+        begun.set()
+        go_on.wait(60)
+        return connect(folder if fails else path)
+
+    monkeypatch.setattr(sqlite3, "connect", slow)
+    await asyncio.to_thread(int)  # its thread stays
+    before = threading.active_count()
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(link(str(folder / "a.db")))
+        await asyncio.to_thread(begun.wait, 60)
+        task.cancel()
+        asyncio.get_running_loop().call_later(0.05, go_on.set)
+    assert task.cancelled()
+    assert threading.active_count() == before

@@ -141,9 +141,15 @@ def _nothing() -> None:
 
 
 async def link(path: str) -> Link:
-    """Open the file at `path`. Raises `sqlite3.Error`."""
+    """Open the file at `path`. A cancelled call returns once the thread is over. Raises
+    `sqlite3.Error`."""
     connection = Link(lambda: sqlite3.connect(path), _ROWS_AT_A_TIME)
     # A process that ends does not wait for this thread: uncommitted changes are dropped anyway.
     connection._thread.daemon = True
-    await connection
+    try:
+        await settled(connection)
+    except BaseException:
+        await settled(connection.close())
+        connection._thread.join()  # at most the end of a connection that did not open is left
+        raise
     return connection
