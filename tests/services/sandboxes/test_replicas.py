@@ -169,6 +169,24 @@ async def test_follower_reads_what_a_stopped_sandbox_keeps(folder: Path) -> None
         await pair.reaches(pair.two, made, State.READY)
 
 
+async def test_follower_shows_the_log_of_a_bring_up_under_way(folder: Path) -> None:
+    async with pair_in(folder) as pair:
+        pair.one.extension.gate = asyncio.Event()
+        made = await pair.two.sandboxes.create(LOCAL_PERSON, CreateSandbox("bare"))
+        begun = "Provisioning in ext.in-memory."
+
+        async def seen() -> bool:
+            lines = await pair.two.sandboxes.logs(LOCAL_PERSON, made.id)
+            return begun in [line.text for line in lines]
+
+        await pair.until(seen)
+        pair.one.extension.gate.set()
+        await pair.reaches(pair.two, made, State.READY)
+        for replica in (pair.one, pair.two):
+            texts = [line.text for line in await replica.sandboxes.logs(LOCAL_PERSON, made.id)]
+            assert (texts.count(begun), texts[-1]) == (1, "Ready.")
+
+
 async def test_follower_answers_a_command_although_it_could_not_store_who_began_it(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

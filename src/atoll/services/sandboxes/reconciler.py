@@ -30,6 +30,7 @@ from atoll.domain.sandbox.stimulus import (
 from atoll.ports import CleanupReport, LogLine, StoreUnavailable
 from atoll.ports.telemetry.metrics import Metric
 from atoll.services.ground import Ground
+from atoll.services.lifecycle.live_log import LiveLog
 from atoll.services.lifecycle.transitions import Also, Transitions, Work
 from atoll.services.provisioning.provisioning import Provisioning
 from atoll.services.sandboxes.deadlines import Deadlines
@@ -110,7 +111,7 @@ class Reconciler:
         self._runner = runner
         self._followed: set[SandboxId] = set()
         self._touching: set[SandboxId] = set()
-        self._live_lines: dict[SandboxId, list[LogLine]] = {}
+        self._live_logs: dict[SandboxId, LiveLog] = {}
 
     async def run(self) -> None:
         """Watch the deadlines until cancelled. The work itself runs in the task runner."""
@@ -180,8 +181,9 @@ class Reconciler:
         return self._maintenance.holds(sandbox_id)
 
     def live_lines(self, sandbox_id: SandboxId) -> tuple[LogLine, ...]:
-        """Return the lines of a provisioning under way."""
-        return tuple(self._live_lines.get(sandbox_id, ()))
+        """Return the lines of a provisioning under way that are not stored yet."""
+        log = self._live_logs.get(sandbox_id)
+        return () if log is None else log.lines
 
     def touch(self, sandbox: Sandbox) -> None:
         """Something runs in it: mark that soon, without anybody waiting, at most once per 30 s."""
@@ -231,7 +233,7 @@ class Reconciler:
 
     def ran_empty(self, sandbox_id: SandboxId) -> None:
         """Drop the lines of a provisioning that is over, and announce it."""
-        self._live_lines.pop(sandbox_id, None)
+        self._live_logs.pop(sandbox_id, None)
         if self._leadership.shared:
             self._owed_work.ran_empty(sandbox_id)
         self._ground.bus.announce((sandbox_stream(sandbox_id),))
@@ -272,8 +274,16 @@ class Reconciler:
             return
 
     async def _provision(self, sandbox: Sandbox, work: Provision) -> None:
-        lines = self._live_lines[sandbox.id] = []
-        report = self._reporter(lines)
+        live = self._live_logs[sandbox.id] = LiveLog(self._ground, sandbox)
+        if self._leadership.shared:
+            self._begin(lambda _: live.run(), sandbox.id)
+        try:
+            await self._bring_up(sandbox, work, live)
+        finally:
+            live.close()
+
+    async def _bring_up(self, sandbox: Sandbox, work: Provision, live: LiveLog) -> None:
+        report = live.report
         try:
             sandbox = await self._with_agents(sandbox)
             if work.renew:
@@ -283,12 +293,12 @@ class Reconciler:
         except StoreUnavailable:
             raise  # nothing is wrong with the sandbox: it is taken up again
         except AtollError as err:
-            await self._broke(sandbox, err.message, lines)
+            await self._broke(sandbox, err.message, live)
             return
         except Exception as err:  # noqa: BLE001 - the task's root
             _log.exception("provisioning_broke", sandbox=sandbox.id)
             reason = f"Provisioning broke unexpectedly ({type(err).__name__}); the log says more."
-            await self._broke(sandbox, reason, lines)
+            await self._broke(sandbox, reason, live)
             return
         stimulus = Reached(
             work.generation,
@@ -298,7 +308,7 @@ class Reconciler:
             brought.task,
             brought.project,
         )
-        ready = await self._outcome(sandbox.id, stimulus, lines)
+        ready = await self._outcome(sandbox.id, stimulus, await live.taken())
         self._count(sandbox, "ready")
         if ready.state in RUNNING:
             self._begin(lambda _: self._provisioning.settle(ready), sandbox.id)
@@ -323,16 +333,10 @@ class Reconciler:
         self._stored(sandbox, work)
         return sandbox
 
-    def _reporter(self, lines: list[LogLine]) -> Callable[[str], None]:
-        def report(text: str) -> None:
-            lines.append(LogLine(self._ground.clock.now(), text[:2000]))
-
-        return report
-
-    async def _broke(self, sandbox: Sandbox, reason: str, lines: list[LogLine]) -> None:
-        self._reporter(lines)(reason)
+    async def _broke(self, sandbox: Sandbox, reason: str, live: LiveLog) -> None:
+        live.report(reason)
         stimulus = Broke(sandbox.generation, reason)
-        await self._outcome(sandbox.id, stimulus, lines)
+        await self._outcome(sandbox.id, stimulus, await live.taken())
         self._count(sandbox, "failed")
 
     def _count(self, before: Sandbox, outcome: str) -> None:

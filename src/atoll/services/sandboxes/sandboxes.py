@@ -278,8 +278,10 @@ class Sandboxes:
         """Return the lines of provisioning, step by step."""
         async with self._store.read() as rows:
             sandbox = await self._find(rows, caller, ref)
+            # Before the read: a line that is stored meanwhile is seen twice, not never.
+            live = self._reconciler.live_lines(sandbox.id)
             stored = await rows.logs.lines(sandbox.id)
-        return (*stored, *self._reconciler.live_lines(sandbox.id))
+        return (*stored, *(line for line in live if line not in stored))
 
     async def runtime(
         self, caller: Principal, ref: str, *, activity: bool = False
