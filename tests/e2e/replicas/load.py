@@ -29,7 +29,8 @@ class Made:
     ending: bool = False
     ended: bool = False
     words: list[str] = field(default_factory=list)
-    execs: list[str] = field(default_factory=list)
+    begun: list[tuple[str, str]] = field(default_factory=list)
+    """Kinds and ids that must be in the log."""
 
 
 @dataclass
@@ -83,7 +84,7 @@ class Client:
         told = await self._call("POST", f"/v1/sandboxes/{sandbox}/exec", body)
         if told is not None and told["exit_code"] == 0:
             self.made[sandbox].words.append(word)
-            self.made[sandbox].execs.append(str(told["exec_id"]))
+            self.made[sandbox].begun.append(("exec.exited", str(told["exec_id"])))
 
     async def attach(self) -> None:
         """Open a terminal and type into it; what is printed comes back."""
@@ -93,6 +94,7 @@ class Client:
         told = await self._call("POST", base, {"argv": ["cat"]})
         if told is None:
             return
+        self.made[sandbox].begun.append(("terminal.opened", str(told["terminal_id"])))
         url = f"{self.doors.any()}{base}/{told['terminal_id']}/attach"
         async with asyncio.timeout(30), self.session.ws_connect(url) as socket:
             await socket.send_bytes(b"typed\r")

@@ -176,11 +176,12 @@ def check_acknowledged(made: World) -> None:
 
 
 def check_logged(api: Api, sandbox: str, one: Made) -> None:
-    """Every command that was acknowledged is in the log: of what still runs soon, of others now."""
+    """Every command and terminal that was acknowledged is in the log: of what still runs soon, of
+    others now."""
 
-    def missing() -> set[str]:
-        logged = [e for e in api.events(sandbox) if e["event_type"] == "exec.exited"]
-        return set(one.execs) - {str(e["payload"]["id"]) for e in logged}
+    def missing() -> set[tuple[str, str]]:
+        logged = {(e["event_type"], str(e["payload"].get("id"))) for e in api.events(sandbox)}
+        return set(one.begun) - logged
 
     ended = api.sandbox(sandbox)["state"] == "destroyed"
     lost = missing() if ended else until(missing, lambda left: not left, SETTLED_SECONDS)
