@@ -1,14 +1,14 @@
 /** The page that `atoll login` opens: a command line elsewhere waits for its person's yes. */
 
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { accountApi, type WaitingCliLogin } from '../../api/account';
-import { Problem } from '../../api/call';
 import { notifyFailure } from '../../state/announce';
 import { duration, secondsUntil, tick } from '../../state/clock';
 import { login } from '../../state/login';
 import { goTo, go } from '../../state/route';
 import { useStore } from '../../state/store';
 import { MenuButton } from '../parts/MenuButton';
+import { useAnswer } from '../parts/useAnswer';
 
 interface CliLoginProps {
   /** The code in the address. */
@@ -17,7 +17,7 @@ interface CliLoginProps {
 }
 
 export function CliLogin({ code, onMenu }: CliLoginProps) {
-  const { waiting, why } = useWaiting(code ?? '');
+  const { value: waiting, problem } = useAnswer(accountApi.waitingCli, code ?? '');
   const [done, setDone] = useState(false);
   return (
     <main className="page" aria-label="A command line logs in">
@@ -26,7 +26,7 @@ export function CliLogin({ code, onMenu }: CliLoginProps) {
           <MenuButton onMenu={onMenu} />
           <h1>A command line logs in</h1>
         </header>
-        {why !== null && <p role="alert">{why}</p>}
+        {problem !== null && <p role="alert">{problem.message}</p>}
         {done && <Confirmed />}
         {!done && waiting !== null && <Question {...{ waiting }} onDone={() => setDone(true)} />}
       </div>
@@ -86,30 +86,4 @@ function Confirmed() {
       </button>
     </section>
   );
-}
-
-interface Found {
-  readonly waiting: WaitingCliLogin | null;
-  /** Why there is nothing to confirm; null while there may be. */
-  readonly why: string | null;
-}
-
-function useWaiting(code: string): Found {
-  const [found, setFound] = useState<Found>({ waiting: null, why: null });
-  useEffect(() => {
-    let gone = false;
-    accountApi.waitingCli(code).then(
-      (waiting) => {
-        if (!gone) setFound({ waiting, why: null });
-      },
-      (reason: unknown) => {
-        if (!(reason instanceof Problem)) throw reason;
-        if (!gone) setFound({ waiting: null, why: reason.message });
-      },
-    );
-    return () => {
-      gone = true;
-    };
-  }, [code]);
-  return found;
 }

@@ -1,6 +1,6 @@
 /** The page behind a share link: who invites, to what, a name, and in. */
 
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { Problem } from '../../api/call';
 import { api } from '../../api/client';
 import type { Invitation } from '../../api/types';
@@ -8,6 +8,7 @@ import { duration, secondsUntil, tick } from '../../state/clock';
 import { comeIn, guestName } from '../../state/login';
 import { useStore } from '../../state/store';
 import { Mark } from '../parts/icons';
+import { useAnswer } from '../parts/useAnswer';
 
 interface InvitedProps {
   readonly ticket: string;
@@ -17,10 +18,13 @@ interface InvitedProps {
 const MAX_NAME = 40;
 
 export function Invited({ ticket, why }: InvitedProps) {
-  const { invitation, refused } = useInvitation(ticket);
+  const { value: invitation, problem } = useAnswer(api.invitation, ticket);
   const [name, setName] = useState(guestName);
   const [busy, setBusy] = useState(false);
-  if (refused !== null) return <Refused why={refused} />;
+  // Joining says what else may be wrong.
+  if (problem instanceof Problem && problem.status === 401) {
+    return <Refused why={problem.message} />;
+  }
   return (
     <main className="welcome">
       <form
@@ -97,31 +101,4 @@ function Refused({ why }: { readonly why: string }) {
       </div>
     </main>
   );
-}
-
-interface Found {
-  readonly invitation: Invitation | null;
-  /** Why nobody can come in by the link; null while they may. */
-  readonly refused: string | null;
-}
-
-function useInvitation(ticket: string): Found {
-  const [found, setFound] = useState<Found>({ invitation: null, refused: null });
-  useEffect(() => {
-    let gone = false;
-    api.invitation(ticket).then(
-      (invitation) => {
-        if (!gone) setFound({ invitation, refused: null });
-      },
-      (reason: unknown) => {
-        if (!(reason instanceof Problem)) throw reason;
-        // Joining says what else may be wrong.
-        if (!gone && reason.status === 401) setFound({ invitation: null, refused: reason.message });
-      },
-    );
-    return () => {
-      gone = true;
-    };
-  }, [ticket]);
-  return found;
 }

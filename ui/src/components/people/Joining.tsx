@@ -1,6 +1,6 @@
 /** The page behind an invitation to a team: who invites, to which one, as what; and in. */
 
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { Problem } from '../../api/call';
 import { teamApi, type OfferedPlace } from '../../api/team';
 import { duration, secondsUntil, tick } from '../../state/clock';
@@ -10,15 +10,18 @@ import { useStore } from '../../state/store';
 import { acceptInvitation } from '../../state/team/entering';
 import { ROLES } from '../../state/team/rights';
 import { Mark } from '../parts/icons';
+import { useAnswer } from '../parts/useAnswer';
 
 export function Joining({ secret }: { readonly secret: string }) {
-  const { offer, why, refuse } = useOffer(secret);
+  const { value: offer, problem } = useAnswer(teamApi.offered, secret);
+  const [refused, setRefused] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
+  const why = refused ?? (problem === null ? null : whyOf(problem));
 
   function join(): void {
     setBusy(true);
     acceptInvitation(secret)
-      .catch(refuse)
+      .catch((reason: unknown) => setRefused(whyOf(reason)))
       .finally(() => setBusy(false));
   }
 
@@ -96,34 +99,8 @@ function Refused({ why }: { readonly why: string }) {
   );
 }
 
-interface Found {
-  readonly offer: OfferedPlace | null;
-  /** Why nobody joins by the link; null while they may. */
-  readonly why: string | null;
-  readonly refuse: (reason: unknown) => void;
-}
-
-function useOffer(secret: string): Found {
-  const [offer, setOffer] = useState<OfferedPlace | null>(null);
-  const [why, setWhy] = useState<string | null>(null);
-  const refuse = (reason: unknown): void => {
-    if (!(reason instanceof Problem)) throw reason;
-    // Whoever is logged out meanwhile sees the login screen.
-    if (reason.status !== 401) setWhy(reason.message);
-  };
-  useEffect(() => {
-    let gone = false;
-    teamApi.offered(secret).then(
-      (found) => {
-        if (!gone) setOffer(found);
-      },
-      (reason: unknown) => {
-        if (!gone) refuse(reason);
-      },
-    );
-    return () => {
-      gone = true;
-    };
-  }, [secret]);
-  return { offer, why, refuse };
+/** Why nobody joins by the link; null for what the login screen says better. */
+function whyOf(reason: unknown): string | null {
+  if (!(reason instanceof Problem)) throw reason;
+  return reason.status === 401 ? null : reason.message;
 }

@@ -1,39 +1,20 @@
 /** Shows the work in a sandbox that nobody has outside, before an act that may lose it. */
 
-import { useEffect, useState } from 'react';
 import { api } from '../../api/client';
 import type { Schemas, UnpulledPlace } from '../../api/types';
+import { useAnswer } from '../parts/useAnswer';
 
 const SHOWN = 8;
 
-type Found =
-  | { readonly is: 'looking' }
-  | { readonly is: 'unknown'; readonly why: string }
-  | { readonly is: 'found'; readonly work: Schemas['UnpulledView'] };
-
 export function UnpulledWork({ sandboxId }: { readonly sandboxId: string }) {
-  const [found, setFound] = useState<Found>({ is: 'looking' });
-
-  useEffect(() => {
-    let open = true;
-    const tell = (now: Found) => {
-      if (open) setFound(now);
-    };
-    api.unpulled(sandboxId).then(
-      (work) => tell({ is: 'found', work }),
-      (reason: unknown) =>
-        tell({ is: 'unknown', why: reason instanceof Error ? reason.message : String(reason) }),
-    );
-    return () => {
-      open = false;
-    };
-  }, [sandboxId]);
-
+  const { value: work, problem } = useAnswer(api.unpulled, sandboxId);
   return (
     <div className="unpulled" role="status" aria-label="Work that exists only here" tabIndex={0}>
-      {found.is === 'looking' && <p className="quiet">Looking for work that exists only here…</p>}
-      {found.is === 'unknown' && <p>Work that exists only here cannot be listed: {found.why}</p>}
-      {found.is === 'found' && <Work work={found.work} />}
+      {work === null && problem === null && (
+        <p className="quiet">Looking for work that exists only here…</p>
+      )}
+      {problem !== null && <p>Work that exists only here cannot be listed: {problem.message}</p>}
+      {work !== null && <Work work={work} />}
     </div>
   );
 }
