@@ -54,7 +54,7 @@ function Question({ waiting, onDone }: QuestionProps) {
   }
 
   return (
-    <section>
+    <section className="cli-question">
       <p>
         <strong>{machine}</strong> at <strong>{address}</strong> wants to act as{' '}
         <strong>{who.is === 'in' ? who.name : 'you'}</strong>. Confirm only if you ran{' '}

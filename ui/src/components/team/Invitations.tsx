@@ -56,8 +56,7 @@ export function Invitations({ ours }: { readonly ours: Team }) {
               <div className="secret-words">
                 <p className="secret-name">{one.email || 'Whoever has the link'}</p>
                 <p className="quiet">
-                  as {roleName(one.role).toLowerCase()} ·{' '}
-                  {duration(secondsUntil(one.expires_at, now))} left
+                  as {roleName(one.role).toLowerCase()} · {leftWords(one, now)}
                 </p>
               </div>
               <button
@@ -75,6 +74,11 @@ export function Invitations({ ours }: { readonly ours: Team }) {
       {making && <InviteDialog ours={ours} onClose={() => setMaking(false)} />}
     </section>
   );
+}
+
+function leftWords({ expires_at: end }: OrgInvitation, now: number): string {
+  const left = secondsUntil(end, now);
+  return left > 0 ? `${duration(left)} left` : 'has ended';
 }
 
 const TTLS = [

@@ -1,4 +1,5 @@
-/** The team: its members, invitations, service accounts, what waits for an owner, and quotas. */
+/** The team: its invitations, before a long list of members, what waits for an owner, quotas, and
+ *  service accounts. */
 
 import { useStore } from '../../state/store';
 import { mayAdminister } from '../../state/team/rights';
@@ -21,8 +22,8 @@ export function TeamPage({ onMenu }: { readonly onMenu: () => void }) {
           <MenuButton onMenu={onMenu} />
           <h1>{ours.organization.name}</h1>
         </header>
-        <Members ours={ours} />
         {administers && <Invitations ours={ours} />}
+        <Members ours={ours} />
         {administers && <Waiting ours={ours} />}
         <Quotas ours={ours} />
         {administers && <Accounts ours={ours} />}
