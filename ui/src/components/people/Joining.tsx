@@ -51,8 +51,13 @@ export function Joining({ secret }: { readonly secret: string }) {
   );
 }
 
+/** What somebody is called who runs the installation and has no name of their own yet. */
+const UNNAMED = 'person';
+
 function titleOf({ organization, invited_by: by }: OfferedPlace): string {
-  return by === '' ? `You are invited to ${organization}` : `${by} invites you to ${organization}`;
+  return by === '' || by === UNNAMED
+    ? `You are invited to ${organization}`
+    : `${by} invites you to ${organization}`;
 }
 
 function Offer({ offer }: { readonly offer: OfferedPlace }) {

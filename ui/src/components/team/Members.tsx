@@ -3,7 +3,13 @@
 import { useState } from 'react';
 import { teamApi, type Member, type OrgRole } from '../../api/team';
 import { notify, notifyFailure } from '../../state/announce';
-import { maySetGroups, roleName, rolesFor, type Team } from '../../state/team/rights';
+import {
+  isInstallation,
+  maySetGroups,
+  roleName,
+  rolesFor,
+  type Team,
+} from '../../state/team/rights';
 import { loadTeam } from '../../state/team/team';
 import { Avatar } from '../parts/Avatar';
 import { Confirm } from '../parts/Dialog';
@@ -32,7 +38,8 @@ interface RowProps {
 
 function MemberRow({ ours, member }: RowProps) {
   const { member_id: id, name, email } = member;
-  const notes = [email, groupWords(member)].filter((one) => one !== '');
+  const runs = isInstallation(ours, id) ? 'runs this installation' : '';
+  const notes = [runs, email, groupWords(member)].filter((one) => one !== '');
   return (
     <li className="secret">
       <Avatar name={name} principal={id} />

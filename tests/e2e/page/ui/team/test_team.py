@@ -53,6 +53,7 @@ async def test_member_gets_another_role_and_leaves_sandboxes_to_be_given(
     server.add_sandbox("bobs", scope="shared", owner=BOB)
     await team_page(server, page)
     members = page.get_by_role("list", name="Members").get_by_role("listitem")
+    await expect(members.first).to_contain_text("runs this installation")
     await expect(members.nth(1)).to_contain_text("#/acme/qa (from the login provider)")
     await expect(page.get_by_role("button", name="Groups of Cyd")).to_have_count(0)
     await page.get_by_role("button", name="Groups of Bob").click()
