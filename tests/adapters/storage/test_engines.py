@@ -15,6 +15,7 @@ from atoll.adapters.storage.engines import postgres as module
 from atoll.adapters.storage.engines.sqlite import sqlite_url
 from atoll.adapters.storage.store import Settings, SqlStore, open_engines, open_store
 from atoll.domain.errors import Failed, Invalid, Unavailable
+from atoll.ports import StoreUnavailable
 from atoll.testing.contracts.event_log import append, draft
 from tests.peers.certificate import own_certificate
 from tests.peers.databases.postgres import USER, PostgresServer, missing, serving
@@ -93,7 +94,7 @@ async def _one_wrong_of_four(store: SqlStore) -> None:
     await append(store, [draft(1)])
     acts = (append(store, [draft(number)]) for number in (2, 1, 3))
     done = await asyncio.gather(*acts, return_exceptions=True)
-    assert [type(one) for one in done] == [type(None), Unavailable, type(None)]
+    assert [type(one) for one in done] == [type(None), StoreUnavailable, type(None)]
     async with store.read() as rows:
         kept = [(event.position, event.id[-1]) for event in await rows.events.after(0, 10)]
     assert kept == [(1, "1"), (2, "2"), (3, "3")]
