@@ -10,6 +10,7 @@ from atoll.domain.audit import (
     AUDITED_PREFIXES,
     BEGINNING,
     AuditEntry,
+    AuditFilter,
     Checkpoint,
     canonical,
     entry_of,
@@ -151,3 +152,24 @@ def test_acts_of_people_are_audited_and_the_noise_of_sandboxes_is_not() -> None:
 def test_every_audited_kind_is_a_kind_of_event() -> None:
     assert KINDS.keys() >= AUDITED_KINDS
     assert all(any(kind.startswith(one) for kind in KINDS) for one in AUDITED_PREFIXES)
+
+
+def test_filter_tells_which_entries_fit() -> None:
+    entry = entry_of(event(1), None, n=1, previous=BEGINNING)
+    at = datetime.fromisoformat(entry.at)
+    later = at + timedelta(microseconds=1)
+    fitting = (
+        AuditFilter(),
+        AuditFilter(actor=entry.actor_id, kind=entry.event_type[:4], stream=entry.stream),
+        AuditFilter(since=at, until=later),
+    )
+    others = (
+        AuditFilter(actor="x"),
+        AuditFilter(kind="x"),
+        AuditFilter(stream="x"),
+        AuditFilter(since=later),
+        AuditFilter(until=at),
+    )
+    assert [one.everything for one in fitting] == [True, False, False]
+    assert all(one.fits(entry) for one in fitting)
+    assert not any(one.fits(entry) for one in others)

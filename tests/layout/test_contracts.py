@@ -148,7 +148,7 @@ def test_each_part_of_a_port_belongs_to_a_suite() -> None:
 
 def test_each_noun_of_the_store_has_checks_of_its_rows() -> None:
     nouns = {path.stem for path in (SOURCE / "ports" / "store").rglob("[!_]*.py")}
-    checks = {path.stem for path in (SOURCE / "testing/contracts/rows").glob("[!_]*.py")}
+    checks = {path.stem for path in (SOURCE / "testing/contracts/rows").rglob("[!_]*.py")}
     assert nouns - {"store"} == checks
 
 
@@ -178,7 +178,7 @@ def test_each_fake_is_imported_from_the_package() -> None:
     [
         path
         for path in sorted((SOURCE / "testing" / "contracts").rglob("[!_]*.py"))
-        if path.parent.name != "rows"
+        if "rows" not in path.parts
     ],
 )
 def test_suite_is_imported_from_the_package(path: Path) -> None:

@@ -63,6 +63,33 @@ class AuditEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class AuditFilter:
+    """A choice of entries: of one actor, of kinds that begin with a text, of one stream, between two
+    moments. None chooses nothing."""
+
+    actor: str | None = None
+    kind: str | None = None
+    stream: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+    @property
+    def everything(self) -> bool:
+        """Report whether every entry fits."""
+        return self == AuditFilter()
+
+    def fits(self, entry: AuditEntry) -> bool:
+        """Report whether an entry fits."""
+        return (
+            self.actor in (None, entry.actor_id)
+            and entry.event_type.startswith(self.kind or "")
+            and self.stream in (None, entry.stream)
+            and (self.since is None or entry.at >= spelled(self.since))
+            and (self.until is None or entry.at < spelled(self.until))
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Checkpoint:
     """A statement that the chain of an organization had this hash after entry `n`, made when the
     entries up to there were dropped. `signature` is Ed25519 over `signed_bytes`, by the key with

@@ -28,6 +28,10 @@ from atoll.services.library.repositories import Repositories
 from atoll.services.library.syncs import Syncs
 from atoll.services.library.tree_edits import TreeEdits
 from atoll.services.library.unpulled import UnpulledWork
+from atoll.services.overview.machine import MachineHealth
+from atoll.services.overview.oversight import Oversight
+from atoll.services.overview.search import Search
+from atoll.services.overview.usage import Usage
 from atoll.services.people.bearers import Credentials
 from atoll.services.people.cli_logins import CliLogins
 from atoll.services.people.identity.provider_logins import ProviderLogins
@@ -90,6 +94,16 @@ class HomeServices:
 
 
 @dataclass(frozen=True, slots=True)
+class Overview:
+    """The use cases that look across the nouns."""
+
+    search: Search
+    usage: Usage
+    oversight: Oversight
+    machine: MachineHealth
+
+
+@dataclass(frozen=True, slots=True)
 class Application:
     """All use cases of one control plane; made once in `wiring`."""
 
@@ -124,3 +138,4 @@ class Application:
     tenancy: Tenancy
     replication: Replication
     webhooks: WebhookServices
+    overview: Overview

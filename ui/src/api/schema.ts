@@ -182,10 +182,14 @@ export interface components {
             readonly stream: string;
             readonly token_id: string;
         };
-        /** @description Entries in their order; `next` is the following `after`. */
+        /**
+         * @description Entries in their order. `next` is the following `after`. `previous` is the `before` of the
+         *     entries before these, null when there are none.
+         */
         readonly AuditPage: {
             readonly entries: readonly components["schemas"]["AuditEntryView"][];
             readonly next: number;
+            readonly previous: number | null;
         };
         /**
          * @description The outcome of a verification: how many entries hold, the newest of them (`n`, `hash`), and
@@ -484,6 +488,18 @@ export interface components {
             readonly repo?: number;
         };
         /**
+         * @description Counts of what passed the doors: `bytes_in` went from sandboxes into the network, `bytes_out`
+         *     came back. Tokens are those of model providers, partly estimated.
+         */
+        readonly DoorCountsView: {
+            readonly bytes_in: number;
+            readonly bytes_out: number;
+            readonly refused: number;
+            readonly requests: number;
+            readonly tokens_in: number;
+            readonly tokens_out: number;
+        };
+        /**
          * @description An allowed destination. `host` is canonical, or `*.name` for exactly one more label.
          *     `methods` and `paths` (prefixes of whole segments) bind plain HTTP; empty allows all. `origin`
          *     names who wrote the rule: `profile`, `preset:pypi`, `owner`.
@@ -678,6 +694,22 @@ export interface components {
             readonly files: number;
             readonly stored: number;
         };
+        /** @description All findings, most important first, and when they were made. */
+        readonly FindingList: {
+            readonly at: string;
+            readonly findings: readonly components["schemas"]["FindingView"][];
+        };
+        /**
+         * @description The result of one check of the server's machine: `warn` is a limit that sandboxes lack,
+         *     `fail` means that none is safe. `fix` says what to do, empty when nothing is needed.
+         */
+        readonly FindingView: {
+            readonly fix: string;
+            /** @enum {string} */
+            readonly level: "ok" | "warn" | "fail";
+            readonly name: string;
+            readonly text: string;
+        };
         /**
          * @description A gap in what a reader received: of the events after position `after` and up to `to`, some
          *     are no longer kept. The kept ones still come.
@@ -735,6 +767,28 @@ export interface components {
             readonly member: string | null;
             readonly quota: components["schemas"]["QuantitiesView"];
             readonly used: components["schemas"]["QuantitiesView"];
+        };
+        /**
+         * @description The kind of a thing that is found. Each is shown to whoever may read such things.
+         * @enum {string}
+         */
+        readonly HitKind: "sandbox" | "task" | "branch" | "dashboard" | "secret" | "member" | "profile" | "event";
+        /** @description The best hits first; `complete` says that there are no more. */
+        readonly HitList: {
+            readonly complete: boolean;
+            readonly hits: readonly components["schemas"]["HitView"][];
+        };
+        /**
+         * @description A found thing. `text` is what is around the words, where they are not in the name alone.
+         *     `sandbox_id` is the sandbox it belongs to, null for what belongs to none.
+         */
+        readonly HitView: {
+            readonly at: string | null;
+            readonly id: string;
+            readonly kind: components["schemas"]["HitKind"];
+            readonly sandbox_id: string | null;
+            readonly text: string;
+            readonly title: string;
         };
         /** @description Consecutive lines; each begins with a space, `+`, `-` or a backslash, as in the diff. */
         readonly Hunk: {
@@ -1290,6 +1344,39 @@ export interface components {
             readonly organization_id: string;
             readonly role: components["schemas"]["OrgRole"];
             readonly slug: string;
+        };
+        /**
+         * @description A page. `total` sandboxes are on all pages, `tally` counts all that fit the other filters by
+         *     state, and `next` is the following `offset`, null on the last page.
+         */
+        readonly OverseenPageView: {
+            readonly next: number | null;
+            readonly sandboxes: readonly components["schemas"]["OverseenView"][];
+            readonly tally: {
+                readonly [key: string]: number;
+            };
+            readonly total: number;
+        };
+        /**
+         * @description A sandbox as administrators see it. `agents` are there, `working` are at work, `waiting` need
+         *     their person; `counts` are of its whole life.
+         */
+        readonly OverseenView: {
+            readonly agents: number;
+            readonly counts: components["schemas"]["DoorCountsView"];
+            readonly created_at: string;
+            readonly expires_at: string;
+            readonly last_used_at: string | null;
+            readonly name: string;
+            readonly owner: string;
+            readonly profile: string;
+            readonly reason: string | null;
+            readonly retained_until: string | null;
+            readonly sandbox_id: string;
+            readonly scope: components["schemas"]["Scope"];
+            readonly state: components["schemas"]["State"];
+            readonly waiting: number;
+            readonly working: number;
         };
         /**
          * @description The resources a runtime itself uses: memory in bytes, processes and threads, each with its
@@ -2025,6 +2112,21 @@ export interface components {
             readonly rows: number;
         };
         /**
+         * @description The columns that the list is sorted by. `tokens` and `traffic` are sums of both ways.
+         * @enum {string}
+         */
+        readonly SortKey: "name" | "state" | "owner" | "created" | "tokens" | "traffic";
+        /**
+         * @description The highest numbers of a time: of running sandboxes, agents in them, those at work, and open
+         *     terminals and machine agents.
+         */
+        readonly StandingView: {
+            readonly agents: number;
+            readonly sandboxes: number;
+            readonly sessions: number;
+            readonly working: number;
+        };
+        /**
          * @description The state of a sandbox. `ready`: its runtime answered; `active`: something ran in it.
          * @enum {string}
          */
@@ -2339,6 +2441,24 @@ export interface components {
         /** @description The files of a form, in its order. */
         readonly Uploaded: {
             readonly entries: readonly components["schemas"]["FileEntry"][];
+        };
+        /**
+         * @description The usage from `at` on, for the width of a bucket. `standing` is null where no control plane
+         *     was at work.
+         */
+        readonly UsagePointView: {
+            readonly at: string;
+            readonly counts: components["schemas"]["DoorCountsView"];
+            readonly standing: components["schemas"]["StandingView"] | null;
+        };
+        /** @description A series without holes, oldest first, with the highest standing and the sums of it all. */
+        readonly UsageView: {
+            readonly begin: string;
+            readonly bucket_seconds: number;
+            readonly counts: components["schemas"]["DoorCountsView"];
+            readonly end: string;
+            readonly highest: components["schemas"]["StandingView"];
+            readonly points: readonly components["schemas"]["UsagePointView"][];
         };
         /** @description A value, in the only direction it may go. */
         readonly ValueBody: {

@@ -110,11 +110,14 @@ class SqlAuditRows(AuditRows):
         )
         return [_entry(body) for body in found.scalars()]
 
-    async def latest(self, org_id: OrgId, *, limit: int) -> list[AuditEntry]:
+    async def latest(
+        self, org_id: OrgId, *, limit: int, before: int | None = None
+    ) -> list[AuditEntry]:
         """See the port."""
         table = audit_entries.c
+        wanted = [table.org_id == org_id, *(() if before is None else (table.n < before,))]
         found = await self._connection.execute(
-            select(table.body).where(table.org_id == org_id).order_by(table.n.desc()).limit(limit)
+            select(table.body).where(*wanted).order_by(table.n.desc()).limit(limit)
         )
         return [_entry(body) for body in found.scalars()][::-1]
 

@@ -148,8 +148,8 @@ class SqlEventRows(EventRows):
     async def page(self, query: EventQuery) -> list[Event]:
         """See the port."""
         page: list[Event] = []
-        for readable in await _readable(self._connection, query):
-            page += await _page(self._connection, query, readable(events))
+        for conditions in await readable(self._connection, query):
+            page += await _page(self._connection, query, conditions(events))
         page.sort(key=lambda event: event.position)
         return page[-query.limit :] if query.latest else page[: query.limit]
 
@@ -162,7 +162,7 @@ class SqlEventRows(EventRows):
         found = await self._connection.execute(
             select(events).where(place > position, *wanted).order_by(place).limit(limit)
         )
-        return [_event(row) for row in found]
+        return [event_of_row(row) for row in found]
 
     async def last_position(self) -> int:
         """See the port."""
@@ -226,7 +226,8 @@ def _event_of(draft: EventDraft, position: int, seq: int) -> Event:
     )
 
 
-def _event(row: Row[tuple[object, ...]]) -> Event:
+def event_of_row(row: Row[tuple[object, ...]]) -> Event:
+    """Return the event of a row of `events`."""
     found = row._mapping
     payload: dict[str, Json] = _decoder.decode(found["payload"])  # type: ignore[assignment]
     return Event(
@@ -245,14 +246,14 @@ def _event(row: Row[tuple[object, ...]]) -> Event:
     )
 
 
-_Conditions = Callable[[Table], list[ColumnElement[bool]]]
+Conditions = Callable[[Table], list[ColumnElement[bool]]]
 """The conditions for rows of `events` or of `event_gaps`."""
 
 
-async def _readable(connection: AsyncConnection, query: EventQuery) -> list[_Conditions]:
-    """Return what the reader of a query may read, by owner: each part is read in the order of the
-    index of owners, however long the log is."""
-    parts: list[_Conditions] = [partial(_owned, query=query, owner=query.owner)]
+async def readable(connection: AsyncConnection, query: EventQuery) -> list[Conditions]:
+    """Return the conditions for what the reader of a query may read, by owner: each part is read in
+    the order of the index of owners, however long the log is."""
+    parts: list[Conditions] = [partial(_owned, query=query, owner=query.owner)]
     if query.team:
         if query.owner != EVERY_MEMBER:
             parts.append(partial(_owned, query=query, owner=EVERY_MEMBER))
@@ -293,7 +294,7 @@ async def _page(
     found = await connection.execute(
         select(events).where(*conditions).order_by(place).limit(query.limit)
     )
-    return [_event(row) for row in found]
+    return [event_of_row(row) for row in found]
 
 
 async def _next_stream(connection: AsyncConnection, after: str) -> StreamSpan | None:
@@ -338,9 +339,9 @@ async def _remove(connection: AsyncConnection, removal: Removal) -> int:
 async def _gap(connection: AsyncConnection, query: EventQuery) -> Gap | None:
     """Return the events that the query's reader can no longer get; None when there are none."""
     ends = []
-    for readable in await _readable(connection, query):
+    for conditions in await readable(connection, query):
         found = await connection.execute(
-            select(func.max(event_gaps.c.position)).where(*readable(event_gaps))
+            select(func.max(event_gaps.c.position)).where(*conditions(event_gaps))
         )
         ends.append(found.scalar_one())
     to = max((end for end in ends if end is not None), default=None)

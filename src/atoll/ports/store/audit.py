@@ -23,8 +23,11 @@ class AuditRows(Protocol):
         """Return at most `limit` entries with a number above `after`, in their order."""
         ...
 
-    async def latest(self, org_id: OrgId, *, limit: int) -> list[AuditEntry]:
-        """Return the newest entries, in their order."""
+    async def latest(
+        self, org_id: OrgId, *, limit: int, before: int | None = None
+    ) -> list[AuditEntry]:
+        """Return the newest entries, or those with the highest numbers below `before`, in their
+        order."""
         ...
 
     async def head(self, org_id: OrgId) -> ChainHead:

@@ -21,6 +21,9 @@ from atoll.ports.store.identity.people import (
 from atoll.ports.store.logs import LogRows
 from atoll.ports.store.organizations import InvitationRows, MemberRows, OrganizationRows
 from atoll.ports.store.outbox import OutboxRows
+from atoll.ports.store.overview.sandboxes import OverviewSandboxRows
+from atoll.ports.store.overview.search import SearchRows
+from atoll.ports.store.overview.usage import UsageRows
 from atoll.ports.store.profiles import ProfileRows
 from atoll.ports.store.projections import ProjectionRows, TallyRows
 from atoll.ports.store.projects import ProjectRows
@@ -131,6 +134,15 @@ class Transaction:
 
     cli_logins: CliLoginRows
     """Logins of command lines that wait."""
+
+    usage: UsageRows
+    """Usage over time."""
+
+    every_sandbox: OverviewSandboxRows
+    """Sandboxes as administrators look over them."""
+
+    search: SearchRows
+    """Candidates of a search."""
 
 
 class StoreUnavailable(Unavailable):

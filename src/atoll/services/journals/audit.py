@@ -10,7 +10,15 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from atoll.domain.audit import AuditEntry, Checkpoint, Verdict, signed_bytes, spelled, verify
+from atoll.domain.audit import (
+    AuditEntry,
+    AuditFilter,
+    Checkpoint,
+    Verdict,
+    signed_bytes,
+    spelled,
+    verify,
+)
 from atoll.domain.errors import AtollError
 from atoll.domain.ids import OrgId
 from atoll.domain.people.principal import Principal
@@ -19,6 +27,11 @@ from atoll.services.ground import Ground
 
 PAGE = 500
 """Entries that are read at once, the bound on memory."""
+
+MAX_SCAN = 10_000
+"""Entries that one request looks through for those that fit a filter."""
+
+EVERYTHING = AuditFilter()
 
 FIRST_LOOK = timedelta(minutes=1)
 NEXT_LOOK = timedelta(hours=1)
@@ -33,6 +46,15 @@ class Verified:
     verdict: Verdict
     checkpoint: Checkpoint | None
     public_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditSearch:
+    """Entries that fit a filter, in their order. `previous` is the number below which the search
+    goes on, None when everything was looked through."""
+
+    entries: list[AuditEntry]
+    previous: int | None
 
 
 class AuditLog:
@@ -52,6 +74,42 @@ class AuditLog:
                 return await rows.audit.latest(caller.org_id, limit=limit)
             return await rows.audit.page(caller.org_id, after=after, limit=limit)
 
+    async def find(
+        self,
+        caller: Principal,
+        wanted: AuditFilter,
+        *,
+        before: int | None = None,
+        limit: int = 100,
+    ) -> AuditSearch:
+        """Return the newest entries below a number that fit a filter, of at most `MAX_SCAN` that
+        are looked through."""
+        found: list[AuditEntry] = []
+        before = await self._below(caller.org_id, wanted, before)
+        for _ in range(MAX_SCAN // PAGE):
+            async with self._store.read() as rows:
+                page = await rows.audit.latest(caller.org_id, limit=PAGE, before=before)
+            for entry in reversed(page):
+                if wanted.since is not None and entry.at < spelled(wanted.since):
+                    return AuditSearch(found[::-1], None)
+                before = entry.n
+                if wanted.fits(entry):
+                    found.append(entry)
+                if len(found) == limit:
+                    return AuditSearch(found[::-1], before)
+            if len(page) < PAGE:
+                return AuditSearch(found[::-1], None)
+        return AuditSearch(found[::-1], before)
+
+    async def _below(self, org_id: OrgId, wanted: AuditFilter, before: int | None) -> int | None:
+        """Return the number below which to look: entries after `until` are passed over."""
+        if wanted.until is None:
+            return before
+        async with self._store.read() as rows:
+            newest = await rows.audit.newest_before(org_id, wanted.until)
+        end = 0 if newest is None else newest.n + 1
+        return end if before is None else min(end, before)
+
     async def beginning(self, caller: Principal) -> tuple[Checkpoint | None, str]:
         """Return where the kept entries begin, and the public key of checkpoints."""
         async with self._store.read() as rows:
@@ -59,12 +117,13 @@ class AuditLog:
         return point, self._signer.public_key()
 
     async def entries(
-        self, caller: Principal, begin: Checkpoint | None
+        self, caller: Principal, begin: Checkpoint | None, wanted: AuditFilter = EVERYTHING
     ) -> AsyncIterator[list[AuditEntry]]:
-        """Yield all entries after a checkpoint in pages, up to the newest of now."""
+        """Yield all entries after a checkpoint that fit a filter, in pages, up to the newest of
+        now."""
         after = 0 if begin is None else begin.n
         while page := await self.page(caller, after=after, limit=PAGE):
-            yield page
+            yield [entry for entry in page if wanted.fits(entry)]
             after = page[-1].n
             if len(page) < PAGE:
                 return

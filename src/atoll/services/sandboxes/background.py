@@ -12,6 +12,7 @@ from atoll.ports.leadership import Act, Leadership
 from atoll.services.journals.journal_poll import JournalPoll
 from atoll.services.journals.pruning import EventPruning
 from atoll.services.lifecycle.projections import Projections
+from atoll.services.overview.usage import UsageSampling
 from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.sandboxes.backend_watch import BackendWatch
 from atoll.services.sandboxes.metadata import Metadata
@@ -44,6 +45,7 @@ class Background:
     policy_push: PolicyPush
     journal_poll: JournalPoll
     projections: Projections
+    usage: UsageSampling
     pruning: EventPruning
     task_queue: TaskQueue
     waiting_tasks: WaitingTasks
@@ -73,6 +75,7 @@ class Background:
             tasks.create_task(self.policy_push.run())
             tasks.create_task(self.journal_poll.run(tasks))
             tasks.create_task(self.projections.run())
+            tasks.create_task(self.usage.run())
             tasks.create_task(self.pruning.run())
             tasks.create_task(self.task_queue.run())
             tasks.create_task(self.waiting_tasks.run())

@@ -335,6 +335,12 @@ class Sandboxes:
             await self._waited(sandbox, settled=True, timeout_seconds=HALT_SECONDS)
         return await self._reconciler.apply(sandbox.id, Give(owner), actor=caller, also=also)
 
+    async def end_for(self, caller: Principal, sandbox: Sandbox, *, destroy: bool) -> Sandbox:
+        """Stop or destroy a sandbox that the caller administers, and may not see into; who that is
+        was judged before. Raises `Conflict` when its state does not allow it."""
+        act: Stimulus = Destroy(None) if destroy else Stop()
+        return await self._reconciler.apply(sandbox.id, act, actor=caller)
+
     async def halt(self, sandbox_id: SandboxId) -> None:
         """Stop a sandbox whose owner is gone, without a permission check; one that is being made is
         stopped once it is ready. Does nothing for one that does not run. Raises what the stop

@@ -14,7 +14,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
 import pytest
 
@@ -29,9 +29,9 @@ Check = Callable[[Store], Awaitable[None]]
 
 
 def row_checks() -> list[Check]:
-    """Return the checks of every noun's rows: each `check_` of the modules in `rows`."""
+    """Return the checks of every noun's rows: each `check_` of the modules below `rows`."""
     found: list[Check] = []
-    for module in iter_modules(nouns.__path__, f"{nouns.__name__}."):
+    for module in walk_packages(nouns.__path__, f"{nouns.__name__}."):
         named = vars(import_module(module.name)).items()
         found += [check for name, check in named if name.startswith("check_")]
     return found

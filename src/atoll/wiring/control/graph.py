@@ -41,6 +41,7 @@ from atoll.services.lifecycle.projections import Projections
 from atoll.services.lifecycle.room import SandboxRoom, SessionRoom
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.lifecycle.transitions import Transitions
+from atoll.services.overview.usage import UsageSampling
 from atoll.services.people.push import PushSubscriptions
 from atoll.services.people.push_delivery import PushDelivery
 from atoll.services.people.shares import Shares
@@ -82,6 +83,7 @@ from atoll.wiring.control.library import (
     build_projects,
     build_repositories,
 )
+from atoll.wiring.control.overview import build_overview
 from atoll.wiring.control.replicas import readiness
 from atoll.wiring.control.tenancy import build_tenancy
 from atoll.wiring.control.webhooks import build_webhooks
@@ -199,6 +201,7 @@ def build_sandboxes(
         push,
         build_journal_poll(ground, cycle),
         cycle.projections,
+        UsageSampling(ground),
         EventPruning(ground, settings.events.retention),
         queue,
         waiting,
@@ -315,12 +318,11 @@ def build_application(
     ground: Ground, ports: SandboxPorts, library: Library, *, settings: ServiceSettings
 ) -> Application:
     """Return all use cases. The caller runs their background and loads their logins."""
-    statuses, own = AgentStatuses(ground.store, ground.bus), library.ports
-    ports, access = with_access(ground, ports, own, settings=settings)
+    ports, access = with_access(ground, ports, library.ports, settings=settings)
+    statuses, own, events = AgentStatuses(ground.store, ground.bus), library.ports, access.events
     sandboxes, background = build_sandboxes(ground, ports, library.preparation, settings=settings)
-    calls, events, approvals = RuntimeCalls(sandboxes), access.events, Approvals(ground, sandboxes)
-    terminals, agents = build_sessions(ground, sandboxes)
-    secrets = build_secrets(ground, sandboxes, ports)
+    calls, secrets = RuntimeCalls(sandboxes), build_secrets(ground, sandboxes, ports)
+    (terminals, agents), approvals = build_sessions(ground, sandboxes), Approvals(ground, sandboxes)
     home = build_home(ground, sandboxes, library, events=events, settings=settings)
     return Application(
         sandboxes=sandboxes,
@@ -354,6 +356,7 @@ def build_application(
         tenancy=build_tenancy(ground, sandboxes, secrets, access=access, settings=settings),
         replication=build_replication(ground, own.exchange),
         webhooks=build_webhooks(ground, ports.vault, own.webhooks),
+        overview=build_overview(ground, library, sandboxes, statuses=statuses, secrets=secrets),
     )
 
 

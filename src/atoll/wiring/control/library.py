@@ -30,6 +30,7 @@ from atoll.services.library.repositories import Repositories, Shelf
 from atoll.services.library.saved_work import SavedWork
 from atoll.services.library.unpulled import UnpulledWork
 from atoll.services.library.workspaces import Workspaces
+from atoll.services.overview.machine import Examination, unexamined
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.settings import ServiceSettings
 from atoll.services.terminals.runtime_calls import RuntimeCalls
@@ -40,7 +41,7 @@ from atoll.wiring.control.exchange import Exchange
 class LibraryPorts:
     """The ports of repositories, kept worktrees, notifications, profiles and other
     replicas; `token` is the person's, `personal` reads the profiles in their directory. `identity`
-    logs people in, None in single-person mode."""
+    logs people in, None in single-person mode. `examine` looks at this machine."""
 
     shelf: Shelf
     kept: KeptShelf
@@ -52,6 +53,7 @@ class LibraryPorts:
     personal: Callable[[], Documents] = dict
     exchange: Exchange | None = None
     identity: IdentityProvider | None = None
+    examine: Examination = unexamined
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
@@ -45,6 +46,35 @@ async def test_entry_says_who_did_what_from_where(atoll: World) -> None:
         assert [one["n"] for one in rest["entries"]] == [2]
         verdict = (await client.get("/v1/audit/verify")).json()
         assert (verdict["wrong"], verdict["n"]) == (None, page["next"])
+
+
+async def test_entries_are_found_by_actor_kind_stream_and_time(atoll: World) -> None:
+    async with client_of(atoll.url, atoll.token) as client:
+        await client.post("/v1/sandboxes?wait=ready", json={"name": "first"})
+        atoll.clock.at += timedelta(minutes=1)
+        await client.post("/v1/sandboxes?wait=ready", json={"name": "second"})
+        entries = (await client.get("/v1/audit")).json()["entries"]
+        box = entries[0]["stream"]
+        made = {"kind": "sandbox.req", "stream": box, "actor": "person", "limit": 1}
+
+        async def found(**query: str | int) -> tuple[list[int], int | None]:
+            page = (await client.get("/v1/audit", params=query)).json()
+            return [one["n"] for one in page["entries"]], page["previous"]
+
+        assert await found(**made) == ([1], 1)
+        assert await found(**made, before=1) == ([], None)
+        assert await found(actor="nobody") == ([], None)
+        newest = entries[-1]["n"]
+        assert await found(limit=1) == ([newest], newest)
+        assert await found(limit=1, before=newest) == ([newest - 1], newest - 1)
+        later = [one["n"] for one in entries if one["at"] == entries[-1]["at"]]
+        assert await found(until=entries[-1]["at"]) == ([*range(1, later[0])], None)
+        assert await found(since=entries[-1]["at"], kind="sandbox.") == (later, None)
+        filtered = await client.get("/v1/audit/export", params={"kind": "sandbox.requested"})
+        lines = [json.loads(line) for line in filtered.text.splitlines()[1:]]
+        assert {one["event_type"] for one in lines} == {"sandbox.requested"}
+        assert len(lines) == 2
+        assert (await client.get("/v1/audit", params={"since": "today"})).status_code == 422
 
 
 async def test_export_is_verified_without_the_server(

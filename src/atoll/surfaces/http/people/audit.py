@@ -1,15 +1,18 @@
 """Routes of the audit log: pages, an export, and a verification of the chain."""
 
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
 import msgspec
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
+from pydantic import AwareDatetime
 from starlette.responses import Response
 
-from atoll.domain.audit import AuditEntry, Checkpoint
+from atoll.domain.audit import AuditEntry, AuditFilter, Checkpoint
+from atoll.domain.errors import Invalid
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import ActorKind, Principal
-from atoll.services.application import Application
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import ResponseModel
 from atoll.surfaces.http.body.streams import NDJSON, Live, Write, stream_of
@@ -44,10 +47,12 @@ class AuditEntryView(ResponseModel):
 
 
 class AuditPage(ResponseModel):
-    """Entries in their order; `next` is the following `after`."""
+    """Entries in their order. `next` is the following `after`. `previous` is the `before` of the
+    entries before these, null when there are none."""
 
     entries: list[AuditEntryView]
     next: int
+    previous: int | None
 
 
 class ChainCheckpointView(ResponseModel):
@@ -74,18 +79,51 @@ class AuditVerdictView(ResponseModel):
     public_key: str
 
 
+async def _filter_of(
+    actor: Annotated[str | None, Query(description="Of this actor's id.", max_length=200)] = None,
+    kind: Annotated[str | None, Query(description="Kinds that begin so.", max_length=100)] = None,
+    stream: Annotated[str | None, Query(description="Of this stream.", max_length=300)] = None,
+    since: Annotated[AwareDatetime | None, Query(description="From this moment on.")] = None,
+    until: Annotated[AwareDatetime | None, Query(description="Before this moment.")] = None,
+) -> AuditFilter:
+    return AuditFilter(actor, kind, stream, _in_utc(since), _in_utc(until))
+
+
+def _in_utc(at: datetime | None) -> datetime | None:
+    # Years at either end of the calendar have no UTC in some zones.
+    try:
+        return None if at is None else at.astimezone(UTC)
+    except OverflowError as err:
+        raise Invalid("a moment of this calendar is needed", field="since") from err
+
+
+Filtered = Annotated[AuditFilter, Depends(_filter_of)]
+
+
 @router.get("", response_model=AuditPage, responses=problems())
 @needs(Capability.AUDIT_READ)
 async def list_audit(
     atoll: Atoll,
     caller: Caller,
     *,
+    wanted: Filtered,
     after: Annotated[int | None, Query(ge=0, le=MAX_NUMBER)] = None,
+    before: Annotated[int | None, Query(ge=0, le=MAX_NUMBER)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
-    """Return entries after a number in their order, or without one the newest."""
-    found = await atoll.audit.page(caller, after=after, limit=limit)
-    return Json({"entries": found, "next": found[-1].n if found else after or 0})
+    """Return entries after a number in their order, or without one the newest, below `before`.
+
+    With a filter the newest that fit are returned, and `after` is ignored. Of a long log a request
+    looks through 10000 entries: then there may be fewer than `limit`, and `previous` goes on.
+    """
+    if after is not None and wanted.everything:
+        found = await atoll.audit.page(caller, after=after, limit=limit)
+        following = found[-1].n if found else after
+        previous = found[0].n if found and found[0].n > 1 else None
+        return Json({"entries": found, "next": following, "previous": previous})
+    matches = await atoll.audit.find(caller, wanted, before=before, limit=limit)
+    following = matches.entries[-1].n if matches.entries else 0
+    return Json({"entries": matches.entries, "next": following, "previous": matches.previous})
 
 
 @router.get(
@@ -99,10 +137,12 @@ async def list_audit(
     },
 )
 @needs(Capability.AUDIT_READ)
-async def export_audit(atoll: Atoll, caller: Caller) -> Response:
-    """Return the whole audit log as JSON lines, which can be verified without a server."""
+async def export_audit(atoll: Atoll, caller: Caller, *, wanted: Filtered) -> Response:
+    """Return the whole audit log as JSON lines, which can be verified without a server. Of a
+    filtered export each entry can be verified, and not that none is left out."""
     begin = await atoll.audit.beginning(caller)
-    return Live(lambda write: _export(atoll, caller, begin, write=write), media_type=NDJSON)
+    pages = atoll.audit.entries(caller, begin[0], wanted)
+    return Live(lambda write: _export(caller, begin, pages, write=write), media_type=NDJSON)
 
 
 @router.get("/verify", response_model=AuditVerdictView, responses=problems())
@@ -123,17 +163,18 @@ async def verify_audit(atoll: Atoll, caller: Caller) -> Response:
 
 
 async def _export(
-    atoll: Application,
     caller: Principal,
     begin: tuple[Checkpoint | None, str],
+    pages: AsyncIterator[list[AuditEntry]],
     *,
     write: Write,
 ) -> None:
     checkpoint, key = begin
     head = {"org_id": caller.org_id, "checkpoint": checkpoint, "public_key": key}
     await write(msgspec.json.encode(head) + b"\n")
-    async for page in atoll.audit.entries(caller, checkpoint):
-        await write(_lines(page))
+    async for page in pages:
+        if page:
+            await write(_lines(page))
 
 
 def _lines(page: list[AuditEntry]) -> bytes:

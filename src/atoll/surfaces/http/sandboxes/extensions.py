@@ -1,6 +1,6 @@
-"""Routes of extensions: the installed backends, and their capabilities."""
+"""Routes of extensions: installed backends, their capabilities, and what `atoll doctor` finds."""
 
-from typing import Any
+from typing import Any, Final
 
 from fastapi import APIRouter
 from starlette.responses import Response
@@ -9,7 +9,8 @@ from atoll.domain.errors import AtollError
 from atoll.domain.people.capability import Capability
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.extension import Extension
-from atoll.surfaces.http.body.answers import Json
+from atoll.ports.host import Level
+from atoll.surfaces.http.body.answers import Json, instant
 from atoll.surfaces.http.body.fields import ResponseModel
 from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.server.context import Atoll, Caller
@@ -45,6 +46,26 @@ class ExtensionList(ResponseModel):
     extensions: list[ExtensionView]
 
 
+class FindingView(ResponseModel):
+    """The result of one check of the server's machine: `warn` is a limit that sandboxes lack,
+    `fail` means that none is safe. `fix` says what to do, empty when nothing is needed."""
+
+    name: str
+    level: Level
+    text: str
+    fix: str
+
+
+class FindingList(ResponseModel):
+    """All findings, most important first, and when they were made."""
+
+    findings: list[FindingView]
+    at: str
+
+
+MAX_FINDINGS: Final = 200
+
+
 @router.get("", response_model=ExtensionList, responses=problems(), openapi_extra=at_most(64))
 @needs(Capability.SANDBOX_READ)
 async def list_extensions(atoll: Atoll, caller: Caller) -> Response:
@@ -53,6 +74,21 @@ async def list_extensions(atoll: Atoll, caller: Caller) -> Response:
     # An extension may be registered under an alias as well: one entry each.
     found = {extension.name: extension for extension in atoll.extensions.values()}
     return Json({"extensions": [_view(found[name]) for name in sorted(found)]})
+
+
+@router.get(
+    "/findings",
+    response_model=FindingList,
+    responses=problems(503),
+    openapi_extra=at_most(MAX_FINDINGS),
+)
+@needs(Capability.SYSTEM_MANAGE)
+async def list_findings(atoll: Atoll, caller: Caller) -> Response:
+    """Return what `atoll doctor` finds on the server's machine, at most half a minute old."""
+    del caller
+    found, at = await atoll.overview.machine.findings()
+    views = [FindingView.of(one) for one in found[:MAX_FINDINGS]]
+    return Json({"findings": views, "at": instant(at)})
 
 
 def _view(extension: Extension) -> dict[str, Any]:

@@ -48,6 +48,7 @@ async def check_audited_events_form_a_chain_for_each_organization(store: Store) 
         other = await rows.audit.page(ELSE, after=0, limit=10)
         head = await rows.audit.head(PERSONAL_ORG)
         assert await rows.audit.latest(PERSONAL_ORG, limit=2) == own[1:]
+        assert await rows.audit.latest(PERSONAL_ORG, limit=1, before=3) == own[1:2]
         assert await rows.audit.page(PERSONAL_ORG, after=1, limit=1) == own[1:2]
     assert ([one.n for one in own], [one.n for one in other]) == ([1, 2, 3], [1])
     first = own[0]

@@ -1,0 +1,109 @@
+"""Statements over every sandbox of an organization: filtered, sorted and cut by the database."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import msgspec
+from sqlalchemy import ColumnElement, ColumnExpressionArgument, Select, func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from atoll.adapters.storage.columns import storable
+from atoll.adapters.storage.overview.usage import sandbox_usage
+from atoll.adapters.storage.sandboxes import sandboxes
+from atoll.domain.ids import OrgId, SandboxId
+from atoll.domain.overview.usage import DoorCounts
+from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.ports.store.overview.sandboxes import (
+    OverviewQuery,
+    OverviewRow,
+    OverviewSandboxRows,
+    SortKey,
+)
+
+_decoder = msgspec.json.Decoder(Sandbox)
+_COUNTS = tuple(one.name for one in fields(DoorCounts))
+
+
+def _sum(one: str, other: str) -> ColumnElement[int]:
+    table = sandbox_usage.c
+    return func.coalesce(table[one] + table[other], 0)
+
+
+_COLUMNS: Mapping[SortKey, ColumnElement[Any]] = {
+    SortKey.NAME: func.lower(sandboxes.c.name),
+    SortKey.STATE: sandboxes.c.state,
+    SortKey.OWNER: sandboxes.c.owner,
+    SortKey.CREATED: sandboxes.c.created_us,
+    SortKey.TOKENS: _sum("tokens_in", "tokens_out"),
+    SortKey.TRAFFIC: _sum("bytes_in", "bytes_out"),
+}
+
+
+class SqlOverviewSandboxRows(OverviewSandboxRows):
+    """The `ports.store.overview.sandboxes.OverviewSandboxRows` on one connection."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def page(self, query: OverviewQuery) -> list[OverviewRow]:
+        """See the port."""
+        table, column = sandboxes.c, _COLUMNS[query.sort]
+        rows = _rows(*_fitting(query), _in_states(query))
+        # The id decides between equal ones, so that pages neither repeat nor lose a row.
+        keys = (column, table.id)
+        order = [key.desc() if query.descending else key.asc() for key in keys]
+        found = await self._connection.execute(
+            rows.order_by(*order).limit(query.limit).offset(query.offset)
+        )
+        return [_row(one._mapping) for one in found]
+
+    async def tally(self, query: OverviewQuery) -> Mapping[State, int]:
+        """See the port."""
+        state = sandboxes.c.state
+        found = await self._connection.execute(
+            select(state, func.count()).where(*_fitting(query)).group_by(state)
+        )
+        return {State(name): count for name, count in found}
+
+    async def get(self, org_id: OrgId, sandbox_id: SandboxId) -> OverviewRow | None:
+        """See the port."""
+        table = sandboxes.c
+        found = await self._connection.execute(
+            _rows(table.org_id == org_id, table.id == storable(sandbox_id))
+        )
+        one = found.one_or_none()
+        return None if one is None else _row(one._mapping)
+
+
+def _rows(*wanted: ColumnExpressionArgument[bool]) -> Select[Any]:
+    counts = (sandbox_usage.c[name] for name in _COUNTS)
+    return (
+        select(sandboxes.c.body, *counts)
+        .join(sandbox_usage, sandbox_usage.c.sandbox_id == sandboxes.c.id, isouter=True)
+        .where(*wanted)
+    )
+
+
+def _fitting(query: OverviewQuery) -> list[ColumnElement[bool]]:
+    table = sandboxes.c
+    wanted: list[ColumnElement[bool]] = [table.org_id == query.org_id]
+    if query.owner is not None:
+        wanted.append(table.owner == storable(query.owner))
+    if query.text:
+        wanted.append(
+            func.lower(table.name).contains(storable(query.text).lower(), autoescape=True)
+        )
+    return wanted
+
+
+def _in_states(query: OverviewQuery) -> ColumnElement[bool]:
+    state = sandboxes.c.state
+    if query.states:
+        return state.in_([one.value for one in query.states])
+    return state != State.DESTROYED.value
+
+
+def _row(found: Mapping[Any, Any]) -> OverviewRow:
+    counts = DoorCounts(*(found[name] or 0 for name in _COUNTS))
+    return OverviewRow(_decoder.decode(found["body"]), counts)

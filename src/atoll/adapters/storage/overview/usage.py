@@ -1,0 +1,167 @@
+"""Tables and rows of usage."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import astuple, fields
+from datetime import datetime, timedelta
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ColumnElement,
+    Index,
+    Integer,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    case,
+    delete,
+    func,
+    insert,
+    literal,
+    select,
+    update,
+)
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from atoll.adapters.storage.columns import from_us, metadata, to_us
+from atoll.adapters.storage.projections import states
+from atoll.adapters.storage.quotas import sessions
+from atoll.adapters.storage.sandboxes import sandboxes
+from atoll.domain.event import SANDBOX_STREAMS
+from atoll.domain.ids import OrgId, SandboxId
+from atoll.domain.overview.usage import (
+    INSTALLATION,
+    DoorCounts,
+    Standing,
+    UsageBucket,
+    UsageRange,
+)
+from atoll.domain.sandbox.reported import AGENTS, read_agents
+from atoll.domain.sandbox.sandbox import RUNNING
+from atoll.ports.store.overview.usage import UsageRows
+
+_STANDING = tuple(one.name for one in fields(Standing))
+_COUNTS = tuple(one.name for one in fields(DoorCounts))
+
+buckets = Table(
+    "usage_buckets",
+    metadata,
+    Column("org_id", Text, nullable=False),
+    Column("width", Integer, nullable=False),
+    Column("at_us", BigInteger, nullable=False),
+    *(Column(name, BigInteger, nullable=False) for name in (*_STANDING, *_COUNTS)),
+    PrimaryKeyConstraint("org_id", "width", "at_us"),
+    Index("usage_buckets_by_age", "width", "at_us"),
+)
+"""`width` is in seconds. The rows without an organization say that somebody watched."""
+
+sandbox_usage = Table(
+    "sandbox_usage",
+    metadata,
+    Column("sandbox_id", Text, primary_key=True),
+    Column("org_id", Text, nullable=False),
+    *(Column(name, BigInteger, nullable=False) for name in _COUNTS),
+)
+
+
+class SqlUsageRows(UsageRows):
+    """The `ports.store.overview.usage.UsageRows` on one connection."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def add(self, bucket: UsageBucket, width: timedelta) -> None:
+        """See the port."""
+        key = {
+            "org_id": bucket.org_id,
+            "width": int(width.total_seconds()),
+            "at_us": to_us(bucket.at),
+        }
+        gauges = dict(zip(_STANDING, astuple(bucket.standing), strict=True))
+        counts = dict(zip(_COUNTS, astuple(bucket.counts), strict=True))
+        own = [buckets.c[name] == value for name, value in key.items()]
+        higher = {name: _higher(buckets.c[name], value) for name, value in gauges.items()}
+        more = {name: buckets.c[name] + value for name, value in counts.items()}
+        changed = await self._connection.execute(
+            update(buckets).where(*own).values({**higher, **more})
+        )
+        if changed.rowcount == 0:
+            await self._connection.execute(insert(buckets), {**key, **gauges, **counts})
+
+    async def count(self, org_id: OrgId, sandbox_id: SandboxId, counts: DoorCounts) -> None:
+        """See the port."""
+        given = dict(zip(_COUNTS, astuple(counts), strict=True))
+        more = {name: sandbox_usage.c[name] + value for name, value in given.items()}
+        changed = await self._connection.execute(
+            update(sandbox_usage).where(sandbox_usage.c.sandbox_id == sandbox_id).values(more)
+        )
+        if changed.rowcount == 0:
+            row = {"sandbox_id": sandbox_id, "org_id": org_id, **given}
+            await self._connection.execute(insert(sandbox_usage), row)
+
+    async def buckets(self, org_id: OrgId, span: UsageRange) -> list[UsageBucket]:
+        """See the port."""
+        table = buckets.c
+        found = await self._connection.execute(
+            select(buckets)
+            .where(
+                table.org_id.in_((org_id, INSTALLATION)),
+                table.width == int(span.stored.total_seconds()),
+                table.at_us >= to_us(span.begin),
+                table.at_us < to_us(span.end),
+            )
+            .order_by(table.at_us, table.org_id)
+        )
+        return [
+            UsageBucket(
+                OrgId(row.org_id),
+                from_us(row.at_us),
+                Standing(*(row._mapping[name] for name in _STANDING)),
+                DoorCounts(*(row._mapping[name] for name in _COUNTS)),
+            )
+            for row in found
+        ]
+
+    async def standings(self) -> Mapping[OrgId, Standing]:
+        """See the port."""
+        running = sandboxes.c.state.in_([one.value for one in RUNNING])
+        org = sandboxes.c.org_id
+        boxes = await self._connection.execute(
+            select(org, func.count()).where(running).group_by(org)
+        )
+        open_ones = await self._connection.execute(
+            select(sessions.c.org_id, func.count()).group_by(sessions.c.org_id)
+        )
+        bodies = await self._connection.execute(
+            select(org, states.c.body)
+            .join(sandboxes, states.c.stream == literal(SANDBOX_STREAMS).concat(sandboxes.c.id))
+            .where(states.c.name == AGENTS.name, states.c.body.is_not(None), running)
+        )
+        agents: Counter[str] = Counter()
+        working: Counter[str] = Counter()
+        for found, body in bodies:
+            statuses = [one.status.status for one in read_agents(body)]
+            agents[found] += sum(one != "stopped" for one in statuses)
+            working[found] += statuses.count("working")
+        running_now, sessions_now = dict(map(tuple, boxes)), dict(map(tuple, open_ones))
+        names = {*running_now, *sessions_now, *agents}
+        return {
+            OrgId(name): Standing(
+                running_now.get(name, 0), agents[name], working[name], sessions_now.get(name, 0)
+            )
+            for name in sorted(names)
+        }
+
+    async def drop(self, width: timedelta, before: datetime) -> None:
+        """See the port."""
+        table = buckets.c
+        await self._connection.execute(
+            delete(buckets).where(
+                table.width == int(width.total_seconds()), table.at_us < to_us(before)
+            )
+        )
+
+
+def _higher(column: Column[int], value: int) -> ColumnElement[int]:
+    return case((column < value, value), else_=column)

@@ -1,0 +1,1 @@
+"""Rows that an overview reads across the nouns."""

@@ -1,0 +1,94 @@
+"""Oversight: every sandbox of an organization, for its administrators.
+
+They see that a sandbox is there, whose it is and what it uses, and may end it. They do not see what
+is in it: its files, terminals, task and environment stay its owner's.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from atoll.domain.errors import NotFound
+from atoll.domain.ids import SandboxId
+from atoll.domain.overview.usage import DoorCounts
+from atoll.domain.people.capability import OrgRole
+from atoll.domain.people.organization import Organization, check_may_set
+from atoll.domain.people.principal import Principal
+from atoll.domain.sandbox.reported import ReportedAgent
+from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.ports import Store, Transaction
+from atoll.ports.store.overview.sandboxes import OverviewQuery, OverviewRow
+from atoll.services.agents.statuses import AgentStatuses
+from atoll.services.people.memberships import organization_for
+from atoll.services.sandboxes.sandboxes import Sandboxes
+
+
+@dataclass(frozen=True, slots=True)
+class Overseen:
+    """A sandbox as administrators see it."""
+
+    sandbox: Sandbox
+    counts: DoorCounts
+    agents: tuple[ReportedAgent, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OverseenPage:
+    """A page of sandboxes; `tally` counts all that fit the query, by state. `total` is how many
+    the pages have in all."""
+
+    sandboxes: list[Overseen]
+    tally: Mapping[State, int]
+    total: int
+
+
+class Oversight:
+    """Use cases of administrators on every sandbox of their organization. Raises `Forbidden` for
+    others, and `NotFound` for an organization of others."""
+
+    def __init__(self, store: Store, sandboxes: Sandboxes, statuses: AgentStatuses) -> None:
+        self._store = store
+        self._sandboxes = sandboxes
+        self._statuses = statuses
+
+    async def page(self, caller: Principal, ref: str, query: OverviewQuery) -> OverseenPage:
+        """Return one page of an organization's sandboxes; the query's own organization is
+        ignored."""
+        async with self._store.read() as rows:
+            found = await _administered(rows, caller, ref)
+            query = replace(query, org_id=found.id)
+            page = await rows.every_sandbox.page(query)
+            tally = await rows.every_sandbox.tally(query)
+        states = query.states or tuple(one for one in State if one is not State.DESTROYED)
+        total = sum(tally.get(state, 0) for state in states)
+        return OverseenPage(await self._with_agents(page), tally, total)
+
+    async def stop(self, caller: Principal, ref: str, sandbox_id: str) -> Overseen:
+        """End a sandbox's processes and keep its files: its owner can start it again. Raises
+        `NotFound`, and `Conflict` when its state does not allow it."""
+        return await self._end(caller, ref, sandbox_id, destroy=False)
+
+    async def destroy(self, caller: Principal, ref: str, sandbox_id: str) -> Overseen:
+        """Destroy a sandbox permanently, with what nobody pulled. Raises `NotFound`."""
+        return await self._end(caller, ref, sandbox_id, destroy=True)
+
+    async def _end(
+        self, caller: Principal, ref: str, sandbox_id: str, *, destroy: bool
+    ) -> Overseen:
+        async with self._store.read() as rows:
+            found = await _administered(rows, caller, ref)
+            row = await rows.every_sandbox.get(found.id, SandboxId(sandbox_id))
+        if row is None:
+            raise NotFound(f"There is no sandbox {sandbox_id[:80]!r} in {found.slug}.")
+        ended = await self._sandboxes.end_for(caller, row.sandbox, destroy=destroy)
+        return (await self._with_agents([replace(row, sandbox=ended)]))[0]
+
+    async def _with_agents(self, rows: Sequence[OverviewRow]) -> list[Overseen]:
+        agents = await self._statuses.of([row.sandbox for row in rows])
+        return [Overseen(row.sandbox, row.counts, agents[row.sandbox.id]) for row in rows]
+
+
+async def _administered(rows: Transaction, caller: Principal, ref: str) -> Organization:
+    """Return an organization that the caller administers."""
+    found, own = await organization_for(rows, caller, ref)
+    check_may_set(own, OrgRole.MEMBER)
+    return found
