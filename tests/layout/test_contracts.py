@@ -19,6 +19,7 @@ SOURCE = ROOT / "src" / "atoll"
 PARTS = {
     "Channel": "RuntimeClients",
     "Closable": "Extension",
+    "Document": "Documents",
     "EndReasons": "Extension",
     "Estimates": "Extension",
     "HandoverLink": "RuntimeClients",

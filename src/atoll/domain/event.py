@@ -87,6 +87,7 @@ _ABOUT = "secret secret_id version host port argv0"
 _MEMBER = "org member kind name role"
 _WEBHOOK = "webhook_id host"
 _DELIVERY = _WEBHOOK + " event_id event_stream event_position attempt"
+_DASHBOARD = "dashboard_id name"
 _TYPED = _INSIDE + " principal name client"
 
 KINDS: Mapping[str, EventKind] = dict(
@@ -272,6 +273,22 @@ KINDS: Mapping[str, EventKind] = dict(
             "why",
             "A command of the sudo list ran, or failed to run (`why`).",
         ),
+        _kind("dashboard.created", _DASHBOARD, "", "A dashboard was made."),
+        _kind("dashboard.changed", _DASHBOARD, "", "A dashboard was renamed, or others see it."),
+        _kind(
+            "dashboard.shared",
+            _DASHBOARD + " subject role",
+            "",
+            "A person or a group has a role on a dashboard.",
+        ),
+        _kind(
+            "dashboard.unshared",
+            _DASHBOARD + " subject",
+            "",
+            "A person or a group has no role on a dashboard any more.",
+        ),
+        _kind("dashboard.deleted", _DASHBOARD, "", "A dashboard was deleted; it can be restored."),
+        _kind("dashboard.restored", _DASHBOARD, "", "A deleted dashboard is back."),
         _kind("profile.saved", "profile_id version", "", "A profile was saved."),
         _kind("profile.deleted", "profile_id", "version", "A profile was deleted."),
         _kind("repository.fetched", "key", "repo_url bytes", "A shared repository was fetched."),

@@ -11,6 +11,7 @@ from atoll.services.agents.agents import Agents
 from atoll.services.agents.catalogue import AgentCatalogue
 from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.approvals.approvals import Approvals
+from atoll.services.dashboards.dashboards import Dashboards
 from atoll.services.inbox.end_reports import EndReports
 from atoll.services.inbox.endings import Endings
 from atoll.services.inbox.inbox import Inbox
@@ -137,5 +138,6 @@ class Application:
     audit: AuditLog
     tenancy: Tenancy
     replication: Replication
+    dashboards: Dashboards
     webhooks: WebhookServices
     overview: Overview

@@ -8,6 +8,7 @@ from atoll.domain.errors import NotFound
 from atoll.domain.ids import (
     ID_ENTROPY_BYTES,
     ApprovalId,
+    DashboardId,
     EventId,
     GuestId,
     InvitationId,
@@ -64,6 +65,10 @@ class Identifiers:
     def share(self) -> ShareId:
         """Return a new id of a share link; not its secret."""
         return ShareId(spell("sh", self._entropy(ID_ENTROPY_BYTES)))
+
+    def dashboard(self) -> DashboardId:
+        """Return a new dashboard id."""
+        return DashboardId(spell("dsh", self._entropy(ID_ENTROPY_BYTES)))
 
     def guest(self) -> GuestId:
         """Return a new guest's principal id."""

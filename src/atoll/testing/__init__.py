@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         LiveChannelsContract,
     )
     from atoll.testing.contracts.clock import ClockContract
+    from atoll.testing.contracts.documents import DocumentsContract
     from atoll.testing.contracts.event_log import EventLogContract
     from atoll.testing.contracts.extension import ExtensionContract
     from atoll.testing.contracts.host import HostContract
@@ -78,6 +79,7 @@ __all__ = [
     "ClockContract",
     "ConversationContract",
     "DatabaseContract",
+    "DocumentsContract",
     "EventLogContract",
     "EventSinkContract",
     "ExtensionContract",
@@ -137,6 +139,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "AgentShelfContract": "contracts.agents",
         "AuditSignerContract": "contracts.signer",
         "BusContract": "contracts.bus",
+        "DocumentsContract": "contracts.documents",
         "EventSinkContract": "contracts.bus",
         "LiveChannelsContract": "contracts.bus",
         "FakeEventSink": "fakes.event_sink",

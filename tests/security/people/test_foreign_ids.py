@@ -38,8 +38,11 @@ OF_THE_ORGANIZATION = {"organization", "invitation", "member", "account", "profi
 OVERSEEN = "/v1/organizations/{organization}/sandboxes"
 """Sandboxes as administrators see them: the organization's, too."""
 
-WITHIN = {"terminal", "command", "recording", "agent", "card", "number", "pty", "port", "share"}
-"""What is named below a sandbox: it is there, as far as the sandbox is."""
+WITHIN = {
+    *("terminal", "command", "recording", "agent", "card", "number", "pty", "port", "share"),
+    "subject",
+}
+"""What is named below a sandbox or a dashboard: it is there, as far as that is."""
 
 NOBODYS = {"realm", "code"}
 """Realms are public, and a code is whoever's who confirms it."""
@@ -100,6 +103,7 @@ ELSEWHERE: list[tuple[str, str, str, Any]] = [
     ("webhook", "GET", "/v1/events?stream=webhook:{}", None),
     ("secret", "GET", "/v1/events?stream=secret:{}", None),
     ("organization", "GET", "/v1/events?stream=org:{}", None),
+    ("dashboard", "GET", "/v1/events?stream=dashboard:{}", None),
     ("account", "GET", "/v1/tokens?account={}", None),
     ("account", "POST", "/auth/pat", {"name": "n", "account": "{}"}),
     ("sandbox", "POST", "/auth/pat", {"name": "n", "sandbox_id": "{}"}),
@@ -233,11 +237,13 @@ async def _things(atoll: World) -> Things:
         "share": await made(f"/v1/sandboxes/{box}/shares", {}, "share_id"),
         "token": await made("/auth/pat", {"name": "of-ann"}, "id"),
         "webhook": await made("/v1/webhooks", {"url": "https://hook.example.org/"}, "webhook_id"),
+        "dashboard": await made("/v1/dashboards", {"name": "of ann"}, "id"),
         "subscription": await made("/v1/push-subscriptions", _browser(), "subscription_id"),
         "organization": "acme",
         "invitation": await made(f"{org}/invitations", {}, "invitation_id", who=None),
         "account": await made(f"{org}/service-accounts", {"name": "bot"}, "member_id", who=None),
         "member": "walter",
+        "subject": "walter",
         **{"terminal": "t_1", "command": "e_1", "recording": "r_1", "card": "c_1"},
         **{"number": "1", "port": "8000", "key": KEY, "realm": "realm-x", "code": "BCDF-GHJK"},
     }

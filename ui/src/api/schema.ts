@@ -433,6 +433,71 @@ export interface components {
             /** @default {} */
             readonly workspace?: components["schemas"]["WorkspaceBody"];
         };
+        /**
+         * @description A dashboard to make. `template` names the items it begins with: `blank`, `agent-and-notes`
+         *     or `review`.
+         */
+        readonly DashboardBody: {
+            readonly name: string;
+            /** @default private */
+            readonly scope?: components["schemas"]["DashboardScope"];
+            /** @default blank */
+            readonly template?: string;
+        };
+        /** @description A change of a dashboard; what is left out stays. */
+        readonly DashboardChangeBody: {
+            readonly name?: string | null;
+            readonly scope?: components["schemas"]["DashboardScope"] | null;
+        };
+        /** @description A copy to make. */
+        readonly DashboardCopyBody: {
+            readonly name: string;
+        };
+        /** @description The dashboards that the caller may see, newest first. */
+        readonly DashboardList: {
+            readonly dashboards: readonly components["schemas"]["DashboardView"][];
+            readonly next: string | null;
+        };
+        /** @description The people and groups with a role, the owner first. */
+        readonly DashboardPeople: {
+            readonly people: readonly components["schemas"]["DashboardPersonView"][];
+        };
+        /** @description A person (by id) or a group (`group:<name>`) with a role on a dashboard. */
+        readonly DashboardPersonView: {
+            readonly role: components["schemas"]["DashboardRole"];
+            readonly since: string;
+            readonly subject: string;
+        };
+        /**
+         * @description A person's role on a dashboard, from the most to the least.
+         * @enum {string}
+         */
+        readonly DashboardRole: "owner" | "editor" | "viewer";
+        /** @description A role of a person or group: `editor` or `viewer`. */
+        readonly DashboardRoleBody: {
+            readonly role: components["schemas"]["DashboardRole"];
+        };
+        /**
+         * @description The people who see a dashboard: those it names (`private`), or all members (`shared`).
+         * @enum {string}
+         */
+        readonly DashboardScope: "private" | "shared";
+        /**
+         * @description A dashboard, and the caller's role on it. `sandbox_id` is its home sandbox, null before its
+         *     first terminal; `linked` are other sandboxes shown on it. `items` counts what is on it.
+         */
+        readonly DashboardView: {
+            readonly created_at: string;
+            readonly id: string;
+            readonly items: number;
+            readonly linked: readonly string[];
+            readonly name: string;
+            readonly owner: string;
+            readonly role: components["schemas"]["DashboardRole"];
+            readonly sandbox_id: string | null;
+            readonly scope: components["schemas"]["DashboardScope"];
+            readonly updated_at: string;
+        };
         /** @description A decision that is remembered. */
         readonly DecidedView: {
             readonly decided_at: string;

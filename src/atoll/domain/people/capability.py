@@ -44,6 +44,11 @@ class Capability(StrEnum):
     APPROVAL_READ = "approval.read"
     APPROVAL_DECIDE = "approval.decide"
     SHARE_MANAGE = "share.manage"
+    DASHBOARD_READ = "dashboard.read"
+    DASHBOARD_USE = "dashboard.use"
+    """Change what is on a dashboard."""
+    DASHBOARD_MANAGE = "dashboard.manage"
+    """Make, rename, share and delete dashboards."""
     EVENT_READ = "event.read"
     WEBHOOK_MANAGE = "webhook.manage"
     TOKEN_MANAGE = "token.manage"  # noqa: S105 - a permission, no secret
@@ -75,6 +80,7 @@ _VIEWER = frozenset(
         *(Capability.FILE_READ, Capability.AGENT_READ, Capability.RECORDING_READ),
         *(Capability.REPOSITORY_READ, Capability.PROFILE_READ, Capability.EVENT_READ),
         *(Capability.ORG_READ, Capability.TOKEN_MANAGE, Capability.APPROVAL_READ),
+        Capability.DASHBOARD_READ,
     }
 )
 _ADMIN = EVERY_CAPABILITY - {Capability.SYSTEM_MANAGE}

@@ -37,6 +37,7 @@ NEVER_INSIDE = frozenset(
         *(Capability.SHARE_MANAGE, Capability.WEBHOOK_MANAGE, Capability.ORG_MANAGE),
         *(Capability.ORG_READ, Capability.AUDIT_READ, Capability.SYSTEM_MANAGE),
         *(Capability.SANDBOX_CREATE, Capability.PROFILE_MANAGE, Capability.AGENT_INSTALL),
+        *(Capability.DASHBOARD_READ, Capability.DASHBOARD_USE, Capability.DASHBOARD_MANAGE),
     }
 )
 """The capabilities that no token of a sandbox has, whatever its owner has: all that reaches beyond

@@ -11,6 +11,12 @@ from typing import Protocol
 from atoll.domain.errors import Unavailable
 from atoll.ports.store.approvals import ApprovalRows
 from atoll.ports.store.audit import AuditRows
+from atoll.ports.store.dashboards.dashboards import (
+    DashboardHistoryRows,
+    DashboardRows,
+    DocumentAuthorRows,
+    DocumentRows,
+)
 from atoll.ports.store.events import EventRows
 from atoll.ports.store.identity.people import (
     CliLoginRows,
@@ -143,6 +149,18 @@ class Transaction:
 
     search: SearchRows
     """Candidates of a search."""
+
+    dashboards: DashboardRows
+    """Dashboards and their people."""
+
+    documents: DocumentRows
+    """Documents of dashboards."""
+
+    document_authors: DocumentAuthorRows
+    """The person of each client of a document."""
+
+    dashboard_history: DashboardHistoryRows
+    """The history of documents."""
 
 
 class StoreUnavailable(Unavailable):

@@ -28,7 +28,7 @@ from atoll.surfaces.http.server.metrics import MetricsAccess
 from atoll.surfaces.http.server.permissions import PUBLIC_PATHS, permitted
 from atoll.surfaces.http.server.rate_limits import RateLimits
 
-AREAS = ("sandboxes", "terminals", "agents", "network", "people", "overview")
+AREAS = ("sandboxes", "terminals", "agents", "dashboards", "network", "people", "overview")
 """The folders with the routes of nouns. What is asked for most comes first."""
 
 NO_TELEMETRY: Final[TelemetryConfig] = {

@@ -72,6 +72,7 @@ from atoll.services.task_runner import TaskRunner
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 from atoll.wiring.control.access import Access, build_access
+from atoll.wiring.control.dashboards import build_dashboards
 from atoll.wiring.control.exchange import build_replication
 from atoll.wiring.control.identity import people_of
 from atoll.wiring.control.library import (
@@ -336,11 +337,11 @@ def build_application(
         shares=Shares(ground, sandboxes, wrong=access.logins.wrong, inviter=access.logins.person),
         push=PushSubscriptions(ground, library.ports.push),
         push_delivery=PushDelivery(ground, library.ports.push),
-        runtime_calls=calls,
+        runtime_calls=RuntimeCalls(sandboxes),
         home=home,
         syncs=Syncs(sandboxes, library.workspaces, agents=agents, statuses=statuses, events=events),
         changes=WorkingTrees(sandboxes),
-        kept=build_kept(ground, sandboxes, calls, library, settings=settings),
+        kept=build_kept(ground, sandboxes, RuntimeCalls(sandboxes), library, settings=settings),
         checkpoints=Checkpoints(sandboxes),
         tree_edits=TreeEdits(sandboxes, WorkingTrees(sandboxes)),
         profiles=library.preparation.profiles,
@@ -355,6 +356,7 @@ def build_application(
         audit=AuditLog(ground, own.audit, retention=settings.audit.retention),
         tenancy=build_tenancy(ground, sandboxes, secrets, access=access, settings=settings),
         replication=build_replication(ground, own.exchange),
+        dashboards=build_dashboards(ground, own.exchange, access.memberships, background),
         webhooks=build_webhooks(ground, ports.vault, own.webhooks),
         overview=build_overview(ground, library, sandboxes, statuses=statuses, secrets=secrets),
     )

@@ -264,6 +264,7 @@ def _leading(services: "Application", settings: ControlSettings) -> "Sequence[Ac
         services.home.end_reports.run,
         services.audit.run,
         services.replication.outbox.run,
+        services.dashboards.sweep.run,
         partial(_notices, services, settings),
         services.webhooks.worker.run,
     )

@@ -18,6 +18,10 @@ export const AREAS: readonly Area[] = [
   { words: 'Profiles', capabilities: ['profile.read', 'profile.manage'] },
   { words: 'Secrets', capabilities: ['secret.read', 'secret.manage'] },
   { words: 'Approvals', capabilities: ['approval.read', 'approval.decide'] },
+  {
+    words: 'Dashboards',
+    capabilities: ['dashboard.read', 'dashboard.use', 'dashboard.manage'],
+  },
   { words: 'Links', capabilities: ['share.manage'] },
   { words: 'Events', capabilities: ['event.read', 'webhook.manage'] },
   { words: 'Yourself', capabilities: ['me.manage', 'token.manage'] },
@@ -35,6 +39,7 @@ const OF_VIEWERS = [
   'repository.read',
   'profile.read',
   'event.read',
+  'dashboard.read',
   'org.read',
   'token.manage',
   'approval.read',

@@ -52,7 +52,7 @@ async def relay(socket: WebSocket, opened: AbstractAsyncContextManager[Channel])
             code = await _both_ways(socket, channel)
             await close(socket, code)
     except AtollError as error:
-        await close(socket, _code_of(error), error.message)
+        await close(socket, code_of(error), error.message)
 
 
 async def serve_attach(
@@ -72,7 +72,7 @@ async def serve_attach(
                     await link.ended()
                     return
     except AtollError as error:
-        await close(socket, _code_of(error), error.message)
+        await close(socket, code_of(error), error.message)
         return
     except (WebSocketDisconnect, OSError):
         # The client or its runtime went meanwhile; a client that is left comes back.
@@ -137,7 +137,8 @@ def _sendable(code: int | None) -> int:
     return NORMAL if code is None or code < NORMAL or code in _UNSENDABLE else code
 
 
-def _code_of(error: AtollError) -> int:
+def code_of(error: AtollError) -> int:
+    """Return the close code that says why a WebSocket ends."""
     match error:
         case Forbidden() | Invalid():
             return REFUSED

@@ -1,0 +1,151 @@
+"""Rows of dashboards, and of who may see them."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from sqlalchemy import (
+    and_,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    tuple_,
+    update,
+)
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from atoll.adapters.storage.columns import from_us, metadata, to_us
+from atoll.adapters.storage.dashboards.documents import (
+    SqlDashboardHistoryRows,
+    SqlDocumentAuthorRows,
+    SqlDocumentRows,
+)
+from atoll.adapters.storage.dashboards.tables import dashboard_people, dashboards
+from atoll.domain.dashboard.dashboard import Dashboard, DashboardScope
+from atoll.domain.ids import DashboardId, OrgId, PrincipalId
+from atoll.domain.paging import PageQuery, RowPage, cut_page
+from atoll.ports.store.dashboards.dashboards import DashboardRows
+
+# The rows of this noun, which the store finds here.
+__all__ = [
+    "SqlDashboardHistoryRows",
+    "SqlDashboardRows",
+    "SqlDocumentAuthorRows",
+    "SqlDocumentRows",
+]
+
+_dashboards = msgspec.json.Decoder(Dashboard)
+_COLUMNS = (dashboards.c.body, dashboards.c.updated_us, dashboards.c.item_count)
+
+
+class SqlDashboardRows(DashboardRows):
+    """The `ports.store.dashboards.dashboards.DashboardRows` on one connection."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def put(self, dashboard: Dashboard) -> None:
+        """See the port."""
+        row = {
+            "owner": dashboard.owner,
+            "scope": dashboard.scope.value,
+            "deleted_us": None if dashboard.deleted_at is None else to_us(dashboard.deleted_at),
+            "body": msgspec.json.encode(dashboard).decode(),
+        }
+        mine = dashboards.c.id == dashboard.id
+        known = await self._connection.execute(select(dashboards.c.id).where(mine))
+        if known.first() is None:
+            new = {
+                "id": dashboard.id,
+                "org_id": dashboard.org_id,
+                "created_us": to_us(dashboard.created_at),
+                "updated_us": to_us(dashboard.updated_at),
+                "item_count": dashboard.items,
+            }
+            await self._connection.execute(insert(dashboards), row | new)
+        else:
+            await self._connection.execute(update(dashboards).where(mine).values(row))
+        theirs = dashboard_people.c.dashboard_id == dashboard.id
+        await self._connection.execute(delete(dashboard_people).where(theirs))
+        for person in dashboard.people:
+            named = {
+                "dashboard_id": dashboard.id,
+                "org_id": dashboard.org_id,
+                "owner": dashboard.owner,
+                "subject": person.subject,
+            }
+            await self._connection.execute(insert(dashboard_people), named)
+
+    async def get(self, dashboard_id: DashboardId) -> Dashboard | None:
+        """See the port."""
+        found = await self._connection.execute(
+            select(*_COLUMNS).where(dashboards.c.id == dashboard_id)
+        )
+        row = found.first()
+        return None if row is None else _read(row)
+
+    async def visible(
+        self, org_id: OrgId, owner: PrincipalId, subjects: Collection[str], page: PageQuery
+    ) -> RowPage[Dashboard]:
+        """See the port."""
+        table, people = dashboards.c, dashboard_people.c
+        named = select(people.dashboard_id).where(
+            people.org_id == org_id, people.subject.in_(list(subjects))
+        )
+        seen = or_(
+            table.owner == owner,
+            table.scope == DashboardScope.SHARED.value,
+            table.id.in_(named),
+        )
+        rows = select(*_COLUMNS).where(
+            and_(table.org_id == org_id, table.deleted_us.is_(None), seen)
+        )
+        place = (table.created_us, table.id)
+        if page.after is not None:
+            after = tuple_(to_us(page.after[0]), page.after[1])
+            rows = rows.where(tuple_(*place) < after)
+        ordered = rows.order_by(*(column.desc() for column in place)).limit(page.limit + 1)
+        found = [_read(row) for row in (await self._connection.execute(ordered)).all()]
+        return cut_page(found, page.limit, lambda one: (one.created_at, one.id))
+
+    async def count(self, org_id: OrgId, owner: PrincipalId) -> int:
+        """See the port."""
+        table = dashboards.c
+        found = await self._connection.execute(
+            select(func.count()).where(table.org_id == org_id, table.owner == owner)
+        )
+        return int(found.scalar_one())
+
+    async def note_change(self, dashboard_id: DashboardId, at: datetime, items: int) -> None:
+        """See the port."""
+        await self._connection.execute(
+            update(dashboards)
+            .where(dashboards.c.id == dashboard_id)
+            .values({"updated_us": to_us(at), "item_count": items})
+        )
+
+    async def deleted(self, before: datetime, limit: int) -> list[DashboardId]:
+        """See the port."""
+        table = dashboards.c
+        found = await self._connection.execute(
+            select(table.id).where(table.deleted_us < to_us(before)).order_by(table.id).limit(limit)
+        )
+        return [DashboardId(each) for each in found.scalars()]
+
+    async def erase(self, dashboard_id: DashboardId) -> None:
+        """See the port."""
+        for table in metadata.sorted_tables:
+            if "dashboard_id" in table.c:
+                await self._connection.execute(
+                    delete(table).where(table.c.dashboard_id == dashboard_id)
+                )
+        await self._connection.execute(delete(dashboards).where(dashboards.c.id == dashboard_id))
+
+
+def _read(row: Any) -> Dashboard:
+    body, updated_us, items = row
+    return replace(_dashboards.decode(body), updated_at=from_us(updated_us), items=items)

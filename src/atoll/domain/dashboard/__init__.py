@@ -1,0 +1,1 @@
+"""Dashboards: who may do what on one, and which changes its document accepts."""

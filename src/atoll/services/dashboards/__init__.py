@@ -1,0 +1,1 @@
+"""Use cases of dashboards: who has which, and the documents that people edit together."""

@@ -1,0 +1,281 @@
+"""Dashboards: who makes, finds, names, shares and deletes them.
+
+What is on one is edited through `services.dashboards.rooms`.
+"""
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from atoll.domain.dashboard.dashboard import (
+    MAX_DASHBOARDS,
+    RESTORABLE,
+    Dashboard,
+    DashboardPerson,
+    DashboardRole,
+    DashboardScope,
+    check_manages,
+    check_seen,
+    read_name,
+    read_subject,
+    role_of,
+    subjects_of,
+    unknown,
+    with_person,
+    without_person,
+)
+from atoll.domain.dashboard.history import HistoryEntry
+from atoll.domain.dashboard.item import Fields
+from atoll.domain.dashboard.template import BLANK, TEMPLATES, copied, items_of
+from atoll.domain.errors import LimitReached
+from atoll.domain.event import EventDraft, Json
+from atoll.domain.ids import EVERY_MEMBER, DashboardId
+from atoll.domain.paging import PageQuery, RowPage
+from atoll.domain.people.principal import Principal
+from atoll.ports import Transaction
+from atoll.services.dashboards.loading import DocumentStore
+from atoll.services.dashboards.rooms import Rooms
+from atoll.services.dashboards.sweep import DashboardSweep
+from atoll.services.ground import Ground
+
+_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
+
+
+@dataclass(frozen=True, slots=True)
+class SeenDashboard:
+    """A dashboard, and the role of who asked for it."""
+
+    dashboard: Dashboard
+    role: DashboardRole
+
+
+def dashboard_stream(dashboard_id: DashboardId) -> str:
+    """Return the name of a dashboard's stream of events."""
+    return f"dashboard:{dashboard_id}"
+
+
+class Dashboards:
+    """Use cases on dashboards. A foreign one is `NotFound`, like one that is missing."""
+
+    def __init__(
+        self, ground: Ground, documents: DocumentStore, rooms: Rooms, sweep: DashboardSweep
+    ) -> None:
+        self.rooms = rooms
+        self.sweep = sweep
+        self._ground = ground
+        self._documents = documents
+
+    async def list(self, caller: Principal, page: PageQuery) -> RowPage[SeenDashboard]:
+        """Return a page of the dashboards that the caller may see, newest first."""
+        async with self._ground.store.read() as rows:
+            found = await rows.dashboards.visible(
+                caller.org_id, caller.id, subjects_of(caller), page
+            )
+        seen = [(one, role_of(caller, one)) for one in found.rows]
+        return RowPage(
+            [SeenDashboard(one, role) for one, role in seen if role is not None], found.following
+        )
+
+    async def get(self, caller: Principal, ref: str) -> SeenDashboard:
+        """Return one dashboard."""
+        async with self._ground.store.read() as rows:
+            return _seen(caller, await self.find(rows, caller, ref))
+
+    async def create(
+        self,
+        caller: Principal,
+        name: str,
+        *,
+        scope: DashboardScope = DashboardScope.PRIVATE,
+        template: str = BLANK,
+    ) -> SeenDashboard:
+        """Make a dashboard with the items of a template. Raises `Invalid`, `LimitReached`."""
+        now = self._ground.clock.now()
+        ids = [_item_id() for _ in TEMPLATES.get(template, ())]
+        items = items_of(template, ids, caller.id, now)
+        return await self._made(caller, name, scope, items)
+
+    async def copy(self, caller: Principal, ref: str, name: str) -> SeenDashboard:
+        """Make a dashboard of the caller's with the same items. The terminals of the original are
+        not on it."""
+        seen = await self.get(caller, ref)
+        loaded = await self._documents.load(seen.dashboard.id)
+        items = {one: loaded.document.item(one) or {} for one in loaded.document.ids()}
+        now = self._ground.clock.now()
+        return await self._made(caller, name, DashboardScope.PRIVATE, copied(items, caller.id, now))
+
+    async def change(
+        self,
+        caller: Principal,
+        ref: str,
+        *,
+        name: str | None = None,
+        scope: DashboardScope | None = None,
+    ) -> SeenDashboard:
+        """Rename a dashboard, or say who sees it."""
+
+        def changed(before: Dashboard) -> Dashboard:
+            return replace(
+                before,
+                name=before.name if name is None else read_name(name),
+                scope=before.scope if scope is None else scope,
+            )
+
+        before, after = await self._change(caller, ref, changed, "dashboard.changed")
+        del before
+        return _seen(caller, after)
+
+    async def delete(self, caller: Principal, ref: str) -> None:
+        """Delete a dashboard. It can be restored for seven days."""
+        now = self._ground.clock.now()
+        await self._change(
+            caller, ref, lambda before: replace(before, deleted_at=now), "dashboard.deleted"
+        )
+
+    async def restore(self, caller: Principal, ref: str) -> SeenDashboard:
+        """Undo a deletion. Raises `NotFound` for one that is gone, and for who did not own it."""
+        async with self._ground.store.begin() as rows:
+            found = await rows.dashboards.get(DashboardId(ref))
+            if found is None or role_of(caller, found) is None:
+                raise unknown(ref)
+            check_manages(caller, found)
+            if found.deleted_at is None:
+                return _seen(caller, found)
+            if found.deleted_at + RESTORABLE <= self._ground.clock.now():
+                raise unknown(ref)
+            restored = replace(found, deleted_at=None)
+            await rows.dashboards.put(restored)
+            await self._report(rows, caller, "dashboard.restored", restored)
+        self._announce(restored)
+        return _seen(caller, restored)
+
+    async def people(self, caller: Principal, ref: str) -> Sequence[DashboardPerson]:
+        """Return the people and groups with a role on a dashboard, its owner first."""
+        seen = await self.get(caller, ref)
+        dashboard = seen.dashboard
+        owner = DashboardPerson(dashboard.owner, DashboardRole.OWNER, dashboard.created_at)
+        return (owner, *dashboard.people)
+
+    async def share(
+        self, caller: Principal, ref: str, subject: str, role: DashboardRole
+    ) -> Sequence[DashboardPerson]:
+        """Give a person or a group a role. Raises `Invalid`, `LimitReached`."""
+        person = DashboardPerson(read_subject(subject), role, self._ground.clock.now())
+        await self._change(
+            caller,
+            ref,
+            lambda before: with_person(before, person),
+            "dashboard.shared",
+            subject=subject,
+            role=role.value,
+        )
+        return await self.people(caller, ref)
+
+    async def unshare(self, caller: Principal, ref: str, subject: str) -> None:
+        """Take a person's or a group's role away; idempotent."""
+        await self._change(
+            caller,
+            ref,
+            lambda before: without_person(before, subject),
+            "dashboard.unshared",
+            subject=read_subject(subject),
+        )
+
+    async def history(
+        self, caller: Principal, ref: str, *, before: int | None, limit: int
+    ) -> Sequence[HistoryEntry]:
+        """Return what was done on a dashboard, newest first."""
+        seen = await self.get(caller, ref)
+        await self._documents.compact(seen.dashboard.id)
+        async with self._ground.store.read() as rows:
+            return await rows.dashboard_history.page(seen.dashboard.id, before, limit)
+
+    async def items_at(self, caller: Principal, ref: str, seq: int) -> Mapping[str, Fields]:
+        """Return the items as they were after an entry of the history. Raises `NotFound`."""
+        seen = await self.get(caller, ref)
+        document = await self._documents.at(seen.dashboard.id, seq)
+        return {one: document.item(one) or {} for one in document.ids()}
+
+    async def find(self, rows: Transaction, caller: Principal, ref: str) -> Dashboard:
+        """Return a dashboard within a transaction. Raises `NotFound`."""
+        return check_seen(caller, await rows.dashboards.get(DashboardId(ref)), ref)
+
+    async def _made(
+        self, caller: Principal, name: str, scope: DashboardScope, items: Mapping[str, Fields]
+    ) -> SeenDashboard:
+        now = self._ground.clock.now()
+        dashboard = Dashboard(
+            id=self._ground.ids.dashboard(),
+            org_id=caller.org_id,
+            owner=caller.id,
+            name=read_name(name),
+            scope=scope,
+            created_at=now,
+            updated_at=now,
+            items=len(items),
+        )
+        async with self._ground.store.begin() as rows:
+            if await rows.dashboards.count(caller.org_id, caller.id) >= MAX_DASHBOARDS:
+                raise LimitReached(
+                    f"You have {MAX_DASHBOARDS} dashboards already: delete one first. A deleted "
+                    "one counts for seven days."
+                )
+            await rows.dashboards.put(dashboard)
+            if items:
+                await self._documents.seed(rows, dashboard, items)
+            await self._report(rows, caller, "dashboard.created", dashboard)
+        self._announce(dashboard)
+        return _seen(caller, dashboard)
+
+    async def _change(
+        self,
+        caller: Principal,
+        ref: str,
+        change: Callable[[Dashboard], Dashboard],
+        kind: str,
+        **told: Json,
+    ) -> tuple[Dashboard, Dashboard]:
+        """Change a dashboard that the caller manages, and report it where anything changed."""
+        async with self._ground.store.begin() as rows:
+            before = await self.find(rows, caller, ref)
+            check_manages(caller, before)
+            after = change(before)
+            if after != before:
+                await rows.dashboards.put(after)
+                await self._report(rows, caller, kind, after, **told)
+        if after != before:
+            self._announce(after)
+        return before, after
+
+    async def _report(
+        self, rows: Transaction, actor: Principal, kind: str, dashboard: Dashboard, **told: Json
+    ) -> None:
+        # Of a shared one all members may read; of a private one its owner.
+        shared = dashboard.scope is DashboardScope.SHARED
+        draft = EventDraft(
+            id=self._ground.ids.event(),
+            stream=dashboard_stream(dashboard.id),
+            event_type=kind,
+            at=self._ground.clock.now(),
+            org_id=dashboard.org_id,
+            owner=EVERY_MEMBER if shared else dashboard.owner,
+            actor=actor,
+            reason=None,
+            payload={"dashboard_id": dashboard.id, "name": dashboard.name, **told},
+        )
+        await rows.events.append((draft,))
+
+    def _announce(self, dashboard: Dashboard) -> None:
+        self._ground.bus.announce((dashboard_stream(dashboard.id),))
+        self.rooms.reconsider(dashboard)
+
+
+def _seen(caller: Principal, dashboard: Dashboard) -> SeenDashboard:
+    role = role_of(caller, dashboard)
+    if role is None:
+        raise unknown(dashboard.id)
+    return SeenDashboard(dashboard, role)
+
+
+def _item_id() -> str:
+    return "itm_" + "".join(secrets.choice(_ALPHABET) for _ in range(16))

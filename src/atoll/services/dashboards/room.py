@@ -1,0 +1,278 @@
+"""A dashboard that is open on this replica: the people connected to it, and what they say.
+
+It lives from the first connection to the last. Beside the work on the document it shows presence,
+listens to other replicas, and looks at the store for what no message said.
+"""
+
+import asyncio
+import contextlib
+
+import structlog
+
+from atoll.domain.dashboard.change import MAX_UPDATE_BYTES
+from atoll.domain.dashboard.dashboard import Dashboard, DashboardRole, role_of, unknown
+from atoll.domain.dashboard.presence import colour_of
+from atoll.domain.errors import AtollError, Invalid, LimitReached, Unavailable
+from atoll.ports.bus import LiveSubscription, Missed
+from atoll.services.dashboards.connections import RoomConnection
+from atoll.services.dashboards.live_messages import (
+    Changed,
+    LiveMessage,
+    Present,
+    Reconsider,
+    channel_of,
+    read,
+)
+from atoll.services.dashboards.presences import PresenceChanges
+from atoll.services.dashboards.work import (
+    THREAD_BYTES,
+    Arrival,
+    Audience,
+    DocumentWork,
+    Look,
+    RoomPorts,
+    Stop,
+    SyncRequest,
+)
+from atoll.wire.crdt.frames import (
+    AwarenessQuery,
+    AwarenessUpdate,
+    SyncStep1,
+    SyncStep2,
+    SyncUpdate,
+    read_frame,
+    spell_frame,
+)
+from atoll.wire.crdt.lib0 import Malformed
+from atoll.wire.crdt.update import ParsedUpdate, read_update
+
+MAX_CONNECTIONS = 100
+MAX_OWN_CONNECTIONS = 16
+"""The connections of one dashboard on one replica, and those of one person among them."""
+
+PRESENCE_SECONDS = 0.05
+PRESENCE_BYTES_PER_SECOND = 4 * 1024 * 1024
+LOOK_SECONDS = 2.0
+"""The interval of a look at the store, for what no message said."""
+
+FRAME_BYTES = MAX_UPDATE_BYTES + 16
+"""The largest frame of a client."""
+
+_log = structlog.get_logger(__name__)
+
+
+class Room:
+    """An open dashboard."""
+
+    def __init__(self, ports: RoomPorts, dashboard: Dashboard) -> None:
+        self.closing = False
+        self._audience = Audience(dashboard)
+        self._work = DocumentWork(ports, self._audience)
+        self._ports = ports
+        self._opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._reconsider = asyncio.Event()
+
+    async def opened(self) -> None:
+        """Return once the document is there. Raises what kept it from coming."""
+        await asyncio.shield(self._opened)
+
+    def enter(self, connection: RoomConnection) -> None:
+        """Add a connection; nothing is sent to it before `welcome`. Raises `LimitReached`."""
+        connections, person = self._audience.connections, connection.caller.id
+        own = sum(one.caller.id == person for one in connections)
+        if len(connections) >= MAX_CONNECTIONS or own >= MAX_OWN_CONNECTIONS:
+            raise LimitReached("this dashboard has too many connections: close a tab of it")
+        connections.add(connection)
+
+    def welcome(self, connection: RoomConnection, limits: dict[str, int]) -> None:
+        """Greet a connection: its role, who is here, and what the server lacks of its document."""
+        connection.open()
+        people = {one.caller.id: one.caller.name for one in self._audience.connections}
+        connection.tell(
+            "welcome",
+            role=connection.role.value,
+            name=self._audience.dashboard.name,
+            limits=limits,
+            people=[
+                {"id": one, "name": name or one, "colour": colour_of(one)}
+                for one, name in sorted(people.items())
+            ],
+        )
+        if connection.role.edits:
+            connection.send(self._work.sync_request())
+        connection.show(self._audience.presences.all())
+
+    def leave(self, connection: RoomConnection) -> None:
+        """Remove a connection; without any the room closes once all is stored."""
+        self._audience.connections.discard(connection)
+        connection.close(None)
+        self._audience.presences.leave(connection, self._ports.ground.clock.now())
+        self.closing = self.closing or not self._audience.connections
+        if self.closing:
+            self._reconsider.set()
+
+    def reconsider(self) -> None:
+        """Look at the dashboard's row again, now."""
+        self._reconsider.set()
+
+    async def receive(self, connection: RoomConnection, data: bytes) -> None:
+        """Take a frame of a connection. Returns once the next one may come."""
+        await connection.pace(len(data))
+        if connection.is_closed:
+            return
+        try:
+            await self._receive(connection, data)
+        except Malformed as error:
+            connection.refuse(Invalid(f"a frame cannot be read: {error}", field="frame"))
+        except AtollError as error:
+            connection.refuse(error)
+
+    async def _receive(self, connection: RoomConnection, data: bytes) -> None:
+        if len(data) > FRAME_BYTES:
+            raise LimitReached(
+                f"an update has more than {MAX_UPDATE_BYTES} bytes", code="too_large"
+            )
+        presences = self._audience.presences
+        match read_frame(data):
+            case SyncStep1(clocks):
+                await connection.pace_document()
+                await self._work.put(SyncRequest(connection, clocks))
+            case SyncStep2(update) | SyncUpdate(update):
+                parsed = await _parsed(update)
+                connection.in_hand += 1
+                await self._work.put(Arrival(connection, parsed, update))
+            case AwarenessUpdate(said):
+                for one in said:
+                    presences.hear(connection, one, self._ports.ground.clock.now())
+            case AwarenessQuery():
+                connection.show(presences.all())
+
+    async def run(self) -> None:
+        """Serve the dashboard until nobody is connected to it. Raises nothing."""
+        dashboard, ports = self._audience.dashboard, self._ports
+        try:
+            with ports.live.subscribe(dashboard.org_id, channel_of(dashboard.id)) as live:
+                await self._work.load()
+                self._opened.set_result(None)
+                self._work.tell(Present(ports.replica, asks=True))
+                await self._serve(live)
+            await ports.documents.compact(dashboard.id)
+        except asyncio.CancelledError:
+            self._fail(Unavailable("the server stops: connect again"))
+            raise
+        except Exception as error:  # noqa: BLE001 - the root of a task, for which people wait
+            self._fail(_reason(error, dashboard))
+
+    def _fail(self, error: AtollError) -> None:
+        self.closing = True
+        if not self._opened.done():
+            self._opened.set_exception(error)
+            self._opened.exception()  # marked as seen: nobody may be waiting
+        for connection in list(self._audience.connections):
+            connection.close(error)
+
+    async def _serve(self, live: LiveSubscription) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            beside = [
+                tasks.create_task(self._listen(live)),
+                tasks.create_task(self._show_presence()),
+                tasks.create_task(self._watch()),
+            ]
+            await self._work.run(tasks)
+            for task in beside:
+                task.cancel()
+        self._show(self._audience.presences.take_changes())
+
+    async def _listen(self, live: LiveSubscription) -> None:
+        while True:
+            payload = await live.receive()
+            said = None if isinstance(payload, Missed) else read(payload)
+            if said is None:
+                await self._work.put(Look())
+            elif said.source != self._ports.replica:
+                await self._hear(said)
+
+    async def _hear(self, said: LiveMessage) -> None:
+        presences = self._audience.presences
+        match said:
+            case Changed():
+                await self._work.put(Look(said.updates))
+            case Present():
+                presences.hear_replica(said.clients, self._ports.ground.clock.now())
+                if said.asks:
+                    self._work.tell(Present(self._ports.replica, presences.here()))
+            case Reconsider():
+                self._reconsider.set()
+
+    async def _show_presence(self) -> None:
+        while True:
+            size = self._show(self._audience.presences.take_changes())
+            await asyncio.sleep(max(PRESENCE_SECONDS, size / PRESENCE_BYTES_PER_SECOND))
+
+    def _show(self, changes: PresenceChanges) -> int:
+        """Show changes of presence, and return how many bytes that took."""
+        for_clients, for_replicas = changes
+        if for_replicas:
+            self._work.tell(Present(self._ports.replica, for_replicas))
+        if not for_clients:
+            return 0
+        for connection in list(self._audience.connections):
+            connection.show(for_clients)
+        size = len(spell_frame(AwarenessUpdate(tuple(for_clients))))
+        return size * len(self._audience.connections)
+
+    async def _watch(self) -> None:
+        while True:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._reconsider.wait(), LOOK_SECONDS)
+            self._reconsider.clear()
+            self._audience.presences.forget_silent(self._ports.ground.clock.now())
+            if self.closing:
+                await self._work.put(Stop())
+            else:
+                await self._look()
+
+    async def _look(self) -> None:
+        """Compare with the store what is known of the dashboard, and of everybody's role."""
+        former = self._audience.dashboard
+        async with self._ports.ground.store.read() as rows:
+            dashboard = await rows.dashboards.get(former.id)
+            head = await rows.documents.head(former.id)
+        if dashboard is None or dashboard.deleted_at is not None:
+            self._fail(unknown(former.id))
+            return
+        self._audience.dashboard = dashboard
+        for connection in list(self._audience.connections):
+            if dashboard.name != former.name:
+                connection.tell("renamed", name=dashboard.name)
+            await self._set_role(connection, dashboard)
+        if head > self._work.seq:
+            await self._work.put(Look())
+
+    async def _set_role(self, connection: RoomConnection, dashboard: Dashboard) -> None:
+        current = await self._ports.memberships.current(connection.caller)
+        role: DashboardRole | None = None if current is None else role_of(current, dashboard)
+        if role is None:
+            connection.close(unknown(dashboard.id))
+        elif role is not connection.role:
+            connection.role = role
+            connection.tell("role", role=role.value)
+            if role.edits:
+                connection.send(self._work.sync_request())
+
+
+async def _parsed(update: bytes) -> ParsedUpdate:
+    if len(update) < THREAD_BYTES:
+        return read_update(update)
+    return await asyncio.to_thread(read_update, update)
+
+
+def _reason(error: Exception, dashboard: Dashboard) -> AtollError:
+    """Return the error that connections are closed with."""
+    found: BaseException = error
+    while isinstance(found, BaseExceptionGroup):
+        found = found.exceptions[0]
+    if isinstance(found, AtollError):
+        return found
+    _log.error("dashboard_failed", dashboard=dashboard.id, exc_info=error)
+    return Unavailable("the dashboard cannot be served now: connect again")

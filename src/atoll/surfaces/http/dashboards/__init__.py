@@ -1,0 +1,1 @@
+"""Routes of dashboards and the WebSocket of an open one."""

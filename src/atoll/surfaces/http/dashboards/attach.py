@@ -1,0 +1,78 @@
+"""The WebSocket of an open dashboard: binary frames of y-protocols, text frames of JSON.
+
+The server says `welcome` first, and `refused` for an update that it did not apply.
+"""
+
+import asyncio
+from typing import Final
+
+from fastapi import APIRouter
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from atoll.domain.errors import AtollError, LimitReached
+from atoll.domain.people.capability import Capability
+from atoll.services.dashboards.connections import Closing, RoomConnection
+from atoll.services.dashboards.room import Room
+from atoll.surfaces.http.body.fields import ItemId
+from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.permissions import needs
+from atoll.surfaces.http.terminals.relay import NORMAL, close, code_of
+
+router = APIRouter(prefix="/v1/dashboards")
+
+TOO_MUCH: Final = 4429
+"""The close code of a client that sent too much, or of too many connections."""
+
+
+@router.websocket("/{dashboard}/attach")
+@needs(Capability.DASHBOARD_READ)
+async def attach_dashboard(
+    socket: WebSocket, atoll: Atoll, caller: Caller, dashboard: ItemId
+) -> None:
+    """Edit or watch a dashboard's document together with others."""
+    try:
+        async with atoll.dashboards.rooms.attach(caller, dashboard) as (room, connection):
+            try:
+                await socket.accept()
+            except OSError:
+                return  # the client went before it was answered
+            await _both_ways(socket, room, connection)
+    except AtollError as error:
+        await close(socket, _code(error), error.message)
+
+
+async def _both_ways(socket: WebSocket, room: Room, connection: RoomConnection) -> None:
+    async with asyncio.TaskGroup() as group:
+        down = group.create_task(_down(socket, connection))
+        up = group.create_task(_up(socket, room, connection))
+        down.add_done_callback(lambda _: up.cancel())
+        up.add_done_callback(lambda _: down.cancel())
+
+
+async def _down(socket: WebSocket, connection: RoomConnection) -> None:
+    try:
+        while not isinstance(frame := await connection.next(), Closing):
+            kind = "text" if isinstance(frame, str) else "bytes"
+            await socket.send({"type": "websocket.send", kind: frame})
+    except (WebSocketDisconnect, OSError):
+        return
+    error = frame.error
+    code, words = (NORMAL, "") if error is None else (_code(error), error.message)
+    await close(socket, code, words)
+
+
+async def _up(socket: WebSocket, room: Room, connection: RoomConnection) -> None:
+    while True:
+        message = await socket.receive()
+        if message["type"] == "websocket.disconnect":
+            return
+        data = message.get("bytes")
+        if data is None:
+            # A newer page may say in JSON what this server does not know; it counts all the same.
+            await connection.pace(len(message["text"]))
+        else:
+            await room.receive(connection, data)
+
+
+def _code(error: AtollError) -> int:
+    return TOO_MUCH if isinstance(error, LimitReached) else code_of(error)
