@@ -24,7 +24,7 @@ EVERYTHING = ("pyproject.toml", "constraints.txt", "Makefile", "scripts/", ".ci/
 PLACES = {
     "docs/": ("tests/docs/",),
     "clients/": ("tests/client/",),
-    "ui/": (UNITS, "tests/e2e/page/"),
+    "ui/": (UNITS, "tests/e2e/page/", "tests/surfaces/http/server/test_first_load.py"),
     "native/": ("tests/runtime/", "tests/zygote/", "tests/security/", "tests/e2e/"),
     "deploy/": ("tests/e2e/walls/", "tests/docs/"),
     "README.md": ("tests/docs/", "tests/e2e/test_readme.py"),

@@ -1,13 +1,14 @@
 /** How the page is built: hashed assets with relative paths, into the Python package. */
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
+import { contents } from './contents.ts';
 import { precompress } from './precompress.ts';
 
 const control = process.env['ATOLL_URL'] ?? 'http://127.0.0.1:8080';
 
 export default defineConfig({
   base: './',
-  plugins: [react(), precompress()],
+  plugins: [react(), contents(), precompress()],
   build: {
     outDir: '../src/atoll/surfaces/http/static',
     emptyOutDir: true,

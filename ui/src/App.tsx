@@ -1,14 +1,10 @@
 /** The frame of the page: who is here, the rail, and what the rail leads to. */
 
-import { useCallback, useEffect, useState } from 'react';
+import { useCallback, useEffect, useState, type ReactNode } from 'react';
 import type { Sandbox } from './api/types';
 import { useAccountShown } from './components/account/AccountMenu';
 import { Confirm } from './components/parts/Dialog';
 import { ConfirmAct } from './components/frame/ConfirmAct';
-import { InboxPage } from './components/inbox/InboxPage';
-import { Home } from './components/frame/Home';
-import { Invited } from './components/people/Invited';
-import { LoggedOut, Newcomer, VisitOver } from './components/frame/LoggedOut';
 import { Attention } from './components/notifications/Attention';
 import { Notices } from './components/frame/Notices';
 import { Palette } from './components/frame/Palette';
@@ -23,12 +19,18 @@ import {
   Compare,
   CreateDialog,
   GuestRoom,
+  Home,
   HomeDialog,
+  InboxPage,
+  Invited,
   Joining,
+  LoggedOut,
+  Newcomer,
   NotificationsPage,
   SandboxView,
   SecretsPage,
   TeamPage,
+  VisitOver,
   Wall,
   fetchSoon,
 } from './later';
@@ -37,11 +39,13 @@ import { perform, type Act } from './state/acts';
 import { foldRail, railFolded } from './state/layouts';
 import { joining } from './state/joining';
 import { login, logOut } from './state/login';
-import { goTo, route, type Route } from './state/route';
+import { goTo, route, type PlainPage, type Route } from './state/route';
 import { connected, followSandboxes, sandboxes } from './state/sandboxes';
 import { useStore } from './state/store';
 import { mayWork } from './state/team/rights';
 import { team } from './state/team/team';
+
+type Sandboxes = readonly Sandbox[];
 
 /** What lies over the page; one thing at a time. */
 type Over =
@@ -163,28 +167,22 @@ interface PlainPagesProps {
 }
 
 /** The pages that belong to no sandbox. */
-function PlainPages({ page, part, onMenu, onPalette }: PlainPagesProps) {
+const PAGES: Readonly<Record<PlainPage, (at: PlainPagesProps, list: Sandboxes) => ReactNode>> = {
+  inbox: ({ onMenu }) => <InboxPage onMenu={onMenu} />,
+  notifications: ({ onMenu }) => <NotificationsPage onMenu={onMenu} />,
+  secrets: ({ onMenu }) => <SecretsPage onMenu={onMenu} />,
+  account: ({ onMenu }) => <AccountPage onMenu={onMenu} />,
+  cli: ({ part, onMenu }) => <CliLogin key={part} code={part} onMenu={onMenu} />,
+  compare: ({ part, onMenu }, list) => <Compare list={list} group={part} onMenu={onMenu} />,
+  team: ({ onMenu }) => <TeamPage onMenu={onMenu} />,
+  wall: ({ part, ...calls }, list) => (
+    <Wall list={list} from={part} onMenu={calls.onMenu} onPalette={calls.onPalette} />
+  ),
+};
+
+function PlainPages(at: PlainPagesProps) {
   const list = useStore(sandboxes);
-  switch (page) {
-    case 'sandboxes':
-      return null;
-    case 'inbox':
-      return <InboxPage onMenu={onMenu} />;
-    case 'notifications':
-      return <NotificationsPage onMenu={onMenu} />;
-    case 'secrets':
-      return <SecretsPage onMenu={onMenu} />;
-    case 'account':
-      return <AccountPage onMenu={onMenu} />;
-    case 'cli':
-      return <CliLogin key={part} code={part} onMenu={onMenu} />;
-    case 'compare':
-      return <Compare list={list ?? []} group={part} onMenu={onMenu} />;
-    case 'team':
-      return <TeamPage onMenu={onMenu} />;
-    case 'wall':
-      return <Wall list={list ?? []} from={part} onMenu={onMenu} onPalette={onPalette} />;
-  }
+  return at.page === 'sandboxes' ? null : PAGES[at.page](at, list ?? []);
 }
 
 interface AboveProps {

@@ -1,8 +1,19 @@
 /** The parts of the page that have a file of their own, and when they are fetched. */
 
 import { later } from './components/parts/later';
+import type { Route } from './state/route';
 
+const home = () => import('./components/frame/Home');
 const sandboxView = () => import('./components/sandboxes/SandboxView');
+const inbox = () => import('./components/inbox/InboxPage');
+const loggedOut = () => import('./components/frame/LoggedOut');
+
+export const Home = later(async () => (await home()).Home);
+export const InboxPage = later(async () => (await inbox()).InboxPage);
+export const LoggedOut = later(async () => (await loggedOut()).LoggedOut);
+export const Newcomer = later(async () => (await loggedOut()).Newcomer);
+export const VisitOver = later(async () => (await loggedOut()).VisitOver);
+export const Invited = later(async () => (await import('./components/people/Invited')).Invited);
 
 export const SandboxView = later(async () => (await sandboxView()).SandboxView);
 export const Compare = later(async () => (await import('./components/tasks/Compare')).Compare);
@@ -17,6 +28,9 @@ export const AccountPage = later(
 export const CliLogin = later(async () => (await import('./components/account/CliLogin')).CliLogin);
 export const SecretsPage = later(
   async () => (await import('./components/secrets/SecretsPage')).SecretsPage,
+);
+export const SecretDialog = later(
+  async () => (await import('./components/secrets/SecretDialog')).SecretDialog,
 );
 export const NotificationsPage = later(
   async () => (await import('./components/notifications/NotificationsPage')).NotificationsPage,
@@ -33,8 +47,25 @@ export const GiveDialog = later(
   async () => (await import('./components/team/GiveDialog')).GiveDialog,
 );
 
-/** Fetches terminals while nothing else goes on, so that a sandbox opens at once, also offline. */
+/** Fetches what the address shows beside the answer to who is here, instead of after it. */
+export function fetchFirst({ page, sandbox }: Route): void {
+  if (page === 'inbox') quietly(inbox);
+  else if (page === 'sandboxes') quietly(sandbox === null ? home : sandboxView);
+}
+
+/** Fetches terminals while nothing else goes on, so that a sandbox opens at once, also offline;
+ * not where the person asked the browser to save data. */
 export function fetchSoon(): () => void {
-  const timer = window.setTimeout(() => void sandboxView().catch(() => undefined), 500);
+  const { connection } = navigator as { readonly connection?: { readonly saveData: boolean } };
+  if (connection?.saveData === true) return () => undefined;
+  const timer = window.setTimeout(() => {
+    quietly(sandboxView);
+    quietly(home);
+  }, 500);
   return () => window.clearTimeout(timer);
+}
+
+/** Whoever shows it later says what went wrong. */
+function quietly(load: () => Promise<unknown>): void {
+  load().catch(() => undefined);
 }

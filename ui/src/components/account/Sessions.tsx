@@ -1,26 +1,27 @@
 /** Where one is logged in, and logging out there. */
 
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { accountApi, type Session } from '../../api/account';
 import { notify, notifyFailure } from '../../state/announce';
 import { age, tick } from '../../state/clock';
 import { logOut, logOutEverywhere } from '../../state/login';
 import { useStore } from '../../state/store';
 import { Confirm } from '../parts/Dialog';
+import { Listed, useListed } from '../parts/Listed';
+import { Empty } from '../parts/States';
+
+/** The same function at each showing. */
+const logins = () => accountApi.sessions();
 
 export function Sessions() {
-  const [list, setList] = useState<readonly Session[] | null>(null);
+  const asked = useListed(logins);
   const [everywhere, setEverywhere] = useState(false);
-
-  useEffect(() => {
-    accountApi.sessions().then(setList, notifyFailure('Your logins could not be listed'));
-  }, []);
 
   async function end(session: Session): Promise<void> {
     if (session.current) return logOut();
     try {
       await accountApi.endSession(session.id);
-      setList((now) => now?.filter((one) => one !== session) ?? null);
+      asked.reload();
       notify('Logged out there. What it had open closes within seconds.');
     } catch (reason) {
       notifyFailure('Not logged out')(reason);
@@ -35,11 +36,15 @@ export function Sessions() {
           Log out everywhere…
         </button>
       </div>
-      <ul className="secrets" aria-label="Logins">
-        {list?.map((session) => (
-          <Row key={session.id} session={session} onEnd={() => void end(session)} />
-        ))}
-      </ul>
+      <Listed asked={asked} what="logins" empty={<Empty>You are logged in nowhere else.</Empty>}>
+        {(list) => (
+          <ul className="secrets" aria-label="Logins">
+            {list.map((session) => (
+              <Row key={session.id} session={session} onEnd={() => void end(session)} />
+            ))}
+          </ul>
+        )}
+      </Listed>
       {everywhere && (
         <Confirm
           title="Log out everywhere?"

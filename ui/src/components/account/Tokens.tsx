@@ -1,6 +1,6 @@
 /** Personal access tokens: for programs that act for somebody. Their text is shown once. */
 
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { accountApi, type Token } from '../../api/account';
 import type { OrgRole } from '../../api/team';
 import { notify, notifyFailure } from '../../state/announce';
@@ -8,8 +8,13 @@ import { duration, secondsUntil, tick } from '../../state/clock';
 import { useStore } from '../../state/store';
 import { Confirm } from '../parts/Dialog';
 import { Icon } from '../parts/icons';
+import { Listed, useListed } from '../parts/Listed';
+import { Empty } from '../parts/States';
 import { agoWords } from './Sessions';
 import { TokenDialog } from './TokenDialog';
+
+/** The same function at each showing. */
+const own = () => accountApi.tokens();
 
 interface TokensProps {
   /** The role that bounds what a token may do. */
@@ -17,14 +22,9 @@ interface TokensProps {
 }
 
 export function Tokens({ role }: TokensProps) {
-  const [list, setList] = useState<readonly Token[] | null>(null);
+  const asked = useListed(own);
   const [making, setMaking] = useState(false);
   const [revoking, setRevoking] = useState<Token | null>(null);
-
-  function load(): void {
-    accountApi.tokens().then(setList, notifyFailure('Your tokens could not be listed'));
-  }
-  useEffect(load, []);
 
   return (
     <section>
@@ -35,21 +35,29 @@ export function Tokens({ role }: TokensProps) {
           Make a token
         </button>
       </div>
-      {list?.length === 0 && (
-        <p className="empty">No tokens. A token lets a program call the API for you.</p>
-      )}
-      {list !== null && list.length > 0 && (
-        <ul className="secrets" aria-label="Tokens">
-          {list.map((token) => (
-            <TokenRow key={token.id} token={token} onRevoke={() => setRevoking(token)} />
-          ))}
-        </ul>
-      )}
+      <Listed
+        asked={asked}
+        what="tokens"
+        empty={<Empty icon="key">No tokens. A token lets a program call the API for you.</Empty>}
+      >
+        {(list) => (
+          <ul className="secrets" aria-label="Tokens">
+            {list.map((token) => (
+              <TokenRow key={token.id} token={token} onRevoke={() => setRevoking(token)} />
+            ))}
+          </ul>
+        )}
+      </Listed>
       {making && (
-        <TokenDialog role={role} account={null} onClose={() => setMaking(false)} onMade={load} />
+        <TokenDialog
+          role={role}
+          account={null}
+          onClose={() => setMaking(false)}
+          onMade={asked.reload}
+        />
       )}
       {revoking !== null && (
-        <RevokeToken token={revoking} onClose={() => setRevoking(null)} onDone={load} />
+        <RevokeToken token={revoking} onClose={() => setRevoking(null)} onDone={asked.reload} />
       )}
     </section>
   );

@@ -10,6 +10,7 @@ import { UnpulledWork } from '../sandboxes/UnpulledWork';
 import { HeldPushes } from './HeldPushes';
 import { PullOrders, usePulls } from './PullOrders';
 import { SyncSection } from './SyncSection';
+import '../../styles/home.css';
 
 interface HomeDialogProps {
   readonly sandbox: Sandbox;

@@ -12,6 +12,7 @@ import { mayWork } from '../../state/team/rights';
 import { team } from '../../state/team/team';
 import { hold, seen, step } from './choice';
 import { MenuButton } from '../parts/MenuButton';
+import { Empty } from '../parts/States';
 import { Item } from './InboxItems';
 import { useInbox } from './Inbox';
 
@@ -58,11 +59,11 @@ export function InboxPage({ onMenu }: { readonly onMenu: () => void }) {
           {items.length > 0 && <span className="count">{items.length}</span>}
         </header>
         {items.length === 0 ? (
-          <p className="empty">
+          <Empty icon="question">
             {works
               ? 'Nothing waits for you.'
               : 'Nothing waits for you. Viewers watch: what agents ask, members answer.'}
-          </p>
+          </Empty>
         ) : (
           <>
             <ul className="asks inbox" aria-label="Waiting for you" ref={list}>

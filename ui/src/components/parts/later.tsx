@@ -1,13 +1,14 @@
 /** Parts of the page that are fetched when they are first shown. */
 
 import { Component, lazy, Suspense, type ComponentType, type ReactNode } from 'react';
+import { Loading, Trouble } from './States';
 
 /** The server has another version of the page by now, or cannot be reached. */
 class PartMissing extends Error {}
 
 /**
- * A component in a file of its own. A quiet line stands in its place until it is here; if it cannot
- * be fetched, a button loads the page anew.
+ * A component in a file of its own. Bars stand in its place until it is here; if it cannot be
+ * fetched, a button loads the page anew.
  */
 export function later<Props extends object>(
   load: () => Promise<ComponentType<Props>>,
@@ -22,7 +23,7 @@ export function later<Props extends object>(
   return function Later(props: Props) {
     return (
       <Guard>
-        <Suspense fallback={<p className="later quiet">Loading…</p>}>
+        <Suspense fallback={<Loading what="this part of the page" />}>
           <Part {...props} />
         </Suspense>
       </Guard>
@@ -46,15 +47,22 @@ class Guard extends Component<{ readonly children: ReactNode }, Failure> {
     if (error === null) return this.props.children;
     // Any other error is not this guard's: what is wrong must be seen.
     if (!(error instanceof PartMissing)) throw error;
-    return (
-      <div className="later" role="alert">
-        <p>
-          This part of the page could not be loaded: it is offline, or a newer version is there.
-        </p>
-        <button type="button" className="button" onClick={() => window.location.reload()}>
-          Reload
-        </button>
-      </div>
-    );
+    return <Missing />;
   }
+}
+
+/** A browser keeps a failed import for as long as the page lives, so only a reload can help. */
+export function Missing() {
+  const reload = (
+    <button type="button" className="button" onClick={() => window.location.reload()}>
+      Reload
+    </button>
+  );
+  return (
+    <Trouble title="This part of the page could not be loaded" act={reload}>
+      {navigator.onLine
+        ? 'A newer version of the page may be there, or the server does not answer.'
+        : 'This device is offline. Reload when it is back.'}
+    </Trouble>
+  );
 }

@@ -8,6 +8,7 @@ import { CastClock, chapters, findIn, type Cast, type CastEvent } from '../../te
 import { TERMINAL_FONT } from '../../terminal/screen/fonts';
 import { colours } from '../../terminal/screen/colours';
 import { Icon } from '../parts/icons';
+import '../../styles/recordings.css';
 
 interface PlayerProps {
   readonly cast: Cast;

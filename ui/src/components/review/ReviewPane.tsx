@@ -18,6 +18,7 @@ import { ReviewTools } from './ReviewTools';
 import { loadSeen, markSeen } from './seen';
 import { useLines } from './useLines';
 import { useChanges } from './useReview';
+import '../../styles/review.css';
 
 /** How lines are shown. */
 export interface Look {

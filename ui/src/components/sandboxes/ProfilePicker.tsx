@@ -2,6 +2,7 @@
 
 import type { Profile } from '../../api/types';
 import { Icon } from '../parts/icons';
+import { Loading } from '../parts/States';
 import { profileWords } from '../parts/words';
 import { BlockedProfiles, isUsable } from './BlockedProfiles';
 
@@ -22,7 +23,7 @@ export function ProfilePicker({ profiles, chosen, trouble, onChoose }: ProfilePi
         </p>
       )}
       <div className="cards">
-        {profiles === null && <p className="quiet">Loading…</p>}
+        {profiles === null && <Loading what="the profiles" lines={2} />}
         {(profiles ?? []).filter(isUsable).map((profile) => (
           <label key={profile.id} className="card">
             <input

@@ -1,6 +1,6 @@
 /** Secrets, of which only fingerprints are ever shown, and the approvals in force. */
 
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { api } from '../../api/client';
 import type { Approval, Secret } from '../../api/types';
 import { approvals, revoke } from '../../state/approvals';
@@ -11,11 +11,16 @@ import { mayChangeSecret } from '../../state/team/rights';
 import { team } from '../../state/team/team';
 import { Confirm } from '../parts/Dialog';
 import { Icon } from '../parts/icons';
+import { Listed, useListed } from '../parts/Listed';
+import { Empty } from '../parts/States';
 import { Inbox } from '../inbox/Inbox';
 import { Lines } from '../inbox/InboxItems';
 import { MenuButton } from '../parts/MenuButton';
 import { RotateDialog, SecretDialog } from './SecretDialog';
 import { profileWords, purposeWords } from '../parts/words';
+
+/** The same function at each showing. */
+const secrets = () => api.secrets();
 
 /** What lies over the page. */
 type Over =
@@ -24,14 +29,10 @@ type Over =
   | { readonly is: 'remove'; readonly secret: Secret };
 
 export function SecretsPage({ onMenu }: { readonly onMenu: () => void }) {
-  const [list, setList] = useState<readonly Secret[] | null>(null);
   const [over, setOver] = useState<Over | null>(null);
-  const moved = useStore(secretsMoved);
+  const asked = useListed(secrets, useStore(secretsMoved));
   const close = (): void => setOver(null);
 
-  useEffect(() => {
-    api.secrets().then(setList, notifyFailure('The secrets could not be listed'));
-  }, [moved]);
   const reload = (): void => secretsMoved.set((now) => now + 1);
 
   return (
@@ -55,19 +56,20 @@ export function SecretsPage({ onMenu }: { readonly onMenu: () => void }) {
           outside of them, on the way to the hosts they are for.
         </p>
         <Inbox />
-        {list?.length === 0 && <p className="empty">No secrets yet.</p>}
-        {list !== null && list.length > 0 && (
-          <ul className="secrets" aria-label="Secrets">
-            {list.map((secret) => (
-              <Row
-                key={secret.secret_id}
-                secret={secret}
-                onRotate={() => setOver({ is: 'rotate', secret })}
-                onRemove={() => setOver({ is: 'remove', secret })}
-              />
-            ))}
-          </ul>
-        )}
+        <Listed asked={asked} what="secrets" empty={<Empty icon="key">No secrets yet.</Empty>}>
+          {(list) => (
+            <ul className="secrets" aria-label="Secrets">
+              {list.map((secret) => (
+                <Row
+                  key={secret.secret_id}
+                  secret={secret}
+                  onRotate={() => setOver({ is: 'rotate', secret })}
+                  onRemove={() => setOver({ is: 'remove', secret })}
+                />
+              ))}
+            </ul>
+          )}
+        </Listed>
         <Granted />
       </div>
       {over?.is === 'new' && <SecretDialog onClose={close} onDone={reload} />}

@@ -7,7 +7,8 @@ import { notifyFailure } from '../../state/announce';
 import { useStore } from '../../state/store';
 import { mayInstall } from '../../state/team/rights';
 import { team } from '../../state/team/team';
-import { SecretDialog } from '../secrets/SecretDialog';
+import { SecretDialog } from '../../later';
+import { Loading } from '../parts/States';
 import { sizeWords } from '../parts/words';
 
 const MIB = 1024 * 1024;
@@ -36,7 +37,7 @@ export function AgentChoice({ agents, chosen, onChoose, onMended }: AgentChoiceP
   return (
     <fieldset className="form-group">
       <legend>Agents</legend>
-      {agents === null && <p className="quiet">Loading…</p>}
+      {agents === null && <Loading what="the agents" lines={1} />}
       {agents !== null && working.length === 0 && (
         <p className="quiet">
           No agent is ready yet.{' '}
