@@ -1,8 +1,9 @@
 /** One terminal's pane: the screen or its cards, who is here, search, text view. */
 
-import { useCallback, useEffect, useState, type ReactNode } from 'react';
+import { useCallback, useEffect, useRef, useState, type ReactNode } from 'react';
 import { createPortal } from 'react-dom';
 import type { Terminal } from '../../api/types';
+import { announce } from '../../state/announce';
 import { phone, prefersCards } from '../../state/screen';
 import { AgentBar } from '../agents/AgentBar';
 import { CardsView } from '../agents/CardsView';
@@ -16,7 +17,8 @@ import { SizeDialog } from './SizeDialog';
 import { TextView } from './TextView';
 import type { Place } from '../../terminal/layout/layout';
 import type { PageKey } from '../../terminal/screen/page-keys';
-import { isOver } from '../../terminal/attach/status';
+import { isOver, type AttachStatus } from '../../terminal/attach/status';
+import { handoverWords } from '../../terminal/attach/turns';
 import { typeAnyway } from './type-anyway';
 import { ComposeBar, TouchKeys } from './TouchKeys';
 import { useTerminalView, type Calls, type Viewed } from './useTerminalView';
@@ -72,6 +74,7 @@ export function TerminalPane(props: TerminalPaneProps) {
   useEffect(() => {
     if (ended === true) view?.revoke();
   }, [view, ended]);
+  useHandover(terminal.name, status, visible);
 
   return (
     <div
@@ -112,6 +115,18 @@ export function TerminalPane(props: TerminalPaneProps) {
       )}
     </div>
   );
+}
+
+/** Says aloud who drives now, of a terminal that is in view; an agent's lock is said by its bar. */
+function useHandover(name: string, status: AttachStatus | null, visible: boolean): void {
+  const before = useRef<AttachStatus | null>(null);
+  useEffect(() => {
+    const earlier = before.current;
+    before.current = status;
+    if (earlier === null || status === null || !visible) return;
+    const words = handoverWords(earlier, status);
+    if (words !== null) announce(`${name}: ${words}`);
+  }, [name, status, visible]);
 }
 
 interface PlacedProps {

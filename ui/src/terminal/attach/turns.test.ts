@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { parseFrame } from './frames';
 import { everybody, interruptOf, lockOf, type Control, type Party } from './party';
-import { controlActs, refusalWords, roleWords } from './turns';
+import { controlActs, handoverWords, refusalWords, roleWords } from './turns';
 
 const ANN: Party = { principal: 'person', name: 'Ann', client: 'a', role: 'owner' };
 const TAB: Party = { ...ANN, client: 'a2' };
@@ -48,6 +48,26 @@ describe('words', () => {
     expect(roleWords(seen(TAB, control(ANN)))).toBe('Watching: you drive elsewhere');
     expect(roleWords(seen(BOB, control(null)))).toContain('Nobody drives');
     expect(roleWords(seen(EVE, control(null)))).toBe('Watching');
+  });
+
+  it('say aloud that control went to another', () => {
+    const mine = seen(ANN, control(ANN));
+    expect(handoverWords(seen(ANN, control(BOB)), mine)).toBe('You drive now.');
+    expect(handoverWords(mine, seen(ANN, control(BOB)))).toBe('Bob drives now.');
+    expect(handoverWords(mine, seen(ANN, control(null)))).toBe('You no longer drive; nobody does.');
+    expect(handoverWords(seen(EVE, control(BOB)), seen(EVE, control(null)))).toBe('Nobody drives.');
+    expect(handoverWords(seen(ANN, control(BOB)), seen(ANN, control(TAB)))).toBe(
+      'You drive elsewhere.',
+    );
+  });
+
+  it('say nothing aloud that is not new', () => {
+    const mine = seen(ANN, control(ANN));
+    expect(handoverWords(mine, { ...mine })).toBeNull();
+    expect(handoverWords({ ...mine, phase: 'connecting' }, seen(ANN, control(BOB)))).toBeNull();
+    expect(handoverWords({ ...mine, control: null }, mine)).toBeNull();
+    const asked = seen(EVE, control(BOB, { waiting: [ANN] }));
+    expect(handoverWords(seen(EVE, control(BOB)), asked)).toBeNull();
   });
 
   it('name the driver when keys were refused', () => {

@@ -58,6 +58,25 @@ export function roleWords({ phase, control, me, drives, driver }: Seen): string 
   return `Watching${driverWords(control, me?.principal)}`;
 }
 
+/** What changed about who drives, to be said aloud; null when nothing did, or nobody was connected
+ *  before. */
+export function handoverWords(before: Seen, now: Seen): string | null {
+  const [earlier, control] = [knownOf(before), knownOf(now)];
+  if (earlier === null || control === null) return null;
+  if (now.drives) return before.drives ? null : 'You drive now.';
+  const { driver } = control;
+  if (earlier.driver?.client === driver?.client) return null;
+  if (driver === null)
+    return before.drives ? 'You no longer drive; nobody does.' : 'Nobody drives.';
+  const mine = driver.principal === now.me?.principal;
+  return mine ? 'You drive elsewhere.' : `${driver.name} drives now.`;
+}
+
+/** Who drives, where it is known at this moment. */
+function knownOf({ phase, control }: Seen): Control | null {
+  return phase === 'live' ? control : null;
+}
+
 /** Why keys went nowhere, for the flash over the terminal. */
 export function refusalWords(
   code: string | null,
