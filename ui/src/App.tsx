@@ -18,6 +18,7 @@ import {
   CliLogin,
   Compare,
   CreateDialog,
+  DesignPage,
   GuestRoom,
   Home,
   HomeDialog,
@@ -175,6 +176,7 @@ const PAGES: Readonly<Record<PlainPage, (at: PlainPagesProps, list: Sandboxes) =
   cli: ({ part, onMenu }) => <CliLogin key={part} code={part} onMenu={onMenu} />,
   compare: ({ part, onMenu }, list) => <Compare list={list} group={part} onMenu={onMenu} />,
   team: ({ onMenu }) => <TeamPage onMenu={onMenu} />,
+  design: ({ onMenu }) => <DesignPage onMenu={onMenu} />,
   wall: ({ part, ...calls }, list) => (
     <Wall list={list} from={part} onMenu={calls.onMenu} onPalette={calls.onPalette} />
   ),

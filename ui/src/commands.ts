@@ -99,6 +99,12 @@ export function commandsOf(place: Place): readonly Command[] {
       icon: 'sun',
       run: () => setTheme('system'),
     },
+    {
+      id: 'appearance',
+      words: 'Appearance: contrast, room and motion',
+      icon: 'cards',
+      run: () => goTo('design'),
+    },
     ...accounts(),
     { id: 'logout', words: 'Log out', icon: 'person', run: onLogOut },
   ];

@@ -16,6 +16,7 @@ export const VisitOver = later(async () => (await loggedOut()).VisitOver);
 export const Invited = later(async () => (await import('./components/people/Invited')).Invited);
 
 export const SandboxView = later(async () => (await sandboxView()).SandboxView);
+export const DesignPage = later(async () => (await import('./design/DesignPage')).DesignPage);
 export const Compare = later(async () => (await import('./components/tasks/Compare')).Compare);
 export const Wall = later(async () => (await import('./components/wall/Wall')).Wall);
 export const GuestRoom = later(

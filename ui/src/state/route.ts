@@ -12,6 +12,7 @@ const PAGES = [
   'account',
   'team',
   'cli',
+  'design',
 ] as const;
 export type PlainPage = (typeof PAGES)[number];
 

@@ -1,11 +1,38 @@
-"""The states of the page itself, when a part of it cannot be fetched."""
+"""The design's page: every part in every state, in all colours, contrasts and densities; and the
+states of the page itself, when a part of it cannot be fetched."""
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
+
+from tests.e2e.page.test_axe import AXE, Survey
 
 from .scripted import TICKET, ScriptedServer
+from .test_axe_routes import surveyed
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="no axe-core: run `npm ci` in ui/")
+async def test_every_part_holds_to_axe_in_all_colours_contrasts_and_densities(
+    server: ScriptedServer, browser: Browser
+) -> None:
+    async with surveyed(browser, f"{server.url}#login={TICKET}", "desktop") as found:
+        page, root = found.page, found.page.locator("html")
+        await expect(page.get_by_role("heading", level=1)).to_be_visible()
+        await page.goto(f"{server.url}#/design")
+        await expect(page.get_by_role("heading", name="Over the page")).to_be_visible()
+        await found.check("parts")
+        await page.emulate_media(contrast="more")
+        await expect(root).to_have_attribute("data-contrast", "more")
+        await found.check("parts with more contrast")
+        await page.get_by_role("radio", name="Standard").check()
+        await expect(root).to_have_attribute("data-contrast", "standard")
+        for choice in ("Compact", "Less"):
+            await page.get_by_role("radio", name=choice).check()
+        await page.reload()
+        await expect(root).to_have_attribute("data-density", "compact")
+        await expect(root).to_have_attribute("data-motion", "less")
+        await Survey.check(found, "compact parts")
 
 
 async def test_part_that_cannot_be_fetched_says_so_and_comes_by_a_reload(

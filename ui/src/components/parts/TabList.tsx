@@ -38,7 +38,7 @@ export function TabList({ keys, chosen, children }: TabListProps) {
 
   useEffect(() => {
     const tab = document.getElementById(`tab-${chosen}`);
-    tab?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    if (row.current !== null && tab !== null) bringIn(row.current, tab);
     const closed = before.current.some((key) => !keys.includes(key));
     before.current = keys;
     // The keyboard stays in the row when the tab it was at is gone.
@@ -55,6 +55,13 @@ export function TabList({ keys, chosen, children }: TabListProps) {
       {children}
     </div>
   );
+}
+
+/** Scrolls the row alone, never what lies around it, until the tab is in view. */
+function bringIn(row: HTMLElement, tab: HTMLElement): void {
+  const [around, here] = [row.getBoundingClientRect(), tab.getBoundingClientRect()];
+  if (here.left < around.left) row.scrollLeft -= around.left - here.left;
+  else if (here.right > around.right) row.scrollLeft += here.right - around.right;
 }
 
 /** Move between tabs by the arrow keys, round the ends; Home and End go to the ends. */

@@ -45,6 +45,7 @@ const paths = {
 } as const;
 
 export type IconName = keyof typeof paths;
+export const ICONS = Object.keys(paths) as readonly IconName[];
 
 export function Icon({ name }: { readonly name: IconName }) {
   return (

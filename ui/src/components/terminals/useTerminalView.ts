@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState, type RefObject } from 'react';
 import { announce, notify, notifyFailure } from '../../state/announce';
+import { contrast } from '../../state/appearance';
 import { login } from '../../state/login';
 import { mayWork } from '../../state/team/rights';
 import { team } from '../../state/team/team';
@@ -55,6 +56,7 @@ export function useTerminalView(place: Place, now: Calls): Viewed {
   const [matches, setMatches] = useState({ index: -1, count: 0 });
   const [hover, setHover] = useState<string | null>(null);
   const colour = useStore(shade);
+  const contrasts = useStore(contrast.chosen);
   const copying = useCopying(terminalId);
   const { onWish } = copying;
   const calls = useRef(now);
@@ -95,7 +97,7 @@ export function useTerminalView(place: Place, now: Calls): Viewed {
       setView(null);
     };
   }, [sandboxId, terminalId, client, watches, onWish]);
-  useEffect(() => view?.setShade(colour), [view, colour]);
+  useEffect(() => view?.setShade(colour), [view, colour, contrasts]);
   useEffect(() => view?.setText(px), [view, px]);
   useEffect(() => view?.setPointers(points), [view, points]);
   useEffect(() => {

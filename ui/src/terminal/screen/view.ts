@@ -73,6 +73,11 @@ const MODIFIERS = ['Shift', 'Control', 'Alt', 'Meta', 'AltGraph', 'CapsLock'];
 /** xterm refuses smaller sizes itself: columns, rows. */
 const MIN = [2, 1] as const;
 
+/** What the letters of programs have at least: more where the person asked for it. */
+function leastContrast(): number {
+  return document.documentElement.dataset['contrast'] === 'more' ? 7 : 4.5;
+}
+
 export class TerminalView {
   readonly #options: TerminalViewOptions;
   readonly #term: Terminal;
@@ -90,13 +95,13 @@ export class TerminalView {
     this.#options = options;
     this.#term = new Terminal({
       allowProposedApi: true,
-      cursorBlink: !window.matchMedia('(prefers-reduced-motion: reduce)').matches,
+      cursorBlink: document.documentElement.dataset['motion'] !== 'less',
       fontFamily: TERMINAL_FONT,
       fontSize: options.textPx,
       disableStdin: options.watches,
       lineHeight: 1.2,
       macOptionIsMeta: true,
-      minimumContrastRatio: 4.5,
+      minimumContrastRatio: leastContrast(),
       scrollback: SCROLLBACK_LINES,
       theme: colours[options.shade],
       linkHandler: {
@@ -149,6 +154,7 @@ export class TerminalView {
 
   setShade(shade: 'light' | 'dark'): void {
     this.#term.options.theme = colours[shade];
+    this.#term.options.minimumContrastRatio = leastContrast();
   }
 
   /** Sets the pixels of its letters where they need not shrink. */
