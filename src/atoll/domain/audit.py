@@ -64,8 +64,8 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
-    """A choice of entries: of one actor, of kinds that begin with a text, of one stream, between two
-    moments. None chooses nothing."""
+    """A choice of entries: of one actor, of kinds that begin with a text, of one stream, between
+    two moments. None chooses nothing."""
 
     actor: str | None = None
     kind: str | None = None

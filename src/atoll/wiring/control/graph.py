@@ -322,7 +322,7 @@ def build_application(
     ports, access = with_access(ground, ports, library.ports, settings=settings)
     statuses, own, events = AgentStatuses(ground.store, ground.bus), library.ports, access.events
     sandboxes, background = build_sandboxes(ground, ports, library.preparation, settings=settings)
-    calls, secrets = RuntimeCalls(sandboxes), build_secrets(ground, sandboxes, ports)
+    secrets = build_secrets(ground, sandboxes, ports)
     (terminals, agents), approvals = build_sessions(ground, sandboxes), Approvals(ground, sandboxes)
     home = build_home(ground, sandboxes, library, events=events, settings=settings)
     return Application(
