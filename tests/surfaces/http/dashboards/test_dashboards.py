@@ -8,19 +8,20 @@ from tests.surfaces.http.dashboards.tab import Tab
 from tests.surfaces.http.team import Team
 from tests.surfaces.http.world import World, client_of
 
-BOARD = "/v1/dashboards/{dashboard}"
 ACTS = {
     "POST /v1/dashboards": {
         "name": "test_dashboard_is_made_changed_copied_deleted_and_restored",
         "scope": "test_dashboard_is_found_by_those_who_may_see_it_alone",
         "template": "test_dashboard_is_made_changed_copied_deleted_and_restored",
     },
-    f"PATCH {BOARD}": {
+    "PATCH /v1/dashboards/{dashboard}": {
         "name": "test_dashboard_is_made_changed_copied_deleted_and_restored",
         "scope": "test_dashboard_is_found_by_those_who_may_see_it_alone",
     },
-    f"POST {BOARD}/copy": {"name": "test_dashboard_is_made_changed_copied_deleted_and_restored"},
-    f"PUT {BOARD}/people/{{subject}}": {
+    "POST /v1/dashboards/{dashboard}/copy": {
+        "name": "test_dashboard_is_made_changed_copied_deleted_and_restored"
+    },
+    "PUT /v1/dashboards/{dashboard}/people/{subject}": {
         "role": "test_dashboard_is_found_by_those_who_may_see_it_alone"
     },
 }
