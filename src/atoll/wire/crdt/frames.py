@@ -102,17 +102,15 @@ def _sync(reader: Reader) -> Frame:
 
 def spell_frame(frame: Frame) -> bytes:
     """Return the frame of a message."""
-    match frame:
-        case SyncStep1(clocks):
-            return bytes((_SYNC, _STEP_1)) + spell_bytes(spell_clocks(clocks))
-        case SyncStep2(update):
-            return bytes((_SYNC, _STEP_2)) + spell_bytes(update)
-        case SyncUpdate(update):
-            return bytes((_SYNC, _UPDATE)) + spell_bytes(update)
-        case AwarenessUpdate(presences):
-            return bytes((_AWARENESS,)) + spell_bytes(spell_presences(presences))
-        case AwarenessQuery():
-            return bytes((_QUERY,))
+    if isinstance(frame, SyncStep1):
+        return bytes((_SYNC, _STEP_1)) + spell_bytes(spell_clocks(frame.clocks))
+    if isinstance(frame, SyncStep2):
+        return bytes((_SYNC, _STEP_2)) + spell_bytes(frame.update)
+    if isinstance(frame, SyncUpdate):
+        return bytes((_SYNC, _UPDATE)) + spell_bytes(frame.update)
+    if isinstance(frame, AwarenessUpdate):
+        return bytes((_AWARENESS,)) + spell_bytes(spell_presences(frame.presences))
+    return bytes((_QUERY,))
 
 
 def read_clocks(data: bytes) -> dict[int, int]:

@@ -1,0 +1,147 @@
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from atoll.domain.dashboard import dashboard as rules
+from atoll.domain.dashboard.dashboard import (
+    Dashboard,
+    DashboardPerson,
+    DashboardRole,
+    DashboardScope,
+    check_edits,
+    check_manages,
+    check_seen,
+    may_manage,
+    read_name,
+    read_subject,
+    role_of,
+    with_linked,
+    with_person,
+    without_linked,
+    without_person,
+)
+from atoll.domain.errors import Forbidden, Invalid, LimitReached, NotFound
+from atoll.domain.ids import DashboardId, OrgId, PrincipalId, SandboxId, ShareId
+from atoll.domain.people.capability import OrgRole, capabilities_of
+from atoll.domain.people.principal import ActorKind, GuestAccess, Principal
+from atoll.domain.terminal.turn import Role
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+ORG = OrgId("acme")
+BOARD = Dashboard(
+    DashboardId("dsh_1"), ORG, PrincipalId("ann"), "Plan", DashboardScope.PRIVATE, NOW, NOW
+)
+
+
+def who(name: str, role: OrgRole = OrgRole.MEMBER, *groups: str, org: str = "acme") -> Principal:
+    return Principal(
+        OrgId(org),
+        PrincipalId(name),
+        ActorKind.PERSON,
+        capabilities=capabilities_of(role),
+        groups=groups,
+    )
+
+
+def named(subject: str, role: DashboardRole) -> Dashboard:
+    return with_person(BOARD, DashboardPerson(subject, role, NOW))
+
+
+def test_owner_of_a_private_dashboard_alone_sees_it() -> None:
+    assert role_of(who("ann"), BOARD) is DashboardRole.OWNER
+    assert role_of(who("bob"), BOARD) is None
+    assert role_of(who("bob", OrgRole.OWNER), BOARD) is None
+    assert role_of(who("ann", org="other"), BOARD) is None
+
+
+def test_shared_dashboard_is_edited_by_members_and_read_by_viewers() -> None:
+    shared = replace(BOARD, scope=DashboardScope.SHARED)
+    assert role_of(who("bob"), shared) is DashboardRole.EDITOR
+    assert role_of(who("bob", OrgRole.VIEWER), shared) is DashboardRole.VIEWER
+    assert role_of(who("ann", OrgRole.VIEWER), shared) is DashboardRole.VIEWER
+
+
+def test_named_person_and_group_have_the_higher_of_their_roles() -> None:
+    board = with_person(
+        named("bob", DashboardRole.VIEWER),
+        DashboardPerson("group:team", DashboardRole.EDITOR, NOW),
+    )
+    assert role_of(who("bob"), board) is DashboardRole.VIEWER
+    assert role_of(who("bob", OrgRole.MEMBER, "team"), board) is DashboardRole.EDITOR
+    assert role_of(who("eve", OrgRole.MEMBER, "other"), board) is None
+
+
+def test_guest_and_who_may_nothing_see_no_dashboard() -> None:
+    shared = replace(BOARD, scope=DashboardScope.SHARED)
+    access = GuestAccess(
+        ORG, PrincipalId("ann"), ShareId("s"), SandboxId("sb"), None, Role.VIEWER, NOW
+    )
+    assert role_of(replace(who("bob"), guest_access=access), shared) is None
+    assert role_of(replace(who("ann"), capabilities=frozenset()), shared) is None
+
+
+def test_dashboard_that_is_foreign_deleted_or_missing_is_not_found_alike() -> None:
+    deleted = replace(BOARD, deleted_at=NOW)
+    said = []
+    for caller, found in ((who("bob"), BOARD), (who("ann"), None), (who("ann"), deleted)):
+        with pytest.raises(NotFound) as error:
+            check_seen(caller, found, "dsh_1")
+        said.append(error.value.message)
+    assert len(set(said)) == 1
+    assert check_seen(who("ann"), BOARD, "dsh_1") is BOARD
+
+
+def test_editor_edits_and_owner_or_administrator_manages() -> None:
+    board = replace(named("eve", DashboardRole.VIEWER), scope=DashboardScope.SHARED)
+    check_edits(who("bob"), board)
+    with pytest.raises(Forbidden):
+        check_edits(who("bob", OrgRole.VIEWER), board)
+    with pytest.raises(Forbidden):
+        check_edits(who("bob"), BOARD)
+    check_manages(who("ann"), board)
+    assert may_manage(who("boss", OrgRole.ADMIN), board)
+    with pytest.raises(Forbidden):
+        check_manages(who("bob"), board)
+
+
+@pytest.mark.parametrize("text", ["usr_1", "ann@example.org", "group:team/a"])
+def test_subject_is_a_person_or_a_group(text: str) -> None:
+    assert read_subject(text) == text
+
+
+@pytest.mark.parametrize("text", ["", "a b", "group:", "group:a b", "x" * 129, "\n"])
+def test_subject_that_names_nobody_is_invalid(text: str) -> None:
+    with pytest.raises(Invalid):
+        read_subject(text)
+
+
+def test_person_is_named_once_and_never_beside_the_owner() -> None:
+    board = named("bob", DashboardRole.VIEWER)
+    again = with_person(board, DashboardPerson("bob", DashboardRole.EDITOR, NOW))
+    assert [one.role for one in again.people] == [DashboardRole.EDITOR]
+    assert without_person(again, "bob").people == ()
+    for subject, role in (("ann", DashboardRole.VIEWER), ("eve", DashboardRole.OWNER)):
+        with pytest.raises(Invalid):
+            named(subject, role)
+
+
+def test_people_and_linked_sandboxes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules, "MAX_PEOPLE", 1)
+    monkeypatch.setattr(rules, "MAX_LINKED", 1)
+    with pytest.raises(LimitReached):
+        with_person(
+            named("bob", DashboardRole.VIEWER), DashboardPerson("eve", DashboardRole.VIEWER, NOW)
+        )
+    one, two = SandboxId("sb_1"), SandboxId("sb_2")
+    linked = with_linked(BOARD, one)
+    assert with_linked(linked, one) is linked and linked.linked == (one,)
+    with pytest.raises(LimitReached):
+        with_linked(linked, two)
+    assert without_linked(linked, (two, one)).linked == ()
+
+
+def test_name_is_shown_without_blanks_around_it() -> None:
+    assert read_name(" Plan ") == "Plan"
+    with pytest.raises(Invalid):
+        read_name("a\u202eb")

@@ -1,0 +1,50 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from atoll.domain.dashboard.history import Counts, StoredUpdate, counted, grouped
+from atoll.domain.dashboard.item import check_item
+from atoll.domain.dashboard.template import BLANK, TEMPLATES, copied, items_of
+from atoll.domain.errors import Invalid
+from atoll.domain.ids import PrincipalId
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+ANN, BOB = PrincipalId("ann"), PrincipalId("bob")
+
+
+def test_updates_of_one_person_within_a_minute_are_one_entry() -> None:
+    made = [
+        StoredUpdate(seq, NOW + timedelta(seconds=at), who, (b"",))
+        for seq, (at, who) in enumerate(
+            [(0, ANN), (59, ANN), (60, ANN), (61, BOB), (62, ANN), (63, ANN)]
+        )
+    ]
+    assert [[one.seq for one in group] for group in grouped(made)] == [[0, 1], [2], [3], [4, 5]]
+
+
+def test_items_are_counted_by_their_kind() -> None:
+    note, moved = {"kind": "note", "x": 1}, {"kind": "note", "x": 2}
+    before = {"a": None, "b": note, "c": note, "d": note, "e": {"kind": 5}, "f": None}
+    after = {"a": note, "b": None, "c": moved, "d": note, "e": None}
+    assert counted(before, after) == Counts({"note": 1}, {"note": 1}, {"note": 1, "other": 1})
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_items_of_a_template_are_as_the_page_writes_them(name: str) -> None:
+    ids = [f"itm_{number:016d}" for number in range(len(TEMPLATES[name]))]
+    made = items_of(name, ids, ANN, NOW)
+    assert len(made) == len(ids) and (made == {}) == (name == BLANK)
+    for item_id, fields in made.items():
+        check_item(item_id, fields)
+        assert (fields["by"], fields["at"]) == ("ann", NOW.isoformat())
+
+
+def test_template_that_is_none_is_invalid() -> None:
+    with pytest.raises(Invalid, match="agent-and-notes"):
+        items_of("none", [], ANN, NOW)
+
+
+def test_copy_has_no_sandbox_of_the_original() -> None:
+    item = {"kind": "terminal", "x": 1, "sandbox_id": "sb_1", "terminal_id": "t_1", "by": "ann"}
+    made = copied({"a": item}, BOB, NOW)
+    assert made == {"a": {"kind": "terminal", "x": 1, "by": "bob", "at": NOW.isoformat()}}
