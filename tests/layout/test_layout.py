@@ -76,7 +76,6 @@ SMALL = {
     "wire/http/request_id.py": "used by every layer, by the command line without msgspec",
     "wire/http/unreadable.py": "imported by thirty modules of every layer",
     "wiring/command.py": "an entry point",
-    "wiring/control/dashboards.py": "the services of one noun",
     "wiring/control/tenancy.py": "the services of one noun",
     "wiring/control/vaulting.py": "the choice of one adapter",
     "wiring/control/webhooks.py": "the services of one feature",

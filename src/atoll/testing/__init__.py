@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         LiveChannelsContract,
     )
     from atoll.testing.contracts.clock import ClockContract
-    from atoll.testing.contracts.documents import DocumentsContract
     from atoll.testing.contracts.event_log import EventLogContract
     from atoll.testing.contracts.extension import ExtensionContract
     from atoll.testing.contracts.host import HostContract
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.signer import AuditSignerContract, TokenSignerContract
     from atoll.testing.contracts.spawner import SpawnerContract
     from atoll.testing.contracts.storage.database import DatabaseContract
+    from atoll.testing.contracts.storage.documents import DocumentsContract
     from atoll.testing.contracts.store import StoreContract
     from atoll.testing.contracts.telemetry.metrics import MetricsContract
     from atoll.testing.contracts.telemetry.tracer import TracerContract
@@ -139,7 +139,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "AgentShelfContract": "contracts.agents",
         "AuditSignerContract": "contracts.signer",
         "BusContract": "contracts.bus",
-        "DocumentsContract": "contracts.documents",
+        "DocumentsContract": "contracts.storage.documents",
         "EventSinkContract": "contracts.bus",
         "LiveChannelsContract": "contracts.bus",
         "FakeEventSink": "fakes.event_sink",

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from atoll.domain.dashboard.history import Counts, StoredUpdate, counted, grouped
-from atoll.domain.dashboard.item import check_item
+from atoll.domain.dashboard.item import Fields, check_item
 from atoll.domain.dashboard.template import BLANK, TEMPLATES, copied, items_of
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import PrincipalId
@@ -23,9 +23,17 @@ def test_updates_of_one_person_within_a_minute_are_one_entry() -> None:
 
 
 def test_items_are_counted_by_their_kind() -> None:
-    note, moved = {"kind": "note", "x": 1}, {"kind": "note", "x": 2}
-    before = {"a": None, "b": note, "c": note, "d": note, "e": {"kind": 5}, "f": None}
-    after = {"a": note, "b": None, "c": moved, "d": note, "e": None}
+    note: Fields = {"kind": "note", "x": 1}
+    moved: Fields = {"kind": "note", "x": 2}
+    before: dict[str, Fields | None] = {
+        "a": None,
+        "b": note,
+        "c": note,
+        "d": note,
+        "e": {"kind": 5},
+        "f": None,
+    }
+    after: dict[str, Fields | None] = {"a": note, "b": None, "c": moved, "d": note, "e": None}
     assert counted(before, after) == Counts({"note": 1}, {"note": 1}, {"note": 1, "other": 1})
 
 
@@ -45,6 +53,12 @@ def test_template_that_is_none_is_invalid() -> None:
 
 
 def test_copy_has_no_sandbox_of_the_original() -> None:
-    item = {"kind": "terminal", "x": 1, "sandbox_id": "sb_1", "terminal_id": "t_1", "by": "ann"}
+    item: Fields = {
+        "kind": "terminal",
+        "x": 1,
+        "sandbox_id": "sb_1",
+        "terminal_id": "t_1",
+        "by": "ann",
+    }
     made = copied({"a": item}, BOB, NOW)
     assert made == {"a": {"kind": "terminal", "x": 1, "by": "bob", "at": NOW.isoformat()}}

@@ -8,14 +8,21 @@ from dataclasses import dataclass
 from atoll.adapters.bus.in_process import InProcessBus
 from atoll.adapters.bus.live_channels import InProcessChannels
 from atoll.adapters.bus.settings import BusSettings
+from atoll.adapters.documents.documents import YrsDocuments
 from atoll.domain.errors import Failed
 from atoll.ports import Bus
 from atoll.ports.bus import LiveChannels
 from atoll.ports.senders.event_sink import EventSink
+from atoll.services.dashboards.dashboards import Dashboards
+from atoll.services.dashboards.loading import DocumentStore
+from atoll.services.dashboards.rooms import Rooms
+from atoll.services.dashboards.sweep import DashboardSweep
 from atoll.services.ground import Ground
 from atoll.services.journals.log_watch import LogWatch, Wake
 from atoll.services.journals.outbox import Outbox
 from atoll.services.journals.replication import Replication
+from atoll.services.people.memberships import Memberships
+from atoll.services.sandboxes.background import Background
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +76,15 @@ def build_replication(ground: Ground, exchange: Exchange | None) -> Replication:
         Outbox(ground, own.sink),
         unheard=own.unheard,
     )
+
+
+def build_dashboards(
+    ground: Ground, exchange: Exchange | None, memberships: Memberships, background: Background
+) -> Dashboards:
+    """Return the use cases on dashboards, whose edits replicas exchange. What each open one does is
+    run by `background`."""
+    live = InProcessChannels() if exchange is None else exchange.live
+    documents = DocumentStore(ground, YrsDocuments())
+    runner = background.runners.own
+    rooms = Rooms(ground, live, documents, memberships=memberships, runner=runner)
+    return Dashboards(ground, documents, rooms, DashboardSweep(ground, documents))

@@ -72,8 +72,7 @@ from atoll.services.task_runner import TaskRunner
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 from atoll.wiring.control.access import Access, build_access
-from atoll.wiring.control.dashboards import build_dashboards
-from atoll.wiring.control.exchange import build_replication
+from atoll.wiring.control.exchange import build_dashboards, build_replication
 from atoll.wiring.control.identity import people_of
 from atoll.wiring.control.library import (
     Library,

@@ -36,7 +36,7 @@ def dashboard(name: str, *, number: int = 0, **more: object) -> Dashboard:
 
 
 async def check_dashboards_are_seen_by_those_they_name(store: Store) -> None:
-    """Its owner, the people and groups it names, and all members of its organization."""
+    """The owner, the people and groups that it names, and all members of its organization."""
     editor = DashboardPerson("bob", DashboardRole.EDITOR, NOW)
     group = DashboardPerson("group:team", DashboardRole.VIEWER, NOW)
     shared = dashboard("4", number=3, scope=DashboardScope.SHARED)
@@ -88,7 +88,7 @@ async def check_change_of_a_document_is_noted_beside_the_dashboard(store: Store)
 
 
 async def check_deleted_dashboard_is_erased_with_all_of_it(store: Store) -> None:
-    """Its document, its people and its history, and nothing of others."""
+    """The document, the people and the history of it, and nothing of others."""
     async with store.begin() as rows:
         for name in ("1", "2"):
             person = DashboardPerson("bob", DashboardRole.EDITOR, NOW)
