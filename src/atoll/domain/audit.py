@@ -64,7 +64,7 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
-    """A choice of entries: of one actor, of kinds that begin with a text, of one stream, between
+    """A choice: entries of one actor, of kinds that begin with a text, of one stream, and between
     two moments. None chooses nothing."""
 
     actor: str | None = None

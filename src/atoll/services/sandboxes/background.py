@@ -12,7 +12,7 @@ from atoll.ports.leadership import Act, Leadership
 from atoll.services.journals.journal_poll import JournalPoll
 from atoll.services.journals.pruning import EventPruning
 from atoll.services.lifecycle.projections import Projections
-from atoll.services.overview.usage import UsageSampling
+from atoll.services.lifecycle.usage_sampling import UsageSampling
 from atoll.services.policies.policy_push import PolicyPush
 from atoll.services.sandboxes.backend_watch import BackendWatch
 from atoll.services.sandboxes.metadata import Metadata

@@ -46,7 +46,7 @@ from atoll.wiring.control.extensions import load_extensions
 from atoll.wiring.control.graph import SandboxPorts, build_application
 from atoll.wiring.control.identity import open_identity
 from atoll.wiring.control.library import LibraryPorts, build_library
-from atoll.wiring.control.machine import examine
+from atoll.wiring.control.overview.machine import examine
 from atoll.wiring.control.replicas import leadership_of
 from atoll.wiring.control.settings import ControlSettings
 from atoll.wiring.control.telemetry import metered, watched

@@ -41,7 +41,7 @@ from atoll.services.lifecycle.projections import Projections
 from atoll.services.lifecycle.room import SandboxRoom, SessionRoom
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.lifecycle.transitions import Transitions
-from atoll.services.overview.usage import UsageSampling
+from atoll.services.lifecycle.usage_sampling import UsageSampling
 from atoll.services.people.push import PushSubscriptions
 from atoll.services.people.push_delivery import PushDelivery
 from atoll.services.people.shares import Shares
@@ -83,7 +83,7 @@ from atoll.wiring.control.library import (
     build_projects,
     build_repositories,
 )
-from atoll.wiring.control.overview import build_overview
+from atoll.wiring.control.overview.services import build_overview
 from atoll.wiring.control.replicas import readiness
 from atoll.wiring.control.tenancy import build_tenancy
 from atoll.wiring.control.webhooks import build_webhooks

@@ -10,8 +10,8 @@ from atoll.domain.ids import PERSONAL_ORG, EventId, OrgId, PrincipalId
 from atoll.domain.people.capability import OrgRole
 from atoll.domain.people.principal import SYSTEM
 from atoll.ports.host import Finding
+from atoll.services.lifecycle.usage_sampling import UsageSampling
 from atoll.services.overview.machine import FRESH, MachineHealth
-from atoll.services.overview.usage import UsageSampling
 from tests.surfaces.http.team import Team, team_of
 from tests.surfaces.http.world import World
 

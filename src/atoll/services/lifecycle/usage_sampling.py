@@ -1,0 +1,106 @@
+"""Usage as it is written: counted from the log and sampled, by the leader.
+
+Each event of a door is counted once: the counts and the position up to which the log is counted
+change in one transaction. What there is at a moment is noted each minute.
+"""
+
+from collections import defaultdict
+from datetime import datetime, timedelta
+
+import structlog
+
+from atoll.domain.errors import AtollError
+from atoll.domain.event import SANDBOX_STREAMS, Event
+from atoll.domain.ids import OrgId, SandboxId
+from atoll.domain.overview.usage import (
+    COARSE,
+    DOOR_EVENTS,
+    FINE,
+    INSTALLATION,
+    KEPT,
+    DoorCounts,
+    Standing,
+    UsageBucket,
+    bucket_of,
+    counts_of,
+)
+from atoll.ports import Transaction
+from atoll.services.ground import Ground
+
+PAUSE = timedelta(minutes=1)
+PAGE = 500
+"""Events that are counted in one transaction."""
+
+COUNTED = "usage"
+"""The name under which the position in the log is kept, beside those of projections."""
+
+_NONE = DoorCounts()
+_log = structlog.get_logger(__name__)
+
+
+class UsageSampling:
+    """The writer of usage, at work in the leader."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+
+    async def run(self) -> None:
+        """Count and note once a minute; never returns."""
+        clock = self._ground.clock
+        while True:
+            try:
+                await self.sweep()
+            except AtollError as error:
+                _log.warning("usage_not_noted", reason=error.message)
+            except Exception:  # noqa: BLE001 - the task's root
+                _log.exception("usage_sampling_broke")
+            await clock.sleep_until(clock.now() + PAUSE)
+
+    async def sweep(self) -> None:
+        """Count what the log has gained, and note what there is now. Raises `Unavailable`."""
+        while await self._count():
+            pass
+        await self._note()
+
+    async def _count(self) -> bool:
+        """Count a page of the log. Returns whether more may follow."""
+        async with self._ground.store.read() as rows:
+            if await rows.projections.position(COUNTED) >= await rows.events.last_position():
+                return False
+        async with self._ground.store.begin() as rows:
+            await self._ground.leadership.check(rows)
+            newest = await rows.events.last_position()
+            position = await rows.projections.position(COUNTED)
+            page = await rows.events.after(position, PAGE, kinds=DOOR_EVENTS)
+            await _add(rows, page)
+            whole = len(page) == PAGE
+            await rows.projections.set_position(COUNTED, page[-1].position if whole else newest)
+        return whole
+
+    async def _note(self) -> None:
+        now = self._ground.clock.now()
+        async with self._ground.store.begin() as rows:
+            await self._ground.leadership.check(rows)
+            standings = await rows.usage.standings()
+            for width, kept in KEPT.items():
+                at = bucket_of(now, width)
+                for org_id, standing in {**standings, INSTALLATION: Standing()}.items():
+                    await rows.usage.add(UsageBucket(org_id, at, standing, _NONE), width)
+                await rows.usage.drop(width, at - kept)
+
+
+async def _add(rows: Transaction, page: list[Event]) -> None:
+    """Add what events count to the buckets of their moments, and to their sandboxes."""
+    buckets: defaultdict[tuple[OrgId, timedelta, datetime], DoorCounts] = defaultdict(DoorCounts)
+    sandboxes: defaultdict[tuple[OrgId, SandboxId], DoorCounts] = defaultdict(DoorCounts)
+    for event in page:
+        counts = counts_of(event)
+        for width in (FINE, COARSE):
+            place = (event.org_id, width, bucket_of(event.at, width))
+            buckets[place] = buckets[place].plus(counts)
+        sandbox = (event.org_id, SandboxId(event.stream.removeprefix(SANDBOX_STREAMS)))
+        sandboxes[sandbox] = sandboxes[sandbox].plus(counts)
+    for (org_id, width, at), counts in buckets.items():
+        await rows.usage.add(UsageBucket(org_id, at, Standing(), counts), width)
+    for (org_id, sandbox_id), counts in sandboxes.items():
+        await rows.usage.count(org_id, sandbox_id, counts)

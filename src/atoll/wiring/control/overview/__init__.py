@@ -1,0 +1,1 @@
+"""The overview's services, and the look at this machine."""
