@@ -15,6 +15,7 @@ import { beginTask } from './components/tasks/begin';
 import { commandsOf } from './commands';
 import {
   AccountPage,
+  Board,
   CliLogin,
   Compare,
   CreateDialog,
@@ -97,6 +98,7 @@ function Shell() {
     onNew: () => works && onNew(null),
     onWall: () => goTo('wall'),
     onInbox: () => goTo('inbox'),
+    onBoards: () => goTo('dashboards'),
     onFold: foldRail,
   });
 
@@ -129,7 +131,11 @@ function Shell() {
             {...{ sandbox, onAct, onHome, onPalette, onMenu }}
           />
         )}
-        <PlainPages page={page} part={tab} {...{ onMenu, onPalette }} />
+        {page === 'dashboards' ? (
+          <Dashboards id={tab} onMenu={onMenu} />
+        ) : (
+          <PlainPages page={page} part={tab} {...{ onMenu, onPalette }} />
+        )}
         {page === 'sandboxes' && sandbox === null && list !== null && (
           <Home list={list} missing={wanted !== null} {...{ onNew, onMenu }} />
         )}
@@ -161,7 +167,7 @@ function Offline() {
 }
 
 interface PlainPagesProps {
-  readonly page: Route['page'];
+  readonly page: Exclude<Route['page'], 'dashboards'>;
   readonly part: string | null;
   readonly onMenu: () => void;
   readonly onPalette: () => void;
@@ -185,6 +191,11 @@ const PAGES: Readonly<Record<PlainPage, (at: PlainPagesProps, list: Sandboxes) =
 function PlainPages(at: PlainPagesProps) {
   const list = useStore(sandboxes);
   return at.page === 'sandboxes' ? null : PAGES[at.page](at, list ?? []);
+}
+
+/** The list of dashboards, or one of them with the item that the address leads to. */
+function Dashboards({ id, onMenu }: { readonly id: string | null; readonly onMenu: () => void }) {
+  return <Board {...{ id, onMenu }} item={useStore(route).item} />;
 }
 
 interface AboveProps {

@@ -7,6 +7,7 @@ import { stateWords } from './components/sandboxes/StateMark';
 import { repoWords } from './components/parts/words';
 import { actsOf, actWords, comesHome, isLive, openTerminal, type Act } from './state/acts';
 import { copyRules, forgetCopies } from './state/clipboard';
+import { pageCommands } from './state/page-commands';
 import { go, goTo } from './state/route';
 import { foldRail, railFolded, resizeText } from './state/layouts';
 import { realms } from './state/realms';
@@ -27,6 +28,7 @@ export function commandsOf(place: Place): readonly Command[] {
   const { list, onNew, onLogOut } = place;
   const works = mayWork(team.get());
   return [
+    ...pageCommands.get(),
     ...ofSandbox(place),
     ...(works
       ? ([
@@ -40,6 +42,13 @@ export function commandsOf(place: Place): readonly Command[] {
           },
         ] as const)
       : []),
+    {
+      id: 'dashboards',
+      words: 'Dashboards',
+      note: 'D',
+      icon: 'board',
+      run: () => goTo('dashboards'),
+    },
     { id: 'inbox', words: 'Inbox', note: 'I', icon: 'question', run: () => goTo('inbox') },
     {
       id: 'notifications',

@@ -43,6 +43,7 @@ export const HomeDialog = later(
   async () => (await import('./components/home/HomeDialog')).HomeDialog,
 );
 
+export const Board = later(async () => (await import('./canvas/Board')).Board);
 export const TeamPage = later(async () => (await import('./components/team/TeamPage')).TeamPage);
 export const GiveDialog = later(
   async () => (await import('./components/team/GiveDialog')).GiveDialog,

@@ -8,11 +8,12 @@ interface Shortcuts {
   readonly onNew: () => void;
   readonly onWall: () => void;
   readonly onInbox: () => void;
+  readonly onBoards: () => void;
   readonly onFold: () => void;
 }
 
 /** Ctrl or Cmd with K opens the palette, H goes home to a new task, N makes a sandbox, W shows the
- *  wall, I the inbox, B folds the rail. Off while `enabled` is false. */
+ *  wall, I the inbox, D the dashboards, B folds the rail. Off while `enabled` is false. */
 export function useShortcuts(enabled: boolean, keys: Shortcuts): void {
   useEffect(() => {
     if (!enabled) return;
@@ -24,10 +25,10 @@ export function useShortcuts(enabled: boolean, keys: Shortcuts): void {
         keys.onPalette();
         return;
       }
-      const { onTask: h, onNew: n, onWall: w, onInbox: i, onFold: b } = keys;
-      const act = { h, n, w, i, b }[event.key];
+      const { onTask: h, onNew: n, onWall: w, onInbox: i, onBoards: d, onFold: b } = keys;
+      const act = { h, n, w, i, d, b }[event.key];
       if (act === undefined || withCommand || event.altKey) return;
-      if (inside(event.target, 'input, textarea, select')) return;
+      if (inside(event.target, 'input, textarea, select, [contenteditable="true"]')) return;
       event.preventDefault();
       act();
     };

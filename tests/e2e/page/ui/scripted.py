@@ -17,6 +17,7 @@ from aiohttp import WSCloseCode, web
 
 from tests.places import ROOT
 
+from .boards.scripted_boards import ScriptedBoards
 from .scripted_agent import ScriptedAgent
 from .scripted_terminal import HEARTBEAT_SECONDS, ScriptedTerminal
 from .team.scripted_team import ScriptedTeam
@@ -101,6 +102,7 @@ class ScriptedServer:
     opened: int = 0
     #: Who logs in how, and their organization; one person by a link, unless a test says so.
     team: ScriptedTeam = field(default_factory=ScriptedTeam)
+    boards: ScriptedBoards = field(init=False)
     #: The items of the inbox that were answered, and how.
     answers: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     #: Answers of the next create, instead of making a sandbox.
@@ -115,6 +117,9 @@ class ScriptedServer:
     #: How often somebody was refused so.
     refused: int = 0
     _news: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    def __post_init__(self) -> None:
+        self.boards = ScriptedBoards(self)
 
     def add_sandbox(self, name: str, *, state: str = "active", **more: Any) -> str:
         """A sandbox as the API shows it; returns its id."""
@@ -256,6 +261,7 @@ class ScriptedServer:
             web.get(terminal + "/attach", self._attach),
             *self.agent.routes(),
             *self.team.routes(self),
+            *self.boards.routes(),
         ]
 
     async def _index(self, _: web.Request) -> web.StreamResponse:

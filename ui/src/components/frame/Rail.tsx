@@ -203,6 +203,7 @@ function Row({ sandbox, onPick }: { readonly sandbox: Sandbox; readonly onPick: 
 }
 
 const PLACES: readonly { page: PlainPage; icon: IconName; words: string; key?: string }[] = [
+  { page: 'dashboards', icon: 'board', words: 'Dashboards', key: 'D' },
   { page: 'inbox', icon: 'question', words: 'Inbox', key: 'I' },
   { page: 'wall', icon: 'grid', words: 'Wall', key: 'W' },
   { page: 'secrets', icon: 'key', words: 'Secrets and approvals' },

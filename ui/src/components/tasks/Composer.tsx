@@ -3,7 +3,7 @@
 import { useEffect, useState, type KeyboardEvent } from 'react';
 import { Problem } from '../../api/call';
 import { api } from '../../api/client';
-import type { CatalogueAgent, Profile, Repository } from '../../api/types';
+import type { CatalogueAgent, Profile, Repository, Sandbox } from '../../api/types';
 import { notify } from '../../state/announce';
 import { withProject } from '../../state/project';
 import { go } from '../../state/route';
@@ -16,8 +16,15 @@ import { SharedChoice } from './SharedChoice';
 
 const randomKey = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-');
 
-export function Composer() {
-  const [draft, setDraft] = useState<TaskDraft>(EMPTY);
+interface ComposerProps {
+  /** The words it begins with. */
+  readonly prompt?: string;
+  /** Takes the sandboxes that were made, in place of going there. */
+  readonly onStarted?: (made: readonly Sandbox[]) => void;
+}
+
+export function Composer({ prompt = '', onStarted = show }: ComposerProps) {
+  const [draft, setDraft] = useState<TaskDraft>({ ...EMPTY, prompt });
   const [agents, setAgents] = useState<readonly CatalogueAgent[] | null>(null);
   const [profiles, setProfiles] = useState<readonly Profile[]>([]);
   const [known, setKnown] = useState<readonly Repository[]>([]);
@@ -60,9 +67,10 @@ export function Composer() {
     if (lack !== null || busy) return;
     setBusy(true);
     try {
-      await start(draft, known, key);
+      const made = await start(draft, known, key);
       setDraft({ ...EMPTY, agents: draft.agents, repo: draft.repo, url: draft.url });
       setKey(randomKey());
+      onStarted(made);
     } catch (reason) {
       if (!(reason instanceof Problem)) throw reason;
       setTrouble(reason.message);
@@ -139,15 +147,24 @@ function startWords(agents: readonly string[], busy: boolean): string {
   return agents[0] === undefined ? 'Start' : `Start ${agents[0]}`;
 }
 
-/** Makes the sandboxes, and opens the only one. */
-async function start(draft: TaskDraft, known: readonly Repository[], key: string): Promise<void> {
+/** Makes the sandboxes. */
+async function start(
+  draft: TaskDraft,
+  known: readonly Repository[],
+  key: string,
+): Promise<readonly Sandbox[]> {
   const bodies = bodiesOf(draft, known, `tg_${key.replaceAll('-', '').slice(0, 16)}`);
-  const made = [];
+  const made: Sandbox[] = [];
   for (const [number, body] of bodies.entries()) {
     const one = await api.create(await withProject(body), `${key}-${number}`);
     keep(one);
     made.push(one);
   }
+  return made;
+}
+
+/** Opens the only one that was made. */
+function show(made: readonly Sandbox[]): void {
   const [only] = made;
   if (made.length === 1 && only !== undefined) go(only.sandbox_id);
   else notify(`Started ${made.map(({ name }) => name).join(', ')}.`);

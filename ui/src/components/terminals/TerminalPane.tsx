@@ -21,7 +21,8 @@ import { isOver, type AttachStatus } from '../../terminal/attach/status';
 import { handoverWords } from '../../terminal/attach/turns';
 import { typeAnyway } from './type-anyway';
 import { ComposeBar, TouchKeys } from './TouchKeys';
-import { useTerminalView, type Calls, type Viewed } from './useTerminalView';
+import type { TerminalView } from '../../terminal/screen/view';
+import { useTerminalView, type Calls, type CanvasPlace, type Viewed } from './useTerminalView';
 
 interface TerminalPaneProps extends Calls {
   readonly sandboxId: string;
@@ -38,6 +39,13 @@ interface TerminalPaneProps extends Calls {
   readonly over?: boolean;
   /** The keyboard has come in. */
   readonly onEnter?: () => void;
+  /** Its place on a canvas, where it is on one. */
+  readonly canvas?: CanvasPlace;
+  /** Whether its agent is shown as cards, where that is kept elsewhere. */
+  readonly cards?: boolean;
+  readonly onCards?: (cards: boolean) => void;
+  /** Takes its view: a canvas draws a picture of it when it leaves. */
+  readonly onView?: (view: TerminalView | null) => void;
   /** Attributes that tie it to its tab, where it has one. */
   readonly panel?: ReturnType<typeof panelOf>;
 }
@@ -57,24 +65,25 @@ export function TerminalPane(props: TerminalPaneProps) {
     else if (key === 'unlock') void typeAnyway(sandboxId, terminalId, viewed.status);
     else calls.onPageKey(key);
   };
-  const viewed = useTerminalView({ sandboxId, terminalId, client }, { ...calls, onPageKey });
+  const viewed = useTerminalView(
+    { sandboxId, terminalId, client, canvas: props.canvas ?? null },
+    { ...calls, onPageKey },
+  );
   const { view, status, refused } = viewed;
   const agent = status?.agent ?? null;
-  const [cards, setCards] = useCards(agent !== null);
+  const [cards, setCards] = useCards(agent !== null, props);
   const idle = over === null;
   const onRun = useCallback((line: string) => void view?.type(`${line}\r`), [view]);
   const toTerminal = useCallback(() => setCards(false), [setCards]);
 
-  useEffect(() => {
-    if (view === null) return;
-    view.show(visible && !cards);
-    if (visible && active && !cards && !phone.matches && idle) view.focus();
-  }, [view, visible, active, cards, idle]);
-
+  useShown(view, visible && !cards, active && idle);
   useEffect(() => {
     if (ended === true) view?.revoke();
   }, [view, ended]);
   useHandover(terminal.name, status, visible);
+
+  const { onView } = props;
+  useEffect(() => onView?.(view), [view, onView]);
 
   return (
     <div
@@ -127,6 +136,15 @@ function useHandover(name: string, status: AttachStatus | null, visible: boolean
     const words = handoverWords(earlier, status);
     if (words !== null) announce(`${name}: ${words}`);
   }, [name, status, visible]);
+}
+
+/** Draws it while it is in view, with the keyboard in it where that is to be there. */
+function useShown(view: TerminalView | null, shown: boolean, active: boolean): void {
+  useEffect(() => {
+    if (view === null) return;
+    view.show(shown);
+    if (shown && active && !phone.matches) view.focus();
+  }, [view, shown, active]);
 }
 
 interface PlacedProps {
@@ -186,8 +204,12 @@ function frameOf({ active, place = null }: TerminalPaneProps, refused: boolean) 
 }
 
 /** A narrow screen shows an agent as cards by default; any other screen, its terminal. */
-function useCards(hasAgent: boolean): [boolean, (cards: boolean) => void] {
+function useCards(
+  hasAgent: boolean,
+  { cards, onCards }: Pick<TerminalPaneProps, 'cards' | 'onCards'>,
+): [boolean, (cards: boolean) => void] {
   const [wanted, setWanted] = useState<boolean | null>(null);
+  if (cards !== undefined && onCards !== undefined) return [cards, onCards];
   return [wanted ?? (hasAgent && prefersCards()), setWanted];
 }
 

@@ -6,7 +6,7 @@ import { contrast } from '../../state/appearance';
 import { login } from '../../state/login';
 import { mayWork } from '../../state/team/rights';
 import { team } from '../../state/team/team';
-import { pointersShown, textSize } from '../../state/layouts';
+import { pointersShown, TEXT_PX, textSize } from '../../state/layouts';
 import { phone } from '../../state/screen';
 import { useStore } from '../../state/store';
 import { shade } from '../../state/theme';
@@ -23,6 +23,14 @@ export interface Place {
   readonly client: string;
   /** True for a picture of it that nothing can be typed at. */
   readonly watches?: boolean;
+  /** Its place on a canvas: the grid that its box has room for, and the zoom it is drawn at. */
+  readonly canvas?: CanvasPlace | null;
+}
+
+export interface CanvasPlace {
+  readonly cols: number;
+  readonly rows: number;
+  readonly zoom: number;
 }
 
 export interface Calls {
@@ -46,8 +54,11 @@ export interface Viewed {
 const FLASH_MS = 2600;
 
 export function useTerminalView(place: Place, now: Calls): Viewed {
-  const { sandboxId, terminalId, client, watches = false } = place;
-  const px = useStore(textSize);
+  const { sandboxId, terminalId, client, watches = false, canvas = null } = place;
+  const usual = useStore(textSize);
+  // Letters on a canvas are as large as their box asks for.
+  const px = canvas === null ? usual : TEXT_PX * canvas.zoom * 1.25;
+  const wish = useRef(canvas);
   const points = useStore(pointersShown);
   const host = useRef<HTMLDivElement>(null);
   const [view, setView] = useState<TerminalView | null>(null);
@@ -75,6 +86,7 @@ export function useTerminalView(place: Place, now: Calls): Viewed {
       autoFit: !phone.matches && !watches,
       watches,
       textPx: textSize.get(),
+      wish: wish.current,
       onStatus: (next) => {
         setStatus(next);
         calls.current.onStatus(terminalId, next);
@@ -99,6 +111,10 @@ export function useTerminalView(place: Place, now: Calls): Viewed {
   }, [sandboxId, terminalId, client, watches, onWish]);
   useEffect(() => view?.setShade(colour), [view, colour, contrasts]);
   useEffect(() => view?.setText(px), [view, px]);
+  useEffect(() => {
+    wish.current = canvas;
+    if (canvas !== null) view?.setWish({ cols: canvas.cols, rows: canvas.rows });
+  });
   useEffect(() => view?.setPointers(points), [view, points]);
   useEffect(() => {
     if (refused === null) return;

@@ -27,8 +27,9 @@ import { interruptOf, lockOf } from '../attach/party';
 import { cleanPaste, listenForBrought, lossWords } from './paste';
 import { pageKeyOf, type PageKey } from './page-keys';
 import { listenForWake } from '../attach/wake';
+import { drawPicture } from './picture';
 import { PointerLayer } from './pointers';
-import { ScreenSize } from '../size/size';
+import { ScreenSize, type Cells } from '../size/size';
 import { GpuRenderer } from './webgl';
 import { textOf, type Zoom } from '../size/zoom';
 
@@ -44,6 +45,8 @@ export interface TerminalViewOptions {
   readonly watches: boolean;
   /** Pixels of its letters where they need not shrink. */
   readonly textPx: number;
+  /** See `ScreenSize`. */
+  readonly wish?: Cells | null;
   readonly onStatus: (status: AttachStatus) => void;
   /** Keys were pressed that went nowhere; `code` is the server's reason, null: disconnected. */
   readonly onRefused: (code: string | null, message: string) => void;
@@ -90,9 +93,11 @@ export class TerminalView {
   readonly #pointers: PointerLayer;
   #pointed: readonly Pointer[] = [];
   #points = false;
+  #shade: 'light' | 'dark';
 
   constructor(options: TerminalViewOptions) {
     this.#options = options;
+    this.#shade = options.shade;
     this.#term = new Terminal({
       allowProposedApi: true,
       cursorBlink: document.documentElement.dataset['motion'] !== 'less',
@@ -153,6 +158,7 @@ export class TerminalView {
   }
 
   setShade(shade: 'light' | 'dark'): void {
+    this.#shade = shade;
     this.#term.options.theme = colours[shade];
     this.#term.options.minimumContrastRatio = leastContrast();
   }
@@ -160,6 +166,18 @@ export class TerminalView {
   /** Sets the pixels of its letters where they need not shrink. */
   setText(px: number): void {
     this.#size.setText(px);
+  }
+
+  /** Sets the size that a driver requests: a canvas gives each pane its own. */
+  setWish(wish: Cells): void {
+    this.#size.setWish(wish);
+  }
+
+  /** What is on the screen now, drawn once; null where nothing was printed yet. */
+  picture(): HTMLCanvasElement | null {
+    return this.#attachment.status.cols === 0
+      ? null
+      : drawPicture(this.#term, colours[this.#shade]);
   }
 
   /** Whether this person points for others and sees where they point. */

@@ -10,6 +10,16 @@ import type { Terminal } from '@xterm/xterm';
 
 import { drawsWithHardware } from './renderer';
 
+/** Terminals that hold a context at most: below what a browser takes away by itself. */
+const MOST_HELD = 10;
+/** Those that hold one, the newest last. */
+const held: GpuRenderer[] = [];
+
+/** Makes room for one more: who took theirs first draws without from now on. */
+function makeRoom(): void {
+  while (held.length >= MOST_HELD) held[0]?.release();
+}
+
 export class GpuRenderer {
   readonly #term: Terminal;
   #addon: WebglAddon | null = null;
@@ -31,6 +41,7 @@ export class GpuRenderer {
     const { WebglAddon } = await import('@xterm/addon-webgl');
     // `release` may have come while the code was loading.
     if (!(this.#wanted as boolean) || this.active) return;
+    makeRoom();
     const addon = new WebglAddon();
     addon.onContextLoss(() => {
       this.#lost = true;
@@ -39,6 +50,7 @@ export class GpuRenderer {
     try {
       this.#term.loadAddon(addon);
       this.#addon = addon;
+      held.push(this);
     } catch {
       // No WebGL here: xterm's DOM renderer is already drawing.
       this.#lost = true;
@@ -51,6 +63,7 @@ export class GpuRenderer {
     const addon = this.#addon;
     if (addon === null) return;
     this.#addon = null;
+    held.splice(held.indexOf(this), 1);
     const contexts = this.#contexts();
     addon.dispose();
     for (const context of contexts) context.getExtension('WEBGL_lose_context')?.loseContext();

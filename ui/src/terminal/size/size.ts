@@ -20,11 +20,14 @@ export interface ScreenSizeOptions {
   /** Pixels of its letters where they need not shrink. */
   readonly textPx: number;
   readonly status: () => AttachStatus;
+  /** The size that a driver requests in place of what fits here: a pane's on a canvas, which is
+   *  drawn at any zoom. */
+  readonly wish?: Cells | null;
   /** Asks for another size of the terminal. */
   readonly onFit: (cols: number, rows: number) => void;
 }
 
-interface Cells {
+export interface Cells {
   readonly cols: number;
   readonly rows: number;
 }
@@ -47,11 +50,13 @@ export class ScreenSize {
   #visible = false;
   #fitOnce = false;
   #zoom: Zoom;
+  #wish: Cells | null;
 
   constructor(term: Terminal, options: ScreenSizeOptions) {
     this.#term = term;
     this.#options = options;
     this.#textPx = options.textPx;
+    this.#wish = options.wish ?? null;
     this.#zoom = options.watches ? 'width' : 'all';
     term.loadAddon(this.#fit);
     if (options.watches) term.onRender(() => this.#toNewest());
@@ -69,6 +74,13 @@ export class ScreenSize {
 
   setText(px: number): void {
     this.#textPx = px;
+    this.layout();
+  }
+
+  /** Sets what a driver requests; it is requested at once by one. */
+  setWish(wish: Cells): void {
+    if (wish.cols === this.#wish?.cols && wish.rows === this.#wish.rows) return;
+    this.#wish = wish;
     this.layout();
   }
 
@@ -94,7 +106,13 @@ export class ScreenSize {
     const { host, autoFit, watches, onFit } = this.#options;
     if (!this.#visible || host.clientWidth === 0) return;
     const { drives, fixed, phase } = this.#options.status();
-    const fits = (autoFit || this.#fitOnce) && drives && !fixed && phase === 'live';
+    const sizes = drives && !fixed && phase === 'live';
+    if (this.#wish !== null) {
+      if (sizes) onFit(this.#wish.cols, this.#wish.rows);
+      this.#scale();
+      return;
+    }
+    const fits = (autoFit || this.#fitOnce) && sizes;
     host.classList.toggle('pane-framed', !fits && !watches);
     if (fits) {
       host.classList.remove('pane-pans');
@@ -105,8 +123,9 @@ export class ScreenSize {
     } else this.#scale();
   }
 
-  /** Cells that fit here at the normal font size. */
+  /** Cells that fit here at the normal font size, or the wish. */
   room(): Cells | null {
+    if (this.#wish !== null) return this.#wish;
     if (this.#term.options.fontSize !== this.#textPx) return null;
     const room = this.#fit.proposeDimensions();
     if (room === undefined || !Number.isFinite(room.cols) || !Number.isFinite(room.rows))
@@ -145,7 +164,7 @@ export class ScreenSize {
 
   get #least(): number {
     const { autoFit, watches } = this.#options;
-    if (watches) return FONT_MIN_PICTURE_PX;
+    if (watches || this.#wish !== null) return FONT_MIN_PICTURE_PX;
     return autoFit ? FONT_MIN_PX : FONT_MIN_PHONE_PX;
   }
 

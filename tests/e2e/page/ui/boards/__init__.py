@@ -1,0 +1,1 @@
+"""Browser tests of dashboards, against a scripted server that keeps real documents."""

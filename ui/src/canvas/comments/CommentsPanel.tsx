@@ -1,0 +1,186 @@
+/** The comments of a dashboard, or of one of its items: read, answer, resolve. */
+
+import { useState } from 'react';
+import { Avatar } from '../../components/parts/Avatar';
+import { Dialog } from '../../components/parts/Dialog';
+import { notifyFailure } from '../../state/announce';
+import { age, tick } from '../../state/clock';
+import { useStore } from '../../state/store';
+import { nameOf } from '../document/items';
+import { dashboardsApi, type Comment } from '../list/api';
+import type { OpenDashboard } from '../view/useDashboard';
+import { mentionsIn, type Comments } from './useComments';
+
+interface CommentsPanelProps {
+  readonly open: OpenDashboard;
+  readonly comments: Comments;
+  /** The item that they are about; null: all. */
+  readonly item: string | null;
+  readonly onClose: () => void;
+}
+
+const MAX_TEXT = 4_000;
+
+export function CommentsPanel({ open, comments, item, onClose }: CommentsPanelProps) {
+  const { dashboard, stage } = open;
+  const [resolved, setResolved] = useState(false);
+  const about = item === null ? null : stage.board.item(item);
+  const list = comments.list.filter(
+    (one) => (item === null || one.item_id === item) && (resolved || !one.resolved),
+  );
+  return (
+    <Dialog title={about === null ? 'Comments' : `On “${nameOf(about)}”`} onClose={onClose}>
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={resolved}
+          onChange={({ target }) => setResolved(target.checked)}
+        />
+        Show resolved ones
+      </label>
+      <ul className="comments">
+        {list.map((comment) => (
+          <Line
+            key={comment.id}
+            {...{ comment, open }}
+            named={item === null}
+            onMoved={comments.reload}
+            onVisit={onClose}
+          />
+        ))}
+      </ul>
+      {list.length === 0 && <p className="quiet">None yet.</p>}
+      {item !== null && dashboard !== null && (
+        <NewComment {...{ open, item }} id={dashboard.id} onMade={comments.reload} />
+      )}
+      {item === null && <p className="quiet">Choose an item and press C to comment on it.</p>}
+    </Dialog>
+  );
+}
+
+interface LineProps {
+  readonly comment: Comment;
+  readonly open: OpenDashboard;
+  readonly named: boolean;
+  readonly onMoved: () => void;
+  readonly onVisit: () => void;
+}
+
+function Line({ comment, open, named, onMoved, onVisit }: LineProps) {
+  const now = useStore(tick);
+  const { id, author, text, at, resolved, item_id: on } = comment;
+  const { stage, dashboard, status } = open;
+  const item = stage.board.item(on);
+  const name =
+    comment.author_name ?? status.people.find((one) => one.id === author)?.name ?? 'Somebody';
+
+  function resolve(): void {
+    if (dashboard === null) return;
+    dashboardsApi
+      .resolve(dashboard.id, id, !resolved)
+      .then(onMoved, notifyFailure('It could not be changed'));
+  }
+
+  return (
+    <li className={resolved ? 'comment comment-resolved' : 'comment'}>
+      <Avatar name={name} principal={author} />
+      <div className="comment-body">
+        <p className="comment-head">
+          <strong>{name}</strong>
+          <span className="quiet">{age(at, now)}</span>
+          {named && item !== null && (
+            <button
+              type="button"
+              className="button button-slim"
+              onClick={() => {
+                stage.visit(item);
+                onVisit();
+              }}
+            >
+              {nameOf(item)}
+            </button>
+          )}
+        </p>
+        <p className="comment-text">{text}</p>
+      </div>
+      {stage.edits && (
+        <button type="button" className="button button-small" onClick={resolve}>
+          {resolved ? 'Open again' : 'Resolve'}
+        </button>
+      )}
+    </li>
+  );
+}
+
+interface NewCommentProps {
+  readonly open: OpenDashboard;
+  readonly id: string;
+  readonly item: string;
+  readonly onMade: () => void;
+}
+
+function NewComment({ open, id, item, onMade }: NewCommentProps) {
+  const [text, setText] = useState('');
+  const [busy, setBusy] = useState(false);
+  const { people } = open.status;
+  const mentions = mentionsIn(text, people);
+  const others = people.filter((person) => person.id !== open.me);
+
+  async function send(): Promise<void> {
+    setBusy(true);
+    try {
+      await dashboardsApi.comment(id, { item_id: item, text: text.trim(), mentions });
+      setText('');
+      onMade();
+    } catch (reason) {
+      notifyFailure('It could not be sent')(reason);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  return (
+    <form
+      className="comment-new"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (text.trim() !== '') void send();
+      }}
+    >
+      <textarea
+        data-first-focus
+        aria-label="Your comment"
+        rows={3}
+        maxLength={MAX_TEXT}
+        placeholder="Your comment; @name tells somebody"
+        value={text}
+        onChange={({ target }) => setText(target.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && text.trim() !== '')
+            void send();
+        }}
+      />
+      <div className="comment-foot">
+        {others.slice(0, 6).map((person) => (
+          <button
+            key={person.id}
+            type="button"
+            className="button button-slim"
+            aria-pressed={mentions.includes(person.id)}
+            onClick={() => setText(`${text.trimEnd()} @${person.name} `.trimStart())}
+          >
+            @{person.name}
+          </button>
+        ))}
+        <span className="spring" />
+        <button
+          type="submit"
+          className="button button-primary"
+          disabled={busy || text.trim() === ''}
+        >
+          Comment
+        </button>
+      </div>
+    </form>
+  );
+}

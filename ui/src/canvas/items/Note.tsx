@@ -1,0 +1,53 @@
+/** A post-it: rich text on a colour. */
+
+import { changeItems } from '../document/acts';
+import { COLOURS, nameOf, type Item } from '../document/items';
+import type { Stage } from '../view/stage';
+import { RichLines } from './RichLines';
+import { TextEditor } from './TextEditor';
+
+interface NoteProps {
+  readonly stage: Stage;
+  readonly item: Item;
+  readonly inside: boolean;
+}
+
+export function Note({ stage, item, inside }: NoteProps) {
+  const { text, rev } = item;
+  return (
+    <div className={`note note-${item.colour}`}>
+      {inside && text !== null && stage.edits ? (
+        <TextEditor stage={stage} text={text} name={`Text of ${nameOf(item)}`} />
+      ) : (
+        <RichLines text={text} rev={rev} placeholder="Double-click to write" />
+      )}
+    </div>
+  );
+}
+
+/** The colours of notes and frames, beside what is chosen. */
+export function Colours({ stage, items }: { stage: Stage; items: readonly Item[] }) {
+  const coloured = items.filter(({ kind }) => kind === 'note' || kind === 'frame');
+  if (coloured.length === 0) return null;
+  return (
+    <span className="colours" role="group" aria-label="Colour">
+      {COLOURS.map((colour) => (
+        <button
+          key={colour}
+          type="button"
+          className={`colour note-${colour}`}
+          aria-label={colour}
+          title={colour}
+          aria-pressed={coloured.every((one) => one.colour === colour)}
+          onClick={() =>
+            changeItems(
+              stage.board,
+              coloured.map(({ id }) => id),
+              { colour },
+            )
+          }
+        />
+      ))}
+    </span>
+  );
+}

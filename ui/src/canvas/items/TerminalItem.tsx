@@ -1,0 +1,200 @@
+/**
+ * A terminal or agent on the canvas: live where it can be read, a picture of it from afar.
+ *
+ * A live pane is drawn in letters of its size, without a transform, so that the mouse, the
+ * selection and links of the terminal stay right at every zoom.
+ */
+
+import { Suspense, use, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { TerminalPane } from '../../components/terminals/TerminalPane';
+import type { Terminal } from '../../api/types';
+import { isLive, perform } from '../../state/acts';
+import { age, tick } from '../../state/clock';
+import { go } from '../../state/route';
+import { loadTerminals, sandboxes, terminals } from '../../state/sandboxes';
+import { useStore } from '../../state/store';
+import { clientId } from '../../terminal/attach/client-id';
+import { fontsLoaded } from '../../terminal/screen/fonts';
+import type { TerminalView } from '../../terminal/screen/view';
+import { changeItems } from '../document/acts';
+import type { Item } from '../document/items';
+import type { Stage } from '../view/stage';
+import { FAR_ZOOM } from '../view/viewport';
+import { gridOf } from './grid';
+import { keepPicture, pictures, want } from './pictures';
+
+export interface TerminalItemProps {
+  readonly stage: Stage;
+  readonly item: Item;
+  readonly inside: boolean;
+  /** Where the terminal's own line of tools is shown. */
+  readonly slot: HTMLElement | null;
+  /** Opens a terminal in place of one that is gone; null where this person may not. */
+  readonly onRenew: ((item: Item) => void) | null;
+}
+
+export function TerminalItem(props: TerminalItemProps) {
+  const { stage, item, inside } = props;
+  const { sandboxId, terminalId } = item;
+  const zoom = useStore(stage.rest);
+  const found = useTerminal(sandboxId, terminalId);
+  if (sandboxId === null || terminalId === null || found.is !== 'there')
+    return <Absent {...props} why={found.is} />;
+  if (zoom < FAR_ZOOM && !inside)
+    return <Far item={item.id} sandboxId={sandboxId} terminalId={terminalId} />;
+  return (
+    <Suspense fallback={<PictureOf terminalId={terminalId} />}>
+      <Live {...props} terminal={found.terminal} sandboxId={sandboxId} zoom={zoom} />
+    </Suspense>
+  );
+}
+
+type Found =
+  | { readonly is: 'there'; readonly terminal: Terminal }
+  | { readonly is: 'looking' | 'gone' | 'stopped' };
+
+/** The terminal of an item, as the server knows it. */
+function useTerminal(sandboxId: string | null, terminalId: string | null): Found {
+  const list = useStore(terminals)[sandboxId ?? ''];
+  const known = useStore(sandboxes);
+  const [failed, setFailed] = useState(false);
+  const sandbox = known?.find((one) => one.sandbox_id === sandboxId);
+  const live = sandbox === undefined || isLive(sandbox);
+  useEffect(() => {
+    if (sandboxId === null || !live) return;
+    loadTerminals(sandboxId).then(
+      () => setFailed(false),
+      () => setFailed(true),
+    );
+  }, [sandboxId, live]);
+  const terminal = list?.find((one) => one.terminal_id === terminalId);
+  if (sandbox !== undefined && !live) return { is: 'stopped' };
+  if (terminal !== undefined) return { is: 'there', terminal };
+  if (known === null || (list === undefined && !failed)) return { is: 'looking' };
+  return { is: 'gone' };
+}
+
+interface LiveProps extends TerminalItemProps {
+  readonly terminal: Terminal;
+  readonly sandboxId: string;
+  readonly zoom: number;
+}
+
+function Live({ stage, item, inside, slot, terminal, sandboxId, zoom }: LiveProps) {
+  const client = use(clientId());
+  use(fontsLoaded());
+  const [view, setView] = useState<TerminalView | null>(null);
+  const terminalId = terminal.terminal_id;
+  usePictureAtEnd(view, terminalId);
+  const onCards = useCallback(
+    (cards: boolean) => changeItems(stage.board, [item.id], { view: cards ? 'cards' : 'terminal' }),
+    [stage, item.id],
+  );
+  return (
+    <TerminalPane
+      sandboxId={sandboxId}
+      terminal={terminal}
+      client={client}
+      visible
+      active={inside}
+      slot={slot}
+      canvas={{ ...gridOf(item), zoom }}
+      onView={setView}
+      onEnter={() => stage.enter(item.id)}
+      onStatus={nothing}
+      onPageKey={(key) => {
+        if (key === 'escape') stage.leave();
+      }}
+      {...(item.kind === 'agent' && stage.edits ? { cards: item.view === 'cards', onCards } : {})}
+    />
+  );
+}
+
+const nothing = (): void => undefined;
+
+/** What was on the screen stays as a picture when the pane leaves. */
+function usePictureAtEnd(view: TerminalView | null, terminalId: string): void {
+  const last = useRef(view);
+  useLayoutEffect(() => {
+    last.current = view;
+  });
+  useLayoutEffect(
+    // Before the view is disposed, which effects that came later do.
+    () => () => keepPicture(terminalId, last.current?.picture() ?? null),
+    [terminalId],
+  );
+}
+
+interface FarProps {
+  readonly item: string;
+  readonly sandboxId: string;
+  readonly terminalId: string;
+}
+
+function Far({ item, sandboxId, terminalId }: FarProps) {
+  useEffect(() => want(item, { sandboxId, terminalId }), [item, sandboxId, terminalId]);
+  return <PictureOf terminalId={terminalId} />;
+}
+
+/** The last picture, and how old it is. */
+function PictureOf({ terminalId }: { readonly terminalId: string }) {
+  const picture = useStore(pictures).get(terminalId);
+  const now = useStore(tick);
+  const host = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    if (picture !== undefined) host.current?.replaceChildren(picture.canvas);
+  }, [picture]);
+  const words =
+    picture === undefined
+      ? 'Taking a picture…'
+      : `Picture, ${ageWords(new Date(picture.at).toISOString(), now)}`;
+  return (
+    <div className="pane-picture">
+      <div ref={host} className="pane-still" role="img" aria-label={words} />
+      <p className="pane-age">{words}</p>
+    </div>
+  );
+}
+
+function ageWords(at: string, now: number): string {
+  const words = age(at, now);
+  return words === 'now' ? 'just now' : `${words} old`;
+}
+
+/** What stands in place of a terminal that is not there. */
+function Absent({ item, why, onRenew }: TerminalItemProps & { readonly why: Found['is'] }) {
+  const sandbox = useStore(sandboxes)?.find((one) => one.sandbox_id === item.sandboxId);
+  if (why === 'looking') return <p className="pane-absent quiet">Looking for its terminal…</p>;
+  if (why === 'stopped' && sandbox !== undefined)
+    return (
+      <div className="pane-absent">
+        <p>
+          Its sandbox “{sandbox.name}” is {sandbox.state}.
+        </p>
+        <button
+          type="button"
+          className="button button-small"
+          onClick={() => void perform(sandbox, 'start')}
+        >
+          Start it
+        </button>
+        <button
+          type="button"
+          className="button button-small"
+          onClick={() => go(sandbox.sandbox_id)}
+        >
+          Open it
+        </button>
+      </div>
+    );
+  return (
+    <div className="pane-absent">
+      <p>This terminal has ended.</p>
+      {onRenew !== null && (
+        <button type="button" className="button button-small" onClick={() => onRenew(item)}>
+          Open a new one here
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,164 @@
+/** All dashboards of this person: open one, make one, and what can be done with each. */
+
+import { useCallback, useEffect, useState } from 'react';
+import { MenuButton } from '../../components/parts/MenuButton';
+import { Icon } from '../../components/parts/icons';
+import { notify, notifyFailure } from '../../state/announce';
+import { age, tick } from '../../state/clock';
+import { goTo } from '../../state/route';
+import { useStore } from '../../state/store';
+import { mayWork } from '../../state/team/rights';
+import { team } from '../../state/team/team';
+import { dashboardsApi, type Dashboard } from './api';
+import { NameDialog, NewDialog } from './dialogs';
+
+/** What lies over the list. */
+type Over =
+  { readonly is: 'new' } | { readonly is: 'rename' | 'copy'; readonly dashboard: Dashboard };
+
+export function Dashboards({ onMenu }: { readonly onMenu: () => void }) {
+  const [list, setList] = useState<readonly Dashboard[] | null>(null);
+  const [over, setOver] = useState<Over | null>(null);
+  const works = mayWork(useStore(team));
+
+  const load = useCallback(() => {
+    dashboardsApi.list().then(setList, (reason: unknown) => {
+      setList((now) => now ?? []);
+      notifyFailure('The dashboards could not be loaded')(reason);
+    });
+  }, []);
+  useEffect(load, [load]);
+
+  function remove(dashboard: Dashboard): void {
+    dashboardsApi.remove(dashboard.id).then(() => {
+      setList((now) => now?.filter(({ id }) => id !== dashboard.id) ?? null);
+      const restore = (): void =>
+        void dashboardsApi
+          .restore(dashboard.id)
+          .then(load, notifyFailure('It could not be brought back'));
+      notify(`Deleted “${dashboard.name}”. It is kept for 7 days.`, 'plain', {
+        words: 'Undo',
+        run: restore,
+      });
+    }, notifyFailure('It could not be deleted'));
+  }
+
+  const onNew = (): void => setOver({ is: 'new' });
+  return (
+    <main className="boards" aria-label="Dashboards">
+      <header className="boards-head">
+        <MenuButton onMenu={onMenu} />
+        <h1>Dashboards</h1>
+        <span className="spring" />
+        {works && (
+          <button type="button" className="button button-primary" onClick={onNew}>
+            <Icon name="plus" />
+            New dashboard
+          </button>
+        )}
+      </header>
+      {list === null && <p className="boards-none quiet">Loading…</p>}
+      {list?.length === 0 && <None onNew={works ? onNew : null} />}
+      <ul className="boards-list">
+        {list?.map((dashboard) => (
+          <Row
+            key={dashboard.id}
+            dashboard={dashboard}
+            onRename={() => setOver({ is: 'rename', dashboard })}
+            onCopy={works ? () => setOver({ is: 'copy', dashboard }) : null}
+            onRemove={() => remove(dashboard)}
+          />
+        ))}
+      </ul>
+      {over !== null && <ListOver over={over} onDone={load} onClose={() => setOver(null)} />}
+    </main>
+  );
+}
+
+function None({ onNew }: { readonly onNew: (() => void) | null }) {
+  return (
+    <div className="boards-none">
+      <p>A dashboard is a plane for people and agents: terminals, notes and todos side by side.</p>
+      {onNew !== null && (
+        <button type="button" className="button" onClick={onNew}>
+          Make the first one
+        </button>
+      )}
+    </div>
+  );
+}
+
+interface ListOverProps {
+  readonly over: Over;
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}
+
+function ListOver({ over, onDone, onClose }: ListOverProps) {
+  if (over.is === 'new') return <NewDialog onClose={onClose} />;
+  return <NameDialog act={over.is} dashboard={over.dashboard} {...{ onDone, onClose }} />;
+}
+
+interface RowProps {
+  readonly dashboard: Dashboard;
+  readonly onRename: () => void;
+  readonly onCopy: (() => void) | null;
+  readonly onRemove: () => void;
+}
+
+function Row({ dashboard, onRename, onCopy, onRemove }: RowProps) {
+  const now = useStore(tick);
+  const { id, name, role, scope, items, updated_at: updated } = dashboard;
+  return (
+    <li className="board-row">
+      <a
+        className="board-open"
+        href={`#/dashboards/${encodeURIComponent(id)}`}
+        onClick={(event) => {
+          event.preventDefault();
+          goTo('dashboards', id);
+        }}
+      >
+        <span className="board-name">{name}</span>
+        <span className="board-facts">
+          {items === 1 ? '1 item' : `${items} items`} · {scope === 'shared' ? 'team' : 'private'}
+          {role === 'viewer' && ' · view only'} · changed {age(updated, now)}
+          {age(updated, now) === 'now' ? '' : ' ago'}
+        </span>
+      </a>
+      {role !== 'viewer' && (
+        <button
+          type="button"
+          className="button-icon"
+          aria-label={`Rename ${name}`}
+          title="Rename"
+          onClick={onRename}
+        >
+          <Icon name="text" />
+        </button>
+      )}
+      {onCopy !== null && (
+        <button
+          type="button"
+          className="button-icon"
+          aria-label={`Copy ${name}`}
+          title="Copy"
+          onClick={onCopy}
+        >
+          <Icon name="copy" />
+        </button>
+      )}
+      {role === 'owner' && (
+        <button
+          type="button"
+          className="button-icon"
+          aria-label={`Delete ${name}`}
+          title="Delete"
+          onClick={onRemove}
+        >
+          <Icon name="destroy" />
+        </button>
+      )}
+    </li>
+  );
+}

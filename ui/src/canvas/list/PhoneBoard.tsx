@@ -1,0 +1,157 @@
+/** A dashboard on a phone: its items as cards, in the order of reading; terminals to look at. */
+
+import { Suspense, use, useState } from 'react';
+import { TerminalPane } from '../../components/terminals/TerminalPane';
+import { Icon } from '../../components/parts/icons';
+import { terminals } from '../../state/sandboxes';
+import { useStore } from '../../state/store';
+import { clientId } from '../../terminal/attach/client-id';
+import { fontsLoaded } from '../../terminal/screen/fonts';
+import { addItem } from '../document/acts';
+import { inReadingOrder } from '../document/geometry';
+import { KIND_WORDS, nameOf, type Item } from '../document/items';
+import { Link } from '../items/Link';
+import { Note } from '../items/Note';
+import { PaneOf } from '../items/panes';
+import { PhoneTerminal } from '../items/PhoneTerminal';
+import { Todo } from '../items/Todo';
+import type { OpenDashboard } from '../view/useDashboard';
+
+interface PhoneBoardProps {
+  readonly id: string;
+  readonly open: OpenDashboard;
+  readonly onGive: ((item: Item) => void) | null;
+}
+
+export function PhoneBoard({ open, onGive }: PhoneBoardProps) {
+  const { stage, status } = open;
+  const items = useStore(stage.board.list);
+  const [full, setFull] = useState<string | null>(null);
+  const shown = inReadingOrder(items.filter(({ kind }) => kind !== 'frame'));
+  const opened = full === null ? null : stage.board.item(full);
+  if (opened !== null)
+    return (
+      <Suspense fallback={<p className="pane-absent quiet">Opening…</p>}>
+        <FullTerminal item={opened} onClose={() => setFull(null)} />
+      </Suspense>
+    );
+  return (
+    <div className="cards-board">
+      {stage.edits && (
+        <div className="cards-make">
+          {(['note', 'todo'] as const).map((kind) => (
+            <button
+              key={kind}
+              type="button"
+              className="button"
+              onClick={() => {
+                const made = addItem(
+                  stage.board,
+                  { kind, box: stage.place({ w: 208, h: 176 }) },
+                  stage.author,
+                );
+                stage.enter(made);
+              }}
+            >
+              <Icon name={kind} />
+              {KIND_WORDS[kind]}
+            </button>
+          ))}
+        </div>
+      )}
+      {status.loaded && shown.length === 0 && (
+        <p className="boards-none quiet">Nothing is here yet.</p>
+      )}
+      <ul>
+        {shown.map((item) => (
+          <li key={item.id} className="card-item" data-item={item.id}>
+            <CardBody {...{ item, open, onGive }} onOpen={() => setFull(item.id)} />
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+interface CardBodyProps {
+  readonly item: Item;
+  readonly open: OpenDashboard;
+  readonly onGive: ((item: Item) => void) | null;
+  readonly onOpen: () => void;
+}
+
+function CardBody({ item, open, onGive, onOpen }: CardBodyProps) {
+  switch (item.kind) {
+    case 'note':
+    case 'todo':
+      return <Written {...{ item, open, onGive }} />;
+    case 'link':
+      return <Link stage={open.stage} item={item} inside={false} />;
+    case 'terminal':
+    case 'agent':
+      return <PhoneTerminal item={item} onOpen={onOpen} />;
+    default:
+      return (
+        <section>
+          <h2 className="card-title">{nameOf(item)}</h2>
+          <div className="card-pane">
+            <PaneOf item={item} />
+          </div>
+        </section>
+      );
+  }
+}
+
+/** A note or todo, and the way to edit it. */
+function Written({ item, open, onGive }: Omit<CardBodyProps, 'onOpen'>) {
+  const { stage, status } = open;
+  const inside = useStore(stage.inside) === item.id;
+  return (
+    <>
+      {item.kind === 'note' ? (
+        <Note {...{ stage, item, inside }} />
+      ) : (
+        <Todo {...{ stage, item, inside, onGive }} people={status.people} />
+      )}
+      {stage.edits && !item.locked && (
+        <button
+          type="button"
+          className="button button-small card-edit"
+          aria-label={inside ? 'Done' : `Edit ${nameOf(item)}`}
+          onClick={() => (inside ? stage.leave() : stage.enter(item.id))}
+        >
+          {inside ? 'Done' : 'Edit'}
+        </button>
+      )}
+    </>
+  );
+}
+
+/** A terminal over the whole phone, with its keys and the way to take control. */
+function FullTerminal({ item, onClose }: { readonly item: Item; readonly onClose: () => void }) {
+  const client = use(clientId());
+  use(fontsLoaded());
+  const list = useStore(terminals)[item.sandboxId ?? ''];
+  const terminal = list?.find((one) => one.terminal_id === item.terminalId);
+  return (
+    <div className="cards-full">
+      <button type="button" className="button button-small" onClick={onClose}>
+        Back to the dashboard
+      </button>
+      {terminal === undefined || item.sandboxId === null ? (
+        <p className="pane-absent quiet">This terminal has ended.</p>
+      ) : (
+        <div className="panes">
+          <TerminalPane
+            sandboxId={item.sandboxId}
+            terminal={terminal}
+            client={client}
+            visible
+            onStatus={() => undefined}
+            onPageKey={() => undefined}
+          />
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,254 @@
+/** Who may see and edit a dashboard: the team, people, groups, and links to look. */
+
+import { useCallback, useEffect, useState } from 'react';
+import { Dialog } from '../../components/parts/Dialog';
+import { OnceShown } from '../../components/parts/OnceShown';
+import { Segments } from '../../components/parts/Segments';
+import { notify, notifyFailure } from '../../state/announce';
+import { duration, secondsUntil, tick } from '../../state/clock';
+import { useStore } from '../../state/store';
+import { team } from '../../state/team/team';
+import type { Team } from '../../state/team/rights';
+import type { Role } from '../sync/wire';
+import type { OpenDashboard } from '../view/useDashboard';
+import { dashboardsApi, type Access, type ViewerLink } from './api';
+
+interface ShareBoardProps {
+  readonly id: string;
+  readonly open: OpenDashboard;
+  readonly onClose: () => void;
+}
+
+const ROLES: readonly { readonly value: Role; readonly words: string }[] = [
+  { value: 'editor', words: 'Edits' },
+  { value: 'viewer', words: 'Looks' },
+];
+
+export function ShareBoard({ id, open, onClose }: ShareBoardProps) {
+  const { dashboard, reload } = open;
+  const ours = useStore(team);
+  const owns = dashboard?.role === 'owner';
+
+  async function setScope(scope: 'private' | 'shared'): Promise<void> {
+    try {
+      await dashboardsApi.change(id, { scope });
+      reload();
+    } catch (reason) {
+      notifyFailure('It could not be changed')(reason);
+    }
+  }
+
+  return (
+    <Dialog title="Share" onClose={onClose} wide>
+      <div className="form">
+        {ours !== null && (
+          <Segments
+            legend="Who finds it"
+            choices={[
+              { value: 'private', words: 'Only those below' },
+              { value: 'shared', words: `Everybody of ${ours.organization.name}` },
+            ]}
+            chosen={dashboard?.scope ?? null}
+            disabled={!owns}
+            onChoose={(scope) => void setScope(scope)}
+          />
+        )}
+        {ours !== null && owns && <People id={id} ours={ours} me={open.me} />}
+        {owns ? (
+          <Links id={id} />
+        ) : (
+          <p className="quiet">Its owner decides who sees it, and makes links.</p>
+        )}
+      </div>
+    </Dialog>
+  );
+}
+
+interface PeopleProps {
+  readonly id: string;
+  readonly ours: Team;
+  readonly me: string;
+}
+
+/** People and groups with a role of their own. */
+function People({ id, ours, me }: PeopleProps) {
+  const [list, setList] = useState<readonly Access[]>([]);
+  const [subject, setSubject] = useState('');
+  const load = useCallback(() => {
+    dashboardsApi.people(id).then(setList, notifyFailure('The people could not be listed'));
+  }, [id]);
+  useEffect(load, [load]);
+  const groups = [...new Set(ours.members.flatMap((member) => member.groups))].sort();
+  const taken = new Set(list.map((one) => one.subject));
+  const members = ours.members.filter((one) => one.member_id !== me && !taken.has(one.member_id));
+
+  async function set(who: string, role: Role | null): Promise<void> {
+    try {
+      if (role === null) await dashboardsApi.removePerson(id, who);
+      else await dashboardsApi.setPerson(id, who, role);
+      load();
+    } catch (reason) {
+      notifyFailure('It could not be changed')(reason);
+    }
+  }
+
+  return (
+    <section>
+      <h3 className="form-title">People and groups</h3>
+      <ul className="lines">
+        {list.map((one) => (
+          <li key={one.subject}>
+            <span className="lines-words">{nameOfSubject(one, ours)}</span>
+            {one.role === 'owner' ? (
+              <span className="quiet">Owner</span>
+            ) : (
+              <>
+                <select
+                  aria-label={`Role of ${nameOfSubject(one, ours)}`}
+                  value={one.role}
+                  onChange={({ target }) => void set(one.subject, target.value as Role)}
+                >
+                  {ROLES.map(({ value, words }) => (
+                    <option key={value} value={value}>
+                      {words}
+                    </option>
+                  ))}
+                </select>
+                <button
+                  type="button"
+                  className="button button-small"
+                  onClick={() => void set(one.subject, null)}
+                >
+                  Remove
+                </button>
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+      <div className="share-add">
+        <select
+          aria-label="Person or group to add"
+          value={subject}
+          onChange={({ target }) => setSubject(target.value)}
+        >
+          <option value="">Somebody of the team…</option>
+          {members.map((member) => (
+            <option key={member.member_id} value={member.member_id}>
+              {member.name}
+            </option>
+          ))}
+          {groups
+            .filter((group) => !taken.has(`group:${group}`))
+            .map((group) => (
+              <option key={group} value={`group:${group}`}>
+                Group {group}
+              </option>
+            ))}
+        </select>
+        {ROLES.map(({ value, words }) => (
+          <button
+            key={value}
+            type="button"
+            className="button button-small"
+            disabled={subject === ''}
+            onClick={() => {
+              setSubject('');
+              void set(subject, value);
+            }}
+          >
+            {words}
+          </button>
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function nameOfSubject({ subject, name }: Access, ours: Team): string {
+  if (subject.startsWith('group:')) return `Group ${subject.slice('group:'.length)}`;
+  const member = ours.members.find((one) => one.member_id === subject);
+  return member?.name ?? name ?? 'A former member';
+}
+
+const TTLS = [
+  { value: '1h', words: '1 hour' },
+  { value: '1d', words: '1 day' },
+  { value: '7d', words: '7 days' },
+  { value: '30d', words: '30 days' },
+];
+
+/** Links by which anybody may look, and change nothing. */
+function Links({ id }: { readonly id: string }) {
+  const [list, setList] = useState<readonly ViewerLink[]>([]);
+  const [made, setMade] = useState<ViewerLink | null>(null);
+  const [ttl, setTtl] = useState('1d');
+  const now = useStore(tick);
+  const load = useCallback(() => {
+    dashboardsApi.links(id).then(setList, notifyFailure('The links could not be listed'));
+  }, [id]);
+  useEffect(load, [load]);
+
+  async function make(): Promise<void> {
+    try {
+      setMade(await dashboardsApi.makeLink(id, ttl));
+      load();
+    } catch (reason) {
+      notifyFailure('No link could be made')(reason);
+    }
+  }
+
+  async function revoke(link: ViewerLink): Promise<void> {
+    try {
+      await dashboardsApi.revokeLink(id, link.id);
+      if (made?.id === link.id) setMade(null);
+      load();
+      notify('Revoked. Its guests are disconnected within seconds.');
+    } catch (reason) {
+      notifyFailure('The link could not be revoked')(reason);
+    }
+  }
+
+  return (
+    <section>
+      <h3 className="form-title">Links to look</h3>
+      <p className="quiet">
+        Whoever has one sees this dashboard and watches its terminals. Nothing can be changed.
+      </p>
+      <div className="share-make">
+        <label className="share-ttl">
+          For
+          <select value={ttl} onChange={({ target }) => setTtl(target.value)}>
+            {TTLS.map(({ value, words }) => (
+              <option key={value} value={value}>
+                {words}
+              </option>
+            ))}
+          </select>
+        </label>
+        <span className="spring" />
+        <button type="button" className="button" onClick={() => void make()}>
+          Make a link
+        </button>
+      </div>
+      {made?.link !== undefined && (
+        <OnceShown label="Link to this dashboard" value={made.link}>
+          <p>This link is shown once. Send it only to people who may see all that is here.</p>
+        </OnceShown>
+      )}
+      <ul className="lines">
+        {list.map((link) => (
+          <li key={link.id}>
+            <span className="lines-words">
+              Look
+              <span className="quiet">{duration(secondsUntil(link.expires_at, now))} left</span>
+            </span>
+            <button type="button" className="button button-small" onClick={() => void revoke(link)}>
+              Revoke
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,128 @@
+/** The calls about dashboards, and what they answer. */
+
+import { call } from '../../api/call';
+import { dashboardAt } from '../sync/session';
+import type { Role } from '../sync/wire';
+
+export interface Dashboard {
+  readonly id: string;
+  readonly name: string;
+  readonly owner: string;
+  readonly scope: 'private' | 'shared';
+  readonly role: Role;
+  readonly sandbox_id: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly items: number;
+}
+
+/** Who has which role: a person's id or `group:<name>`. */
+export interface Access {
+  readonly subject: string;
+  readonly name?: string;
+  readonly role: Role;
+}
+
+export interface ViewerLink {
+  readonly id: string;
+  readonly expires_at: string;
+  readonly link?: string;
+}
+
+export interface Comment {
+  readonly id: string;
+  readonly item_id: string;
+  readonly author: string;
+  readonly author_name?: string;
+  readonly text: string;
+  readonly at: string;
+  readonly resolved: boolean;
+}
+
+export interface HistoryEntry {
+  readonly seq: number;
+  readonly at: string;
+  readonly actor: string;
+  readonly actor_name?: string;
+  readonly summary: Readonly<Record<string, unknown>> | string;
+}
+
+export interface OpenedTerminal {
+  readonly sandbox_id: string;
+  readonly terminal_id: string;
+}
+
+/** The templates that the server seeds. */
+export const TEMPLATES: readonly {
+  readonly id: string;
+  readonly words: string;
+  readonly note: string;
+}[] = [
+  { id: 'blank', words: 'Blank', note: 'An empty plane.' },
+  { id: 'agent-and-notes', words: 'Agent and notes', note: 'Room for an agent, notes and todos.' },
+  { id: 'review', words: 'Review', note: 'Frames to go through work together.' },
+];
+
+const ROOT = 'v1/dashboards';
+
+/** One page after the other. */
+async function pages<T>(path: string, key: string, most = 20): Promise<readonly T[]> {
+  const all: T[] = [];
+  let cursor: string | null = null;
+  for (let page = 0; page < most; page += 1) {
+    const query: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+    const found = (await call('GET', `${path}?limit=100${query}`)) as Record<string, unknown>;
+    const list = found[key];
+    if (Array.isArray(list)) all.push(...(list as T[]));
+    cursor = typeof found['next'] === 'string' ? found['next'] : null;
+    if (cursor === null) break;
+  }
+  return all;
+}
+
+export const dashboardsApi = {
+  list: () => pages<Dashboard>(ROOT, 'dashboards'),
+  get: (id: string) => call('GET', dashboardAt(id)) as Promise<Dashboard>,
+  create: (body: { name: string; scope?: Dashboard['scope']; template?: string }) =>
+    call('POST', ROOT, body) as Promise<Dashboard>,
+  change: (id: string, body: { name?: string; scope?: Dashboard['scope'] }) =>
+    call('PATCH', dashboardAt(id), body) as Promise<Dashboard>,
+  remove: (id: string) => call('DELETE', dashboardAt(id)),
+  restore: (id: string) => call('POST', `${dashboardAt(id)}/restore`) as Promise<Dashboard>,
+  copy: (id: string, name: string) =>
+    call('POST', `${dashboardAt(id)}/copy`, { name }) as Promise<Dashboard>,
+
+  people: async (id: string): Promise<readonly Access[]> => {
+    const found = await call('GET', `${dashboardAt(id)}/people`);
+    return (found as { people: readonly Access[] }).people;
+  },
+  setPerson: (id: string, subject: string, role: Role) =>
+    call('PUT', `${dashboardAt(id)}/people/${encodeURIComponent(subject)}`, { role }),
+  removePerson: (id: string, subject: string) =>
+    call('DELETE', `${dashboardAt(id)}/people/${encodeURIComponent(subject)}`),
+
+  links: (id: string) => pages<ViewerLink>(`${dashboardAt(id)}/links`, 'links'),
+  makeLink: (id: string, ttl: string) =>
+    call('POST', `${dashboardAt(id)}/links`, { ttl }) as Promise<ViewerLink>,
+  revokeLink: (id: string, link: string) =>
+    call('DELETE', `${dashboardAt(id)}/links/${encodeURIComponent(link)}`),
+
+  openTerminal: (id: string, body: { agent?: string; cols?: number; rows?: number }) =>
+    call('POST', `${dashboardAt(id)}/terminals`, body) as Promise<OpenedTerminal>,
+  linkSandbox: (id: string, sandbox: string) =>
+    call('POST', `${dashboardAt(id)}/sandboxes/${encodeURIComponent(sandbox)}`),
+
+  comments: (id: string) => pages<Comment>(`${dashboardAt(id)}/comments`, 'comments'),
+  comment: (id: string, body: { item_id: string; text: string; mentions: readonly string[] }) =>
+    call('POST', `${dashboardAt(id)}/comments`, body) as Promise<Comment>,
+  resolve: (id: string, comment: string, resolved: boolean) =>
+    call('PATCH', `${dashboardAt(id)}/comments/${encodeURIComponent(comment)}`, { resolved }),
+  removeComment: (id: string, comment: string) =>
+    call('DELETE', `${dashboardAt(id)}/comments/${encodeURIComponent(comment)}`),
+
+  history: (id: string) => pages<HistoryEntry>(`${dashboardAt(id)}/history`, 'history', 2),
+  then: async (id: string, seq: number): Promise<readonly Record<string, unknown>[]> => {
+    const found = await call('GET', `${dashboardAt(id)}/history/${seq}`);
+    return (found as { items: readonly Record<string, unknown>[] }).items;
+  },
+};

@@ -1,0 +1,48 @@
+/** Which agent comes onto the dashboard, into its home sandbox. */
+
+import { api } from '../../api/client';
+import { Dialog } from '../../components/parts/Dialog';
+import { Icon } from '../../components/parts/icons';
+import { useAnswer } from '../../components/parts/useAnswer';
+
+interface AgentDialogProps {
+  readonly onChoose: (agent: string) => void;
+  readonly onClose: () => void;
+}
+
+const all = (): ReturnType<typeof api.catalogue> => api.catalogue();
+
+export function AgentDialog({ onChoose, onClose }: AgentDialogProps) {
+  const { value, problem } = useAnswer(all, 'agents');
+  const working = value?.filter(({ state }) => state === 'works') ?? null;
+  return (
+    <Dialog title="New agent" onClose={onClose}>
+      <div className="dialog-text">
+        <p>
+          It works in this dashboard’s own sandbox, beside its terminals. For a branch of its own,
+          make a todo and choose “Do this”.
+        </p>
+      </div>
+      {problem !== null && <p className="form-trouble">{problem.message}</p>}
+      {working?.length === 0 && <p className="quiet">No agent is installed here yet.</p>}
+      <ul className="agent-choices">
+        {working?.map(({ name }, at) => (
+          <li key={name}>
+            <button
+              type="button"
+              className="button"
+              data-first-focus={at === 0 ? '' : undefined}
+              onClick={() => {
+                onClose();
+                onChoose(name);
+              }}
+            >
+              <Icon name="agent" />
+              {name}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </Dialog>
+  );
+}

@@ -1,0 +1,104 @@
+/** The line above a dashboard: its name, whether all is kept, who is here, and the way to share. */
+
+import { MenuButton } from '../../components/parts/MenuButton';
+import { Icon } from '../../components/parts/icons';
+import { goTo } from '../../state/route';
+import { PeopleBar } from '../presence/PeopleBar';
+import type { DocumentStatus } from '../sync/connection';
+import type { OpenDashboard } from './useDashboard';
+
+interface BoardBarProps {
+  readonly open: OpenDashboard;
+  /** How many terminals are being opened. */
+  readonly opening: number;
+  readonly openComments: number;
+  readonly onMenu: () => void;
+  readonly onShare: () => void;
+  readonly onRename: () => void;
+  readonly onComments: () => void;
+}
+
+export function BoardBar(props: BoardBarProps) {
+  const { open, opening, openComments, onMenu, onShare, onRename, onComments } = props;
+  const { dashboard, stage, peers, status, session } = open;
+  return (
+    <header className="board-bar">
+      <MenuButton onMenu={onMenu} />
+      <button
+        type="button"
+        className="button-icon"
+        aria-label="All dashboards"
+        title="All dashboards"
+        onClick={() => goTo('dashboards')}
+      >
+        <Icon name="board" />
+      </button>
+      <h1 className="board-title">
+        {stage.edits ? (
+          <button type="button" title="Rename" onClick={onRename}>
+            {dashboard?.name ?? '…'}
+          </button>
+        ) : (
+          (dashboard?.name ?? '…')
+        )}
+      </h1>
+      <Kept status={status} onRetry={session.retry} />
+      {opening > 0 && (
+        <span className="board-opening" role="status">
+          {opening === 1 ? 'Opening a terminal…' : `Opening ${opening} terminals…`}
+        </span>
+      )}
+      <span className="spring" />
+      <PeopleBar stage={stage} peers={peers} />
+      <button
+        type="button"
+        className="button button-small"
+        aria-label={openComments === 0 ? 'Comments' : `Comments: ${openComments} open`}
+        onClick={onComments}
+      >
+        <Icon name="comment" />
+        <span className="roomy-only">{openComments === 0 ? 'Comments' : openComments}</span>
+      </button>
+      <button
+        type="button"
+        className="button button-small button-primary"
+        aria-label="Share"
+        onClick={onShare}
+      >
+        <Icon name="share" />
+        <span className="roomy-only">Share</span>
+      </button>
+    </header>
+  );
+}
+
+interface KeptProps {
+  readonly status: DocumentStatus;
+  readonly onRetry: () => void;
+}
+
+/** Whether what one does is kept; it says so in words, for those who see no dot, too. */
+function Kept({ status, onRetry }: KeptProps) {
+  const { phase, saved, role, loaded, reason } = status;
+  const viewer = role === 'viewer';
+  if (phase === 'over')
+    return (
+      <span className="board-kept board-cut" role="status">
+        {reason}
+      </span>
+    );
+  if (phase !== 'live' && (loaded || phase === 'waiting'))
+    return (
+      <span className="board-kept board-cut" role="status">
+        Offline{saved ? '' : ': your edits are kept here'}
+        <button type="button" className="button button-slim" onClick={onRetry}>
+          Try now
+        </button>
+      </span>
+    );
+  return (
+    <span className="board-kept" role="status">
+      {viewer ? 'View only' : saved ? 'Saved' : 'Saving…'}
+    </span>
+  );
+}

@@ -1,0 +1,55 @@
+/** The one thing that lies over a dashboard. */
+
+import { later } from '../../components/parts/later';
+import type { Item } from '../document/items';
+import type { Comments } from '../comments/useComments';
+import { AgentDialog } from './AgentDialog';
+import { HelpDialog } from './HelpDialog';
+import { NameDialog } from '../list/dialogs';
+import { makeItem } from './making';
+import type { OpenDashboard } from './useDashboard';
+
+export type Over =
+  | { readonly is: 'help' | 'share' | 'history' | 'agent' | 'rename' }
+  | { readonly is: 'give'; readonly item: Item }
+  | { readonly is: 'comments'; readonly item: string | null };
+
+const ShareBoard = later(async () => (await import('../list/ShareBoard')).ShareBoard);
+const History = later(async () => (await import('../list/History')).History);
+const GiveDialog = later(async () => (await import('./GiveDialog')).GiveDialog);
+const CommentsPanel = later(async () => (await import('../comments/CommentsPanel')).CommentsPanel);
+
+interface BoardOverProps {
+  readonly id: string;
+  readonly open: OpenDashboard;
+  readonly over: Over;
+  readonly comments: Comments;
+  readonly onClose: () => void;
+}
+
+export function BoardOver({ id, open, over, comments, onClose }: BoardOverProps) {
+  const { stage, dashboard } = open;
+  switch (over.is) {
+    case 'help':
+      return <HelpDialog onClose={onClose} />;
+    case 'agent':
+      return (
+        <AgentDialog
+          onClose={onClose}
+          onChoose={(agent) => void makeItem(id, stage, 'agent', agent)}
+        />
+      );
+    case 'share':
+      return <ShareBoard {...{ id, open, onClose }} />;
+    case 'history':
+      return <History {...{ id, open, onClose }} />;
+    case 'rename':
+      return dashboard === null ? null : (
+        <NameDialog act="rename" dashboard={dashboard} onDone={open.reload} onClose={onClose} />
+      );
+    case 'give':
+      return <GiveDialog {...{ id, stage, onClose }} item={over.item} />;
+    case 'comments':
+      return <CommentsPanel {...{ open, comments, onClose }} item={over.item} />;
+  }
+}

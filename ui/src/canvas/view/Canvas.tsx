@@ -1,0 +1,167 @@
+/** The plane of a dashboard: its items, drawn where the window looks, and all that is done there. */
+
+import { Suspense, useEffect, useMemo, useRef, type RefObject } from 'react';
+import { useStore } from '../../state/store';
+import { overlap } from '../document/geometry';
+import type { Item } from '../document/items';
+import { PictureTaker } from '../items/PictureTaker';
+import { Cursors } from '../presence/Cursors';
+import type { Peer } from '../presence/presence';
+import type { Person } from '../sync/wire';
+import { useDrags } from './drags';
+import { useInput } from './input';
+import { ItemView } from './ItemView';
+import { Marks } from './Marks';
+import type { Stage } from './stage';
+import type { Places } from './commands';
+import { useRegion } from './region';
+
+interface CanvasProps {
+  readonly stage: Stage;
+  readonly places: Places;
+  readonly peers: readonly Peer[];
+  readonly people: readonly Person[];
+  /** Open comments by item. */
+  readonly comments: ReadonlyMap<string, number>;
+  readonly onGive: ((item: Item) => void) | null;
+  readonly onRenew: ((item: Item) => void) | null;
+}
+
+const NOBODY: readonly Peer[] = [];
+
+export function Canvas(props: CanvasProps) {
+  const { stage, places, peers, people, comments, onGive, onRenew } = props;
+  const root = useRef<HTMLDivElement>(null);
+  const world = useRef<HTMLDivElement>(null);
+  const items = useStore(stage.board.list);
+  const chosen = useStore(stage.chosen);
+  const inside = useStore(stage.inside);
+  const focused = useStore(stage.focused);
+  const region = useRegion(stage);
+  const picked = useMemo(() => new Set(chosen), [chosen]);
+  const visitors = useMemo(() => byItem(peers), [peers]);
+  useSize(root, stage);
+  useWorld(root, world, stage);
+  useInput(root, places);
+  useDrags(world, stage, peers);
+  useFocus(root, stage);
+
+  const shown = items.filter(
+    (item) => overlap(item, region) || picked.has(item.id) || item.id === inside,
+  );
+  return (
+    <div
+      ref={root}
+      className="canvas"
+      role="application"
+      aria-label="Canvas. Press question mark for its keys."
+      tabIndex={focused === null ? 0 : -1}
+    >
+      <div ref={world} className="world">
+        {shown.map((item) => (
+          <ItemView
+            key={item.id}
+            stage={stage}
+            item={item}
+            chosen={picked.has(item.id)}
+            inside={item.id === inside}
+            reached={item.id === focused}
+            people={people}
+            visitors={visitors.get(item.id) ?? NOBODY}
+            comments={comments.get(item.id) ?? 0}
+            onGive={onGive}
+            onRenew={onRenew}
+          />
+        ))}
+      </div>
+      <Marks stage={stage} peers={peers} />
+      <Cursors stage={stage} peers={peers} />
+      <Suspense>
+        <PictureTaker />
+      </Suspense>
+    </div>
+  );
+}
+
+function byItem(peers: readonly Peer[]): ReadonlyMap<string, readonly Peer[]> {
+  const found = new Map<string, readonly Peer[]>();
+  for (const peer of peers)
+    if (peer.inside !== null) found.set(peer.inside, [...(found.get(peer.inside) ?? []), peer]);
+  return found;
+}
+
+/** Keeps the size of the window on the plane. */
+function useSize(root: RefObject<HTMLDivElement | null>, stage: Stage): void {
+  useEffect(() => {
+    const element = root.current;
+    if (element === null) return;
+    const measure = (): void =>
+      stage.size.set({ w: element.clientWidth || 1, h: element.clientHeight || 1 });
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [root, stage]);
+}
+
+/**
+ * Puts the plane where the view is. Everything is laid out for the zoom at rest; while one zooms
+ * it is only scaled, and at rest nothing is: letters are sharp, and a terminal's mouse is right.
+ */
+function useWorld(
+  root: RefObject<HTMLDivElement | null>,
+  world: RefObject<HTMLDivElement | null>,
+  stage: Stage,
+): void {
+  useEffect(() => {
+    const draw = (): void => drawWorld(root.current, world.current, stage);
+    draw();
+    const stops = [stage.view.subscribe(draw), stage.rest.subscribe(draw)];
+    return () => stops.forEach((stop) => stop());
+  }, [root, world, stage]);
+}
+
+function drawWorld(ground: HTMLElement | null, plane: HTMLElement | null, stage: Stage): void {
+  if (plane === null || ground === null) return;
+  const [view, rest] = [stage.view.get(), stage.rest.get()];
+  const [left, top] = [Math.round(-view.x * view.zoom), Math.round(-view.y * view.zoom)];
+  const scale = view.zoom / rest;
+  const scaled = scale === 1 ? '' : ` scale(${scale})`;
+  plane.style.transform = `translate(${left}px, ${top}px)${scaled}`;
+  plane.style.setProperty('--z', String(rest));
+  plane.classList.toggle('world-moving', scale !== 1);
+  ground.style.setProperty('--grid-x', `${left}px`);
+  ground.style.setProperty('--grid-y', `${top}px`);
+  ground.style.setProperty('--grid', `${gridPx(view.zoom)}px`);
+}
+
+/** The dots of the ground, far enough from each other at any zoom. */
+function gridPx(zoom: number): number {
+  let px = 24 * zoom;
+  while (px < 18) px *= 4;
+  return px;
+}
+
+/** The keyboard follows what is chosen, while it is on the canvas and in no item. */
+function useFocus(root: RefObject<HTMLDivElement | null>, stage: Stage): void {
+  useEffect(() => {
+    const follow = (): void => {
+      const canvas = root.current;
+      const id = stage.focused.get();
+      if (canvas === null || !canvas.contains(document.activeElement)) return;
+      if (stage.inside.get() !== null) return;
+      const item = id === null ? null : canvas.querySelector<HTMLElement>(`[data-item="${id}"]`);
+      if (stage.chosen.get().length === 0 || item === null) canvas.focus({ preventScroll: true });
+      else if (!item.contains(document.activeElement) || item !== document.activeElement)
+        item.focus({ preventScroll: true });
+    };
+    // After React has drawn what is new.
+    const soon = (): void => void requestAnimationFrame(follow);
+    const stops = [
+      stage.focused.subscribe(soon),
+      stage.chosen.subscribe(soon),
+      stage.inside.subscribe(soon),
+    ];
+    return () => stops.forEach((stop) => stop());
+  }, [root, stage]);
+}

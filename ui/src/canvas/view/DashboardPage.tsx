@@ -1,0 +1,167 @@
+/** One dashboard: its bar, the canvas, and what lies over it; on a phone a list of cards. */
+
+import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { pageCommands } from '../../state/page-commands';
+import { useStore } from '../../state/store';
+import { mayWork } from '../../state/team/rights';
+import { team } from '../../state/team/team';
+import type { Item } from '../document/items';
+import { PhoneBoard } from '../list/PhoneBoard';
+import { BoardBar } from './BoardBar';
+import { BoardOver, type Over } from './BoardOver';
+import { Canvas } from './Canvas';
+import { can, COMMANDS, type Places } from './commands';
+import { makeItem, renewTerminal, useOpening } from './making';
+import { Minimap } from './Minimap';
+import { ChosenTools, Toolbar, ZoomTools } from './Toolbar';
+import { useComments } from '../comments/useComments';
+import { lastView, useDashboard, type OpenDashboard } from './useDashboard';
+
+interface DashboardPageProps {
+  readonly id: string;
+  /** The item that the address leads to. */
+  readonly item: string | null;
+  readonly onMenu: () => void;
+}
+
+const narrow = window.matchMedia('(max-width: 760px)');
+
+export function DashboardPage({ id, item, onMenu }: DashboardPageProps) {
+  const open = useDashboard(id);
+  const phone = useSyncExternalStore(
+    (changed) => {
+      narrow.addEventListener('change', changed);
+      return () => narrow.removeEventListener('change', changed);
+    },
+    () => narrow.matches,
+  );
+  useEffect(() => {
+    if (open?.dashboard != null) document.title = `${open.dashboard.name} · Atoll`;
+  }, [open?.dashboard]);
+  if (open === null)
+    return (
+      <main className="board" aria-label="Dashboard">
+        <p className="boards-none quiet">Opening…</p>
+      </main>
+    );
+  return <Opened key={id} {...{ id, item, open, phone, onMenu }} />;
+}
+
+interface OpenedProps extends DashboardPageProps {
+  readonly open: OpenDashboard;
+  readonly phone: boolean;
+}
+
+function Opened({ id, item, open, phone, onMenu }: OpenedProps) {
+  const { stage, status, peers } = open;
+  const [over, setOver] = useState<Over | null>(null);
+  const comments = useComments(id);
+  const opening = useOpening();
+  const works = mayWork(useStore(team)) && stage.edits;
+  const places = useMemo(
+    (): Places => ({
+      stage,
+      make: (kind) => {
+        if (kind === 'agent') setOver({ is: 'agent' });
+        else void makeItem(id, stage, kind);
+      },
+      help: () => setOver({ is: 'help' }),
+      share: () => setOver({ is: 'share' }),
+      history: () => setOver({ is: 'history' }),
+      comment: () => setOver({ is: 'comments', item: stage.chosen.get()[0] ?? null }),
+    }),
+    [id, stage],
+  );
+  const onGive = useCallback((todo: Item) => setOver({ is: 'give', item: todo }), []);
+  const onRenew = useCallback((gone: Item) => void renewTerminal(id, stage, gone), [id, stage]);
+  useBegin(id, item, open);
+  usePalette(places);
+
+  return (
+    <main className="board" aria-label={open.dashboard?.name ?? 'Dashboard'}>
+      <BoardBar
+        {...{ open, onMenu, opening }}
+        onShare={places.share}
+        onRename={() => setOver({ is: 'rename' })}
+        onComments={() => setOver({ is: 'comments', item: null })}
+        openComments={comments.open}
+      />
+      {phone ? (
+        <PhoneBoard {...{ open, id }} onGive={works ? onGive : null} />
+      ) : (
+        <div className="board-stage">
+          <Canvas
+            {...{ stage, places, peers }}
+            people={status.people}
+            comments={comments.byItem}
+            onGive={works ? onGive : null}
+            onRenew={works ? onRenew : null}
+          />
+          <Toolbar places={places} />
+          <ZoomTools places={places} />
+          <Minimap stage={stage} peers={peers} />
+          <ChosenTools places={places} />
+          {!status.loaded && <p className="board-loading quiet">Loading its document…</p>}
+          {status.loaded && <Empty open={open} />}
+        </div>
+      )}
+      {over !== null && (
+        <BoardOver {...{ id, open, over, comments }} onClose={() => setOver(null)} />
+      )}
+    </main>
+  );
+}
+
+/** What one can do where nothing is yet. */
+function Empty({ open }: { readonly open: OpenDashboard }) {
+  const items = useStore(open.stage.board.list);
+  if (items.length > 0) return null;
+  return (
+    <div className="board-empty">
+      <p>Nothing is here yet.</p>
+      {open.stage.edits && (
+        <p className="quiet">
+          Double-click for a note, <kbd>T</kbd> for a terminal, <kbd>D</kbd> for a todo,{' '}
+          <kbd>?</kbd> for the rest.
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Shows the item of the address, else what was looked at last, else everything. */
+function useBegin(id: string, item: string | null, { stage, status }: OpenDashboard): void {
+  const size = useStore(stage.size);
+  const shown = useRef<string | null>(null);
+  const ready = status.loaded && size.w > 1;
+  useEffect(() => {
+    if (!ready) return;
+    const wanted = item === null ? null : stage.board.item(item);
+    if (wanted !== null && shown.current !== item) stage.visit(wanted, shown.current === null);
+    else if (shown.current === null && lastView(id) === null) stage.fit(stage.items, true);
+    shown.current = item ?? '';
+  }, [ready, id, item, stage]);
+}
+
+/** The palette offers what the canvas can do. */
+function usePalette(places: Places): void {
+  useEffect(() => {
+    const { stage } = places;
+    const tell = (): void =>
+      pageCommands.set(
+        COMMANDS.filter((command) => can(command, stage)).map((command) => ({
+          id: `board ${command.id}`,
+          words: command.words,
+          icon: command.icon,
+          ...(command.keys?.[0] === undefined ? {} : { note: command.keys[0] }),
+          run: () => command.run(places),
+        })),
+      );
+    tell();
+    const stop = stage.chosen.subscribe(tell);
+    return () => {
+      stop();
+      pageCommands.set([]);
+    };
+  }, [places]);
+}

@@ -1,0 +1,339 @@
+/** What can be done on a canvas: one list for its keys, its toolbar, the palette and the help. */
+
+import { notify } from '../../state/announce';
+import type { IconName } from '../../components/parts/icons';
+import { frameItems, groupItems, moveItems, removeItems, stack, tidyItems } from '../document/acts';
+import { following } from '../document/choice';
+import { duplicateItems } from '../document/clip';
+import { neighbour } from '../document/geometry';
+import { GRID } from '../document/snap';
+import { growItems, toggleLock } from './gestures';
+import type { Stage } from './stage';
+import { zoomStep } from './viewport';
+
+/** What the page around the canvas does for it. */
+export interface Places {
+  readonly stage: Stage;
+  /** Makes an item of a kind in the middle of the window. */
+  readonly make: (kind: string) => void;
+  readonly help: () => void;
+  readonly share: () => void;
+  readonly comment: () => void;
+  readonly history: () => void;
+}
+
+export interface CanvasCommand {
+  readonly id: string;
+  readonly words: string;
+  /** Keys as a person reads them, the first as `keyOf` spells them. */
+  readonly keys?: readonly string[];
+  readonly icon: IconName;
+  /** Changes the document. */
+  readonly edits?: boolean;
+  /** Needs something chosen. */
+  readonly chosen?: boolean;
+  readonly run: (places: Places) => void;
+}
+
+const MAKING: readonly CanvasCommand[] = [
+  { id: 'note', words: 'New note', keys: ['N'], icon: 'note', kind: 'note' },
+  { id: 'todo', words: 'New todo', keys: ['D'], icon: 'todo', kind: 'todo' },
+  { id: 'terminal', words: 'New terminal', keys: ['T'], icon: 'terminal', kind: 'terminal' },
+  { id: 'agent', words: 'New agent', keys: ['A'], icon: 'agent', kind: 'agent' },
+  { id: 'link', words: 'New link', keys: ['L'], icon: 'link', kind: 'link' },
+  { id: 'frame', words: 'New frame', keys: ['F'], icon: 'frame', kind: 'frame' },
+].map(({ kind, ...command }) => ({
+  ...command,
+  icon: command.icon as IconName,
+  edits: true,
+  run: ({ stage, make }: Places) => {
+    // A frame goes around what is chosen.
+    const ids = stage.chosen.get();
+    const framed = kind === 'frame' ? frameItems(stage.board, ids, stage.author) : null;
+    if (framed === null) make(kind);
+    else stage.choose([framed], false);
+  },
+}));
+
+const CHOSEN: readonly CanvasCommand[] = [
+  {
+    id: 'open',
+    words: 'Open or edit',
+    keys: ['Enter'],
+    icon: 'alone',
+    chosen: true,
+    run: ({ stage }) => openItem(stage),
+  },
+  {
+    id: 'duplicate',
+    words: 'Duplicate',
+    keys: ['Ctrl D'],
+    icon: 'copy',
+    chosen: true,
+    edits: true,
+    run: ({ stage }) =>
+      stage.choose(duplicateItems(stage.board, stage.picked, stage.author), false),
+  },
+  {
+    id: 'remove',
+    words: 'Remove',
+    keys: ['Delete', 'Backspace'],
+    icon: 'destroy',
+    chosen: true,
+    edits: true,
+    run: ({ stage }) => removeChosen(stage),
+  },
+  {
+    id: 'group',
+    words: 'Group',
+    keys: ['Ctrl G'],
+    icon: 'group',
+    chosen: true,
+    edits: true,
+    run: ({ stage }) => groupItems(stage.board, stage.chosen.get(), true),
+  },
+  {
+    id: 'ungroup',
+    words: 'Ungroup',
+    keys: ['Ctrl Shift G'],
+    icon: 'group',
+    chosen: true,
+    edits: true,
+    run: ({ stage }) => groupItems(stage.board, stage.chosen.get(), false),
+  },
+  {
+    id: 'front',
+    words: 'Bring to the front',
+    keys: [']'],
+    icon: 'up',
+    chosen: true,
+    edits: true,
+    run: ({ stage }) => stack(stage.board, stage.chosen.get(), 'front'),
+  },
+  {
+    id: 'back',
+    words: 'Send to the back',
+    keys: ['['],
+    icon: 'down',
+    chosen: true,
+    edits: true,
+    run: ({ stage }) => stack(stage.board, stage.chosen.get(), 'back'),
+  },
+  {
+    id: 'lock',
+    words: 'Lock or unlock',
+    keys: ['Ctrl Shift L'],
+    icon: 'lock',
+    chosen: true,
+    edits: true,
+    run: ({ stage }) => toggleLock(stage),
+  },
+  {
+    id: 'comment',
+    words: 'Comment',
+    keys: ['C'],
+    icon: 'comment',
+    chosen: true,
+    run: ({ comment }) => comment(),
+  },
+];
+
+const PLACING: readonly CanvasCommand[] = [
+  {
+    id: 'tidy',
+    words: 'Tidy into rows',
+    keys: ['Shift T'],
+    icon: 'grid',
+    edits: true,
+    run: ({ stage }) => {
+      const chosen = stage.chosen.get();
+      tidyItems(stage.board, chosen.length > 1 ? chosen : stage.items.map(({ id }) => id));
+      stage.fit();
+    },
+  },
+  {
+    id: 'undo',
+    words: 'Undo',
+    keys: ['Ctrl Z'],
+    icon: 'undo',
+    edits: true,
+    run: ({ stage }) => void stage.board.undo(),
+  },
+  {
+    id: 'redo',
+    words: 'Redo',
+    keys: ['Ctrl Shift Z', 'Ctrl Y'],
+    icon: 'redo',
+    edits: true,
+    run: ({ stage }) => void stage.board.redo(),
+  },
+  {
+    id: 'all',
+    words: 'Choose everything',
+    keys: ['Ctrl A'],
+    icon: 'frame',
+    run: ({ stage }) => stage.choose(stage.items.map(({ id }) => id)),
+  },
+];
+
+const LOOKING: readonly CanvasCommand[] = [
+  {
+    id: 'fit',
+    words: 'Show everything',
+    keys: ['1'],
+    icon: 'fit',
+    run: ({ stage }) => stage.fit(),
+  },
+  {
+    id: 'fit chosen',
+    words: 'Show what is chosen',
+    keys: ['2'],
+    icon: 'fit',
+    chosen: true,
+    run: ({ stage }) => stage.fit(stage.picked),
+  },
+  {
+    id: 'zoom real',
+    words: 'Zoom to 100 %',
+    keys: ['0'],
+    icon: 'search',
+    run: ({ stage }) => stage.glideToZoom(1),
+  },
+  {
+    id: 'zoom in',
+    words: 'Zoom in',
+    keys: ['+', '='],
+    icon: 'plus',
+    run: ({ stage }) => stage.glideToZoom(zoomStep(stage.goal, 1)),
+  },
+  {
+    id: 'zoom out',
+    words: 'Zoom out',
+    keys: ['-'],
+    icon: 'minus',
+    run: ({ stage }) => stage.glideToZoom(zoomStep(stage.goal, -1)),
+  },
+  {
+    id: 'share',
+    words: 'Share this dashboard',
+    keys: ['Shift S'],
+    icon: 'share',
+    run: ({ share }) => share(),
+  },
+  {
+    id: 'history',
+    words: 'History of this dashboard',
+    icon: 'clock',
+    run: ({ history }) => history(),
+  },
+  {
+    id: 'help',
+    words: 'Keys of the canvas',
+    keys: ['?'],
+    icon: 'question',
+    run: ({ help }) => help(),
+  },
+];
+
+export const COMMAND_GROUPS: readonly {
+  readonly title: string;
+  readonly commands: readonly CanvasCommand[];
+}[] = [
+  { title: 'Make', commands: MAKING },
+  { title: 'What is chosen', commands: CHOSEN },
+  { title: 'Everything', commands: PLACING },
+  { title: 'Look', commands: LOOKING },
+];
+
+export const COMMANDS = COMMAND_GROUPS.flatMap(({ commands }) => commands);
+
+/** Keys that are no commands of the palette, for the help. */
+export const OTHER_KEYS: readonly { readonly keys: string; readonly words: string }[] = [
+  { keys: 'Tab', words: 'To the next item, in the order of reading' },
+  { keys: 'Arrows', words: 'Move what is chosen, with Shift further; else look around' },
+  { keys: 'Alt Arrows', words: 'Size what is chosen' },
+  { keys: 'Ctrl Arrows', words: 'To the item beside this one' },
+  { keys: 'Esc', words: 'Out of an item, then choose nothing' },
+  { keys: 'Ctrl C, X, V', words: 'Copy, cut, paste; text becomes a note' },
+  { keys: 'Space', words: 'Hold it to pan by the pointer' },
+  { keys: 'Ctrl Wheel', words: 'Zoom at the pointer' },
+];
+
+/** Whether a command can be run now. */
+export function can(command: CanvasCommand, stage: Stage): boolean {
+  if (command.edits === true && !stage.edits) return false;
+  return command.chosen !== true || stage.chosen.get().length > 0;
+}
+
+/** A key as commands spell it. */
+export function keyOf(event: KeyboardEvent): string {
+  const letter = event.key.length === 1 ? event.key.toUpperCase() : event.key;
+  // Shift is part of a sign such as `?`, and of no letter.
+  const shift = event.shiftKey && (event.key.length > 1 || letter !== event.key.toLowerCase());
+  const command = event.ctrlKey || event.metaKey;
+  return [command ? 'Ctrl' : '', event.altKey ? 'Alt' : '', shift ? 'Shift' : '', letter]
+    .filter((part) => part !== '')
+    .join(' ');
+}
+
+export function commandFor(key: string): CanvasCommand | null {
+  return COMMANDS.find(({ keys }) => keys?.includes(key) === true) ?? null;
+}
+
+type Direction = 'left' | 'right' | 'up' | 'down';
+const ARROWS: Readonly<Record<string, readonly [Direction, number, number]>> = {
+  ArrowLeft: ['left', -1, 0],
+  ArrowRight: ['right', 1, 0],
+  ArrowUp: ['up', 0, -1],
+  ArrowDown: ['down', 0, 1],
+};
+const FAR_STEP = 8;
+const LOOK_PX = 80;
+
+/** What an arrow key does. Returns whether it does anything. */
+export function arrow(event: KeyboardEvent, stage: Stage): boolean {
+  const found = ARROWS[event.key];
+  if (found === undefined) return false;
+  const [direction, dx, dy] = found;
+  const step = event.shiftKey ? GRID * FAR_STEP : GRID;
+  const { picked } = stage;
+  const [first] = picked;
+  if (first === undefined) stage.pan(dx * LOOK_PX, dy * LOOK_PX);
+  else if (event.ctrlKey || event.metaKey) {
+    const others = stage.items.filter(({ id }) => !stage.chosen.get().includes(id));
+    goTo(stage, neighbour(first, others, direction)?.id ?? null);
+  } else if (!stage.edits) stage.pan(dx * LOOK_PX, dy * LOOK_PX);
+  else if (event.altKey) growItems(stage, dx * step, dy * step);
+  else moveItems(stage.board, stage.chosen.get(), dx * step, dy * step);
+  return true;
+}
+
+/** Goes to the next item in the order of reading. Returns whether there is one. */
+export function tab(stage: Stage, by: 1 | -1): boolean {
+  const next = following(stage.items, stage.chosen.get()[0] ?? null, by);
+  goTo(stage, next?.id ?? null);
+  return next !== null;
+}
+
+function goTo(stage: Stage, id: string | null): void {
+  const item = id === null ? null : stage.board.item(id);
+  if (item === null) return;
+  stage.choose([item.id], false);
+  stage.reveal(item);
+}
+
+/** Goes into the one item that is chosen. */
+export function openItem(stage: Stage): void {
+  const [one] = stage.picked;
+  if (one === undefined) return;
+  stage.reveal(one);
+  stage.enter(one.id);
+}
+
+export function removeChosen(stage: Stage): void {
+  const count = removeItems(stage.board, stage.chosen.get());
+  if (count === 0) return;
+  stage.choose([]);
+  const words = count === 1 ? 'Removed.' : `Removed ${count} items.`;
+  notify(words, 'plain', { words: 'Undo', run: () => void stage.board.undo() });
+}
