@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -97,3 +98,32 @@ async def test_files_are_discarded_and_committed_over_the_api(
     ):
         with pytest.raises(Invalid):
             await act(verb, **body)
+
+
+async def test_commits_over_the_api(atoll: RepositoryWorld, tmp_path: Path) -> None:
+    key = await sent(atoll, new_tree(tmp_path / "demo"))
+    sandbox = await made(atoll, key=key, branch="fix")
+    box = atoll.box(str(sandbox["sandbox_id"]))
+    box.run("echo x > x; git add x; git commit -qm x")
+    here = ("sandboxes", str(sandbox["name"]), "commits")
+
+    async def read(*more: str, query: tuple[tuple[str, str], ...] = ()) -> dict[str, Any]:
+        call = get(*here, *more, query=query)
+        return cast(
+            "dict[str, Any]", (await asyncio.to_thread(atoll.api.transport.call, call)).value
+        )
+
+    page = await read(query=(("limit", "1"),))
+    assert [one["subject"] for one in page["commits"]] == ["x"]
+    rest = await read(query=(("limit", "1"), ("cursor", str(page["next"]))))
+    assert [one["subject"] for one in rest["commits"]] == ["begin"] and rest["next"] is None
+    shown = await read(str(page["head"]))
+    assert (shown["message"], shown["files"][0]["path"]) == ("x", "x")
+    assert shown["commit"] == page["commits"][0]
+    for query in ((("cursor", "-1"),), (("cursor", "999999"),), (("limit", "201"),)):
+        with pytest.raises(Invalid):
+            await read(query=query)
+    with pytest.raises(NotFound):
+        await read("0" * 40)
+    with pytest.raises(Invalid):
+        await read("HEAD")

@@ -69,9 +69,13 @@ int open_parent(int root, const char *path, const char **name)
 
 void print_base64(const char *text)
 {
+	print_base64_of(text, strlen(text));
+}
+
+void print_base64_of(const char *text, size_t length)
+{
 	static const char digits[] =
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	size_t length = strlen(text);
 
 	if (!length)
 		putchar('-');

@@ -16,37 +16,52 @@ static const struct {
 } tools[] = {{"list", 1, do_list},     {"stat", 1, do_stat},     {"mkdir", 1, do_mkdir},
              {"move", 2, do_move},     {"commit", 2, do_commit}, {"remove", 1, do_remove},
              {"tar", 1, do_tar},       {"untar", 1, do_untar},   {"watch", 1, do_watch},
-             {"dial", 1, do_dial},     {"total", 1, do_total}};
+             {"dial", 1, do_dial},     {"total", 1, do_total},   {"search", 2, do_search}};
+
+static int flag(struct request *it, const char *name)
+{
+	if (!strcmp(name, "-r"))
+		return it->recursive = 1;
+	if (!strcmp(name, "-p"))
+		return it->parents = 1;
+	if (!strcmp(name, "--overwrite"))
+		return it->overwrite = 1;
+	if (!strcmp(name, "--text"))
+		return it->text = 1;
+	if (!strcmp(name, "--exact"))
+		return it->exact = 1;
+	if (!strcmp(name, "--all"))
+		return it->all = 1;
+	return 0;
+}
 
 static int option(struct request *it, const char *name, const char *value)
 {
-	if (!strcmp(name, "-r"))
-		it->recursive = 1;
-	else if (!strcmp(name, "-p"))
-		it->parents = 1;
-	else if (!strcmp(name, "--overwrite"))
-		it->overwrite = 1;
-	else if (!value)
+	if (flag(it, name))
+		return 1;
+	if (!value)
 		return -1;
-	else if (!strcmp(name, "--after"))
+	if (!strcmp(name, "--after"))
 		return it->after = value, 2;
-	else if (!strcmp(name, "--limit"))
+	if (!strcmp(name, "--limit"))
 		return it->limit = atol(value), 2;
-	else if (!strcmp(name, "--mode"))
+	if (!strcmp(name, "--mode"))
 		return it->mode = strtol(value, NULL, 8) & 0777, 2;
-	else if (!strcmp(name, "--max-files"))
+	if (!strcmp(name, "--max-files"))
 		return it->max_files = atol(value), 2;
-	else if (!strcmp(name, "--max-bytes"))
+	if (!strcmp(name, "--max-bytes"))
 		return it->max_bytes = atoll(value), 2;
-	else
-		return -1;
-	return 1;
+	if (!strcmp(name, "--seconds"))
+		return it->seconds = atol(value), 2;
+	if (!strcmp(name, "--reach"))
+		return it->reach = atol(value), 2;
+	return -1;
 }
 
 int tool(int argc, char **argv)
 {
 	struct request it = {.limit = 1000, .max_files = 1000000, .mode = -1,
-	                     .max_bytes = 1LL << 40};
+	                     .max_bytes = 1LL << 40, .seconds = 60, .reach = 200};
 	int i = 1, taken, code;
 
 	for (; i < argc && strcmp(argv[i], "--") != 0; i += taken)

@@ -12,8 +12,8 @@
 enum { OK = 0, USAGE = 64, REFUSED_BY_KERNEL = 65, OVER_LIMIT = 66, UNSAFE = 67, PARTIAL = 68 };
 
 struct request {
-	int root, recursive, parents, overwrite, count;
-	long limit, max_files, mode;
+	int root, recursive, parents, overwrite, text, exact, all, count;
+	long limit, max_files, mode, seconds, reach;
 	long long max_bytes;
 	const char *after, *paths[2];
 };
@@ -22,6 +22,7 @@ int failed(const char *what);                /* prints errno and what; REFUSED_B
 int denied(int code, const char *why);       /* prints a sentence; returns the code */
 int open_parent(int root, const char *path, const char **name);
 void print_base64(const char *text);
+void print_base64_of(const char *data, size_t length);
 void print_entry(const char *name, const struct stat *stat, const char *target);
 int print_place(int root, const char *path); /* the entry at path */
 
@@ -38,7 +39,7 @@ int leave(int directory, const struct stat *was);
 int do_list(struct request *), do_stat(struct request *), do_mkdir(struct request *);
 int do_move(struct request *), do_commit(struct request *), do_remove(struct request *);
 int do_tar(struct request *), do_untar(struct request *), do_watch(struct request *);
-int do_dial(struct request *), do_total(struct request *);
+int do_dial(struct request *), do_total(struct request *), do_search(struct request *);
 int make_parents(int root, const char *path);
 
 #endif

@@ -20,6 +20,7 @@ from atoll.services.journals.events import Events
 from atoll.services.journals.replication import Replication
 from atoll.services.library.changes import WorkingTrees
 from atoll.services.library.checkpoints import Checkpoints
+from atoll.services.library.commits import Commits
 from atoll.services.library.kept import KeptWorktrees
 from atoll.services.library.profiles import Profiles
 from atoll.services.library.projects import Projects
@@ -124,6 +125,7 @@ class Application:
     syncs: Syncs
     changes: WorkingTrees
     checkpoints: Checkpoints
+    commits: Commits
     tree_edits: TreeEdits
     kept: KeptWorktrees
     profiles: Profiles

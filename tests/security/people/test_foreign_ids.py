@@ -40,7 +40,7 @@ OVERSEEN = "/v1/organizations/{organization}/sandboxes"
 
 WITHIN = {
     *("terminal", "command", "recording", "agent", "card", "number", "pty", "port", "share"),
-    "subject",
+    *("subject", "commit"),
 }
 """What is named below a sandbox or a dashboard: it is there, as far as that is."""
 
@@ -245,6 +245,7 @@ async def _things(atoll: World) -> Things:
         "member": "walter",
         "subject": "walter",
         **{"terminal": "t_1", "command": "e_1", "recording": "r_1", "card": "c_1"},
+        "commit": "a" * 40,
         **{"number": "1", "port": "8000", "key": KEY, "realm": "realm-x", "code": "BCDF-GHJK"},
     }
     await _stored(atoll, box)

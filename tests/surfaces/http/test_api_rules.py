@@ -37,6 +37,7 @@ NO_LISTS = {
     BOX: "one sandbox",
     f"{BOX}/changes": "one comparison: `total` counts what `files` leaves out",
     f"{BOX}/diff": "one comparison, `truncated` at 200000 lines",
+    f"{BOX}/commits/{{commit}}": "one commit, `truncated` at 200000 lines",
     f"{BOX}/network": "the rules of one sandbox",
     f"{BOX}/safety": "the layers of one sandbox",
     f"{BOX}/unpulled": "the work of one sandbox: `more` counts what its lists leave out",

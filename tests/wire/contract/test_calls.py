@@ -37,6 +37,7 @@ CALLS: list[tuple[RuntimeCall[Any], str]] = [
         'POST /files/move {"from":"a","to":"b"}',
     ),
     (files.pack_files(HERE), "GET /files/archive?path=a"),
+    (files.search_files(HERE), "GET /files/search?path=a"),
     (files.unpack_files(HERE, b"x"), "PUT /files/archive?path=a x"),
     (files.watch_files(HERE), "GET /files/watch?path=a"),
     (

@@ -351,6 +351,33 @@ export interface components {
             /** @default 0 */
             readonly repo?: number;
         };
+        /**
+         * @description Commits, children before their parents, and the newest branches and tags. `digest` changes
+         *     when one of these moves: pages with another digest do not fit together.
+         */
+        readonly CommitPage: {
+            readonly branch: string | null;
+            readonly commits: readonly components["schemas"]["CommitView"][];
+            readonly digest: string;
+            readonly head: string | null;
+            readonly next: string | null;
+            readonly refs: readonly components["schemas"]["CommitRef"][];
+        };
+        /** @description A branch, a remote's branch or a tag, and its commit. */
+        readonly CommitRef: {
+            readonly commit: string;
+            readonly kind: components["schemas"]["RefKind"];
+            readonly name: string;
+        };
+        /** @description A commit: the first line of its message, and at most 16 parents. */
+        readonly CommitView: {
+            readonly at: string;
+            readonly author: string;
+            readonly commit: string;
+            readonly email: string;
+            readonly parents: readonly string[];
+            readonly subject: string;
+        };
         /** @description The new commit. */
         readonly CommittedView: {
             readonly commit: string;
@@ -1831,6 +1858,11 @@ export interface components {
             readonly name: string;
         };
         /**
+         * @description A kind of name for a commit.
+         * @enum {string}
+         */
+        readonly RefKind: "branch" | "remote" | "tag";
+        /**
          * @description The events to send again: the dead letter of one event, everything after a position, or with
          *     neither all dead letters.
          */
@@ -2165,6 +2197,16 @@ export interface components {
             readonly sandbox_id: string;
             readonly share_id: string;
             readonly terminal_id: string | null;
+        };
+        /**
+         * @description A commit with its message, and what it changes of its first parent; `truncated` when some of
+         *     that is missing.
+         */
+        readonly ShownCommitView: {
+            readonly commit: components["schemas"]["CommitView"];
+            readonly files: readonly components["schemas"]["FileDiff"][];
+            readonly message: string;
+            readonly truncated: boolean;
         };
         /** @description A signal by name. */
         readonly SignalBody: {

@@ -23,13 +23,17 @@ from .places import (
     print_entry,
     print_place,
 )
+from .searching import do_search
 from .totalling import do_total
 from .unpacking import do_untar
 from .watching import do_watch
 
 USAGE = 64
-FLAGS = (b"-r", b"-p", b"--overwrite")
-VALUES = (b"--after", b"--limit", b"--mode", b"--max-files", b"--max-bytes")
+FLAGS = (b"-r", b"-p", b"--overwrite", b"--text", b"--exact", b"--all")
+VALUES = (
+    *(b"--after", b"--limit", b"--mode", b"--max-files", b"--max-bytes"),
+    *(b"--seconds", b"--reach"),
+)
 
 
 @dataclass
@@ -198,4 +202,5 @@ TOOLS: dict[bytes, tuple[int, Callable[[Request], int]]] = {
     b"watch": (1, lambda it: do_watch(it.root, it.paths[0], recursive=b"-r" in it.flags)),
     b"dial": (1, lambda it: do_dial(it.paths[0])),
     b"total": (1, lambda it: do_total(it.root, it.paths[0])),
+    b"search": (2, lambda it: do_search(it.root, it.paths, it.flags, it.values)),
 }

@@ -20,6 +20,7 @@ from atoll.runtime.api.parts import parts_of
 from atoll.runtime.api.requests import answer, query_flag, query_integer, read_json
 from atoll.runtime.files.content import Content
 from atoll.runtime.files.files import MAX_PAGE, FileChange
+from atoll.runtime.files.search import MAX_MATCHES, FileSearch
 from atoll.runtime.files.tool import Tool
 from atoll.wire.contract.files import EntryPage, MkdirBody, MoveBody
 
@@ -124,9 +125,7 @@ async def _watch(request: web.Request) -> web.StreamResponse:
     """Send changes as server-sent events, until the client leaves."""
     recursive = query_flag(request, "recursive")
     async with parts_of(request).files.watch(_path(request), recursive=recursive) as changes:
-        response = web.StreamResponse(headers=SAFE_HEADERS)
-        response.content_type = "text/event-stream"
-        await response.prepare(request)
+        response = await _events(request)
         await response.write(b": watching\n\n")
         async with asyncio.TaskGroup() as group:
             waiting: asyncio.Queue[FileChange | None] = asyncio.Queue(MAX_WAITING_CHANGES)
@@ -135,6 +134,18 @@ async def _watch(request: web.Request) -> web.StreamResponse:
                 await _tell(waiting, response)
             finally:
                 task.cancel()
+        return response
+
+
+async def _search(request: web.Request) -> web.StreamResponse:
+    """Send what is found as server-sent events; a client that leaves ends the search."""
+    parts = parts_of(request)
+    async with parts.files.search(_query(request), parts.redactions.lexicon) as found:
+        first = await anext(found, None)  # what fails at once is a problem document
+        response = await _events(request)
+        while first is not None:
+            await response.write(b"data: " + msgspec.json.encode(first) + b"\n\n")
+            first = await anext(found, None)
         return response
 
 
@@ -152,6 +163,7 @@ def routes() -> list[web.RouteDef]:
         web.get("/files/archive", _archive, allow_head=False),
         web.put("/files/archive", _extract),
         web.get("/files/watch", _watch, allow_head=False),
+        web.get("/files/search", _search, allow_head=False),
     ]
 
 
@@ -165,6 +177,28 @@ def _path(request: web.Request) -> str:
 
 def _named(request: web.Request) -> str:
     return named_path(_path(request))
+
+
+def _query(request: web.Request) -> FileSearch:
+    where = request.query.get("in", "name")
+    if where not in ("name", "text"):
+        raise Invalid("in must be name or text", field="in")
+    limit = query_integer(request, "limit", MAX_PAGE, most=MAX_MATCHES) or MAX_PAGE
+    return FileSearch(
+        _path(request),
+        request.query.get("text", ""),
+        contents=where == "text",
+        exact=query_flag(request, "exact"),
+        everything=query_flag(request, "all"),
+        limit=limit,
+    )
+
+
+async def _events(request: web.Request) -> web.StreamResponse:
+    response = web.StreamResponse(headers=SAFE_HEADERS)
+    response.content_type = "text/event-stream"
+    await response.prepare(request)
+    return response
 
 
 def _cursor(text: str) -> bytes | None:

@@ -8,12 +8,14 @@ from typing import Final, Literal
 from atoll.domain.errors import Failed
 from atoll.wire.contract.files import FileEntry
 
-_TYPES: Final[dict[str, Literal["file", "dir", "symlink", "other"]]] = {
+KINDS: Final[dict[str, Literal["file", "dir", "symlink", "other"]]] = {
     "f": "file",
     "d": "dir",
     "l": "symlink",
     "o": "other",
 }
+"""Types of entries, by their letters in records."""
+
 _MAX_SECONDS = 253_402_300_799
 """The last second of the year 9999: agents set any time they like."""
 
@@ -33,7 +35,7 @@ def read_entry(
         return FileEntry(
             name=shown(name),
             path=shown(path),
-            type=_TYPES[kind],
+            type=KINDS[kind],
             size=int(size),
             mode=f"{int(mode, 8):04o}",
             mtime=_moment(int(mtime_ns)),

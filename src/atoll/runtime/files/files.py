@@ -11,15 +11,25 @@ import secrets
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
-from atoll.domain.errors import AtollError, Failed, LimitReached
+from atoll.domain.errors import AtollError, Failed, LimitReached, Unavailable
+from atoll.domain.redaction.lexicon import Lexicon
 from atoll.ports.spawner import Spawner
 from atoll.runtime.files.content import Content, open_content, write_content
 from atoll.runtime.files.entry import name_of, read_entry, shown, unspell
+from atoll.runtime.files.search import (
+    AFTER_BYTES,
+    LATE_SECONDS,
+    SEARCH_SECONDS,
+    FileSearch,
+    Found,
+    read_found,
+)
 from atoll.runtime.files.tool import Tool, run, start
 from atoll.wire.contract.files import FileEntry, FileTotal, Unpacked
 
 MAX_PAGE = 1000
 MAX_WATCHES = 32
+MAX_SEARCHES = 4
 MAX_TOOLS = 16
 """Tools that run at once; more wait their turn."""
 MAX_ARCHIVE_FILES = 500_000
@@ -54,6 +64,7 @@ class Files:
         self._changed = changed or (lambda path: None)
         self._turns = asyncio.Semaphore(MAX_TOOLS)
         self._watches = 0
+        self._searches = 0
 
     async def list(
         self, path: str, *, after: bytes | None = None, limit: int = MAX_PAGE
@@ -187,6 +198,28 @@ class Files:
         finally:
             self._watches -= 1
 
+    @contextlib.asynccontextmanager
+    async def search(
+        self, query: FileSearch, lexicon: Lexicon
+    ) -> AsyncIterator[AsyncIterator[Found]]:
+        """Yield what is found as it is found, and at last how far was looked; the search ends with
+        the context."""
+        if self._searches >= MAX_SEARCHES:
+            raise LimitReached(f"{MAX_SEARCHES} searches run in this sandbox: wait for one")
+        what = f"search {shown(query.path)!r}"
+        words = query.words(max(lexicon.longest, AFTER_BYTES))
+        self._searches += 1
+        try:
+            async with (
+                asyncio.timeout(SEARCH_SECONDS + LATE_SECONDS),
+                start(self._spawner, *words, what=what) as tool,
+            ):
+                yield _found(tool, lexicon)
+        except TimeoutError as error:
+            raise Unavailable(f"cannot {what} within {SEARCH_SECONDS} s; try a part") from error
+        finally:
+            self._searches -= 1
+
     async def _run(self, *args: str, what: str) -> bytes:
         async with self._turns:
             return await run(self._spawner, *args, what=what)
@@ -198,6 +231,14 @@ async def _lines(tool: Tool) -> AsyncIterator[bytes]:
         *lines, rest = (rest + data).split(b"\n")
         for line in lines:
             yield line
+
+
+async def _found(tool: Tool, lexicon: Lexicon) -> AsyncIterator[Found]:
+    async for line in _lines(tool):
+        found = read_found(line, lexicon)
+        if found is not None:
+            yield found
+    await tool.finish()
 
 
 async def _changes(lines: AsyncIterator[bytes]) -> AsyncIterator[FileChange]:

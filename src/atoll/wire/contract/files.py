@@ -67,6 +67,37 @@ class FileTotal(msgspec.Struct, frozen=True):
     stored: int
 
 
+class FoundName(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag="name"):
+    """An entry whose name holds a text."""
+
+    path: str
+    kind: Literal["file", "dir", "symlink", "other"]
+    path_b64: str | None = None
+
+
+class FoundLine(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag="line"):
+    """A line of a file that holds a text: some of what stands `before` its first match, the
+    `match`, and some of what follows."""
+
+    path: str
+    line: int
+    before: str
+    match: str
+    after: str
+    path_b64: str | None = None
+
+
+class SearchEnd(msgspec.Struct, frozen=True, tag_field="type", tag="end"):
+    """The end of a search: at the end of the tree, or at the bound that `reason` names. `large`
+    files were not looked into, and of `more` files some lines are missing."""
+
+    reason: Literal["all", "matches", "files", "bytes", "time"]
+    files: int
+    bytes: int
+    large: int
+    more: int
+
+
 class Unpacked(msgspec.Struct, frozen=True):
     """The counts of an unpacked archive."""
 
@@ -135,6 +166,12 @@ def unpack_files(query: Query, data: Data) -> RuntimeCall[Unpacked]:
 def watch_files(query: Query) -> RuntimeCall[bytes]:
     """Follow changes as server-sent events: `path`, `recursive`."""
     return bytes_call("/files/watch", query=query)
+
+
+def search_files(query: Query) -> RuntimeCall[bytes]:
+    """Search names or contents, as server-sent events: `path`, `text`, `in`, `exact`, `all`,
+    `limit`."""
+    return bytes_call("/files/search", query=query)
 
 
 def _written(status: int, body: bytes) -> Written:

@@ -34,6 +34,7 @@ from atoll.services.journals.pruning import EventPruning
 from atoll.services.journals.push_notes import PushNotes
 from atoll.services.library.changes import WorkingTrees
 from atoll.services.library.checkpoints import Checkpoints
+from atoll.services.library.commits import Commits
 from atoll.services.library.syncs import Syncs
 from atoll.services.library.tree_edits import TreeEdits
 from atoll.services.lifecycle.directory import Directory
@@ -321,8 +322,8 @@ def build_application(
     ports, access = with_access(ground, ports, library.ports, settings=settings)
     statuses, own, events = AgentStatuses(ground.store, ground.bus), library.ports, access.events
     sandboxes, background = build_sandboxes(ground, ports, library.preparation, settings=settings)
-    secrets = build_secrets(ground, sandboxes, ports)
-    (terminals, agents), approvals = build_sessions(ground, sandboxes), Approvals(ground, sandboxes)
+    terminals, agents, calls = build_sessions(ground, sandboxes)
+    approvals, secrets = Approvals(ground, sandboxes), build_secrets(ground, sandboxes, ports)
     home = build_home(ground, sandboxes, library, events=events, settings=settings)
     return Application(
         sandboxes=sandboxes,
@@ -336,12 +337,13 @@ def build_application(
         shares=Shares(ground, sandboxes, wrong=access.logins.wrong, inviter=access.logins.person),
         push=PushSubscriptions(ground, library.ports.push),
         push_delivery=PushDelivery(ground, library.ports.push),
-        runtime_calls=RuntimeCalls(sandboxes),
+        runtime_calls=calls,
         home=home,
         syncs=Syncs(sandboxes, library.workspaces, agents=agents, statuses=statuses, events=events),
         changes=WorkingTrees(sandboxes),
-        kept=build_kept(ground, sandboxes, RuntimeCalls(sandboxes), library, settings=settings),
+        kept=build_kept(ground, sandboxes, calls, library, settings=settings),
         checkpoints=Checkpoints(sandboxes),
+        commits=Commits(sandboxes),
         tree_edits=TreeEdits(sandboxes, WorkingTrees(sandboxes)),
         profiles=library.preparation.profiles,
         events=events,
@@ -376,11 +378,12 @@ def with_access(
     return replace(ports, inside=access.inside(ports.api_url)), access
 
 
-def build_sessions(ground: Ground, sandboxes: Sandboxes) -> tuple[Terminals, Agents]:
-    """Return the use cases on terminals and agents, which share places."""
+def build_sessions(ground: Ground, sandboxes: Sandboxes) -> tuple[Terminals, Agents, RuntimeCalls]:
+    """Return the use cases on terminals and agents, which share places, and what a runtime answers
+    alone."""
     room = SessionRoom(ground)
     terminals = Terminals(sandboxes, room)
-    return terminals, Agents(sandboxes, terminals, room)
+    return terminals, Agents(sandboxes, terminals, room), RuntimeCalls(sandboxes)
 
 
 def build_inbox(

@@ -269,3 +269,40 @@ async def watch_files(
     call = files.watch_files((*place, *_query(recursive=recursive)))
     opened = atoll.runtime_calls.stream(*at, call)
     return ForwardedStream(opened, media_type=SSE)
+
+
+@router.get(
+    "/search",
+    response_model=None,
+    responses={
+        **stream_of(SSE, "One event for each match, as it is found; the last one is `end`."),
+        **_FAILURES,
+    },
+)
+@needs(Capability.FILE_READ)
+async def search_files(
+    atoll: Atoll,
+    at: CallerSandbox,
+    *,
+    place: Place,
+    text: Annotated[
+        str, Query(description="The text, on one line.", min_length=1, max_length=1000)
+    ],
+    where: Annotated[
+        Literal["name", "text"], Query(alias="in", description="In names, or in contents.")
+    ] = "name",
+    exact: Annotated[bool | None, Query(description="Capitals matter.")] = None,
+    everything: Annotated[
+        bool | None,
+        Query(alias="all", description="Also in `.git`, `node_modules` and caches of programs."),
+    ] = None,
+    limit: Annotated[int | None, Query(ge=1, le=5000)] = None,
+) -> Response:
+    """Search beneath a directory, inside the sandbox: in names, or in the lines of files.
+
+    The search ends at 1,000,000 files, 2 GiB or 30 seconds, which its last event says; closing the
+    connection ends it earlier. Nothing of a secret is shown, and a secret is not found.
+    """
+    wanted = {"text": text, "in": where, "exact": exact, "all": everything, "limit": limit}
+    opened = atoll.runtime_calls.take(*at, files.search_files((*place, *_query(**wanted))))
+    return ForwardedStream(opened, media_type=SSE)
