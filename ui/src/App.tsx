@@ -131,11 +131,7 @@ function Shell() {
             {...{ sandbox, onAct, onHome, onPalette, onMenu }}
           />
         )}
-        {page === 'dashboards' ? (
-          <Dashboards id={tab} onMenu={onMenu} />
-        ) : (
-          <PlainPages page={page} part={tab} {...{ onMenu, onPalette }} />
-        )}
+        <PlainPages page={page} part={tab} {...{ onMenu, onPalette }} />
         {page === 'sandboxes' && sandbox === null && list !== null && (
           <Home list={list} missing={wanted !== null} {...{ onNew, onMenu }} />
         )}
@@ -167,7 +163,7 @@ function Offline() {
 }
 
 interface PlainPagesProps {
-  readonly page: Exclude<Route['page'], 'dashboards'>;
+  readonly page: Route['page'];
   readonly part: string | null;
   readonly onMenu: () => void;
   readonly onPalette: () => void;
@@ -175,6 +171,7 @@ interface PlainPagesProps {
 
 /** The pages that belong to no sandbox. */
 const PAGES: Readonly<Record<PlainPage, (at: PlainPagesProps, list: Sandboxes) => ReactNode>> = {
+  dashboards: ({ part, onMenu }) => <Dashboards id={part} onMenu={onMenu} />,
   inbox: ({ onMenu }) => <InboxPage onMenu={onMenu} />,
   notifications: ({ onMenu }) => <NotificationsPage onMenu={onMenu} />,
   secrets: ({ onMenu }) => <SecretsPage onMenu={onMenu} />,
