@@ -27,6 +27,7 @@ from atoll.runtime.health import Activity
 from atoll.runtime.idle_end import IdleEnd
 from atoll.runtime.journal.control_plane import ControlPlane
 from atoll.runtime.journal.journal import Journal
+from atoll.runtime.listening import ListeningPorts
 from atoll.runtime.policy.policy import StandingPolicy
 from atoll.runtime.policy.redactions import Redactions
 from atoll.runtime.ports import Ports
@@ -185,6 +186,7 @@ async def runtime(
             )
             control_plane.subscribe(terminals.resume)
             execs = Execs(spawner, env=ENV, cwd=str(work), journal=journal, tasks=tasks)
+            activity = Activity("sb_test", 1)
             app = build(token=token)
             expect_parts(app).set_result(
                 Parts(
@@ -193,9 +195,10 @@ async def runtime(
                     execs=execs,
                     files=Files(spawner),
                     journal=journal,
-                    activity=Activity("sb_test", 1),
+                    activity=activity,
                     asks=CommandRequests(journal.append),
                     ports=Ports(spawner),
+                    listening=ListeningPorts(spawner, activity, journal.append, busy=lambda: True),
                     recordings=recordings,
                     control_plane=control_plane,
                     policy=StandingPolicy(),

@@ -16,7 +16,8 @@ static const struct {
 } tools[] = {{"list", 1, do_list},     {"stat", 1, do_stat},     {"mkdir", 1, do_mkdir},
              {"move", 2, do_move},     {"commit", 2, do_commit}, {"remove", 1, do_remove},
              {"tar", 1, do_tar},       {"untar", 1, do_untar},   {"watch", 1, do_watch},
-             {"dial", 1, do_dial},     {"total", 1, do_total},   {"search", 2, do_search}};
+             {"dial", 1, do_dial},     {"total", 1, do_total},   {"search", 2, do_search},
+             {"listening", 0, do_listening}};
 
 static int flag(struct request *it, const char *name)
 {

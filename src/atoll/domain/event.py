@@ -88,6 +88,9 @@ _MEMBER = "org member kind name role"
 _WEBHOOK = "webhook_id host"
 _DELIVERY = _WEBHOOK + " event_id event_stream event_position attempt"
 _DASHBOARD = "dashboard_id name"
+_PORT = "sandbox_id generation n port"
+_PREVIEW = "preview_id sandbox_id app port state"
+_SHOWN = "pr_number sha terminal_id"
 _TYPED = _INSIDE + " principal name client"
 
 KINDS: Mapping[str, EventKind] = dict(
@@ -201,6 +204,23 @@ KINDS: Mapping[str, EventKind] = dict(
             "sandbox_id generation n path",
             "",
             "The owner downloaded a file or tree that holds a secret.",
+        ),
+        _kind("port.opened", _PORT, "", "A program inside began to listen on a port."),
+        _kind("port.closed", _PORT, "", "Nothing listens on the port any more."),
+        _kind("preview.building", _PREVIEW, _SHOWN, "The set-up that builds a preview began."),
+        _kind("preview.ready", _PREVIEW, _SHOWN, "The set-up of the preview succeeded."),
+        _kind("preview.failed", _PREVIEW, _SHOWN, "The set-up failed; `reason` says why."),
+        _kind(
+            "preview.gone",
+            _PREVIEW,
+            _SHOWN,
+            "A preview was torn down, or its sandbox was destroyed.",
+        ),
+        _kind(
+            "preview.linked",
+            "sandbox_id port expires_at",
+            "preview_id",
+            "A person made a link to a port, good for one use.",
         ),
         _kind("door.request", "sandbox_id generation n", "*", "A request passed a door."),
         _kind("door.refused", "sandbox_id generation n", "*", "A door refused a request."),

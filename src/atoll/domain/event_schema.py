@@ -19,7 +19,18 @@ _EXIT: Json = {"type": ["object", "null"], "description": "`code` or `signal`"}
 
 _INTEGERS = (
     *("before", "bytes", "commits", "decisions", "epoch", "generation", "instructions_id", "minus"),
-    *("n", "plus", "port", "repo", "retired", "sandboxes", "secrets", "turns", "unrecorded"),
+    *(
+        "n",
+        "plus",
+        "port",
+        "pr_number",
+        "repo",
+        "retired",
+        "sandboxes",
+        "secrets",
+        "turns",
+        "unrecorded",
+    ),
     *("after", "attempt", "dead", "deliveries", "event_position", "up_to"),
 )
 _TYPES: Mapping[str, Json] = {

@@ -1,6 +1,7 @@
 """Health of the runtime: counters for its probe, and the time of the last activity."""
 
 import asyncio
+import contextlib
 import os
 from dataclasses import dataclass
 
@@ -30,14 +31,23 @@ class Activity:
         self._started_at = timestamp()
         self._loop = asyncio.get_running_loop()
         self._touched = self._used = self._loop.time()
+        self._again = asyncio.Event()
 
     def touch(self) -> None:
         """Note input, an exec or a file change."""
         self._touched = self._used = self._loop.time()
+        self._again.set()
 
     def use(self) -> None:
         """Note a turn, or a request at a door or a forwarded port."""
         self._used = self._loop.time()
+        self._again.set()
+
+    async def used_again(self, seconds: float) -> None:
+        """Return after the next use, or after `seconds`. One task may wait."""
+        self._again.clear()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._again.wait(), seconds)
 
     def noted(self, kind: str) -> None:
         """Note a journal entry: agents begin and end turns, requests reach the doors."""

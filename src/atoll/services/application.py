@@ -48,6 +48,7 @@ from atoll.services.people.push import PushSubscriptions
 from atoll.services.people.push_delivery import PushDelivery
 from atoll.services.people.quotas import Quotas
 from atoll.services.people.shares import Shares
+from atoll.services.previews.previews import PreviewServices
 from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.consumers import Consumers
 from atoll.services.sandboxes.sandboxes import Sandboxes
@@ -143,3 +144,4 @@ class Application:
     dashboards: Dashboards
     webhooks: WebhookServices
     overview: Overview
+    previews: PreviewServices

@@ -13,6 +13,7 @@ from atoll.domain.ids import (
     GuestId,
     InvitationId,
     OrgId,
+    PreviewId,
     PrincipalId,
     PushSubscriptionId,
     SandboxId,
@@ -93,6 +94,10 @@ class Identifiers:
     def webhook(self) -> WebhookId:
         """Return a new webhook id."""
         return WebhookId(spell("whk", self._entropy(ID_ENTROPY_BYTES)))
+
+    def preview(self) -> PreviewId:
+        """Return a new preview id."""
+        return PreviewId(spell("pv", self._entropy(ID_ENTROPY_BYTES)))
 
     def signing_key(self) -> bytes:
         """Return the 32 random bytes of a webhook's new secret."""

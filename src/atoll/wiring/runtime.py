@@ -100,6 +100,7 @@ async def run(stand: Stand, laid: PreparedRoutes) -> int:
         await _serve_routes(boot, parts, runner, stack)
         stack.callback(settle_audit)
         ground.tasks.spawn(audit.run(), "refusals")
+        ground.tasks.spawn(parts.listening.watch(), "listening ports")
         await _serve_egress(boot, parts, audit, stack)
         broker = _broker_parts(boot, spawner, upstreams, audit=audit, trust=laid.trust)
         doors = boot.doors[:BROKER_DOORS]

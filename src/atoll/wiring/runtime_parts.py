@@ -20,6 +20,7 @@ from atoll.runtime.health import Activity
 from atoll.runtime.idle_end import IdleEnd
 from atoll.runtime.journal.control_plane import ControlPlane
 from atoll.runtime.journal.journal import Journal
+from atoll.runtime.listening import ListeningPorts
 from atoll.runtime.policy.policy import StandingPolicy
 from atoll.runtime.policy.redactions import Redactions
 from atoll.runtime.ports import Ports
@@ -71,6 +72,12 @@ def build_parts(
         activity=ground.activity,
         asks=CommandRequests(journal.append),
         ports=Ports(spawner),
+        listening=ListeningPorts(
+            spawner,
+            ground.activity,
+            journal.append,
+            busy=lambda: bool(terminals.running or execs.running),
+        ),
         recordings=recordings,
         control_plane=control_plane,
         policy=policy,

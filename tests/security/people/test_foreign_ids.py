@@ -64,6 +64,7 @@ FILLED: dict[str, Any] = {
     "PATCH /v1/sandboxes/{sandbox}/agents/{agent}/settings": {"model": "m"},
     "POST /v1/approvals/{approval}/approve": {"shown": "0" * 64, "for": "once"},
     "POST /v1/inbox/{item}/answer": {"option": "allow", "shown": "0" * 64},
+    "POST /v1/sandboxes/{sandbox}/previews": {"app": "web", "port": 3000},
     "POST /v1/sandboxes/{sandbox}/owner": {"member": "eve"},
 }
 """Bodies that a schema alone does not say."""
@@ -114,6 +115,9 @@ ELSEWHERE: list[tuple[str, str, str, Any]] = [
 
 WITHIN_ONES_OWN: list[tuple[str, str, str, Any]] = [
     ("share", "DELETE", "/v1/sandboxes/own/shares/{}", None),
+    ("preview", "GET", "/v1/sandboxes/own/previews/{}", None),
+    ("preview", "POST", "/v1/sandboxes/own/previews/{}/links", {}),
+    ("preview", "DELETE", "/v1/sandboxes/own/previews/{}", None),
     ("invitation", "DELETE", "/v1/organizations/elsewhere/invitations/{}", None),
     ("member", "PATCH", "/v1/organizations/elsewhere/members/{}", {"role": "viewer"}),
     ("member", "DELETE", "/v1/organizations/elsewhere/members/{}", None),
@@ -235,6 +239,9 @@ async def _things(atoll: World) -> Things:
         "session": box,
         "secret": await made("/v1/secrets", secret, "secret_id"),
         "share": await made(f"/v1/sandboxes/{box}/shares", {}, "share_id"),
+        "preview": await made(
+            f"/v1/sandboxes/{box}/previews", {"app": "web", "port": 3000}, "preview_id"
+        ),
         "token": await made("/auth/pat", {"name": "of-ann"}, "id"),
         "webhook": await made("/v1/webhooks", {"url": "https://hook.example.org/"}, "webhook_id"),
         "dashboard": await made("/v1/dashboards", {"name": "of ann"}, "id"),

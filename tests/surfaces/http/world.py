@@ -4,11 +4,11 @@ scripted runtime behind a unix socket. One world per test; nothing is left runni
 import asyncio
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,9 @@ from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.settings import ServiceSettings
 from atoll.services.telemetry import OFF, Telemetry
 from atoll.surfaces.http.app import AppSettings, create_app
+from atoll.surfaces.http.previews.origins import LOOPBACK_ORIGINS
+from atoll.surfaces.http.server.connections.bounded_head import BoundedHead
+from atoll.surfaces.http.server.connections.pending_connections import PendingConnections
 from atoll.surfaces.http.server.credentials import PAGE_KEY
 from atoll.surfaces.http.server.front_end import FrontEnd
 from atoll.surfaces.http.server.host_names import names_for
@@ -63,6 +66,9 @@ from tests.peers.contract import (
     SETTINGS,
 )
 from tests.peers.databases.chosen import database_url
+
+Inside = Callable[[asyncio.StreamReader, Callable[[bytes], Awaitable[None]]], Awaitable[None]]
+"""A server inside: it gets one connection's bytes, and a way to answer."""
 
 
 class TurnedClock:
@@ -94,6 +100,11 @@ class ScriptedRuntime:
     released: asyncio.Event = field(default_factory=asyncio.Event)
     stream_left: asyncio.Event = field(default_factory=asyncio.Event)
 
+    inside: "Inside | None" = None
+    dialled: list[int] = field(default_factory=list)
+    received: int = 0
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+
     runner: web.AppRunner | None = None
     transports: list[asyncio.Transport] = field(default_factory=list)
 
@@ -108,6 +119,7 @@ class ScriptedRuntime:
         app.router.add_get("/journal", self._journal)
         app.router.add_get("/sessions/{id}/attach", self._attach)
         app.router.add_get("/execs/{id}/output", self._output)
+        app.router.add_get("/ports/{port}", self._port)
         app.router.add_get("/files/content", self._content)
         app.router.add_get("/files/archive", self._content)
         app.router.add_get("/files/watch", self._output)
@@ -160,6 +172,7 @@ class ScriptedRuntime:
             ("GET", "/recordings"): (200, {"recordings": [RECORDING]}),
             ("GET", "/search"): (200, {"matches": [MATCH], "complete": True}),
             ("PUT", "/policy"): (200, POLICY),
+            ("GET", "/ports"): (200, {"ports": [3000] if self.inside else []}),
             ("GET", "/execs"): (200, {"execs": [EXEC]}),
             ("POST", "/execs"): (201 if b'"background":true' in body else 200, EXEC),
             ("GET", "/execs/e_1"): (200, EXEC),
@@ -183,6 +196,34 @@ class ScriptedRuntime:
         return web.json_response(
             {**problem, "code": "not_found", "detail": "no such thing"}, status=404
         )
+
+    async def _port(self, request: web.Request) -> web.StreamResponse:
+        self.dialled.append(int(request.match_info["port"]))
+        socket = web.WebSocketResponse(max_msg_size=1024 * 1024)
+        await socket.prepare(request)
+        if self.inside is None:
+            await socket.close(code=4502)
+            return socket
+        reader = asyncio.StreamReader()
+
+        async def feed() -> None:
+            async for message in socket:
+                if message.type is WSMsgType.TEXT:
+                    break
+                if message.type is WSMsgType.BINARY:
+                    self.received += len(message.data)
+                    reader.feed_data(message.data)
+            reader.feed_eof()
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                feeding = group.create_task(feed())
+                await self.inside(reader, socket.send_bytes)
+                await socket.close()
+                feeding.cancel()
+        finally:
+            self.ended.set()
+        return socket
 
     async def _output(self, request: web.Request) -> web.StreamResponse:
         answer = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
@@ -273,12 +314,15 @@ class _Server(uvicorn.Server):
 @asynccontextmanager
 async def served(app: Any) -> AsyncIterator[str]:
     """The app behind the real server on a free loopback port; its base URL."""
+    upgrades = getattr(app.state, "origins", LOOPBACK_ORIGINS).takes
+    entry: Any = partial(BoundedHead, pending=PendingConnections(), upgrades=upgrades)
     config = uvicorn.Config(
         app,
         host="127.0.0.1",
         port=0,
         log_config=None,
         access_log=False,
+        http=entry,
         ws="websockets-sansio",
         ws_per_message_deflate=False,
         proxy_headers=False,

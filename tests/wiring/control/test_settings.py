@@ -13,6 +13,7 @@ EVERYTHING = {
     "host": "0.0.0.0",
     "port": 7,
     "public_url": "https://example.com",
+    "preview_domain": "p.example",
     "hosts": ["a"],
     "tls_cert": "/c.pem",
     "tls_key": "/k.pem",

@@ -1070,6 +1070,28 @@ export interface components {
             readonly command: string;
             readonly pid: number;
         };
+        /** @description A link to make: where it leads at its origin, and how long it may wait for its one use. */
+        readonly LinkBody: {
+            /** @default / */
+            readonly path?: string;
+            /**
+             * @description Seconds, or text such as 90s, 15m, 4h, 2d, 1h30m.
+             * @default 600
+             * @example 4h
+             */
+            readonly ttl?: number | string;
+        };
+        /**
+         * @description A link just made, which is good for one use and stored nowhere. `origin` is the origin that
+         *     it opens. `local_only`: no other machine can open it.
+         */
+        readonly LinkView: {
+            readonly expires_at: string;
+            readonly local_only: boolean;
+            readonly origin: string;
+            readonly port: number;
+            readonly url: string;
+        };
         /** @description A step of provisioning. */
         readonly LogLineView: {
             readonly at: string;
@@ -1517,6 +1539,58 @@ export interface components {
             readonly sandbox_name: string;
             readonly sandbox_state: string;
             readonly status: components["schemas"]["StatusView"];
+        };
+        /** @description The ports of a sandbox on which something listens, in order. */
+        readonly PortListView: {
+            readonly ports: readonly components["schemas"]["PortView"][];
+        };
+        /** @description A port on which something listens. `chosen`: its program chose the number itself. */
+        readonly PortView: {
+            readonly chosen: boolean;
+            readonly port: number;
+        };
+        /**
+         * @description A preview to make: the name of the app, and the port at which its server will listen. With
+         *     `pr_number` its name is `pr-{number}.{app}`. `sha` is the commit that it shows, for readers.
+         */
+        readonly PreviewBody: {
+            readonly app: string;
+            readonly port: number;
+            readonly pr_number?: number | null;
+            readonly sha?: string | null;
+        };
+        /** @description The output of the set-up that built a preview, as far as it is still kept. */
+        readonly PreviewLogView: {
+            readonly text: string;
+        };
+        /** @description A page of previews, newest first. */
+        readonly PreviewPage: {
+            readonly next: string | null;
+            readonly previews: readonly components["schemas"]["PreviewView"][];
+        };
+        /**
+         * @description The state of a preview. `ready`: its set-up succeeded; whether a server listens yet is known
+         *     only inside. `gone`: it was torn down, or its sandbox is destroyed.
+         * @enum {string}
+         */
+        readonly PreviewState: "building" | "ready" | "failed" | "gone";
+        /**
+         * @description A preview. `url` is its origin, which opens for who came by a link. `terminal_id` is the
+         *     terminal of the set-up that built it, `reason` says why that failed.
+         */
+        readonly PreviewView: {
+            readonly app: string;
+            readonly created_at: string;
+            readonly port: number;
+            readonly pr_number: number | null;
+            readonly preview_id: string;
+            readonly reason: string | null;
+            readonly sandbox_id: string;
+            readonly sha: string | null;
+            readonly state: components["schemas"]["PreviewState"];
+            readonly terminal_id: string | null;
+            readonly updated_at: string;
+            readonly url: string;
         };
         /** @description An RFC 9457 problem document. */
         readonly Problem: {

@@ -1,16 +1,19 @@
-"""The tool `dial`: a connection to a port of this sandbox's loopback, by standard input
-and output.
+"""The tools of ports of this sandbox's loopback: `dial`, a connection to one by standard input and
+output, and `listening`, the ports on which something listens.
 """
 
 import os
 import signal
 import socket
+from pathlib import Path
 
 from .places import Denied
 
 CHUNK_BYTES = 65536
 USAGE = 64
 MOST_PORT = 65535
+TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
+TCP_LISTEN = "0A"
 
 
 def do_dial(port: bytes) -> int:
@@ -28,6 +31,20 @@ def do_dial(port: bytes) -> int:
         _pump(line.fileno(), 1)
         os.kill(up, signal.SIGKILL)
         os.waitpid(up, 0)
+    return 0
+
+
+def do_listening() -> int:
+    """Print a line for each, in the digits of the kernel's tables (proc(5)). Raises `OSError`."""
+    for table in map(Path, TABLES):
+        try:
+            lines = table.read_text().splitlines()[1:]
+        except FileNotFoundError:
+            continue  # no IPv6
+        for words in map(str.split, lines):
+            if len(words) > 3 and words[3] == TCP_LISTEN:
+                address, _, port = words[1].partition(":")
+                print(address, f"{int(port, 16):X}")
     return 0
 
 

@@ -10,7 +10,7 @@ import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from .dialling import do_dial
+from .dialling import do_dial, do_listening
 from .kernel import RENAME_NOREPLACE, checked, libc, open_beneath
 from .packing import do_tar
 from .places import (
@@ -203,4 +203,5 @@ TOOLS: dict[bytes, tuple[int, Callable[[Request], int]]] = {
     b"dial": (1, lambda it: do_dial(it.paths[0])),
     b"total": (1, lambda it: do_total(it.root, it.paths[0])),
     b"search": (2, lambda it: do_search(it.root, it.paths, it.flags, it.values)),
+    b"listening": (0, lambda _: do_listening()),
 }

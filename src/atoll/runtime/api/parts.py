@@ -22,6 +22,7 @@ from atoll.runtime.health import Activity
 from atoll.runtime.idle_end import IdleEnd
 from atoll.runtime.journal.control_plane import ControlPlane
 from atoll.runtime.journal.journal import Journal
+from atoll.runtime.listening import ListeningPorts
 from atoll.runtime.policy.policy import StandingPolicy
 from atoll.runtime.policy.redactions import Redactions
 from atoll.runtime.ports import Ports
@@ -43,6 +44,7 @@ class Parts:
     activity: Activity
     asks: CommandRequests
     ports: Ports
+    listening: ListeningPorts
     recordings: Recordings
     control_plane: ControlPlane
     policy: StandingPolicy

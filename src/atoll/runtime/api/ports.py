@@ -1,4 +1,4 @@
-"""`WS /ports/{port}`: a connection to a port of the sandbox's loopback.
+"""`GET /ports`, the ports on which something listens, and `WS /ports/{port}`, a connection to one.
 
 Binary frames are the connection's bytes, as they are (nothing is redacted: what listens there is
 a program's own interface). The text frame `end` from the client says that it sends no more.
@@ -15,6 +15,8 @@ from aiohttp import WSMsgType, web
 from atoll.domain.errors import Invalid
 from atoll.domain.network.forwarded_port import read_port
 from atoll.runtime.api.parts import parts_of
+from atoll.runtime.api.requests import answer
+from atoll.wire.contract.ports import PortList
 
 CHUNK_BYTES = 64 * 1024
 MAX_FRAME_BYTES = 2**20
@@ -25,8 +27,12 @@ NOBODY: Final = 4502
 
 
 def routes() -> list[web.RouteDef]:
-    """Return the one route."""
-    return [web.get("/ports/{port}", _dial)]
+    """Return the routes."""
+    return [web.get("/ports", _list), web.get("/ports/{port}", _dial)]
+
+
+async def _list(request: web.Request) -> web.Response:
+    return answer(PortList(await parts_of(request).listening.now()))
 
 
 async def _dial(request: web.Request) -> web.StreamResponse:

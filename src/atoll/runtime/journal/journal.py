@@ -26,7 +26,10 @@ MAX_ENTRY_BYTES = 8 * 1024
 _OWNER_ONLY = 0o640
 
 URGENT = frozenset(
-    {"approval.asked", "approval.used", "agent.status", "git.pushed", "terminal.exited"}
+    {
+        *("approval.asked", "approval.used", "agent.status", "git.pushed", "terminal.exited"),
+        *("port.opened", "port.closed"),
+    }
 )
 """Kinds that wake readers of the journal at once: a person may be waiting, or a task for the end of
 its set-up."""

@@ -51,6 +51,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "discard",
         "checkpoints",
         "rewind",
+        "preview",
     ),
     "agents": (
         "inbox",

@@ -18,6 +18,8 @@ from atoll.domain.people.rate_limit import RateLimit
 from atoll.services.application import Application
 from atoll.services.telemetry import OFF, Telemetry
 from atoll.surfaces.http import multiplayer
+from atoll.surfaces.http.previews.gate import PreviewGate
+from atoll.surfaces.http.previews.origins import LOOPBACK_ORIGINS, PreviewOrigins
 from atoll.surfaces.http.server import health, metrics, openapi, page, problems
 from atoll.surfaces.http.server.correlation import Correlation
 from atoll.surfaces.http.server.deprecation import announced
@@ -28,7 +30,16 @@ from atoll.surfaces.http.server.metrics import MetricsAccess
 from atoll.surfaces.http.server.permissions import PUBLIC_PATHS, permitted
 from atoll.surfaces.http.server.rate_limits import RateLimits
 
-AREAS = ("sandboxes", "terminals", "agents", "dashboards", "network", "people", "overview")
+AREAS = (
+    "sandboxes",
+    "terminals",
+    "agents",
+    "dashboards",
+    "previews",
+    "network",
+    "people",
+    "overview",
+)
 """The folders with the routes of nouns. What is asked for most comes first."""
 
 NO_TELEMETRY: Final[TelemetryConfig] = {
@@ -50,6 +61,7 @@ class AppSettings:
     `outside_url` is the base of links for other machines, None where none reaches the server.
     `rate_limit` holds for each caller, None where there is none.
     `front_end` may name the principal of a request, None where nobody may.
+    `previews` are the names at which previews are served instead of the API.
     `metrics` says who may read the metrics of `telemetry`, None where nobody may.
     """
 
@@ -61,6 +73,7 @@ class AppSettings:
     front_end: FrontEnd | None = None
     metrics: MetricsAccess | None = None
     telemetry: Telemetry = OFF
+    previews: PreviewOrigins = LOOPBACK_ORIGINS
 
 
 def routers() -> list[APIRouter]:
@@ -97,6 +110,7 @@ def create_app(
     app.state.public_url = settings.public_url
     app.state.outside_url = settings.outside_url or settings.public_url
     app.state.bundle = settings.bundle
+    app.state.origins = settings.previews
     app.state.metrics, app.state.telemetry = settings.metrics, settings.telemetry
     if settings.rate_limit is not None:
         app.add_middleware(RateLimits, limit=settings.rate_limit)
@@ -110,6 +124,8 @@ def create_app(
         front_end=settings.front_end,
         public=frozenset(PUBLIC_PATHS) | (set() if settings.metrics is None else {metrics.PATH}),
     )
+    # Outside the guard: a preview's name never leads to the API, nor a login to a preview.
+    app.add_middleware(PreviewGate, visits=services.previews.visits, origins=settings.previews)
     # Added last, so that it is the outermost.
     app.add_middleware(Correlation, telemetry=settings.telemetry)
     problems.register(app)

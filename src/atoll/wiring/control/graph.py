@@ -21,7 +21,7 @@ from atoll.ports.agents import AgentShelf
 from atoll.services.agents.agents import Agents
 from atoll.services.agents.catalogue import AgentCatalogue
 from atoll.services.agents.statuses import AgentStatuses
-from atoll.services.application import Application, HomeServices
+from atoll.services.application import Application, HomeServices, Tenancy
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.approvals.requests import ApprovalRequests
 from atoll.services.ground import Ground
@@ -85,6 +85,7 @@ from atoll.wiring.control.library import (
     build_repositories,
 )
 from atoll.wiring.control.overview.services import build_overview
+from atoll.wiring.control.previews import build_previews
 from atoll.wiring.control.replicas import readiness
 from atoll.wiring.control.tenancy import build_tenancy
 from atoll.wiring.control.webhooks import build_webhooks
@@ -320,10 +321,11 @@ def build_application(
 ) -> Application:
     """Return all use cases. The caller runs their background and loads their logins."""
     ports, access = with_access(ground, ports, library.ports, settings=settings)
-    statuses, own, events = AgentStatuses(ground.store, ground.bus), library.ports, access.events
     sandboxes, background = build_sandboxes(ground, ports, library.preparation, settings=settings)
-    terminals, agents, calls = build_sessions(ground, sandboxes)
-    approvals, secrets = Approvals(ground, sandboxes), build_secrets(ground, sandboxes, ports)
+    calls, own, events = RuntimeCalls(sandboxes), library.ports, access.events
+    terminals, agents, statuses = build_sessions(ground, sandboxes)
+    secrets, tenancy = build_tenants(ground, sandboxes, ports, access, settings)
+    approvals = Approvals(ground, sandboxes)
     home = build_home(ground, sandboxes, library, events=events, settings=settings)
     return Application(
         sandboxes=sandboxes,
@@ -355,10 +357,11 @@ def build_application(
         repositories=build_repositories(sandboxes, library, events, settings=settings),
         projects=build_projects(ground, library, settings=settings),
         audit=AuditLog(ground, own.audit, retention=settings.audit.retention),
-        tenancy=build_tenancy(ground, sandboxes, secrets, access=access, settings=settings),
+        tenancy=tenancy,
         replication=build_replication(ground, own.exchange),
         dashboards=build_dashboards(ground, own.exchange, access.memberships, background),
         webhooks=build_webhooks(ground, ports.vault, own.webhooks),
+        previews=build_previews(ground, sandboxes, access.logins, tenancy),
         overview=build_overview(ground, library, sandboxes, statuses=statuses, secrets=secrets),
     )
 
@@ -378,12 +381,12 @@ def with_access(
     return replace(ports, inside=access.inside(ports.api_url)), access
 
 
-def build_sessions(ground: Ground, sandboxes: Sandboxes) -> tuple[Terminals, Agents, RuntimeCalls]:
-    """Return the use cases on terminals and agents, which share places, and what a runtime answers
-    alone."""
+def build_sessions(ground: Ground, sandboxes: Sandboxes) -> tuple[Terminals, Agents, AgentStatuses]:
+    """Return the use cases on terminals and agents, which share places, and what agents do."""
     room = SessionRoom(ground)
     terminals = Terminals(sandboxes, room)
-    return terminals, Agents(sandboxes, terminals, room), RuntimeCalls(sandboxes)
+    statuses = AgentStatuses(ground.store, ground.bus)
+    return terminals, Agents(sandboxes, terminals, room), statuses
 
 
 def build_inbox(
@@ -414,6 +417,19 @@ def build_catalogue(
     return AgentCatalogue(
         ground, ports.agents, ports.shelf, events=events, runner=runner, keyed=ports.keyed
     )
+
+
+def build_tenants(
+    ground: Ground,
+    sandboxes: Sandboxes,
+    ports: SandboxPorts,
+    access: Access,
+    settings: ServiceSettings,
+) -> tuple[Secrets, Tenancy]:
+    """Return the use cases on secrets, and those on organizations, which remove them."""
+    secrets = build_secrets(ground, sandboxes, ports)
+    tenancy = build_tenancy(ground, sandboxes, secrets, access=access, settings=settings)
+    return secrets, tenancy
 
 
 def build_secrets(ground: Ground, sandboxes: Sandboxes, ports: SandboxPorts) -> Secrets:

@@ -24,6 +24,7 @@ class _NoServices:
 
     logins = None
     shares = None
+    previews = SimpleNamespace(visits=None)
     tenancy = SimpleNamespace(memberships=None, credentials=SimpleNamespace(bearers=None))
 
 

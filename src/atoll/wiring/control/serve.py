@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from atoll.services.application import Application
     from atoll.surfaces.http.app import AppSettings
     from atoll.surfaces.http.server.connections.pending_connections import PendingConnections
+    from atoll.surfaces.http.server.connections.upgrades import Takes
     from atoll.surfaces.http.server.settings import ServerSettings
     from atoll.wiring.control.reach import Reach
 
@@ -188,14 +189,15 @@ class _Open:
     context: "ssl.SSLContext | None"
     replica: str | None = None
 
-    def servers(self, app: object) -> "list[tuple[uvicorn.Server, socket.socket]]":
-        """Return a server for each socket. They count their unknown connections together."""
+    def servers(self, app: object, takes: "Takes") -> "list[tuple[uvicorn.Server, socket.socket]]":
+        """Return a server for each socket. They count their unknown connections together. `takes`
+        says which upgrades the app takes over."""
         from atoll.surfaces.http.server.connections.pending_connections import PendingConnections
 
         pending = PendingConnections()
-        found = [(_server(app, pending, None), self.presence.listener)]
+        found = [(_server(app, pending, None, takes), self.presence.listener)]
         if self.presence.outer is not None:
-            found.append((_server(app, pending, self.context), self.presence.outer))
+            found.append((_server(app, pending, self.context, takes), self.presence.outer))
         return found
 
 
@@ -216,7 +218,7 @@ async def _serve(settings: ControlSettings, opened: _Open, welcome: _Welcome) ->
 
     own = settings.server
     reach = reach_of(own, opened.presence.port)
-    surface = _app_settings(settings, reach)
+    surface = _app_settings(settings, reach, here=opened.presence.url)
     alone = is_alone(settings.home, opened.replica)
     assembly = assembled(
         settings,
@@ -230,7 +232,8 @@ async def _serve(settings: ControlSettings, opened: _Open, welcome: _Welcome) ->
         # What was loaded stays: no later collection has to walk through it.
         gc.freeze()
         gc.enable()
-        servers = opened.servers(app)
+        takes = surface.previews.takes
+        servers = opened.servers(app, takes)
         background = group.create_task(_background(services, settings))
         with _ended_by_signals([server for server, _ in servers]):
             if welcome.printed or welcome.opened:
@@ -267,24 +270,28 @@ def _leading(services: "Application", settings: ControlSettings) -> "Sequence[Ac
         services.dashboards.sweep.run,
         partial(_notices, services, settings),
         services.webhooks.worker.run,
+        services.previews.watch.run,
     )
 
 
-def _app_settings(settings: ControlSettings, reach: "Reach") -> "AppSettings":
+def _app_settings(settings: ControlSettings, reach: "Reach", *, here: str) -> "AppSettings":
     from atoll.surfaces.http.app import AppSettings
     from atoll.surfaces.http.server.front_end import front_end
     from atoll.surfaces.http.server.host_names import names_for
+    from atoll.wiring.control.previews import origins_of
     from atoll.wiring.control.telemetry import metrics_access, open_telemetry
 
     own = settings.server
+    names = names_for(own.host, own.public_url, (*own.hosts, *reach.hosts))
     return AppSettings(
-        names=names_for(own.host, own.public_url, (*own.hosts, *reach.hosts)),
+        names=names,
         public_url=own.public_url,
         outside_url=reach.url,
         rate_limit=own.rate_limit,
         front_end=front_end(own.front_end_ranges, own.front_end_secret_file),
         metrics=metrics_access(settings.telemetry, settings.home),
         telemetry=open_telemetry(settings.telemetry),
+        previews=origins_of(own, reach, names, here=here),
     )
 
 
@@ -299,7 +306,10 @@ async def _notices(services: "Application", settings: ControlSettings) -> None:
 
 
 def _server(
-    app: object, pending: "PendingConnections", context: "ssl.SSLContext | None"
+    app: object,
+    pending: "PendingConnections",
+    context: "ssl.SSLContext | None",
+    upgrades: "Takes | None" = None,
 ) -> "uvicorn.Server":
     import uvicorn
 
@@ -308,9 +318,9 @@ def _server(
     from atoll.surfaces.http.server.connections.tls_entry import TlsEntry
 
     entry = (
-        partial(BoundedHead, pending=pending)
+        partial(BoundedHead, pending=pending, upgrades=upgrades)
         if context is None
-        else partial(TlsEntry, context=context, pending=pending)
+        else partial(TlsEntry, context=context, pending=pending, upgrades=upgrades)
     )
 
     class Server(uvicorn.Server):

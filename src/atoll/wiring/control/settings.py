@@ -33,7 +33,15 @@ LOG_FORMATS = ("text", "json")
 
 # Settings that the environment may set, too.
 _TEXTS = {
-    *("host", "public_url", "tls_cert", "tls_key", "log_level", "front_end_secret_file"),
+    *(
+        "host",
+        "public_url",
+        "preview_domain",
+        "tls_cert",
+        "tls_key",
+        "log_level",
+        "front_end_secret_file",
+    ),
     *("database_url", "docker_host", "require_isolation"),
     *("push_contact", "notify_command", "sovereign_id"),
     *("bus_url", "bus_prefix", "bus_credentials", "bus_tls_ca", "bus_tls_cert", "bus_tls_key"),

@@ -13,7 +13,7 @@ from typing import Final
 from starlette.responses import Response
 
 # The values are those of ui/src/styles/tokens.css.
-_STYLE: Final = """
+STYLE: Final = """
 :root{color-scheme:light dark;--bg:#f4f2ec;--card:#fffefb;--ink:#1c2728;--line:#dedace;
 --accent:#0b6f6c;--on:#fff;--focus:#0b7f9c}
 @media (prefers-color-scheme:dark){:root{--bg:#0a1012;--card:#0e1518;--ink:#e4ebeb;--line:#1f2b30;
@@ -37,7 +37,7 @@ _MARK: Final = (
     'fill="#f2d9a6"/><path d="M12.2 13.2 15.4 16l-3.2 2.8M17 19.4h3.6" fill="none" '
     'stroke="#fff" stroke-width="1.9" stroke-linecap="round" stroke-linejoin="round"/></svg>'
 )
-_HASH: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+_HASH: Final = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
 _POLICY: Final = (
     f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
@@ -58,7 +58,7 @@ def plain_page(
         (
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(heading)} · Atoll</title><style>{_STYLE}</style></head>",
+            f"<title>{escape(heading)} · Atoll</title><style>{STYLE}</style></head>",
             f"<body><main>{_MARK}<h1>{escape(heading)}</h1>",
             *(f"<p>{escape(sentence)}</p>" for sentence in sentences),
             *(

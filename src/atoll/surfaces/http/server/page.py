@@ -33,6 +33,15 @@ POLICY: Final = "; ".join(
         "frame-ancestors 'none'",
     )
 )
+
+
+def page_policy(request: Request) -> str:
+    """Return the policy of the page: it frames previews, and nothing else."""
+    return (
+        f"{POLICY}; frame-src {request.app.state.origins.for_request(request.scope).frame_source}"
+    )
+
+
 _NAME = re.compile(
     r"(?:[A-Za-z0-9_-][A-Za-z0-9._-]{0,200}/){0,4}[A-Za-z0-9_-][A-Za-z0-9._-]{0,200}\Z"
 )
@@ -81,10 +90,12 @@ async def _file(request: Request, name: str) -> Response | None:
         "Cache-Control": "public, max-age=31536000, immutable" if fixed else "no-cache",
         "ETag": tag,
     }
+    policy = page_policy(request)
     if request.headers.get("if-none-match") == tag:
-        return Response(status_code=304, headers={**headers, "Content-Security-Policy": POLICY})
+        return Response(status_code=304, headers={**headers, "Content-Security-Policy": policy})
     body, encoding = await _best(request, path)
-    return _answer(body, _type_of(name), {**headers, **encoding})
+    shown = {"Content-Security-Policy": policy, **headers, **encoding}
+    return Response(body, 200, shown, _type_of(name))
 
 
 async def _best(request: Request, path: anyio.Path) -> tuple[bytes, dict[str, str]]:
@@ -105,8 +116,3 @@ def _type_of(name: str) -> str:
     suffix = Path(name).suffix
     kind = _TYPES.get(suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
     return f"{kind}; charset=utf-8" if kind.startswith("text/") else kind
-
-
-def _answer(body: bytes, media_type: str, headers: dict[str, str]) -> Response:
-    shown = {"Content-Security-Policy": POLICY, "Cache-Control": "no-cache", **headers}
-    return Response(body, 200, shown, media_type)

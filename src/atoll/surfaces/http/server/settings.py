@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from atoll.domain.errors import Invalid
 from atoll.domain.people.rate_limit import RateLimit
+from atoll.domain.preview.origin import read_domain
 from atoll.surfaces.http.server.front_end import read_ranges
 
 MAX_PORT = 65535
@@ -19,6 +20,8 @@ class ServerSettings:
     `public_url`: the address people use when a proxy runs in front.
     `hosts`: further names the server answers to.
     `tls_cert`, `tls_key`: PEM files of the certificate (its chain, too) and its key; both or none.
+    `preview_domain`: the domain below which previews have their names; none is this machine's
+    `localhost`.
     `requests_per_minute`: the rate limit of each caller; 0 is none.
     `front_end_ranges`, `front_end_secret_file`: the addresses of a front end that may name the
     principal of a request by headers, and the file with the secret that it sends; both or none.
@@ -33,6 +36,7 @@ class ServerSettings:
     requests_per_minute: int = 0
     front_end_ranges: tuple[str, ...] = ()
     front_end_secret_file: str | None = None
+    preview_domain: str | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= MAX_PORT:
@@ -47,6 +51,8 @@ class ServerSettings:
         if (self.tls_cert is None) != (self.tls_key is None):
             missing = "tls_key" if self.tls_key is None else "tls_cert"
             raise Invalid("TLS needs a certificate and its key: set both", field=missing)
+        if self.preview_domain is not None:
+            read_domain(self.preview_domain)
         read_ranges(self.front_end_ranges)
         if bool(self.front_end_ranges) != (self.front_end_secret_file is not None):
             raise Invalid(

@@ -10,6 +10,11 @@ from typing import Any, Final
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from atoll.surfaces.http.server.connections.pending_connections import KNOWN, PendingConnections
+from atoll.surfaces.http.server.connections.upgrades import (
+    Takes,
+    UpgradableConnection,
+    upgrade_scope,
+)
 
 MAX_HEAD_BYTES: Final = 64 * 1024
 HEAD_SECONDS: Final = 15.0
@@ -22,12 +27,19 @@ class BoundedHead(HttpToolsProtocol):
     late.
 
     A request that is not authenticated must be whole by then. `pending` bounds the connections of
-    one server.
+    one server. `upgrades` says which upgrades a route takes over.
     """
 
-    def __init__(self, *arguments: Any, pending: PendingConnections, **named: Any) -> None:
+    def __init__(
+        self,
+        *arguments: Any,
+        pending: PendingConnections,
+        upgrades: Takes | None = None,
+        **named: Any,
+    ) -> None:
         super().__init__(*arguments, **named)
         self._pending = pending
+        self._upgrades = upgrades
         self._late: asyncio.TimerHandle | None = None
         self._is_known = False
         self._in_head = True
@@ -48,7 +60,26 @@ class BoundedHead(HttpToolsProtocol):
     def handle_websocket_upgrade(self) -> None:
         """Leave the connection to another protocol from here on."""
         self._leave()
-        super().handle_websocket_upgrade()
+        if self._takes_upgrade():
+            self.connections.discard(self)
+            self._pass_on()
+        else:
+            super().handle_websocket_upgrade()
+
+    def _should_upgrade(self) -> bool:
+        return self._takes_upgrade() or super()._should_upgrade()
+
+    def _takes_upgrade(self) -> bool:
+        """Report whether a route takes this upgrade itself, whatever the protocol."""
+        takes = self._upgrades
+        return takes is not None and self._get_upgrade() is not None and takes(self.scope)
+
+    def _pass_on(self) -> None:
+        connection = UpgradableConnection(self.transport, self.connections)
+        scope = upgrade_scope(self.scope, self.url, connection)
+        task = self.loop.create_task(connection.run(self.app, scope))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
 
     def give_up(self) -> None:
         """Close the connection at once, to make room."""

@@ -27,7 +27,7 @@ class TlsEntry(asyncio.Protocol):
     def __init__(
         self, *, context: ssl.SSLContext, pending: PendingConnections, **named: Any
     ) -> None:
-        """Enter by `context`. `named` is what uvicorn gives every protocol."""
+        """Enter by `context`. `named` is what `BoundedHead` and uvicorn give every protocol."""
         self._context = context
         self._pending = pending
         self._named = named

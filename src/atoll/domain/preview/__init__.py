@@ -1,0 +1,1 @@
+"""Previews: servers inside a sandbox, shown to people at origins of their own."""

@@ -1,0 +1,1 @@
+"""Previews of servers inside sandboxes: their builds, and the visits of browsers to them."""
