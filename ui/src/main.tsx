@@ -15,6 +15,7 @@ import './styles/inbox.css';
 import './styles/tasks.css';
 import './styles/project.css';
 import './styles/team.css';
+import './styles/previews.css';
 import './styles/small.css';
 import './design/density.css';
 import './design/contrast.css';

@@ -11,6 +11,7 @@ import { withStatus } from './attention/agents';
 import { notify, notifyFailure } from './announce';
 import { loadApprovals } from './approvals';
 import { loadInbox, waits } from './attention/inbox';
+import { hearPort, ports } from './previews';
 import { hearRefusal, refusals } from './refusals';
 import { listensWhileHidden } from './attention/settings';
 import { only, Store } from './store';
@@ -68,6 +69,7 @@ function forgetOthers(): void {
   terminals.set((now) => only(now, ids));
   agentsMoved.set((now) => only(now, ids));
   refusals.set((now) => only(now, ids));
+  ports.set((now) => only(now, ids));
 }
 
 export function keepTerminals(id: string, list: readonly Terminal[]): void {
@@ -131,6 +133,8 @@ function hearStatus(id: string, event: Envelope): void {
 const TOLD: Readonly<Record<string, (id: string, event: Envelope) => void>> = {
   'agent.status': hearStatus,
   'door.refused': hearRefusal,
+  'port.opened': tellPort,
+  'port.closed': tellPort,
   'share.entered': welcomeGuest,
 };
 
@@ -157,6 +161,10 @@ function onEvent(event: Envelope): void {
   if (kind.startsWith('terminal.') && id in terminals.get()) {
     soon(`terminals ${id}`, () => loadTerminals(id));
   }
+}
+
+function tellPort(id: string, event: Envelope): void {
+  hearPort(id, event, sandboxes.get() ?? []);
 }
 
 /** Says who came by a share link: the owner should know who watches. */

@@ -131,8 +131,8 @@ function Body({ card }: { readonly card: Card }) {
     return (
       <p className="quiet">
         Port {typeof port === 'number' ? port : '?'}
-        {typeof path === 'string' && path !== '/' && `, ${path}`}: <code>atoll open</code> brings it
-        to your machine.
+        {typeof path === 'string' && path !== '/' && `, ${path}`}: <strong>Ports</strong> above
+        opens it.
       </p>
     );
   }

@@ -6,7 +6,7 @@ import { actsOf, actWords, comesHome, isSettled, type Act } from '../../state/ac
 import { refusals } from '../../state/refusals';
 import { go } from '../../state/route';
 import { useStore } from '../../state/store';
-import { mayManage } from '../../state/team/rights';
+import { mayManage, mayWork } from '../../state/team/rights';
 import { team } from '../../state/team/team';
 import { GiveDialog } from '../../later';
 import { ExposedMark } from './ExposedMark';
@@ -20,6 +20,7 @@ import { StateMark } from './StateMark';
 import { TaskNote } from '../tasks/TaskNote';
 import { Terminals } from '../terminals/Terminals';
 import { TimeLeft } from './TimeLeft';
+import { Ports } from '../previews/Ports';
 import { profileWords, repoWords } from '../parts/words';
 
 /** States whose time runs. */
@@ -45,7 +46,7 @@ export function SandboxView({ sandbox, onAct, onHome, onPalette, onMenu }: Sandb
           <StateMark state={sandbox.state} />
           <ExposedMark sandbox={sandbox} />
           <OwnerMark sandbox={sandbox} named />
-          <Facts sandbox={sandbox} manages={manages} />
+          <Facts sandbox={sandbox} manages={manages} works={mayWork(ours)} />
           <span className="spring" />
           <div className="acts" role="toolbar" aria-label="Sandbox" hidden={!manages}>
             {manages && ours !== null && isSettled(sandbox) && <GiveButton sandbox={sandbox} />}
@@ -110,9 +111,13 @@ function GiveButton({ sandbox }: { readonly sandbox: Sandbox }) {
 interface FactsProps {
   readonly sandbox: Sandbox;
   readonly manages: boolean;
+  readonly works: boolean;
 }
 
-function Facts({ sandbox, manages }: FactsProps) {
+/** States in which something inside may listen. */
+const RUNNING = ['ready', 'active'];
+
+function Facts({ sandbox, manages, works }: FactsProps) {
   const repo = repoWords(sandbox);
   const profile = profileWords(sandbox.profile.id);
   const { agent, isolation } = sandbox;
@@ -135,6 +140,11 @@ function Facts({ sandbox, manages }: FactsProps) {
           <span className="fact">network {sandbox.network_mode}</span>
         )}
       </li>
+      {works && RUNNING.includes(sandbox.state) && (
+        <li>
+          <Ports sandbox={sandbox} />
+        </li>
+      )}
       {isolation !== null && (
         <li>
           <IsolationMark sandbox={sandbox} isolation={isolation} />
