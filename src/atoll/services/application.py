@@ -97,6 +97,24 @@ class HomeServices:
 
 
 @dataclass(frozen=True, slots=True)
+class TreeServices:
+    """The use cases on the work trees of sandboxes; git runs inside them."""
+
+    changes: WorkingTrees
+    checkpoints: Checkpoints
+    commits: Commits
+    edits: TreeEdits
+
+
+@dataclass(frozen=True, slots=True)
+class PushServices:
+    """The use cases of Web Push: who receives messages, and their delivery."""
+
+    subscriptions: PushSubscriptions
+    delivery: PushDelivery
+
+
+@dataclass(frozen=True, slots=True)
 class Overview:
     """The use cases that look across the nouns."""
 
@@ -119,15 +137,11 @@ class Application:
     inbox: Inbox
     consumers: Consumers
     shares: Shares
-    push: PushSubscriptions
-    push_delivery: PushDelivery
+    push: PushServices
     runtime_calls: RuntimeCalls
     home: HomeServices
     syncs: Syncs
-    changes: WorkingTrees
-    checkpoints: Checkpoints
-    commits: Commits
-    tree_edits: TreeEdits
+    trees: TreeServices
     kept: KeptWorktrees
     profiles: Profiles
     events: Events

@@ -21,7 +21,13 @@ from atoll.ports.agents import AgentShelf
 from atoll.services.agents.agents import Agents
 from atoll.services.agents.catalogue import AgentCatalogue
 from atoll.services.agents.statuses import AgentStatuses
-from atoll.services.application import Application, HomeServices, Tenancy
+from atoll.services.application import (
+    Application,
+    HomeServices,
+    PushServices,
+    Tenancy,
+    TreeServices,
+)
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.approvals.requests import ApprovalRequests
 from atoll.services.ground import Ground
@@ -337,16 +343,12 @@ def build_application(
         catalogue=build_catalogue(ground, ports, events, background),
         consumers=Consumers(ground.store, sandboxes),
         shares=Shares(ground, sandboxes, wrong=access.logins.wrong, inviter=access.logins.person),
-        push=PushSubscriptions(ground, library.ports.push),
-        push_delivery=PushDelivery(ground, library.ports.push),
+        push=PushServices(PushSubscriptions(ground, own.push), PushDelivery(ground, own.push)),
         runtime_calls=calls,
         home=home,
         syncs=Syncs(sandboxes, library.workspaces, agents=agents, statuses=statuses, events=events),
-        changes=WorkingTrees(sandboxes),
         kept=build_kept(ground, sandboxes, calls, library, settings=settings),
-        checkpoints=Checkpoints(sandboxes),
-        commits=Commits(sandboxes),
-        tree_edits=TreeEdits(sandboxes, WorkingTrees(sandboxes)),
+        trees=build_trees(sandboxes),
         profiles=library.preparation.profiles,
         events=events,
         logins=access.logins,
@@ -387,6 +389,17 @@ def build_sessions(ground: Ground, sandboxes: Sandboxes) -> tuple[Terminals, Age
     terminals = Terminals(sandboxes, room)
     statuses = AgentStatuses(ground.store, ground.bus)
     return terminals, Agents(sandboxes, terminals, room), statuses
+
+
+def build_trees(sandboxes: Sandboxes) -> TreeServices:
+    """Return the use cases on the work trees of sandboxes."""
+    changes = WorkingTrees(sandboxes)
+    return TreeServices(
+        changes=changes,
+        checkpoints=Checkpoints(sandboxes),
+        commits=Commits(sandboxes),
+        edits=TreeEdits(sandboxes, changes),
+    )
 
 
 def build_inbox(

@@ -262,7 +262,7 @@ def _leading(services: "Application", settings: ControlSettings) -> "Sequence[Ac
     return (
         *(() if identity is None else (identity.refreshes.run,)),
         services.kept.run,
-        services.push_delivery.run,
+        services.push.delivery.run,
         services.home.pushes.run,
         services.home.end_reports.run,
         services.audit.run,

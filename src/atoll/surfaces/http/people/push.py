@@ -68,8 +68,8 @@ _FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 413)
 @needs(Capability.ME)
 async def list_push_subscriptions(atoll: Atoll, caller: Caller) -> Response:
     """Return the caller's browsers and the server's public key (VAPID, RFC 8292)."""
-    found = await atoll.push.list(caller)
-    key = await atoll.push.public_key()
+    found = await atoll.push.subscriptions.list(caller)
+    key = await atoll.push.subscriptions.public_key()
     return Json({"public_key": key, "subscriptions": [_view(one) for one in found]})
 
 
@@ -80,14 +80,14 @@ async def add_push_subscription(
 ) -> Response:
     """Notify a browser from now on. The same endpoint again replaces its keys and its id."""
     target = read_target(body.endpoint, body.keys.p256dh, body.keys.auth)
-    return Json(_view(await atoll.push.subscribe(caller, target)), 201)
+    return Json(_view(await atoll.push.subscriptions.subscribe(caller, target)), 201)
 
 
 @router.delete("/{subscription}", status_code=204, responses=_FAILURES)
 @needs(Capability.ME)
 async def remove_push_subscription(atoll: Atoll, caller: Caller, subscription: ItemId) -> Response:
     """Notify a browser no longer."""
-    await atoll.push.unsubscribe(caller, subscription)
+    await atoll.push.subscriptions.unsubscribe(caller, subscription)
     return no_content()
 
 
