@@ -16,6 +16,7 @@ import { commandsOf } from './commands';
 import {
   AccountPage,
   Board,
+  AdminPage,
   CliLogin,
   Compare,
   CreateDialog,
@@ -44,7 +45,7 @@ import { login, logOut } from './state/login';
 import { goTo, route, type PlainPage, type Route } from './state/route';
 import { connected, followSandboxes, sandboxes } from './state/sandboxes';
 import { useStore } from './state/store';
-import { mayWork } from './state/team/rights';
+import { mayOversee, mayWork } from './state/team/rights';
 import { team } from './state/team/team';
 
 type Sandboxes = readonly Sandbox[];
@@ -79,6 +80,7 @@ export function App() {
 function Shell() {
   const list = useStore(sandboxes);
   const works = mayWork(useStore(team));
+  const oversees = mayOversee(useStore(team));
   const { page: asked, sandbox: wanted, tab } = useStore(route);
   const page = usePage(asked);
   const [over, setOver] = useState<Over | null>(null);
@@ -99,6 +101,7 @@ function Shell() {
     onWall: () => goTo('wall'),
     onInbox: () => goTo('inbox'),
     onBoards: () => goTo('dashboards'),
+    onAdmin: () => oversees && goTo('admin'),
     onFold: foldRail,
   });
 
@@ -131,9 +134,13 @@ function Shell() {
             {...{ sandbox, onAct, onHome, onPalette, onMenu }}
           />
         )}
-        <PlainPages page={page} part={tab} {...{ onMenu, onPalette }} />
+        {page === 'admin' ? (
+          <AdminPage part={tab} onMenu={onMenu} />
+        ) : (
+          <PlainPages page={page} part={tab} {...{ onMenu, onPalette }} />
+        )}
         {page === 'sandboxes' && sandbox === null && list !== null && (
-          <Home list={list} missing={wanted !== null} {...{ onNew, onMenu }} />
+          <Home list={list} missing={wanted !== null} {...{ onNew, onMenu, onPalette }} />
         )}
       </div>
       <Offline />
@@ -147,9 +154,10 @@ function Shell() {
 /** The page that is shown: one person's home has neither account nor team. */
 function usePage(asked: Route['page']): Route['page'] {
   const account = useAccountShown();
-  const ours = useStore(team) !== null;
+  const ours = useStore(team);
   if (asked === 'account' && !account) return 'sandboxes';
-  return asked === 'team' && !ours ? 'sandboxes' : asked;
+  if (asked === 'admin' && !mayOversee(ours)) return 'sandboxes';
+  return asked === 'team' && ours === null ? 'sandboxes' : asked;
 }
 
 /** Says that what is shown may be old, also where the rail is folded away. */
@@ -163,7 +171,7 @@ function Offline() {
 }
 
 interface PlainPagesProps {
-  readonly page: Route['page'];
+  readonly page: Exclude<Route['page'], 'admin'>;
   readonly part: string | null;
   readonly onMenu: () => void;
   readonly onPalette: () => void;
@@ -222,6 +230,7 @@ function Above({ over, setOver, place }: AboveProps) {
       return (
         <Palette
           onClose={close}
+          onProfile={(profile) => setOver({ is: 'create', profile })}
           commands={commandsOf({
             ...place,
             onNew: () => setOver({ is: 'create', profile: null }),

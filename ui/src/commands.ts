@@ -11,7 +11,7 @@ import { pageCommands } from './state/page-commands';
 import { go, goTo } from './state/route';
 import { foldRail, railFolded, resizeText } from './state/layouts';
 import { realms } from './state/realms';
-import { mayManage, mayWork } from './state/team/rights';
+import { mayManage, mayOversee, mayWork } from './state/team/rights';
 import { team } from './state/team/team';
 import { setTheme, shade, toggleTheme } from './state/theme';
 
@@ -23,6 +23,14 @@ interface Place {
   readonly onNew: () => void;
   readonly onLogOut: () => void;
 }
+
+/** The sections of the administration, as somebody would look for them. */
+const ADMIN = [
+  { part: 'overview', words: 'Administration: usage over time' },
+  { part: 'sandboxes', words: 'Every sandbox' },
+  { part: 'audit', words: 'Audit log' },
+  { part: 'extensions', words: 'Extensions and this machine' },
+] as const;
 
 export function commandsOf(place: Place): readonly Command[] {
   const { list, onNew, onLogOut } = place;
@@ -63,6 +71,15 @@ export function commandsOf(place: Place): readonly Command[] {
       icon: 'grid',
       run: () => goTo('wall'),
     },
+    ...(mayOversee(team.get())
+      ? ADMIN.map(({ part, words }): Command => ({
+          id: `admin ${part}`,
+          words,
+          note: part === 'overview' ? 'A' : 'Administration',
+          icon: 'shield',
+          run: () => goTo('admin', part),
+        }))
+      : []),
     ...list.map((one): Command => ({
       id: `go ${one.sandbox_id}`,
       words: `Go to ${one.name}`,

@@ -45,6 +45,9 @@ export const HomeDialog = later(
 
 export const Board = later(async () => (await import('./canvas/Board')).Board);
 export const TeamPage = later(async () => (await import('./components/team/TeamPage')).TeamPage);
+export const AdminPage = later(
+  async () => (await import('./components/admin/AdminPage')).AdminPage,
+);
 export const GiveDialog = later(
   async () => (await import('./components/team/GiveDialog')).GiveDialog,
 );

@@ -9,11 +9,13 @@ interface Shortcuts {
   readonly onWall: () => void;
   readonly onInbox: () => void;
   readonly onBoards: () => void;
+  readonly onAdmin: () => void;
   readonly onFold: () => void;
 }
 
 /** Ctrl or Cmd with K opens the palette, H goes home to a new task, N makes a sandbox, W shows the
- *  wall, I the inbox, D the dashboards, B folds the rail. Off while `enabled` is false. */
+ *  wall, I the inbox, D the dashboards, A the administration, B folds the rail; / opens the palette,
+ *  too. Off while `enabled` is false. */
 export function useShortcuts(enabled: boolean, keys: Shortcuts): void {
   useEffect(() => {
     if (!enabled) return;
@@ -25,8 +27,16 @@ export function useShortcuts(enabled: boolean, keys: Shortcuts): void {
         keys.onPalette();
         return;
       }
-      const { onTask: h, onNew: n, onWall: w, onInbox: i, onBoards: d, onFold: b } = keys;
-      const act = { h, n, w, i, d, b }[event.key];
+      const {
+        onTask: h,
+        onNew: n,
+        onWall: w,
+        onInbox: i,
+        onBoards: d,
+        onAdmin: a,
+        onFold: b,
+      } = keys;
+      const act = { h, n, w, i, d, a, b, '/': keys.onPalette }[event.key];
       if (act === undefined || withCommand || event.altKey) return;
       if (inside(event.target, 'input, textarea, select, [contenteditable="true"]')) return;
       event.preventDefault();

@@ -51,7 +51,7 @@ _AXE = """async exclude => {
     nodes.map(node => `${id} (${impact}) at ${node.target.join(' ')}: ${node.failureSummary}`));
 }"""
 #: Rows that are meant to be scrolled sideways, and text that is cut with an ellipsis.
-SCROLLED = ".facts, .tab-list, .touch-keys, .xterm, pre"
+SCROLLED = ".facts, .tab-list, .admin-tabs, .touch-keys, .xterm, pre"
 #: Whatever is drawn beyond the right edge of the screen, or of the dialog or card it is in.
 _WIDE = """scrolled => {
   const cut = node => node !== null &&

@@ -12,6 +12,7 @@ const PAGES = [
   'compare',
   'account',
   'team',
+  'admin',
   'cli',
   'design',
 ] as const;
@@ -21,7 +22,8 @@ export interface Route {
   readonly page: 'sandboxes' | PlainPage;
   readonly sandbox: string | null;
   /** A terminal's or machine's id, `changes`, `log`, `recordings`, or null for whatever fits; of
-   * the page `compare`, the group, of `cli`, the code, and of `dashboards`, the dashboard. */
+   * the page `compare`, the group, of `cli`, the code, of `admin`, the section, and of `dashboards`,
+   * the dashboard. */
   readonly tab: string | null;
   /** An item of a dashboard that the address leads to. */
   readonly item: string | null;

@@ -21,6 +21,7 @@ import { AgentAbout, AgentMark } from '../agents/AgentMark';
 import { MenuButton } from '../parts/MenuButton';
 import { StateMark } from '../sandboxes/StateMark';
 import { profileWords } from '../parts/words';
+import { Recent } from './Recent';
 
 interface HomeProps {
   readonly list: readonly Sandbox[];
@@ -28,12 +29,13 @@ interface HomeProps {
   readonly missing: boolean;
   readonly onNew: (profile: string | null) => void;
   readonly onMenu: () => void;
+  readonly onPalette: () => void;
 }
 
 const SHOWN_PROFILES = 6;
 const SHOWN_SANDBOXES = 6;
 
-export function Home({ list, missing, onNew, onMenu }: HomeProps) {
+export function Home({ list, missing, onNew, onMenu, onPalette }: HomeProps) {
   const [profiles, setProfiles] = useState<readonly Profile[]>([]);
   useEffect(() => {
     api.profiles().then(setProfiles, () => setProfiles([]));
@@ -51,6 +53,7 @@ export function Home({ list, missing, onNew, onMenu }: HomeProps) {
         {running.length === 0 && <Mark />}
         <h1>{title}</h1>
         <p className="home-lead">{lead}</p>
+        <SearchButton onPalette={onPalette} />
         <Inbox />
         {running.length > 0 && (
           <section>
@@ -81,12 +84,24 @@ export function Home({ list, missing, onNew, onMenu }: HomeProps) {
           </ul>
           <BlockedProfiles profiles={profiles} />
         </section>
+        <Recent />
         <p className="quiet home-keys" hidden={!works}>
           <kbd>Ctrl</kbd> <kbd>K</kbd> finds everything · <kbd>H</kbd> begins a task · <kbd>N</kbd>{' '}
           makes a sandbox
         </p>
       </div>
     </main>
+  );
+}
+
+/** Looks like a field and opens the palette, which searches everything. */
+function SearchButton({ onPalette }: { readonly onPalette: () => void }) {
+  return (
+    <button type="button" className="home-search" onClick={onPalette}>
+      <Icon name="search" />
+      <span>Search sandboxes, tasks, branches, people…</span>
+      <kbd>/</kbd>
+    </button>
   );
 }
 

@@ -1,6 +1,8 @@
-/** Everything the page can do, by name: opened with Ctrl or Cmd and K. */
+/** Everything the page can do, by name, and what the server finds: opened with Ctrl or Cmd and K. */
 
 import { useEffect, useId, useMemo, useRef, useState, type KeyboardEvent } from 'react';
+import { commandsOfHits } from '../../state/overview/hits';
+import { useSearch, type Searched } from '../../state/overview/useSearch';
 import { Icon, type IconName } from '../parts/icons';
 
 export interface Command {
@@ -14,15 +16,21 @@ export interface Command {
 
 interface PaletteProps {
   readonly commands: readonly Command[];
+  /** Begins a sandbox with a profile that was found. */
+  readonly onProfile: (profile: string) => void;
   readonly onClose: () => void;
 }
 
-export function Palette({ commands, onClose }: PaletteProps) {
+export function Palette({ commands, onProfile, onClose }: PaletteProps) {
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
   const dialog = useRef<HTMLDialogElement>(null);
   const listId = useId();
-  const found = useMemo(() => findAll(commands, text), [commands, text]);
+  const searched = useSearch(text);
+  const found = useMemo(() => {
+    const offered = new Set(commands.map(({ id }) => id));
+    return [...findAll(commands, text), ...commandsOfHits(searched.hits, offered, onProfile)];
+  }, [commands, text, searched.hits, onProfile]);
   const active = Math.min(at, Math.max(0, found.length - 1));
 
   useEffect(() => {
@@ -74,11 +82,11 @@ export function Palette({ commands, onClose }: PaletteProps) {
         <input
           autoFocus
           role="combobox"
-          aria-label="Find a command or sandbox"
+          aria-label="Find a command or sandbox, or anything else"
           aria-expanded={found.length > 0}
           aria-controls={listId}
           aria-activedescendant={found.length > 0 ? `${listId}-${active}` : undefined}
-          placeholder="Find a command or sandbox"
+          placeholder="Find commands, sandboxes, tasks, branches, people…"
           value={text}
           onChange={(event) => {
             setText(event.target.value);
@@ -110,13 +118,19 @@ export function Palette({ commands, onClose }: PaletteProps) {
           </li>
         ))}
       </ul>
-      {found.length === 0 && (
-        <p className="palette-none" role="status">
-          Nothing by that name.
-        </p>
-      )}
+      <p className={found.length === 0 ? 'palette-none' : 'palette-foot'} role="status">
+        {footWords(searched, found.length)}
+      </p>
     </dialog>
   );
+}
+
+/** What is said below the list. */
+function footWords({ is }: Searched, count: number): string {
+  if (is === 'searching') return 'Searching…';
+  if (is === 'failed') return 'The server was not searched: it did not answer.';
+  if (count === 0) return is === 'found' ? 'Nothing by that name.' : 'No command by that name.';
+  return '↑ ↓ choose · Enter opens · Esc closes';
 }
 
 /** The commands that match; those whose words begin so come first. */

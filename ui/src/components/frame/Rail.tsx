@@ -8,7 +8,7 @@ import { leadOf, needyFirst, statusWords } from '../../state/attention/agents';
 import { go, goTo, route, type PlainPage } from '../../state/route';
 import { connected, sandboxes } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
-import { mayWork } from '../../state/team/rights';
+import { mayOversee, mayWork } from '../../state/team/rights';
 import { team } from '../../state/team/team';
 import { shade, toggleTheme } from '../../state/theme';
 import { AccountMenu } from '../account/AccountMenu';
@@ -208,36 +208,37 @@ const PLACES: readonly { page: PlainPage; icon: IconName; words: string; key?: s
   { page: 'wall', icon: 'grid', words: 'Wall', key: 'W' },
   { page: 'secrets', icon: 'key', words: 'Secrets and approvals' },
   { page: 'notifications', icon: 'bell', words: 'Notifications' },
+  { page: 'admin', icon: 'shield', words: 'Administration', key: 'A' },
 ];
 
 function RailPlaces({ onPick }: { readonly onPick: () => void }) {
   const here = useStore(route).page;
   const waiting = useInbox().length;
-  const works = mayWork(useStore(team));
+  const ours = useStore(team);
+  const offered = (page: PlainPage): boolean =>
+    page === 'admin' ? mayOversee(ours) : mayWork(ours) || page !== 'secrets';
   return (
     <div className="rail-places">
-      {PLACES.filter(({ page }) => works || page !== 'secrets').map(
-        ({ page, icon, words, key }) => {
-          const count = page === 'inbox' ? waiting : 0;
-          return (
-            <button
-              key={page}
-              type="button"
-              className={count > 0 ? 'rail-place rail-pending' : 'rail-place'}
-              aria-current={here === page ? 'page' : undefined}
-              title={key === undefined ? undefined : `${words} (${key})`}
-              onClick={() => {
-                goTo(page);
-                onPick();
-              }}
-            >
-              <Icon name={icon} />
-              {words}
-              {count > 0 && <span className="count">{count}</span>}
-            </button>
-          );
-        },
-      )}
+      {PLACES.filter(({ page }) => offered(page)).map(({ page, icon, words, key }) => {
+        const count = page === 'inbox' ? waiting : 0;
+        return (
+          <button
+            key={page}
+            type="button"
+            className={count > 0 ? 'rail-place rail-pending' : 'rail-place'}
+            aria-current={here === page ? 'page' : undefined}
+            title={key === undefined ? undefined : `${words} (${key})`}
+            onClick={() => {
+              goTo(page);
+              onPick();
+            }}
+          >
+            <Icon name={icon} />
+            {words}
+            {count > 0 && <span className="count">{count}</span>}
+          </button>
+        );
+      })}
     </div>
   );
 }

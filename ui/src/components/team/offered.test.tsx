@@ -13,6 +13,7 @@ import { useRights } from '../../state/team/useRights';
 import { AgentBar } from '../agents/AgentBar';
 import { Answer } from '../agents/Answer';
 import { AskBar } from '../agents/AskBar';
+import { Rail } from '../frame/Rail';
 import { InboxPage } from '../inbox/InboxPage';
 import { Tab } from '../parts/Tab';
 import { CommentBar } from '../review/CommentBar';
@@ -60,7 +61,8 @@ interface Part {
 const SANDBOX = {
   ...{ sandbox_id: 'sb', name: 'box', state: 'active', generation: 1, agents: [], agent: null },
   ...{ project: { state: 'failed', reason: 'exit 1' }, task: { state: 'waiting', prompt: 'x' } },
-  repos: [{ path: '/workspace' }],
+  repos: [{ path: '/workspace', repo_url: 'o/r', branch: 'b' }],
+  exposed_secrets: [],
 } as unknown as Sandbox;
 
 const FILE = {
@@ -220,6 +222,13 @@ const PARTS: readonly Part[] = [
         .join(' '),
     works: ['New terminal', 'New sandbox', 'Secrets and approvals'],
     manages: ['Stop this sandbox', 'Destroy this sandbox', 'Bring its work home'],
+    administers: ['Every sandbox', 'Audit log'],
+  },
+  {
+    name: 'rail',
+    draw: draw(Rail, { onNew: nothing, onPalette: nothing, onPick: nothing }),
+    works: ['New sandbox', 'Secrets and approvals'],
+    administers: ['Administration'],
   },
 ];
 
@@ -230,9 +239,9 @@ describe.each(['owner', 'admin', 'member', 'viewer', null] as const)('to %s', (r
     const administers = role === 'owner' || role === 'admin';
     const owns = works && whose === 'own';
     for (const part of PARTS) {
-      // The palette is of a page that a guest does not have.
-      if (role === null && ['palette', 'inbox', 'agents to choose from'].includes(part.name))
-        continue;
+      // These are of a page that a guest does not have.
+      const shells = ['palette', 'rail', 'inbox', 'agents to choose from'];
+      if (role === null && shells.includes(part.name)) continue;
       const html = part.draw();
       const rows: readonly (readonly [boolean, readonly string[] | undefined])[] = [
         [works, part.works],

@@ -70,6 +70,22 @@ export function mayInstall(team: Team | null): boolean {
   return team === null || mayAdminister(team);
 }
 
+/** Whether they look over every sandbox, the usage and the audit log of the organization. */
+export function mayOversee(team: Team | null): boolean {
+  return team === null || mayAdminister(team);
+}
+
+/** The organization that the page works in: one person's home has one, too. */
+export function organizationOf(team: Team | null): string {
+  return team?.organization.organization_id ?? 'personal';
+}
+
+/** What somebody is called; an id that is nobody's here is said as it is. */
+export function memberName(team: Team | null, id: string): string {
+  if (team === null) return id === 'person' ? 'you' : id;
+  return team.members.find(({ member_id: one }) => one === id)?.name ?? id;
+}
+
 /** Whether they change and remove a secret of this scope, which they see. */
 export function mayChangeSecret(team: Team | null, scope: string): boolean {
   return scope !== 'organization' || mayInstall(team);

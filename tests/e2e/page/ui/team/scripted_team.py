@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
+from .scripted_admin import ScriptedAdmin
+
 if TYPE_CHECKING:
     from tests.e2e.page.ui.scripted import ScriptedServer
 
@@ -92,6 +94,8 @@ class ScriptedTeam:
     quota: dict[str, Any] = field(default_factory=lambda: dict.fromkeys(LIMITS))
     #: The sandboxes of the organization that a switch leads to.
     elsewhere: dict[str, dict[str, Any]] = field(default_factory=dict)
+    #: What its administrators read.
+    admin: ScriptedAdmin = field(default_factory=ScriptedAdmin)
     #: What was asked of the routes, as method, path and body.
     asked: list[tuple[str, str, Any]] = field(default_factory=list)
 
@@ -159,6 +163,7 @@ class ScriptedTeam:
             web.get("/v1/quota", self._own_quotas),
             web.get("/v1/organizations/{org}/quotas", self._quotas),
             web.put("/v1/organizations/{org}/quotas", self._set_quota),
+            *self.admin.routes(),
         ]
 
     async def _realms(self, _: web.Request) -> web.StreamResponse:

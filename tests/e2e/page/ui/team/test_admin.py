@@ -1,0 +1,147 @@
+"""Administration and search: ten thousand sandboxes, their ends, the audit log, and by phone."""
+
+import json
+import re
+
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+from tests.e2e.page.test_axe import AXE
+from tests.e2e.page.ui.scripted import TICKET, ScriptedServer
+from tests.e2e.page.ui.test_axe_routes import DEVICES, surveyed
+
+from .scripted_admin import ROWS
+from .scripted_team import BOB
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+LIVING = ROWS * 4 // 5
+_FRAMES = """async view => {
+  const step = view.scrollHeight / 90;
+  const times = [];
+  let before = performance.now();
+  for (let n = 0; n < 90; n += 1) {
+    view.scrollTop += step;
+    await new Promise(requestAnimationFrame);
+    times.push(performance.now() - before);
+    before = performance.now();
+  }
+  return [times.sort((one, other) => one - other)[45], view.querySelectorAll('[role=row]').length];
+}"""
+
+
+async def every(server: ScriptedServer, page: Page, part: str = "sandboxes") -> None:
+    """An administrator in front of a section."""
+    server.team.found(role="admin")
+    server.team.add(BOB, "Bob Ray")
+    await page.goto(f"{server.url}#login={TICKET}")
+    await expect(page.get_by_role("button", name="Ann Ray Acme")).to_be_visible()
+    await page.goto(f"{server.url}#/admin/{part}")
+
+
+async def test_ten_thousand_sandboxes_scroll_and_one_of_them_is_ended(
+    server: ScriptedServer, page: Page
+) -> None:
+    await every(server, page)
+    table = page.get_by_role("table", name="Every sandbox")
+    await expect(table).to_have_attribute("aria-rowcount", str(LIVING + 1))
+    await expect(table.get_by_text("box-00000")).to_be_visible()
+    median, rows = await page.locator(".every-view").evaluate(_FRAMES)
+    # As many rows as are in view, however many there are; frames are not held up by them.
+    assert rows < 60
+    assert median < 100
+    await expect(table.get_by_text("box-09998")).to_be_visible()
+    await page.get_by_label("Part of the name").fill("box-00012")
+    row = table.get_by_role("row").filter(has_text="box-00012")
+    await expect(row).to_contain_text("Stopped")
+    await page.get_by_label("Part of the name").fill("box-00001")
+    await table.get_by_role("button", name="Stop box-00001").click()
+    dialog = page.get_by_role("dialog", name="Stop Bob Ray’s sandbox box-00001?")
+    await expect(dialog).to_contain_text("its owner can start it again")
+    await dialog.get_by_role("button", name="Stop").click()
+    await expect(table.get_by_role("row").filter(has_text="box-00001")).to_contain_text("Stopped")
+    assert ("stop", "sb_1") in server.team.admin.asked
+    server.team.admin.rows[1]["state"] = "failed"  # somebody else's doing, which is seen, too
+    await expect(table.get_by_role("row").filter(has_text="box-00001")).to_contain_text("Failed")
+    server.team.admin.away = True
+    await expect(page.get_by_role("alert")).to_contain_text("The store is away.")
+    server.team.admin.away = False
+    await page.get_by_role("button", name="Try again").click()
+    await expect(page.get_by_role("alert")).to_have_count(0)
+
+
+async def test_audit_is_found_by_kind_and_exported(server: ScriptedServer, page: Page) -> None:
+    await every(server, page, "audit")
+    entries = page.get_by_role("list", name="Audit entries").get_by_role("listitem")
+    await expect(entries).to_have_count(100)
+    await page.get_by_role("button", name="Look further back").click()
+    await expect(entries).to_have_count(200)
+    await page.get_by_label("Kind").select_option("Secrets")
+    await expect(entries.first).to_contain_text("secret.set")
+    await expect(entries).to_have_count(84)
+    await entries.first.get_by_role("button", name=re.compile("Entry")).click()
+    await expect(entries.first).to_contain_text("192.0.2.7")
+    async with page.expect_download() as saved:
+        await page.get_by_role("button", name="Export these").click()
+    assert (await saved.value).suggested_filename.endswith(".jsonl")
+    assert ("export", "kind=secret.") in server.team.admin.asked
+
+
+async def test_search_is_in_the_palette_by_keyboard(server: ScriptedServer, page: Page) -> None:
+    box = server.add_sandbox("webshop")
+    server.team.admin.hits = [
+        {**dict.fromkeys(("sandbox_id", "at")), "kind": "secret", "id": "s", "text": "",
+         "title": "<b>LOGIN</b>"},
+        {"kind": "branch", "id": box, "sandbox_id": box, "at": None, "text": "webshop",
+         "title": "fix/login"},
+    ]  # fmt: skip
+    await page.goto(f"{server.url}#login={TICKET}")
+    await expect(page.get_by_role("heading", name="Your sandboxes")).to_be_visible()
+    await page.keyboard.press("/")
+    await page.keyboard.type("login")
+    options = page.get_by_role("dialog").get_by_role("option")
+    await expect(options).to_have_text(["<b>LOGIN</b>Secret", "fix/loginBranch · webshop"])
+    await page.keyboard.press("ArrowDown")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("heading", name="webshop")).to_be_visible()
+    # One person's home has an administration of its own.
+    await page.keyboard.press("Escape")
+    await page.goto(f"{server.url}#/admin/members")
+    await expect(page.get_by_role("main", name="Administration")).to_contain_text(
+        "atoll org create"
+    )
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="no axe-core: run `npm ci` in ui/")
+@pytest.mark.parametrize("device", list(DEVICES))
+async def test_administration_holds_to_axe_and_works_by_phone(
+    server: ScriptedServer, browser: Browser, device: str
+) -> None:
+    server.team.found(role="owner")
+    server.team.add(BOB, "Bob Ray with a name that goes on and on")
+    server.team.admin.rows[0]["name"] = "customer-dashboard-feature-export-invoices-as-spreadsheet"
+    async with surveyed(browser, f"{server.url}#login={TICKET}", device) as found:
+        page = found.page
+        await expect(page.get_by_role("form", name="New task")).to_be_visible()
+        parts = {
+            "overview": page.get_by_text("Door traffic", exact=True),
+            "sandboxes": page.get_by_text("box-00001"),
+            "audit": page.get_by_text("thing-250"),
+            "extensions": page.get_by_text("Turn swapaccount on."),
+        }
+        # Only the list differs so much between the two that it is looked at on both.
+        for part, shown in (
+            parts.items() if device == "phone" else [("sandboxes", parts["sandboxes"])]
+        ):
+            await page.goto(f"{server.url}#/admin/{part}")
+            await expect(shown).to_be_visible()
+            await found.check(part)
+        await page.goto(f"{server.url}#/admin/sandboxes")
+        await page.get_by_role("button", name="Destroy box-00001").click()
+        dialog = page.get_by_role("dialog")
+        await expect(dialog).to_contain_text("Nobody can undo this.")
+        await found.check("destroy")
+        await dialog.get_by_role("button", name="Destroy").click()
+        await expect(page.locator('[data-sandbox="sb_1"]')).to_contain_text("Destroying")
+        asked = json.dumps(server.team.admin.asked)
+        assert '["destroy", "sb_1"]' in asked

@@ -1,0 +1,104 @@
+/** The calls that look across the nouns: search, usage, every sandbox, the audit log, the machine. */
+
+import { call } from './call';
+import { keyHeaders } from './page-key';
+import { address } from './call';
+import type { Envelope, Extension, Schemas } from './types';
+
+export type Hit = Schemas['HitView'];
+export type Overseen = Schemas['OverseenView'];
+export type OverseenPage = Schemas['OverseenPageView'];
+export type SortKey = Schemas['SortKey'];
+export type Usage = Schemas['UsageView'];
+export type UsagePoint = Schemas['UsagePointView'];
+export type AuditEntry = Schemas['AuditEntryView'];
+export type Finding = Schemas['FindingView'];
+
+/** What to show of every sandbox, and in which order. */
+export interface OverseenQuery {
+  readonly text: string;
+  readonly states: readonly Schemas['State'][];
+  readonly owner: string;
+  readonly sort: SortKey;
+  readonly descending: boolean;
+}
+
+/** What to show of the audit log; empty says nothing. */
+export interface AuditQuery {
+  readonly actor: string;
+  readonly kind: string;
+  readonly stream: string;
+  readonly since: string;
+  readonly until: string;
+}
+
+const at = (organization: string): string => `v1/organizations/${encodeURIComponent(organization)}`;
+
+/** The parameters that say something. */
+function filled(fields: Readonly<Record<string, string>>): URLSearchParams {
+  return new URLSearchParams(Object.entries(fields).filter(([, value]) => value !== ''));
+}
+
+/** The parameters of a filter. Days are the reader's own; `until` is the last of them. */
+export function auditParameters({ since, until, ...rest }: AuditQuery): URLSearchParams {
+  const from = since === '' ? '' : new Date(`${since}T00:00`).toISOString();
+  const end = until === '' ? '' : new Date(`${until}T00:00`);
+  if (end instanceof Date) end.setDate(end.getDate() + 1);
+  return filled({ ...rest, since: from, until: end === '' ? '' : end.toISOString() });
+}
+
+export const overviewApi = {
+  async search(text: string): Promise<readonly Hit[]> {
+    const found = await call('GET', `v1/search?${filled({ q: text, limit: '20' }).toString()}`);
+    return (found as Schemas['HitList']).hits;
+  },
+  usage: (organization: string, hours: number, bucket: string) =>
+    call(
+      'GET',
+      `${at(organization)}/usage?hours=${hours}&bucket=${encodeURIComponent(bucket)}`,
+    ) as Promise<Usage>,
+
+  every(organization: string, query: OverseenQuery, offset: number, limit: number) {
+    const { text, states, owner, sort, descending } = query;
+    const asked = filled({ q: text, owner, sort, descending: String(descending) });
+    for (const state of states) asked.append('state', state);
+    asked.set('offset', String(offset));
+    asked.set('limit', String(limit));
+    return call(
+      'GET',
+      `${at(organization)}/sandboxes?${asked.toString()}`,
+    ) as Promise<OverseenPage>;
+  },
+  end: (organization: string, sandbox: string, act: 'stop' | 'destroy') =>
+    call(
+      'POST',
+      `${at(organization)}/sandboxes/${encodeURIComponent(sandbox)}/${act}`,
+    ) as Promise<Overseen>,
+
+  audit(query: AuditQuery, before: number | null): Promise<Schemas['AuditPage']> {
+    const asked = auditParameters(query);
+    if (before !== null) asked.set('before', String(before));
+    return call('GET', `v1/audit?${asked.toString()}`) as Promise<Schemas['AuditPage']>;
+  },
+  /** The export, as a file to save. */
+  async exportAudit(query: AuditQuery): Promise<Blob> {
+    const path = `v1/audit/export?${auditParameters(query).toString()}`;
+    const answer = await fetch(address(path), {
+      credentials: 'same-origin',
+      headers: keyHeaders(),
+    });
+    if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+    return answer.blob();
+  },
+
+  async extensions(): Promise<readonly Extension[]> {
+    return ((await call('GET', 'v1/extensions')) as Schemas['ExtensionList']).extensions;
+  },
+  findings: () => call('GET', 'v1/extensions/findings') as Promise<Schemas['FindingList']>,
+
+  /** The newest events, oldest first. */
+  async newestEvents(limit: number): Promise<readonly Envelope[]> {
+    const page = await call('GET', `v1/events?latest=true&limit=${limit}`);
+    return (page as { events: Envelope[] }).events;
+  },
+};

@@ -1,0 +1,184 @@
+/** Administration: sections of one page, each at `#/admin/<section>`. */
+
+import '../../styles/admin.css';
+import { useEffect, useRef, type KeyboardEvent, type ReactNode } from 'react';
+import { connected } from '../../state/sandboxes';
+import { goTo } from '../../state/route';
+import { useStore } from '../../state/store';
+import { organizationOf, type Team } from '../../state/team/rights';
+import { team } from '../../state/team/team';
+import { Tokens } from '../account/Tokens';
+import { Inbox, useInbox } from '../inbox/Inbox';
+import { MenuButton } from '../parts/MenuButton';
+import { Granted, Secrets } from '../secrets/Secrets';
+import { Accounts } from '../team/Accounts';
+import { Invitations } from '../team/Invitations';
+import { Members } from '../team/Members';
+import { Quotas } from '../team/Quotas';
+import { Waiting } from '../team/Waiting';
+import { Audit } from './Audit';
+import { Every } from './Every';
+import { Extensions } from './Extensions';
+import { Overview } from './Overview';
+
+const SECTIONS = [
+  { key: 'overview', words: 'Overview' },
+  { key: 'sandboxes', words: 'Sandboxes' },
+  { key: 'members', words: 'Members' },
+  { key: 'tokens', words: 'Tokens' },
+  { key: 'secrets', words: 'Secrets' },
+  { key: 'approvals', words: 'Approvals' },
+  { key: 'audit', words: 'Audit' },
+  { key: 'extensions', words: 'Extensions' },
+] as const;
+type Section = (typeof SECTIONS)[number]['key'];
+
+interface AdminPageProps {
+  readonly part: string | null;
+  readonly onMenu: () => void;
+}
+
+export function AdminPage({ part, onMenu }: AdminPageProps) {
+  const ours = useStore(team);
+  const live = useStore(connected);
+  const section = SECTIONS.find(({ key }) => key === part)?.key ?? 'overview';
+  return (
+    <main className="page admin" aria-label="Administration">
+      <div className={section === 'sandboxes' ? 'admin-body admin-whole' : 'admin-body'}>
+        <header className="page-head">
+          <MenuButton onMenu={onMenu} />
+          <h1>Administration</h1>
+          {ours !== null && <span className="quiet">{ours.organization.name}</span>}
+          {!live && <span className="badge badge-bad">not live</span>}
+        </header>
+        <Sections chosen={section} />
+        <div
+          className="admin-section"
+          role="tabpanel"
+          id={`panel-admin-${section}`}
+          aria-labelledby={`tab-admin-${section}`}
+        >
+          <Shown section={section} ours={ours} />
+        </div>
+      </div>
+    </main>
+  );
+}
+
+/** The row of sections: tabs of the ARIA practices, which are chosen as the arrow keys reach them. */
+function Sections({ chosen }: { readonly chosen: Section }) {
+  const row = useRef<HTMLDivElement>(null);
+  const waiting = useInbox().length;
+
+  useEffect(() => {
+    const tab = row.current?.querySelector('[aria-selected="true"]');
+    tab?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [chosen]);
+
+  function onKey(event: KeyboardEvent): void {
+    const now = SECTIONS.findIndex(({ key }) => key === chosen);
+    const to = { ArrowRight: now + 1, ArrowLeft: now - 1, Home: 0, End: -1 }[event.key];
+    const next = to === undefined ? undefined : SECTIONS.at(to % SECTIONS.length);
+    if (next === undefined) return;
+    event.preventDefault();
+    goTo('admin', next.key);
+    row.current?.querySelector<HTMLElement>(`#tab-admin-${next.key}`)?.focus();
+  }
+
+  return (
+    <div
+      ref={row}
+      className="admin-tabs"
+      role="tablist"
+      aria-label="Sections"
+      tabIndex={-1}
+      onKeyDown={onKey}
+    >
+      {SECTIONS.map(({ key, words }) => (
+        <button
+          key={key}
+          type="button"
+          role="tab"
+          id={`tab-admin-${key}`}
+          className="admin-tab"
+          aria-selected={key === chosen}
+          aria-controls={key === chosen ? `panel-admin-${key}` : undefined}
+          tabIndex={key === chosen ? 0 : -1}
+          onClick={() => goTo('admin', key)}
+        >
+          {words}
+          {key === 'approvals' && waiting > 0 && <span className="count">{waiting}</span>}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+interface ShownProps {
+  readonly section: Section;
+  readonly ours: Team | null;
+}
+
+function Shown({ section, ours }: ShownProps): ReactNode {
+  const organization = organizationOf(ours);
+  switch (section) {
+    case 'overview':
+      return <Overview key={organization} organization={organization} />;
+    case 'sandboxes':
+      return <Every key={organization} organization={organization} />;
+    case 'members':
+      return ours === null ? <Alone /> : <People ours={ours} />;
+    case 'tokens':
+      return <EveryToken ours={ours} />;
+    case 'secrets':
+      return <Secrets />;
+    case 'approvals':
+      return <Approvals />;
+    case 'audit':
+      return <Audit key={organization} />;
+    case 'extensions':
+      return <Extensions />;
+  }
+}
+
+function Alone() {
+  return (
+    <p className="empty">
+      This is one person&rsquo;s home. <code>atoll org create NAME</code> makes it a team&rsquo;s,
+      while everything runs on.
+    </p>
+  );
+}
+
+function EveryToken({ ours }: { readonly ours: Team | null }) {
+  return (
+    <>
+      <Tokens role={ours?.organization.role ?? 'owner'} />
+      {ours !== null && <Accounts ours={ours} />}
+    </>
+  );
+}
+
+function People({ ours }: { readonly ours: Team }) {
+  return (
+    <>
+      <Invitations ours={ours} />
+      <Members ours={ours} />
+      <Waiting ours={ours} />
+      <Quotas ours={ours} />
+    </>
+  );
+}
+
+function Approvals() {
+  const waiting = useInbox().length;
+  return (
+    <>
+      {waiting === 0 && (
+        <p className="empty">Nothing waits for a decision. Requests are shown here as they come.</p>
+      )}
+      <Inbox />
+      <Granted />
+    </>
+  );
+}

@@ -1,0 +1,164 @@
+/** What runs, and what was used over time. */
+
+import { useEffect, useState } from 'react';
+import { overviewApi, type Usage } from '../../api/overview';
+import { countWords } from '../../state/overview/plot';
+import { connected } from '../../state/sandboxes';
+import { useStore } from '../../state/store';
+import { sizeWords } from '../parts/words';
+import { Segments } from '../parts/Segments';
+import { Plot, type Series } from './Plot';
+import { Failed } from './Failed';
+
+const RANGES = [
+  { value: 'day', words: 'Day', hours: 24, bucket: '5m' },
+  { value: 'week', words: 'Week', hours: 7 * 24, bucket: '1h' },
+  { value: 'month', words: 'Month', hours: 30 * 24, bucket: '1d' },
+  { value: 'quarter', words: '3 months', hours: 92 * 24, bucket: '1d' },
+] as const;
+type Range = (typeof RANGES)[number]['value'];
+
+const AGAIN_MS = 30_000;
+
+interface Loaded {
+  readonly range: Range;
+  readonly usage: Usage;
+}
+
+/** The usage of a range, fetched again while the page is in view. */
+function useUsage(organization: string, range: Range) {
+  const [found, setFound] = useState<Loaded | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [attempt, setAttempt] = useState(0);
+  const live = useStore(connected);
+  useEffect(() => {
+    let gone = false;
+    const { hours, bucket } = RANGES.find(({ value }) => value === range) ?? RANGES[0];
+    const load = (): void => {
+      if (document.visibilityState === 'hidden') return;
+      overviewApi.usage(organization, hours, bucket).then(
+        (usage) => {
+          if (gone) return;
+          setFound({ range, usage });
+          setProblem(null);
+        },
+        (reason: unknown) => {
+          if (!gone) setProblem(reason instanceof Error ? reason.message : String(reason));
+        },
+      );
+    };
+    load();
+    const timer = window.setInterval(load, AGAIN_MS);
+    return () => {
+      gone = true;
+      window.clearInterval(timer);
+    };
+    // `live`: what was missed while the connection was cut is fetched at once.
+  }, [organization, range, attempt, live]);
+  const retry = (): void => setAttempt((now) => now + 1);
+  return { usage: found?.range === range ? found.usage : null, problem, retry };
+}
+
+export function Overview({ organization }: { readonly organization: string }) {
+  const [range, setRange] = useState<Range>('day');
+  const { usage, problem, retry } = useUsage(organization, range);
+  return (
+    <>
+      <Segments legend="Time" choices={RANGES} chosen={range} onChoose={setRange} />
+      {problem !== null && <Failed what="Usage" problem={problem} onRetry={retry} />}
+      {usage === null && problem === null && <Skeleton />}
+      {usage !== null && <Figures usage={usage} />}
+      {usage !== null && <Plots usage={usage} />}
+    </>
+  );
+}
+
+function Skeleton() {
+  return (
+    <div className="skeleton admin-skeleton" aria-label="Loading">
+      <span />
+      <span />
+      <span />
+    </div>
+  );
+}
+
+function Figures({ usage }: { readonly usage: Usage }) {
+  const now = usage.points.at(-1)?.standing ?? usage.points.at(-2)?.standing ?? null;
+  const { tokens_in: read, tokens_out: written, refused } = usage.counts;
+  const { bytes_in: sent, bytes_out: received } = usage.counts;
+  const rows = [
+    { words: 'Running sandboxes', value: now === null ? '–' : String(now.sandboxes) },
+    { words: 'Agents at work', value: now === null ? '–' : `${now.working} of ${now.agents}` },
+    { words: 'Open sessions', value: now === null ? '–' : String(now.sessions) },
+    { words: 'Tokens', value: countWords(read + written) },
+    { words: 'Through the doors', value: sizeWords(sent + received) },
+    { words: 'Refused requests', value: countWords(refused) },
+  ];
+  return (
+    <dl className="figures">
+      {rows.map(({ words, value }) => (
+        <div key={words} className="figure">
+          <dt>{words}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Plots({ usage }: { readonly usage: Usage }) {
+  const { points, highest, counts, bucket_seconds: seconds } = usage;
+  const labels = points.map(({ at }) => labelOf(at, seconds));
+  const gauge = (words: string, name: 'sandboxes' | 'working' | 'agents'): Series => ({
+    words,
+    values: points.map(({ standing }) => standing?.[name] ?? null),
+  });
+  const sum = (words: string, name: keyof typeof counts): Series => ({
+    words,
+    values: points.map((one) => one.counts[name]),
+  });
+  const plain = (value: number): string => String(Math.round(value * 10) / 10);
+  return (
+    <div className="plots">
+      <Plot
+        title="Running sandboxes"
+        summary={`At most ${highest.sandboxes} at once.`}
+        series={[gauge('Sandboxes', 'sandboxes')]}
+        shape="lines"
+        {...{ labels, words: plain }}
+      />
+      <Plot
+        title="Agents"
+        summary={`At most ${highest.working} at work, of ${highest.agents}.`}
+        series={[gauge('There', 'agents'), gauge('At work', 'working')]}
+        shape="lines"
+        {...{ labels, words: plain }}
+      />
+      <Plot
+        title="Tokens"
+        summary={`${countWords(counts.tokens_in)} read and ${countWords(counts.tokens_out)} written.`}
+        series={[sum('Read', 'tokens_in'), sum('Written', 'tokens_out')]}
+        shape="bars"
+        {...{ labels, words: countWords }}
+      />
+      <Plot
+        title="Door traffic"
+        summary={`${sizeWords(counts.bytes_in)} sent and ${sizeWords(counts.bytes_out)} received.`}
+        series={[sum('Sent', 'bytes_in'), sum('Received', 'bytes_out')]}
+        shape="bars"
+        base={1024}
+        {...{ labels, words: (value: number) => sizeWords(Math.round(value)) }}
+      />
+    </div>
+  );
+}
+
+/** A point's time in the reader's own zone: the hour, the day and hour, or the day. */
+function labelOf(at: string, seconds: number): string {
+  const day = { month: 'short', day: 'numeric' } as const;
+  const hour = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+  if (seconds >= 86_400) return new Date(at).toLocaleDateString('en', day);
+  const form = seconds >= 3_600 ? { ...day, ...hour } : hour;
+  return new Date(at).toLocaleString('en', form);
+}

@@ -1,0 +1,53 @@
+/** Where a hit of the search leads, and how it is called. */
+
+import type { Hit } from '../../api/overview';
+import type { Command } from '../../components/frame/Palette';
+import type { IconName } from '../../components/parts/icons';
+import { go, goTo } from '../route';
+
+const KINDS: Readonly<Record<Hit['kind'], { words: string; icon: IconName }>> = {
+  sandbox: { words: 'Sandbox', icon: 'terminal' },
+  task: { words: 'Task', icon: 'agent' },
+  branch: { words: 'Branch', icon: 'branch' },
+  dashboard: { words: 'Dashboard', icon: 'grid' },
+  secret: { words: 'Secret', icon: 'key' },
+  member: { words: 'Member', icon: 'person' },
+  profile: { words: 'Profile', icon: 'plus' },
+  event: { words: 'Event', icon: 'log' },
+};
+
+/** What is done with a hit; null for one that leads nowhere. */
+function wayOf(hit: Hit, onProfile: (profile: string) => void): (() => void) | null {
+  const { kind, id, sandbox_id: sandbox } = hit;
+  switch (kind) {
+    case 'sandbox':
+    case 'task':
+    case 'branch':
+      return () => go(sandbox ?? id);
+    case 'dashboard':
+      return () => (location.hash = `#/dashboards/${encodeURIComponent(id)}`);
+    case 'secret':
+      return () => goTo('secrets');
+    case 'member':
+      return () => goTo('team');
+    case 'profile':
+      return () => onProfile(id);
+    case 'event':
+      return sandbox === null ? null : () => go(sandbox, 'log');
+  }
+}
+
+/** The hits as commands, without those that lead nowhere and those that are offered already. */
+export function commandsOfHits(
+  hits: readonly Hit[],
+  offered: ReadonlySet<string>,
+  onProfile: (profile: string) => void,
+): readonly Command[] {
+  return hits.flatMap((hit, index) => {
+    const run = wayOf(hit, onProfile);
+    if (run === null || (hit.kind === 'sandbox' && offered.has(`go ${hit.id}`))) return [];
+    const { words, icon } = KINDS[hit.kind];
+    const note = [words, hit.text].filter((one) => one !== '').join(' · ');
+    return [{ id: `hit ${index}`, words: hit.title, note, icon, run }];
+  });
+}
