@@ -134,11 +134,7 @@ function Shell() {
             {...{ sandbox, onAct, onHome, onPalette, onMenu }}
           />
         )}
-        {page === 'admin' ? (
-          <AdminPage part={tab} onMenu={onMenu} />
-        ) : (
-          <PlainPages page={page} part={tab} {...{ onMenu, onPalette }} />
-        )}
+        <PlainPages page={page} part={tab} {...{ onMenu, onPalette }} />
         {page === 'sandboxes' && sandbox === null && list !== null && (
           <Home list={list} missing={wanted !== null} {...{ onNew, onMenu, onPalette }} />
         )}
@@ -171,7 +167,7 @@ function Offline() {
 }
 
 interface PlainPagesProps {
-  readonly page: Exclude<Route['page'], 'admin'>;
+  readonly page: Route['page'];
   readonly part: string | null;
   readonly onMenu: () => void;
   readonly onPalette: () => void;
@@ -180,6 +176,7 @@ interface PlainPagesProps {
 /** The pages that belong to no sandbox. */
 const PAGES: Readonly<Record<PlainPage, (at: PlainPagesProps, list: Sandboxes) => ReactNode>> = {
   dashboards: ({ part, onMenu }) => <Dashboards id={part} onMenu={onMenu} />,
+  admin: ({ part, onMenu }) => <AdminPage part={part} onMenu={onMenu} />,
   inbox: ({ onMenu }) => <InboxPage onMenu={onMenu} />,
   notifications: ({ onMenu }) => <NotificationsPage onMenu={onMenu} />,
   secrets: ({ onMenu }) => <SecretsPage onMenu={onMenu} />,
