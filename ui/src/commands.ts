@@ -7,7 +7,7 @@ import { stateWords } from './components/sandboxes/StateMark';
 import { repoWords } from './components/parts/words';
 import { actsOf, actWords, comesHome, isLive, openTerminal, type Act } from './state/acts';
 import { copyRules, forgetCopies } from './state/clipboard';
-import { pageCommands } from './state/page-commands';
+import { pageCommands } from './components/frame/page-commands';
 import { go, goTo } from './state/route';
 import { foldRail, railFolded, resizeText } from './state/layouts';
 import { realms } from './state/realms';

@@ -69,10 +69,9 @@ interface LineProps {
 function Line({ comment, open, named, onMoved, onVisit }: LineProps) {
   const now = useStore(tick);
   const { id, author, text, at, resolved, item_id: on } = comment;
-  const { stage, dashboard, status } = open;
+  const { stage, dashboard, people } = open;
   const item = stage.board.item(on);
-  const name =
-    comment.author_name ?? status.people.find((one) => one.id === author)?.name ?? 'Somebody';
+  const name = comment.author_name ?? people.find((one) => one.id === author)?.name ?? 'Somebody';
 
   function resolve(): void {
     if (dashboard === null) return;
@@ -122,7 +121,7 @@ interface NewCommentProps {
 function NewComment({ open, id, item, onMade }: NewCommentProps) {
   const [text, setText] = useState('');
   const [busy, setBusy] = useState(false);
-  const { people } = open.status;
+  const { people } = open;
   const mentions = mentionsIn(text, people);
   const others = people.filter((person) => person.id !== open.me);
 

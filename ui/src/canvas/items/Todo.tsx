@@ -1,6 +1,7 @@
 /** A todo: what is to be done, by whom and until when, and the agent that does it. */
 
 import { useEffect } from 'react';
+import type { SandboxAgent } from '../../api/types';
 import { AgentMark } from '../../components/agents/AgentMark';
 import { Icon } from '../../components/parts/icons';
 import { leadOf } from '../../state/attention/agents';
@@ -106,10 +107,8 @@ interface TaskLineProps {
 
 /** The agent at work: what it does, its branch, and the way to its changes. */
 function TaskLine({ stage, item, task }: TaskLineProps) {
-  const sandbox = useStore(sandboxes)?.find((one) => one.sandbox_id === task.sandboxId) ?? null;
-  const lead = sandbox === null ? null : leadOf(sandbox);
-  const status = lead?.status ?? null;
-  useProposal(stage, item, task, status?.status === 'done' ? (status.commits ?? 0) : null);
+  const { sandbox, lead } = useWork(task);
+  useProposal(stage, item, task, commitsOf(lead));
   return (
     <div className="todo-task">
       <div className="todo-agent">
@@ -127,6 +126,17 @@ function TaskLine({ stage, item, task }: TaskLineProps) {
       {item.proposedDone && !item.done && <Proposal stage={stage} id={item.id} />}
     </div>
   );
+}
+
+/** The sandbox of a task and the agent in it, as this person sees them. */
+function useWork({ sandboxId }: TodoTask) {
+  const sandbox = useStore(sandboxes)?.find((one) => one.sandbox_id === sandboxId) ?? null;
+  return { sandbox, lead: sandbox === null ? null : leadOf(sandbox) };
+}
+
+/** How many commits an agent made that is done; null for any other. */
+function commitsOf(lead: SandboxAgent | null): number | null {
+  return lead?.status.status === 'done' ? (lead.status.commits ?? 0) : null;
 }
 
 function WaysIn({ id }: { readonly id: string }) {

@@ -60,7 +60,7 @@ export function History({ id, open, onClose }: HistoryProps) {
 }
 
 function nameOfActor({ actor, actor_name: name }: HistoryEntry, open: OpenDashboard): string {
-  return name ?? open.status.people.find(({ id }) => id === actor)?.name ?? actor;
+  return name ?? open.people.find(({ id }) => id === actor)?.name ?? actor;
 }
 
 /** `added 2 notes · changed 1 todo`. Pure. */

@@ -104,14 +104,14 @@ function CardBody({ item, open, onGive, onOpen }: CardBodyProps) {
 
 /** A note or todo, and the way to edit it. */
 function Written({ item, open, onGive }: Omit<CardBodyProps, 'onOpen'>) {
-  const { stage, status } = open;
+  const { stage } = open;
   const inside = useStore(stage.inside) === item.id;
   return (
     <>
       {item.kind === 'note' ? (
         <Note {...{ stage, item, inside }} />
       ) : (
-        <Todo {...{ stage, item, inside, onGive }} people={status.people} />
+        <Todo {...{ stage, item, inside, onGive }} people={open.people} />
       )}
       {stage.edits && !item.locked && (
         <button

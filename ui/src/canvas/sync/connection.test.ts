@@ -46,6 +46,7 @@ class Server {
   readonly #states = new Awareness(this.doc);
   readonly sockets = new Set<Socket>();
   updates = 0;
+  keeps = true;
 
   constructor() {
     this.doc.on('update', (update: Uint8Array, origin: unknown) => {
@@ -64,6 +65,8 @@ class Server {
     if (decoding.readVarUint(decoding.createDecoder(data)) === 0) this.updates += 1;
     const { answer } = receive(data, this.doc, this.#states, socket);
     if (answer !== null) socket.hear(answer);
+    // The server says so of each update, and of a page's whole answer.
+    else if (this.keeps) socket.hear('{"type":"saved","seq":1}');
   }
 }
 
@@ -180,16 +183,22 @@ describe('a connection to a document', () => {
   });
 
   it('says what is not saved yet', () => {
-    const { clock, a } = world();
+    const { server, clock, a } = world();
     expect(a.connection.status.saved).toBe(true);
     a.put('x', 1);
     expect(a.connection.status.saved).toBe(false);
     clock.pass(50);
-    a.socket?.hear('{"type":"saved","seq":1}');
     expect(a.connection.status.saved).toBe(true);
+    server.keeps = false;
     a.put('x', 2);
-    a.socket?.hear('{"type":"saved","seq":1}');
+    clock.pass(50);
+    a.put('x', 3);
+    clock.pass(50);
+    const kept = '{"type":"saved","seq":1}';
+    a.socket?.hear(kept);
     expect(a.connection.status.saved).toBe(false);
+    a.socket?.hear(kept);
+    expect(a.connection.status.saved).toBe(true);
   });
 
   it('reports what the server refuses, and its role', () => {

@@ -84,6 +84,8 @@ export class Connection {
   #attempts = 0;
   /** Updates that were made here and not sent yet. */
   #made: Uint8Array[] = [];
+  /** What was sent, and not said to be kept yet. */
+  #unkept = 0;
   #disposed = false;
 
   constructor(options: ConnectionOptions) {
@@ -171,6 +173,7 @@ export class Connection {
     if (answer !== null) {
       // The answer to the server's question holds all that it lacks.
       this.#made = [];
+      this.#unkept += 1;
       this.#socket?.send(answer);
     }
     if (!complete) return;
@@ -191,7 +194,8 @@ export class Connection {
         this.#set({ role: frame.role });
         break;
       case 'saved':
-        this.#set({ saved: this.#made.length === 0 });
+        this.#unkept = Math.max(0, this.#unkept - 1);
+        this.#set({ saved: this.#unkept === 0 && this.#made.length === 0 });
         break;
       case 'refused':
         this.#options.onRefused(frame.code, frame.message);
@@ -210,7 +214,9 @@ export class Connection {
     if (this.#status.phase !== 'live' || this.#made.length === 0) return;
     const update = this.#made.length === 1 ? this.#made[0] : Y.mergeUpdates(this.#made);
     this.#made = [];
-    if (update !== undefined) this.#socket?.send(updateFrame(update));
+    if (update === undefined) return;
+    this.#unkept += 1;
+    this.#socket?.send(updateFrame(update));
   }
 
   #sendAwareness(): void {
@@ -246,6 +252,7 @@ export class Connection {
     this.#gather.clear();
     this.#spread.clear();
     this.#pulse.end();
+    this.#unkept = 0;
     const socket = this.#socket;
     if (socket === null) return;
     this.#socket = null;

@@ -5,6 +5,7 @@ import { Awareness } from 'y-protocols/awareness';
 import { socketAddress } from '../../api/call';
 import { keyProtocols } from '../../api/page-key';
 import { BROWSER_TIMERS } from '../../pulse';
+import { connected } from '../../state/sandboxes';
 import { Store } from '../../state/store';
 import { listenForWake } from '../../terminal/attach/wake';
 import { Board } from '../document/board';
@@ -51,6 +52,8 @@ export function openSession(id: string, handlers: SessionHandlers): Session {
   });
   const status = new Store(connection.status);
   const stopWake = listenForWake((suspect) => connection.wake(suspect));
+  // The log of events notices a network that has gone away, and this connection does not.
+  const stopEvents = connected.subscribe(() => connection.wake(true));
   const stopLeaving = warnOfUnsaved(status);
   connection.open();
   return {
@@ -61,6 +64,7 @@ export function openSession(id: string, handlers: SessionHandlers): Session {
     say: (state) => awareness.setLocalState({ ...(awareness.getLocalState() ?? {}), ...state }),
     close: () => {
       stopWake();
+      stopEvents();
       stopLeaving();
       connection.dispose();
       awareness.destroy();

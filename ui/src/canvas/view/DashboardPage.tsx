@@ -1,14 +1,14 @@
 /** One dashboard: its bar, the canvas, and what lies over it; on a phone a list of cards. */
 
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
-import { pageCommands } from '../../state/page-commands';
+import { pageCommands } from '../../components/frame/page-commands';
 import { useStore } from '../../state/store';
 import { mayWork } from '../../state/team/rights';
 import { team } from '../../state/team/team';
 import type { Item } from '../document/items';
 import { PhoneBoard } from '../list/PhoneBoard';
 import { BoardBar } from './BoardBar';
-import { BoardOver, type Over } from './BoardOver';
+import { BoardOver, type Over } from '../over/BoardOver';
 import { Canvas } from './Canvas';
 import { can, COMMANDS, type Places } from './commands';
 import { makeItem, renewTerminal, useOpening } from './making';
@@ -92,7 +92,7 @@ function Opened({ id, item, open, phone, onMenu }: OpenedProps) {
         <div className="board-stage">
           <Canvas
             {...{ stage, places, peers }}
-            people={status.people}
+            people={open.people}
             comments={comments.byItem}
             onGive={works ? onGive : null}
             onRenew={works ? onRenew : null}

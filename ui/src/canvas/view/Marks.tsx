@@ -60,7 +60,7 @@ function ChosenBox({ stage }: { readonly stage: Stage }) {
   const many = picked.length > 1;
   const box = sizing?.box ?? around(picked);
   if (box === null || drag !== null || (!many && inside !== null)) return null;
-  const sizes = !many && stage.edits && picked[0]?.locked === false;
+  const sizes = mayBeSized(stage);
   return (
     <div className={many ? 'mark-box mark-many' : 'mark-box'} style={boxStyle(view, box)}>
       {sizes &&
@@ -74,6 +74,10 @@ function ChosenBox({ stage }: { readonly stage: Stage }) {
       )}
     </div>
   );
+}
+
+function mayBeSized({ picked, edits }: Stage): boolean {
+  return edits && picked.length === 1 && picked[0]?.locked === false;
 }
 
 function boxOf({ axis, at, from, to }: Guide): Box {

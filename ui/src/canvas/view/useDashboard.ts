@@ -9,6 +9,8 @@ import { MOST_IDS, type Peer } from '../presence/presence';
 import { dashboardsApi, type Dashboard } from '../list/api';
 import { openSession, type Session } from '../sync/session';
 import type { DocumentStatus } from '../sync/connection';
+import type { Person } from '../sync/wire';
+import { team } from '../../state/team/team';
 import { Stage } from './stage';
 import type { Viewport } from './viewport';
 
@@ -18,6 +20,7 @@ export interface OpenDashboard {
   readonly status: DocumentStatus;
   readonly peers: readonly Peer[];
   readonly dashboard: Dashboard | null;
+  readonly people: readonly Person[];
   readonly me: string;
   readonly reload: () => void;
 }
@@ -43,11 +46,34 @@ export function useDashboard(id: string): OpenDashboard | null {
   const session = useSession(id, onRenamed);
   const status = useStore<DocumentStatus | null>(session?.status ?? NO_STATUS);
   const peers = useStore(session?.peers ?? NO_PEERS);
-  const edits = status !== null && status.role !== null && status.role !== 'viewer';
+  const edits = mayEdit(status);
   const stage = useStage(id, session, me?.id ?? null, edits);
+  const people = usePeople(status, peers, me);
   usePresence(session, stage);
   if (session === null || stage === null || status === null || me === null) return null;
-  return { session, stage, status, peers, dashboard: row, me: me.id, reload };
+  return { session, stage, status, peers, people, dashboard: row, me: me.id, reload };
+}
+
+/** Everybody who may be given a todo and be mentioned: the team, and who is here. */
+function usePeople(
+  status: DocumentStatus | null,
+  peers: readonly Peer[],
+  me: Person | null,
+): readonly Person[] {
+  const members = useStore(team)?.members;
+  const here = status?.people;
+  return useMemo(() => {
+    const all = new Map((here ?? []).map((one) => [one.id, one]));
+    for (const { id, name } of me === null ? peers : [...peers, me])
+      if (!all.has(id)) all.set(id, { id, name });
+    for (const { member_id: id, name, kind } of members ?? [])
+      if (kind === 'adm') all.set(id, { id, name });
+    return [...all.values()].sort((a, b) => a.name.localeCompare(b.name));
+  }, [here, peers, members, me]);
+}
+
+function mayEdit(status: DocumentStatus | null): boolean {
+  return status?.role === 'owner' || status?.role === 'editor';
 }
 
 /** The row of a dashboard: its name and this person's role. */

@@ -17,6 +17,7 @@ import { SizeDialog } from './SizeDialog';
 import { TextView } from './TextView';
 import type { Place } from '../../terminal/layout/layout';
 import type { PageKey } from '../../terminal/screen/page-keys';
+import type { AgentState } from '../../terminal/attach/party';
 import { isOver, type AttachStatus } from '../../terminal/attach/status';
 import { handoverWords } from '../../terminal/attach/turns';
 import { typeAnyway } from './type-anyway';
@@ -66,14 +67,14 @@ export function TerminalPane(props: TerminalPaneProps) {
     else calls.onPageKey(key);
   };
   const viewed = useTerminalView(
-    { sandboxId, terminalId, client, canvas: props.canvas ?? null },
+    { sandboxId, terminalId, client, canvas: props.canvas },
     { ...calls, onPageKey },
   );
   const { view, status, refused } = viewed;
-  const agent = status?.agent ?? null;
+  const agent = agentIn(status);
   const [cards, setCards] = useCards(agent !== null, props);
   const idle = over === null;
-  const onRun = useCallback((line: string) => void view?.type(`${line}\r`), [view]);
+  const onRun = useRun(view, status?.me?.role === 'viewer');
   const toTerminal = useCallback(() => setCards(false), [setCards]);
 
   useShown(view, visible && !cards, active && idle);
@@ -105,12 +106,7 @@ export function TerminalPane(props: TerminalPaneProps) {
         </PaneBar>
       </Placed>
       {cards && visible && (
-        <CardsView
-          sandboxId={sandboxId}
-          id={terminalId}
-          onTerminal={toTerminal}
-          onRun={status?.me?.role === 'viewer' ? null : onRun}
-        />
+        <CardsView sandboxId={sandboxId} id={terminalId} onTerminal={toTerminal} onRun={onRun} />
       )}
       <Screen
         {...{ terminal, viewed }}
@@ -136,6 +132,16 @@ function useHandover(name: string, status: AttachStatus | null, visible: boolean
     const words = handoverWords(earlier, status);
     if (words !== null) announce(`${name}: ${words}`);
   }, [name, status, visible]);
+}
+
+function agentIn(status: AttachStatus | null): AgentState | null {
+  return status?.agent ?? null;
+}
+
+/** Types a line for the person; null for a viewer. */
+function useRun(view: TerminalView | null, watches: boolean): ((line: string) => void) | null {
+  const run = useCallback((line: string) => void view?.type(`${line}\r`), [view]);
+  return watches ? null : run;
 }
 
 /** Draws it while it is in view, with the keyboard in it where that is to be there. */

@@ -24,7 +24,7 @@ export interface Place {
   /** True for a picture of it that nothing can be typed at. */
   readonly watches?: boolean;
   /** Its place on a canvas: the grid that its box has room for, and the zoom it is drawn at. */
-  readonly canvas?: CanvasPlace | null;
+  readonly canvas?: CanvasPlace | undefined;
 }
 
 export interface CanvasPlace {
@@ -54,10 +54,10 @@ export interface Viewed {
 const FLASH_MS = 2600;
 
 export function useTerminalView(place: Place, now: Calls): Viewed {
-  const { sandboxId, terminalId, client, watches = false, canvas = null } = place;
+  const { sandboxId, terminalId, client, watches = false, canvas } = place;
   const usual = useStore(textSize);
   // Letters on a canvas are as large as their box asks for.
-  const px = canvas === null ? usual : TEXT_PX * canvas.zoom * 1.25;
+  const px = canvas === undefined ? usual : TEXT_PX * canvas.zoom * 1.25;
   const wish = useRef(canvas);
   const points = useStore(pointersShown);
   const host = useRef<HTMLDivElement>(null);
@@ -86,7 +86,7 @@ export function useTerminalView(place: Place, now: Calls): Viewed {
       autoFit: !phone.matches && !watches,
       watches,
       textPx: textSize.get(),
-      wish: wish.current,
+      wish: wish.current ?? null,
       onStatus: (next) => {
         setStatus(next);
         calls.current.onStatus(terminalId, next);
@@ -113,7 +113,7 @@ export function useTerminalView(place: Place, now: Calls): Viewed {
   useEffect(() => view?.setText(px), [view, px]);
   useEffect(() => {
     wish.current = canvas;
-    if (canvas !== null) view?.setWish({ cols: canvas.cols, rows: canvas.rows });
+    if (canvas !== undefined) view?.setWish({ cols: canvas.cols, rows: canvas.rows });
   });
   useEffect(() => view?.setPointers(points), [view, points]);
   useEffect(() => {

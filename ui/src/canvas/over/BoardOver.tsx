@@ -6,8 +6,8 @@ import type { Comments } from '../comments/useComments';
 import { AgentDialog } from './AgentDialog';
 import { HelpDialog } from './HelpDialog';
 import { NameDialog } from '../list/dialogs';
-import { makeItem } from './making';
-import type { OpenDashboard } from './useDashboard';
+import { makeItem } from '../view/making';
+import type { OpenDashboard } from '../view/useDashboard';
 
 export type Over =
   | { readonly is: 'help' | 'share' | 'history' | 'agent' | 'rename' }

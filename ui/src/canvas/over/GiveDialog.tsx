@@ -8,7 +8,7 @@ import { changeItems } from '../document/acts';
 import { wordsOf } from '../document/rich';
 import type { Item } from '../document/items';
 import { dashboardsApi } from '../list/api';
-import type { Stage } from './stage';
+import type { Stage } from '../view/stage';
 
 interface GiveDialogProps {
   readonly id: string;

@@ -1,7 +1,7 @@
 /** All keys of the canvas. */
 
 import { Dialog } from '../../components/parts/Dialog';
-import { COMMAND_GROUPS, OTHER_KEYS } from './commands';
+import { COMMAND_GROUPS, OTHER_KEYS } from '../view/commands';
 
 export function HelpDialog({ onClose }: { readonly onClose: () => void }) {
   return (

@@ -1,0 +1,227 @@
+"""A dashboard in Chromium: two people at once, by the keyboard alone, and what strangers wrote."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, Locator, Page, expect
+from pycrdt import Map, Text
+
+from tests.e2e.page.test_axe import AXE
+from tests.e2e.page.ui.scripted import TICKET, ScriptedServer
+from tests.e2e.page.ui.test_axe_routes import surveyed
+from tests.peers.nats.server import until
+
+from .scripted_boards import ScriptedBoard
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+BOX = {"w": 208, "h": 176, "z": 1, "by": "person", "at": "2026-01-01T00:00:00Z"}
+#: Fails the page's fixture where it runs.
+ATTACK = "<img src=x onerror=\"throw new Error('ran')\"><script>throw new Error('ran')</script>"
+
+
+def put(board: ScriptedBoard, number: int, **fields: Any) -> str:
+    """Writes an item into the document, as a page does."""
+    identity = f"itm_{number:016}"
+    if "text" in fields and fields["kind"] in ("note", "todo"):
+        fields["text"] = Text(fields["text"])
+    items = board.doc.get("items", type=Map)
+    items[identity] = Map({**BOX, "x": 260 * number, "y": 0, **fields})
+    return identity
+
+
+async def arrive(page: Page, server: ScriptedServer, board: ScriptedBoard) -> Locator:
+    """Logs in and opens a dashboard; returns its canvas."""
+    server.tickets.add(TICKET)
+    await page.goto(f"{server.url}#login={TICKET}")
+    await expect(page.get_by_role("button", name="Dashboards")).to_be_visible()
+    await page.evaluate(f"location.hash = '#/dashboards/{board.view['id']}'")
+    await expect(page.get_by_text("Saved", exact=True)).to_be_visible()
+    return page.get_by_role("application")
+
+
+@asynccontextmanager
+async def second(browser: Browser) -> AsyncIterator[Page]:
+    context = await browser.new_context(viewport={"width": 1200, "height": 800})
+    yield await context.new_page()
+    await context.close()
+
+
+async def wake(page: Page) -> None:
+    await page.evaluate("window.dispatchEvent(new Event('online'))")
+
+
+async def test_two_people_write_one_note_and_what_was_cut_off_merges(
+    server: ScriptedServer, page: Page, browser: Browser
+) -> None:
+    board = server.boards.add("Together")
+    note = put(board, 1, kind="note", text="Shared")
+    canvas = await arrive(page, server, board)
+    async with second(browser) as other:
+        await arrive(other, server, board)
+        await expect(other.locator(".board-person")).to_have_count(1)
+        ours, theirs = (one.locator(f'[data-item="{note}"]') for one in (page, other))
+        for one, words in ((ours, " by Ann"), (theirs, " by Bob")):
+            await one.dblclick()
+            await one.get_by_role("textbox").press("Control+End")
+            await one.page.keyboard.type(words)
+        await expect(ours).to_contain_text("by Bob")
+        await expect(theirs).to_contain_text("by Ann")
+
+        await board.cut()
+        await expect(page.get_by_text("Offline")).to_be_visible()
+        await page.keyboard.type("!")
+        await page.keyboard.press("Escape")
+        await page.keyboard.press("ArrowDown")
+        await other.keyboard.type("?")
+        board.reachable = True
+        await asyncio.gather(wake(page), wake(other))
+        await until(lambda: board.items[note]["y"] == 8 and "?" in board.items[note]["text"])
+        words = board.items[note]["text"]
+        assert sorted(words) == sorted("Shared by Ann by Bob!?")
+        await expect(ours).to_contain_text(words)
+        await expect(theirs).to_contain_text(words)
+        assert len(board.items) == 1
+
+    # What the server refuses is not kept: the page shows what the server has.
+    board.refuse = ("too_large", "it is too large")
+    await canvas.press("Control+d")
+    await expect(page.get_by_text("The last change was not kept: it is too large")).to_be_visible()
+    await expect(page.locator("[data-item]")).to_have_count(1)
+
+
+async def test_a_day_on_a_dashboard_by_the_keyboard_alone(
+    server: ScriptedServer, page: Page
+) -> None:
+    keys = page.keyboard
+    await page.goto(f"{server.url}#login={TICKET}")
+    await expect(page.get_by_role("button", name="Dashboards")).to_be_visible()
+    await keys.press("d")
+    await page.get_by_role("button", name="New dashboard").press("Enter")
+    await keys.type("Release")
+    await keys.press("Enter")
+    canvas = page.get_by_role("application")
+    await canvas.focus()
+    [board] = server.boards.boards.values()
+
+    await keys.press("n")
+    await expect(page.get_by_role("textbox")).to_be_focused()
+    await keys.type("# Plan")
+    await keys.press("Enter")
+    await keys.type("- first")
+    await keys.press("Escape")
+    note = page.locator('[data-kind="note"]')
+    await expect(note).to_be_focused()
+    await expect(note.locator(".rich-heading")).to_have_text("Plan")
+    await expect(note.locator(".rich-bullet")).to_have_text("first")
+
+    await keys.press("d")
+    await expect(page.get_by_role("textbox", name="Text of Todo")).to_be_focused()
+    await keys.type("Fix the login page")
+    await keys.press("Escape")
+    await keys.press("t")
+    await expect(page.locator(".xterm-helper-textarea")).to_be_focused()
+    [terminal] = server.terminals["sb_0001"].values()
+    await keys.type("ls")
+    await until(lambda: bytes(terminal.typed) == b"ls")
+    await keys.press("Control+Shift+Period")
+    await expect(page.locator('[data-kind="terminal"]')).to_be_focused()
+
+    # In the order of reading: what is above comes first.
+    await keys.press("Tab")
+    await expect(note).to_be_focused()
+    place = next(one for one in board.items.values() if one["kind"] == "note")
+    await keys.press("ArrowRight")
+    await keys.press("Control+d")
+    await expect(note).to_have_count(2)
+    await keys.press("Delete")
+    await expect(note).to_have_count(1)
+    for _ in range(3):
+        await keys.press("Control+z")
+    await until(lambda: place in board.items.values())
+    await keys.press("Control+Shift+z")
+    await until(lambda: place not in board.items.values())
+    await keys.press("?")
+    await expect(page.get_by_role("dialog", name="Keys of the canvas")).to_be_visible()
+    await keys.press("Escape")
+    await keys.press("Control+k")
+    await keys.type("show everything")
+    await keys.press("Enter")
+    await expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+async def test_what_strangers_wrote_stays_text(server: ScriptedServer, page: Page) -> None:
+    board = server.boards.add(ATTACK)
+    put(board, 1, kind="note", text=ATTACK, title=ATTACK)
+    put(board, 2, kind="todo", text=ATTACK, assignee=ATTACK)
+    link = put(board, 3, kind="link", url="javascript:throw new Error('ran')", title=ATTACK)
+    put(board, 4, kind=ATTACK[:20], title=ATTACK)
+    put(board, 5, kind="link", url="https://example.com/", title=ATTACK)
+    text = Text(ATTACK)
+    note = put(board, 6, kind="note")
+    board.doc.get("items", type=Map)[note]["text"] = text
+    text.format(0, 9, {"link": "javascript:throw new Error('ran')"})
+    await arrive(page, server, board)
+    await expect(page.locator("[data-item]")).to_have_count(6)
+    await expect(page.get_by_text("<script>").first).to_be_visible()
+    assert await page.locator(".world img, .world script").count() == 0
+    assert await page.locator(f'[data-item="{link}"] a').count() == 0
+    hrefs = await page.eval_on_selector_all(".world a", "all => all.map((one) => one.href)")
+    assert hrefs == ["https://example.com/"]
+
+
+async def test_a_viewer_looks_and_changes_nothing(server: ScriptedServer, page: Page) -> None:
+    board = server.boards.add("Watched", role="viewer")
+    note = put(board, 1, kind="note", text="Mine")
+    await page.goto(f"{server.url}#login={TICKET}")
+    await expect(page.get_by_role("button", name="Dashboards")).to_be_visible()
+    await page.evaluate(f"location.hash = '#/dashboards/{board.view['id']}/{note}'")
+    await expect(page.get_by_text("View only")).to_be_visible()
+    before = board.items
+    item = page.locator(f'[data-item="{note}"]')
+    await item.dblclick()
+    await expect(page.get_by_role("textbox")).to_have_count(0)
+    await page.keyboard.press("Delete")
+    await page.keyboard.press("ArrowLeft")
+    await page.keyboard.press("n")
+    await expect(page.get_by_role("toolbar", name="Tools").get_by_role("button")).to_have_count(2)
+    assert board.items == before
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="no axe-core: run `npm ci` in ui/")
+@pytest.mark.parametrize("device", ["desktop", "phone"])
+async def test_dashboards_hold_to_axe(
+    server: ScriptedServer, browser: Browser, device: str
+) -> None:
+    board = server.boards.add("Everything")
+    home = server.add_sandbox("home")
+    terminal = server.add_terminal(home)
+    place = {"sandbox_id": home, "terminal_id": terminal.id, "w": 664, "h": 416}
+    put(board, 1, kind="note", text="A note", colour="pink")
+    put(board, 2, kind="todo", text="To be done", w=328, h=112, due="2020-01-01")
+    put(board, 3, kind="link", url="https://example.com/", w=264, h=64)
+    put(board, 4, kind="terminal", y=260, x=0, **place)
+    put(board, 5, kind="frame", title="Room", x=-40, y=-40, w=1600, h=900, z=0)
+    put(board, 6, kind="terminal", x=700, y=260, **{**place, "terminal_id": "t_gone"})
+    steps: list[tuple[str, str, Callable[[Page], Awaitable[None]]]] = [
+        ("Share", "share", lambda page: page.get_by_role("button", name="Share").click()),
+        ("Comments", "comments", lambda page: page.get_by_label("Comments").first.click()),
+    ]
+    async with surveyed(browser, f"{server.url}#login={TICKET}", device) as found:
+        page = found.page
+        await page.wait_for_function("location.hash === '#/'")
+        await page.evaluate("location.hash = '#/dashboards'")
+        await expect(page.get_by_role("link", name="Everything")).to_be_visible()
+        await found.check("all dashboards")
+        await found.check_dialog(page.get_by_role("button", name="New dashboard"), "a new one")
+        await page.get_by_role("link", name="Everything").click()
+        await expect(page.get_by_text("To be done").first).to_be_visible()
+        await found.check("a dashboard")
+        for name, view, act in steps:
+            await act(page)
+            await expect(page.get_by_role("dialog", name=name)).to_be_visible()
+            await found.check(view)
+            await page.keyboard.press("Escape")
