@@ -91,6 +91,11 @@ export async function downloadBytes(path: string): Promise<Blob> {
   return bytes;
 }
 
+/** What a call outside of this file sends with it. */
+export function ownHeaders(): Readonly<Record<string, string>> {
+  return { ...keyHeaders(), ...traceHeaders() };
+}
+
 /** Sends bytes as they are. */
 export async function upload(path: string, body: Blob): Promise<void> {
   const headers = {
@@ -145,7 +150,7 @@ async function exchange(
   return text;
 }
 
-function problemOf(status: number, text: string): Problem {
+export function problemOf(status: number, text: string): Problem {
   try {
     const said = JSON.parse(text) as Record<string, unknown>;
     const named = typeof said.request_id === 'string' ? said.request_id : null;

@@ -21,9 +21,9 @@ export type PlainPage = (typeof PAGES)[number];
 export interface Route {
   readonly page: 'sandboxes' | PlainPage;
   readonly sandbox: string | null;
-  /** A terminal's or machine's id, `changes`, `log`, `recordings`, or null for whatever fits; of
-   * the page `compare`, the group, of `cli`, the code, of `admin`, the section, and of `dashboards`,
-   * the dashboard. */
+  /** A terminal's or machine's id, `changes`, `files`, `commits`, `log`, `recordings`, or null for
+   * whatever fits; of the page `compare`, the group, of `cli`, the code, of `admin`, the section,
+   * and of `dashboards`, the dashboard. */
   readonly tab: string | null;
   /** An item of a dashboard that the address leads to. */
   readonly item: string | null;

@@ -40,8 +40,13 @@ type Statuses = Readonly<Record<string, AttachStatus>>;
 const LOG = 'log';
 const RECORDINGS = 'recordings';
 const CHANGES = 'changes';
+const FILES = 'files';
+const COMMITS = 'commits';
+const PLAIN = [LOG, RECORDINGS, CHANGES, FILES, COMMITS];
 /** Loaded when somebody looks at changes. */
 const ReviewPane = later(async () => (await import('../review/ReviewPane')).default);
+const FilesPane = later(async () => (await import('../files/FilesPane')).default);
+const HistoryPane = later(async () => (await import('../history/HistoryPane')).default);
 const RecordingsPane = later(
   async () => (await import('../recordings/RecordingsPane')).RecordingsPane,
 );
@@ -65,7 +70,8 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
   const chosen = useChosen(list, machines);
   const keys = useMemo(() => {
     const ids = [...list.map((one) => one.terminal_id), ...machines.map((one) => one.id)];
-    return live ? [...ids, CHANGES, LOG, RECORDINGS] : [...ids, CHANGES, LOG];
+    const plain = [CHANGES, FILES, COMMITS, LOG];
+    return live ? [...ids, ...plain, RECORDINGS] : [...ids, ...plain];
   }, [list, machines, live]);
 
   useEffect(() => {
@@ -127,6 +133,22 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
           >
             Changes
           </PlainTab>
+          <PlainTab
+            id={FILES}
+            icon="folder"
+            selected={chosen === FILES}
+            onChoose={() => go(id, FILES)}
+          >
+            Files
+          </PlainTab>
+          <PlainTab
+            id={COMMITS}
+            icon="commit"
+            selected={chosen === COMMITS}
+            onChoose={() => go(id, COMMITS)}
+          >
+            Commits
+          </PlainTab>
           <PlainTab id={LOG} icon="log" selected={chosen === LOG} onChoose={() => go(id, LOG)}>
             Log
           </PlainTab>
@@ -155,7 +177,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
               <CardsView sandboxId={id} id={machine.id} onTerminal={null} />
             </div>
           ))}
-        <ChangesPanel sandbox={sandbox} shown={chosen === CHANGES} />
+        <TreePanel sandbox={sandbox} chosen={chosen} />
         {live && chosen === RECORDINGS && <RecordingsPane sandboxId={id} />}
         {chosen === LOG && (
           <LogPane
@@ -173,10 +195,18 @@ function frameOf({ zoomed }: Arrangement): string {
   return zoomed ? 'terminals terminals-alone' : 'terminals';
 }
 
-/** The changes, read while they are shown. */
-function ChangesPanel({ sandbox, shown }: { readonly sandbox: Sandbox; readonly shown: boolean }) {
-  if (!shown) return null;
-  return <ReviewPane sandbox={sandbox} />;
+/** What shows the files, each read while it is shown. */
+function TreePanel({ sandbox, chosen }: { readonly sandbox: Sandbox; readonly chosen: string }) {
+  switch (chosen) {
+    case CHANGES:
+      return <ReviewPane sandbox={sandbox} />;
+    case FILES:
+      return <FilesPane sandbox={sandbox} />;
+    case COMMITS:
+      return <HistoryPane sandbox={sandbox} />;
+    default:
+      return null;
+  }
 }
 
 interface AboveProps {
@@ -240,7 +270,7 @@ function useOrdered(id: string, list: readonly Terminal[]): readonly Terminal[] 
 /** The tab the route names, else the first terminal, else an agent's cards, else the log. */
 function useChosen(list: readonly Terminal[], machines: readonly Agent[]): string {
   const { tab } = useStore(route);
-  if (tab === LOG || tab === RECORDINGS || tab === CHANGES) return tab;
+  if (tab !== null && PLAIN.includes(tab)) return tab;
   if (machines.some(({ id }) => id === tab)) return tab ?? LOG;
   const wanted = list.find((terminal) => terminal.terminal_id === tab);
   const machine = machines.find((one) => one.agent_state !== 'stopped') ?? machines.at(-1);
