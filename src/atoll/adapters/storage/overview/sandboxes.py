@@ -49,12 +49,21 @@ class SqlOverviewSandboxRows(OverviewSandboxRows):
     async def page(self, query: OverviewQuery) -> list[OverviewRow]:
         """See the port."""
         table, column = sandboxes.c, _COLUMNS[query.sort]
-        rows = _rows(*_fitting(query), _in_states(query))
         # The id decides between equal ones, so that pages neither repeat nor lose a row.
         keys = (column, table.id)
-        order = [key.desc() if query.descending else key.asc() for key in keys]
+        # Places first: to sort ten thousand whole sandboxes takes many times as long.
+        places = (
+            _with_usage(select(column.label("place"), table.id).select_from(sandboxes))
+            .where(*_fitting(query), _in_states(query))
+            .order_by(*_ordered(query, *keys))
+            .limit(query.limit)
+            .offset(query.offset)
+            .subquery()
+        )
         found = await self._connection.execute(
-            rows.order_by(*order).limit(query.limit).offset(query.offset)
+            _rows()
+            .join(places, places.c.id == table.id)
+            .order_by(*_ordered(query, places.c.place, places.c.id))
         )
         return [_row(one._mapping) for one in found]
 
@@ -76,13 +85,17 @@ class SqlOverviewSandboxRows(OverviewSandboxRows):
         return None if one is None else _row(one._mapping)
 
 
+def _with_usage(rows: Select[Any]) -> Select[Any]:
+    return rows.join(sandbox_usage, sandbox_usage.c.sandbox_id == sandboxes.c.id, isouter=True)
+
+
 def _rows(*wanted: ColumnExpressionArgument[bool]) -> Select[Any]:
     counts = (sandbox_usage.c[name] for name in _COUNTS)
-    return (
-        select(sandboxes.c.body, *counts)
-        .join(sandbox_usage, sandbox_usage.c.sandbox_id == sandboxes.c.id, isouter=True)
-        .where(*wanted)
-    )
+    return _with_usage(select(sandboxes.c.body, *counts).select_from(sandboxes)).where(*wanted)
+
+
+def _ordered(query: OverviewQuery, *keys: ColumnElement[Any]) -> list[ColumnElement[Any]]:
+    return [key.desc() if query.descending else key.asc() for key in keys]
 
 
 def _fitting(query: OverviewQuery) -> list[ColumnElement[bool]]:

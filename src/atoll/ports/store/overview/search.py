@@ -17,7 +17,7 @@ class TextQuery:
     owner: PrincipalId
     words: tuple[str, ...]
     limit: int = 50
-    depth: int = 5000
+    depth: int = 2000
     team: bool = False
 
 

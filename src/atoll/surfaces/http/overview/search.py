@@ -47,6 +47,6 @@ async def search(
     limit: Annotated[int, Query(ge=1, le=MAX_HITS)] = 20,
 ) -> Response:
     """Search the names and texts of what the caller may see: sandboxes, tasks, branches, secrets'
-    names, members, profiles, and the reasons of events. Of each, the newest 5000 are looked at."""
+    names, members, profiles, and the reasons of events. Of each, the newest 2000 are looked at."""
     hits, complete = await atoll.overview.search.find(caller, q, kinds=frozenset(kind), limit=limit)
     return Json({"hits": [HitView.of(one) for one in hits], "complete": complete})
