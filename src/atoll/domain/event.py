@@ -307,6 +307,18 @@ KINDS: Mapping[str, EventKind] = dict(
             "",
             "A person or a group has no role on a dashboard any more.",
         ),
+        _kind(
+            "dashboard.linked",
+            _DASHBOARD + " sandbox_id",
+            "",
+            "A dashboard shows a sandbox, which its editors may use from now on.",
+        ),
+        _kind(
+            "dashboard.unlinked",
+            _DASHBOARD + " sandbox_id",
+            "",
+            "A dashboard does not show a sandbox any more.",
+        ),
         _kind("dashboard.deleted", _DASHBOARD, "", "A dashboard was deleted; it can be restored."),
         _kind("dashboard.restored", _DASHBOARD, "", "A deleted dashboard is back."),
         _kind("profile.saved", "profile_id version", "", "A profile was saved."),

@@ -12,6 +12,9 @@ from atoll.services.agents.catalogue import AgentCatalogue
 from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.dashboards.dashboards import Dashboards
+from atoll.services.dashboards.homes import DashboardHomes
+from atoll.services.dashboards.rooms import Rooms
+from atoll.services.dashboards.sweep import DashboardSweep
 from atoll.services.inbox.end_reports import EndReports
 from atoll.services.inbox.endings import Endings
 from atoll.services.inbox.inbox import Inbox
@@ -125,6 +128,17 @@ class Overview:
 
 
 @dataclass(frozen=True, slots=True)
+class DashboardServices:
+    """The use cases of dashboards: the dashboards themselves, the open ones, their sandboxes, and
+    the sweep that the leader runs."""
+
+    boards: Dashboards
+    rooms: Rooms
+    homes: DashboardHomes
+    sweep: DashboardSweep
+
+
+@dataclass(frozen=True, slots=True)
 class Application:
     """All use cases of one control plane; made once in `wiring`."""
 
@@ -155,7 +169,7 @@ class Application:
     audit: AuditLog
     tenancy: Tenancy
     replication: Replication
-    dashboards: Dashboards
+    dashboards: DashboardServices
     webhooks: WebhookServices
     overview: Overview
     previews: PreviewServices

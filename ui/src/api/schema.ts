@@ -509,6 +509,20 @@ export interface components {
          * @enum {string}
          */
         readonly DashboardScope: "private" | "shared";
+        /** @description A terminal to open in the home sandbox; without `agent` and `argv` it is a shell. */
+        readonly DashboardTerminalBody: {
+            readonly agent?: string | null;
+            readonly argv?: readonly string[] | null;
+            readonly cols?: number | null;
+            readonly cwd?: string | null;
+            readonly name?: string | null;
+            readonly rows?: number | null;
+        };
+        /** @description A terminal that was opened. */
+        readonly DashboardTerminalView: {
+            readonly sandbox_id: string;
+            readonly terminal_id: string;
+        };
         /**
          * @description A dashboard, and the caller's role on it. `sandbox_id` is its home sandbox, null before its
          *     first terminal; `linked` are other sandboxes shown on it. `items` counts what is on it.
@@ -803,6 +817,15 @@ export interface components {
             readonly text: string;
         };
         /**
+         * @description The items as they were. A text with attributes is `text`, and `delta` with them: runs of
+         *     `insert` and `attributes`.
+         */
+        readonly FormerItems: {
+            readonly items: readonly {
+                readonly [key: string]: unknown;
+            }[];
+        };
+        /**
          * @description A gap in what a reader received: of the events after position `after` and up to `to`, some
          *     are no longer kept. The kept ones still come.
          */
@@ -859,6 +882,30 @@ export interface components {
             readonly member: string | null;
             readonly quota: components["schemas"]["QuantitiesView"];
             readonly used: components["schemas"]["QuantitiesView"];
+        };
+        /** @description Changes of one person (`actor` is an id) within a minute, up to update `seq`. */
+        readonly HistoryEntryView: {
+            readonly actor: string;
+            readonly at: string;
+            readonly seq: number;
+            readonly summary: components["schemas"]["HistorySummary"];
+        };
+        /** @description A page, newest first; `next` is the following `before`, null on the last. */
+        readonly HistoryPage: {
+            readonly entries: readonly components["schemas"]["HistoryEntryView"][];
+            readonly next: number | null;
+        };
+        /** @description The counts of items by their kind. */
+        readonly HistorySummary: {
+            readonly added: {
+                readonly [key: string]: number;
+            };
+            readonly changed: {
+                readonly [key: string]: number;
+            };
+            readonly removed: {
+                readonly [key: string]: number;
+            };
         };
         /**
          * @description The kind of a thing that is found. Each is shown to whoever may read such things.

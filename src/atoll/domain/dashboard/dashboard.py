@@ -124,6 +124,16 @@ def check_edits(caller: Principal, dashboard: Dashboard) -> None:
         raise Forbidden(f"you may look at the dashboard {dashboard.name} and not change it")
 
 
+def opens_sandbox(caller: Principal, dashboard: Dashboard, sandbox_id: SandboxId) -> bool:
+    """Report whether the caller may go into a sandbox because the dashboard shows it: who edits
+    the dashboard may, and who may use no terminal anywhere may look. A viewer who could use
+    terminals may not: nobody else would stop them there."""
+    if sandbox_id != dashboard.sandbox_id and sandbox_id not in dashboard.linked:
+        return False
+    role = role_of(caller, dashboard)
+    return role is not None and (role.edits or not caller.may(Capability.TERMINAL_USE))
+
+
 def may_manage(caller: Principal, dashboard: Dashboard) -> bool:
     """Report whether the caller may rename, share and delete a dashboard that they see: its owner
     may, and the organization's administrators."""

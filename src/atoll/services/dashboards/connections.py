@@ -60,13 +60,15 @@ class Budget:
 
 
 class RoomConnection:
-    """A connection. `client` is the id of its browser's document, once it said so."""
+    """A connection. `client` is the id of its browser's document, once it said so. What it sent
+    before it left counts, unless it was ended for a reason (`has_failed`)."""
 
     def __init__(self, caller: Principal, role: DashboardRole) -> None:
         self.caller = caller
         self.role = role
         self.client: int | None = None
         self.in_hand = 0
+        self.has_failed = False
         self._refusals = 0
         self._waiting: deque[Outgoing] = deque()
         self._bytes = 0
@@ -133,6 +135,7 @@ class RoomConnection:
             self._waiting.clear()
             self._bytes = 0
         self._closed = True
+        self.has_failed = error is not None
         self._put(Closing(error))
         self._handled.set()
 

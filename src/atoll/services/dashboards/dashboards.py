@@ -29,13 +29,12 @@ from atoll.domain.dashboard.item import Fields
 from atoll.domain.dashboard.template import BLANK, TEMPLATES, copied, items_of
 from atoll.domain.errors import LimitReached
 from atoll.domain.event import EventDraft, Json
-from atoll.domain.ids import EVERY_MEMBER, DashboardId
+from atoll.domain.ids import EVERY_MEMBER, DashboardId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.principal import Principal
 from atoll.ports import Transaction
 from atoll.services.dashboards.loading import DocumentStore
 from atoll.services.dashboards.rooms import Rooms
-from atoll.services.dashboards.sweep import DashboardSweep
 from atoll.services.ground import Ground
 
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -57,11 +56,8 @@ def dashboard_stream(dashboard_id: DashboardId) -> str:
 class Dashboards:
     """Use cases on dashboards. A foreign one is `NotFound`, like one that is missing."""
 
-    def __init__(
-        self, ground: Ground, documents: DocumentStore, rooms: Rooms, sweep: DashboardSweep
-    ) -> None:
-        self.rooms = rooms
-        self.sweep = sweep
+    def __init__(self, ground: Ground, documents: DocumentStore, rooms: Rooms) -> None:
+        self._rooms = rooms
         self._ground = ground
         self._documents = documents
 
@@ -121,9 +117,7 @@ class Dashboards:
                 scope=before.scope if scope is None else scope,
             )
 
-        before, after = await self._change(caller, ref, changed, "dashboard.changed")
-        del before
-        return _seen(caller, after)
+        return _seen(caller, await self._change(caller, ref, changed, "dashboard.changed"))
 
     async def delete(self, caller: Principal, ref: str) -> None:
         """Delete a dashboard. It can be restored for seven days."""
@@ -181,6 +175,26 @@ class Dashboards:
             subject=read_subject(subject),
         )
 
+    async def show(
+        self,
+        caller: Principal,
+        ref: str,
+        change: Callable[[Dashboard], Dashboard],
+        *,
+        kind: str,
+        sandbox_id: SandboxId,
+    ) -> SeenDashboard:
+        """Change which sandboxes a dashboard shows; `change` decides whether the caller may."""
+        async with self._ground.store.begin() as rows:
+            before = await self.find(rows, caller, ref)
+            after = change(before)
+            if after != before:
+                await rows.dashboards.put(after)
+                await self._report(rows, caller, kind, after, sandbox_id=sandbox_id)
+        if after != before:
+            self._announce(after)
+        return _seen(caller, after)
+
     async def history(
         self, caller: Principal, ref: str, *, before: int | None, limit: int
     ) -> Sequence[HistoryEntry]:
@@ -234,7 +248,7 @@ class Dashboards:
         change: Callable[[Dashboard], Dashboard],
         kind: str,
         **told: Json,
-    ) -> tuple[Dashboard, Dashboard]:
+    ) -> Dashboard:
         """Change a dashboard that the caller manages, and report it where anything changed."""
         async with self._ground.store.begin() as rows:
             before = await self.find(rows, caller, ref)
@@ -245,7 +259,7 @@ class Dashboards:
                 await self._report(rows, caller, kind, after, **told)
         if after != before:
             self._announce(after)
-        return before, after
+        return after
 
     async def _report(
         self, rows: Transaction, actor: Principal, kind: str, dashboard: Dashboard, **told: Json
@@ -267,7 +281,7 @@ class Dashboards:
 
     def _announce(self, dashboard: Dashboard) -> None:
         self._ground.bus.announce((dashboard_stream(dashboard.id),))
-        self.rooms.reconsider(dashboard)
+        self._rooms.reconsider(dashboard)
 
 
 def _seen(caller: Principal, dashboard: Dashboard) -> SeenDashboard:

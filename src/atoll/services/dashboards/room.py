@@ -222,15 +222,16 @@ class Room:
         return size * len(self._audience.connections)
 
     async def _watch(self) -> None:
-        while True:
+        while not self.closing:
+            # Not `wait_for`, which may lose a cancellation.
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._reconsider.wait(), LOOK_SECONDS)
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self._reconsider.wait()
             self._reconsider.clear()
             self._audience.presences.forget_silent(self._ports.ground.clock.now())
-            if self.closing:
-                await self._work.put(Stop())
-            else:
+            if not self.closing:
                 await self._look()
+        await self._work.put(Stop())
 
     async def _look(self) -> None:
         """Compare with the store what is known of the dashboard, and of everybody's role."""

@@ -185,7 +185,7 @@ class DocumentWork:
     async def _admit(self, arrival: Arrival, done: _Batch) -> None:
         """Judge and apply one update, or refuse it."""
         connection = arrival.connection
-        if connection.is_closed:
+        if connection.has_failed:
             return
         try:
             if not connection.role.edits:

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from atoll.domain.dashboard.dashboard import opens_sandbox
 from atoll.domain.errors import AtollError, Conflict, Invalid, NotFound, Unavailable
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
@@ -372,7 +373,9 @@ class Sandboxes:
             sandbox = await rows.sandboxes.named(caller.org_id, caller.id, ref)
         if sandbox is None:
             raise _unknown(ref)
-        if not may_see(caller, sandbox) and not await _left(rows, caller, sandbox):
+        if may_see(caller, sandbox) or await _left(rows, caller, sandbox):
+            return sandbox
+        if not await _on_dashboard(rows, caller, sandbox):
             raise _unknown(ref)
         return sandbox
 
@@ -408,6 +411,14 @@ async def _left(rows: Transaction, caller: Principal, sandbox: Sandbox) -> bool:
         return False
     team = await rows.organizations.get(sandbox.org_id)
     return team is not None and await rows.members.get(sandbox.org_id, sandbox.owner) is None
+
+
+async def _on_dashboard(rows: Transaction, caller: Principal, sandbox: Sandbox) -> bool:
+    """Return whether a dashboard that the caller works on shows the sandbox."""
+    if sandbox.org_id != caller.org_id or not caller.may(Capability.DASHBOARD_READ):
+        return False
+    showing = await rows.dashboards.showing(sandbox.id)
+    return any(opens_sandbox(caller, one, sandbox.id) for one in showing)
 
 
 def _unknown(ref: str) -> NotFound:

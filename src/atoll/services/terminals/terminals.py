@@ -61,6 +61,11 @@ class Terminals:
         self._room = room
         self._tracer = sandboxes.tracer
 
+    @property
+    def sandboxes(self) -> Sandboxes:
+        """Return the sandboxes whose terminals these are."""
+        return self._sandboxes
+
     async def list(self, caller: Principal, ref: str) -> terminals.TerminalList:
         """List terminals; a guest of one terminal finds that one."""
         _, client = await self.runtime_for(caller, ref)

@@ -13,7 +13,9 @@ from atoll.domain.errors import Failed
 from atoll.ports import Bus
 from atoll.ports.bus import LiveChannels
 from atoll.ports.senders.event_sink import EventSink
+from atoll.services.application import DashboardServices
 from atoll.services.dashboards.dashboards import Dashboards
+from atoll.services.dashboards.homes import DashboardHomes
 from atoll.services.dashboards.loading import DocumentStore
 from atoll.services.dashboards.rooms import Rooms
 from atoll.services.dashboards.sweep import DashboardSweep
@@ -21,8 +23,9 @@ from atoll.services.ground import Ground
 from atoll.services.journals.log_watch import LogWatch, Wake
 from atoll.services.journals.outbox import Outbox
 from atoll.services.journals.replication import Replication
-from atoll.services.people.memberships import Memberships
 from atoll.services.sandboxes.background import Background
+from atoll.services.terminals.terminals import Terminals
+from atoll.wiring.control.access import Access
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +82,18 @@ def build_replication(ground: Ground, exchange: Exchange | None) -> Replication:
 
 
 def build_dashboards(
-    ground: Ground, exchange: Exchange | None, memberships: Memberships, background: Background
-) -> Dashboards:
+    ground: Ground,
+    access: Access,
+    exchange: Exchange | None,
+    background: Background,
+    terminals: Terminals,
+) -> DashboardServices:
     """Return the use cases on dashboards, whose edits replicas exchange. What each open one does is
     run by `background`."""
     live = InProcessChannels() if exchange is None else exchange.live
     documents = DocumentStore(ground, YrsDocuments())
-    runner = background.runners.own
-    rooms = Rooms(ground, live, documents, memberships=memberships, runner=runner)
-    return Dashboards(ground, documents, rooms, DashboardSweep(ground, documents))
+    runner, members = background.runners.own, access.memberships
+    rooms = Rooms(ground, live, documents, memberships=members, runner=runner)
+    boards = Dashboards(ground, documents, rooms)
+    homes = DashboardHomes(ground, boards, terminals, owners=access.owners)
+    return DashboardServices(boards, rooms, homes, DashboardSweep(ground, documents))

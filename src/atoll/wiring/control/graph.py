@@ -361,7 +361,7 @@ def build_application(
         audit=AuditLog(ground, own.audit, retention=settings.audit.retention),
         tenancy=tenancy,
         replication=build_replication(ground, own.exchange),
-        dashboards=build_dashboards(ground, own.exchange, access.memberships, background),
+        dashboards=build_dashboards(ground, access, own.exchange, background, terminals),
         webhooks=build_webhooks(ground, ports.vault, own.webhooks),
         previews=build_previews(ground, sandboxes, access.logins, tenancy),
         overview=build_overview(ground, library, sandboxes, statuses=statuses, secrets=secrets),

@@ -1,5 +1,6 @@
 """Dashboards over the API: who finds which, and what may be done with it."""
 
+import json
 from datetime import timedelta
 from typing import Any
 
@@ -20,6 +21,14 @@ ACTS = {
     },
     "POST /v1/dashboards/{dashboard}/copy": {
         "name": "test_dashboard_is_made_changed_copied_deleted_and_restored"
+    },
+    "POST /v1/dashboards/{dashboard}/terminals": {
+        "agent": "test_first_terminal_starts_the_home_and_editors_may_use_it",
+        "argv": "test_first_terminal_starts_the_home_and_editors_may_use_it",
+        "cwd": "test_first_terminal_starts_the_home_and_editors_may_use_it",
+        "name": "test_first_terminal_starts_the_home_and_editors_may_use_it",
+        "cols": "test_first_terminal_starts_the_home_and_editors_may_use_it",
+        "rows": "test_first_terminal_starts_the_home_and_editors_may_use_it",
     },
     "PUT /v1/dashboards/{dashboard}/people/{subject}": {
         "role": "test_dashboard_is_found_by_those_who_may_see_it_alone"
@@ -110,3 +119,56 @@ async def test_dashboard_is_found_by_those_who_may_see_it_alone(atoll: World) ->
         told = foreign.json()
         told["detail"] = told["detail"].replace(board, "dsh_none")
         assert told == missing.json()
+
+
+async def test_first_terminal_starts_the_home_and_editors_may_use_it(atoll: World) -> None:
+    team = Team(atoll)
+    await team.organization("personal")
+    for name, role in (("ann", OrgRole.MEMBER), ("bob", OrgRole.MEMBER), ("eve", OrgRole.VIEWER)):
+        await team.join(name, role)
+    async with team.client("ann") as ann, team.client("bob") as bob, team.client("eve") as eve:
+        board = (await ann.post("/v1/dashboards", json={"name": "A"})).json()["id"]
+        place = f"/v1/dashboards/{board}"
+        order = {"argv": ["sh"], "cwd": "/tmp", "name": "mine", "cols": 91, "rows": 17}
+        opened = await ann.post(f"{place}/terminals", json=order)
+        assert opened.status_code == 201, opened.text
+        home = opened.json()["sandbox_id"]
+        sent = [json.loads(body) for _, path, _, body in atoll.runtime.asked if path == "/sessions"]
+        assert {name: sent[-1][name] for name in order} == order
+        again = await ann.post(f"{place}/terminals", json={"agent": "codex"})
+        assert again.json() == {"sandbox_id": home, "terminal_id": "t_1"}
+        assert (await ann.get(place)).json()["sandbox_id"] == home
+        assert (await bob.get(f"/v1/sandboxes/{home}")).status_code == 404
+        assert (await bob.post(f"{place}/terminals")).status_code == 404
+        await ann.put(f"{place}/people/bob", json={"role": "viewer"})
+        assert (await bob.get(f"/v1/sandboxes/{home}/terminals")).status_code == 404
+        assert (await bob.post(f"{place}/terminals")).status_code == 403
+        await ann.put(f"{place}/people/bob", json={"role": "editor"})
+        assert (await bob.get(f"/v1/sandboxes/{home}/terminals")).status_code == 200
+        assert (await bob.post(f"{place}/terminals")).json()["sandbox_id"] == home
+        assert (await bob.post(f"/v1/sandboxes/{home}/stop")).status_code == 403
+        await ann.patch(place, json={"scope": "shared"})
+        assert (await eve.get(f"/v1/sandboxes/{home}/terminals")).status_code == 200
+        assert (await eve.post(f"{place}/terminals")).status_code == 403
+        await ann.post(f"/v1/sandboxes/{home}/destroy")
+        await atoll.services.sandboxes.wait(team.people["token-of-ann"], home, settled=True)
+        renewed = await bob.post(f"{place}/terminals")
+        assert renewed.json()["sandbox_id"] != home, renewed.text
+
+
+async def test_sandbox_is_linked_by_who_manages_it_and_opens_to_editors(atoll: World) -> None:
+    team = Team(atoll)
+    await team.organization("personal")
+    for name in ("ann", "bob"):
+        await team.join(name, OrgRole.MEMBER)
+    async with team.client("ann") as ann, team.client("bob") as bob:
+        made = await ann.post("/v1/dashboards", json={"name": "A", "scope": "shared"})
+        place = f"/v1/dashboards/{made.json()['id']}"
+        box = (await bob.post("/v1/sandboxes?wait=ready", json={"profile": "shell"})).json()
+        own = box["sandbox_id"]
+        assert (await ann.post(f"{place}/sandboxes/{own}")).status_code == 404
+        linked = await bob.post(f"{place}/sandboxes/{own}")
+        assert linked.json()["linked"] == [own]
+        assert (await ann.get(f"/v1/sandboxes/{own}")).status_code == 200
+        assert (await ann.delete(f"{place}/sandboxes/{own}")).status_code == 204
+        assert (await ann.get(f"/v1/sandboxes/{own}")).status_code == 404

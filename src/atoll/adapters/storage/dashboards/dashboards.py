@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import (
+    Table,
     and_,
     delete,
     func,
@@ -24,9 +25,13 @@ from atoll.adapters.storage.dashboards.documents import (
     SqlDocumentAuthorRows,
     SqlDocumentRows,
 )
-from atoll.adapters.storage.dashboards.tables import dashboard_people, dashboards
+from atoll.adapters.storage.dashboards.tables import (
+    dashboard_people,
+    dashboard_sandboxes,
+    dashboards,
+)
 from atoll.domain.dashboard.dashboard import Dashboard, DashboardScope
-from atoll.domain.ids import DashboardId, OrgId, PrincipalId
+from atoll.domain.ids import DashboardId, OrgId, PrincipalId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage, cut_page
 from atoll.ports.store.dashboards.dashboards import DashboardRows
 
@@ -69,16 +74,36 @@ class SqlDashboardRows(DashboardRows):
             await self._connection.execute(insert(dashboards), row | new)
         else:
             await self._connection.execute(update(dashboards).where(mine).values(row))
-        theirs = dashboard_people.c.dashboard_id == dashboard.id
-        await self._connection.execute(delete(dashboard_people).where(theirs))
-        for person in dashboard.people:
-            named = {
-                "dashboard_id": dashboard.id,
-                "org_id": dashboard.org_id,
-                "owner": dashboard.owner,
-                "subject": person.subject,
-            }
-            await self._connection.execute(insert(dashboard_people), named)
+        home = () if dashboard.sandbox_id is None else (dashboard.sandbox_id,)
+        subjects = [one.subject for one in dashboard.people]
+        await self._name(dashboard, dashboard_people, "subject", subjects)
+        await self._name(dashboard, dashboard_sandboxes, "sandbox_id", {*home, *dashboard.linked})
+
+    async def _name(
+        self, dashboard: Dashboard, table: Table, column: str, named: Collection[str]
+    ) -> None:
+        theirs = table.c.dashboard_id == dashboard.id
+        await self._connection.execute(delete(table).where(theirs))
+        ours = {
+            "dashboard_id": dashboard.id,
+            "org_id": dashboard.org_id,
+            "owner": dashboard.owner,
+        }
+        if named:
+            await self._connection.execute(
+                insert(table), [{**ours, column: one} for one in sorted(named)]
+            )
+
+    async def showing(self, sandbox_id: SandboxId) -> list[Dashboard]:
+        """See the port."""
+        table = dashboard_sandboxes.c
+        naming = select(table.dashboard_id).where(table.sandbox_id == sandbox_id)
+        found = await self._connection.execute(
+            select(*_COLUMNS)
+            .where(dashboards.c.id.in_(naming), dashboards.c.deleted_us.is_(None))
+            .order_by(dashboards.c.id)
+        )
+        return [_read(row) for row in found.all()]
 
     async def get(self, dashboard_id: DashboardId) -> Dashboard | None:
         """See the port."""

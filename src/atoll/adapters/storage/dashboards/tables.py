@@ -32,3 +32,15 @@ dashboard_people = Table(
     Index("dashboard_people_by_subject", "org_id", "subject"),
 )
 """The people and groups that a dashboard names; their roles are in its body."""
+
+dashboard_sandboxes = Table(
+    "dashboard_sandboxes",
+    metadata,
+    Column("dashboard_id", Text, nullable=False),
+    Column("org_id", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("sandbox_id", Text, nullable=False),
+    PrimaryKeyConstraint("dashboard_id", "sandbox_id"),
+    Index("dashboard_sandboxes_by_sandbox", "sandbox_id"),
+)
+"""The home sandbox of a dashboard, and those that it links."""

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from atoll.domain.dashboard.dashboard import Dashboard
 from atoll.domain.dashboard.history import HistoryEntry, StoredUpdate
-from atoll.domain.ids import DashboardId, OrgId, PrincipalId
+from atoll.domain.ids import DashboardId, OrgId, PrincipalId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage
 
 
@@ -31,6 +31,10 @@ class DashboardRows(Protocol):
     ) -> RowPage[Dashboard]:
         """Return a page, newest first: those of `owner`, those that name one of `subjects`, and
         those shared in the organization; no deleted ones."""
+        ...
+
+    async def showing(self, sandbox_id: SandboxId) -> list[Dashboard]:
+        """Return the dashboards whose home a sandbox is, or that link it; no deleted ones."""
         ...
 
     async def count(self, org_id: OrgId, owner: PrincipalId) -> int:

@@ -104,7 +104,7 @@ _FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 413)
 async def list_dashboards(atoll: Atoll, caller: Caller, *, page: Paged) -> Response:
     """Return the dashboards that the caller may see: own ones, those that name them or a group of
     theirs, and those shared in the organization."""
-    found = await atoll.dashboards.list(caller, page.rows())
+    found = await atoll.dashboards.boards.list(caller, page.rows())
     return Json(row_page(found, name="dashboards", view=dashboard_view))
 
 
@@ -112,7 +112,7 @@ async def list_dashboards(atoll: Atoll, caller: Caller, *, page: Paged) -> Respo
 @needs(Capability.DASHBOARD_MANAGE)
 async def create_dashboard(atoll: Atoll, caller: Caller, *, body: DashboardBody) -> Response:
     """Make a dashboard."""
-    made = await atoll.dashboards.create(
+    made = await atoll.dashboards.boards.create(
         caller, body.name, scope=body.scope, template=body.template
     )
     return Json(dashboard_view(made), 201)
@@ -122,7 +122,7 @@ async def create_dashboard(atoll: Atoll, caller: Caller, *, body: DashboardBody)
 @needs(Capability.DASHBOARD_READ)
 async def get_dashboard(atoll: Atoll, caller: Caller, *, dashboard: ItemId) -> Response:
     """Return one dashboard."""
-    return Json(dashboard_view(await atoll.dashboards.get(caller, dashboard)))
+    return Json(dashboard_view(await atoll.dashboards.boards.get(caller, dashboard)))
 
 
 @router.patch("/{dashboard}", response_model=DashboardView, responses=_FAILURES)
@@ -131,7 +131,9 @@ async def change_dashboard(
     atoll: Atoll, caller: Caller, *, dashboard: ItemId, body: DashboardChangeBody
 ) -> Response:
     """Rename a dashboard, or say who sees it."""
-    changed = await atoll.dashboards.change(caller, dashboard, name=body.name, scope=body.scope)
+    changed = await atoll.dashboards.boards.change(
+        caller, dashboard, name=body.name, scope=body.scope
+    )
     return Json(dashboard_view(changed))
 
 
@@ -139,7 +141,7 @@ async def change_dashboard(
 @needs(Capability.DASHBOARD_MANAGE)
 async def delete_dashboard(atoll: Atoll, caller: Caller, *, dashboard: ItemId) -> Response:
     """Delete a dashboard; `…/restore` undoes it for seven days. Its sandboxes stay."""
-    await atoll.dashboards.delete(caller, dashboard)
+    await atoll.dashboards.boards.delete(caller, dashboard)
     return no_content()
 
 
@@ -147,7 +149,7 @@ async def delete_dashboard(atoll: Atoll, caller: Caller, *, dashboard: ItemId) -
 @needs(Capability.DASHBOARD_MANAGE)
 async def restore_dashboard(atoll: Atoll, caller: Caller, *, dashboard: ItemId) -> Response:
     """Undo a deletion."""
-    return Json(dashboard_view(await atoll.dashboards.restore(caller, dashboard)))
+    return Json(dashboard_view(await atoll.dashboards.boards.restore(caller, dashboard)))
 
 
 @router.post(
@@ -158,7 +160,9 @@ async def copy_dashboard(
     atoll: Atoll, caller: Caller, *, dashboard: ItemId, body: DashboardCopyBody
 ) -> Response:
     """Make a private dashboard with the same items, without the original's terminals."""
-    return Json(dashboard_view(await atoll.dashboards.copy(caller, dashboard, body.name)), 201)
+    return Json(
+        dashboard_view(await atoll.dashboards.boards.copy(caller, dashboard, body.name)), 201
+    )
 
 
 @router.get(
@@ -170,7 +174,7 @@ async def copy_dashboard(
 @needs(Capability.DASHBOARD_READ)
 async def list_dashboard_people(atoll: Atoll, caller: Caller, *, dashboard: ItemId) -> Response:
     """Return who has a role on a dashboard."""
-    found = await atoll.dashboards.people(caller, dashboard)
+    found = await atoll.dashboards.boards.people(caller, dashboard)
     return Json({"people": [_person_view(one) for one in found]})
 
 
@@ -180,7 +184,7 @@ async def share_dashboard(
     atoll: Atoll, caller: Caller, *, dashboard: ItemId, subject: ItemId, body: DashboardRoleBody
 ) -> Response:
     """Give a person (by id) or a group (`group:<name>`) a role. Open connections follow at once."""
-    found = await atoll.dashboards.share(caller, dashboard, subject, body.role)
+    found = await atoll.dashboards.boards.share(caller, dashboard, subject, body.role)
     return Json({"people": [_person_view(one) for one in found]})
 
 
@@ -190,7 +194,7 @@ async def unshare_dashboard(
     atoll: Atoll, caller: Caller, *, dashboard: ItemId, subject: ItemId
 ) -> Response:
     """Take a role away; open connections close at once."""
-    await atoll.dashboards.unshare(caller, dashboard, subject)
+    await atoll.dashboards.boards.unshare(caller, dashboard, subject)
     return no_content()
 
 

@@ -29,6 +29,12 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("dashboard_id", "subject"),
     )
     op.create_index("dashboard_people_by_subject", "dashboard_people", ["org_id", "subject"])
+    op.create_table(
+        "dashboard_sandboxes",
+        *_texts("dashboard_id", "org_id", "owner", "sandbox_id"),
+        sa.PrimaryKeyConstraint("dashboard_id", "sandbox_id"),
+    )
+    op.create_index("dashboard_sandboxes_by_sandbox", "dashboard_sandboxes", ["sandbox_id"])
     _make_documents()
 
 
