@@ -46,6 +46,11 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
     ),
     "share.manage": ("share new", "share list", "share rm"),
     "event.read": ("events",),
+    "dashboard.read": ("dashboard list", "dashboard open"),
+    "dashboard.manage": (
+        *("dashboard create", "dashboard rename", "dashboard share", "dashboard delete"),
+        "dashboard restore",
+    ),
     "webhook.manage": (
         *("webhook add", "webhook list", "webhook show", "webhook change", "webhook remove"),
         *("webhook test", "webhook rotate", "webhook failed", "webhook replay"),

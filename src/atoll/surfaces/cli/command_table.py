@@ -75,6 +75,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "webhook",
     ),
     "people": (
+        "dashboard",
         "share",
         "org",
         "give",

@@ -1,0 +1,111 @@
+"""Dashboards over the API, as far as a command uses them; their documents are the page's."""
+
+from typing import Literal, Required, TypedDict
+
+from atoll.client import fields
+from atoll.client.fields import Field, Shape
+from atoll.client.transport import Call, Transport, at, get, patch, post, put
+from atoll.domain.errors import Conflict, NotFound
+
+DashboardRole = Literal["owner", "editor", "viewer"]
+DashboardScope = Literal["private", "shared"]
+ID_PREFIX = "dsh_"
+
+
+class DashboardBody(TypedDict, total=False):
+    """A dashboard to make."""
+
+    name: Required[str]
+    scope: DashboardScope
+    template: str
+
+
+class DashboardChangeBody(TypedDict, total=False):
+    """A change of a dashboard."""
+
+    name: str | None
+    scope: DashboardScope | None
+
+
+class Dashboard(Shape):
+    """A dashboard, and the caller's role on it."""
+
+    id = fields.text()
+    name = fields.text()
+    owner = fields.text()
+    scope: Field[DashboardScope] = fields.word()
+    role: Field[DashboardRole] = fields.word()
+    sandbox_id = fields.text()
+    updated_at = fields.text()
+    items = fields.number()
+
+
+class DashboardList(Shape):
+    """The dashboards that the caller may see."""
+
+    dashboards = fields.many(Dashboard)
+
+
+class DashboardPerson(Shape):
+    """A person or group with a role on a dashboard."""
+
+    subject = fields.text()
+    role: Field[DashboardRole] = fields.word()
+
+
+class DashboardPeople(Shape):
+    """The people and groups with a role."""
+
+    people = fields.many(DashboardPerson)
+
+
+class Dashboards:
+    """The dashboards of the caller. Every method raises the classes of `atoll.domain.errors`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self) -> DashboardList:
+        """Return the dashboards that the caller may see, newest first."""
+        return self._transport.read_all(DashboardList, get("dashboards"))
+
+    def id_of(self, ref: str) -> str:
+        """Return the id of a dashboard that is named by its id or its name. Raises `NotFound`, and
+        `Conflict` for a name that several have."""
+        if ref.startswith(ID_PREFIX):
+            return ref
+        found = [one.id for one in self.list().dashboards if one.name == ref]
+        if not found:
+            raise NotFound(f"there is no dashboard {ref!r}: `atoll dashboard list` shows them")
+        if len(found) > 1:
+            raise Conflict(f"several dashboards are named {ref!r}: use the id", code="ambiguous")
+        return found[0]
+
+    def create(self, body: DashboardBody) -> Dashboard:
+        """Make a dashboard."""
+        return self._transport.read(Dashboard, post("dashboards", value=body))
+
+    def change(self, ref: str, body: DashboardChangeBody) -> Dashboard:
+        """Rename a dashboard, or say who sees it."""
+        call = patch("dashboards", self.id_of(ref), value=body)
+        return self._transport.read(Dashboard, call)
+
+    def share(self, ref: str, subject: str, role: DashboardRole) -> DashboardPeople:
+        """Give a person or a group a role."""
+        call = put("dashboards", self.id_of(ref), "people", subject, value={"role": role})
+        return self._transport.read(DashboardPeople, call)
+
+    def unshare(self, ref: str, subject: str) -> None:
+        """Take a role away."""
+        path = at("dashboards", self.id_of(ref), "people", subject)
+        self._transport.call(Call("DELETE", path))
+
+    def delete(self, ref: str) -> str:
+        """Delete a dashboard, and return its id."""
+        dashboard = self.id_of(ref)
+        self._transport.call(Call("DELETE", at("dashboards", dashboard)))
+        return dashboard
+
+    def restore(self, dashboard: str) -> Dashboard:
+        """Undo a deletion, by the id."""
+        return self._transport.read(Dashboard, post("dashboards", dashboard, "restore"))

@@ -1,0 +1,150 @@
+"""`atoll dashboard`: places where people and agents work together, which the page shows."""
+
+import click
+
+from atoll.client.dashboards.dashboards import (
+    Dashboard,
+    DashboardBody,
+    DashboardChangeBody,
+    DashboardRole,
+    Dashboards,
+    DashboardScope,
+)
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.moments import age
+from atoll.surfaces.cli.console.options import json_option, utc_option
+from atoll.surfaces.cli.console.output import note, say, show_json, show_table
+from atoll.surfaces.cli.dispatch.verbs import Verbs
+
+_SCOPES = click.Choice(["private", "shared"])
+
+
+@click.group("dashboard", cls=Verbs)
+def command() -> None:
+    """Make, find, share and delete dashboards."""
+
+
+@command.command("list")
+@utc_option()
+@json_option()
+@pass_invocation
+def list_(invocation: Invocation, *, as_json: bool) -> None:
+    """List the dashboards that you may see."""
+    answered = _dashboards(invocation).list()
+    if as_json:
+        show_json(answered.value)
+    else:
+        header = ("DASHBOARD", "NAME", "ROLE", "SCOPE", "ITEMS", "CHANGED")
+        show_table(header, [_row(one) for one in answered.dashboards])
+
+
+@command.command("create")
+@click.argument("name")
+@click.option("--scope", type=_SCOPES, default="private", show_default=True, help="Who sees it.")
+@click.option(
+    "--template",
+    type=click.Choice(["blank", "agent-and-notes", "review"]),
+    default="blank",
+    show_default=True,
+    help="What it begins with.",
+)
+@json_option()
+@pass_invocation
+def create(
+    invocation: Invocation, name: str, *, scope: DashboardScope, template: str, as_json: bool
+) -> None:
+    """Make a dashboard and print its id."""
+    body: DashboardBody = {"name": name, "scope": scope, "template": template}
+    made = _dashboards(invocation).create(body)
+    if as_json:
+        show_json(made.value)
+    else:
+        say(made.id)
+
+
+@command.command("open")
+@click.argument("dashboard")
+@pass_invocation
+def open_(invocation: Invocation, dashboard: str) -> None:
+    """Open a dashboard in the browser, and print its address."""
+    import webbrowser
+
+    api = invocation.api()
+    address = f"{api.server.url}/#/dashboards/{Dashboards(api.transport).id_of(dashboard)}"
+    say(address)
+    if not webbrowser.open(address):
+        note("atoll: no browser here: open the address yourself")
+
+
+@command.command("rename")
+@click.argument("dashboard")
+@click.argument("name")
+@pass_invocation
+def rename(invocation: Invocation, dashboard: str, name: str) -> None:
+    """Give a dashboard another name."""
+    change: DashboardChangeBody = {"name": name}
+    note(f"renamed to {_dashboards(invocation).change(dashboard, change).name}")
+
+
+@command.command("share")
+@click.argument("dashboard")
+@click.argument("subject", metavar="[PERSON|group:NAME]", required=False)
+@click.option("--role", type=click.Choice(["editor", "viewer"]), default="editor",
+              show_default=True, help="What they may do.")  # fmt: skip
+@click.option("--remove", is_flag=True, help="Take their role away.")
+@click.option("--scope", type=_SCOPES, default=None, help="Who sees it besides those it names.")
+@json_option()
+@pass_invocation
+def share(
+    invocation: Invocation,
+    dashboard: str,
+    subject: str | None,
+    *,
+    role: DashboardRole,
+    remove: bool,
+    scope: DashboardScope | None,
+    as_json: bool,
+) -> None:
+    """Give a person (by id) or a group a role, or say who sees the dashboard."""
+    if subject is None and scope is None:
+        raise click.UsageError("Name a person or a group, or give --scope.")
+    dashboards = _dashboards(invocation)
+    if scope is not None:
+        changed = dashboards.change(dashboard, {"scope": scope})
+        note(f"{changed.name} is {changed.scope}")
+    if subject is None:
+        return
+    if remove:
+        dashboards.unshare(dashboard, subject)
+        note(f"{subject} has no role any more")
+        return
+    found = dashboards.share(dashboard, subject, role)
+    if as_json:
+        show_json(found.value)
+    else:
+        show_table(("WHO", "ROLE"), [(one.subject, one.role) for one in found.people])
+
+
+@command.command("delete")
+@click.argument("dashboard")
+@pass_invocation
+def delete(invocation: Invocation, dashboard: str) -> None:
+    """Delete a dashboard; it can be restored for seven days."""
+    gone = _dashboards(invocation).delete(dashboard)
+    note(f"deleted; `atoll dashboard restore {gone}` undoes it for seven days")
+
+
+@command.command("restore")
+@click.argument("dashboard", metavar="ID")
+@pass_invocation
+def restore(invocation: Invocation, dashboard: str) -> None:
+    """Undo a deletion."""
+    note(f"{_dashboards(invocation).restore(dashboard).name} is back")
+
+
+def _dashboards(invocation: Invocation) -> Dashboards:
+    return Dashboards(invocation.api().transport)
+
+
+def _row(one: Dashboard) -> tuple[str, ...]:
+    return one.id, one.name, one.role, one.scope, str(one.items), age(one.updated_at)

@@ -1,0 +1,66 @@
+"""Dashboards at the command line, named by id or by name."""
+
+from typing import Any
+
+from aiohttp import web
+
+from tests.surfaces.cli.conftest import Cli
+from tests.surfaces.cli.scripted import Scripted
+
+
+def _dashboard(**more: Any) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "id": "dsh_1",
+        "name": "Plan",
+        "owner": "person",
+        "scope": "private",
+        "role": "owner",
+        "sandbox_id": None,
+        "linked": [],
+        "created_at": "2026-01-01T00:00:00Z",
+        "updated_at": "2026-01-01T00:00:00Z",
+        "items": 3,
+    }
+    return {**shown, **more}
+
+
+def answers(server: Scripted, route: str, value: object, status: int = 200) -> None:
+    server.answers[route] = lambda _seen: web.json_response(value, status=status)
+
+
+def listed(server: Scripted, *dashboards: dict[str, Any]) -> None:
+    answers(server, "GET /v1/dashboards", {"dashboards": list(dashboards), "next": None})
+
+
+def test_create_prints_the_id_alone_and_list_shows_what_is_there(
+    cli: Cli, server: Scripted
+) -> None:
+    answers(server, "POST /v1/dashboards", _dashboard(), 201)
+    ran = cli("dashboard", "create", "Plan", "--scope", "shared", "--template", "review")
+    assert (ran.code, ran.out) == (0, "dsh_1\n")
+    (seen,) = server.requests("POST", "/v1/dashboards")
+    assert seen.json == {"name": "Plan", "scope": "shared", "template": "review"}
+    listed(server, _dashboard())
+    shown = cli("dashboard", "list").out
+    assert all(word in shown for word in ("dsh_1", "Plan", "owner", "private", "3"))
+
+
+def test_dashboard_is_found_by_its_name_where_one_alone_has_it(cli: Cli, server: Scripted) -> None:
+    listed(server, _dashboard(), _dashboard(id="dsh_2", name="Two"), _dashboard(id="dsh_3"))
+    answers(server, "PATCH /v1/dashboards/dsh_2", _dashboard(id="dsh_2", name="New"))
+    assert cli("dashboard", "rename", "Two", "New").code == 0
+    assert server.requests("PATCH", "/v1/dashboards/dsh_2")[0].json == {"name": "New"}
+    several, missing = cli("dashboard", "delete", "Plan"), cli("dashboard", "delete", "Nope")
+    assert several.code != 0 and "several" in several.err
+    assert missing.code != 0 and "no dashboard" in missing.err
+    answers(server, "DELETE /v1/dashboards/dsh_1", None, 204)
+    assert "atoll dashboard restore dsh_1" in cli("dashboard", "delete", "dsh_1").err
+
+
+def test_share_gives_takes_and_opens(cli: Cli, server: Scripted) -> None:
+    person = {"subject": "group:web", "role": "viewer", "since": "2026-01-01T00:00:00Z"}
+    answers(server, "PUT /v1/dashboards/dsh_1/people/group:web", {"people": [person]})
+    answers(server, "PATCH /v1/dashboards/dsh_1", _dashboard(scope="shared"))
+    ran = cli("dashboard", "share", "dsh_1", "group:web", "--role", "viewer", "--scope", "shared")
+    assert ran.code == 0 and "group:web" in ran.out and "Plan is shared" in ran.err
+    assert cli("dashboard", "share", "dsh_1").code == 2
