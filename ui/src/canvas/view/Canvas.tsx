@@ -142,26 +142,38 @@ function gridPx(zoom: number): number {
   return px;
 }
 
-/** The keyboard follows what is chosen, while it is on the canvas and in no item. */
+/**
+ * The keyboard follows what is chosen, while it is on the canvas and in no item. It also comes back
+ * to the canvas where the element that had it was removed.
+ */
 function useFocus(root: RefObject<HTMLDivElement | null>, stage: Stage): void {
   useEffect(() => {
+    let had = false;
+    const onFocus = ({ target }: FocusEvent): void => {
+      had = target instanceof Node && root.current?.contains(target) === true;
+    };
     const follow = (): void => {
-      const canvas = root.current;
-      const id = stage.focused.get();
-      if (canvas === null || !canvas.contains(document.activeElement)) return;
-      if (stage.inside.get() !== null) return;
-      const item = id === null ? null : canvas.querySelector<HTMLElement>(`[data-item="${id}"]`);
-      if (stage.chosen.get().length === 0 || item === null) canvas.focus({ preventScroll: true });
-      else if (!item.contains(document.activeElement) || item !== document.activeElement)
-        item.focus({ preventScroll: true });
+      const at = document.activeElement;
+      if (root.current === null || !had || stage.inside.get() !== null) return;
+      if (at === document.body || root.current.contains(at)) followChosen(root.current, stage);
     };
     // After React has drawn what is new.
     const soon = (): void => void requestAnimationFrame(follow);
-    const stops = [
-      stage.focused.subscribe(soon),
-      stage.chosen.subscribe(soon),
-      stage.inside.subscribe(soon),
-    ];
-    return () => stops.forEach((stop) => stop());
+    document.addEventListener('focusin', onFocus);
+    const { focused, chosen, inside, board } = stage;
+    const stops = [focused, chosen, inside, board.list].map((store) => store.subscribe(soon));
+    return () => {
+      document.removeEventListener('focusin', onFocus);
+      stops.forEach((stop) => stop());
+    };
   }, [root, stage]);
+}
+
+function followChosen(canvas: HTMLElement, stage: Stage): void {
+  const id = stage.chosen.get().length === 0 ? null : stage.focused.get();
+  const item = id === null ? null : canvas.querySelector<HTMLElement>(`[data-item="${id}"]`);
+  const at = document.activeElement;
+  // A field of the item keeps the keyboard; a terminal that was left does not.
+  if (item?.contains(at) === true && at?.matches('.xterm-helper-textarea') !== true) return;
+  (item ?? canvas).focus({ preventScroll: true });
 }

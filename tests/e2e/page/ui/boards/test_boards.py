@@ -144,6 +144,12 @@ async def test_a_day_on_a_dashboard_by_the_keyboard_alone(
     await until(lambda: place in board.items.values())
     await keys.press("Control+Shift+z")
     await until(lambda: place not in board.items.values())
+    # The keyboard stays on the canvas where everything that had it is gone.
+    await keys.press("Control+a")
+    await keys.press("Delete")
+    await expect(page.locator("[data-item]")).to_have_count(0)
+    await keys.press("Control+z")
+    await expect(page.locator("[data-item]")).to_have_count(3)
     await keys.press("?")
     await expect(page.get_by_role("dialog", name="Keys of the canvas")).to_be_visible()
     await keys.press("Escape")
