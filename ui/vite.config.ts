@@ -17,7 +17,7 @@ export default defineConfig({
     manifest: true,
     target: 'es2022',
     rolldownOptions: {
-      input: { index: 'index.html', sw: 'src/worker/sw.ts' },
+      input: { index: 'index.html', pdf: 'pdf.html', sw: 'src/worker/sw.ts' },
       output: {
         // A service worker is updated under one address, and rules what lies beside it.
         entryFileNames: ({ name }) => (name === 'sw' ? 'sw.js' : 'assets/[name]-[hash].js'),

@@ -56,7 +56,7 @@ def test_every_route_and_websocket_declares_one_permission_or_a_reason() -> None
     paths = {one.path for one in routes}
     # Files of the page are served by its catch-all, under their own names.
     assert set(WITHOUT_PERMISSION) <= paths
-    assert set(PUBLIC_PATHS) - {"/index.html", "/sw.js"} <= paths
+    assert set(PUBLIC_PATHS) - {"/index.html", "/sw.js", "/pdf.html"} <= paths
     assert all(reason for reason in (*PUBLIC_PATHS.values(), *WITHOUT_PERMISSION.values()))
 
 

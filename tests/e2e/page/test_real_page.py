@@ -26,6 +26,17 @@ PROMPT = re.compile(rb"\$ (?:\x1b\]633;B[^\x07]*\x07)?\Z")
 NUMBERS = 1_000_000
 FLOOD_MILLISECONDS = 180_000
 
+PDF = b"""%PDF-1.4
+1 0 obj <</Type /Catalog /Pages 2 0 R /OpenAction <</S /JavaScript /JS (app.alert(1))>>>> endobj
+2 0 obj <</Type /Pages /Kids [3 0 R] /Count 1>> endobj
+3 0 obj <</Type /Page /Parent 2 0 R /MediaBox [0 0 300 200] /Contents 4 0 R>> endobj
+4 0 obj <</Length 27>> stream
+1 0 0 rg 0 0 300 200 re f
+endstream endobj
+trailer <</Root 1 0 R>>
+%%EOF
+"""
+
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.timeout(300),
@@ -149,6 +160,53 @@ async def test_page_makes_sandboxes_with_and_without_a_repository(
             await terminal.type("cat README.md; git status | head -1\r")
             await terminal.sees("# project")
             await terminal.sees("On branch")
+            await follows_files(page, api)
+
+
+async def follows_files(page: Page, api: Api) -> None:
+    """What happens inside shows in the tree, the viewer, a search and the commits."""
+
+    async def run(line: str) -> None:
+        body = {"argv": ["sh", "-c", line]}
+        await asyncio.to_thread(api.call, "POST", "/v1/sandboxes/from-here/exec", json=body)
+
+    await page.get_by_role("tab", name="Files").click()
+    await expect(page.locator(".files-note")).to_have_count(0)
+    await run("mkdir made; seq 300000 > made/numbers")
+    folder = page.get_by_role("treeitem", name="made")
+    await folder.click()
+    await page.get_by_role("treeitem", name="numbers").click()
+    await expect(page.locator(".viewer-line").first).to_have_text("11")
+    await run("rm -r made")
+    await expect(folder).to_have_count(0)
+    await page.get_by_role("tree").press("Control+f")
+    await page.get_by_label("Search in").select_option("text")
+    await page.get_by_label("Search for").fill("# PROJECT")
+    await page.locator(".files-result").click()
+    await expect(page.locator(".viewer-here")).to_contain_text("# project")
+    await page.keyboard.press("Escape")
+    await draws_a_pdf_without_an_origin(page, api)
+    await page.get_by_role("tab", name="Commits").click()
+    await page.get_by_role("option").first.click()
+    await expect(page.locator(".diff-added").first).to_be_visible()
+
+
+async def draws_a_pdf_without_an_origin(page: Page, api: Api) -> None:
+    """A PDF is a picture in a frame that reaches nothing of ours."""
+    path = "/v1/sandboxes/from-here/files/content?path=paper.pdf"
+    await asyncio.to_thread(api.call, "PUT", path, content=PDF)
+    await page.get_by_role("treeitem", name="paper.pdf").click()
+    await expect(page.locator(".viewer-pdf")).to_contain_text("1 page")
+    await page.frame_locator("iframe").locator("canvas").wait_for()
+    frame = page.frames[-1]
+    red = "[...document.querySelector('canvas').getContext('2d').getImageData(9, 9, 1, 1).data]"
+    await frame.wait_for_function(f"{red}[1] === 0")
+    assert await frame.evaluate(f"[origin, {red}]") == ["null", [255, 0, 0, 255]]
+    reach = "['localStorage', 'document.cookie', 'parent.document'].filter((name) => {"
+    reach += "try { name.split('.').reduce((at, one) => at[one], window); return true }"
+    reach += "catch { return false } })"
+    assert await frame.evaluate(reach) == []
+    assert await frame.evaluate("fetch('/healthz').then(() => 1, () => 0)") == 0
 
 
 async def test_page_resumes_a_flood_over_a_killed_control_plane_without_a_wrong_byte(

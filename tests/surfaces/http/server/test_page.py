@@ -60,6 +60,26 @@ async def test_policy_lets_nothing_unsafe_but_the_terminals_styles(bundle: Path)
         assert rule in policy
 
 
+async def test_frame_of_a_pdf_has_no_origin_and_scripts_that_such_a_frame_may_load(
+    bundle: Path,
+) -> None:
+    (bundle / "assets").mkdir(parents=True)
+    (bundle / "pdf.html").write_text("<!doctype html>")
+    (bundle / "assets/pdf-DkS82_aZ.js").write_text("1")
+    async with _client(bundle) as client:
+        frame = await client.get("/pdf.html")
+        tag = {"If-None-Match": frame.headers["etag"]}
+        again = await client.get("/pdf.html", headers=tag)
+        script = await client.get("/assets/pdf-DkS82_aZ.js")
+    for answer in (frame, again):
+        rules = answer.headers["content-security-policy"].split("; ")
+        assert {"default-src 'none'", "sandbox allow-scripts", "frame-ancestors 'self'"} <= {*rules}
+        assert not any(rule.startswith("connect-src") for rule in rules)
+        assert answer.headers["x-frame-options"] == "SAMEORIGIN"
+        assert "access-control-allow-origin" not in answer.headers
+    assert script.headers["access-control-allow-origin"] == "*"
+
+
 @pytest.mark.parametrize(
     "path",
     ["/../secret", "/%2e%2e/secret", "/assets/..%2f..%2fsecret", "/.hidden", "/assets", "//secret"],

@@ -33,13 +33,27 @@ POLICY: Final = "; ".join(
         "frame-ancestors 'none'",
     )
 )
+FRAME: Final = "pdf.html"
+"""The frame that draws a PDF of an agent, and what it may do: nothing beyond its own scripts."""
+
+FRAME_POLICY: Final = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src data: blob:",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'self'",
+        "sandbox allow-scripts",
+    )
+)
 
 
 def page_policy(request: Request) -> str:
-    """Return the policy of the page: it frames previews, and nothing else."""
-    return (
-        f"{POLICY}; frame-src {request.app.state.origins.for_request(request.scope).frame_source}"
-    )
+    """Return the policy of the page: it frames its own frame of PDFs, and previews."""
+    origins = request.app.state.origins.for_request(request.scope)
+    return f"{POLICY}; frame-src 'self' {origins.frame_source}"
 
 
 _NAME = re.compile(
@@ -90,12 +104,20 @@ async def _file(request: Request, name: str) -> Response | None:
         "Cache-Control": "public, max-age=31536000, immutable" if fixed else "no-cache",
         "ETag": tag,
     }
-    policy = page_policy(request)
+    policy = _policy_of(request, name)
     if request.headers.get("if-none-match") == tag:
-        return Response(status_code=304, headers={**headers, "Content-Security-Policy": policy})
+        return Response(status_code=304, headers={**policy, **headers})
     body, encoding = await _best(request, path)
-    shown = {"Content-Security-Policy": policy, **headers, **encoding}
-    return Response(body, 200, shown, _type_of(name))
+    return Response(body, 200, {**policy, **headers, **encoding}, _type_of(name))
+
+
+def _policy_of(request: Request, name: str) -> dict[str, str]:
+    """Return what a file of the bundle may do, and who may use it."""
+    if name == FRAME:
+        return {"Content-Security-Policy": FRAME_POLICY, "X-Frame-Options": "SAMEORIGIN"}
+    # The scripts of a frame without an origin are foreign to it. They are public.
+    shared = {"Access-Control-Allow-Origin": "*"} if name.startswith("assets/") else {}
+    return {"Content-Security-Policy": page_policy(request), **shared}
 
 
 async def _best(request: Request, path: anyio.Path) -> tuple[bytes, dict[str, str]]:

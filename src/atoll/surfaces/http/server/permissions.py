@@ -25,6 +25,7 @@ PUBLIC_PATHS: Final[Mapping[str, str]] = {
     "/": "the page, before anybody has logged in",
     "/index.html": "the page by its file's name",
     "/sw.js": "the page's service worker, which a browser fetches without the page's key",
+    "/pdf.html": "the frame that draws a PDF, which has no origin and so no key",
     "/healthz": "monitoring has no login",
     "/readyz": "monitoring has no login",
     "/openapi.json": "what the routes are is public; what they answer is not",

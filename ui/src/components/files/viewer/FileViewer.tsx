@@ -14,6 +14,7 @@ import { save } from '../transfers';
 import { folderOf, nameOf, type Place } from '../tree';
 import { ImagePane } from './ImagePane';
 import { Markdown } from './Markdown';
+import { PdfPane } from './PdfPane';
 import { TablePane } from './TablePane';
 import { TextLines } from './TextLines';
 import { useFile, type Begin, type Part } from './useFile';
@@ -137,15 +138,13 @@ interface BodyProps {
 function Body({ part, place, line, raw, onOpen }: BodyProps) {
   const { kind, size } = part;
   if (size === 0) return <p className="viewer-note quiet">This file is empty.</p>;
-  if (kind === 'pdf') {
-    return <p className="viewer-note quiet">This is a PDF: download it to read it.</p>;
-  }
   if (kind === 'binary') {
     return <p className="viewer-note quiet">This file is binary: it can be downloaded.</p>;
   }
   if (part.bytes.length === 0) {
     return <p className="viewer-note quiet">It is too large to be shown: download it.</p>;
   }
+  if (kind === 'pdf') return <PdfPane key={size} bytes={part.bytes} name={visible(place.path)} />;
   if (kind === 'image') return <ImagePane bytes={part.bytes} name={visible(place.path)} />;
   if (kind === 'markdown' && !raw) {
     return <Markdown text={part.text} path={place.path} onOpen={onOpen} />;
