@@ -1,6 +1,6 @@
 /** Every sandbox of the organization: filtered and sorted by the server, drawn as far as in view. */
 
-import { useDeferredValue, useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import type { Overseen, OverseenQuery, SortKey } from '../../api/overview';
 import type { SandboxState } from '../../api/types';
 import { drawn } from '../../state/overview/rows';
@@ -46,7 +46,7 @@ export function Every({ organization }: { readonly organization: string }) {
   const { width, height } = useSize(view);
   const narrow = width > 0 && width < NARROW;
   const tall = narrow ? CARD : ROW;
-  const settled = useDeferredValue(query);
+  const settled = useSettled(query);
   const [total, setTotal] = useState(0);
   const span = drawn(top, height, tall, total);
   const rows = useEvery(organization, settled, span);
@@ -104,6 +104,16 @@ export function Every({ organization }: { readonly organization: string }) {
       )}
     </>
   );
+}
+
+/** The query once nobody types at it any more; sorting and states count at once. */
+function useSettled(query: OverseenQuery): OverseenQuery {
+  const [text, setText] = useState(query.text);
+  useEffect(() => {
+    const timer = window.setTimeout(() => setText(query.text), 200);
+    return () => window.clearTimeout(timer);
+  }, [query.text]);
+  return { ...query, text };
 }
 
 interface FiltersProps {

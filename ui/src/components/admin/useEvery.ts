@@ -38,11 +38,19 @@ export function useEvery(organization: string, query: OverseenQuery, span: Span)
   const [known, setKnown] = useState<Known | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const fetched = useRef(new Map<string, number>());
+  const current = useRef<string | null>(null);
   const wanted = pagesOf(span).join(' ');
   const [moved, setMoved] = useState(0);
 
   useEffect(() => {
-    let gone = false;
+    current.current = key;
+    return () => {
+      current.current = null;
+    };
+  }, [key]);
+  useEffect(() => {
+    // An answer counts as long as its query is asked, however far the list was scrolled since.
+    const counts = (): boolean => current.current === key;
     const asked = (JSON.parse(key) as [string, OverseenQuery])[1];
     const take = (offset: number, page: OverseenPage): void => {
       setProblem(null);
@@ -60,21 +68,18 @@ export function useEvery(organization: string, query: OverseenQuery, span: Span)
         fetched.current.set(name, performance.now());
         overviewApi.every(organization, asked, offset, PAGE).then(
           (page) => {
-            if (!gone || offset === 0) take(offset, page);
+            if (counts()) take(offset, page);
           },
           (reason: unknown) => {
             fetched.current.delete(name);
-            if (!gone) setProblem(reason instanceof Error ? reason.message : String(reason));
+            if (counts()) setProblem(reason instanceof Error ? reason.message : String(reason));
           },
         );
       }
     };
     load();
     const timer = window.setInterval(load, FRESH_MS);
-    return () => {
-      gone = true;
-      window.clearInterval(timer);
-    };
+    return () => window.clearInterval(timer);
   }, [key, organization, wanted, moved]);
 
   const reload = useCallback(() => {

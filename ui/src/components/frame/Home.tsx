@@ -99,7 +99,7 @@ function SearchButton({ onPalette }: { readonly onPalette: () => void }) {
   return (
     <button type="button" className="home-search" onClick={onPalette}>
       <Icon name="search" />
-      <span>Search sandboxes, tasks, branches, people…</span>
+      <span>Find everything by its name or words</span>
       <kbd>/</kbd>
     </button>
   );
