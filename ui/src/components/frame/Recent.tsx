@@ -17,22 +17,19 @@ export function Recent() {
   const [events, setEvents] = useState<readonly Envelope[]>([]);
   const now = useStore(tick);
   const list = useStore(sandboxes);
-  // The list is another one after each event that changes a sandbox, and so is this then.
+  // With the slow tick, and not with each event: a busy house has many a second.
   useEffect(() => {
     let gone = false;
-    const timer = window.setTimeout(() => {
-      overviewApi.newestEvents(LOOKED_AT).then(
-        (found) => {
-          if (!gone) setEvents(found);
-        },
-        () => undefined,
-      );
-    }, 300);
+    overviewApi.newestEvents(LOOKED_AT).then(
+      (found) => {
+        if (!gone) setEvents(found);
+      },
+      () => undefined,
+    );
     return () => {
       gone = true;
-      window.clearTimeout(timer);
     };
-  }, [list]);
+  }, [now]);
   const nameOf = (id: string): string | undefined =>
     list?.find(({ sandbox_id: one }) => one === id)?.name;
   const shown = recentOf(events, nameOf, SHOWN);
