@@ -22,7 +22,7 @@ import './design/contrast.css';
 import { App } from './App';
 import { WhenBroken } from './components/frame/Broken';
 import { fetchFirst } from './later';
-import './state/appearance';
+import './design/appearance';
 import { begin } from './state/login';
 import { route } from './state/route';
 import { followOtherTabs, welcome } from './state/team/entering';

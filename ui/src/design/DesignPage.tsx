@@ -1,6 +1,6 @@
 /** Every part of the page in every state, in the colours, contrast and room that are chosen here. */
 
-import { contrast, density, motion } from '../state/appearance';
+import { contrast, density, motion } from './appearance';
 import { useStore } from '../state/store';
 import { setTheme, theme } from '../state/theme';
 import { MenuButton } from '../components/parts/MenuButton';

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState, type RefObject } from 'react';
 import { announce, notify, notifyFailure } from '../../state/announce';
-import { contrast } from '../../state/appearance';
+import { contrast } from '../../design/appearance';
 import { login } from '../../state/login';
 import { mayWork } from '../../state/team/rights';
 import { team } from '../../state/team/team';

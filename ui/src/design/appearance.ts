@@ -1,7 +1,7 @@
 /** How much contrast, room and motion the page has; remembered in this browser.
  *  Colours are `theme.ts`'s. Each is an attribute of the root, which `design/` refers to. */
 
-import { Store } from './store';
+import { Store } from '../state/store';
 
 interface Choice<Value extends string> {
   readonly values: readonly Value[];
