@@ -151,10 +151,22 @@ class SecretBody(TypedDict, total=False):
     hosts: list[str]
     headers: list[str]
     remote: str | None
+    forge: Literal["github", "gitea"] | None
     push: list[str]
     env: str | None
     broker_protected: bool
     look_alike: bool
+
+
+class PullRequestBody(TypedDict, total=False):
+    """A pull request of a branch."""
+
+    title: Required[str]
+    text: str
+    repo: int
+    branch: str | None
+    base: str | None
+    draft: bool
 
 
 class InboxAnswerBody(TypedDict, total=False):

@@ -1,10 +1,16 @@
-"""Changes of a sandbox's files over the API, and their diff."""
+"""Changes of a sandbox's files over the API, their diff, and pull requests of them."""
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
 from atoll.client.transport import Pairs, Transport, get, post
+
+if TYPE_CHECKING:  # dictionaries that take longer to load than `atoll diff` may
+    from atoll.client.bodies import PullRequestBody
+
+PUSH_SECONDS = 360.0
+"""The longest silence while a branch is pushed."""
 
 
 class ChangedFile(Shape):
@@ -90,6 +96,72 @@ class Committed(Shape):
     """The new commit."""
 
     commit = fields.text()
+
+
+class PullRequest(Shape):
+    """A pull request at a forge."""
+
+    number = fields.number()
+    url = fields.text()
+    title = fields.text()
+    state: Field[Literal["open", "merged", "closed"]] = fields.word()
+    draft = fields.flag()
+    branch = fields.text()
+    base = fields.text()
+    commit = fields.text()
+    existed = fields.flag()
+
+
+class PullRequestList(Shape):
+    """The pull requests of a branch."""
+
+    pull_requests = fields.many(PullRequest)
+
+
+class Check(Shape):
+    """The result of a program over a commit."""
+
+    name = fields.text()
+    state: Field[Literal["pending", "passed", "failed", "skipped"]] = fields.word()
+
+
+class ForgeComment(Shape):
+    """A comment on a pull request."""
+
+    author = fields.text()
+    text = fields.text()
+    at = fields.text()
+    path = fields.text()
+    line = fields.number()
+
+
+class DiscussedPull(PullRequest):
+    """A pull request with its checks and comments."""
+
+    checks = fields.many(Check)
+    comments = fields.many(ForgeComment)
+
+
+class PullRequests:
+    """The pull requests of a sandbox. Methods raise the classes of `atoll.domain.errors`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create(self, name: str, body: "PullRequestBody") -> PullRequest:
+        """Push a branch and open its pull request."""
+        call = post("sandboxes", name, "pull-requests", value=body)
+        return self._transport.read(PullRequest, call._replace(timeout=PUSH_SECONDS))
+
+    def list(self, name: str, query: Pairs) -> PullRequestList:
+        """Return the pull requests of a branch, newest first."""
+        call = get("sandboxes", name, "pull-requests", query=query)
+        return self._transport.read(PullRequestList, call)
+
+    def get(self, name: str, number: int, query: Pairs) -> DiscussedPull:
+        """Return a pull request with its checks and comments."""
+        call = get("sandboxes", name, "pull-requests", str(number), query=query)
+        return self._transport.read(DiscussedPull, call)
 
 
 class WorkingTrees:

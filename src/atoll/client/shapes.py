@@ -366,6 +366,7 @@ class Secret(Shape):
     provider = fields.text()
     hosts = fields.texts()
     remote = fields.text()
+    forge = fields.text()
     env = fields.text()
     broker_protected = fields.flag()
 

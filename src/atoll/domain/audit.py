@@ -31,7 +31,7 @@ AUDITED_KINDS = frozenset(
         *("sandbox.given", "sandbox.end_accepted", "network.switched"),
         *("recording.started", "recording.deleted"),
         *("agent.started", "agent.changed", "agent.ended", "agent.installed"),
-        *("repository.fetched", "git.pushed", "git.synced"),
+        *("repository.fetched", "git.pushed", "git.synced", "git.pull_opened"),
         *("webhook.created", "webhook.changed", "webhook.removed", "webhook.rotated"),
         *("webhook.tested", "webhook.replayed", "webhook.disabled"),
     }

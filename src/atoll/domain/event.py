@@ -348,6 +348,12 @@ KINDS: Mapping[str, EventKind] = dict(
             "commits",
             "A branch of the sandbox was rebased onto newer commits, or stopped on the way.",
         ),
+        _kind(
+            "git.pull_opened",
+            "sandbox_id generation repo branch base commit pull",
+            "",
+            "A pull request of a branch of the sandbox was opened at its forge.",
+        ),
         _kind("auth.login", "how", "", "Somebody logged in."),
         _kind("auth.refused", "realm reason", "", "A login at a provider was refused."),
         _kind("auth.logout", "how", "", "Logins of a person ended."),

@@ -19,19 +19,8 @@ _EXIT: Json = {"type": ["object", "null"], "description": "`code` or `signal`"}
 
 _INTEGERS = (
     *("before", "bytes", "commits", "decisions", "epoch", "generation", "instructions_id", "minus"),
-    *(
-        "n",
-        "plus",
-        "port",
-        "pr_number",
-        "repo",
-        "retired",
-        "sandboxes",
-        "secrets",
-        "turns",
-        "unrecorded",
-    ),
-    *("after", "attempt", "dead", "deliveries", "event_position", "up_to"),
+    *("n", "plus", "port", "pr_number", "repo", "retired", "sandboxes", "secrets", "turns"),
+    *("after", "attempt", "dead", "deliveries", "event_position", "pull", "unrecorded", "up_to"),
 )
 _TYPES: Mapping[str, Json] = {
     **dict.fromkeys(_INTEGERS, _INTEGER),

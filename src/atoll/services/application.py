@@ -15,6 +15,7 @@ from atoll.services.dashboards.dashboards import Dashboards
 from atoll.services.dashboards.homes import DashboardHomes
 from atoll.services.dashboards.rooms import Rooms
 from atoll.services.dashboards.sweep import DashboardSweep
+from atoll.services.forges.pull_requests import PullRequests
 from atoll.services.inbox.end_reports import EndReports
 from atoll.services.inbox.endings import Endings
 from atoll.services.inbox.inbox import Inbox
@@ -100,16 +101,6 @@ class HomeServices:
 
 
 @dataclass(frozen=True, slots=True)
-class TreeServices:
-    """The use cases on the work trees of sandboxes; git runs inside them."""
-
-    changes: WorkingTrees
-    checkpoints: Checkpoints
-    commits: Commits
-    edits: TreeEdits
-
-
-@dataclass(frozen=True, slots=True)
 class PushServices:
     """The use cases of Web Push: who receives messages, and their delivery."""
 
@@ -139,6 +130,17 @@ class DashboardServices:
 
 
 @dataclass(frozen=True, slots=True)
+class ReviewServices:
+    """Services by which a person looks at what an agent changed, and what becomes of it."""
+
+    changes: WorkingTrees
+    checkpoints: Checkpoints
+    commits: Commits
+    edits: TreeEdits
+    pull_requests: PullRequests
+
+
+@dataclass(frozen=True, slots=True)
 class Application:
     """All use cases of one control plane; made once in `wiring`."""
 
@@ -155,7 +157,7 @@ class Application:
     runtime_calls: RuntimeCalls
     home: HomeServices
     syncs: Syncs
-    trees: TreeServices
+    review: ReviewServices
     kept: KeptWorktrees
     profiles: Profiles
     events: Events

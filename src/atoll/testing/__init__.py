@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.event_log import EventLogContract
     from atoll.testing.contracts.extension import ExtensionContract
     from atoll.testing.contracts.host import HostContract
-    from atoll.testing.contracts.identity import IdentityProviderContract
     from atoll.testing.contracts.images import (
         ImageBuilderContract,
         ImageShelfContract,
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.kept import KeptShelfContract
     from atoll.testing.contracts.leadership import LeadershipContract
     from atoll.testing.contracts.metadata import MetadataFilesContract
+    from atoll.testing.contracts.outside.forge import ForgeContract
+    from atoll.testing.contracts.outside.identity import IdentityProviderContract
     from atoll.testing.contracts.readers import ConversationContract, TranscriptContract
     from atoll.testing.contracts.repositories import (
         ImporterContract,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from atoll.testing.fakes.clock import VirtualClock
     from atoll.testing.fakes.database import FakeDatabase
     from atoll.testing.fakes.event_sink import FakeEventSink
+    from atoll.testing.fakes.forge import FakeForge
     from atoll.testing.fakes.host import FakeHost
     from atoll.testing.fakes.identity import FakeIdentityProvider
     from atoll.testing.fakes.images import FakeImageBuilder, FakeImageShelf, FakeTrees
@@ -88,6 +90,7 @@ __all__ = [
     "FakeAuditSigner",
     "FakeDatabase",
     "FakeEventSink",
+    "FakeForge",
     "FakeHost",
     "FakeIdentityProvider",
     "FakeImageBuilder",
@@ -104,6 +107,7 @@ __all__ = [
     "FakeTrees",
     "FakeWebhookSender",
     "FakeWorkspaces",
+    "ForgeContract",
     "HostContract",
     "IdentityProviderContract",
     "ImageBuilderContract",
@@ -153,6 +157,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "FakeAuditSigner": "fakes.audit",
         "FakeDatabase": "fakes.database",
         "FakeHost": "fakes.host",
+        "FakeForge": "fakes.forge",
         "FakeIdentityProvider": "fakes.identity",
         "FakeImageBuilder": "fakes.images",
         "FakeImageShelf": "fakes.images",
@@ -169,7 +174,8 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "FakeWebhookSender": "fakes.webhooks",
         "FakeWorkspaces": "fakes.workspaces",
         "HostContract": "contracts.host",
-        "IdentityProviderContract": "contracts.identity",
+        "ForgeContract": "contracts.outside.forge",
+        "IdentityProviderContract": "contracts.outside.identity",
         "ImageBuilderContract": "contracts.images",
         "ImageShelfContract": "contracts.images",
         "ImporterContract": "contracts.repositories",

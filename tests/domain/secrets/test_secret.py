@@ -5,6 +5,7 @@ import pytest
 
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import OrgId, PrincipalId, SecretId
+from atoll.domain.repository.forge import ForgeKind
 from atoll.domain.secrets.secret import (
     Place,
     Purpose,
@@ -205,3 +206,45 @@ def test_look_alikes_are_hosts_with_letters_beyond_ascii_wherever_they_stand() -
     check_look_alikes(Use(Purpose.PROVIDER, "openai"))
     with pytest.raises(Invalid, match=odd):
         check_look_alikes(gateway)
+
+
+FORGE = Use(Purpose.FORGE, "https://github.com", forge=ForgeKind.GITHUB)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        FORGE,
+        replace(FORGE, target="https://ghe.example.org"),
+        Use(Purpose.FORGE, "https://git.example.org:3000/tea", forge=ForgeKind.GITEA),
+    ],
+)
+def test_forges_token_is_for_its_site_alone(use: Use) -> None:
+    assert check_use(use) == use
+    one = secret("a", use=use)
+    assert bound_to(one) != bound_to(replace(one, use=replace(use, target="https://evil.example")))
+    other = ForgeKind.GITEA if use.forge is ForgeKind.GITHUB else ForgeKind.GITHUB
+    assert bound_to(one) != bound_to(replace(one, use=replace(use, forge=other)))
+
+
+@pytest.mark.parametrize(
+    ("use", "field"),
+    [
+        (replace(FORGE, forge=None), "forge"),
+        (replace(FORGE, target="https://github.com/owner"), "remote"),
+        (replace(FORGE, target="https://github.com/"), "remote"),
+        (replace(FORGE, target="http://github.com"), "remote"),
+        (replace(FORGE, target="https://me@github.com"), "remote"),
+        (replace(FORGE, variable="TOKEN"), "env"),
+        (replace(FORGE, brokered=False), "env"),
+    ],
+)
+def test_forges_token_without_a_site_or_inside_is_refused(use: Use, field: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        check_use(use)
+    assert caught.value.field == field
+
+
+def test_forges_token_is_chosen_for_each_site() -> None:
+    mine, wide = secret("a", use=FORGE), secret("b", "organization", FORGE)
+    assert applied((wide, mine), HERE) == (mine,)

@@ -113,7 +113,11 @@ BOX = "/v1/sandboxes/{sandbox}"
 HERE = f"{BOX}/terminals/{{terminal}}"
 
 #: The test in which each field acts.
+FORGES = "tests/services/forges/test_pull_requests.py::"
+OPENED = FORGES + "test_branch_is_pushed_and_its_pull_request_opened_once"
 LOOK_ALIKE = {
+    "forge": "tests/surfaces/http/sandboxes/test_pull_requests.py"
+    "::test_pull_requests_are_shown_by_the_token_of_their_forge",
     "look_alike": "tests/surfaces/http/network/test_secrets.py"
     "::test_look_alike_host_is_refused_in_both_spellings_until_a_person_read_them",
 }
@@ -147,6 +151,10 @@ ACTS: dict[str, Acts] = {
         },
     },
     f"POST {BOX}/commit": {"message": REVIEWED, "paths": REVIEWED, "repo": REVIEWED},
+    f"POST {BOX}/pull-requests": {
+        **dict.fromkeys(("title", "text", "branch", "base", "draft"), OPENED),
+        "repo": FORGES + "test_offer_that_cannot_be_is_refused_before_the_forge_hears_of_it",
+    },
     **_named_by_tests(),
     "POST /v1/secrets": LOOK_ALIKE,
     "PUT /v1/secrets/{secret}": LOOK_ALIKE,

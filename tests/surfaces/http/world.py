@@ -47,7 +47,13 @@ from atoll.surfaces.http.server.credentials import PAGE_KEY
 from atoll.surfaces.http.server.front_end import FrontEnd
 from atoll.surfaces.http.server.host_names import names_for
 from atoll.surfaces.http.server.metrics import MetricsAccess
-from atoll.testing import FakeAgentShelf, FakeAuditSigner, FakePushSender, FakeWebhookSender
+from atoll.testing import (
+    FakeAgentShelf,
+    FakeAuditSigner,
+    FakeForge,
+    FakePushSender,
+    FakeWebhookSender,
+)
 from atoll.wiring.control import openapi
 from atoll.wiring.control.graph import SandboxPorts, build_application
 from atoll.wiring.control.identity import open_identity
@@ -404,6 +410,7 @@ class World:
     services: Application
     ground: Ground
     hooks: FakeWebhookSender
+    forge: FakeForge
 
     @property
     def host(self) -> str:
@@ -456,7 +463,7 @@ async def world(
         kept = KeptFolder(folder / "kept")
         own_auth = auth or AuthSettings()
         settings = ServiceSettings(AdmissionSettings(max_sandboxes=max_sandboxes), auth=own_auth)
-        hooks = FakeWebhookSender()
+        hooks, forge = FakeWebhookSender(), FakeForge()
         shelves = LibraryPorts(
             shelf,
             kept,
@@ -464,6 +471,7 @@ async def world(
             FakePushSender(),
             FakeAuditSigner(),
             hooks,
+            forge,
             bundled=bundled(),
             identity=await open_identity(own_auth, clock, {"OIDC_SECRET": "s3cret"}, stack),
         )
@@ -480,7 +488,7 @@ async def world(
         background = group.create_task(services.background.run())
         stack.callback(background.cancel)
         url = await stack.enter_async_context(served(app))
-        yield World(url, token, runtime, services.logins, clock, services, ground, hooks)
+        yield World(url, token, runtime, services.logins, clock, services, ground, hooks, forge)
 
 
 def _surface(

@@ -28,6 +28,7 @@ EVERYTHING = {
     "push_contact": "mailto:me@example.org",
     "allow_loopback_push": True,
     "webhook_ranges": ["10.1.0.0/16"],
+    "forge_ranges": ["10.1.0.0/16"],
     "allow_loopback_webhooks": True,
     "database_url": "sqlite:///x",
     "database_connections": 9,

@@ -305,6 +305,16 @@ export interface components {
             readonly uncommitted: boolean;
             readonly untracked: boolean;
         };
+        /**
+         * @description The state of a check.
+         * @enum {string}
+         */
+        readonly CheckState: "pending" | "passed" | "failed" | "skipped";
+        /** @description The result of a program over the commit. */
+        readonly CheckView: {
+            readonly name: string;
+            readonly state: components["schemas"]["CheckState"];
+        };
         /** @description The checkpoints of a repository, newest first. */
         readonly CheckpointList: {
             readonly checkpoints: readonly components["schemas"]["CheckpointView"][];
@@ -593,6 +603,20 @@ export interface components {
             /** @default 0 */
             readonly repo?: number;
         };
+        /** @description A pull request with its checks by name, and its comments, oldest first. */
+        readonly DiscussedPullView: {
+            readonly base: string;
+            readonly branch: string;
+            readonly checks: readonly components["schemas"]["CheckView"][];
+            readonly comments: readonly components["schemas"]["ForgeCommentView"][];
+            readonly commit: string;
+            readonly draft: boolean;
+            readonly existed: boolean;
+            readonly number: number;
+            readonly state: components["schemas"]["PullState"];
+            readonly title: string;
+            readonly url: string;
+        };
         /**
          * @description Counts of what passed the doors: `bytes_in` went from sandboxes into the network, `bytes_out`
          *     came back. Tokens are those of model providers, partly estimated.
@@ -815,6 +839,24 @@ export interface components {
             readonly level: "ok" | "warn" | "fail";
             readonly name: string;
             readonly text: string;
+        };
+        /** @description A comment, as others wrote it; `path` and `line` for one on a line of the diff. */
+        readonly ForgeCommentView: {
+            readonly at: string;
+            readonly author: string;
+            readonly id: string;
+            readonly line: number | null;
+            readonly path: string | null;
+            readonly text: string;
+        };
+        /**
+         * @description The programs that forges run, whose APIs are known here.
+         * @enum {string}
+         */
+        readonly ForgeKind: "github" | "gitea";
+        /** @description Names of branches, or https addresses of repositories. */
+        readonly ForgeNames: {
+            readonly names: readonly string[];
         };
         /**
          * @description The items as they were. A text with attributes is `text`, and `delta` with them: runs of
@@ -1410,6 +1452,7 @@ export interface components {
             /** @default true */
             readonly broker_protected?: boolean;
             readonly env?: string | null;
+            readonly forge?: components["schemas"]["ForgeKind"] | null;
             /** @default [] */
             readonly headers?: readonly string[];
             /** @default [] */
@@ -1821,6 +1864,40 @@ export interface components {
             readonly watched: boolean;
         };
         /**
+         * @description A pull request of a branch (by default the one that is checked out) for `base` (by default
+         *     the one that it began from). The branch is pushed first.
+         */
+        readonly PullRequestBody: {
+            readonly base?: string | null;
+            readonly branch?: string | null;
+            /** @default false */
+            readonly draft?: boolean;
+            /** @default 0 */
+            readonly repo?: number;
+            /** @default  */
+            readonly text?: string;
+            readonly title: string;
+        };
+        /** @description The pull requests of a branch, newest first. */
+        readonly PullRequestList: {
+            readonly pull_requests: readonly components["schemas"]["PullRequestView"][];
+        };
+        /**
+         * @description A pull request. `commit` is the newest that the forge has of its branch; `existed` is false
+         *     for one that this request opened.
+         */
+        readonly PullRequestView: {
+            readonly base: string;
+            readonly branch: string;
+            readonly commit: string;
+            readonly draft: boolean;
+            readonly existed: boolean;
+            readonly number: number;
+            readonly state: components["schemas"]["PullState"];
+            readonly title: string;
+            readonly url: string;
+        };
+        /**
          * @description The end of a pull: the branch that was written, its commit and how many are new, or why
          *     not.
          */
@@ -1833,6 +1910,11 @@ export interface components {
             readonly said?: string;
             readonly written?: string | null;
         };
+        /**
+         * @description The state of a pull request.
+         * @enum {string}
+         */
+        readonly PullState: "open" | "merged" | "closed";
         /**
          * @description A pull order. `written` is the branch that was written, now at `commit` with `commits` new
          *     ones; `said` is how it ended. `expects` is the commit that a held push was seen at.
@@ -1864,7 +1946,7 @@ export interface components {
          * @description The purpose of a secret.
          * @enum {string}
          */
-        readonly Purpose: "provider" | "custom" | "env" | "git";
+        readonly Purpose: "provider" | "custom" | "env" | "git" | "forge";
         /** @description The keys of a browser, as the Push API gives them, in base64url. */
         readonly PushKeysBody: {
             readonly auth: string;
@@ -2162,14 +2244,16 @@ export interface components {
          * @description The use of a secret, and its value.
          *
          *     `broker_protected: false` is the owner's exception: the value itself enters sandboxes, in the
-         *     variable `env`. `look_alike`: a person read both spellings of a host with letters beyond ASCII,
-         *     which is refused without it.
+         *     variable `env`. `forge` and its address `remote` make a token for pull requests, which never
+         *     enters a sandbox. `look_alike`: a person read both spellings of a host with letters beyond
+         *     ASCII, which is refused without it.
          */
         readonly SecretBody: {
             readonly base_url?: string | null;
             /** @default true */
             readonly broker_protected?: boolean;
             readonly env?: string | null;
+            readonly forge?: components["schemas"]["ForgeKind"] | null;
             /** @default [] */
             readonly headers?: readonly string[];
             /** @default [] */
@@ -2205,6 +2289,7 @@ export interface components {
             readonly created_at: string;
             readonly env: string | null;
             readonly fingerprint: string;
+            readonly forge: components["schemas"]["ForgeKind"] | null;
             readonly headers: readonly string[];
             readonly hosts: readonly string[];
             readonly kind: components["schemas"]["Purpose"];

@@ -1,10 +1,8 @@
 """Settings of webhooks."""
 
 from dataclasses import dataclass
-from ipaddress import ip_network
 
-from atoll.domain.errors import Invalid
-from atoll.domain.network.egress import PRIVATE
+from atoll.adapters.outgoing.addresses import check_private
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,16 +18,4 @@ class WebhookSettings:
     webhook_ranges: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for text in self.webhook_ranges:
-            try:
-                found = ip_network(text)
-            except ValueError:
-                found = None
-            if found is None or not any(
-                found.version == one.version and found.subnet_of(one)  # type: ignore[arg-type]
-                for one in PRIVATE
-            ):
-                raise Invalid(
-                    f"webhook_ranges lists private networks such as 10.1.0.0/16, not {text[:60]!r}",
-                    field="webhook_ranges",
-                )
+        check_private(self.webhook_ranges, field="webhook_ranges")

@@ -18,6 +18,7 @@ from atoll.domain.broker.request_headers import MAX_DECLARED, may_be_declared
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import OrgId, PrincipalId, SecretId
 from atoll.domain.network.host import as_read, canonical_host
+from atoll.domain.repository.forge import ForgeKind, is_site
 
 MAX_SECRETS = 200
 MAX_TOTAL_BYTES = 384 * 1024
@@ -57,6 +58,7 @@ class Purpose(StrEnum):
     CUSTOM = "custom"
     ENV = "env"
     GIT = "git"
+    FORGE = "forge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +76,9 @@ class Use:
     provider: `target` is the provider's name, `base_url` a gateway of one's own. custom: `slot` and
     `slot_name` tell where it goes in a request, `places` where it may go without approval,
     `headers` which further headers of a request pass with it. git: `target` is the remote's https
-    URL, `push` the ref patterns that may be pushed. `variable` is an environment variable inside: a
-    placeholder while `brokered`, the value itself when not.
+    URL, `push` the ref patterns that may be pushed. forge: `target` is the https address of a site
+    that hosts repositories, `forge` the program it runs; no door of a sandbox takes it. `variable`
+    is an environment variable inside: a placeholder while `brokered`, the value itself when not.
     """
 
     purpose: Purpose
@@ -88,6 +91,7 @@ class Use:
     push: tuple[str, ...] = ()
     variable: str | None = None
     brokered: bool = True
+    forge: ForgeKind | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +180,10 @@ def check_use(use: Use) -> Use:
             _check_slot(use)
         case Purpose.ENV:
             _check_env(use)
-        case Purpose.GIT:  # pragma: no branch - the cases are all
+        case Purpose.GIT:
             _check_git(use)
+        case Purpose.FORGE:  # pragma: no branch - the cases are all
+            _check_forge(use)
     if use.variable is not None:
         _check_variable(use.variable)
     if not use.brokered and use.variable is None and use.purpose is not Purpose.PROVIDER:
@@ -241,10 +247,11 @@ def bound_to(secret: Secret) -> tuple[str, ...]:
     places = ",".join(f"{place.host} {place.port}" for place in use.places)
     # Values sealed before there were declared headers still open.
     declared = (",".join(use.headers),) if use.headers else ()
+    forge = (use.forge.value,) if use.forge else ()
     return (
         secret.org_id, secret.id, str(secret.version), secret.owner, secret.name, secret.scope,
         use.purpose, use.target, use.base_url or "", use.slot, use.slot_name, places,
-        ",".join(use.push), use.variable or "", str(use.brokered), *declared,
+        ",".join(use.push), use.variable or "", str(use.brokered), *declared, *forge,
     )  # fmt: skip
 
 
@@ -263,8 +270,10 @@ def _office(secret: Secret) -> tuple[str, str]:
             return "custom", secret.name
         case Purpose.ENV:
             return "env", use.variable or ""
-        case Purpose.GIT:  # pragma: no branch - the cases are all
+        case Purpose.GIT:
             return "git", use.target
+        case Purpose.FORGE:  # pragma: no branch - the cases are all
+            return "forge", use.target
 
 
 def _check_provider(use: Use) -> None:
@@ -335,6 +344,19 @@ def _check_git(use: Use) -> None:
         )
     if len(use.push) > MAX_HOSTS or not all(_REF_PATTERN.fullmatch(one) for one in use.push):
         raise Invalid("push lists ref patterns such as refs/heads/atoll/*", field="push")
+
+
+def _check_forge(use: Use) -> None:
+    if use.forge is None:
+        raise Invalid(f"say which forge it is: {', '.join(ForgeKind)}", field="forge")
+    if not is_site(use.target) or (use.forge is ForgeKind.GITHUB and use.target.count("/") > 2):
+        raise Invalid(
+            "a forge's secret needs its https:// address, such as https://github.com: host in "
+            "lower case, no user, query or fragment, no / at its end",
+            field="remote",
+        )
+    if use.variable is not None or not use.brokered:
+        raise Invalid("a forge's token never enters a sandbox", field="env")
 
 
 def _check_variable(name: str) -> None:

@@ -52,6 +52,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "checkpoints",
         "rewind",
         "preview",
+        "pr",
     ),
     "agents": (
         "inbox",

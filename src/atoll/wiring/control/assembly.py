@@ -19,6 +19,8 @@ from atoll.adapters.auth.audit_key import AuditKey
 from atoll.adapters.auth.book_file import read_book
 from atoll.adapters.auth.token_file import load_or_make_token
 from atoll.adapters.clocks.system import SystemClock
+from atoll.adapters.forges.forges import Forges
+from atoll.adapters.forges.http import ForgeHttp
 from atoll.adapters.kept.folder import KeptFolder
 from atoll.adapters.profiles import folder as profile_files
 from atoll.adapters.push.sender import HttpPushSender
@@ -156,6 +158,8 @@ async def _library(
     stack.push_async_callback(push.close)
     webhooks = HttpWebhookSender(settings.webhooks)
     stack.push_async_callback(webhooks.close)
+    forges = ForgeHttp(settings.forges)
+    stack.push_async_callback(forges.close)
     return LibraryPorts(
         shelf,
         kept,
@@ -163,6 +167,7 @@ async def _library(
         push,
         AuditKey(settings.home / "audit.key"),
         webhooks,
+        Forges(forges),
         bundled=profile_files.bundled(),
         personal=partial(profile_files.personal, settings.home / "profiles"),
     )

@@ -18,6 +18,7 @@ from atoll.ports import (
     Vault,
 )
 from atoll.ports.agents import AgentShelf
+from atoll.ports.forge import Forge
 from atoll.services.agents.agents import Agents
 from atoll.services.agents.catalogue import AgentCatalogue
 from atoll.services.agents.statuses import AgentStatuses
@@ -25,11 +26,12 @@ from atoll.services.application import (
     Application,
     HomeServices,
     PushServices,
+    ReviewServices,
     Tenancy,
-    TreeServices,
 )
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.approvals.requests import ApprovalRequests
+from atoll.services.forges.pull_requests import PullRequests
 from atoll.services.ground import Ground
 from atoll.services.inbox.inbox import Inbox
 from atoll.services.journals.audit import AuditLog
@@ -347,8 +349,8 @@ def build_application(
         runtime_calls=calls,
         home=home,
         syncs=Syncs(sandboxes, library.workspaces, agents=agents, statuses=statuses, events=events),
+        review=build_review(ground, sandboxes, ports, own.forge, events=events),
         kept=build_kept(ground, sandboxes, calls, library, settings=settings),
-        trees=build_trees(sandboxes),
         profiles=library.preparation.profiles,
         events=events,
         logins=access.logins,
@@ -389,17 +391,6 @@ def build_sessions(ground: Ground, sandboxes: Sandboxes) -> tuple[Terminals, Age
     terminals = Terminals(sandboxes, room)
     statuses = AgentStatuses(ground.store, ground.bus)
     return terminals, Agents(sandboxes, terminals, room), statuses
-
-
-def build_trees(sandboxes: Sandboxes) -> TreeServices:
-    """Return the use cases on the work trees of sandboxes."""
-    changes = WorkingTrees(sandboxes)
-    return TreeServices(
-        changes=changes,
-        checkpoints=Checkpoints(sandboxes),
-        commits=Commits(sandboxes),
-        edits=TreeEdits(sandboxes, changes),
-    )
 
 
 def build_inbox(
@@ -443,6 +434,20 @@ def build_tenants(
     secrets = build_secrets(ground, sandboxes, ports)
     tenancy = build_tenancy(ground, sandboxes, secrets, access=access, settings=settings)
     return secrets, tenancy
+
+
+def build_review(
+    ground: Ground, sandboxes: Sandboxes, ports: SandboxPorts, forge: Forge, *, events: Events
+) -> ReviewServices:
+    """Return the services of a review."""
+    changes = WorkingTrees(sandboxes)
+    return ReviewServices(
+        changes,
+        Checkpoints(sandboxes),
+        Commits(sandboxes),
+        TreeEdits(sandboxes, changes),
+        PullRequests(ground, sandboxes, forge=forge, vault=ports.vault, events=events),
+    )
 
 
 def build_secrets(ground: Ground, sandboxes: Sandboxes, ports: SandboxPorts) -> Secrets:

@@ -10,6 +10,7 @@ from atoll.ports import (
     WorkSaver,
     WorkspacePreparer,
 )
+from atoll.ports.forge import Forge
 from atoll.ports.identity import IdentityProvider
 from atoll.ports.kept import KeptShelf
 from atoll.ports.senders.push import PushSender
@@ -41,7 +42,8 @@ from atoll.wiring.control.exchange import Exchange
 class LibraryPorts:
     """The ports of repositories, kept worktrees, notifications, profiles and other
     replicas; `token` is the person's, `personal` reads the profiles in their directory. `identity`
-    logs people in, None in single-person mode. `examine` looks at this machine."""
+    logs people in, None in single-person mode; `forge` are the sites of their repositories.
+    `examine` looks at this machine."""
 
     shelf: Shelf
     kept: KeptShelf
@@ -49,6 +51,7 @@ class LibraryPorts:
     push: PushSender
     audit: AuditSigner
     webhooks: WebhookSender
+    forge: Forge
     bundled: Documents
     personal: Callable[[], Documents] = dict
     exchange: Exchange | None = None

@@ -15,6 +15,7 @@ import msgspec
 from atoll.adapters.agents.settings import AgentSettings
 from atoll.adapters.bus.settings import BusSettings
 from atoll.adapters.extensions.docker.settings import DockerSettings
+from atoll.adapters.forges.settings import ForgeSettings
 from atoll.adapters.notices.settings import NoticeSettings
 from atoll.adapters.push.settings import PushSettings
 from atoll.adapters.storage.engines.settings import StorageSettings
@@ -54,7 +55,10 @@ _NUMBERS = {
     *("bus_days", "bus_mb", "bus_window_seconds", "bus_copies"),
     *("pat_max_days", "pat_default_days"),
 }
-_LISTS = {"hosts", "extensions", "agent_catalogue", "webhook_ranges", "front_end_ranges"}
+_LISTS = {
+    *("hosts", "extensions", "agent_catalogue"),
+    *("webhook_ranges", "forge_ranges", "front_end_ranges"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +115,7 @@ class ControlSettings:
     notices: NoticeSettings = field(default_factory=NoticeSettings)
     push: PushSettings = field(default_factory=PushSettings)
     webhooks: WebhookSettings = field(default_factory=WebhookSettings)
+    forges: ForgeSettings = field(default_factory=ForgeSettings)
     docker: DockerSettings = field(default_factory=DockerSettings)
     zygote: OwnSettings = field(default_factory=OwnSettings)
     services: ServiceSettings = field(default_factory=ServiceSettings)

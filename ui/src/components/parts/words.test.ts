@@ -21,6 +21,7 @@ const CUSTOM: Secret = {
   headers: [],
   push: [],
   remote: null,
+  forge: null,
   env: null,
   broker_protected: true,
   created_at: '2026-01-01T00:00:00Z',
@@ -28,6 +29,12 @@ const CUSTOM: Secret = {
 };
 
 describe('what a secret is for', () => {
+  it('names the forge whose pull requests it opens', () => {
+    const remote = 'https://git.example.com';
+    const forge: Secret = { ...CUSTOM, kind: 'forge', forge: 'gitea', remote };
+    expect(purposeWords(forge)).toBe(`pull requests at ${remote}`);
+  });
+
   it('names the headers that pass with it', () => {
     expect(purposeWords(CUSTOM)).toBe('for api.example.com');
     expect(purposeWords({ ...CUSTOM, headers: ['X-Region', 'X-Tenant'] })).toBe(

@@ -68,6 +68,8 @@ export function purposeWords({ kind, provider, hosts, headers, remote, env }: Se
       return `key of ${provider ?? 'a provider'}`;
     case 'git':
       return `git at ${remote ?? 'a remote'}`;
+    case 'forge':
+      return `pull requests at ${remote ?? 'a forge'}`;
     case 'env':
       return `variable ${env ?? ''}`;
     case 'custom': {

@@ -22,6 +22,7 @@ const KINDS: readonly { value: SecretKind; words: string }[] = [
   { value: 'provider', words: 'Model provider' },
   { value: 'custom', words: 'Any HTTPS service' },
   { value: 'git', words: 'Git remote' },
+  { value: 'forge', words: 'Pull requests' },
   { value: 'env', words: 'Variable' },
 ];
 const PROVIDERS = [
@@ -40,6 +41,10 @@ const PROVIDERS = [
   'huggingface',
 ];
 
+const GITHUB = 'https://github.com';
+/** Kinds that put nothing inside. */
+const OUTSIDE: readonly SecretKind[] = ['git', 'forge'];
+
 interface Draft {
   readonly name: string;
   readonly value: string;
@@ -48,6 +53,7 @@ interface Draft {
   readonly provider: string;
   readonly hosts: string;
   readonly remote: string;
+  readonly forge: 'github' | 'gitea';
   readonly env: string;
   readonly exposed: boolean;
 }
@@ -60,6 +66,7 @@ const EMPTY: Draft = {
   provider: 'anthropic',
   hosts: '',
   remote: '',
+  forge: 'github',
   env: '',
   exposed: false,
 };
@@ -77,7 +84,8 @@ export function bodyOf(draft: Draft): SetSecret {
     ...(kind === 'provider' ? { provider } : {}),
     ...(kind === 'custom' ? { hosts } : {}),
     ...(kind === 'git' ? { remote: remote.trim() } : {}),
-    ...(env !== '' && kind !== 'git' ? { env } : {}),
+    ...(kind === 'forge' ? { forge: draft.forge, remote: remote.trim() || GITHUB } : {}),
+    ...(env !== '' && !OUTSIDE.includes(kind) ? { env } : {}),
   };
 }
 
@@ -221,9 +229,42 @@ function Purpose({ draft, at, change }: PurposeProps) {
           )}
         </Field>
       );
+    case 'forge':
+      return <ForgeFields {...{ draft, at, change }} />;
     case 'env':
       return <EnvField draft={draft} at={at} change={change} />;
   }
+}
+
+function ForgeFields({ draft, at, change }: PurposeProps) {
+  return (
+    <>
+      <Field label="Forge" trouble={at('forge')}>
+        {(props) => (
+          <select
+            {...props}
+            value={draft.forge}
+            onChange={(event) =>
+              change({ forge: event.target.value === 'gitea' ? 'gitea' : 'github' })
+            }
+          >
+            <option value="github">GitHub</option>
+            <option value="gitea">Gitea or Forgejo</option>
+          </select>
+        )}
+      </Field>
+      <Field label="Address" hint="The token goes to its API alone" trouble={at('remote')}>
+        {(props) => (
+          <Text
+            {...props}
+            value={draft.remote}
+            placeholder={draft.forge === 'github' ? GITHUB : 'https://git.example.com'}
+            onChange={(remote) => change({ remote })}
+          />
+        )}
+      </Field>
+    </>
+  );
 }
 
 function EnvField({ draft, at, change }: PurposeProps) {
@@ -242,7 +283,7 @@ function EnvField({ draft, at, change }: PurposeProps) {
 }
 
 function Exposure({ draft, change }: Pick<PurposeProps, 'draft' | 'change'>) {
-  if (draft.kind === 'git') return null;
+  if (OUTSIDE.includes(draft.kind)) return null;
   const exposed = draft.kind === 'env' || draft.exposed;
   return (
     <div className={exposed ? 'exposure exposure-on' : 'exposure'}>

@@ -11,6 +11,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from atoll.domain.people.capability import Capability
+from atoll.domain.repository.forge import ForgeKind
 from atoll.domain.secrets.secret import Purpose, Secret, Slot, Use, read_place
 from atoll.services.secrets.secrets import SetSecret
 from atoll.surfaces.http.body.answers import Json, no_content
@@ -25,6 +26,8 @@ router = APIRouter(tags=["secrets"], route_class=JsonRoute)
 
 MAX_VALUE = 64 * 1024
 MAX_LISTED = 32
+_REMOTE = (Purpose.GIT, Purpose.FORGE)
+"""The purposes whose target is an https address."""
 
 SecretRef = Annotated[
     str, Path(description="A secret's id or its name.", min_length=1, max_length=100)
@@ -46,8 +49,9 @@ class SecretBody(Body):
     """The use of a secret, and its value.
 
     `broker_protected: false` is the owner's exception: the value itself enters sandboxes, in the
-    variable `env`. `look_alike`: a person read both spellings of a host with letters beyond ASCII,
-    which is refused without it.
+    variable `env`. `forge` and its address `remote` make a token for pull requests, which never
+    enters a sandbox. `look_alike`: a person read both spellings of a host with letters beyond
+    ASCII, which is refused without it.
     """
 
     value: Value
@@ -60,6 +64,7 @@ class SecretBody(Body):
     hosts: Annotated[tuple[Word, ...], Field(max_length=MAX_LISTED)] = ()
     headers: Annotated[tuple[Word, ...], Field(max_length=MAX_LISTED)] = ()
     remote: Address | None = None
+    forge: ForgeKind | None = None
     push: Annotated[tuple[Word, ...], Field(max_length=MAX_LISTED)] = ()
     env: Word | None = None
     broker_protected: bool = True
@@ -67,10 +72,13 @@ class SecretBody(Body):
 
     def to_domain(self, name: str) -> SetSecret:
         """Return the domain's value. Raises `Invalid` for a host that is none."""
-        target = {Purpose.PROVIDER: self.provider, Purpose.GIT: self.remote}.get(self.kind)
+        target = self.provider if self.kind is Purpose.PROVIDER else None
+        if self.kind in _REMOTE:
+            target = self.remote
         use = Use(
             purpose=self.kind,
             target=target or "",
+            forge=self.forge,
             base_url=self.base_url,
             slot=self.slot,
             slot_name=self.slot_name,
@@ -106,6 +114,7 @@ class SecretView(ResponseModel):
     hosts: list[str]
     headers: list[str]
     remote: str | None
+    forge: ForgeKind | None
     push: list[str]
     env: str | None
     broker_protected: bool
@@ -211,7 +220,8 @@ def _view(secret: Secret) -> dict[str, Any]:
         slot_name=use.slot_name,
         hosts=[_spelled(place.host, place.port) for place in use.places],
         headers=use.headers,
-        remote=use.target if use.purpose is Purpose.GIT else None,
+        remote=use.target if use.purpose in _REMOTE else None,
+        forge=use.forge,
         push=use.push,
         env=use.variable,
         broker_protected=use.brokered,

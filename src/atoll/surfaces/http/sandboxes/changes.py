@@ -92,7 +92,7 @@ async def list_changes(
     With `since` and `wait` the response comes once something changed, or after the wait.
     """
     wanted = Comparison(repo, against, tuple(path or ()), checkpoint)
-    found = await atoll.trees.changes.changes(*at, wanted, since=since, wait_seconds=wait)
+    found = await atoll.review.changes.changes(*at, wanted, since=since, wait_seconds=wait)
     return Json(changes_view(found))
 
 
@@ -114,7 +114,7 @@ async def get_diff(
     """Return the changes line by line, at most 4 MiB of them, as git inside the sandbox computes
     them."""
     wanted = Comparison(repo, against, tuple(path or ()), checkpoint)
-    found = await atoll.trees.changes.diff(*at, wanted, DiffStyle(context, whitespace))
+    found = await atoll.review.changes.diff(*at, wanted, DiffStyle(context, whitespace))
     return Json({"truncated": found.truncated, "files": found.files})
 
 
@@ -148,7 +148,7 @@ async def get_image(
 ) -> Response:
     """Return one side of a changed image: PNG, JPEG, GIF or WebP by its bytes, at most 4 MiB and
     50 megapixels. Anything else, SVG among it, is `422`."""
-    raster, data = await atoll.trees.changes.image(*at, Comparison(repo, paths=(path,)), commit)
+    raster, data = await atoll.review.changes.image(*at, Comparison(repo, paths=(path,)), commit)
     return Response(data, media_type=raster.media_type)
 
 

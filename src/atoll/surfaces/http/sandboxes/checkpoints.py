@@ -53,7 +53,7 @@ class RestoredView(ResponseModel):
 @needs(Capability.FILE_READ)
 async def list_checkpoints(atoll: Atoll, at: CallerSandbox, *, repo: RepoNumber = 0) -> Response:
     """Return the checkpoints of a repository, newest first, at most 50."""
-    found = await atoll.trees.checkpoints.list(*at, repo=repo)
+    found = await atoll.review.checkpoints.list(*at, repo=repo)
     return Json({"checkpoints": [CheckpointView.of(one) for one in found]})
 
 
@@ -66,4 +66,4 @@ async def restore_checkpoint(
 ) -> Response:
     """Bring the files and the branch back to a checkpoint, after saving the present ones as
     another."""
-    return Json({"saved": await atoll.trees.checkpoints.restore(*at, number, repo=repo)})
+    return Json({"saved": await atoll.review.checkpoints.restore(*at, number, repo=repo)})

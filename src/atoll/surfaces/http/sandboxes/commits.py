@@ -74,7 +74,7 @@ async def list_commits(
     skip = int(cursor or "0")
     if skip > MAX_SKIPPED:
         raise Invalid(f"at most {MAX_SKIPPED} commits are listed", field="cursor")
-    found = await atoll.trees.commits.history(*at, repo=repo, skip=skip, limit=limit)
+    found = await atoll.review.commits.history(*at, repo=repo, skip=skip, limit=limit)
     end = skip + limit
     following = str(end) if found.more and end <= MAX_SKIPPED else None
     return Json(CommitPage.of(found, refs=found.refs, next=following))
@@ -90,5 +90,5 @@ async def show_commit(
     repo: RepoNumber = 0,
 ) -> Response:
     """Return a commit, and at most 4 MiB of what it changes."""
-    found = await atoll.trees.commits.show(*at, commit, repo=repo)
+    found = await atoll.review.commits.show(*at, commit, repo=repo)
     return Json(ShownCommitView.of(found, files=found.files))

@@ -71,7 +71,7 @@ async def discard_changes(atoll: Atoll, at: CallerSandbox, *, body: DiscardBody)
     """
     compared = Comparison(body.repo, body.against, (body.path,), body.checkpoint)
     hunk = None if body.hunk is None else HunkRange(**body.hunk.model_dump())
-    saved = await atoll.trees.edits.discard(*at, compared, digest=body.digest, hunk=hunk)
+    saved = await atoll.review.edits.discard(*at, compared, digest=body.digest, hunk=hunk)
     return Json({"saved": saved})
 
 
@@ -83,5 +83,5 @@ async def commit_changes(atoll: Atoll, at: CallerSandbox, *, body: CommitBody) -
     `409` with code `nothing_new` when there is nothing, `merging` in the middle of a merge.
     """
     paths = tuple(body.paths or ())
-    commit = await atoll.trees.edits.commit(*at, body.message, repo=body.repo, paths=paths)
+    commit = await atoll.review.edits.commit(*at, body.message, repo=body.repo, paths=paths)
     return Json({"commit": commit})

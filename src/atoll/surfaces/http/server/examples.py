@@ -96,6 +96,7 @@ BODIES: Final[Mapping[str, Any]] = {
     "SettingsBody": {"model": "opus"},
     "AnswerBody": {"option": "allow"},
     "SyncBody": {"repo": 0, "act": "rebase"},
+    "PullRequestBody": {"title": "Fix the login", "base": "main"},
     "AgentBody": {"agent": "claude-code", "mode": "machine", "prompt": "Fix the login."},
     "ApproveBody": {"for": "once", "shown": DIGEST, "words": "amber canoe violet"},
     "InboxAnswerBody": {"option": "allow", "shown": DIGEST},

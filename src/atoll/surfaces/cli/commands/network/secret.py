@@ -19,6 +19,7 @@ from atoll.surfaces.cli.dispatch.aliases import MAX_SHOWN, did_you_mean
 from atoll.surfaces.cli.dispatch.verbs import Verbs
 
 MAX_BYTES = 64 * 1024
+GITHUB = "https://github.com"
 
 _scope = click.option("--scope", default=None, help="The scope, when several have this name.")
 
@@ -49,6 +50,13 @@ def command() -> None:
 @click.option("--header", "headers", multiple=True, help="Another header that requests may have.")
 @click.option("--git", "remote", default=None, help="The token of this https:// remote.")
 @click.option("--push", multiple=True, help="With --git: refs that may be pushed.")
+@click.option(
+    "--forge",
+    type=click.Choice(("github", "gitea")),
+    default=None,
+    help="The token for pull requests at --at.",
+)
+@click.option("--at", default=None, help="With --forge: its address  [default: github.com's]")
 @click.option("--env", default=None, help="A variable inside: a placeholder for it.")
 @click.option("--expose", is_flag=True, help="Put the value itself into --env, readable inside.")
 @click.option(
@@ -68,10 +76,13 @@ def set_(
     expose: bool,
     as_json: bool,
     yes: bool,
+    at: str | None,
     **said: Unpack[SecretBody],
 ) -> None:
     """Set the secret NAME; its value comes from stdin or a hidden prompt."""
     body = given(said)
+    if body.get("forge"):
+        body["remote"] = at or GITHUB
     body["kind"] = _kind(body, custom=custom, expose=expose)
     body["broker_protected"] = not expose
     if _with_look_alikes(body):
@@ -145,11 +156,14 @@ def _check_provider(name: str | None) -> None:
 
 def _kind(body: SecretBody, *, custom: bool, expose: bool) -> SecretKind:
     """Return the one use that was named. Raises `Invalid`."""
-    provider, remote = bool(body.get("provider")), bool(body.get("remote"))
-    if custom + provider + remote > 1:
-        raise Invalid("a secret has one purpose: give only one of --provider, --custom and --git")
-    if provider or remote:
-        return "provider" if provider else "git"
+    provider, forge = bool(body.get("provider")), bool(body.get("forge"))
+    git = bool(body.get("remote")) and not forge
+    if custom + provider + git + forge > 1:
+        raise Invalid(
+            "a secret has one purpose: give only one of --provider, --custom, --git and --forge"
+        )
+    if provider or git or forge:
+        return "provider" if provider else "forge" if forge else "git"
     return "env" if expose and not custom and "hosts" not in body else "custom"
 
 

@@ -1,0 +1,1 @@
+"""Forges: GitHub and Gitea, by their REST interfaces."""

@@ -1,0 +1,59 @@
+"""The forges together: each repository is reached by the interface that its forge has."""
+
+from collections.abc import Sequence
+
+from atoll.adapters.forges.gitea import Gitea
+from atoll.adapters.forges.github import GitHub
+from atoll.adapters.forges.http import ForgeHttp
+from atoll.domain.repository.forge import (
+    Check,
+    ForgeComment,
+    ForgeKind,
+    ForgeRepository,
+    NewPull,
+    PullRequest,
+)
+
+
+class Forges:
+    """The `ports.forge.Forge` that passes each call to the forge of its repository."""
+
+    def __init__(self, http: ForgeHttp) -> None:
+        self._github, self._gitea = GitHub(http), Gitea(http)
+
+    async def repositories(self, at: ForgeRepository) -> Sequence[str]:
+        """See the port."""
+        return await self._of(at).repositories(at)
+
+    async def default_branch(self, at: ForgeRepository) -> str:
+        """See the port."""
+        return await self._of(at).default_branch(at)
+
+    async def branches(self, at: ForgeRepository) -> Sequence[str]:
+        """See the port."""
+        return await self._of(at).branches(at)
+
+    async def commit_of(self, at: ForgeRepository, branch: str) -> str | None:
+        """See the port."""
+        return await self._of(at).commit_of(at, branch)
+
+    async def pulls(self, at: ForgeRepository, branch: str) -> Sequence[PullRequest]:
+        """See the port."""
+        return await self._of(at).pulls(at, branch)
+
+    async def open_pull(self, at: ForgeRepository, new: NewPull) -> PullRequest:
+        """See the port."""
+        return await self._of(at).open_pull(at, new)
+
+    async def discussion(
+        self, at: ForgeRepository, pull: PullRequest
+    ) -> tuple[Sequence[Check], Sequence[ForgeComment]]:
+        """See the port."""
+        return await self._of(at).discussion(at, pull)
+
+    def _of(self, at: ForgeRepository) -> GitHub | Gitea:
+        match at.kind:
+            case ForgeKind.GITHUB:
+                return self._github
+            case ForgeKind.GITEA:
+                return self._gitea

@@ -1,0 +1,206 @@
+"""Gitea's REST interface (version 1), which Forgejo has, too."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, TypeVar
+from urllib.parse import quote
+
+import msgspec
+
+from atoll.adapters.forges.http import PER_PAGE, ForgeHttp, ForgeRequest
+from atoll.adapters.forges.reading import newest_comments, sorted_checks
+from atoll.domain.errors import NotFound
+from atoll.domain.repository.forge import (
+    MAX_PULLS,
+    MAX_TITLE,
+    Check,
+    CheckState,
+    ForgeComment,
+    ForgeRepository,
+    NewPull,
+    PullRequest,
+    PullState,
+    plain_line,
+    plain_text,
+)
+
+DRAFT: Final = "WIP: "
+"""A title that begins so makes a draft."""
+
+MAX_REVIEWS: Final = 20
+"""Reviews whose comments are read, the newest: each takes a request of its own."""
+
+_LIMIT: Final = {"limit": "50"}
+"""The most that a Gitea gives in one page, unless it is set otherwise."""
+
+_STATES: Final = {
+    "pending": CheckState.PENDING,
+    "success": CheckState.PASSED,
+    "skipped": CheckState.SKIPPED,
+}
+
+T = TypeVar("T")
+
+
+class _Repository(msgspec.Struct):
+    full_name: str = ""
+    default_branch: str = ""
+
+
+class _Commit(msgspec.Struct):
+    id: str
+
+
+class _Branch(msgspec.Struct):
+    name: str
+    commit: _Commit
+
+
+class _Place(msgspec.Struct):
+    full_name: str = ""
+
+
+class _End(msgspec.Struct):
+    ref: str
+    sha: str = ""
+    repo: _Place | None = None
+
+
+class _Pull(msgspec.Struct):
+    number: int
+    title: str
+    state: str
+    head: _End
+    base: _End
+    merged: bool = False
+    draft: bool = False
+
+
+class _Status(msgspec.Struct):
+    context: str
+    status: str
+
+
+class _Statuses(msgspec.Struct):
+    statuses: list[_Status] | None = None
+
+
+class _User(msgspec.Struct):
+    login: str
+
+
+class _Comment(msgspec.Struct):
+    """A comment, a comment on a line, or a review with its verdict."""
+
+    id: int
+    user: _User | None = None
+    body: str = ""
+    created_at: datetime | None = None
+    submitted_at: datetime | None = None
+    path: str | None = None
+    position: int | None = None
+    comments_count: int = 0
+
+
+class Gitea:
+    """The `ports.forge.Forge` of repositories at a Gitea or Forgejo."""
+
+    def __init__(self, http: ForgeHttp) -> None:
+        self._http = http
+
+    async def repositories(self, at: ForgeRepository) -> Sequence[str]:
+        """See the port."""
+        found = await self._get(at, "/user/repos", list[_Repository], _LIMIT)
+        return tuple(plain_line(one.full_name) for one in found[:PER_PAGE])
+
+    async def default_branch(self, at: ForgeRepository) -> str:
+        """See the port."""
+        return (await self._get(at, at.path, _Repository)).default_branch
+
+    async def branches(self, at: ForgeRepository) -> Sequence[str]:
+        """See the port."""
+        found = await self._get(at, f"{at.path}/branches", list[_Branch], _LIMIT)
+        return tuple(plain_line(one.name) for one in found[:PER_PAGE])
+
+    async def commit_of(self, at: ForgeRepository, branch: str) -> str | None:
+        """See the port."""
+        try:
+            found = await self._get(at, f"{at.path}/branches/{quote(branch, safe='')}", _Branch)
+        except NotFound:
+            # It says the same of a repository that is not there, which is no answer.
+            await self.default_branch(at)
+            return None
+        return found.commit.id
+
+    async def pulls(self, at: ForgeRepository, branch: str) -> Sequence[PullRequest]:
+        """See the port. Those of other branches are left out here: of the newest 50, then."""
+        query = {**_LIMIT, "state": "all", "sort": "recentupdate"}
+        found = await self._get(at, f"{at.path}/pulls", list[_Pull], query)
+        own = f"{at.owner}/{at.name}".lower()
+        mine = [
+            _pull(one)
+            for one in found
+            if one.head.ref == branch and one.head.repo and one.head.repo.full_name.lower() == own
+        ]
+        return tuple(sorted(mine, key=lambda one: -one.number)[:MAX_PULLS])
+
+    async def open_pull(self, at: ForgeRepository, new: NewPull) -> PullRequest:
+        """See the port."""
+        title = f"{DRAFT}{new.title}"[:MAX_TITLE] if new.draft else new.title
+        body = {"title": title, "head": new.branch, "base": new.base, "body": new.text}
+        request = ForgeRequest("POST", f"{at.path}/pulls", {}, body, scheme="token")
+        return _pull(await self._http.send(at, request, _Pull))
+
+    async def discussion(
+        self, at: ForgeRepository, pull: PullRequest
+    ) -> tuple[Sequence[Check], Sequence[ForgeComment]]:
+        """See the port. Comments on lines are those of the newest reviews."""
+        commit = quote(pull.commit, safe="")
+        told = await self._get(at, f"{at.path}/commits/{commit}/status", _Statuses, _LIMIT)
+        checks = [
+            Check(plain_line(one.context), _STATES.get(one.status, CheckState.FAILED))
+            for one in told.statuses or ()
+        ]
+        found = await self._get(at, f"{at.path}/issues/{pull.number}/comments", list[_Comment], {})
+        comments = [made for one in found if (made := _comment("issue", one)) is not None]
+        place = f"{at.path}/pulls/{pull.number}/reviews"
+        reviews = await self._get(at, place, list[_Comment], _LIMIT)
+        comments += [made for one in reviews if (made := _comment("review", one)) is not None]
+        for review in [one for one in reviews if one.comments_count][-MAX_REVIEWS:]:
+            lines = await self._get(at, f"{place}/{review.id}/comments", list[_Comment])
+            comments += [made for one in lines if (made := _comment("line", one)) is not None]
+        return sorted_checks(checks), newest_comments(comments)
+
+    async def _get(
+        self, at: ForgeRepository, path: str, shape: type[T], query: Mapping[str, Any] | None = None
+    ) -> T:
+        request = ForgeRequest("GET", path, query or {}, scheme="token")
+        return await self._http.send(at, request, shape)
+
+
+def _pull(told: _Pull) -> PullRequest:
+    state = PullState.MERGED if told.merged else PullState.CLOSED
+    return PullRequest(
+        told.number,
+        plain_line(told.title.removeprefix(DRAFT) if told.draft else told.title),
+        PullState.OPEN if told.state == "open" else state,
+        told.draft,
+        plain_line(told.head.ref),
+        plain_line(told.base.ref),
+        plain_line(told.head.sha),
+    )
+
+
+def _comment(kind: str, told: _Comment) -> ForgeComment | None:
+    """Return a comment; None for a review that says nothing itself, or is not sent yet."""
+    at = told.submitted_at or told.created_at
+    if at is None or not told.body.strip():
+        return None
+    return ForgeComment(
+        f"{kind}-{told.id}",
+        plain_line(told.user.login if told.user else "") or "somebody",
+        plain_text(told.body),
+        at,
+        None if told.path is None else plain_line(told.path, most=1000),
+        told.position or None,
+    )

@@ -1,0 +1,221 @@
+"""GitHub's REST interface (version 2022-11-28), at github.com or on a server of one's own."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, TypeVar
+from urllib.parse import quote
+
+import msgspec
+
+from atoll.adapters.forges.http import PER_PAGE, ForgeHttp, ForgeRequest
+from atoll.adapters.forges.reading import newest_comments, sorted_checks
+from atoll.domain.errors import NotFound
+from atoll.domain.repository.forge import (
+    MAX_PULLS,
+    Check,
+    CheckState,
+    ForgeComment,
+    ForgeRepository,
+    NewPull,
+    PullRequest,
+    PullState,
+    plain_line,
+    plain_text,
+)
+
+ACCEPT: Final = "application/vnd.github+json"
+_PAGE: Final = {"per_page": str(PER_PAGE)}
+_SKIPPED: Final = frozenset({"neutral", "skipped", "stale"})
+
+T = TypeVar("T")
+
+
+class _Repository(msgspec.Struct):
+    full_name: str = ""
+    default_branch: str = ""
+
+
+class _Commit(msgspec.Struct):
+    sha: str
+
+
+class _Branch(msgspec.Struct):
+    name: str
+    commit: _Commit
+
+
+class _End(msgspec.Struct):
+    ref: str
+    sha: str
+
+
+class _Pull(msgspec.Struct):
+    number: int
+    title: str
+    state: str
+    head: _End
+    base: _End
+    draft: bool = False
+    merged_at: str | None = None
+
+
+class _Run(msgspec.Struct):
+    name: str
+    status: str
+    conclusion: str | None = None
+
+
+class _Runs(msgspec.Struct):
+    check_runs: list[_Run]
+
+
+class _Status(msgspec.Struct):
+    context: str
+    state: str
+
+
+class _Statuses(msgspec.Struct):
+    statuses: list[_Status]
+
+
+class _User(msgspec.Struct):
+    login: str
+
+
+class _Comment(msgspec.Struct):
+    """A comment, a comment on a line, or a review with its verdict."""
+
+    id: int
+    user: _User | None = None
+    body: str | None = None
+    created_at: datetime | None = None
+    submitted_at: datetime | None = None
+    path: str | None = None
+    line: int | None = None
+
+
+class GitHub:
+    """The `ports.forge.Forge` of repositories at GitHub."""
+
+    def __init__(self, http: ForgeHttp) -> None:
+        self._http = http
+
+    async def repositories(self, at: ForgeRepository) -> Sequence[str]:
+        """See the port."""
+        query = {**_PAGE, "sort": "pushed"}
+        found = await self._get(at, "/user/repos", list[_Repository], query)
+        return tuple(plain_line(one.full_name) for one in found)
+
+    async def default_branch(self, at: ForgeRepository) -> str:
+        """See the port."""
+        return (await self._get(at, at.path, _Repository)).default_branch
+
+    async def branches(self, at: ForgeRepository) -> Sequence[str]:
+        """See the port."""
+        found = await self._get(at, f"{at.path}/branches", list[_Branch], _PAGE)
+        return tuple(plain_line(one.name) for one in found)
+
+    async def commit_of(self, at: ForgeRepository, branch: str) -> str | None:
+        """See the port."""
+        try:
+            found = await self._get(at, f"{at.path}/branches/{quote(branch, safe='')}", _Branch)
+        except NotFound:
+            # It says the same of a repository that is not there, which is no answer.
+            await self.default_branch(at)
+            return None
+        return found.commit.sha
+
+    async def pulls(self, at: ForgeRepository, branch: str) -> Sequence[PullRequest]:
+        """See the port."""
+        query = {
+            "head": f"{at.owner}:{branch}",
+            "state": "all",
+            "sort": "created",
+            "direction": "desc",
+            "per_page": str(MAX_PULLS),
+        }
+        found = await self._get(at, f"{at.path}/pulls", list[_Pull], query)
+        return tuple(_pull(one) for one in found if one.head.ref == branch)
+
+    async def open_pull(self, at: ForgeRepository, new: NewPull) -> PullRequest:
+        """See the port."""
+        body = {
+            "title": new.title,
+            "head": new.branch,
+            "base": new.base,
+            "body": new.text,
+            "draft": new.draft,
+        }
+        request = ForgeRequest("POST", f"{at.path}/pulls", {}, body, accept=ACCEPT)
+        return _pull(await self._http.send(at, request, _Pull))
+
+    async def discussion(
+        self, at: ForgeRepository, pull: PullRequest
+    ) -> tuple[Sequence[Check], Sequence[ForgeComment]]:
+        """See the port."""
+        commit, number = quote(pull.commit, safe=""), pull.number
+        runs = await self._get(at, f"{at.path}/commits/{commit}/check-runs", _Runs, _PAGE)
+        told = await self._get(at, f"{at.path}/commits/{commit}/status", _Statuses, _PAGE)
+        checks = [Check(plain_line(one.name), _run_state(one)) for one in runs.check_runs]
+        checks += [Check(plain_line(one.context), _state(one.state)) for one in told.statuses]
+        lines = f"{at.path}/pulls/{number}"
+        newest = {**_PAGE, "sort": "created", "direction": "desc"}
+        found: list[ForgeComment] = []
+        for kind, path, query in (
+            ("line", f"{lines}/comments", newest),
+            ("review", f"{lines}/reviews", _PAGE),
+            ("issue", f"{at.path}/issues/{number}/comments", _PAGE),
+        ):
+            comments = await self._get(at, path, list[_Comment], query)
+            found += [made for one in comments if (made := _comment(kind, one)) is not None]
+        return sorted_checks(checks), newest_comments(found)
+
+    async def _get(
+        self, at: ForgeRepository, path: str, shape: type[T], query: Mapping[str, Any] | None = None
+    ) -> T:
+        return await self._http.send(
+            at, ForgeRequest("GET", path, query or {}, accept=ACCEPT), shape
+        )
+
+
+def _pull(told: _Pull) -> PullRequest:
+    state = PullState.MERGED if told.merged_at else PullState.CLOSED
+    return PullRequest(
+        told.number,
+        plain_line(told.title),
+        PullState.OPEN if told.state == "open" else state,
+        told.draft,
+        plain_line(told.head.ref),
+        plain_line(told.base.ref),
+        plain_line(told.head.sha),
+    )
+
+
+def _run_state(run: _Run) -> CheckState:
+    if run.status != "completed":
+        return CheckState.PENDING
+    if run.conclusion in _SKIPPED:
+        return CheckState.SKIPPED
+    return CheckState.PASSED if run.conclusion == "success" else CheckState.FAILED
+
+
+def _state(state: str) -> CheckState:
+    """Return the state that a commit's status stands for: error, failure, pending or success."""
+    if state == "pending":
+        return CheckState.PENDING
+    return CheckState.PASSED if state == "success" else CheckState.FAILED
+
+
+def _comment(kind: str, told: _Comment) -> ForgeComment | None:
+    """Return a comment; None for a review that says nothing itself, or is not sent yet."""
+    at = told.submitted_at or told.created_at
+    if at is None or not (told.body or "").strip():
+        return None
+    return ForgeComment(
+        f"{kind}-{told.id}",
+        plain_line(told.user.login if told.user else "") or "somebody",
+        plain_text(told.body or ""),
+        at,
+        None if told.path is None else plain_line(told.path, most=1000),
+        told.line,
+    )

@@ -1,0 +1,1 @@
+"""Forges: pull requests of what agents made."""

@@ -1,0 +1,1 @@
+"""Contracts of ports to services that others run: login providers and forges."""

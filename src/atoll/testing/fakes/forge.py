@@ -1,0 +1,122 @@
+"""A forge in memory."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+from atoll.domain.errors import AtollError, Conflict, Forbidden, NotFound
+from atoll.domain.repository.forge import (
+    Check,
+    CheckState,
+    ForgeComment,
+    ForgeRepository,
+    NewPull,
+    PullRequest,
+    PullState,
+)
+
+
+@dataclass
+class RepositoryAtForge:
+    """A repository at a `FakeForge`: commits by branch, and its pull requests with what was said
+    of them."""
+
+    branches: dict[str, str]
+    pulls: list[PullRequest] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
+    comments: list[ForgeComment] = field(default_factory=list)
+
+
+class FakeForge:
+    """A `ports.forge.Forge` whose repositories are `kept` by their names (`owner/name`). Raises
+    `failure` while it is set; `tokens` are those that were used, `opened` what was
+    asked for."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, RepositoryAtForge] = {}
+        self.failure: AtollError | None = None
+        self.tokens: list[str] = []
+        self.opened: list[NewPull] = []
+        self.refuses = False
+
+    async def repositories(self, at: ForgeRepository) -> Sequence[str]:
+        """See the port."""
+        self._enter(at)
+        return tuple(self.kept)
+
+    async def default_branch(self, at: ForgeRepository) -> str:
+        """See the port."""
+        return next(iter(self._at(at).branches))
+
+    async def branches(self, at: ForgeRepository) -> Sequence[str]:
+        """See the port."""
+        return tuple(self._at(at).branches)
+
+    async def commit_of(self, at: ForgeRepository, branch: str) -> str | None:
+        """See the port."""
+        return self._at(at).branches.get(branch)
+
+    async def pulls(self, at: ForgeRepository, branch: str) -> Sequence[PullRequest]:
+        """See the port."""
+        return tuple(one for one in reversed(self._at(at).pulls) if one.branch == branch)
+
+    async def open_pull(self, at: ForgeRepository, new: NewPull) -> PullRequest:
+        """See the port."""
+        there = self._at(at)
+        opened = any(
+            one.branch == new.branch and one.state is PullState.OPEN for one in there.pulls
+        )
+        if opened or new.branch not in there.branches or new.base not in there.branches:
+            raise Conflict("The forge did not take it.", code="pull_refused")
+        made = PullRequest(
+            len(there.pulls) + 1,
+            new.title,
+            PullState.OPEN,
+            new.draft,
+            new.branch,
+            new.base,
+            there.branches[new.branch],
+        )
+        there.pulls.append(made)
+        self.opened.append(new)
+        return made
+
+    async def discussion(
+        self, at: ForgeRepository, pull: PullRequest
+    ) -> tuple[Sequence[Check], Sequence[ForgeComment]]:
+        """See the port."""
+        there = self._at(at)
+        ordered = sorted(there.comments, key=lambda one: one.at)
+        return tuple(sorted(there.checks, key=lambda one: one.name)), tuple(ordered)
+
+    def keep(self, name: str, branches: Mapping[str, str]) -> None:
+        """Keep a repository (`owner/name`) with these commits by branch, the default one first."""
+        self.kept[name] = RepositoryAtForge(dict(branches))
+
+    def discuss(self, name: str) -> None:
+        """Have the checks `lint` pass and `tests` fail, a review, and a comment on a line."""
+        there, at = self.kept[name], datetime(2026, 1, 2, tzinfo=UTC)
+        there.checks = [Check("tests", CheckState.FAILED), Check("lint", CheckState.PASSED)]
+        there.comments = [
+            ForgeComment("review-2", "ada", "Not yet.", at + timedelta(hours=1)),
+            ForgeComment("line-5", "ada", "Why two?", at, "src/a.py", 3),
+        ]
+
+    def settle(self, pull: PullRequest, state: PullState) -> None:
+        """Merge or close a pull request, as a person does at the site."""
+        for there in self.kept.values():
+            there.pulls = [replace(one, state=state) if one == pull else one for one in there.pulls]
+
+    def _enter(self, at: ForgeRepository) -> None:
+        self.tokens.append(at.token)
+        if self.failure is not None:
+            raise self.failure
+        if self.refuses:
+            raise Forbidden("The forge refused the token.", code="forge_refused")
+
+    def _at(self, at: ForgeRepository) -> RepositoryAtForge:
+        self._enter(at)
+        found = self.kept.get(f"{at.owner}/{at.name}")
+        if found is None:
+            raise NotFound("The forge shows no such repository.")
+        return found
