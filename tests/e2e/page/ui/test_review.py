@@ -2,7 +2,9 @@
 
 import base64
 import json
+import os
 import re
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -256,3 +258,81 @@ async def test_changes_and_lines_are_read_again_once_the_server_answers(
     await expect(alerts).to_have_count(2)
     await expect(page.get_by_role("group", name="Changes of src/a.py")).to_be_visible()
     await expect(alerts).to_have_count(0)
+
+
+PULL_URL = "https://forge.example/o/r/pulls/7"
+PULL = {
+    "number": 7, "url": PULL_URL, "title": "Fix <b>it</b>",
+    "state": "open", "draft": False, "branch": "fix", "base": "main", "commit": "a" * 40,
+    "existed": False,
+}  # fmt: skip
+COMMENT = {
+    "id": "line-5", "author": "ada", "text": "Why <i>two</i>?", "at": "2026-01-02T00:00:00Z",
+    "path": "src/a.py", "line": 2,
+}  # fmt: skip
+FORGE = re.compile(r"/v1/sandboxes/\w+/(pull-requests|forge-branches)")
+
+
+class Forge:
+    """A forge that has no token at first, and then no pull request until one is opened."""
+
+    def __init__(self) -> None:
+        self.token = self.opened = False
+        self.sent: dict[str, Any] = {}
+
+    async def answer(self, route: Route) -> None:
+        path = urlsplit(route.request.url).path
+        status, body = 200, dict[str, Any](pull_requests=[PULL] if self.opened else [])
+        if not self.token:
+            status, body = 404, {"title": "x", "code": "no_forge", "detail": "Set one first."}
+        elif route.request.method == "POST":
+            self.opened, self.sent = True, json.loads(route.request.post_data or "")
+            status, body = 201, PULL
+        elif path.endswith("/7"):
+            checks = [{"name": "tests", "state": "failed"}]
+            body = {**PULL, "checks": checks, "comments": [COMMENT]}
+        elif path.endswith("/forge-branches"):
+            body = {"names": ["main", "fix"]}
+        await route.fulfill(status=status, content_type="application/json", body=json.dumps(body))
+
+
+async def test_pull_request_is_opened_and_its_comment_becomes_one_for_the_agent(
+    open_page: OpenPage,
+) -> None:
+    page, forge = open_page.page, Forge()
+    open_page.server.sandboxes[open_page.sandbox]["repos"] = [
+        {
+            "repo_url": "https://forge.example/o/r",
+            "key": None,
+            "branch": "fix",
+            "path": "/workspace",
+        }
+    ]
+    await page.route(REVIEWED, answer)
+    await page.route(FORGE, forge.answer)
+    await page.reload()
+    await page.get_by_role("tab", name="Changes").click()
+    await page.get_by_role("button", name="Pull request…").click()
+    dialog = page.get_by_role("dialog", name="Pull request of fix")
+    await expect(dialog.get_by_role("alert")).to_contain_text("No token for this forge yet")
+    forge.token = True
+    await page.keyboard.press("Escape")
+    await page.get_by_role("button", name="Pull request…").click()
+    await dialog.get_by_label("Title").fill("Fix it")
+    await dialog.get_by_label("Into").select_option("main")
+    await dialog.get_by_role("button", name="Push and open").click()
+    link = dialog.get_by_role("link", name="#7 Fix <b>it</b>")
+    await expect(link).to_have_attribute("href", PULL_URL)
+    assert forge.sent == {
+        "title": "Fix it", "text": "", "repo": 0, "branch": "fix", "base": "main", "draft": False,
+    }  # fmt: skip
+    await expect(dialog.get_by_role("list", name="Checks")).to_contain_text("failed tests")
+    await expect(dialog.get_by_text("Why <i>two</i>?")).to_be_visible()
+    if folder := os.environ.get("ATOLL_TEST_SCREENSHOTS"):
+        await page.screenshot(path=Path(folder) / "pull-request.png")
+    await dialog.get_by_role("button", name="To the agent").click()
+    await page.keyboard.press("Escape")
+    collected = page.get_by_role("region", name="Comments to send")
+    await expect(collected).to_contain_text("1 comment")
+    await collected.locator("summary").click()
+    await expect(collected).to_contain_text("ada wrote on the pull request: Why <i>two</i>?")

@@ -6,7 +6,14 @@ import type { Agent, Sandbox } from '../../api/types';
 import { agentsOf } from '../../state/attention/agents';
 import { agentsMoved } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
-import { collectedOf, comments, queueComments, removeComments, type Comment } from './comments';
+import {
+  collectedOf,
+  comments,
+  placeOf,
+  queueComments,
+  removeComments,
+  type Comment,
+} from './comments';
 import { fateOf, sendComments } from './outbox';
 import { visible } from './rows';
 
@@ -73,8 +80,13 @@ export function CommentBar({ sandboxId, outbox, works, onOpen }: CommentBarProps
         <ul>
           {list.map((one) => (
             <li key={one.id}>
-              <button type="button" className="review-place" onClick={() => onOpen(one.path)}>
-                {visible(one.path)}:{one.line}
+              <button
+                type="button"
+                className="review-place"
+                disabled={one.path === ''}
+                onClick={() => onOpen(one.path)}
+              >
+                {visible(placeOf(one))}
               </button>{' '}
               {one.words}{' '}
               <button

@@ -5,6 +5,7 @@ import type { Sandbox } from '../../api/types';
 import { announce, notifyFailure } from '../../state/announce';
 import { useDraft } from '../../state/drafts';
 import { Confirm, Dialog } from '../parts/Dialog';
+import { PullButton } from './PullRequest';
 import type { Look } from './ReviewPane';
 import { reviews, type Against, type Changes, type Checkpoint, type Compared } from './reviews';
 
@@ -69,6 +70,7 @@ export function ReviewTools(props: ReviewToolsProps) {
       {edits && changes?.files.some(({ uncommitted }) => uncommitted) === true && (
         <Commit id={sandbox.sandbox_id} repo={compared.repo} />
       )}
+      <PullButton {...{ sandbox, compared, changes }} />
       <label className="check wide-only">
         <input
           type="checkbox"

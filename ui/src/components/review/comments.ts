@@ -129,11 +129,18 @@ export function forgetComments(known: ReadonlySet<string>): void {
 export function promptOf(list: readonly Comment[]): string {
   const sorted = [...list].sort((a, b) => compare(a.path, b.path) || a.line - b.line);
   const parts = sorted.map(({ path, side, line, text, words }) => {
-    const where = `${plain(path)}:${line}${side === 'old' ? ' (a line that was removed)' : ''}`;
-    return `${where}\n> ${plain(text).trim().slice(0, MAX_QUOTED)}\n${words.split('\n').map(plain).join('\n')}`;
+    const where = `${plain(placeOf({ path, line }))}${side === 'old' ? ' (a line that was removed)' : ''}`;
+    const quoted = text === '' ? '' : `> ${plain(text).trim().slice(0, MAX_QUOTED)}\n`;
+    return `${where}\n${quoted}${words.split('\n').map(plain).join('\n')}`;
   });
   const many = list.length === 1 ? 'this review comment' : `these ${list.length} review comments`;
   return [`Please address ${many} on your changes.`, ...parts].join('\n\n');
+}
+
+/** `path:line`; what has no line is about a whole file, what has no path about all of it. */
+export function placeOf({ path, line }: Pick<Comment, 'path' | 'line'>): string {
+  if (path === '') return 'The whole';
+  return line === 0 ? path : `${path}:${line}`;
 }
 
 function compare(a: string, b: string): number {

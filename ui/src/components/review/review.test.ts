@@ -14,6 +14,7 @@ import {
   rewordComment,
 } from './comments';
 import { fateOf, followComments } from './outbox';
+import { collect } from './pulls';
 import { offsetsOf, rowsOf, visible, widestOf, windowOf, type FileDiff, type Row } from './rows';
 import { loadSeen, markSeen } from './seen';
 import { hunkOf, nextHunk, nextLine } from './useLines';
@@ -160,6 +161,25 @@ test('comments become one prompt without control characters', () => {
   );
   removeComments('sb', all.slice(0, 1));
   expect(collectedOf(comments.get(), 'sb').list).toHaveLength(1);
+});
+
+test('comments of a pull request say who wrote them, and about what', () => {
+  comments.set({});
+  const comment = {
+    id: 'x',
+    author: 'ada',
+    at: '',
+    text: 'Why\u001b two?',
+    path: null,
+    line: null,
+  };
+  collect('sb', comment);
+  collect('sb', { ...comment, path: 'a.py', line: 3 });
+  expect(promptOf(collectedOf(comments.get(), 'sb').list)).toBe(
+    'Please address these 2 review comments on your changes.\n\n' +
+      'The whole\nada wrote on the pull request: Why  two?\n\n' +
+      'a.py:3\nada wrote on the pull request: Why  two?',
+  );
 });
 
 test('comments outlast the page, reworded and queued', () => {

@@ -1,0 +1,45 @@
+/** The calls of pull requests, and their comments as comments for the agent. */
+
+import { call, sandboxAt } from '../../api/call';
+import type { Schemas } from '../../api/types';
+import { addComment } from './comments';
+
+export type Pull = Schemas['PullRequestView'];
+export type DiscussedPull = Schemas['DiscussedPullView'];
+export type ForgeComment = Schemas['ForgeCommentView'];
+export type NewPull = Schemas['PullRequestBody'];
+
+/** A branch of one of a sandbox's repositories. */
+export interface BranchPlace {
+  readonly sandbox: string;
+  readonly repo: number;
+  readonly branch: string;
+}
+
+function queryOf({ repo, branch }: BranchPlace): string {
+  return new URLSearchParams({ repo: String(repo), branch }).toString();
+}
+
+export const pulls = {
+  /** The newest pull request of a branch with its discussion; null where there is none. */
+  async newest(at: BranchPlace): Promise<DiscussedPull | null> {
+    const place = `${sandboxAt(at.sandbox)}/pull-requests`;
+    const found = (await call('GET', `${place}?${queryOf(at)}`)) as Schemas['PullRequestList'];
+    const first = found.pull_requests[0];
+    if (first === undefined) return null;
+    return call('GET', `${place}/${first.number}?${queryOf(at)}`) as Promise<DiscussedPull>;
+  },
+  open(sandbox: string, body: NewPull): Promise<Pull> {
+    return call('POST', `${sandboxAt(sandbox)}/pull-requests`, body) as Promise<Pull>;
+  },
+  async branches(sandbox: string, repo: number): Promise<readonly string[]> {
+    const found = await call('GET', `${sandboxAt(sandbox)}/forge-branches?repo=${repo}`);
+    return (found as Schemas['ForgeNames']).names;
+  },
+};
+
+/** Puts a comment among those that the person sends to an agent. */
+export function collect(sandbox: string, { path, line, text, author }: ForgeComment): void {
+  const place = { path: path ?? '', side: 'new', line: line ?? 0, text: '' } as const;
+  addComment(sandbox, place, `${author} wrote on the pull request: ${text}`);
+}
