@@ -19,6 +19,7 @@ from tests.e2e.replicas.fleet import ELECTED_SECONDS, Fleet, fleet_on
 from tests.e2e.terminals.test_turns import attach_with
 from tests.peers.api import Api, api_of, until
 from tests.peers.databases.postgres import PostgresServer
+from tests.surfaces.http.dashboards.tab import Tab, item_id
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +113,47 @@ async def test_two_viewers_through_two_replicas_see_the_same_and_hand_over_contr
         assert a.seen == b.seen
         assert b"not yet" not in a.seen
     await asyncio.to_thread(three.act, sandbox, "destroy")
+
+
+async def test_dashboard_edited_through_three_replicas_is_one_also_when_one_is_killed(
+    fleet: Fleet, apis: list[Api]
+) -> None:
+    made = await asyncio.to_thread(apis[0].client.post, "/v1/dashboards", json={"name": "Board"})
+    board, note = made.json()["id"], item_id(1)
+    tokens = [api.headers["Authorization"].removeprefix("Bearer ") for api in apis]
+    one, two, three = Tab(), Tab(), Tab()
+    urls = [server.url for server in fleet.servers]
+    victim = fleet.others(fleet.leader())[0]
+    doomed = fleet.servers.index(victim)
+    first, second = (number for number in range(3) if number != doomed)
+    async with (
+        one.joined(urls[first], board, tokens[first]),
+        two.joined(urls[second], board, tokens[second]),
+    ):
+        one.add(1, "begin")
+        await one.saved()
+        await two.until(lambda: note in two.items)
+        async with three.joined(urls[doomed], board, tokens[doomed]):
+            await three.until(lambda: note in three.items)
+            for tab, word in ((one, "a"), (two, "b"), (three, "c")):
+                tab.items[note]["text"].insert(0, word)
+                await tab.flush()
+            await three.saved()
+            victim.kill()
+            await three.until(lambda: three.code is not None)
+        three.items[note]["text"].insert(0, "d")
+        three.add(2, "offline")
+        async with three.joined(urls[first], board, tokens[first]):
+            tabs = (one, two, three)
+            for tab in tabs:
+                await tab.until(lambda tab=tab: len(tab.items) == 2)  # type: ignore[misc]
+                await tab.until(lambda tab=tab: _all_typed(tab))  # type: ignore[misc]
+            assert one.state() == two.state() == three.state()
+    await asyncio.to_thread(victim.start)
+
+
+def _all_typed(tab: Tab) -> bool:
+    return sorted(str(tab.items[item_id(1)]["text"])) == sorted("abcd" + "begin")
 
 
 class Creators:
