@@ -11,6 +11,7 @@ from atoll.domain.dashboard.change import (
     adds_deletions,
     check_authors,
     judge,
+    types_made,
 )
 from atoll.domain.errors import Invalid, LimitReached
 from atoll.domain.ids import PrincipalId
@@ -148,6 +149,12 @@ def test_types_nest_two_deep_however_they_are_written() -> None:
     sideways = [shared(MAP, parent="items", key=ITEM), values(b"\x78", parent=(2, 0), key="a")]
     with pytest.raises(Invalid):
         judged((2, 0, [*sideways, shared(MAP, origin=(2, 1))]))
+
+
+def test_types_of_a_stored_update_are_found_again() -> None:
+    assert types_made(read_update(spell_update((1, 0, NEW))), {}) == TYPES
+    again = read_update(spell_update((2, 0, [shared(MAP, origin=(1, 0))])))
+    assert types_made(again, TYPES) == {(2, 0): 1}
 
 
 def test_deletions_are_new_unless_all_of_them_are_known() -> None:

@@ -131,12 +131,12 @@ async def _played(acts: list[tuple[str, int, int]]) -> None:
 
 
 @settings(
-    max_examples=12,
+    max_examples=6,
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-@given(st.lists(ACTS, max_size=30))
+@given(st.lists(ACTS, max_size=24))
 def test_any_interleaving_converges(acts: list[tuple[str, int, int]]) -> None:
     asyncio.run(_played(acts))
 

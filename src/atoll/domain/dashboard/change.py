@@ -82,6 +82,11 @@ def judge(
     return Additions(added, made)
 
 
+def types_made(update: ParsedUpdate, types: Mapping[Id, int]) -> Mapping[Id, int]:
+    """Return the shared types that an update makes which was judged before, with their depth."""
+    return _placed(update.structs, types)
+
+
 def adds_deletions(update: ParsedUpdate, present: Iterable[Deletion]) -> bool:
     """Report whether an update deletes anything that is not deleted yet."""
     spans: dict[int, list[tuple[int, int]]] = {}
@@ -140,12 +145,17 @@ def _unknown(
 def _judged(new: list[Struct], types: Mapping[Id, int]) -> dict[Id, int]:
     """Return the shared types that structs make, after checking each of them. A type may stand
     before what it rests on, since clients are in any order."""
-    made: dict[Id, int] = {}
-    waiting = [one for one in new if one.kind in (ContentKind.TYPE, ContentKind.DELETED)]
-    for _ in range(_PASSES):
-        waiting = [one for one in waiting if not _place(one, types, made)]
+    made = _placed(new, types)
     for one in new:
         _judge_struct(one, types, made)
+    return made
+
+
+def _placed(structs: Iterable[Struct], types: Mapping[Id, int]) -> dict[Id, int]:
+    made: dict[Id, int] = {}
+    waiting = [one for one in structs if one.kind in (ContentKind.TYPE, ContentKind.DELETED)]
+    for _ in range(_PASSES):
+        waiting = [one for one in waiting if not _place(one, types, made)]
     return made
 
 

@@ -12,7 +12,7 @@ from datetime import timedelta
 
 import msgspec
 
-from atoll.domain.dashboard.change import judge
+from atoll.domain.dashboard.change import types_made
 from atoll.domain.dashboard.dashboard import Dashboard
 from atoll.domain.dashboard.history import (
     CHECKPOINT_ENTRIES,
@@ -63,8 +63,7 @@ class LoadedDocument:
         """Apply a stored update and return the items that it touched. It was judged before."""
         touched: set[str] = set()
         for part in update.parts:
-            found = judge(read_update(part), self.document.clocks(), self.types)
-            self.types.update(getattr(found, "types", {}))
+            self.types.update(types_made(read_update(part, most=len(part)), self.types))
             touched |= self.document.apply(part).items
             self.stored += len(part)
         self.seq = update.seq
@@ -104,7 +103,7 @@ class DocumentStore:
         """Write the first update of a new dashboard, in the caller's transaction. Nobody can
         continue the changes of the client that it is from."""
         update = self._documents.made_of(items)
-        clients = [one.client for one in read_update(update).structs]
+        clients = [one.client for one in read_update(update, most=len(update)).structs]
         await rows.document_authors.claim(dashboard.id, SYSTEM.id, set(clients))
         await rows.documents.append(dashboard.id, self._clock.now(), dashboard.owner, (update,))
 

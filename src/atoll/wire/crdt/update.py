@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, TypeAlias
 from atoll.wire.crdt.lib0 import Malformed, Reader
 
 MAX_STRUCTS: Final = 50_000
-"""The most structs of one update, and the most deletions."""
+"""The most structs of one update of a browser, and the most deletions."""
 
 MAX_CLOCK: Final = 2**31 - 1
 
@@ -75,8 +75,8 @@ class ParsedUpdate(NamedTuple):
     deletions: tuple[Deletion, ...]
 
 
-def read_update(data: bytes) -> ParsedUpdate:
-    """Return the parts of an update. Raises `Malformed`."""
+def read_update(data: bytes, *, most: int = MAX_STRUCTS) -> ParsedUpdate:
+    """Return the parts of an update. Raises `Malformed`, also for more than `most` parts."""
     reader = Reader(data)
     structs: list[Struct] = []
     seen: set[int] = set()
@@ -84,31 +84,31 @@ def read_update(data: bytes) -> ParsedUpdate:
         count, client, clock = reader.count(), reader.number(), reader.number()
         if client in seen:
             raise Malformed("an update names a client twice")
-        if len(structs) + count > MAX_STRUCTS:
+        if len(structs) + count > most:
             raise Malformed("an update has too many parts")
         seen.add(client)
         for _ in range(count):
             found = _struct(reader, client, clock)
             clock = _end(found)
             structs.append(found)
-    deletions = _deletions(reader)
+    deletions = _deletions(reader, most)
     reader.finish()
     return ParsedUpdate(tuple(structs), deletions)
 
 
 def read_deletions(data: bytes) -> tuple[Deletion, ...]:
     """Return the deletions of an update without structs. Raises `Malformed`."""
-    found = read_update(data)
+    found = read_update(data, most=len(data))
     if found.structs:
         raise Malformed("an update of deletions has structs")
     return found.deletions
 
 
-def _deletions(reader: Reader) -> tuple[Deletion, ...]:
+def _deletions(reader: Reader, most: int) -> tuple[Deletion, ...]:
     found: list[Deletion] = []
     for _ in range(reader.count()):
         client, count = reader.number(), reader.count()
-        if len(found) + count > MAX_STRUCTS:
+        if len(found) + count > most:
             raise Malformed("an update has too many parts")
         for _ in range(count):
             one = Deletion(client, reader.number(), reader.number())
