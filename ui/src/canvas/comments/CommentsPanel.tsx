@@ -9,7 +9,8 @@ import { useStore } from '../../state/store';
 import { nameOf } from '../document/items';
 import { dashboardsApi, type Comment } from '../list/api';
 import type { OpenDashboard } from '../view/useDashboard';
-import { mentionsIn, type Comments } from './useComments';
+import { mentionsIn } from './mentions';
+import type { Comments } from './useComments';
 
 interface CommentsPanelProps {
   readonly open: OpenDashboard;

@@ -2,6 +2,8 @@
 
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { pageCommands } from '../../components/frame/page-commands';
+import { notify, notifyFailure } from '../../state/announce';
+import { hashOf } from '../../state/route';
 import { useStore } from '../../state/store';
 import { mayWork } from '../../state/team/rights';
 import { team } from '../../state/team/team';
@@ -68,6 +70,7 @@ function Opened({ id, item, open, phone, onMenu }: OpenedProps) {
       help: () => setOver({ is: 'help' }),
       share: () => setOver({ is: 'share' }),
       history: () => setOver({ is: 'history' }),
+      copyAddress: () => copyAddress(id, stage.chosen.get()[0] ?? null),
       comment: () => setOver({ is: 'comments', item: stage.chosen.get()[0] ?? null }),
     }),
     [id, stage],
@@ -110,6 +113,18 @@ function Opened({ id, item, open, phone, onMenu }: OpenedProps) {
       )}
     </main>
   );
+}
+
+/** Puts the address of an item into the clipboard: it leads there whoever may see the dashboard. */
+function copyAddress(id: string, item: string | null): void {
+  const hash = hashOf({ page: 'dashboards', sandbox: null, tab: id, item });
+  const address = new URL(hash, window.location.href).href;
+  navigator.clipboard
+    .writeText(address)
+    .then(
+      () => notify('Its address is in the clipboard.'),
+      notifyFailure('It could not be copied'),
+    );
 }
 
 /** What one can do where nothing is yet. */

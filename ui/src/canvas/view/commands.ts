@@ -20,6 +20,8 @@ export interface Places {
   readonly share: () => void;
   readonly comment: () => void;
   readonly history: () => void;
+  /** Copies the address of the item that is chosen. */
+  readonly copyAddress: () => void;
 }
 
 export interface CanvasCommand {
@@ -127,6 +129,14 @@ const CHOSEN: readonly CanvasCommand[] = [
     chosen: true,
     edits: true,
     run: ({ stage }) => toggleLock(stage),
+  },
+  {
+    id: 'address',
+    words: 'Copy its address',
+    keys: ['Shift L'],
+    icon: 'link',
+    chosen: true,
+    run: ({ copyAddress }) => copyAddress(),
   },
   {
     id: 'comment',
