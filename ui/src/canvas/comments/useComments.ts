@@ -1,6 +1,7 @@
 /** The comments on the items of a dashboard: rows of the server, looked at again when they move. */
 
 import { useCallback, useEffect, useMemo, useState } from 'react';
+import { Problem } from '../../api/call';
 import { dashboardsApi, type Comment } from '../list/api';
 import { countOf } from './mentions';
 
@@ -9,6 +10,8 @@ export interface Comments {
   /** Open ones by item. */
   readonly byItem: ReadonlyMap<string, number>;
   readonly open: number;
+  /** Whether this server knows comments. */
+  readonly known: boolean;
   readonly reload: () => void;
 }
 
@@ -18,6 +21,7 @@ const LOOK_MS = 20_000;
 export function useComments(id: string): Comments {
   const [list, setList] = useState<readonly Comment[]>([]);
   const [turn, setTurn] = useState(0);
+  const [known, setKnown] = useState(true);
   useEffect(() => {
     let gone = false;
     const look = (): void => {
@@ -26,12 +30,16 @@ export function useComments(id: string): Comments {
         (found) => {
           if (!gone) setList(found);
         },
-        // A guest has none; anybody else sees the last ones.
-        () => undefined,
+        (reason: unknown) => {
+          // An older server has none, nor has a guest: then nobody looks again.
+          if (gone || !(reason instanceof Problem) || reason.status !== 404) return;
+          setKnown(false);
+          window.clearInterval(timer);
+        },
       );
     };
-    look();
     const timer = window.setInterval(look, LOOK_MS);
+    look();
     return () => {
       gone = true;
       window.clearInterval(timer);
@@ -40,5 +48,5 @@ export function useComments(id: string): Comments {
   const reload = useCallback(() => setTurn((now) => now + 1), []);
   const byItem = useMemo(() => countOf(list), [list]);
   const open = useMemo(() => list.filter(({ resolved }) => !resolved).length, [list]);
-  return { list, byItem, open, reload };
+  return { list, byItem, open, known, reload };
 }

@@ -120,7 +120,11 @@ export const dashboardsApi = {
   removeComment: (id: string, comment: string) =>
     call('DELETE', `${dashboardAt(id)}/comments/${encodeURIComponent(comment)}`),
 
-  history: (id: string) => pages<HistoryEntry>(`${dashboardAt(id)}/history`, 'history', 2),
+  /** The newest changes. */
+  history: async (id: string): Promise<readonly HistoryEntry[]> => {
+    const found = await call('GET', `${dashboardAt(id)}/history?limit=200`);
+    return (found as { entries: readonly HistoryEntry[] }).entries;
+  },
   then: async (id: string, seq: number): Promise<readonly Record<string, unknown>[]> => {
     const found = await call('GET', `${dashboardAt(id)}/history/${seq}`);
     return (found as { items: readonly Record<string, unknown>[] }).items;

@@ -15,7 +15,8 @@ interface BoardBarProps {
   readonly onMenu: () => void;
   readonly onShare: () => void;
   readonly onRename: () => void;
-  readonly onComments: () => void;
+  /** Null where this server knows no comments. */
+  readonly onComments: (() => void) | null;
 }
 
 export function BoardBar(props: BoardBarProps) {
@@ -50,15 +51,17 @@ export function BoardBar(props: BoardBarProps) {
       )}
       <span className="spring" />
       <PeopleBar stage={stage} peers={peers} />
-      <button
-        type="button"
-        className="button button-small"
-        aria-label={openComments === 0 ? 'Comments' : `Comments: ${openComments} open`}
-        onClick={onComments}
-      >
-        <Icon name="comment" />
-        <span className="roomy-only">{openComments === 0 ? 'Comments' : openComments}</span>
-      </button>
+      {onComments !== null && (
+        <button
+          type="button"
+          className="button button-small"
+          aria-label={openComments === 0 ? 'Comments' : `Comments: ${openComments} open`}
+          onClick={onComments}
+        >
+          <Icon name="comment" />
+          <span className="roomy-only">{openComments === 0 ? 'Comments' : openComments}</span>
+        </button>
+      )}
       <button
         type="button"
         className="button button-small button-primary"

@@ -86,7 +86,7 @@ function Opened({ id, item, open, phone, onMenu }: OpenedProps) {
         {...{ open, onMenu, opening }}
         onShare={places.share}
         onRename={() => setOver({ is: 'rename' })}
-        onComments={() => setOver({ is: 'comments', item: null })}
+        onComments={comments.known ? () => setOver({ is: 'comments', item: null }) : null}
         openComments={comments.open}
       />
       {phone ? (

@@ -232,7 +232,7 @@ class ScriptedBoards:
         return web.json_response({**made, "link": link}, status=201)
 
     async def _history(self, request: web.Request) -> web.StreamResponse:
-        return web.json_response({"history": self._one(request).history, "next": None})
+        return web.json_response({"entries": self._one(request).history, "next": None})
 
     async def _then(self, request: web.Request) -> web.StreamResponse:
         board = self._one(request)
