@@ -195,7 +195,7 @@ function wordsOf({ matches, end, problem }: Results): string {
     bytes: 'the rest is too large: search a folder',
     time: 'it took too long: search a folder',
   }[end.reason];
-  const large = end.large > 0 ? `${end.large} files over 16 MiB were left out` : '';
-  const more = end.more > 0 ? `${end.more} files have more lines` : '';
+  const large = end.large > 0 ? `left out for more than 16 MiB: ${end.large}` : '';
+  const more = end.more > 0 ? `files with more lines: ${end.more}` : '';
   return [looked, reasons, large, more].filter((one) => one !== '').join(' · ');
 }
