@@ -65,7 +65,7 @@ class ListeningPorts:
             return
         try:
             await self.now()
-        except AtollError:
+        except (AtollError, OSError):
             return  # the sandbox ends, or is full: the next look may succeed
 
     def _report(self, before: tuple[int, ...]) -> None:

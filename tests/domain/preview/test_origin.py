@@ -70,7 +70,7 @@ def test_domain_that_is_no_name_is_refused(domain: str) -> None:
 
 def test_domain_apart_from_the_servers_names_is_taken() -> None:
     check_apart("previews.example.org", frozenset({"localhost", "127.0.0.1", "atoll.example.org"}))
-    check_apart("localhost", frozenset({"localhost", "127.0.0.1", "[::1]"}))
+    check_apart("localhost", frozenset({"localhost", "127.0.0.1", "[::1]", "atoll.localhost"}))
 
 
 @pytest.mark.parametrize("domain", ["atoll.example.org", "p.atoll.example.org", "example.org"])

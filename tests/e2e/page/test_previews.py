@@ -116,6 +116,7 @@ async def _framed(page: Page, url: str) -> Any:
         url,
     )
     handle = await page.wait_for_selector("iframe")
+    assert handle is not None
     return await handle.content_frame()
 
 
