@@ -81,6 +81,10 @@ export function sizeOf(kind: string): { readonly w: number; readonly h: number }
       return { w: 264, h: 64 };
     case 'frame':
       return { w: 720, h: 480 };
+    case 'files':
+    case 'diff':
+    case 'preview':
+      return { w: 760, h: 480 };
     default:
       return { w: 400, h: 320 };
   }

@@ -7,6 +7,7 @@
 import type { Sandbox } from '../../api/types';
 import { Item as InboxItem } from '../../components/inbox/InboxItems';
 import { useInbox } from '../../components/inbox/Inbox';
+import { Recent } from '../../components/frame/Recent';
 import { later } from '../../components/parts/later';
 import { sandboxes } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
@@ -17,17 +18,44 @@ export interface PaneProps {
 }
 
 const ReviewPane = later(async () => (await import('../../components/review/ReviewPane')).default);
+const FilesPane = later(async () => (await import('../../components/files/FilesPane')).default);
+const FileItem = later(async () => (await import('./FileItem')).FileItem);
+const PreviewFrame = later(
+  async () => (await import('../../components/previews/PreviewFrame')).PreviewFrame,
+);
 
 /** The sandbox of an item, where the caller sees it. */
 function useSandbox({ sandboxId }: Item): Sandbox | null {
   return useStore(sandboxes)?.find((one) => one.sandbox_id === sandboxId) ?? null;
 }
 
-/** The diff of a sandbox, as its tab of changes shows it. */
-function Diff({ item }: PaneProps) {
+/** What a sandbox has to show: its diff, its files, one of them, or a server inside. */
+function Inside({ item }: PaneProps) {
   const sandbox = useSandbox(item);
-  if (sandbox === null) return <p className="pane-absent quiet">Its sandbox is gone.</p>;
-  return <ReviewPane sandbox={sandbox} />;
+  if (sandbox === null) {
+    return (
+      <p className="pane-absent quiet">
+        {item.sandboxId === null ? 'It names no sandbox.' : 'Its sandbox is gone.'}
+      </p>
+    );
+  }
+  switch (item.kind) {
+    case 'files':
+      return <FilesPane sandbox={sandbox} />;
+    case 'viewer':
+    case 'image':
+      return <FileItem {...{ sandbox, item }} />;
+    case 'preview':
+      return <Preview sandbox={sandbox} item={item} />;
+    default:
+      return <ReviewPane sandbox={sandbox} />;
+  }
+}
+
+function Preview({ sandbox, item }: PaneProps & { readonly sandbox: Sandbox }) {
+  if (item.port === null) return <p className="pane-absent quiet">It names no port.</p>;
+  const path = item.path === '' ? {} : { path: item.path };
+  return <PreviewFrame sandboxId={sandbox.sandbox_id} port={item.port} {...path} />;
 }
 
 /** What waits for the person who looks: each sees their own. */
@@ -49,7 +77,17 @@ function Approvals() {
 export function PaneOf({ item }: PaneProps) {
   switch (item.kind) {
     case 'diff':
-      return <Diff item={item} />;
+    case 'files':
+    case 'viewer':
+    case 'image':
+    case 'preview':
+      return <Inside item={item} />;
+    case 'events':
+      return (
+        <div className="pane-scroll">
+          <Recent />
+        </div>
+      );
     case 'approvals':
       return <Approvals />;
     default:

@@ -44,6 +44,11 @@ const MAKING: readonly CanvasCommand[] = [
   { id: 'agent', words: 'New agent', keys: ['A'], icon: 'agent', kind: 'agent' },
   { id: 'link', words: 'New link', keys: ['L'], icon: 'link', kind: 'link' },
   { id: 'frame', words: 'New frame', keys: ['F'], icon: 'frame', kind: 'frame' },
+  { id: 'files', words: 'Files of a sandbox', icon: 'file', kind: 'files' },
+  { id: 'diff', words: 'Changes of a sandbox', icon: 'commit', kind: 'diff' },
+  { id: 'preview', words: 'Preview of a port', icon: 'network', kind: 'preview' },
+  { id: 'events', words: 'Recent events', icon: 'log', kind: 'events' },
+  { id: 'approvals', words: 'What needs me', icon: 'bell', kind: 'approvals' },
 ].map(({ kind, ...command }) => ({
   ...command,
   icon: command.icon as IconName,

@@ -1,10 +1,11 @@
 /** New items that need more than the document: terminals and agents of the home sandbox. */
 
 import { notify, notifyFailure } from '../../state/announce';
+import { loadPorts, ports } from '../../state/previews';
 import { loadTerminals } from '../../state/sandboxes';
 import { Store, useStore } from '../../state/store';
 import { addItem, changeItems } from '../document/acts';
-import { sizeOf, type Item } from '../document/items';
+import { isPane, sizeOf, type Item } from '../document/items';
 import { gridOf } from '../items/grid';
 import { dashboardsApi, type OpenedTerminal } from '../list/api';
 import type { Stage } from './stage';
@@ -34,10 +35,36 @@ export async function makeItem(
     stage.enter(id);
     return;
   }
-  const id = addItem(stage.board, { kind, box }, stage.author);
+  const fields = SHOWS_SANDBOX.has(kind) ? await fieldsOf(kind, stage) : {};
+  if (fields === null) return;
+  const id = addItem(stage.board, { kind, box, fields }, stage.author);
   show(stage, id);
-  if (kind === 'frame') stage.choose([id], false);
+  if (kind === 'frame' || isPane(kind)) stage.choose([id], false);
   else stage.enter(id);
+}
+
+/** Kinds that show something of a sandbox. */
+const SHOWS_SANDBOX: ReadonlySet<string> = new Set(['files', 'diff', 'preview']);
+
+/** The sandbox of what is chosen, else of the first item with one; of a preview also its port. */
+async function fieldsOf(kind: string, stage: Stage): Promise<Record<string, unknown> | null> {
+  const sandbox = [...stage.picked, ...stage.items].find(({ sandboxId }) => sandboxId !== null);
+  const id = sandbox?.sandboxId ?? null;
+  if (id === null) {
+    notify('Open a terminal first: it brings a sandbox, of which this shows something.');
+    return null;
+  }
+  if (kind !== 'preview') return { sandbox_id: id };
+  try {
+    await loadPorts(id);
+  } catch (reason) {
+    notifyFailure('Its ports could not be listed')(reason);
+    return null;
+  }
+  const [port] = ports.get()[id] ?? [];
+  if (port !== undefined) return { sandbox_id: id, port };
+  notify('No server listens inside: start one, then show it here.');
+  return null;
 }
 
 function show(stage: Stage, id: string): void {

@@ -22,6 +22,7 @@ import { MenuButton } from '../parts/MenuButton';
 import { StateMark } from '../sandboxes/StateMark';
 import { profileWords } from '../parts/words';
 import { Recent } from './Recent';
+import '../../styles/home.css';
 
 interface HomeProps {
   readonly list: readonly Sandbox[];
