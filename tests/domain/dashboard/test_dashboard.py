@@ -13,6 +13,7 @@ from atoll.domain.dashboard.dashboard import (
     check_manages,
     check_seen,
     may_manage,
+    opens_sandbox,
     read_name,
     read_subject,
     role_of,
@@ -103,6 +104,18 @@ def test_editor_edits_and_owner_or_administrator_manages() -> None:
     assert may_manage(who("boss", OrgRole.ADMIN), board)
     with pytest.raises(Forbidden):
         check_manages(who("bob"), board)
+
+
+def test_sandbox_on_a_dashboard_opens_to_editors_and_to_who_may_only_look() -> None:
+    home, linked = SandboxId("sb_home"), SandboxId("sb_linked")
+    board = replace(named("bob", DashboardRole.EDITOR), sandbox_id=home, linked=(linked,))
+    board = with_person(board, DashboardPerson("eve", DashboardRole.VIEWER, NOW))
+    for sandbox in (home, linked):
+        assert opens_sandbox(who("bob"), board, sandbox)
+        assert opens_sandbox(who("eve", OrgRole.VIEWER), board, sandbox)
+        assert not opens_sandbox(who("eve"), board, sandbox)
+        assert not opens_sandbox(who("mallory"), board, sandbox)
+    assert not opens_sandbox(who("bob"), board, SandboxId("sb_other"))
 
 
 @pytest.mark.parametrize("text", ["usr_1", "ann@example.org", "group:team/a"])

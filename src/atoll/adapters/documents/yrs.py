@@ -69,12 +69,14 @@ class YrsDocument:
 
     def item(self, item_id: str) -> Fields | None:
         """See the port."""
-        if item_id not in self._root:
-            return None
-        found = self._root[item_id]
-        if not isinstance(found, Map):
-            raise Invalid("an item is no map", field="items")
-        return {name: _read(found[name]) for name in found.keys()}  # noqa: SIM118 - no mapping
+        # Else each look at a field would be a transaction of its own.
+        with self._doc.transaction():
+            if item_id not in self._root:
+                return None
+            found = self._root[item_id]
+            if not isinstance(found, Map):
+                raise Invalid("an item is no map", field="items")
+            return {name: _read(found[name]) for name in found.keys()}  # noqa: SIM118 - no mapping
 
     def ids(self) -> list[str]:
         """See the port."""
