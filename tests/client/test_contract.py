@@ -4,7 +4,7 @@ import json
 import types
 from collections.abc import Iterator
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import msgspec
@@ -40,7 +40,7 @@ NAMED_OTHERWISE = {
 }
 # Their members are not in the document: the contract leaves them open, or has them in a stream.
 ELSEWHERE = {Shape, terminal_shapes.Payload, terminal_shapes.OutputLine, shapes.ProfileMetadata}
-MODULES = [import_module(one.name) for one in iter_modules(client.__path__, f"{client.__name__}.")]
+MODULES = [import_module(one.name) for one in walk_packages(client.__path__, f"{client.__name__}.")]
 FOUND = {id(found): found for module in MODULES for found in vars(module).values()}.values()
 # A problem document may also come from a proxy, so its reader expects no field.
 PROXIES = {"_Problem"}

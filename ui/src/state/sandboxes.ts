@@ -11,7 +11,7 @@ import { withStatus } from './attention/agents';
 import { notify, notifyFailure } from './announce';
 import { loadApprovals } from './approvals';
 import { loadInbox, waits } from './attention/inbox';
-import { hearPort, ports } from './previews';
+import { hearPort, ports } from './previews/ports';
 import { hearRefusal, refusals } from './refusals';
 import { listensWhileHidden } from './attention/settings';
 import { only, Store } from './store';

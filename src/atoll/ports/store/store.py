@@ -30,7 +30,7 @@ from atoll.ports.store.outbox import OutboxRows
 from atoll.ports.store.overview.sandboxes import OverviewSandboxRows
 from atoll.ports.store.overview.search import SearchRows
 from atoll.ports.store.overview.usage import UsageRows
-from atoll.ports.store.previews import PreviewRows, PreviewVisitRows
+from atoll.ports.store.preview.previews import PreviewRows, PreviewVisitRows
 from atoll.ports.store.profiles import ProfileRows
 from atoll.ports.store.projections import ProjectionRows, TallyRows
 from atoll.ports.store.projects import ProjectRows

@@ -56,6 +56,8 @@ from atoll.services.people.push_delivery import PushDelivery
 from atoll.services.people.shares import Shares
 from atoll.services.policies.policies import Inside, Policies
 from atoll.services.policies.policy_push import PolicyPush
+from atoll.services.previews.previews import Previews, PreviewServices, PreviewWatch
+from atoll.services.previews.visits import Visits
 from atoll.services.provisioning.provisioning import Layers, Provisioning
 from atoll.services.provisioning.settings import ProvisioningSettings
 from atoll.services.sandboxes.admission import Admission
@@ -93,7 +95,6 @@ from atoll.wiring.control.library import (
     build_repositories,
 )
 from atoll.wiring.control.overview.services import build_overview
-from atoll.wiring.control.previews import build_previews
 from atoll.wiring.control.replicas import readiness
 from atoll.wiring.control.tenancy import build_tenancy
 from atoll.wiring.control.webhooks import build_webhooks
@@ -365,7 +366,7 @@ def build_application(
         replication=build_replication(ground, own.exchange),
         dashboards=build_dashboards(ground, access, own.exchange, background, terminals),
         webhooks=build_webhooks(ground, ports.vault, own.webhooks),
-        previews=build_previews(ground, sandboxes, access.logins, tenancy),
+        previews=build_previews(ground, sandboxes, access, tenancy),
         overview=build_overview(ground, library, sandboxes, statuses=statuses, secrets=secrets),
     )
 
@@ -448,6 +449,15 @@ def build_review(
         TreeEdits(sandboxes, changes),
         PullRequests(ground, sandboxes, forge=forge, vault=ports.vault, events=events),
     )
+
+
+def build_previews(
+    ground: Ground, sandboxes: Sandboxes, access: Access, tenancy: Tenancy
+) -> PreviewServices:
+    """Return the use cases of previews, and what the leader does for them."""
+    previews = Previews(ground, sandboxes)
+    visits = Visits(ground, sandboxes, logins=access.logins, tokens=tenancy.credentials.tokens)
+    return PreviewServices(previews, visits, PreviewWatch(ground, previews))
 
 
 def build_secrets(ground: Ground, sandboxes: Sandboxes, ports: SandboxPorts) -> Secrets:

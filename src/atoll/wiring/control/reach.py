@@ -12,8 +12,12 @@ from dataclasses import dataclass
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from atoll.domain.errors import AtollError, Invalid, Unavailable
+from atoll.domain.preview.origin import LOOPBACK_DOMAIN, check_apart
+from atoll.surfaces.http.previews.origins import PreviewOrigins
+from atoll.surfaces.http.server.host_names import Names
 from atoll.surfaces.http.server.settings import ServerSettings
 
 WILDCARDS = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared, not bound
@@ -66,6 +70,24 @@ def reach_of(own: ServerSettings, port: int) -> Reach:
     name = named[0] if named else spelled
     scheme = "https" if own.secure else "http"
     return Reach(f"{scheme}://{name}:{port}", (*named, spelled), plain=not own.secure)
+
+
+def origins_of(own: ServerSettings, reach: Reach, names: Names, *, here: str) -> PreviewOrigins:
+    """Return the names of previews: in the configured domain, reached as the server is from
+    elsewhere; else on this machine alone. `here` is the URL of the listener on loopback. Raises
+    `Invalid` for a domain that is not apart from the server's names."""
+    domain = own.preview_domain or LOOPBACK_DOMAIN
+    check_apart(domain, names.hosts)
+    base = urlsplit(own.public_url or reach.url or here) if own.preview_domain else urlsplit(here)
+    pages = {here, *names.origins, *(() if reach.url is None else (reach.url,))}
+    port = urlsplit(here).port
+    pages |= {f"http://{host}:{port}" for host in (LOOPBACK_DOMAIN, "127.0.0.1")}
+    return PreviewOrigins(
+        domain,
+        scheme=base.scheme,
+        port=base.port,
+        pages=tuple(sorted(page.rstrip("/") for page in pages if "[" not in page)),
+    )
 
 
 def tls_context(own: ServerSettings) -> ssl.SSLContext | None:

@@ -278,7 +278,7 @@ def _app_settings(settings: ControlSettings, reach: "Reach", *, here: str) -> "A
     from atoll.surfaces.http.app import AppSettings
     from atoll.surfaces.http.server.front_end import front_end
     from atoll.surfaces.http.server.host_names import names_for
-    from atoll.wiring.control.previews import origins_of
+    from atoll.wiring.control.reach import origins_of
     from atoll.wiring.control.telemetry import metrics_access, open_telemetry
 
     own = settings.server

@@ -3,7 +3,7 @@
 import { useEffect } from 'react';
 import type { Sandbox } from '../../api/types';
 import { notifyFailure } from '../../state/announce';
-import { closePort, copyLink, loadPorts, openPort, ports } from '../../state/previews';
+import { closePort, copyLink, loadPorts, openPort, ports } from '../../state/previews/ports';
 import { useStore } from '../../state/store';
 import { Icon } from '../parts/icons';
 import { Pop } from '../parts/Pop';

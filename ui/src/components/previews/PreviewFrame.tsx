@@ -6,7 +6,7 @@
  */
 
 import { useEffect, useState } from 'react';
-import { linkTo, openPort } from '../../state/previews';
+import { linkTo, openPort } from '../../state/previews/ports';
 import { Icon } from '../parts/icons';
 
 const ALLOWED =

@@ -4,7 +4,7 @@ import webbrowser
 
 import click
 
-from atoll.client.previews import Link, LinkBody, Preview, PreviewBody, Previews
+from atoll.client.preview.previews import Link, LinkBody, Preview, PreviewBody, Previews
 from atoll.domain.network.forwarded_port import MOST_PORT
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import until

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { withPort } from './previews';
+import { withPort } from './ports';
 
 describe('withPort', () => {
   it('keeps each port once and in order', () => {

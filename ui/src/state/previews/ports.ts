@@ -1,10 +1,10 @@
 /** Ports of sandboxes on which something listens, as the log reports them, and links to them. */
 
-import { call } from '../api/call';
-import type { Envelope, Sandbox, Schemas } from '../api/types';
-import { notify, notifyFailure } from './announce';
-import { copyText } from './clipboard';
-import { Store } from './store';
+import { call } from '../../api/call';
+import type { Envelope, Sandbox, Schemas } from '../../api/types';
+import { notify, notifyFailure } from '../announce';
+import { copyText } from '../clipboard';
+import { Store } from '../store';
 
 export type PreviewLink = Schemas['LinkView'];
 

@@ -15,7 +15,7 @@ from atoll.domain.ids import PreviewId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.preview.preview import Preview, PreviewState
 from atoll.domain.preview.visit import Visit
-from atoll.ports.store.previews import PreviewRows, PreviewVisitRows
+from atoll.ports.store.preview.previews import PreviewRows, PreviewVisitRows
 
 _SHOWN = text("pull_request IS NOT NULL AND state <> 'gone'")
 _LIVING = text("state <> 'gone'")
@@ -65,7 +65,7 @@ _visits = msgspec.json.Decoder(Visit)
 
 
 class SqlPreviewRows(PreviewRows):
-    """The `ports.store.previews.PreviewRows` on one connection."""
+    """The `ports.store.preview.previews.PreviewRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
@@ -145,7 +145,7 @@ class SqlPreviewRows(PreviewRows):
 
 
 class SqlPreviewVisitRows(PreviewVisitRows):
-    """The `ports.store.previews.PreviewVisitRows` on one connection."""
+    """The `ports.store.preview.previews.PreviewVisitRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

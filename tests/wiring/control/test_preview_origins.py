@@ -5,8 +5,7 @@ import pytest
 from atoll.domain.errors import Invalid
 from atoll.surfaces.http.server.host_names import names_for
 from atoll.surfaces.http.server.settings import ServerSettings
-from atoll.wiring.control.previews import origins_of
-from atoll.wiring.control.reach import Reach
+from atoll.wiring.control.reach import Reach, origins_of
 
 HERE = "http://127.0.0.1:8080"
 

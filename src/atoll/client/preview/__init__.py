@@ -1,0 +1,1 @@
+"""Previews over the API, for the command that uses them."""

@@ -1,0 +1,1 @@
+"""Rows of previews: what the use cases ask of the store."""
