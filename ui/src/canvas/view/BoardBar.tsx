@@ -83,7 +83,6 @@ interface KeptProps {
 /** Whether what one does is kept; it says so in words, for those who see no dot, too. */
 function Kept({ status, onRetry }: KeptProps) {
   const { phase, saved, role, loaded, reason } = status;
-  const viewer = role === 'viewer';
   if (phase === 'over')
     return (
       <span className="board-kept board-cut" role="status">
@@ -101,7 +100,12 @@ function Kept({ status, onRetry }: KeptProps) {
     );
   return (
     <span className="board-kept" role="status">
-      {viewer ? 'View only' : saved ? 'Saved' : 'Saving…'}
+      {loaded ? keptWords(role === 'viewer', saved) : 'Opening…'}
     </span>
   );
+}
+
+function keptWords(viewer: boolean, saved: boolean): string {
+  if (viewer) return 'View only';
+  return saved ? 'Saved' : 'Saving…';
 }
