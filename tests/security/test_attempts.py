@@ -32,6 +32,7 @@ NUMBERS = (
     *(901, 902, 903, 905),
     *(930, 931),
     *(951, 952),
+    962,
     996,
 )
 """Of the list of threats Atoll is built against; some numbers are not taken. From 301 on: attempts

@@ -366,7 +366,7 @@ class Secret(Shape):
     provider = fields.text()
     hosts = fields.texts()
     remote = fields.text()
-    forge = fields.text()
+    forge: Field[Literal["github", "gitea"]] = fields.word()
     env = fields.text()
     broker_protected = fields.flag()
 

@@ -42,6 +42,7 @@ NO_LISTS = {
     f"{BOX}/safety": "the layers of one sandbox",
     f"{BOX}/unpulled": "the work of one sandbox: `more` counts what its lists leave out",
     "/v1/projects/file": "the proposals of one file",
+    f"{BOX}/pull-requests/{{number}}": "one pull request: 100 checks and 200 comments",
 }
 # What the runtime bounds; the surfaces may not import it.
 BOUNDS = {

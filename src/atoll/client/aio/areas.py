@@ -7,7 +7,7 @@ is in `work` and `records`.
 from atoll.client.access import Approvals, Inbox, Secrets, Tokens
 from atoll.client.aio.nouns import AsyncNoun, Awaited
 from atoll.client.catalogue import AgentCatalogue
-from atoll.client.changes import WorkingTrees
+from atoll.client.changes import PullRequests, WorkingTrees
 from atoll.client.organizations import Organizations
 from atoll.client.projects import Projects
 from atoll.client.sandboxes import KeptFiles
@@ -88,6 +88,15 @@ class AsyncProjects(AsyncNoun[Projects]):
     run_setup = Awaited(Projects.run_setup)
     begin_task = Awaited(Projects.begin_task)
     forget = Awaited(Projects.forget)
+
+
+class AsyncPullRequests(AsyncNoun[PullRequests]):
+    """Pull requests of a sandbox's branches."""
+
+    blocking = PullRequests
+    create = Awaited(PullRequests.create)
+    list = Awaited(PullRequests.list)
+    get = Awaited(PullRequests.get)
 
 
 class AsyncWorkingTrees(AsyncNoun[WorkingTrees]):

@@ -15,6 +15,7 @@ from atoll.client.aio.areas import (
     AsyncKeptFiles,
     AsyncOrganizations,
     AsyncProjects,
+    AsyncPullRequests,
     AsyncSecrets,
     AsyncTokens,
     AsyncWorkingTrees,
@@ -65,6 +66,7 @@ class Atoll:
         self.shares = AsyncShares(self._connection)
         self.kept = AsyncKeptFiles(self._connection)
         self.trees = AsyncWorkingTrees(self._connection)
+        self.pulls = AsyncPullRequests(self._connection)
         self.projects = AsyncProjects(self._connection)
         self.catalogue = AsyncAgentCatalogue(self._connection)
         self.secrets = AsyncSecrets(self._connection)
