@@ -186,7 +186,6 @@ async def test_discussion_of_a_branchs_own_pull_request_is_shown(scene: Scene) -
 @pytest.mark.parametrize(
     ("offer", "field"),
     [
-        (replace(OFFER, repo=3), "repo"),
         (replace(OFFER, branch="-evil"), "branch"),
         (replace(OFFER, base="a b"), "base"),
         (replace(OFFER, base="fix"), "base"),
@@ -200,6 +199,12 @@ async def test_offer_that_cannot_be_is_refused_before_the_forge_hears_of_it(
     with pytest.raises(Invalid) as refused:
         await scene.pulls.open(LOCAL_PERSON, "r-fix", offer)
     assert refused.value.field == field and scene.forge.tokens == []
+
+
+async def test_repository_that_the_sandbox_does_not_have_is_refused(scene: Scene) -> None:
+    with pytest.raises(Invalid) as refused:
+        await scene.pulls.open(LOCAL_PERSON, "r-fix", replace(OFFER, repo=3))
+    assert refused.value.field == "repo"
 
 
 async def test_branch_that_is_not_inside_is_not_found(scene: Scene) -> None:

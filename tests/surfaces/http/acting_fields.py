@@ -153,7 +153,7 @@ ACTS: dict[str, Acts] = {
     f"POST {BOX}/commit": {"message": REVIEWED, "paths": REVIEWED, "repo": REVIEWED},
     f"POST {BOX}/pull-requests": {
         **dict.fromkeys(("title", "text", "branch", "base", "draft"), OPENED),
-        "repo": FORGES + "test_offer_that_cannot_be_is_refused_before_the_forge_hears_of_it",
+        "repo": FORGES + "test_repository_that_the_sandbox_does_not_have_is_refused",
     },
     **_named_by_tests(),
     "POST /v1/secrets": LOOK_ALIKE,
