@@ -133,6 +133,19 @@ async def test_a_day_on_a_dashboard_by_the_keyboard_alone(
     # In the order of reading: what is above comes first.
     await keys.press("Tab")
     await expect(note).to_be_focused()
+    await undo_by_keys(page, board)
+    await keys.press("?")
+    await expect(page.get_by_role("dialog", name="Keys of the canvas")).to_be_visible()
+    await keys.press("Escape")
+    await keys.press("Control+k")
+    await keys.type("show everything")
+    await keys.press("Enter")
+    await expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+async def undo_by_keys(page: Page, board: ScriptedBoard) -> None:
+    """Move, double and remove the note that has the keyboard, and take it all back."""
+    keys, note = page.keyboard, page.locator('[data-kind="note"]')
     place = next(one for one in board.items.values() if one["kind"] == "note")
     await keys.press("ArrowRight")
     await keys.press("Control+d")
@@ -150,13 +163,6 @@ async def test_a_day_on_a_dashboard_by_the_keyboard_alone(
     await expect(page.locator("[data-item]")).to_have_count(0)
     await keys.press("Control+z")
     await expect(page.locator("[data-item]")).to_have_count(3)
-    await keys.press("?")
-    await expect(page.get_by_role("dialog", name="Keys of the canvas")).to_be_visible()
-    await keys.press("Escape")
-    await keys.press("Control+k")
-    await keys.type("show everything")
-    await keys.press("Enter")
-    await expect(page.get_by_role("dialog")).to_have_count(0)
 
 
 async def test_what_strangers_wrote_stays_text(server: ScriptedServer, page: Page) -> None:
