@@ -4,7 +4,7 @@ Pure. Each organization has a chain of its own. An entry's hash covers the entry
 before it, so an entry cannot be changed, dropped or put in between without changing every later
 hash. What retention drops is replaced by a signed checkpoint, where verification begins.
 
-Canonical bytes are JSON in UTF-8 with sorted keys and no spaces; docs/use/audit.md gives them.
+Canonical bytes are JSON in UTF-8 with sorted keys and no spaces; docs/run/audit.md gives them.
 """
 
 import hashlib

@@ -11,7 +11,7 @@ from atoll.adapters.identity.oidc import OidcProvider
 from atoll.adapters.identity.provider_http import ProviderHttp
 from atoll.domain.errors import Failed
 from atoll.domain.people.realm import Realm
-from atoll.ports.identity import IdentityProvider
+from atoll.ports.outside.identity import IdentityProvider
 from atoll.testing import FakeIdentityProvider, IdentityProviderContract
 from tests.peers.identity.oidc_provider import OidcProcess, oidc_provider
 

@@ -1,7 +1,7 @@
 """The key that signs checkpoints of the audit log: `$ATOLL_HOME/audit.key`, mode 0600.
 
 Replicas of one installation share the file; whoever holds it can sign, so keep the public key
-and the head of the chain elsewhere, too (docs/use/audit.md).
+and the head of the chain elsewhere, too (docs/run/audit.md).
 """
 
 from pathlib import Path

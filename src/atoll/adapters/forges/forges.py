@@ -16,7 +16,7 @@ from atoll.domain.repository.forge import (
 
 
 class Forges:
-    """The `ports.forge.Forge` that passes each call to the forge of its repository."""
+    """The `ports.outside.forge.Forge` that passes each call to the forge of its repository."""
 
     def __init__(self, http: ForgeHttp) -> None:
         self._github, self._gitea = GitHub(http), Gitea(http)

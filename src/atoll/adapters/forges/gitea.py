@@ -103,7 +103,7 @@ class _Comment(msgspec.Struct):
 
 
 class Gitea:
-    """The `ports.forge.Forge` of repositories at a Gitea or Forgejo."""
+    """The `ports.outside.forge.Forge` of repositories at a Gitea or Forgejo."""
 
     def __init__(self, http: ForgeHttp) -> None:
         self._http = http

@@ -95,7 +95,7 @@ class _Comment(msgspec.Struct):
 
 
 class GitHub:
-    """The `ports.forge.Forge` of repositories at GitHub."""
+    """The `ports.outside.forge.Forge` of repositories at GitHub."""
 
     def __init__(self, http: ForgeHttp) -> None:
         self._http = http

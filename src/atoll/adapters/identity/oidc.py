@@ -20,7 +20,7 @@ from atoll.domain.event import Json
 from atoll.domain.people.person import BegunLogin
 from atoll.domain.people.realm import Realm, is_safe_url
 from atoll.ports.clock import Clock
-from atoll.ports.identity import ProviderAnswer
+from atoll.ports.outside.identity import ProviderAnswer
 
 FRESH = timedelta(minutes=10)
 """The time for which a discovery document and a key set are used again."""
@@ -51,7 +51,7 @@ class _Known:
 
 
 class OidcProvider:
-    """The `ports.identity.IdentityProvider`. `secrets` are the clients', by realm."""
+    """The `ports.outside.identity.IdentityProvider`. `secrets` are the clients', by realm."""
 
     def __init__(self, clock: Clock, secrets: Mapping[str, str], http: ProviderHttp) -> None:
         self._clock = clock

@@ -25,7 +25,7 @@ from atoll.domain.repository.forge import (
 from atoll.domain.repository.repository import read_commit
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo, check_may_manage
 from atoll.domain.secrets.secret import Purpose, Secret, applied, bound_to
-from atoll.ports.forge import Forge
+from atoll.ports.outside.forge import Forge
 from atoll.ports.runtime import RuntimeClient
 from atoll.ports.store.secrets import Kept
 from atoll.ports.vault import Vault

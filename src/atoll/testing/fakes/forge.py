@@ -28,7 +28,7 @@ class RepositoryAtForge:
 
 
 class FakeForge:
-    """A `ports.forge.Forge` whose repositories are `kept` by their names (`owner/name`). Raises
+    """A `ports.outside.forge.Forge` whose repositories are `kept` by their names (`owner/name`). Raises
     `failure` while it is set; `tokens` are those that were used, `opened` what was
     asked for."""
 

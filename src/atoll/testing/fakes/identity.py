@@ -7,11 +7,11 @@ from atoll.domain.errors import Forbidden, Unauthenticated
 from atoll.domain.event import Json
 from atoll.domain.people.person import BegunLogin
 from atoll.domain.people.realm import Realm
-from atoll.ports.identity import ProviderAnswer
+from atoll.ports.outside.identity import ProviderAnswer
 
 
 class FakeIdentityProvider:
-    """A `ports.identity.IdentityProvider`. `people` are the claims of those it knows, by subject;
+    """A `ports.outside.identity.IdentityProvider`. `people` are the claims of those it knows, by subject;
     `confirm` and `revoke` are what a person does there."""
 
     def __init__(self, people: Mapping[str, Mapping[str, Json]] | None = None) -> None:

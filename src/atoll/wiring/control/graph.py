@@ -18,7 +18,7 @@ from atoll.ports import (
     Vault,
 )
 from atoll.ports.agents import AgentShelf
-from atoll.ports.forge import Forge
+from atoll.ports.outside.forge import Forge
 from atoll.services.agents.agents import Agents
 from atoll.services.agents.catalogue import AgentCatalogue
 from atoll.services.agents.statuses import AgentStatuses

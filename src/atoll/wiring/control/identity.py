@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from atoll.domain.errors import Failed
 from atoll.ports.clock import Clock
-from atoll.ports.identity import IdentityProvider
+from atoll.ports.outside.identity import IdentityProvider
 from atoll.services.ground import Ground
 from atoll.services.people.identity.sessions import PersonSessions
 from atoll.services.people.identity.settings import AuthSettings

@@ -10,9 +10,9 @@ from atoll.ports import (
     WorkSaver,
     WorkspacePreparer,
 )
-from atoll.ports.forge import Forge
-from atoll.ports.identity import IdentityProvider
 from atoll.ports.kept import KeptShelf
+from atoll.ports.outside.forge import Forge
+from atoll.ports.outside.identity import IdentityProvider
 from atoll.ports.senders.push import PushSender
 from atoll.ports.senders.webhooks import WebhookSender
 from atoll.ports.signer import AuditSigner

@@ -26,7 +26,7 @@ from atoll.domain.people.person import (
 )
 from atoll.domain.people.principal import Principal
 from atoll.domain.people.realm import Realm
-from atoll.ports.identity import IdentityProvider, ProviderAnswer
+from atoll.ports.outside.identity import IdentityProvider, ProviderAnswer
 from atoll.ports.vault import Sealed, Vault
 from atoll.services.ground import Ground
 from atoll.services.people.identity.claimed import ClaimedMemberships

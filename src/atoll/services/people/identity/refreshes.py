@@ -14,7 +14,7 @@ from atoll.domain.errors import AtollError, Forbidden, Unavailable
 from atoll.domain.people.claims import read_claims
 from atoll.domain.people.person import PersonSession
 from atoll.domain.people.realm import Realm
-from atoll.ports.identity import IdentityProvider
+from atoll.ports.outside.identity import IdentityProvider
 from atoll.ports.vault import Sealed, Vault
 from atoll.services.ground import Ground
 from atoll.services.people.identity.claimed import ClaimedMemberships

@@ -12,7 +12,7 @@ import pytest
 
 from atoll.domain.errors import Conflict, Forbidden, NotFound
 from atoll.domain.repository.forge import CheckState, ForgeRepository, NewPull, PullState
-from atoll.ports.forge import Forge
+from atoll.ports.outside.forge import Forge
 
 COMMITS = {"main": "a" * 40, "fix": "b" * 40, "agent/two-words": "c" * 40}
 NEW = NewPull("fix", "main", "Fix the parser", "It read two spaces.")

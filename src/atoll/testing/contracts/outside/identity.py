@@ -14,7 +14,7 @@ import pytest
 from atoll.domain.errors import Forbidden, Unauthenticated
 from atoll.domain.people.person import BegunLogin
 from atoll.domain.people.realm import Realm
-from atoll.ports.identity import IdentityProvider
+from atoll.ports.outside.identity import IdentityProvider
 from atoll.testing.contracts.event_log import NOW
 
 BEGUN = BegunLogin(

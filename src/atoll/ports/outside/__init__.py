@@ -1,0 +1,1 @@
+"""Ports to services that others run: login providers and forges."""
