@@ -103,8 +103,8 @@ async def test_a_day_on_a_dashboard_by_the_keyboard_alone(
     await page.get_by_role("button", name="New dashboard").press("Enter")
     await keys.type("Release")
     await keys.press("Enter")
-    canvas = page.get_by_role("application")
-    await canvas.focus()
+    await expect(page.get_by_text("Saved", exact=True)).to_be_visible()
+    await page.get_by_role("application").focus()
     [board] = server.boards.boards.values()
 
     await keys.press("n")
@@ -124,12 +124,20 @@ async def test_a_day_on_a_dashboard_by_the_keyboard_alone(
     await keys.press("Escape")
     await keys.press("t")
     await expect(page.locator(".xterm-helper-textarea")).to_be_focused()
+    await expect(page.get_by_text("You drive")).to_be_visible()
     [terminal] = server.terminals["sb_0001"].values()
     await keys.type("ls")
     await until(lambda: bytes(terminal.typed) == b"ls")
     await keys.press("Control+Shift+Period")
     await expect(page.locator('[data-kind="terminal"]')).to_be_focused()
 
+    await arrange(page, board)
+
+
+async def arrange(page: Page, board: ScriptedBoard) -> None:
+    """Moves, copies, removes and undoes by keys."""
+    keys = page.keyboard
+    note = page.locator('[data-kind="note"]')
     # In the order of reading: what is above comes first.
     await keys.press("Tab")
     await expect(note).to_be_focused()
