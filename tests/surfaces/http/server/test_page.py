@@ -7,6 +7,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from atoll.surfaces.http.previews.origins import LOOPBACK_ORIGINS
 from atoll.surfaces.http.server.page import router
 from tests.surfaces.http.world import short_folder
 
@@ -19,7 +20,7 @@ async def bundle() -> AsyncIterator[Path]:
 
 def _client(bundle: Path) -> httpx.AsyncClient:
     app = FastAPI(openapi_url=None)
-    app.state.bundle = bundle
+    app.state.bundle, app.state.origins = bundle, LOOPBACK_ORIGINS
     app.include_router(router)
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost")
 
