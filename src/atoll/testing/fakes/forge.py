@@ -28,9 +28,9 @@ class RepositoryAtForge:
 
 
 class FakeForge:
-    """A `ports.outside.forge.Forge` whose repositories are `kept` by their names (`owner/name`). Raises
-    `failure` while it is set; `tokens` are those that were used, `opened` what was
-    asked for."""
+    """A `ports.outside.forge.Forge` whose repositories are `kept` by their names (`owner/name`).
+    Raises `failure` while it is set; `tokens` are those that were used, `opened` what was asked
+    for."""
 
     def __init__(self) -> None:
         self.kept: dict[str, RepositoryAtForge] = {}

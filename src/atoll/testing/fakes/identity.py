@@ -11,8 +11,8 @@ from atoll.ports.outside.identity import ProviderAnswer
 
 
 class FakeIdentityProvider:
-    """A `ports.outside.identity.IdentityProvider`. `people` are the claims of those it knows, by subject;
-    `confirm` and `revoke` are what a person does there."""
+    """A `ports.outside.identity.IdentityProvider`. `people` are the claims of those it knows, by
+    subject; `confirm` and `revoke` are what a person does there."""
 
     def __init__(self, people: Mapping[str, Mapping[str, Json]] | None = None) -> None:
         self.people = dict(people or {})
