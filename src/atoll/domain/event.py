@@ -319,6 +319,18 @@ KINDS: Mapping[str, EventKind] = dict(
             "",
             "A dashboard does not show a sandbox any more.",
         ),
+        _kind(
+            "dashboard.commented",
+            _DASHBOARD + " comment_id item_id author",
+            "",
+            "Somebody commented on an item; not what they wrote.",
+        ),
+        _kind(
+            "dashboard.uncommented",
+            _DASHBOARD + " comment_id item_id author",
+            "",
+            "A comment was deleted.",
+        ),
         _kind("dashboard.deleted", _DASHBOARD, "", "A dashboard was deleted; it can be restored."),
         _kind("dashboard.restored", _DASHBOARD, "", "A deleted dashboard is back."),
         _kind("profile.saved", "profile_id version", "", "A profile was saved."),

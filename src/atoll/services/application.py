@@ -11,6 +11,7 @@ from atoll.services.agents.agents import Agents
 from atoll.services.agents.catalogue import AgentCatalogue
 from atoll.services.agents.statuses import AgentStatuses
 from atoll.services.approvals.approvals import Approvals
+from atoll.services.dashboards.comments import DashboardComments
 from atoll.services.dashboards.dashboards import Dashboards
 from atoll.services.dashboards.homes import DashboardHomes
 from atoll.services.dashboards.rooms import Rooms
@@ -120,12 +121,13 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class DashboardServices:
-    """The use cases of dashboards: the dashboards themselves, the open ones, their sandboxes, and
-    the sweep that the leader runs."""
+    """The use cases of dashboards: the dashboards themselves, the open ones, their sandboxes, the
+    comments, and the sweep that the leader runs."""
 
     boards: Dashboards
     rooms: Rooms
     homes: DashboardHomes
+    comments: DashboardComments
     sweep: DashboardSweep
 
 

@@ -8,6 +8,7 @@ from atoll.domain.errors import NotFound
 from atoll.domain.ids import (
     ID_ENTROPY_BYTES,
     ApprovalId,
+    CommentId,
     DashboardId,
     EventId,
     GuestId,
@@ -70,6 +71,10 @@ class Identifiers:
     def dashboard(self) -> DashboardId:
         """Return a new dashboard id."""
         return DashboardId(spell("dsh", self._entropy(ID_ENTROPY_BYTES)))
+
+    def comment(self) -> CommentId:
+        """Return a new id of a comment."""
+        return CommentId(spell("cmt", self._entropy(ID_ENTROPY_BYTES)))
 
     def guest(self) -> GuestId:
         """Return a new guest's principal id."""

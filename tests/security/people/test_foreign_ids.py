@@ -40,7 +40,7 @@ OVERSEEN = "/v1/organizations/{organization}/sandboxes"
 
 WITHIN = {
     *("terminal", "command", "recording", "agent", "card", "number", "pty", "port", "share"),
-    *("subject", "commit"),
+    *("subject", "commit", "comment", "seq"),
 }
 """What is named below a sandbox or a dashboard: it is there, as far as that is."""
 
@@ -234,6 +234,8 @@ async def _things(atoll: World) -> Things:
     box = await made("/v1/sandboxes?wait=ready", {"name": "box-of-ann"}, "sandbox_id")
     secret = {"name": "KEY_OF_ANN", "value": "canary-0123456789", "kind": "custom"}
     org = "/v1/organizations/acme"
+    board = await made("/v1/dashboards", {"name": "of ann"}, "id")
+    comment = {"item_id": "itm_0123456789abcdef", "text": "of ann"}
     ids = {
         "sandbox": box,
         "session": box,
@@ -244,7 +246,8 @@ async def _things(atoll: World) -> Things:
         ),
         "token": await made("/auth/pat", {"name": "of-ann"}, "id"),
         "webhook": await made("/v1/webhooks", {"url": "https://hook.example.org/"}, "webhook_id"),
-        "dashboard": await made("/v1/dashboards", {"name": "of ann"}, "id"),
+        "dashboard": board,
+        "comment": await made(f"/v1/dashboards/{board}/comments", comment, "id"),
         "subscription": await made("/v1/push-subscriptions", _browser(), "subscription_id"),
         "organization": "acme",
         "invitation": await made(f"{org}/invitations", {}, "invitation_id", who=None),
@@ -253,6 +256,7 @@ async def _things(atoll: World) -> Things:
         "subject": "walter",
         **{"terminal": "t_1", "command": "e_1", "recording": "r_1", "card": "c_1"},
         "commit": "a" * 40,
+        "seq": "1",
         **{"number": "1", "port": "8000", "key": KEY, "realm": "realm-x", "code": "BCDF-GHJK"},
     }
     await _stored(atoll, box)

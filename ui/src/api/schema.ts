@@ -486,6 +486,36 @@ export interface components {
             readonly name?: string | null;
             readonly scope?: components["schemas"]["DashboardScope"] | null;
         };
+        /** @description A comment to write on an item. `mentions` are ids of people who see the dashboard. */
+        readonly DashboardCommentBody: {
+            readonly item_id: string;
+            /** @default [] */
+            readonly mentions?: readonly string[];
+            readonly text: string;
+        };
+        /** @description A change of a comment. */
+        readonly DashboardCommentChangeBody: {
+            readonly resolved: boolean;
+        };
+        /** @description The comments of a dashboard, oldest first. */
+        readonly DashboardCommentList: {
+            readonly comments: readonly components["schemas"]["DashboardCommentView"][];
+            readonly next: string | null;
+        };
+        /**
+         * @description A comment. `author` is an id; `author_name` is how they were called then, null where they had
+         *     no name.
+         */
+        readonly DashboardCommentView: {
+            readonly at: string;
+            readonly author: string;
+            readonly author_name: string | null;
+            readonly id: string;
+            readonly item_id: string;
+            readonly mentions: readonly string[];
+            readonly resolved: boolean;
+            readonly text: string;
+        };
         /** @description A copy to make. */
         readonly DashboardCopyBody: {
             readonly name: string;

@@ -11,6 +11,7 @@ from typing import Protocol
 from atoll.domain.errors import Unavailable
 from atoll.ports.store.approvals import ApprovalRows
 from atoll.ports.store.audit import AuditRows
+from atoll.ports.store.dashboards.comments import DashboardCommentRows
 from atoll.ports.store.dashboards.dashboards import (
     DashboardHistoryRows,
     DashboardRows,
@@ -168,6 +169,9 @@ class Transaction:
 
     dashboard_history: DashboardHistoryRows
     """The history of documents."""
+
+    dashboard_comments: DashboardCommentRows
+    """Comments on items of dashboards."""
 
 
 class StoreUnavailable(Unavailable):

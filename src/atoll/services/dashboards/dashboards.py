@@ -139,7 +139,7 @@ class Dashboards:
                 raise unknown(ref)
             restored = replace(found, deleted_at=None)
             await rows.dashboards.put(restored)
-            await self._report(rows, caller, "dashboard.restored", restored)
+            await self.report(rows, caller, "dashboard.restored", restored)
         self._announce(restored)
         return _seen(caller, restored)
 
@@ -190,7 +190,7 @@ class Dashboards:
             after = change(before)
             if after != before:
                 await rows.dashboards.put(after)
-                await self._report(rows, caller, kind, after, sandbox_id=sandbox_id)
+                await self.report(rows, caller, kind, after, sandbox_id=sandbox_id)
         if after != before:
             self._announce(after)
         return _seen(caller, after)
@@ -237,7 +237,7 @@ class Dashboards:
             await rows.dashboards.put(dashboard)
             if items:
                 await self._documents.seed(rows, dashboard, items)
-            await self._report(rows, caller, "dashboard.created", dashboard)
+            await self.report(rows, caller, "dashboard.created", dashboard)
         self._announce(dashboard)
         return _seen(caller, dashboard)
 
@@ -256,14 +256,15 @@ class Dashboards:
             after = change(before)
             if after != before:
                 await rows.dashboards.put(after)
-                await self._report(rows, caller, kind, after, **told)
+                await self.report(rows, caller, kind, after, **told)
         if after != before:
             self._announce(after)
         return after
 
-    async def _report(
+    async def report(
         self, rows: Transaction, actor: Principal, kind: str, dashboard: Dashboard, **told: Json
     ) -> None:
+        """Append an event of a dashboard, for those who may read of it."""
         # Of a shared one all members may read; of a private one its owner.
         shared = dashboard.scope is DashboardScope.SHARED
         draft = EventDraft(

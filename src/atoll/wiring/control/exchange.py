@@ -14,6 +14,7 @@ from atoll.ports import Bus
 from atoll.ports.bus import LiveChannels
 from atoll.ports.senders.event_sink import EventSink
 from atoll.services.application import DashboardServices
+from atoll.services.dashboards.comments import DashboardComments
 from atoll.services.dashboards.dashboards import Dashboards
 from atoll.services.dashboards.homes import DashboardHomes
 from atoll.services.dashboards.loading import DocumentStore
@@ -96,4 +97,5 @@ def build_dashboards(
     rooms = Rooms(ground, live, documents, memberships=members, runner=runner)
     boards = Dashboards(ground, documents, rooms)
     homes = DashboardHomes(ground, boards, terminals, owners=access.owners)
-    return DashboardServices(boards, rooms, homes, DashboardSweep(ground, documents))
+    comments = DashboardComments(ground, boards, owners=access.owners)
+    return DashboardServices(boards, rooms, homes, comments, DashboardSweep(ground, documents))

@@ -1,0 +1,118 @@
+"""Comments on the items of dashboards: written, resolved and deleted.
+
+The log tells that somebody commented, and not what they wrote.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from atoll.domain.dashboard.comment import (
+    DashboardComment,
+    check_mentioned,
+    check_removes,
+    check_resolves,
+    check_room,
+    read_comment,
+    read_item_id,
+    read_mentions,
+    unknown_comment,
+)
+from atoll.domain.dashboard.dashboard import Dashboard
+from atoll.domain.ids import CommentId, PrincipalId
+from atoll.domain.paging import PageQuery, RowPage
+from atoll.domain.people.principal import Principal
+from atoll.ports import Transaction
+from atoll.services.dashboards.dashboards import Dashboards, dashboard_stream
+from atoll.services.ground import Ground
+from atoll.services.people.tokens import Owners
+
+
+class DashboardComments:
+    """Use cases on comments. Those of a dashboard that the caller may not see are `NotFound`.
+    `owners` returns a person as they are now."""
+
+    def __init__(self, ground: Ground, dashboards: Dashboards, *, owners: Owners) -> None:
+        self._ground = ground
+        self._dashboards = dashboards
+        self._owners = owners
+
+    async def list(self, caller: Principal, ref: str, page: PageQuery) -> RowPage[DashboardComment]:
+        """Return a page of a dashboard's comments, oldest first."""
+        async with self._ground.store.read() as rows:
+            dashboard = await self._dashboards.find(rows, caller, ref)
+            return await rows.dashboard_comments.page(dashboard.id, page)
+
+    async def add(
+        self, caller: Principal, ref: str, item_id: str, text: str, *, mentions: Sequence[str] = ()
+    ) -> DashboardComment:
+        """Comment on an item. Raises `Invalid`, `LimitReached`."""
+        dashboard = (await self._dashboards.get(caller, ref)).dashboard
+        comment = DashboardComment(
+            id=self._ground.ids.comment(),
+            dashboard_id=dashboard.id,
+            org_id=dashboard.org_id,
+            item_id=read_item_id(item_id),
+            author=caller.id,
+            author_name=caller.name,
+            text=read_comment(text),
+            at=self._ground.clock.now(),
+            mentions=await self._mentioned(dashboard, read_mentions(mentions)),
+        )
+        async with self._ground.store.begin() as rows:
+            dashboard = await self._dashboards.find(rows, caller, ref)
+            check_room(await rows.dashboard_comments.count(dashboard.id))
+            await rows.dashboard_comments.put(comment)
+            await self._report(rows, caller, "dashboard.commented", dashboard, comment)
+        self._announce(dashboard)
+        return comment
+
+    async def resolve(
+        self, caller: Principal, ref: str, comment_id: str, *, resolved: bool
+    ) -> DashboardComment:
+        """Resolve a comment, or open it again. Raises `Forbidden`."""
+        async with self._ground.store.begin() as rows:
+            dashboard, before = await self._find(rows, caller, ref, comment_id)
+            check_resolves(caller, dashboard, before)
+            after = replace(before, resolved=resolved)
+            if after != before:
+                await rows.dashboard_comments.put(after)
+        return after
+
+    async def remove(self, caller: Principal, ref: str, comment_id: str) -> None:
+        """Delete a comment. Raises `Forbidden`."""
+        async with self._ground.store.begin() as rows:
+            dashboard, comment = await self._find(rows, caller, ref, comment_id)
+            check_removes(caller, dashboard, comment)
+            await rows.dashboard_comments.remove(dashboard.id, comment.id)
+            await self._report(rows, caller, "dashboard.uncommented", dashboard, comment)
+        self._announce(dashboard)
+
+    async def _find(
+        self, rows: Transaction, caller: Principal, ref: str, comment_id: str
+    ) -> tuple[Dashboard, DashboardComment]:
+        dashboard = await self._dashboards.find(rows, caller, ref)
+        comment = await rows.dashboard_comments.get(dashboard.id, CommentId(comment_id))
+        if comment is None:
+            raise unknown_comment(comment_id)
+        return dashboard, comment
+
+    async def _mentioned(
+        self, dashboard: Dashboard, ids: tuple[PrincipalId, ...]
+    ) -> tuple[PrincipalId, ...]:
+        people = [await self._owners(dashboard.org_id, one) for one in ids]
+        check_mentioned(dashboard, people)
+        return ids
+
+    async def _report(
+        self,
+        rows: Transaction,
+        actor: Principal,
+        kind: str,
+        dashboard: Dashboard,
+        comment: DashboardComment,
+    ) -> None:
+        told = {"comment_id": comment.id, "item_id": comment.item_id, "author": comment.author}
+        await self._dashboards.report(rows, actor, kind, dashboard, **told)
+
+    def _announce(self, dashboard: Dashboard) -> None:
+        self._ground.bus.announce((dashboard_stream(dashboard.id),))
