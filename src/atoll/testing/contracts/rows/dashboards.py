@@ -192,7 +192,7 @@ def comment(number: int, *, board: DashboardId = ONE, second: int = 0) -> Dashbo
 
 
 async def check_comments_are_paged_from_the_oldest(store: Store) -> None:
-    """Those of one dashboard, and among those of one moment in the order of their ids."""
+    """Pages have those of one dashboard; those of one moment are in the order of their ids."""
     made = [comment(1), comment(2, second=1), comment(3, second=1), comment(4, second=2)]
     async with store.begin() as rows:
         for one in (*reversed(made), comment(1, board=TWO)):
