@@ -28,7 +28,7 @@ _WRITTEN = "\n\t"
 @dataclass(frozen=True, slots=True)
 class DashboardComment:
     """A comment on an item. `author_name` is how its author was called, empty where they had no
-    name; `mentions` are the people whom it tells."""
+    name; `mentions` are the people whom it names."""
 
     id: CommentId
     dashboard_id: DashboardId

@@ -152,7 +152,7 @@ function NewComment({ open, id, item, onMade }: NewCommentProps) {
         aria-label="Your comment"
         rows={3}
         maxLength={MAX_TEXT}
-        placeholder="Your comment; @name tells somebody"
+        placeholder="Your comment; @name mentions somebody"
         value={text}
         onChange={({ target }) => setText(target.value)}
         onKeyDown={(event) => {
