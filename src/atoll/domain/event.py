@@ -89,8 +89,7 @@ _WEBHOOK = "webhook_id host"
 _DELIVERY = _WEBHOOK + " event_id event_stream event_position attempt"
 _DASHBOARD = "dashboard_id name"
 _PORT = "sandbox_id generation n port"
-_PREVIEW = "preview_id sandbox_id app port state"
-_SHOWN = "pr_number sha terminal_id"
+_PREVIEW, _SHOWN = "preview_id sandbox_id app port state", "pr_number sha terminal_id"
 _TYPED = _INSIDE + " principal name client"
 
 KINDS: Mapping[str, EventKind] = dict(
