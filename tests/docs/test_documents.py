@@ -69,7 +69,8 @@ def test_every_route_is_documented_as_a_route() -> None:
     # A page about one noun may hold its routes, in full.
     whole = {
         (method, shape)
-        for page in (ROOT / "docs/use").glob("*.md")
+        for area in ("use", "run")
+        for page in (ROOT / "docs" / area).glob("*.md")
         for method, shape in _routes(page.read_text())
         if shape.startswith("/v1/")
     }
