@@ -1,7 +1,7 @@
 /** New items that need more than the document: terminals and agents of the home sandbox. */
 
 import { notify, notifyFailure } from '../../state/announce';
-import { loadPorts, ports } from '../../state/previews';
+import { loadPorts, ports } from '../../state/previews/ports';
 import { loadTerminals } from '../../state/sandboxes';
 import { Store, useStore } from '../../state/store';
 import { addItem, changeItems } from '../document/acts';
