@@ -5,7 +5,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from atoll.wire.contract import agents, execs, files, journal, policy, recordings, terminals
+from atoll.wire.contract import (
+    agents,
+    execs,
+    files,
+    journal,
+    policy,
+    ports,
+    recordings,
+    terminals,
+)
 from atoll.wire.contract.call import PathId, RuntimeCall
 
 HERE = (("path", "a"),)
@@ -38,6 +47,7 @@ CALLS: list[tuple[RuntimeCall[Any], str]] = [
     ),
     (files.pack_files(HERE), "GET /files/archive?path=a"),
     (files.search_files(HERE), "GET /files/search?path=a"),
+    (ports.list_ports(), "GET /ports"),
     (files.unpack_files(HERE, b"x"), "PUT /files/archive?path=a x"),
     (files.watch_files(HERE), "GET /files/watch?path=a"),
     (

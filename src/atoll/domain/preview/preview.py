@@ -129,7 +129,7 @@ def step(preview: Preview, stimulus: Stimulus, now: datetime) -> tuple[Preview, 
             return _entered(replace(preview, reason=None), PreviewState.GONE, now)
         case BuildRefused(reason):
             return _ended(preview, reason, now)
-        case SetupSeen(state, terminal_id, reason):
+        case SetupSeen(state, terminal_id, reason):  # pragma: no branch - the cases are all
             return _seen(preview, state, replace(preview, terminal_id=terminal_id), reason, now)
 
 
@@ -143,7 +143,7 @@ def _seen(
             return _entered(after, PreviewState.READY, now)
         case SetupState.FAILED:
             return _ended(after, reason or "The set-up failed.", now)
-        case SetupState.WAITING | SetupState.RUNNING:
+        case SetupState.WAITING | SetupState.RUNNING:  # pragma: no branch - the cases are all
             return after, None
 
 
