@@ -156,7 +156,7 @@ async def test_hostile_page_in_a_preview_reaches_no_cookie_storage_or_api(
             assert found["parent"] == "refused"
             policy = (await page.request.get(atoll.url)).headers["content-security-policy"]
             port = atoll.url.rpartition(":")[2]
-            assert policy.endswith(f"; frame-src http://*.localhost:{port}")
+            assert policy.endswith(f"; frame-src 'self' http://*.localhost:{port}")
             cookies = {one["name"]: one["domain"] for one in await page.context.cookies()}
             assert "planted" not in cookies
             assert cookies["atoll_session"] == "127.0.0.1"
