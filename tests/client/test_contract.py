@@ -20,8 +20,10 @@ SCHEMAS = json.loads((ROOT / "docs" / "openapi.json").read_text())["components"]
 NAMED_OTHERWISE = {
     "AgentSettings": "SettingsView",
     "AgentStatus": "StatusView",
+    "BegunLogin": "CliLoginView",
     "Entry": "FileEntry",
     "Exec": "ExecWithOutput",
+    "FetchedToken": "CliPollView",
     "HeldPush": "PushView",
     "HeldPushes": "PushList",
     "InboxList": "InboxView",

@@ -4,12 +4,14 @@ from dataclasses import replace
 
 import pytest
 
+from atoll.domain.errors import Invalid
 from atoll.domain.network.egress import (
     Allowed,
     Destination,
     EgressPolicy,
     EgressRule,
     Refused,
+    check_private,
     host_matches,
     judge,
     judge_address,
@@ -183,3 +185,10 @@ def test_rule_for_methods_alone_takes_any_path() -> None:
 def test_authority_puts_an_ipv6_address_in_brackets() -> None:
     assert Destination("fd00::1", 80).authority == "[fd00::1]:80"
     assert Destination("a.example", 443).authority == "a.example:443"
+
+
+def test_setting_lists_private_networks_alone() -> None:
+    check_private(("10.1.0.0/16", "fd00::/64"), field="ranges")
+    for wrong in ("8.8.8.0/24", "10.1.0.1/16", "2000::/3", "office"):
+        with pytest.raises(Invalid, match="ranges lists private networks"):
+            check_private((wrong,), field="ranges")

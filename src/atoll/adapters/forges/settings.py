@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from atoll.adapters.outgoing.addresses import check_private
+from atoll.domain.network.egress import check_private
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ addresses that were checked here, and one bad address among them refuses the nam
 import asyncio
 import socket
 from dataclasses import dataclass
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_address
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from atoll.domain.errors import Forbidden, Invalid, Unavailable
+from atoll.domain.errors import Forbidden, Unavailable
 from atoll.domain.network.address import first_forbidden, is_public
-from atoll.domain.network.egress import NEVER, PRIVATE
+from atoll.domain.network.egress import NEVER
 
 RESOLVE_SECONDS = 10.0
 
@@ -69,23 +69,6 @@ async def resolved(host: str, port: int, reach: Reach) -> tuple[str, ...]:
     addresses = tuple(dict.fromkeys(str(entry[4][0]).split("%")[0] for entry in found))
     _check(host, addresses, reach)
     return addresses
-
-
-def check_private(ranges: tuple[str, ...], *, field: str) -> None:
-    """Check that a setting lists private networks alone. Raises `Invalid` with the field."""
-    for text in ranges:
-        try:
-            found = ip_network(text)
-        except ValueError:
-            found = None
-        if found is None or not any(
-            found.version == one.version and found.subnet_of(one)  # type: ignore[arg-type]
-            for one in PRIVATE
-        ):
-            raise Invalid(
-                f"{field} lists private networks such as 10.1.0.0/16, not {text[:60]!r}",
-                field=field,
-            )
 
 
 def _check(host: str, addresses: tuple[str, ...], reach: Reach) -> None:

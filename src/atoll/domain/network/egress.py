@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
+from atoll.domain.errors import Invalid
 from atoll.domain.network.address import is_loopback, is_public
 from atoll.domain.network.network import NetworkMode
 
@@ -244,3 +245,20 @@ def _request_fits(rule: EgressRule, method: str, path: str) -> bool:
     if any(trick in plain.lower() for trick in ("/.", "//", "%2e", "%2f", "%5c", "%25", "\\", ";")):
         return False
     return any(plain == one or plain.startswith(one.rstrip("/") + "/") for one in rule.paths)
+
+
+def check_private(ranges: tuple[str, ...], *, field: str) -> None:
+    """Check that a setting lists private networks alone. Raises `Invalid` with the field."""
+    for text in ranges:
+        try:
+            found = ip_network(text)
+        except ValueError:
+            found = None
+        if found is None or not any(
+            found.version == one.version and found.subnet_of(one)  # type: ignore[arg-type]
+            for one in PRIVATE
+        ):
+            raise Invalid(
+                f"{field} lists private networks such as 10.1.0.0/16, not {text[:60]!r}",
+                field=field,
+            )
