@@ -31,6 +31,7 @@ from atoll.adapters.workspaces.empty import EmptyWorkspaces, HostAgents
 from atoll.domain.ids import SandboxId
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
+from atoll.ports.host import Finding
 from atoll.services.application import Application
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
@@ -474,6 +475,7 @@ async def world(
             forge,
             bundled=bundled(),
             identity=await open_identity(own_auth, clock, {"OIDC_SECRET": "s3cret"}, stack),
+            examine=_examined,
         )
         library = build_library(ground, shelves, settings=settings)
         empty = replace(library.preparation, workspaces=EmptyWorkspaces(), saver=EmptyWorkspaces())
@@ -496,6 +498,10 @@ def _surface(
 ) -> AppSettings:
     names = names_for("127.0.0.1", public_url, ())
     return AppSettings(names=names, public_url=public_url, metrics=metrics, telemetry=telemetry)
+
+
+async def _examined() -> tuple[Finding, ...]:
+    return ()
 
 
 async def _ready() -> str | None:

@@ -19,7 +19,7 @@ def test_plain_page_escapes_all_and_runs_no_script() -> None:
 
 
 def test_plain_page_has_the_colours_of_the_page() -> None:
-    tokens = (ROOT / "ui" / "src" / "styles" / "tokens.css").read_text()
+    tokens = (ROOT / "ui" / "src" / "design" / "tokens.css").read_text()
     text = bytes(plain_page("x", ()).body).decode()
     colours = set(re.findall(r"--\w+:(#[0-9a-f]{6})", text))
     assert len(colours) == 13 and not [one for one in colours if one not in tokens]

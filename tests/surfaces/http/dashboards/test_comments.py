@@ -102,8 +102,8 @@ async def test_only_who_sees_the_dashboard_is_mentioned(atoll: World) -> None:
         async with team.client("bob") as bob:
             await bob.post(place, json={"item_id": ITEM, "text": "Bye"})
         await ann.delete(f"/v1/dashboards/{board}/people/bob")
-        *_, last = (await ann.get(place)).json()["comments"]
-        assert (last["author"], last["text"]) == ("bob", "Bye")
+        found = (await ann.get(place)).json()["comments"]
+        assert ("bob", "Bye") in {(one["author"], one["text"]) for one in found}
 
 
 async def test_comments_are_bounded(atoll: World, monkeypatch: pytest.MonkeyPatch) -> None:
