@@ -5,13 +5,16 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
+from atoll.domain.errors import Unavailable
 from atoll.domain.event import EventDraft, sandbox_stream
 from atoll.domain.ids import PERSONAL_ORG, EventId, OrgId, PrincipalId
 from atoll.domain.people.capability import OrgRole
 from atoll.domain.people.principal import SYSTEM
 from atoll.ports.host import Finding
 from atoll.services.lifecycle.usage_sampling import UsageSampling
-from atoll.services.overview.machine import FRESH, MachineHealth
+from atoll.services.overview.machine import FRESH, MachineHealth, unexamined
 from tests.surfaces.http.team import Team, team_of
 from tests.surfaces.http.world import World
 
@@ -145,8 +148,10 @@ async def test_usage_counts_each_event_once_and_shows_it_to_administrators(atoll
 async def test_health_of_the_machine_is_for_who_runs_the_installation(atoll: World) -> None:
     team = await team_of(atoll, adam="admin")
     assert (await team.call("adam", "GET", "/v1/extensions/findings")).status_code == 403
-    unknown = await team.call(None, "GET", "/v1/extensions/findings")
-    assert (unknown.status_code, unknown.json()["code"]) == (503, "unavailable")
+    found = await team.call(None, "GET", "/v1/extensions/findings")
+    assert (found.status_code, found.json()["findings"]) == (200, [])
+    with pytest.raises(Unavailable, match="atoll doctor"):
+        await unexamined()
 
 
 async def test_looks_at_the_machine_are_shared_and_shown_for_a_while(atoll: World) -> None:
