@@ -1,4 +1,4 @@
-from atoll.domain.event import KINDS
+from atoll.domain.event_kind import KINDS
 from tests.places import ROOT
 
 PAGE = ROOT / "docs" / "program" / "events.md"

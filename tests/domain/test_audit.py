@@ -19,7 +19,8 @@ from atoll.domain.audit import (
     signed_bytes,
     verify,
 )
-from atoll.domain.event import KINDS, Event
+from atoll.domain.event import Event
+from atoll.domain.event_kind import KINDS
 from atoll.domain.ids import EventId, OrgId
 from atoll.domain.people.principal import CallOrigin
 

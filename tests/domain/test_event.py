@@ -1,6 +1,7 @@
 import pytest
 
-from atoll.domain.event import KINDS, Json, check, sandbox_stream
+from atoll.domain.event import Json, sandbox_stream
+from atoll.domain.event_kind import KINDS, check
 from atoll.domain.sandbox.sandbox import State
 
 LIFE: dict[str, Json] = {"sandbox_id": "sb_a", "name": "x", "generation": 1, "state": "ready"}

@@ -3,7 +3,7 @@ import json
 import jsonschema_rs
 import pytest
 
-from atoll.domain.event import KINDS
+from atoll.domain.event_kind import KINDS
 from atoll.domain.event_schema import envelope_schema, event_schemas, payload_schema
 from tests.places import ROOT
 

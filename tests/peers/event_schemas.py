@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from atoll.adapters.storage import events as rows
-from atoll.domain.event import EventKind, Json, check
+from atoll.domain.event import Json
+from atoll.domain.event_kind import EventKind, check
 from atoll.domain.event_schema import payload_schema
 
 

@@ -1,4 +1,4 @@
-"""JSON Schemas (2020-12) of every kind of event, generated from `domain.event.KINDS`.
+"""JSON Schemas (2020-12) of every kind of event, generated from `domain.event_kind.KINDS`.
 
 A field means the same in every kind, so its type is said once here, unless a kind is an exception.
 What is not listed is a string.
@@ -6,7 +6,8 @@ What is not listed is a string.
 
 from collections.abc import Mapping
 
-from atoll.domain.event import KINDS, EventKind, Json
+from atoll.domain.event import Json
+from atoll.domain.event_kind import KINDS, EventKind
 
 _INTEGER: Json = {"type": "integer"}
 _BOOLEAN: Json = {"type": "boolean"}

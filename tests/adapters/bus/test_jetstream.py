@@ -9,7 +9,7 @@ from atoll.adapters.bus.jetstream import MAX_MESSAGE_BYTES, JetStreamSink
 from atoll.adapters.bus.nats_link import NatsLink
 from atoll.adapters.bus.settings import BusSettings
 from atoll.domain.errors import Failed, Unavailable
-from atoll.domain.event import KINDS
+from atoll.domain.event_kind import KINDS
 from atoll.domain.ids import EventId
 from atoll.domain.outbox import Tip
 from atoll.surfaces.http.people.events import event_view

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from atoll.domain.errors import Conflict, Forbidden, LimitReached
-from atoll.domain.event import KINDS
+from atoll.domain.event_kind import KINDS
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SandboxId
 from atoll.domain.network.network import NetworkMode
 from atoll.domain.network.switch import NetworkChange

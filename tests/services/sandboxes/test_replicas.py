@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.domain.event import KINDS
+from atoll.domain.event_kind import KINDS
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, State
 from atoll.ports import StoreUnavailable

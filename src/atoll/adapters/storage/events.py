@@ -32,7 +32,8 @@ from atoll.adapters.storage.columns import COUNTER, from_us, metadata, storable,
 from atoll.adapters.storage.engines.whole import WholeStatements
 from atoll.adapters.storage.engines.writer import DriverStatement
 from atoll.adapters.storage.sandboxes import sandboxes
-from atoll.domain.event import SANDBOX_STREAMS, Event, EventDraft, Gap, Json, check
+from atoll.domain.event import SANDBOX_STREAMS, Event, EventDraft, Gap, Json
+from atoll.domain.event_kind import check
 from atoll.domain.event_retention import Removal, StreamSpan
 from atoll.domain.ids import EVERY_MEMBER, EventId, OrgId, PrincipalId
 from atoll.domain.profile.profile import Scope

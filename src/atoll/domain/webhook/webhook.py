@@ -13,7 +13,8 @@ from enum import StrEnum
 from urllib.parse import urlsplit
 
 from atoll.domain.errors import Invalid
-from atoll.domain.event import KINDS, Event
+from atoll.domain.event import Event
+from atoll.domain.event_kind import KINDS
 from atoll.domain.ids import OrgId, PrincipalId, WebhookId
 
 MAX_WEBHOOKS = 20
