@@ -17,6 +17,7 @@ from bench.cli import cli
 from bench.control.bus import bus
 from bench.control.fanout import fanout
 from bench.control.replicas import replicas
+from bench.dashboard.dashboard import dashboard
 from bench.database.events import events
 from bench.database.listing import listing
 from bench.docker_peer import docker_peer
@@ -237,6 +238,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "cli": cli,
     "attach": attach,
     "page": page,
+    "dashboard": dashboard,
     "status": status,
     "changes": changes,
     "review": review,

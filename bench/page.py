@@ -16,7 +16,7 @@ FLOOD_BYTES = 50_000_000
 ROUNDS = 3
 PATIENCE_MILLISECONDS = 300_000.0
 CHROMIUM = Path("/usr/bin/chromium")
-_XTERM = Path(__file__).parent.parent / "ui" / "node_modules" / "@xterm" / "xterm"
+XTERM = Path(__file__).parent.parent / "ui" / "node_modules" / "@xterm" / "xterm"
 _BARE = """async ([line, bytes]) => {
   const term = new Terminal({scrollback: 5000, cols: 120, rows: 40});
   term.open(document.getElementById('place'));
@@ -38,7 +38,7 @@ _ENDED = """id => {
 
 def page() -> None:
     """Print how long both take."""
-    if not CHROMIUM.exists() or not _XTERM.exists():
+    if not CHROMIUM.exists() or not XTERM.exists():
         print("  no Chromium or no ui/node_modules here: not measured")
         return
     bare, ours = Series("bare xterm.js in Chromium: 50 MB"), Series("the page: 50 MB")
@@ -57,8 +57,8 @@ def page() -> None:
 def _bare(browser: Browser) -> float:
     blank = browser.new_page(viewport={"width": 1200, "height": 800})
     blank.set_content('<div id="place"></div>')
-    blank.add_style_tag(path=_XTERM / "css" / "xterm.css")
-    blank.add_script_tag(path=_XTERM / "lib" / "xterm.js")
+    blank.add_style_tag(path=XTERM / "css" / "xterm.css")
+    blank.add_script_tag(path=XTERM / "lib" / "xterm.js")
     took = float(blank.evaluate(_BARE, [LINE, FLOOD_BYTES]))
     blank.close()
     return took

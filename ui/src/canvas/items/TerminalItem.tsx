@@ -6,6 +6,7 @@
  */
 
 import { Suspense, use, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import type { CSSProperties } from 'react';
 import { TerminalPane } from '../../components/terminals/TerminalPane';
 import type { Terminal } from '../../api/types';
 import { isLive, perform } from '../../state/acts';
@@ -22,6 +23,7 @@ import type { Stage } from '../view/stage';
 import { FAR_ZOOM } from '../view/viewport';
 import { gridOf } from './grid';
 import { keepPicture, pictures, want } from './pictures';
+import { useTurn } from './turns';
 
 export interface TerminalItemProps {
   readonly stage: Stage;
@@ -36,17 +38,26 @@ export interface TerminalItemProps {
 export function TerminalItem(props: TerminalItemProps) {
   const { stage, item, inside } = props;
   const { sandboxId, terminalId } = item;
-  const zoom = useStore(stage.rest);
+  const rest = useStore(stage.rest);
+  const zoom = useTurn(rest, inside);
   const found = useTerminal(sandboxId, terminalId);
   if (sandboxId === null || terminalId === null || found.is !== 'there')
     return <Absent {...props} why={found.is} />;
+  if (zoom === null) return <PictureOf terminalId={terminalId} before="Opening…" />;
   if (zoom < FAR_ZOOM && !inside)
     return <Far item={item.id} sandboxId={sandboxId} terminalId={terminalId} />;
   return (
-    <Suspense fallback={<PictureOf terminalId={terminalId} />}>
-      <Live {...props} terminal={found.terminal} sandboxId={sandboxId} zoom={zoom} />
+    <Suspense fallback={<PictureOf terminalId={terminalId} before="Opening…" />}>
+      <div className="pane-turn" style={laidOutFor(zoom, rest)}>
+        <Live {...props} terminal={found.terminal} sandboxId={sandboxId} zoom={zoom} />
+      </div>
     </Suspense>
   );
+}
+
+/** Until its turn comes, a pane that is laid out for another zoom is scaled. */
+function laidOutFor(zoom: number, rest: number): CSSProperties {
+  return { '--z': zoom, '--late': rest / zoom } as CSSProperties;
 }
 
 type Found =
@@ -77,6 +88,7 @@ function useTerminal(sandboxId: string | null, terminalId: string | null): Found
 interface LiveProps extends TerminalItemProps {
   readonly terminal: Terminal;
   readonly sandboxId: string;
+  /** The zoom that it is laid out for. */
   readonly zoom: number;
 }
 
@@ -136,8 +148,14 @@ function Far({ item, sandboxId, terminalId }: FarProps) {
   return <PictureOf terminalId={terminalId} />;
 }
 
+interface PictureProps {
+  readonly terminalId: string;
+  /** What is said before there is one. */
+  readonly before?: string;
+}
+
 /** The last picture, and how old it is. */
-function PictureOf({ terminalId }: { readonly terminalId: string }) {
+function PictureOf({ terminalId, before = 'Taking a picture…' }: PictureProps) {
   const picture = useStore(pictures).get(terminalId);
   const now = useStore(tick);
   const host = useRef<HTMLDivElement>(null);
@@ -146,7 +164,7 @@ function PictureOf({ terminalId }: { readonly terminalId: string }) {
   }, [picture]);
   const words =
     picture === undefined
-      ? 'Taking a picture…'
+      ? before
       : `Picture, ${ageWords(new Date(picture.at).toISOString(), now)}`;
   return (
     <div className="pane-picture">

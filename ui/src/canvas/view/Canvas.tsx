@@ -27,6 +27,8 @@ interface CanvasProps {
   readonly onRenew: ((item: Item) => void) | null;
 }
 
+/** After that long without a move, the plane is painted as everything else is. */
+const STILL_MS = 400;
 const NOBODY: readonly Peer[] = [];
 
 export function Canvas(props: CanvasProps) {
@@ -114,10 +116,20 @@ function useWorld(
   stage: Stage,
 ): void {
   useEffect(() => {
+    let still: ReturnType<typeof setTimeout> | undefined;
     const draw = (): void => drawWorld(root.current, world.current, stage);
+    const glide = (): void => {
+      world.current?.classList.add('world-gliding');
+      clearTimeout(still);
+      still = setTimeout(() => world.current?.classList.remove('world-gliding'), STILL_MS);
+      draw();
+    };
     draw();
-    const stops = [stage.view.subscribe(draw), stage.rest.subscribe(draw)];
-    return () => stops.forEach((stop) => stop());
+    const stops = [stage.view.subscribe(glide), stage.rest.subscribe(draw)];
+    return () => {
+      clearTimeout(still);
+      stops.forEach((stop) => stop());
+    };
   }, [root, world, stage]);
 }
 
@@ -130,9 +142,9 @@ function drawWorld(ground: HTMLElement | null, plane: HTMLElement | null, stage:
   plane.style.transform = `translate(${left}px, ${top}px)${scaled}`;
   plane.style.setProperty('--z', String(rest));
   plane.classList.toggle('world-moving', scale !== 1);
-  ground.style.setProperty('--grid-x', `${left}px`);
-  ground.style.setProperty('--grid-y', `${top}px`);
-  ground.style.setProperty('--grid', `${gridPx(view.zoom)}px`);
+  // Not as custom properties: all items inherit these, and would be styled anew at every move.
+  ground.style.backgroundPosition = `${left}px ${top}px`;
+  ground.style.backgroundSize = `${gridPx(view.zoom)}px ${gridPx(view.zoom)}px`;
 }
 
 /** The dots of the ground, far enough from each other at any zoom. */

@@ -1,0 +1,1 @@
+"""Dashboards in a browser."""
