@@ -4,6 +4,7 @@ import { useCallback, useEffect, useState, type ReactNode } from 'react';
 import type { Sandbox } from './api/types';
 import { useAccountShown } from './components/account/AccountMenu';
 import { Confirm } from './components/parts/Dialog';
+import { Away } from './components/frame/Away';
 import { ConfirmAct } from './components/frame/ConfirmAct';
 import { Attention } from './components/notifications/Attention';
 import { Notices } from './components/frame/Notices';
@@ -41,7 +42,7 @@ import { useShortcuts } from './shortcuts';
 import { perform, type Act } from './state/acts';
 import { foldRail, railFolded } from './state/layouts';
 import { joining } from './state/joining';
-import { login, logOut } from './state/login';
+import { login, logOut, type Login } from './state/login';
 import { goTo, route, type PlainPage, type Route } from './state/route';
 import { connected, followSandboxes, sandboxes } from './state/sandboxes';
 import { useStore } from './state/store';
@@ -70,11 +71,24 @@ export function App() {
       {who.is === 'newcomer' && invitation === null && <Newcomer name={who.name} />}
       {who.is === 'invited' && <Invited key={who.ticket} ticket={who.ticket} why={who.why} />}
       {who.is === 'guest' && <GuestRoom name={who.name} access={who.access} over={who.over} />}
-      {who.is === 'out' && <LoggedOut why={who.why} ended={who.ended} />}
-      {who.is === 'over' && <VisitOver />}
+      <Outside who={who} />
       <Notices />
     </>
   );
+}
+
+/** What is shown to those who are not in. */
+function Outside({ who }: { readonly who: Login }) {
+  switch (who.is) {
+    case 'away':
+      return <Away />;
+    case 'out':
+      return <LoggedOut why={who.why} ended={who.ended} />;
+    case 'over':
+      return <VisitOver />;
+    default:
+      return null;
+  }
 }
 
 function Shell() {

@@ -26,6 +26,8 @@ export type Login =
       readonly access: GuestAccess;
       readonly over: boolean;
     }
+  /** The server did not answer at the start; `ticket` is a login link's that was not used. */
+  | { readonly is: 'away'; readonly ticket: string | undefined }
   /** `why` says what went wrong, when something did; `ended`: somebody was logged in before. */
   | { readonly is: 'out'; readonly why: string | null; readonly ended: boolean }
   /** A guest who left, or came back after the link's end. */
@@ -62,16 +64,32 @@ export async function begin(): Promise<void> {
   }
   takeInvitation();
   const ticket = LINK.exec(location.hash)?.[1];
+  // Out of the address bar and the history before anything else can fail.
+  if (ticket !== undefined) showPlace('');
+  await enter(ticket);
+}
+
+/** Tries once more to reach the server that did not answer. */
+export async function enterAgain(): Promise<void> {
+  const who = login.get();
+  if (who.is === 'away') await enter(who.ticket);
+}
+
+async function enter(ticket: string | undefined): Promise<void> {
+  let unused = ticket;
   try {
     if (ticket !== undefined) {
-      // Out of the address bar and the history before anything else can fail.
-      showPlace('');
       const next = await api.login(decodeURIComponent(ticket));
+      unused = undefined;
       // Whoever went on meanwhile stays there.
       if (next !== '' && location.hash === '#/') showPlace(next);
     }
     await applyLogin(await api.me());
   } catch (reason) {
+    if (reason instanceof Problem && reason.status === 0) {
+      login.set({ is: 'away', ticket: unused });
+      return;
+    }
     // What the login screen offers is known before anything is shown.
     await loadRealms();
     const why = whyOf(reason, ticket !== undefined);
@@ -135,7 +153,6 @@ function wasGuest(): boolean {
 
 function whyOf(reason: unknown, byLink: boolean): string | null {
   if (!(reason instanceof Problem)) throw reason;
-  if (reason.status === 0) return reason.message;
   if (byLink && realms.get().mode === 'oidc') {
     return 'This login is over, or was begun in another browser. Log in again.';
   }

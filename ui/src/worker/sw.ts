@@ -1,11 +1,12 @@
 /**
- * The service worker: shows pushes, and opens the sandbox that one names.
+ * The service worker: shows pushes, opens the sandbox that one names, and shows the page where no
+ * server answers.
  *
- * It caches nothing and answers no request, so the page is always the server's own. A push holds the
- * name of a sandbox and one of six fixed sentences (docs/use/notifications.md).
+ * A push holds the name of a sandbox and one of six fixed sentences (docs/use/notifications.md).
  */
 
-export {};
+import { answer, keepPage } from './shell';
+
 declare const self: ServiceWorkerGlobalScope;
 
 /** The only sentences that are shown, whatever a push says. */
@@ -19,8 +20,12 @@ const SENTENCES: Readonly<Record<string, string>> = {
 };
 const MOST = 80;
 
-self.addEventListener('install', () => void self.skipWaiting());
+self.addEventListener('install', (event) => {
+  void self.skipWaiting();
+  event.waitUntil(keepPage());
+});
 self.addEventListener('activate', (event) => event.waitUntil(self.clients.claim()));
+self.addEventListener('fetch', answer);
 self.addEventListener('push', (event) => event.waitUntil(show(event.data)));
 self.addEventListener('notificationclick', (event) => {
   event.notification.close();
