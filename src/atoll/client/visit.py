@@ -25,11 +25,12 @@ MAX_ANSWER_BYTES = 64 * 1024
 
 
 class GuestAccess(Shape):
-    """Access of a guest."""
+    """Access of a guest, to a sandbox or to the dashboard of `dashboard_id`."""
 
     inviter = fields.text()
     sandbox_id = fields.text()
     sandbox_name = fields.text()
+    dashboard_id = fields.text()
     terminal_id = fields.text()
     recording_id = fields.text()
     role = fields.text()
@@ -81,8 +82,8 @@ def read_link(text: str) -> ShareLink:
 
 
 def begin_visit(link: ShareLink, name: str | None) -> Visit:
-    """Enter by a link under a name. Raises `Unauthenticated` for a link that is over, and what a
-    request raises."""
+    """Enter by a link under a name. Raises `Unauthenticated` for a link that is over, `Invalid` for
+    one of a dashboard, and what a request raises."""
     told = {"ticket": link.secret} | ({"name": name} if name else {})
     content = (("Content-Type", "application/json"),)
     call = Call("POST", "/auth/guests", (), content, json.dumps(told).encode())
@@ -97,7 +98,11 @@ def begin_visit(link: ShareLink, name: str | None) -> Visit:
     if not all(word.isascii() and word.isprintable() for word in (session, entered.page_key)):
         raise Failed(f"{link.server.url} sent a key that cannot be one")
     server = link.server._replace(guest=GuestKey(session, entered.page_key))
-    return Visit(server, entered.name, entered.guest)
+    visit = Visit(server, entered.name, entered.guest)
+    if entered.guest.dashboard_id:
+        end_visit(visit)
+        raise Invalid("this link opens a dashboard: open it in a browser", field="link")
+    return visit
 
 
 def end_visit(visit: Visit) -> None:

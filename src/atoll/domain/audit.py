@@ -33,6 +33,7 @@ AUDITED_KINDS = frozenset(
         *("agent.started", "agent.changed", "agent.ended", "agent.installed"),
         *("repository.fetched", "git.pushed", "git.synced", "git.pull_opened"),
         *("webhook.created", "webhook.changed", "webhook.removed", "webhook.rotated"),
+        *("dashboard.share_created", "dashboard.share_revoked", "dashboard.share_entered"),
         *("webhook.tested", "webhook.replayed", "webhook.disabled"),
     }
 )

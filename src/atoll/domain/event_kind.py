@@ -27,7 +27,7 @@ def _kind(name: str, fields: str, optional: str, text: str) -> tuple[str, EventK
 
 _LIFE = "sandbox_id name generation state"
 _INSIDE = "sandbox_id generation n id"
-_SHARE = "sandbox_id share_id"
+_SHARE, _VISIT = "sandbox_id share_id", "dashboard_id share_id"
 _VALUED = "secret_id name scope purpose version"
 _APPROVAL = "approval_id sandbox_id kind"
 _ABOUT = "secret secret_id version host port argv0"
@@ -276,6 +276,24 @@ KINDS: Mapping[str, EventKind] = dict(
             _DASHBOARD + " comment_id item_id author",
             "",
             "A comment was deleted.",
+        ),
+        _kind(
+            "dashboard.share_created",
+            _VISIT + " role expires_at",
+            "label terminals",
+            "A share link of a dashboard was created.",
+        ),
+        _kind(
+            "dashboard.share_revoked",
+            _VISIT,
+            "",
+            "A share link of a dashboard was revoked and its guests disconnected.",
+        ),
+        _kind(
+            "dashboard.share_entered",
+            _VISIT + " guest_id guest_name",
+            "",
+            "A guest opened a share link of a dashboard.",
         ),
         _kind("dashboard.deleted", _DASHBOARD, "", "A dashboard was deleted; it can be restored."),
         _kind("dashboard.restored", _DASHBOARD, "", "A deleted dashboard is back."),

@@ -26,7 +26,10 @@ _INTEGERS = (
 _TYPES: Mapping[str, Json] = {
     **dict.fromkeys(_INTEGERS, _INTEGER),
     **dict.fromkeys(
-        ("asks", "at_once", "background", "begins", "enabled", "exposed", "timed_out", "words"),
+        (
+            *("asks", "at_once", "background", "begins", "enabled", "exposed", "terminals"),
+            *("timed_out", "words"),
+        ),
         _BOOLEAN,
     ),
     **dict.fromkeys(

@@ -15,6 +15,7 @@ from atoll.services.dashboards.comments import DashboardComments
 from atoll.services.dashboards.dashboards import Dashboards
 from atoll.services.dashboards.homes import DashboardHomes
 from atoll.services.dashboards.rooms import Rooms
+from atoll.services.dashboards.shares import DashboardShares
 from atoll.services.dashboards.sweep import DashboardSweep
 from atoll.services.forges.pull_requests import PullRequests
 from atoll.services.inbox.end_reports import EndReports
@@ -122,12 +123,13 @@ class Overview:
 @dataclass(frozen=True, slots=True)
 class DashboardServices:
     """The use cases of dashboards: the dashboards themselves, the open ones, their sandboxes, the
-    comments, and the sweep that the leader runs."""
+    comments, the share links, and the sweep that the leader runs."""
 
     boards: Dashboards
     rooms: Rooms
     homes: DashboardHomes
     comments: DashboardComments
+    shares: DashboardShares
     sweep: DashboardSweep
 
 

@@ -12,11 +12,13 @@ from atoll.domain.dashboard.dashboard import (
     check_edits,
     check_manages,
     check_seen,
+    dashboard_stream,
     may_manage,
     opens_sandbox,
     read_name,
     read_subject,
     role_of,
+    watches_panes,
     with_linked,
     with_person,
     without_linked,
@@ -24,7 +26,7 @@ from atoll.domain.dashboard.dashboard import (
 )
 from atoll.domain.errors import Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.ids import DashboardId, OrgId, PrincipalId, SandboxId, ShareId
-from atoll.domain.people.capability import OrgRole, capabilities_of
+from atoll.domain.people.capability import Capability, OrgRole, capabilities_of
 from atoll.domain.people.principal import ActorKind, GuestAccess, Principal
 from atoll.domain.terminal.turn import Role
 
@@ -80,6 +82,31 @@ def test_guest_and_who_may_nothing_see_no_dashboard() -> None:
     )
     assert role_of(replace(who("bob"), guest_access=access), shared) is None
     assert role_of(replace(who("ann"), capabilities=frozenset()), shared) is None
+
+
+def test_guest_of_a_dashboard_looks_at_that_one_and_at_terminals_where_its_link_says_so() -> None:
+    access = GuestAccess(
+        ORG, PrincipalId("ann"), ShareId("s"), None, None, Role.VIEWER, NOW,
+        dashboard_id=BOARD.id,
+    )  # fmt: skip
+    guest = replace(who("x", org="guests"), guest_access=access)
+    other = replace(BOARD, id=DashboardId("dsh_2"), scope=DashboardScope.SHARED)
+    assert role_of(guest, BOARD) is DashboardRole.VIEWER
+    assert role_of(guest, other) is None
+    assert not watches_panes(guest, BOARD)
+    watcher = replace(guest, guest_access=replace(access, terminals=True))
+    assert watches_panes(watcher, BOARD) and not watches_panes(watcher, other)
+    home = replace(BOARD, sandbox_id=SandboxId("sb"))
+    assert not opens_sandbox(watcher, home, SandboxId("sb"))
+    assert dashboard_stream(BOARD.id) == "dashboard:dsh_1"
+
+
+def test_who_sees_a_dashboard_watches_its_panes_unless_they_may_watch_nothing() -> None:
+    board = named("bob", DashboardRole.VIEWER)
+    assert watches_panes(who("bob"), board)
+    assert not watches_panes(who("eve"), board)
+    reader = replace(who("bob"), capabilities=frozenset({Capability.DASHBOARD_READ}))
+    assert not watches_panes(reader, board)
 
 
 def test_dashboard_that_is_foreign_deleted_or_missing_is_not_found_alike() -> None:

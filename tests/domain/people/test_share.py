@@ -9,6 +9,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.ids import (
     GUESTS_ORG,
     PERSONAL_ORG,
+    DashboardId,
     GuestId,
     PrincipalId,
     RecordingId,
@@ -16,7 +17,8 @@ from atoll.domain.ids import (
     ShareId,
     TerminalId,
 )
-from atoll.domain.people.name import MAX_NAME, own_name, shown_name
+from atoll.domain.people.capability import Capability
+from atoll.domain.people.name import MAX_NAME, own_name, shown_name, unlike_names
 from atoll.domain.people.principal import ActorKind, GuestAccess
 from atoll.domain.people.share import (
     Guest,
@@ -57,6 +59,22 @@ def test_link_to_a_whole_sandbox_covers_every_terminal_of_it_only() -> None:
     whole = access(None)
     assert whole.covers("sb_a", "t1") and whole.covers("sb_a", "t2")
     assert not whole.covers("sb_b", "t1")
+
+
+def test_link_to_a_dashboard_covers_no_sandbox_and_gives_nothing_but_looks() -> None:
+    guest = Guest(GuestId("gu_abcdef"), ShareId("sh_a"), PERSONAL_ORG, OWNER, "Ann", "m", NOW)
+    share = Share(
+        ShareId("sh_a"), PERSONAL_ORG, OWNER, None, None, Role.VIEWER, "", "mark", NOW,
+        expiry(NOW, 60), dashboard_id=DashboardId("dsh_a"), terminals=True,
+    )  # fmt: skip
+    visitor = principal_of(guest, share)
+    access = visitor.guest_access
+    assert share.opens == "dsh_a" and access is not None
+    assert (access.dashboard_id, access.terminals) == ("dsh_a", True)
+    assert not access.covers("sb_a") and not access.covers("dsh_a") and not access.plays("x", "y")
+    assert visitor.may(Capability.DASHBOARD_READ) and visitor.may(Capability.TERMINAL_WATCH)
+    for one in (Capability.DASHBOARD_USE, Capability.TERMINAL_USE, Capability.SANDBOX_READ):
+        assert not visitor.may(one)
 
 
 def test_link_to_a_recording_plays_it_and_covers_no_terminal() -> None:
@@ -107,6 +125,13 @@ def test_names_of_guests_are_trimmed_or_made_of_their_id() -> None:
 def test_guest_may_not_take_the_name_of_who_invites(name: str) -> None:
     with pytest.raises(Invalid, match="Ada is the name of the person who invites you"):
         own_name(name, "Ada")
+
+
+def test_guest_among_members_may_take_the_name_of_none() -> None:
+    assert unlike_names("Carl", ["Ada", "Bob", ""]) == "Carl"
+    assert unlike_names("-", ["-"]) == "-"
+    with pytest.raises(Invalid, match="a person here"):
+        unlike_names("B0b", ["Ada", "Bob"])
 
 
 def test_guest_may_take_any_other_name_that_can_be_shown() -> None:

@@ -77,7 +77,12 @@ def guest(api: Api, server: TestServer, sandbox: str, name: str, *role: str) -> 
     """Share by the command line, come in by the link: the headers of a guest's browser."""
     made = server.run("share", sandbox, *role)
     assert made.returncode == 0, made.stderr
-    secret = made.stdout.strip().partition("#share=")[2]
+    return guest_by(api, server, made.stdout.strip(), name)
+
+
+def guest_by(api: Api, server: TestServer, link: str, name: str) -> dict[str, str]:
+    """Come in by a link: the headers of a guest's browser."""
+    secret = link.partition("#share=")[2]
     told = api.client.post(
         "/auth/guests",
         json={"ticket": secret, "name": name},

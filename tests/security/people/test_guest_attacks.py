@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from atoll.testing.server import TestServer, test_server
-from tests.e2e.terminals.test_turns import attach_with, guest
+from tests.e2e.terminals.test_turns import attach_with, guest, guest_by
 from tests.peers.api import Api, api_of
 from tests.places import ROOT
 
@@ -30,6 +30,18 @@ OPEN_TO_GUESTS = {
     ("get", "/v1/sandboxes/{sandbox}/terminals/{terminal}/text"),
 }
 """What a guest of one terminal may ask for; nothing of it changes anything."""
+OPEN_TO_VISITORS = {
+    ("get", "/auth/me"),
+    ("get", "/auth/realms"),
+    ("get", "/v1/me"),
+    ("get", "/healthz"),
+    ("get", "/.well-known/jwks.json"),
+    ("get", "/readyz"),
+    ("get", "/v1/dashboards/{dashboard}"),
+    ("get", "/v1/dashboards/{dashboard}/comments"),
+}
+"""What a guest of a dashboard may ask for, where its link opens no terminals."""
+
 ENTRANCES = {"/auth/guests", "/auth/invitations", "/auth/login", "/auth/logout"} | {
     *("/auth/cli", "/auth/cli/poll"),
 }
@@ -69,17 +81,34 @@ def scene() -> Iterator[Scene]:
 
 
 def test_every_route_is_closed_but_those_of_the_watched_terminal(scene: Scene) -> None:
+    assert _answered(scene, scene.headers, "x") == OPEN_TO_GUESTS
+
+
+def test_every_route_is_closed_to_a_guest_of_a_dashboard_but_a_look_at_it(scene: Scene) -> None:
+    made = [scene.server.run("dashboard", "create", name).stdout.strip() for name in ("D", "E")]
+    for board in made:
+        linked = f"/v1/dashboards/{board}/sandboxes/{scene.box}"
+        assert scene.api.call("POST", linked)["linked"] == [scene.box]
+    link = scene.server.run("dashboard", "link", "D").stdout.strip()
+    headers = guest_by(scene.api, scene.server, link, "Mallory")
+    assert _answered(scene, headers, made[0]) == OPEN_TO_VISITORS
+    with_another = {one for one in OPEN_TO_VISITORS if "{dashboard}" not in one[1]}
+    assert _answered(scene, headers, made[1]) == with_another
+
+
+def _answered(scene: Scene, headers: dict[str, str], dashboard: str) -> set[tuple[str, str]]:
+    """Return the operations that a guest is not refused, with ids of what is there."""
     paths = json.loads((ROOT / "docs" / "openapi.json").read_text())["paths"]
     answered = set()
-    with httpx.Client(base_url=scene.server.url, headers=scene.headers, timeout=20) as client:
+    with httpx.Client(base_url=scene.server.url, headers=headers, timeout=20) as client:
         for path in paths.keys() - ENTRANCES:
-            url = _filled(path, scene.box, scene.watched)
+            url = _filled(path, scene.box, scene.watched, dashboard)
             for method in paths[path]:
                 content = b"" if method == "get" else b"{}"
                 with client.stream(method, url, content=content) as answer:
                     if answer.status_code not in REFUSED:
                         answered.add((method, path))
-    assert answered == OPEN_TO_GUESTS
+    return answered
 
 
 def test_other_terminals_and_sandboxes_are_not_there(scene: Scene) -> None:
@@ -161,6 +190,7 @@ def test_revoked_link_opens_nothing_any_more(scene: Scene) -> None:
         assert client.post("/auth/invitations", json={"ticket": secret}).status_code == 401
 
 
-def _filled(path: str, sandbox: str, terminal: str) -> str:
+def _filled(path: str, sandbox: str, terminal: str, dashboard: str = "x") -> str:
     known = {"sandbox": sandbox, "session": sandbox, "terminal": terminal, "pty": terminal}
+    known["dashboard"] = dashboard
     return re.sub(r"\{(\w+)\}", lambda found: known.get(found[1], "x"), path)

@@ -549,6 +549,52 @@ export interface components {
          * @enum {string}
          */
         readonly DashboardScope: "private" | "shared";
+        /** @description A link to make. With `terminals` its guests watch the terminals on the dashboard, too. */
+        readonly DashboardShareBody: {
+            readonly name?: string | null;
+            /** @default false */
+            readonly terminals?: boolean;
+            /**
+             * @description Seconds, or text such as 90s, 15m, 4h, 2d, 1h30m.
+             * @default 3600
+             * @example 4h
+             */
+            readonly ttl?: number | string;
+        };
+        /** @description The valid links of a dashboard. */
+        readonly DashboardShareList: {
+            readonly shares: readonly components["schemas"]["DashboardShareView"][];
+        };
+        /**
+         * @description A link just made: `link` is returned only once, and stored nowhere. `local_only`: no other
+         *     machine can open it.
+         */
+        readonly DashboardShareMadeView: {
+            readonly created_at: string;
+            readonly dashboard_id: string;
+            readonly expires_at: string;
+            readonly guest_names: readonly string[];
+            readonly guests: number;
+            readonly link: string;
+            readonly local_only: boolean;
+            readonly name: string;
+            readonly share_id: string;
+            readonly terminals: boolean;
+        };
+        /**
+         * @description A link. `guests` is how many came by it and may still be present, `guest_names` who they
+         *     are.
+         */
+        readonly DashboardShareView: {
+            readonly created_at: string;
+            readonly dashboard_id: string;
+            readonly expires_at: string;
+            readonly guest_names: readonly string[];
+            readonly guests: number;
+            readonly name: string;
+            readonly share_id: string;
+            readonly terminals: boolean;
+        };
         /** @description A terminal to open in the home sandbox; without `agent` and `argv` it is a shell. */
         readonly DashboardTerminalBody: {
             readonly agent?: string | null;
@@ -912,19 +958,23 @@ export interface components {
         readonly GrantScope: "once" | "sandbox" | "organization";
         /**
          * @description The role of a guest at the terminals (or one) of a sandbox, until it ends; with
-         *     `recording_id` at that recording alone. `inviter` is the name of whoever made the link, or
-         *     empty.
+         *     `recording_id` at that recording alone. With `dashboard_id` it is a look at that dashboard, and
+         *     with `terminals` at the terminals on it; the sandbox's members are null then. `inviter` is the
+         *     name of whoever made the link, or empty.
          */
         readonly GuestAccessView: {
+            readonly dashboard_id: string | null;
+            readonly dashboard_name: string | null;
             readonly expires_at: string;
             readonly inviter: string;
             readonly recording_id: string | null;
             readonly role: string;
-            readonly sandbox_id: string;
-            readonly sandbox_name: string;
-            readonly sandbox_state: string;
+            readonly sandbox_id: string | null;
+            readonly sandbox_name: string | null;
+            readonly sandbox_state: string | null;
             readonly share_id: string;
             readonly terminal_id: string | null;
+            readonly terminals: boolean;
         };
         /** @description The secret of a link, and the name that its visitor chose. */
         readonly GuestBody: {
@@ -1083,15 +1133,16 @@ export interface components {
         };
         /**
          * @description Offer of a link: by whom, to which sandbox, to one terminal of it or to all, and to watch
-         *     (`viewer`) or to ask to type, too (`controller`); or to one recording. `inviter` is empty for
-         *     who chose no name.
+         *     (`viewer`) or to ask to type, too (`controller`); or to one recording; or to look at the
+         *     dashboard `dashboard_name`. `inviter` is empty for who chose no name.
          */
         readonly InvitationView: {
+            readonly dashboard_name: string | null;
             readonly expires_at: string;
             readonly inviter: string;
             readonly recording_id: string | null;
             readonly role: components["schemas"]["Role"];
-            readonly sandbox_name: string;
+            readonly sandbox_name: string | null;
             readonly terminal_id: string | null;
         };
         /** @description An invitation to make. `email` is a note of whom it is for; nothing is sent there. */

@@ -7,7 +7,7 @@ from sqlalchemy import BigInteger, Column, Index, Table, Text, delete, insert, s
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import metadata, to_us
-from atoll.domain.ids import SandboxId, ShareId
+from atoll.domain.ids import DashboardId, OrgId, PrincipalId, SandboxId, ShareId
 from atoll.domain.people.share import Guest, Share
 from atoll.ports.store.shares import ShareRows
 
@@ -17,6 +17,7 @@ shares = Table(
     Column("id", Text, primary_key=True),
     Column("org_id", Text, nullable=False),
     Column("owner", Text, nullable=False),
+    # The id of the sandbox or of the dashboard that the link opens.
     Column("sandbox_id", Text, nullable=False),
     Column("mark", Text, nullable=False, unique=True),
     Column("expires_us", BigInteger, nullable=False),
@@ -55,19 +56,19 @@ class SqlShareRows(ShareRows):
                 "id": share.id,
                 "org_id": share.org_id,
                 "owner": share.owner,
-                "sandbox_id": share.sandbox_id,
+                "sandbox_id": share.opens,
                 "mark": share.mark,
                 "expires_us": to_us(share.expires_at),
                 "body": msgspec.json.encode(share).decode(),
             },
         )
 
-    async def of(self, sandbox_id: SandboxId) -> list[tuple[Share, tuple[Guest, ...]]]:
+    async def of(self, opens: SandboxId | DashboardId) -> list[tuple[Share, tuple[Guest, ...]]]:
         """See the port."""
         found = await self._connection.execute(
             select(shares.c.body, guests.c.body)
             .outerjoin(guests, guests.c.share_id == shares.c.id)
-            .where(shares.c.sandbox_id == sandbox_id)
+            .where(shares.c.sandbox_id == opens)
             .order_by(shares.c.id, guests.c.id)
         )
         came: dict[str, list[Guest]] = {}
@@ -75,6 +76,20 @@ class SqlShareRows(ShareRows):
             came.setdefault(share, []).extend([] if guest is None else [_guests.decode(guest)])
         listed = [(_shares.decode(share), _by_age(come)) for share, come in came.items()]
         return sorted(listed, key=lambda row: row[0].created_at)
+
+    async def held(self, org_id: OrgId, owner: PrincipalId) -> list[Share]:
+        """See the port."""
+        found = await self._connection.execute(
+            select(shares.c.body).where(shares.c.org_id == org_id, shares.c.owner == owner)
+        )
+        listed = [_shares.decode(body) for body in found.scalars()]
+        return sorted(listed, key=lambda share: share.created_at)
+
+    async def get(self, share_id: ShareId) -> Share | None:
+        """See the port."""
+        found = await self._connection.execute(select(shares.c.body).where(shares.c.id == share_id))
+        body = found.scalar_one_or_none()
+        return None if body is None else _shares.decode(body)
 
     async def marked(self, mark: str) -> Share | None:
         """See the port."""

@@ -59,6 +59,39 @@ class DashboardPeople(Shape):
     people = fields.many(DashboardPerson)
 
 
+class DashboardShareBody(TypedDict, total=False):
+    """A share link to make."""
+
+    ttl: int | str
+    name: str | None
+    terminals: bool
+
+
+class DashboardShare(Shape):
+    """A share link, without its secret."""
+
+    share_id = fields.text()
+    terminals = fields.flag()
+    guests = fields.number()
+    guest_names = fields.texts()
+    expires_at = fields.text()
+    name = fields.text()
+
+
+class DashboardShareMade(DashboardShare):
+    """A share link just made; no other answer has `link`. `local_only`: only this machine can open
+    it."""
+
+    link = fields.text()
+    local_only = fields.flag()
+
+
+class DashboardShareList(Shape):
+    """The share links of a dashboard."""
+
+    shares = fields.many(DashboardShare)
+
+
 class Dashboards:
     """The dashboards of the caller. Every method raises the classes of `atoll.domain.errors`."""
 
@@ -98,6 +131,21 @@ class Dashboards:
     def unshare(self, ref: str, subject: str) -> None:
         """Take a role away."""
         path = at("dashboards", self.id_of(ref), "people", subject)
+        self._transport.call(Call("DELETE", path))
+
+    def make_link(self, ref: str, body: DashboardShareBody) -> DashboardShareMade:
+        """Make a link for people without an account, who may look."""
+        call = post("dashboards", self.id_of(ref), "shares", value=body)
+        return self._transport.read(DashboardShareMade, call)
+
+    def links(self, ref: str) -> DashboardShareList:
+        """Return the valid links."""
+        call = get("dashboards", self.id_of(ref), "shares")
+        return self._transport.read(DashboardShareList, call)
+
+    def revoke_link(self, ref: str, link: str) -> None:
+        """Revoke a link; its guests are gone at once."""
+        path = at("dashboards", self.id_of(ref), "shares", link)
         self._transport.call(Call("DELETE", path))
 
     def delete(self, ref: str) -> str:

@@ -77,16 +77,25 @@ class Dashboard:
     items: int = 0
 
 
+def dashboard_stream(dashboard_id: DashboardId) -> str:
+    """Return the name of a dashboard's stream of events."""
+    return f"dashboard:{dashboard_id}"
+
+
 def read_name(text: str) -> str:
     """Return a name that can be shown. Raises `Invalid`."""
     return shown_name(text)
 
 
 def role_of(caller: Principal, dashboard: Dashboard) -> DashboardRole | None:
-    """Return the caller's role; None for who may not see the dashboard."""
-    if caller.org_id != dashboard.org_id or caller.guest_access is not None:
-        return None
+    """Return the caller's role; None for who may not see the dashboard. A guest looks at the one
+    that its link opens."""
     if not caller.may(Capability.DASHBOARD_READ):
+        return None
+    if caller.guest_access is not None:
+        own = caller.guest_access.dashboard_id == dashboard.id
+        return DashboardRole.VIEWER if own else None
+    if caller.org_id != dashboard.org_id:
         return None
     given = _given(caller, dashboard)
     if given is None or caller.may(Capability.DASHBOARD_USE):
@@ -128,10 +137,24 @@ def opens_sandbox(caller: Principal, dashboard: Dashboard, sandbox_id: SandboxId
     """Report whether the caller may go into a sandbox because the dashboard shows it: who edits
     the dashboard may, and who may use no terminal anywhere may look. A viewer who could use
     terminals may not: nobody else would stop them there."""
-    if sandbox_id != dashboard.sandbox_id and sandbox_id not in dashboard.linked:
+    if not shows_sandbox(dashboard, sandbox_id) or caller.guest_access is not None:
         return False
     role = role_of(caller, dashboard)
     return role is not None and (role.edits or not caller.may(Capability.TERMINAL_USE))
+
+
+def shows_sandbox(dashboard: Dashboard, sandbox_id: SandboxId) -> bool:
+    """Report whether a sandbox is the dashboard's home or linked to it."""
+    return sandbox_id == dashboard.sandbox_id or sandbox_id in dashboard.linked
+
+
+def watches_panes(caller: Principal, dashboard: Dashboard) -> bool:
+    """Report whether the caller may watch the terminals whose panes are on the dashboard: who sees
+    it may, and a guest whose link says so."""
+    access = caller.guest_access
+    if not caller.may(Capability.TERMINAL_WATCH) or (access is not None and not access.terminals):
+        return False
+    return role_of(caller, dashboard) is not None
 
 
 def may_manage(caller: Principal, dashboard: Dashboard) -> bool:

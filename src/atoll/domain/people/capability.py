@@ -102,6 +102,14 @@ GUEST_CAPABILITIES = frozenset(
 )
 """The most that a guest may do; the guest's link narrows it to a sandbox and a role."""
 
+VISITOR_CAPABILITIES = frozenset(
+    {
+        *(Capability.ME, Capability.DASHBOARD_READ, Capability.TERMINAL_WATCH),
+        Capability.AGENT_READ,
+    }
+)
+"""The most that a guest of a dashboard may do: look."""
+
 
 def role_claims(org_id: OrgId, role: OrgRole, *, sovereign: bool = False) -> tuple[str, ...]:
     """Return the `roles[]` of a member."""

@@ -5,6 +5,7 @@ another alphabet that look the same.
 """
 
 import unicodedata
+from collections.abc import Iterable
 
 from atoll.domain.errors import Invalid
 from atoll.domain.unseen import is_unseen
@@ -38,6 +39,14 @@ def own_name(name: str, host: str) -> str:
     if _letters(shown) == _letters(host) != "":
         raise Invalid(f"{host} is the name of the person who invites you", field="name")
     return shown
+
+
+def unlike_names(name: str, names: Iterable[str]) -> str:
+    """Return a guest's name where it reads like none of the names of others. Raises `Invalid`."""
+    own = _letters(name)
+    if own and own in map(_letters, names):
+        raise Invalid(f"{name} is the name of a person here: choose another", field="name")
+    return name
 
 
 def _is_stacked(name: str) -> bool:

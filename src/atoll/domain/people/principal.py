@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from atoll.domain.ids import (
     PERSONAL_ORG,
+    DashboardId,
     OrgId,
     PrincipalId,
     RecordingId,
@@ -29,16 +30,19 @@ class ActorKind(StrEnum):
 class GuestAccess:
     """The only right of a guest: a role at the terminals (or one terminal) of one sandbox that
     belongs to `owner` of `org_id`, until it ends. With `recording_id` it is that recording, and no
-    terminal."""
+    terminal. With `dashboard_id` it is a look at that dashboard, and no sandbox; with `terminals`
+    also at the terminals whose panes are on it."""
 
     org_id: OrgId
     owner: PrincipalId
     share_id: ShareId
-    sandbox_id: SandboxId
+    sandbox_id: SandboxId | None
     terminal_id: TerminalId | None
     role: Role
     expires_at: datetime
     recording_id: RecordingId | None = None
+    dashboard_id: DashboardId | None = None
+    terminals: bool = False
 
     def plays(self, sandbox_ref: str, recording_id: str) -> bool:
         """Report whether the guest may see this recording of this sandbox, by their ids."""

@@ -1,4 +1,5 @@
-"""Share links: access to one sandbox, or one terminal or recording, for people without a login.
+"""Share links: access to one sandbox, or one terminal or recording of it, or to one dashboard, for
+people without a login.
 
 Pure. Only the fingerprint of a link's secret is kept. A person who opens the link becomes a guest:
 a principal with an id and a name of its own. So it can be given control, and its input can be told
@@ -11,6 +12,7 @@ from datetime import datetime, timedelta
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import (
     GUESTS_ORG,
+    DashboardId,
     GuestId,
     OrgId,
     PrincipalId,
@@ -19,13 +21,13 @@ from atoll.domain.ids import (
     ShareId,
     TerminalId,
 )
-from atoll.domain.people.capability import GUEST_CAPABILITIES
+from atoll.domain.people.capability import GUEST_CAPABILITIES, VISITOR_CAPABILITIES
 from atoll.domain.people.name import shown_name
 from atoll.domain.people.principal import ActorKind, GuestAccess, Principal
 from atoll.domain.terminal.turn import Role
 
 MAX_SHARES = 32
-"""The number of links of one sandbox at a time."""
+"""The number of links of one sandbox or dashboard at a time."""
 
 MAX_GUESTS = 64
 """The number of guests of one link at a time."""
@@ -37,13 +39,14 @@ DEFAULT_SECONDS = 3600
 @dataclass(frozen=True, slots=True)
 class Share:
     """A share link. Without `terminal_id` it opens every terminal of the sandbox; with
-    `recording_id` that recording and no terminal. `mark` is the fingerprint of its secret; `name`
-    is the label its maker chose."""
+    `recording_id` that recording and no terminal. With `dashboard_id` it opens a dashboard instead
+    of a sandbox, and with `terminals` the terminals that the dashboard shows. `mark` is the
+    fingerprint of its secret; `name` is the label its maker chose."""
 
     id: ShareId
     org_id: OrgId
     owner: PrincipalId
-    sandbox_id: SandboxId
+    sandbox_id: SandboxId | None
     terminal_id: TerminalId | None
     role: Role
     name: str
@@ -51,6 +54,13 @@ class Share:
     created_at: datetime
     expires_at: datetime
     recording_id: RecordingId | None = None
+    dashboard_id: DashboardId | None = None
+    terminals: bool = False
+
+    @property
+    def opens(self) -> SandboxId | DashboardId:
+        """Return the id of the sandbox or dashboard that it opens."""
+        return self.dashboard_id or self.sandbox_id or SandboxId("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +126,15 @@ def principal_of(guest: Guest, share: Share) -> Principal:
         role=share.role,
         expires_at=share.expires_at,
         recording_id=share.recording_id,
+        dashboard_id=share.dashboard_id,
+        terminals=share.terminals,
     )
+    whole = share.dashboard_id is None
     return Principal(
         GUESTS_ORG,
         PrincipalId(guest.id),
         ActorKind.PERSON,
         name=guest.name,
         guest_access=access,
-        capabilities=GUEST_CAPABILITIES,
+        capabilities=GUEST_CAPABILITIES if whole else VISITOR_CAPABILITIES,
     )

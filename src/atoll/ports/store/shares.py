@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Protocol
 
-from atoll.domain.ids import SandboxId, ShareId
+from atoll.domain.ids import DashboardId, OrgId, PrincipalId, SandboxId, ShareId
 from atoll.domain.people.share import Guest, Share
 
 
@@ -14,8 +14,17 @@ class ShareRows(Protocol):
         """Add a link."""
         ...
 
-    async def of(self, sandbox_id: SandboxId) -> list[tuple[Share, tuple[Guest, ...]]]:
-        """Return the links of a sandbox, oldest first, each with its guests, oldest first."""
+    async def of(self, opens: SandboxId | DashboardId) -> list[tuple[Share, tuple[Guest, ...]]]:
+        """Return the links of a sandbox or dashboard, oldest first, each with its guests, oldest
+        first."""
+        ...
+
+    async def held(self, org_id: OrgId, owner: PrincipalId) -> list[Share]:
+        """Return the links of all that an owner has, oldest first."""
+        ...
+
+    async def get(self, share_id: ShareId) -> Share | None:
+        """Return one link."""
         ...
 
     async def marked(self, mark: str) -> Share | None:

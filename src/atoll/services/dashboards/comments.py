@@ -17,12 +17,12 @@ from atoll.domain.dashboard.comment import (
     read_mentions,
     unknown_comment,
 )
-from atoll.domain.dashboard.dashboard import Dashboard
+from atoll.domain.dashboard.dashboard import Dashboard, dashboard_stream
 from atoll.domain.ids import CommentId, PrincipalId
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.principal import Principal
 from atoll.ports import Transaction
-from atoll.services.dashboards.dashboards import Dashboards, dashboard_stream
+from atoll.services.dashboards.dashboards import Dashboards
 from atoll.services.ground import Ground
 from atoll.services.people.tokens import Owners
 

@@ -16,6 +16,7 @@ from atoll.domain.dashboard.dashboard import (
     DashboardScope,
     check_manages,
     check_seen,
+    dashboard_stream,
     read_name,
     read_subject,
     role_of,
@@ -36,6 +37,7 @@ from atoll.ports import Transaction
 from atoll.services.dashboards.loading import DocumentStore
 from atoll.services.dashboards.rooms import Rooms
 from atoll.services.ground import Ground
+from atoll.services.people.shares import revoke_links
 
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -46,11 +48,6 @@ class SeenDashboard:
 
     dashboard: Dashboard
     role: DashboardRole
-
-
-def dashboard_stream(dashboard_id: DashboardId) -> str:
-    """Return the name of a dashboard's stream of events."""
-    return f"dashboard:{dashboard_id}"
 
 
 class Dashboards:
@@ -120,11 +117,16 @@ class Dashboards:
         return _seen(caller, await self._change(caller, ref, changed, "dashboard.changed"))
 
     async def delete(self, caller: Principal, ref: str) -> None:
-        """Delete a dashboard. It can be restored for seven days."""
+        """Delete a dashboard and its links. It can be restored for seven days, without them."""
         now = self._ground.clock.now()
-        await self._change(
-            caller, ref, lambda before: replace(before, deleted_at=now), "dashboard.deleted"
-        )
+        async with self._ground.store.begin() as rows:
+            before = await self.find(rows, caller, ref)
+            check_manages(caller, before)
+            gone = replace(before, deleted_at=now)
+            await rows.dashboards.put(gone)
+            await self.report(rows, caller, "dashboard.deleted", gone)
+            await revoke_links(rows, self._ground, gone.id, actor=caller)
+        self.announce(gone)
 
     async def restore(self, caller: Principal, ref: str) -> SeenDashboard:
         """Undo a deletion. Raises `NotFound` for one that is gone, and for who did not own it."""
@@ -140,7 +142,7 @@ class Dashboards:
             restored = replace(found, deleted_at=None)
             await rows.dashboards.put(restored)
             await self.report(rows, caller, "dashboard.restored", restored)
-        self._announce(restored)
+        self.announce(restored)
         return _seen(caller, restored)
 
     async def people(self, caller: Principal, ref: str) -> Sequence[DashboardPerson]:
@@ -192,7 +194,7 @@ class Dashboards:
                 await rows.dashboards.put(after)
                 await self.report(rows, caller, kind, after, sandbox_id=sandbox_id)
         if after != before:
-            self._announce(after)
+            self.announce(after)
         return _seen(caller, after)
 
     async def history(
@@ -238,7 +240,7 @@ class Dashboards:
             if items:
                 await self._documents.seed(rows, dashboard, items)
             await self.report(rows, caller, "dashboard.created", dashboard)
-        self._announce(dashboard)
+        self.announce(dashboard)
         return _seen(caller, dashboard)
 
     async def _change(
@@ -258,7 +260,7 @@ class Dashboards:
                 await rows.dashboards.put(after)
                 await self.report(rows, caller, kind, after, **told)
         if after != before:
-            self._announce(after)
+            self.announce(after)
         return after
 
     async def report(
@@ -280,7 +282,8 @@ class Dashboards:
         )
         await rows.events.append((draft,))
 
-    def _announce(self, dashboard: Dashboard) -> None:
+    def announce(self, dashboard: Dashboard) -> None:
+        """Wake those who watch a dashboard's events, and have its open connections checked."""
         self._ground.bus.announce((dashboard_stream(dashboard.id),))
         self._rooms.reconsider(dashboard)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
-from atoll.domain.dashboard.presence import GONE, own_state
+from atoll.domain.dashboard.presence import GONE, own_state, presence_name
 from atoll.domain.ids import PrincipalId
 from atoll.services.dashboards.connections import RoomConnection
 from atoll.services.dashboards.live_messages import PresentClient
@@ -78,10 +78,11 @@ class Presences:
         if known is not None and said.clock <= known.presence.clock:
             return False
         caller = connection.caller
-        state = own_state(said.state, caller.id, caller.name or caller.id)
+        name = presence_name(caller)
+        state = own_state(said.state, caller.id, name, edits=connection.role.edits)
         presence = Presence(said.client, said.clock, state)
         here = None if state == GONE else connection
-        self._put(_Seen(presence, caller.id, caller.name, here, now), local=True)
+        self._put(_Seen(presence, caller.id, name, here, now), local=True)
         return True
 
     def leave(self, connection: RoomConnection, now: datetime) -> None:

@@ -11,8 +11,9 @@ import structlog
 
 from atoll.domain.dashboard.change import MAX_UPDATE_BYTES
 from atoll.domain.dashboard.dashboard import Dashboard, DashboardRole, role_of, unknown
-from atoll.domain.dashboard.presence import colour_of
-from atoll.domain.errors import AtollError, Invalid, LimitReached, Unavailable
+from atoll.domain.dashboard.presence import colour_of, presence_name
+from atoll.domain.errors import AtollError, Invalid, LimitReached, Unauthenticated, Unavailable
+from atoll.domain.people.principal import Principal
 from atoll.ports.bus import LiveSubscription, Missed
 from atoll.services.dashboards.connections import RoomConnection
 from atoll.services.dashboards.live_messages import (
@@ -34,6 +35,7 @@ from atoll.services.dashboards.work import (
     Stop,
     SyncRequest,
 )
+from atoll.services.people.shares import LINK_OVER
 from atoll.wire.crdt.frames import (
     AwarenessQuery,
     AwarenessUpdate,
@@ -48,7 +50,9 @@ from atoll.wire.crdt.update import ParsedUpdate, read_update
 
 MAX_CONNECTIONS = 100
 MAX_OWN_CONNECTIONS = 16
-"""The connections of one dashboard on one replica, and those of one person among them."""
+MAX_GUEST_CONNECTIONS = 50
+"""The connections of one dashboard on one replica, those of one person among them, and those of all
+guests: members find a place."""
 
 PRESENCE_SECONDS = 0.05
 PRESENCE_BYTES_PER_SECOND = 4 * 1024 * 1024
@@ -80,21 +84,23 @@ class Room:
         """Add a connection; nothing is sent to it before `welcome`. Raises `LimitReached`."""
         connections, person = self._audience.connections, connection.caller.id
         own = sum(one.caller.id == person for one in connections)
-        if len(connections) >= MAX_CONNECTIONS or own >= MAX_OWN_CONNECTIONS:
+        guests = sum(one.caller.guest_access is not None for one in connections)
+        crowded = connection.caller.guest_access is not None and guests >= MAX_GUEST_CONNECTIONS
+        if crowded or len(connections) >= MAX_CONNECTIONS or own >= MAX_OWN_CONNECTIONS:
             raise LimitReached("this dashboard has too many connections: close a tab of it")
         connections.add(connection)
 
     def welcome(self, connection: RoomConnection, limits: dict[str, int]) -> None:
         """Greet a connection: its role, who is here, and what the server lacks of its document."""
         connection.open()
-        people = {one.caller.id: one.caller.name for one in self._audience.connections}
+        people = {one.caller.id: presence_name(one.caller) for one in self._audience.connections}
         connection.tell(
             "welcome",
             role=connection.role.value,
             name=self._audience.dashboard.name,
             limits=limits,
             people=[
-                {"id": one, "name": name or one, "colour": colour_of(one)}
+                {"id": one, "name": name, "colour": colour_of(one)}
                 for one, name in sorted(people.items())
             ],
         )
@@ -246,9 +252,21 @@ class Room:
         for connection in list(self._audience.connections):
             if dashboard.name != former.name:
                 connection.tell("renamed", name=dashboard.name)
+            if await self._has_left(connection.caller):
+                connection.close(Unauthenticated(LINK_OVER))
+                continue
             await self._set_role(connection, dashboard)
         if head > self._work.seq:
             await self._work.put(Look())
+
+    async def _has_left(self, caller: Principal) -> bool:
+        """Report whether a guest's link is over or was revoked."""
+        access, now = caller.guest_access, self._ports.ground.clock.now()
+        if access is None:
+            return False
+        async with self._ports.ground.store.read() as rows:
+            share = await rows.shares.get(access.share_id)
+        return share is None or share.expires_at <= now
 
     async def _set_role(self, connection: RoomConnection, dashboard: Dashboard) -> None:
         current = await self._ports.memberships.current(connection.caller)

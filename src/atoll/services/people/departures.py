@@ -11,15 +11,14 @@ import structlog
 
 from atoll.domain.approvals.approval import ApprovalState, overtaken
 from atoll.domain.errors import AtollError
-from atoll.domain.event import EventDraft, sandbox_stream
 from atoll.domain.ids import SandboxId
 from atoll.domain.paging import PageQuery
 from atoll.domain.people.organization import Member
 from atoll.domain.people.principal import Principal
-from atoll.domain.people.share import Share
 from atoll.ports import ApprovalQuery, Transaction
 from atoll.services.approvals.voiding import approval_event
 from atoll.services.ground import Ground
+from atoll.services.people.shares import end_link
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import Secrets
 from atoll.services.webhooks.log import WEBHOOKS
@@ -42,8 +41,8 @@ class Departures:
     ) -> Mapping[str, int]:
         """Remove what lives in the member's name. Returns what is counted in the event."""
         held = [one.id for one in await rows.sandboxes.held(member.org_id, member.id)]
-        for sandbox_id in held:
-            await revoke_links(rows, self._ground, sandbox_id, actor=actor)
+        for share in await rows.shares.held(member.org_id, member.id):
+            await end_link(rows, self._ground, share, actor)
         for browser in await rows.push.of(member.org_id, member.id):
             await rows.push.remove(browser.id)
         await remove_all(rows, self._ground, (member.org_id, member.id), actor=actor)
@@ -79,26 +78,3 @@ class Departures:
                 after = overtaken(approval, reason="Its person is gone.", now=now)
                 await rows.approvals.put(after)
                 await rows.events.append((approval_event(self._ground, after, actor=actor),))
-
-
-async def revoke_links(
-    rows: Transaction, ground: Ground, sandbox_id: SandboxId, *, actor: Principal
-) -> None:
-    """Revoke all links of a sandbox, in the caller's transaction; their guests go."""
-    for share, _ in await rows.shares.of(sandbox_id):
-        await rows.shares.remove(share.id)
-        await rows.events.append((_revoked(ground, share, actor),))
-
-
-def _revoked(ground: Ground, share: Share, actor: Principal) -> EventDraft:
-    return EventDraft(
-        id=ground.ids.event(),
-        stream=sandbox_stream(share.sandbox_id),
-        event_type="share.revoked",
-        at=ground.clock.now(),
-        org_id=share.org_id,
-        owner=share.owner,
-        actor=actor,
-        reason=None,
-        payload={"sandbox_id": share.sandbox_id, "share_id": share.id},
-    )

@@ -18,9 +18,9 @@ from atoll.ports import Transaction
 from atoll.services.approvals.voiding import approval_event
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.room import SandboxRoom
-from atoll.services.people.departures import revoke_links
 from atoll.services.people.memberships import organization_for
 from atoll.services.people.rosters import check_team, one_member
+from atoll.services.people.shares import revoke_links
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import Secrets
 

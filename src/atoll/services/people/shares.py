@@ -7,12 +7,15 @@ gate of the surface and by `Terminals`, each for itself.
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, TypeAlias
 
+from atoll.domain.dashboard.dashboard import Dashboard, dashboard_stream
 from atoll.domain.errors import AtollError, LimitReached, NotFound
 from atoll.domain.event import EventDraft, Json, sandbox_stream
-from atoll.domain.ids import ShareId
+from atoll.domain.ids import DashboardId, SandboxId
 from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
-from atoll.domain.people.name import own_name
+from atoll.domain.people.name import own_name, unlike_names
 from atoll.domain.people.principal import GuestAccess, Principal
 from atoll.domain.people.share import (
     MAX_GUESTS,
@@ -25,13 +28,17 @@ from atoll.domain.people.share import (
     principal_of,
 )
 from atoll.domain.sandbox.sandbox import Sandbox, check_may_manage
+from atoll.ports import Transaction
 from atoll.services.ground import Ground
 from atoll.services.sandboxes.sandboxes import Sandboxes
 
-_OVER = "this link is over or was revoked; ask whoever invited you for a new one"
+LINK_OVER = "this link is over or was revoked; ask whoever invited you for a new one"
 
 Wrong = Callable[[str, str], AtollError]
 """Counts a wrong secret from a source and gives the error to raise for it, with a sentence."""
+
+Act: TypeAlias = Literal["created", "revoked", "entered"]
+"""The act of an event of a link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +51,18 @@ class Entered:
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """Offer of a link to whoever holds it: `inviter` is its maker's name, or empty."""
+    """Offer of a link to whoever holds it: `inviter` is its maker's name, or empty. It opens a
+    sandbox or a dashboard."""
 
     inviter: str
-    sandbox: Sandbox
     share: Share
+    sandbox: Sandbox | None
+    dashboard: Dashboard | None
 
 
 class Shares:
-    """Use cases on share links. Only a sandbox's owner makes, sees and revokes them."""
+    """Use cases on share links. Only a sandbox's owner makes, sees and revokes them; those of
+    dashboards are made by `services.dashboards.shares`."""
 
     def __init__(
         self,
@@ -63,6 +73,7 @@ class Shares:
         inviter: Callable[[], Principal],
     ) -> None:
         """`inviter` returns the person of this installation, by the name they have now."""
+        self._ground = ground
         self._store, self._bus = ground.store, ground.bus
         self._clock, self._identifiers = ground.clock, ground.ids
         self._sandboxes = sandboxes
@@ -98,44 +109,29 @@ class Shares:
         if share.recording_id is not None:
             told["recording_id"] = share.recording_id
         async with self._store.begin() as rows:
-            await rows.shares.forget(now)
-            if len(await rows.shares.of(sandbox.id)) >= MAX_SHARES:
-                raise LimitReached(
-                    f"Sandbox {sandbox.name} has {MAX_SHARES} links already: revoke one first."
-                )
-            await rows.shares.add(share)
-            await rows.events.append((self._draft("share.created", share, caller, told),))
+            await add_link(rows, share, now)
+            await rows.events.append((share_event(self._ground, "created", share, caller, told),))
         self._bus.announce((sandbox_stream(sandbox.id),))
         return share, secret
 
     async def list(self, caller: Principal, ref: str) -> list[tuple[Share, tuple[Guest, ...]]]:
         """Return the living links of a sandbox, each with its guests."""
-        sandbox = await self._own(caller, ref)
-        now = self._clock.now()
-        async with self._store.read() as rows:
-            found = await rows.shares.of(sandbox.id)
-        return [(share, guests) for share, guests in found if share.expires_at > now]
+        return await living_links(self._ground, (await self._own(caller, ref)).id)
 
     async def invitation(self, secret: str, *, source: str) -> Invitation:
         """Return what a link offers, without opening it. Raises like `enter`."""
         async with self._store.read() as rows:
             share = await rows.shares.marked(fingerprint(secret))
-            sandbox = None if share is None else await rows.sandboxes.get(share.sandbox_id)
-        if share is None or sandbox is None or share.expires_at <= self._clock.now():
-            raise self._wrong(source, _OVER)
-        return Invitation(await self.inviter_of(share), sandbox, share)
+            opened = (None, None) if share is None else await _opened(rows, share)
+        if share is None or not any(opened) or share.expires_at <= self._clock.now():
+            raise self._wrong(source, LINK_OVER)
+        return Invitation(await self.inviter_of(share), share, *opened)
 
     async def revoke(self, caller: Principal, ref: str, share_id: str) -> None:
         """End a link and its guests' sessions at once. Raises `NotFound`."""
         sandbox = await self._own(caller, ref)
         async with self._store.begin() as rows:
-            found = [share for share, _ in await rows.shares.of(sandbox.id) if share.id == share_id]
-            if not found:
-                raise NotFound(
-                    f"Sandbox {sandbox.name} has no link {share_id[:80]!r}: list them to see."
-                )
-            await rows.shares.remove(ShareId(share_id))
-            await rows.events.append((self._draft("share.revoked", found[0], caller, {}),))
+            await revoke_link(rows, self._ground, sandbox.id, share_id, actor=caller)
         self._bus.announce((sandbox_stream(sandbox.id),))
 
     async def enter(
@@ -151,12 +147,12 @@ class Shares:
         guest_id = self._identifiers.guest()
         shown = guest_name(guest_id)
         if name is not None:
-            shown = own_name(name, await self._host_of(secret))
+            shown = await self._checked_name(name, secret)
         async with self._store.begin() as rows:
             share = await rows.shares.marked(fingerprint(secret))
             if share is None or share.expires_at <= now:
-                raise self._wrong(source, _OVER)
-            links = await rows.shares.of(share.sandbox_id)
+                raise self._wrong(source, LINK_OVER)
+            links = await rows.shares.of(share.opens)
             if len(next(guests for each, guests in links if each == share)) >= MAX_GUESTS:
                 raise LimitReached(f"This link has {MAX_GUESTS} guests already: ask for another.")
             guest = Guest(
@@ -164,14 +160,17 @@ class Shares:
             )
             await rows.shares.add_guest(guest)
             principal = principal_of(guest, share)
-            told = {"guest_id": guest_id, "name": shown, "role": share.role.value}
-            await rows.events.append((self._draft("share.entered", share, principal, told),))
-        self._bus.announce((sandbox_stream(share.sandbox_id),))
+            told: dict[str, Json] = {"guest_id": guest_id, "name": shown, "role": share.role.value}
+            if share.dashboard_id is not None:
+                told = {"guest_id": guest_id, "guest_name": shown}
+            entered = share_event(self._ground, "entered", share, principal, told)
+            await rows.events.append((entered,))
+        self._bus.announce((entered.stream,))
         return Entered(session, principal)
 
     async def inviter_of(self, link: Share | GuestAccess) -> str:
-        """Return the name of whoever invites by a link: its sandbox's owner; empty for who chose
-        none."""
+        """Return the name of whoever invites by a link: the owner of what it opens; empty for who
+        chose none."""
         person = self._inviter()
         if (link.org_id, link.owner) == (person.org_id, person.id):
             return person.name
@@ -179,10 +178,15 @@ class Shares:
             member = await rows.members.get(link.org_id, link.owner)
         return "" if member is None else member.name
 
-    async def _host_of(self, secret: str) -> str:
+    async def _checked_name(self, name: str, secret: str) -> str:
+        """Return a guest's name that may be shown. On a dashboard a guest is among members, whose
+        names it may not have either. Raises `Invalid`."""
         async with self._store.read() as rows:
             share = await rows.shares.marked(fingerprint(secret))
-        return "" if share is None else await self.inviter_of(share)
+            among = share is not None and share.dashboard_id is not None
+            members = await rows.members.of(share.org_id) if share is not None and among else []
+        shown = own_name(name, "" if share is None else await self.inviter_of(share))
+        return unlike_names(shown, (one.name for one in members))
 
     async def by_session(self, session: str, source: str) -> Principal:
         """Return the guest who holds this session. Raises like `enter`."""
@@ -216,29 +220,94 @@ class Shares:
         async with self._store.begin() as rows:
             await rows.shares.remove_guest(fingerprint(session))
 
-    async def sandbox_of(self, guest: Principal) -> Sandbox | None:
-        """Return the sandbox a guest may see; None for a caller who is no guest."""
+    async def opened_to(self, guest: Principal) -> tuple[Sandbox | None, Dashboard | None]:
+        """Return the sandbox or the dashboard that a guest may see; neither for a caller who is no
+        guest."""
         if guest.guest_access is None:
-            return None
+            return None, None
         async with self._store.read() as rows:
-            return await rows.sandboxes.get(guest.guest_access.sandbox_id)
+            return await _opened(rows, guest.guest_access)
 
     async def _own(self, caller: Principal, ref: str) -> Sandbox:
         sandbox = await self._sandboxes.get(caller, ref)
         check_may_manage(caller, sandbox)
         return sandbox
 
-    def _draft(
-        self, kind: str, share: Share, actor: Principal, told: Mapping[str, Json]
-    ) -> EventDraft:
-        return EventDraft(
-            id=self._identifiers.event(),
-            stream=sandbox_stream(share.sandbox_id),
-            event_type=kind,
-            at=self._clock.now(),
-            org_id=share.org_id,
-            owner=share.owner,
-            actor=actor,
-            reason=None,
-            payload={"sandbox_id": share.sandbox_id, "share_id": share.id, **told},
-        )
+
+async def _opened(
+    rows: Transaction, link: Share | GuestAccess
+) -> tuple[Sandbox | None, Dashboard | None]:
+    """Return the sandbox or the dashboard that a link opens, where it is still there."""
+    if link.dashboard_id is not None:
+        found = await rows.dashboards.get(link.dashboard_id)
+        return None, None if found is None or found.deleted_at is not None else found
+    return (None if link.sandbox_id is None else await rows.sandboxes.get(link.sandbox_id)), None
+
+
+async def add_link(rows: Transaction, share: Share, now: datetime) -> None:
+    """Add a link in the caller's transaction. Raises `LimitReached`."""
+    await rows.shares.forget(now)
+    if len(await rows.shares.of(share.opens)) >= MAX_SHARES:
+        raise LimitReached(f"It has {MAX_SHARES} links already: revoke one first.")
+    await rows.shares.add(share)
+
+
+async def living_links(
+    ground: Ground, opens: SandboxId | DashboardId
+) -> list[tuple[Share, tuple[Guest, ...]]]:
+    """Return the living links of a sandbox or dashboard, each with its guests."""
+    async with ground.store.read() as rows:
+        found = await rows.shares.of(opens)
+    return [(share, guests) for share, guests in found if share.expires_at > ground.clock.now()]
+
+
+async def revoke_link(
+    rows: Transaction,
+    ground: Ground,
+    opens: SandboxId | DashboardId,
+    share_id: str,
+    *,
+    actor: Principal,
+) -> None:
+    """Revoke one link in the caller's transaction; its guests go. Raises `NotFound`."""
+    found = [share for share, _ in await rows.shares.of(opens) if share.id == share_id]
+    if not found:
+        raise NotFound(f"{opens} has no link {share_id[:80]!r}: list them to see.")
+    await end_link(rows, ground, found[0], actor)
+
+
+async def revoke_links(
+    rows: Transaction, ground: Ground, opens: SandboxId | DashboardId, *, actor: Principal
+) -> None:
+    """Revoke all links of a sandbox or dashboard, in the caller's transaction; their guests go."""
+    for share, _ in await rows.shares.of(opens):
+        await end_link(rows, ground, share, actor)
+
+
+async def end_link(rows: Transaction, ground: Ground, share: Share, actor: Principal) -> None:
+    """Remove a link in the caller's transaction; its guests go."""
+    await rows.shares.remove(share.id)
+    await rows.events.append((share_event(ground, "revoked", share, actor, {}),))
+
+
+def share_event(
+    ground: Ground, act: Act, share: Share, actor: Principal, told: Mapping[str, Json]
+) -> EventDraft:
+    """Return the event of a link: of its sandbox's stream, or of its dashboard's."""
+    if share.dashboard_id is not None:
+        kind, stream = f"dashboard.share_{act}", dashboard_stream(share.dashboard_id)
+        about: dict[str, Json] = {"dashboard_id": share.dashboard_id}
+    else:
+        kind, stream = f"share.{act}", sandbox_stream(share.opens)
+        about = {"sandbox_id": share.opens}
+    return EventDraft(
+        id=ground.ids.event(),
+        stream=stream,
+        event_type=kind,
+        at=ground.clock.now(),
+        org_id=share.org_id,
+        owner=share.owner,
+        actor=actor,
+        reason=None,
+        payload={**about, "share_id": share.id, **told},
+    )

@@ -173,7 +173,7 @@ class Terminals:
             raise NotFound("There is no such terminal here; your link opens another one.")
         host = Principal(access.org_id, access.owner, ActorKind.PERSON)
         try:
-            return await self._sandboxes.runtime(host, access.sandbox_id)
+            return await self._sandboxes.runtime(host, ref)
         except Conflict as err:
             # What helps is a command of its owner's.
             raise Conflict(GUEST_WORDS, code=err.code) from err
@@ -212,7 +212,7 @@ class Terminals:
         if access is not None:
             if not access.plays(ref, recording_id):
                 raise NotFound("There is no such recording here; your link opens something else.")
-            at = (Principal(access.org_id, access.owner, ActorKind.PERSON), access.sandbox_id)
+            at = (Principal(access.org_id, access.owner, ActorKind.PERSON), ref)
         async with (
             self._sandboxes.reading(*at) as (_, client),
             client.stream(read_recording(recording_id)) as answer,

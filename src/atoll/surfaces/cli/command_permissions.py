@@ -45,7 +45,10 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
         *("approve", "deny", "revoke", "inbox answer"),
         *("project approve", "project forget"),
     ),
-    "share.manage": ("share new", "share list", "share rm"),
+    "share.manage": (
+        *("share new", "share list", "share rm"),
+        *("dashboard link", "dashboard links", "dashboard unlink"),
+    ),
     "event.read": ("events",),
     "dashboard.read": ("dashboard list", "dashboard open"),
     "dashboard.manage": (

@@ -19,6 +19,7 @@ from atoll.services.dashboards.dashboards import Dashboards
 from atoll.services.dashboards.homes import DashboardHomes
 from atoll.services.dashboards.loading import DocumentStore
 from atoll.services.dashboards.rooms import Rooms
+from atoll.services.dashboards.shares import DashboardShares
 from atoll.services.dashboards.sweep import DashboardSweep
 from atoll.services.ground import Ground
 from atoll.services.journals.log_watch import LogWatch, Wake
@@ -98,4 +99,11 @@ def build_dashboards(
     boards = Dashboards(ground, documents, rooms)
     homes = DashboardHomes(ground, boards, terminals, owners=access.owners)
     comments = DashboardComments(ground, boards, owners=access.owners)
-    return DashboardServices(boards, rooms, homes, comments, DashboardSweep(ground, documents))
+    return DashboardServices(
+        boards,
+        rooms,
+        homes,
+        comments,
+        DashboardShares(ground, boards),
+        DashboardSweep(ground, documents),
+    )

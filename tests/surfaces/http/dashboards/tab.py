@@ -51,11 +51,13 @@ class Tab:
             self.frames.append(spell_frame(SyncUpdate(bytes(event.update))))
 
     @asynccontextmanager
-    async def joined(self, url: str, dashboard: str, token: str) -> AsyncIterator["Tab"]:
-        """Be connected."""
+    async def joined(
+        self, url: str, dashboard: str, token: str = "", headers: dict[str, str] | None = None
+    ) -> AsyncIterator["Tab"]:
+        """Be connected: by a token, or by headers."""
         self.frames: list[bytes] = []
         self.code, self.said = None, []
-        headers = {"Authorization": f"Bearer {token}"}
+        headers = headers or {"Authorization": f"Bearer {token}"}
         address = f"{url}/v1/dashboards/{dashboard}/attach"
         async with (
             aiohttp.ClientSession(headers=headers) as session,

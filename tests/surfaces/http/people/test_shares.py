@@ -80,6 +80,9 @@ async def test_link_makes_its_visitor_a_guest_with_an_id_and_a_name(atoll: World
         "sandbox_id": sandbox,
         "sandbox_name": "box",
         "sandbox_state": told["guest"]["sandbox_state"],
+        "dashboard_id": None,
+        "dashboard_name": None,
+        "terminals": False,
         "terminal_id": "t_1",
         "recording_id": None,
         "role": "controller",
@@ -106,6 +109,7 @@ async def test_invitation_says_who_invites_to_what_and_to_do_what(atoll: World) 
         assert told.json() == {
             "inviter": "Ada",
             "sandbox_name": "box",
+            "dashboard_name": None,
             "terminal_id": "t_1",
             "recording_id": None,
             "role": "controller",

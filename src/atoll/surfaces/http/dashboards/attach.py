@@ -9,12 +9,13 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from atoll.domain.errors import AtollError, LimitReached
+from atoll.domain.errors import AtollError, LimitReached, Unauthenticated
 from atoll.domain.people.capability import Capability
 from atoll.services.dashboards.connections import Closing, RoomConnection
 from atoll.services.dashboards.room import Room
 from atoll.surfaces.http.body.fields import ItemId
 from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.guard import REVOKED
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.terminals.relay import NORMAL, close, code_of
 
@@ -75,4 +76,6 @@ async def _up(socket: WebSocket, room: Room, connection: RoomConnection) -> None
 
 
 def _code(error: AtollError) -> int:
+    if isinstance(error, Unauthenticated):
+        return REVOKED
     return TOO_MUCH if isinstance(error, LimitReached) else code_of(error)

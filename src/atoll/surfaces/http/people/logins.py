@@ -52,14 +52,18 @@ class MeBody(Body):
 
 class GuestAccessView(ResponseModel):
     """The role of a guest at the terminals (or one) of a sandbox, until it ends; with
-    `recording_id` at that recording alone. `inviter` is the name of whoever made the link, or
-    empty."""
+    `recording_id` at that recording alone. With `dashboard_id` it is a look at that dashboard, and
+    with `terminals` at the terminals on it; the sandbox's members are null then. `inviter` is the
+    name of whoever made the link, or empty."""
 
     share_id: str
     inviter: str
-    sandbox_id: str
-    sandbox_name: str
-    sandbox_state: str
+    sandbox_id: str | None
+    sandbox_name: str | None
+    sandbox_state: str | None
+    dashboard_id: str | None
+    dashboard_name: str | None
+    terminals: bool
     terminal_id: str | None
     recording_id: str | None
     role: str
@@ -207,13 +211,15 @@ async def new_ticket(atoll: Atoll, caller: Caller, request: Request) -> Response
 
 async def me(atoll: Atoll, caller: Principal) -> dict[str, Any]:
     """Return the fields of a `MeView`."""
-    access, sandbox = caller.guest_access, await atoll.shares.sandbox_of(caller)
+    access = caller.guest_access
+    sandbox, dashboard = await atoll.shares.opened_to(caller)
     guest = None
-    if access is not None and sandbox is not None:
+    if access is not None and (sandbox is not None or dashboard is not None):
         guest = GuestAccessView.of(
             access,
             inviter=await atoll.shares.inviter_of(access),
-            sandbox_name=sandbox.name,
-            sandbox_state=sandbox.state.value,
+            sandbox_name=None if sandbox is None else sandbox.name,
+            sandbox_state=None if sandbox is None else sandbox.state.value,
+            dashboard_name=None if dashboard is None else dashboard.name,
         )
     return MeView.of(caller, name=caller.name or caller.id, roles=list(caller.roles), guest=guest)

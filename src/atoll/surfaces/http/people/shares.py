@@ -81,11 +81,12 @@ class InvitationBody(Body):
 
 class InvitationView(ResponseModel):
     """Offer of a link: by whom, to which sandbox, to one terminal of it or to all, and to watch
-    (`viewer`) or to ask to type, too (`controller`); or to one recording. `inviter` is empty for
-    who chose no name."""
+    (`viewer`) or to ask to type, too (`controller`); or to one recording; or to look at the
+    dashboard `dashboard_name`. `inviter` is empty for who chose no name."""
 
     inviter: str
-    sandbox_name: str
+    sandbox_name: str | None
+    dashboard_name: str | None
     terminal_id: str | None
     recording_id: str | None
     role: Role
@@ -145,7 +146,12 @@ async def read_invitation(atoll: Atoll, request: Request, body: InvitationBody) 
     """Return what a link offers, without opening it."""
     source = source_of(request.scope)
     found = await atoll.shares.invitation(body.ticket, source=source)
-    view = InvitationView.of(found.share, inviter=found.inviter, sandbox_name=found.sandbox.name)
+    view = InvitationView.of(
+        found.share,
+        inviter=found.inviter,
+        sandbox_name=None if found.sandbox is None else found.sandbox.name,
+        dashboard_name=None if found.dashboard is None else found.dashboard.name,
+    )
     return Json(view)
 
 

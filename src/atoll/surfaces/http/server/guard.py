@@ -191,7 +191,7 @@ class Guard:
                 "open the link that `atoll login` prints in this browser",
                 code="page_key_missing",
             )
-        if caller.guest_access is not None and not guest_may(scope):
+        if caller.guest_access is not None and not guest_may(scope, caller.guest_access):
             raise NotFound(f"a guest has no access to {scope['path'][:200]}")
         if caller.token is not None and not token_may(scope, caller.token):
             raise NotFound(f"this token has no access to {scope['path'][:200]}")

@@ -1,33 +1,53 @@
 """Paths open to a guest: what its link opens, and log-out. All others are not found.
 
 A list of what is allowed, so that a route added tomorrow is closed to guests. The service compares
-sandbox, terminal and recording with the guest's access.
+sandbox, terminal, recording and dashboard with the guest's access.
 """
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
 from starlette.types import Scope
 
+from atoll.domain.people.principal import GuestAccess
+
 _ID: Final = "[^/]+"
-_READ: Final = re.compile(
-    rf"/auth/me|/v1/me|/v1/sandboxes/{_ID}/terminals(?:/{_ID}(?:/cards|/marks|/text)?)?"
-    rf"|/v1/sandboxes/{_ID}/recordings/{_ID}|/sessions/{_ID}/ptys"
-)
-_SOCKET: Final = re.compile(
-    rf"/v1/sandboxes/{_ID}/terminals/{_ID}/(?:attach|cards)|/sessions/{_ID}/ptys/{_ID}/ws"
-)
+_TERMINAL: Final = rf"/v1/sandboxes/{_ID}/terminals/{_ID}"
+_ME: Final = "/auth/me|/v1/me"
 _LEAVE: Final = "/auth/logout"
 
 
-def guest_may(scope: Scope) -> bool:
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """The paths that a guest may read, and those of the WebSockets it may open."""
+
+    read: re.Pattern[str]
+    socket: re.Pattern[str]
+
+
+_SANDBOX: Final = _Open(
+    re.compile(
+        rf"{_ME}|/v1/sandboxes/{_ID}/terminals|{_TERMINAL}(?:/cards|/marks|/text)?"
+        rf"|/v1/sandboxes/{_ID}/recordings/{_ID}|/sessions/{_ID}/ptys"
+    ),
+    re.compile(rf"{_TERMINAL}/(?:attach|cards)|/sessions/{_ID}/ptys/{_ID}/ws"),
+)
+_DASHBOARD: Final = _Open(
+    re.compile(rf"{_ME}|/v1/dashboards/{_ID}(?:/comments)?|{_TERMINAL}(?:/cards|/marks|/text)?"),
+    re.compile(rf"/v1/dashboards/{_ID}/attach|{_TERMINAL}/(?:attach|cards)"),
+)
+
+
+def guest_may(scope: Scope, access: GuestAccess) -> bool:
     """Report whether a guest may send this request or WebSocket."""
     path = scope["path"]
+    open_to = _SANDBOX if access.dashboard_id is None else _DASHBOARD
     if scope["type"] == "websocket":
-        return _SOCKET.fullmatch(path) is not None
+        return open_to.socket.fullmatch(path) is not None
     match scope["method"]:
         case "GET" | "HEAD":
-            return _READ.fullmatch(path) is not None
+            return open_to.read.fullmatch(path) is not None
         case "POST":
             return bool(path == _LEAVE)
         case _:

@@ -1,8 +1,17 @@
 """Checks of the rows of share links and their guests."""
 
+from dataclasses import replace
 from datetime import timedelta
 
-from atoll.domain.ids import PERSONAL_ORG, GuestId, SandboxId, ShareId, TerminalId
+from atoll.domain.ids import (
+    PERSONAL_ORG,
+    DashboardId,
+    GuestId,
+    PrincipalId,
+    SandboxId,
+    ShareId,
+    TerminalId,
+)
 from atoll.domain.people.share import Guest, Share
 from atoll.domain.terminal.turn import Role
 from atoll.ports import Store
@@ -52,6 +61,9 @@ async def check_share_is_found_by_its_mark_and_counts_its_guests(store: Store) -
         assert found == [(share("one"), (guest("g", "one"),)), (share("two", number=1), ())]
         assert await rows.shares.marked("mark of one") == share("one")
         assert await rows.shares.marked("mark of three") is None
+        assert await rows.shares.get(ShareId("two")) == share("two", number=1)
+        assert await rows.shares.held(PERSONAL_ORG, OWNER) == [share("one"), share("two", number=1)]
+        assert await rows.shares.held(PERSONAL_ORG, PrincipalId("nobody")) == []
         assert await rows.shares.guest("session of g") == (guest("g", "one"), share("one"))
         assert await rows.shares.guest("session of h") is None
         assert await rows.shares.of(SandboxId("sb_2")) == []
@@ -61,6 +73,18 @@ async def check_share_is_found_by_its_mark_and_counts_its_guests(store: Store) -
     async with store.read() as rows:
         assert await rows.shares.guest("session of g") is None
         assert await rows.shares.marked("mark of one") is None
+        assert await rows.shares.get(ShareId("one")) is None
+
+
+async def check_links_of_a_dashboard_are_found_by_it(store: Store) -> None:
+    """A link may open a dashboard in place of a sandbox."""
+    made = replace(share("one"), sandbox_id=None, dashboard_id=DashboardId("dsh_1"), terminals=True)
+    async with store.begin() as rows:
+        await rows.shares.add(made)
+        await rows.shares.add(share("two"))
+    async with store.read() as rows:
+        assert await rows.shares.of(DashboardId("dsh_1")) == [(made, ())]
+        assert await rows.shares.of(SandboxId("sb_1")) == [(share("two"), ())]
 
 
 async def check_shares_that_ended_are_forgotten_with_their_guests(store: Store) -> None:

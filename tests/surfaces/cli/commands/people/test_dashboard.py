@@ -57,6 +57,31 @@ def test_dashboard_is_found_by_its_name_where_one_alone_has_it(cli: Cli, server:
     assert "atoll dashboard restore dsh_1" in cli("dashboard", "delete", "dsh_1").err
 
 
+def test_link_is_printed_once_listed_and_revoked(cli: Cli, server: Scripted) -> None:
+    share = {
+        "share_id": "sh_1",
+        "dashboard_id": "dsh_1",
+        "terminals": True,
+        "name": "for Bob",
+        "created_at": "2026-01-01T00:00:00Z",
+        "expires_at": "2036-01-01T00:00:00Z",
+        "guests": 1,
+        "guest_names": ["Bob"],
+    }
+    made = {**share, "link": "http://localhost/#share=abc", "local_only": True}
+    answers(server, "POST /v1/dashboards/dsh_1/shares", made, 201)
+    ran = cli("dashboard", "link", "dsh_1", "--ttl", "2h", "--terminals", "--label", "for Bob")
+    assert (ran.code, ran.out) == (0, "http://localhost/#share=abc\n")
+    assert "watch its terminals" in ran.err and "this machine only" in ran.err
+    (seen,) = server.requests("POST", "/v1/dashboards/dsh_1/shares")
+    assert seen.json == {"ttl": "2h", "terminals": True, "name": "for Bob"}
+    answers(server, "GET /v1/dashboards/dsh_1/shares", {"shares": [share]})
+    shown = cli("dashboard", "links", "dsh_1").out
+    assert all(word in shown for word in ("sh_1", "yes", "Bob", "for Bob"))
+    answers(server, "DELETE /v1/dashboards/dsh_1/shares/sh_1", None, 204)
+    assert "revoked sh_1" in cli("dashboard", "unlink", "dsh_1", "sh_1").err
+
+
 def test_share_gives_takes_and_opens(cli: Cli, server: Scripted) -> None:
     person = {"subject": "group:web", "role": "viewer", "since": "2026-01-01T00:00:00Z"}
     answers(server, "PUT /v1/dashboards/dsh_1/people/group:web", {"people": [person]})

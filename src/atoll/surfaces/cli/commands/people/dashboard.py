@@ -9,10 +9,13 @@ from atoll.client.dashboards.dashboards import (
     DashboardRole,
     Dashboards,
     DashboardScope,
+    DashboardShare,
+    DashboardShareBody,
 )
+from atoll.surfaces.cli.commands.people.share import LOCAL_ONLY
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
-from atoll.surfaces.cli.console.moments import age
-from atoll.surfaces.cli.console.options import json_option, utc_option
+from atoll.surfaces.cli.console.moments import age, until
+from atoll.surfaces.cli.console.options import duration, json_option, utc_option
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
 from atoll.surfaces.cli.dispatch.verbs import Verbs
 
@@ -125,6 +128,65 @@ def share(
         show_table(("WHO", "ROLE"), [(one.subject, one.role) for one in found.people])
 
 
+@command.command("link")
+@click.argument("dashboard")
+@click.option(
+    "--ttl", default="1h", show_default=True, callback=duration, help="How long the link is valid."
+)
+@click.option("--terminals", is_flag=True, help="Guests watch the terminals on it, too.")
+@click.option("--label", default=None, help="The name of the link in lists.")
+@utc_option()
+@json_option()
+@pass_invocation
+def link(
+    invocation: Invocation,
+    dashboard: str,
+    *,
+    ttl: str,
+    terminals: bool,
+    label: str | None,
+    as_json: bool,
+) -> None:
+    """Make a link by which anybody may look, and print it, this once."""
+    body: DashboardShareBody = {"ttl": ttl, "terminals": terminals, "name": label}
+    made = _dashboards(invocation).make_link(dashboard, body)
+    if as_json:
+        show_json(made.value)
+        return
+    say(made.link)
+    may = "look and watch its terminals" if terminals else "look"
+    note(f"anyone who has it may {may} until {until(made.expires_at)}; it is not shown again")
+    if made.local_only:
+        note(LOCAL_ONLY)
+
+
+@command.command("links")
+@click.argument("dashboard")
+@utc_option()
+@json_option()
+@pass_invocation
+def links(invocation: Invocation, dashboard: str, *, as_json: bool) -> None:
+    """List the living links of a dashboard."""
+    answered = _dashboards(invocation).links(dashboard)
+    if as_json:
+        show_json(answered.value)
+    else:
+        rows = [_link_row(one) for one in answered.shares]
+        show_table(("LINK", "TERMINALS", "GUESTS", "EXPIRES", "LABEL"), rows)
+
+
+@command.command("unlink")
+@click.argument("dashboard")
+@click.argument("links", metavar="LINK...", nargs=-1, required=True)
+@pass_invocation
+def unlink(invocation: Invocation, dashboard: str, links: tuple[str, ...]) -> None:
+    """Revoke links; their guests are gone at once."""
+    dashboards = _dashboards(invocation)
+    for one in links:
+        dashboards.revoke_link(dashboard, one)
+        note(f"revoked {one}")
+
+
 @command.command("delete")
 @click.argument("dashboard")
 @pass_invocation
@@ -144,6 +206,12 @@ def restore(invocation: Invocation, dashboard: str) -> None:
 
 def _dashboards(invocation: Invocation) -> Dashboards:
     return Dashboards(invocation.api().transport)
+
+
+def _link_row(one: DashboardShare) -> tuple[str, ...]:
+    guests = ", ".join(one.guest_names) or str(one.guests)
+    may = "yes" if one.terminals else "no"
+    return one.share_id, may, guests, until(one.expires_at), one.name or "-"
 
 
 def _row(one: Dashboard) -> tuple[str, ...]:
