@@ -22,6 +22,7 @@ import {
   Compare,
   CreateDialog,
   DesignPage,
+  GuestBoard,
   GuestRoom,
   Home,
   HomeDialog,
@@ -70,7 +71,7 @@ export function App() {
       )}
       {who.is === 'newcomer' && invitation === null && <Newcomer name={who.name} />}
       {who.is === 'invited' && <Invited key={who.ticket} ticket={who.ticket} why={who.why} />}
-      {who.is === 'guest' && <GuestRoom name={who.name} access={who.access} over={who.over} />}
+      {who.is === 'guest' && <Visit who={who} />}
       <Outside who={who} />
       <Notices />
     </>
@@ -89,6 +90,13 @@ function Outside({ who }: { readonly who: Login }) {
     default:
       return null;
   }
+}
+
+/** What a guest sees: the dashboard of the link, or the terminals or the recording. */
+function Visit({ who }: { readonly who: Extract<Login, { is: 'guest' }> }) {
+  const { name, access, over } = who;
+  if (access.dashboard_id === null) return <GuestRoom {...{ name, access, over }} />;
+  return <GuestBoard id={access.dashboard_id} {...{ name, access, over }} />;
 }
 
 function Shell() {

@@ -44,6 +44,7 @@ export const HomeDialog = later(
 );
 
 export const Board = later(async () => (await import('./canvas/Board')).Board);
+export const GuestBoard = later(async () => (await import('./canvas/GuestBoard')).GuestBoard);
 export const TeamPage = later(async () => (await import('./components/team/TeamPage')).TeamPage);
 export const AdminPage = later(
   async () => (await import('./components/admin/AdminPage')).AdminPage,

@@ -8,7 +8,7 @@ import { leavePush } from './attention/push';
 import { forgetDrafts } from './drafts';
 import { JOIN, takeInvitation } from './joining';
 import { loadRealms, realms } from './realms';
-import { go, hashOf, parse, route } from './route';
+import { go, goTo, hashOf, parse, route } from './route';
 import { Store } from './store';
 import { hadTeam, loadTeam, setCaller } from './team/team';
 
@@ -114,7 +114,9 @@ export async function comeIn(ticket: string, name: string): Promise<void> {
     const me = await api.me();
     await applyLogin(me);
     // Who is logged in already stays who they are, and is led to the place.
-    if (me.guest === null && guest !== null) go(guest.sandbox_id, guest.terminal_id);
+    if (me.guest !== null || guest === null) return;
+    if (guest.dashboard_id === null) go(guest.sandbox_id, guest.terminal_id);
+    else goTo('dashboards', guest.dashboard_id);
   } catch (reason) {
     if (!(reason instanceof Problem)) throw reason;
     login.set({ is: 'invited', ticket, why: reason.message });

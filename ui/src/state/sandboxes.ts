@@ -4,6 +4,7 @@
  * An event is a nudge: what it names is fetched again, at most once per short while.
  */
 
+import { Problem } from '../api/call';
 import { api } from '../api/client';
 import { followEvents } from '../api/events';
 import type { Envelope, Sandbox, Terminal } from '../api/types';
@@ -80,6 +81,21 @@ export function keepTerminals(id: string, list: readonly Terminal[]): void {
 /** Fetches the terminals of one sandbox. */
 export async function loadTerminals(id: string): Promise<void> {
   keepTerminals(id, await api.terminals(id));
+}
+
+/**
+ * Fetches one terminal: with the others of its sandbox, or alone where the caller watches it
+ * without seeing the sandbox, as the pane of a dashboard.
+ */
+export async function loadTerminal(id: string, terminalId: string): Promise<void> {
+  try {
+    await loadTerminals(id);
+  } catch (reason) {
+    if (!(reason instanceof Problem) || reason.status !== 404) throw reason;
+    const found = await api.terminal(id, terminalId);
+    const others = (terminals.get()[id] ?? []).filter((one) => one.terminal_id !== terminalId);
+    keepTerminals(id, [...others, found]);
+  }
 }
 
 async function loadAll(): Promise<void> {

@@ -6,8 +6,10 @@ import { Dialog } from '../../components/parts/Dialog';
 import { notifyFailure } from '../../state/announce';
 import { age, tick } from '../../state/clock';
 import { useStore } from '../../state/store';
+import { team } from '../../state/team/team';
 import { nameOf } from '../document/items';
 import { dashboardsApi, type Comment } from '../list/api';
+import { managesBoard, mayResolve } from '../list/manages';
 import type { OpenDashboard } from '../view/useDashboard';
 import { mentionsIn } from './mentions';
 import type { Comments } from './useComments';
@@ -51,10 +53,12 @@ export function CommentsPanel({ open, comments, item, onClose }: CommentsPanelPr
         ))}
       </ul>
       {list.length === 0 && <p className="quiet">None yet.</p>}
-      {item !== null && dashboard !== null && (
+      {item !== null && dashboard !== null && !open.guest && (
         <NewComment {...{ open, item }} id={dashboard.id} onMade={comments.reload} />
       )}
-      {item === null && <p className="quiet">Choose an item and press C to comment on it.</p>}
+      {item === null && !open.guest && (
+        <p className="quiet">Choose an item and press C to comment on it.</p>
+      )}
     </Dialog>
   );
 }
@@ -69,17 +73,10 @@ interface LineProps {
 
 function Line({ comment, open, named, onMoved, onVisit }: LineProps) {
   const now = useStore(tick);
-  const { id, author, text, at, resolved, item_id: on } = comment;
-  const { stage, dashboard, people } = open;
+  const { author, text, at, resolved, item_id: on } = comment;
+  const { stage, people } = open;
   const item = stage.board.item(on);
   const name = comment.author_name ?? people.find((one) => one.id === author)?.name ?? 'Somebody';
-
-  function resolve(): void {
-    if (dashboard === null) return;
-    dashboardsApi
-      .resolve(dashboard.id, id, !resolved)
-      .then(onMoved, notifyFailure('It could not be changed'));
-  }
 
   return (
     <li className={resolved ? 'comment comment-resolved' : 'comment'}>
@@ -103,12 +100,52 @@ function Line({ comment, open, named, onMoved, onVisit }: LineProps) {
         </p>
         <p className="comment-text">{text}</p>
       </div>
-      {stage.edits && (
+      {!open.guest && <Acts {...{ comment, open, onMoved }} />}
+    </li>
+  );
+}
+
+type ActsProps = Pick<LineProps, 'comment' | 'open' | 'onMoved'>;
+
+/** What a member may do with a comment. */
+function Acts({ comment, open, onMoved }: ActsProps) {
+  const { id, author, resolved } = comment;
+  const { dashboard, stage, me } = open;
+  const [asked, setAsked] = useState(false);
+  const manages = managesBoard(dashboard, useStore(team));
+
+  function resolve(): void {
+    if (dashboard === null) return;
+    dashboardsApi
+      .resolve(dashboard.id, id, !resolved)
+      .then(onMoved, notifyFailure('It could not be changed'));
+  }
+
+  function remove(): void {
+    if (dashboard === null) return;
+    dashboardsApi
+      .removeComment(dashboard.id, id)
+      .then(onMoved, notifyFailure('It could not be deleted'));
+  }
+
+  return (
+    <>
+      {mayResolve(comment, me, stage.edits) && (
         <button type="button" className="button button-small" onClick={resolve}>
           {resolved ? 'Open again' : 'Resolve'}
         </button>
       )}
-    </li>
+      {(author === me || manages) && (
+        <button
+          type="button"
+          className="button button-small"
+          onClick={() => (asked ? remove() : setAsked(true))}
+          onBlur={() => setAsked(false)}
+        >
+          {asked ? 'Delete for good' : 'Delete'}
+        </button>
+      )}
+    </>
   );
 }
 

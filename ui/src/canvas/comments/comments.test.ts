@@ -6,6 +6,8 @@ const comment = (item: string, resolved: boolean) => ({
   id: 'c',
   item_id: item,
   author: 'p',
+  author_name: null,
+  mentions: [],
   text: '',
   at: '',
   resolved,

@@ -4,7 +4,7 @@ import { Suspense, use, useEffect, useRef, useState } from 'react';
 import type { Terminal } from '../../api/types';
 import { Icon } from '../../components/parts/icons';
 import { useTerminalView } from '../../components/terminals/useTerminalView';
-import { loadTerminals, terminals } from '../../state/sandboxes';
+import { loadTerminal, terminals } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
 import { clientId } from '../../terminal/attach/client-id';
 import { fontsLoaded } from '../../terminal/screen/fonts';
@@ -22,8 +22,9 @@ export function PhoneTerminal({ item, onOpen }: PhoneTerminalProps) {
   const card = useRef<HTMLElement>(null);
   const [seen, setSeen] = useState(false);
   useEffect(() => {
-    if (sandboxId !== null) loadTerminals(sandboxId).catch(() => undefined);
-  }, [sandboxId]);
+    if (sandboxId === null || terminalId === null) return;
+    loadTerminal(sandboxId, terminalId).catch(() => undefined);
+  }, [sandboxId, terminalId]);
   useEffect(() => {
     if (card.current === null) return;
     const observer = new IntersectionObserver((entries) =>

@@ -11,8 +11,9 @@ import { TerminalPane } from '../../components/terminals/TerminalPane';
 import type { Terminal } from '../../api/types';
 import { isLive, perform } from '../../state/acts';
 import { age, tick } from '../../state/clock';
+import { login } from '../../state/login';
 import { go } from '../../state/route';
-import { loadTerminals, sandboxes, terminals } from '../../state/sandboxes';
+import { loadTerminal, sandboxes, terminals } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
 import { clientId } from '../../terminal/attach/client-id';
 import { fontsLoaded } from '../../terminal/screen/fonts';
@@ -72,16 +73,16 @@ function useTerminal(sandboxId: string | null, terminalId: string | null): Found
   const sandbox = known?.find((one) => one.sandbox_id === sandboxId);
   const live = sandbox === undefined || isLive(sandbox);
   useEffect(() => {
-    if (sandboxId === null || !live) return;
-    loadTerminals(sandboxId).then(
+    if (sandboxId === null || terminalId === null || !live) return;
+    loadTerminal(sandboxId, terminalId).then(
       () => setFailed(false),
       () => setFailed(true),
     );
-  }, [sandboxId, live]);
+  }, [sandboxId, terminalId, live]);
   const terminal = list?.find((one) => one.terminal_id === terminalId);
   if (sandbox !== undefined && !live) return { is: 'stopped' };
   if (terminal !== undefined) return { is: 'there', terminal };
-  if (known === null || (list === undefined && !failed)) return { is: 'looking' };
+  if (!failed && (known === null || list === undefined)) return { is: 'looking' };
   return { is: 'gone' };
 }
 
@@ -182,6 +183,7 @@ function ageWords(at: string, now: number): string {
 /** What stands in place of a terminal that is not there. */
 function Absent({ item, why, onRenew }: TerminalItemProps & { readonly why: Found['is'] }) {
   const sandbox = useStore(sandboxes)?.find((one) => one.sandbox_id === item.sandboxId);
+  const guest = useStore(login).is === 'guest';
   if (why === 'looking') return <p className="pane-absent quiet">Looking for its terminal…</p>;
   if (why === 'stopped' && sandbox !== undefined)
     return (
@@ -207,7 +209,7 @@ function Absent({ item, why, onRenew }: TerminalItemProps & { readonly why: Foun
     );
   return (
     <div className="pane-absent">
-      <p>This terminal has ended.</p>
+      <p>{guest ? 'Your link does not show this terminal.' : 'This terminal has ended.'}</p>
       {onRenew !== null && (
         <button type="button" className="button button-small" onClick={() => onRenew(item)}>
           Open a new one here

@@ -9,6 +9,7 @@ import { Item as InboxItem } from '../../components/inbox/InboxItems';
 import { useInbox } from '../../components/inbox/Inbox';
 import { Recent } from '../../components/frame/Recent';
 import { later } from '../../components/parts/later';
+import { login } from '../../state/login';
 import { sandboxes } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
 import { KIND_WORDS, type Item } from '../document/items';
@@ -75,6 +76,8 @@ function Approvals() {
 
 /** The pane of an item's kind; one that this page cannot show stays a plain card. */
 export function PaneOf({ item }: PaneProps) {
+  if (useStore(login).is === 'guest')
+    return <p className="pane-absent quiet">{KIND_WORDS[item.kind] ?? item.kind}: for members.</p>;
   switch (item.kind) {
     case 'diff':
     case 'files':

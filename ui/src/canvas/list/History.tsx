@@ -59,19 +59,16 @@ export function History({ id, open, onClose }: HistoryProps) {
   );
 }
 
-function nameOfActor({ actor, actor_name: name }: HistoryEntry, open: OpenDashboard): string {
-  return name ?? open.people.find(({ id }) => id === actor)?.name ?? actor;
+function nameOfActor({ actor }: HistoryEntry, open: OpenDashboard): string {
+  return open.people.find(({ id }) => id === actor)?.name ?? actor;
 }
 
 /** `added 2 notes · changed 1 todo`. Pure. */
 export function summaryWords(summary: HistoryEntry['summary']): string {
-  if (typeof summary === 'string') return summary;
   const parts = Object.entries(summary).map(([act, kinds]) => {
-    if (typeof kinds === 'number') return kinds === 0 ? '' : `${act} ${kinds}`;
-    if (typeof kinds !== 'object' || kinds === null) return '';
-    const counts = Object.entries(kinds as Record<string, unknown>)
-      .filter(([, count]) => typeof count === 'number' && count > 0)
-      .map(([kind, count]) => `${String(count)} ${(KIND_WORDS[kind] ?? kind).toLowerCase()}`);
+    const counts = Object.entries(kinds)
+      .filter(([, count]) => count > 0)
+      .map(([kind, count]) => `${count} ${(KIND_WORDS[kind] ?? kind).toLowerCase()}`);
     return counts.length === 0 ? '' : `${act} ${counts.join(', ')}`;
   });
   return parts.filter((part) => part !== '').join(' · ') || 'changed';

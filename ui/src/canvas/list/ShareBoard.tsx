@@ -11,7 +11,8 @@ import { team } from '../../state/team/team';
 import type { Team } from '../../state/team/rights';
 import type { Role } from '../sync/wire';
 import type { OpenDashboard } from '../view/useDashboard';
-import { dashboardsApi, type Access, type ViewerLink } from './api';
+import { managesBoard } from './manages';
+import { dashboardsApi, type Access, type MadeLink, type ViewerLink } from './api';
 
 interface ShareBoardProps {
   readonly id: string;
@@ -27,7 +28,7 @@ const ROLES: readonly { readonly value: Role; readonly words: string }[] = [
 export function ShareBoard({ id, open, onClose }: ShareBoardProps) {
   const { dashboard, reload } = open;
   const ours = useStore(team);
-  const owns = dashboard?.role === 'owner';
+  const owns = managesBoard(dashboard, ours);
 
   async function setScope(scope: 'private' | 'shared'): Promise<void> {
     try {
@@ -165,10 +166,10 @@ function People({ id, ours, me }: PeopleProps) {
   );
 }
 
-function nameOfSubject({ subject, name }: Access, ours: Team): string {
+function nameOfSubject({ subject }: Access, ours: Team): string {
   if (subject.startsWith('group:')) return `Group ${subject.slice('group:'.length)}`;
   const member = ours.members.find((one) => one.member_id === subject);
-  return member?.name ?? name ?? 'A former member';
+  return member?.name ?? 'A former member';
 }
 
 const TTLS = [
@@ -181,18 +182,18 @@ const TTLS = [
 /** Links by which anybody may look, and change nothing. */
 function Links({ id }: { readonly id: string }) {
   const [list, setList] = useState<readonly ViewerLink[] | null>(null);
-  const [made, setMade] = useState<ViewerLink | null>(null);
+  const [made, setMade] = useState<MadeLink | null>(null);
   const [ttl, setTtl] = useState('1d');
+  const [watches, setWatches] = useState(false);
   const now = useStore(tick);
   const load = useCallback(() => {
-    // A server without links shows none.
-    dashboardsApi.links(id).then(setList, () => undefined);
+    dashboardsApi.links(id).then(setList, notifyFailure('The links could not be listed'));
   }, [id]);
   useEffect(load, [load]);
 
   async function make(): Promise<void> {
     try {
-      setMade(await dashboardsApi.makeLink(id, ttl));
+      setMade(await dashboardsApi.makeLink(id, { ttl, terminals: watches }));
       load();
     } catch (reason) {
       notifyFailure('No link could be made')(reason);
@@ -201,10 +202,10 @@ function Links({ id }: { readonly id: string }) {
 
   async function revoke(link: ViewerLink): Promise<void> {
     try {
-      await dashboardsApi.revokeLink(id, link.id);
-      if (made?.id === link.id) setMade(null);
+      await dashboardsApi.revokeLink(id, link.share_id);
+      if (made?.share_id === link.share_id) setMade(null);
       load();
-      notify('Revoked. Its guests are disconnected within seconds.');
+      notify('Revoked. Its guests are disconnected.');
     } catch (reason) {
       notifyFailure('The link could not be revoked')(reason);
     }
@@ -215,7 +216,7 @@ function Links({ id }: { readonly id: string }) {
     <section>
       <h3 className="form-title">Links to look</h3>
       <p className="quiet">
-        Whoever has one sees this dashboard and watches its terminals. Nothing can be changed.
+        Whoever has one sees this dashboard, without an account. Nothing can be changed.
       </p>
       <div className="share-make">
         <label className="share-ttl">
@@ -228,22 +229,34 @@ function Links({ id }: { readonly id: string }) {
             ))}
           </select>
         </label>
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={watches}
+            onChange={({ target }) => setWatches(target.checked)}
+          />
+          They may watch its terminals
+        </label>
         <span className="spring" />
         <button type="button" className="button" onClick={() => void make()}>
           Make a link
         </button>
       </div>
-      {made?.link !== undefined && (
+      {made !== null && (
         <OnceShown label="Link to this dashboard" value={made.link}>
           <p>This link is shown once. Send it only to people who may see all that is here.</p>
+          {made.local_only && <p>It works on this machine only.</p>}
         </OnceShown>
       )}
       <ul className="lines">
         {list.map((link) => (
-          <li key={link.id}>
+          <li key={link.share_id}>
             <span className="lines-words">
-              Look
-              <span className="quiet">{duration(secondsUntil(link.expires_at, now))} left</span>
+              {link.terminals ? 'Look, and watch terminals' : 'Look'}
+              <span className="quiet">
+                {duration(secondsUntil(link.expires_at, now))} left
+                {link.guests > 0 && ` · ${link.guest_names.join(', ')}`}
+              </span>
             </span>
             <button type="button" className="button button-small" onClick={() => void revoke(link)}>
               Revoke

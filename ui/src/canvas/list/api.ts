@@ -1,56 +1,19 @@
 /** The calls about dashboards, and what they answer. */
 
 import { call } from '../../api/call';
+import type { Schemas } from '../../api/types';
 import { dashboardAt } from '../sync/session';
 import type { Role } from '../sync/wire';
 
-export interface Dashboard {
-  readonly id: string;
-  readonly name: string;
-  readonly owner: string;
-  readonly scope: 'private' | 'shared';
-  readonly role: Role;
-  readonly sandbox_id: string | null;
-  readonly created_at: string;
-  readonly updated_at: string;
-  readonly items: number;
-}
-
+export type Dashboard = Schemas['DashboardView'];
 /** Who has which role: a person's id or `group:<name>`. */
-export interface Access {
-  readonly subject: string;
-  readonly name?: string;
-  readonly role: Role;
-}
-
-export interface ViewerLink {
-  readonly id: string;
-  readonly expires_at: string;
-  readonly link?: string;
-}
-
-export interface Comment {
-  readonly id: string;
-  readonly item_id: string;
-  readonly author: string;
-  readonly author_name?: string;
-  readonly text: string;
-  readonly at: string;
-  readonly resolved: boolean;
-}
-
-export interface HistoryEntry {
-  readonly seq: number;
-  readonly at: string;
-  readonly actor: string;
-  readonly actor_name?: string;
-  readonly summary: Readonly<Record<string, unknown>> | string;
-}
-
-export interface OpenedTerminal {
-  readonly sandbox_id: string;
-  readonly terminal_id: string;
-}
+export type Access = Schemas['DashboardPersonView'];
+/** A link by which anybody may look; `MadeLink` has the link itself, which is shown once. */
+export type ViewerLink = Schemas['DashboardShareView'];
+export type MadeLink = Schemas['DashboardShareMadeView'];
+export type Comment = Schemas['DashboardCommentView'];
+export type HistoryEntry = Schemas['HistoryEntryView'];
+export type OpenedTerminal = Schemas['DashboardTerminalView'];
 
 /** The templates that the server seeds. */
 export const TEMPLATES: readonly {
@@ -101,11 +64,14 @@ export const dashboardsApi = {
   removePerson: (id: string, subject: string) =>
     call('DELETE', `${dashboardAt(id)}/people/${encodeURIComponent(subject)}`),
 
-  links: (id: string) => pages<ViewerLink>(`${dashboardAt(id)}/links`, 'links'),
-  makeLink: (id: string, ttl: string) =>
-    call('POST', `${dashboardAt(id)}/links`, { ttl }) as Promise<ViewerLink>,
+  links: async (id: string): Promise<readonly ViewerLink[]> => {
+    const found = await call('GET', `${dashboardAt(id)}/shares`);
+    return (found as Schemas['DashboardShareList']).shares;
+  },
+  makeLink: (id: string, body: Schemas['DashboardShareBody']) =>
+    call('POST', `${dashboardAt(id)}/shares`, body) as Promise<MadeLink>,
   revokeLink: (id: string, link: string) =>
-    call('DELETE', `${dashboardAt(id)}/links/${encodeURIComponent(link)}`),
+    call('DELETE', `${dashboardAt(id)}/shares/${encodeURIComponent(link)}`),
 
   openTerminal: (id: string, body: { agent?: string; cols?: number; rows?: number }) =>
     call('POST', `${dashboardAt(id)}/terminals`, body) as Promise<OpenedTerminal>,

@@ -12,7 +12,8 @@ interface BoardBarProps {
   /** How many terminals are being opened. */
   readonly opening: number;
   readonly openComments: number;
-  readonly onMenu: () => void;
+  /** Null for a guest, who has no other pages. */
+  readonly onMenu: (() => void) | null;
   readonly onShare: () => void;
   readonly onRename: () => void;
   /** Null where this server knows no comments. */
@@ -24,16 +25,7 @@ export function BoardBar(props: BoardBarProps) {
   const { dashboard, stage, peers, status, session } = open;
   return (
     <header className="board-bar">
-      <MenuButton onMenu={onMenu} />
-      <button
-        type="button"
-        className="button-icon"
-        aria-label="All dashboards"
-        title="All dashboards"
-        onClick={() => goTo('dashboards')}
-      >
-        <Icon name="board" />
-      </button>
+      {onMenu !== null && <Ways onMenu={onMenu} />}
       <h1 className="board-title">
         {stage.edits ? (
           <button type="button" title="Rename" onClick={onRename}>
@@ -51,27 +43,56 @@ export function BoardBar(props: BoardBarProps) {
       )}
       <span className="spring" />
       <PeopleBar stage={stage} peers={peers} />
-      {onComments !== null && (
+      {onComments !== null && <CommentsButton open={openComments} onPress={onComments} />}
+      {!open.guest && (
         <button
           type="button"
-          className="button button-small"
-          aria-label={openComments === 0 ? 'Comments' : `Comments: ${openComments} open`}
-          onClick={onComments}
+          className="button button-small button-primary"
+          aria-label="Share"
+          onClick={onShare}
         >
-          <Icon name="comment" />
-          <span className="roomy-only">{openComments === 0 ? 'Comments' : openComments}</span>
+          <Icon name="share" />
+          <span className="roomy-only">Share</span>
         </button>
       )}
+    </header>
+  );
+}
+
+/** The ways to the other pages. */
+function Ways({ onMenu }: { readonly onMenu: () => void }) {
+  return (
+    <>
+      <MenuButton onMenu={onMenu} />
       <button
         type="button"
-        className="button button-small button-primary"
-        aria-label="Share"
-        onClick={onShare}
+        className="button-icon"
+        aria-label="All dashboards"
+        title="All dashboards"
+        onClick={() => goTo('dashboards')}
       >
-        <Icon name="share" />
-        <span className="roomy-only">Share</span>
+        <Icon name="board" />
       </button>
-    </header>
+    </>
+  );
+}
+
+interface CommentsButtonProps {
+  readonly open: number;
+  readonly onPress: () => void;
+}
+
+function CommentsButton({ open, onPress }: CommentsButtonProps) {
+  return (
+    <button
+      type="button"
+      className="button button-small"
+      aria-label={open === 0 ? 'Comments' : `Comments: ${open} open`}
+      onClick={onPress}
+    >
+      <Icon name="comment" />
+      <span className="roomy-only">{open === 0 ? 'Comments' : open}</span>
+    </button>
   );
 }
 

@@ -1,6 +1,7 @@
 /** One dashboard: its bar, the canvas, and what lies over it; on a phone a list of cards. */
 
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { reportLoggedOut } from '../../api/call';
 import { pageCommands } from '../../components/frame/page-commands';
 import { notify, notifyFailure } from '../../state/announce';
 import { hashOf } from '../../state/route';
@@ -23,7 +24,8 @@ interface DashboardPageProps {
   readonly id: string;
   /** The item that the address leads to. */
   readonly item: string | null;
-  readonly onMenu: () => void;
+  /** Null for a guest, who has no other pages. */
+  readonly onMenu: (() => void) | null;
 }
 
 const narrow = window.matchMedia('(max-width: 760px)');
@@ -55,29 +57,31 @@ interface OpenedProps extends DashboardPageProps {
 }
 
 function Opened({ id, item, open, phone, onMenu }: OpenedProps) {
-  const { stage, status, peers } = open;
+  const { stage, status, peers, guest } = open;
   const [over, setOver] = useState<Over | null>(null);
   const comments = useComments(id);
   const opening = useOpening();
   const works = mayWork(useStore(team)) && stage.edits;
-  const places = useMemo(
-    (): Places => ({
+  const places = useMemo((): Places => {
+    // A guest is refused both.
+    const show = (is: 'share' | 'history'): void => setOver(guest ? null : { is });
+    return {
       stage,
       make: (kind) => {
         if (kind === 'agent') setOver({ is: 'agent' });
         else void makeItem(id, stage, kind);
       },
       help: () => setOver({ is: 'help' }),
-      share: () => setOver({ is: 'share' }),
-      history: () => setOver({ is: 'history' }),
+      share: () => show('share'),
+      history: () => show('history'),
       copyAddress: () => copyAddress(id, stage.chosen.get()[0] ?? null),
       comment: () => setOver({ is: 'comments', item: stage.chosen.get()[0] ?? null }),
-    }),
-    [id, stage],
-  );
+    };
+  }, [id, stage, guest]);
   const onGive = useCallback((todo: Item) => setOver({ is: 'give', item: todo }), []);
   const onRenew = useCallback((gone: Item) => void renewTerminal(id, stage, gone), [id, stage]);
   useBegin(id, item, open);
+  useEndOfVisit(open);
   usePalette(places);
 
   return (
@@ -156,6 +160,14 @@ function useBegin(id: string, item: string | null, { stage, status }: OpenDashbo
     else if (shown.current === null && lastView(id) === null) stage.fit(stage.items, true);
     shown.current = item ?? '';
   }, [ready, id, item, stage]);
+}
+
+/** The end of a guest's link is the end of the whole visit. */
+function useEndOfVisit({ guest, status }: OpenDashboard): void {
+  const over = guest && status.phase === 'over';
+  useEffect(() => {
+    if (over) reportLoggedOut();
+  }, [over]);
 }
 
 /** The palette offers what the canvas can do. */

@@ -22,6 +22,8 @@ export interface OpenDashboard {
   readonly dashboard: Dashboard | null;
   readonly people: readonly Person[];
   readonly me: string;
+  /** Whether this person came by a link. */
+  readonly guest: boolean;
   readonly reload: () => void;
 }
 
@@ -51,7 +53,8 @@ export function useDashboard(id: string): OpenDashboard | null {
   const people = usePeople(status, peers, me);
   usePresence(session, stage);
   if (session === null || stage === null || status === null || me === null) return null;
-  return { session, stage, status, peers, people, dashboard: row, me: me.id, reload };
+  const guest = me.guest !== null;
+  return { session, stage, status, peers, people, dashboard: row, me: me.id, guest, reload };
 }
 
 /** Everybody who may be given a todo and be mentioned: the team, and who is here. */

@@ -4,18 +4,14 @@ import { Suspense, use, useCallback, useEffect, useState } from 'react';
 import { Problem, reportLoggedOut } from '../../api/call';
 import { api } from '../../api/client';
 import type { GuestAccess, Terminal } from '../../api/types';
-import { duration, secondsUntil, tick } from '../../state/clock';
-import { logOut } from '../../state/login';
-import { useStore } from '../../state/store';
 import { clientId } from '../../terminal/attach/client-id';
 import type { AttachStatus } from '../../terminal/attach/status';
 import { fontsLoaded } from '../../terminal/screen/fonts';
 import { readCast, type Cast } from '../../terminal/screen/cast';
-import { Avatar } from '../parts/Avatar';
-import { Mark } from '../parts/icons';
 import { Player } from '../recordings/Player';
 import { TerminalPane } from '../terminals/TerminalPane';
 import { terminalWords } from '../parts/words';
+import { GuestHead } from './GuestHead';
 
 interface GuestRoomProps {
   readonly name: string;
@@ -29,45 +25,35 @@ const LOOK_MS = 5_000;
 
 export function GuestRoom({ name, access, over }: GuestRoomProps) {
   const recording = access.recording_id;
+  const place = access.sandbox_name ?? 'Sandbox';
+  const sandboxId = access.sandbox_id ?? '';
 
   useEffect(() => {
-    document.title = `${access.sandbox_name} · Atoll`;
-  }, [access]);
+    document.title = `${place} · Atoll`;
+  }, [place]);
 
   return (
     <main
       className="sandbox guest"
-      aria-label={`${recording === null ? 'Terminal' : 'Recording'} of ${access.sandbox_name}`}
+      aria-label={`${recording === null ? 'Terminal' : 'Recording'} of ${place}`}
     >
-      <header className="guest-head">
-        <Mark />
-        <h1>{access.sandbox_name}</h1>
-        {over ? <Ended inviter={access.inviter} /> : <Allowed access={access} />}
-        <span className="spring" />
-        <Avatar name={name} principal={name} />
-        <span className="guest-name">{name}</span>
-        {!over && (
-          <button type="button" className="button button-small" onClick={() => void logOut()}>
-            Leave
-          </button>
-        )}
-      </header>
+      <GuestHead {...{ name, access, over }} place={place} />
       {recording === null ? (
-        <Terminals access={access} over={over} />
+        <Terminals sandboxId={sandboxId} over={over} />
       ) : (
-        <Recording sandboxId={access.sandbox_id} id={recording} />
+        <Recording sandboxId={sandboxId} id={recording} />
       )}
     </main>
   );
 }
 
 interface TerminalsProps {
-  readonly access: GuestAccess;
+  readonly sandboxId: string;
   readonly over: boolean;
 }
 
-function Terminals({ access, over }: TerminalsProps) {
-  const { list, trouble } = useTerminals(access, over);
+function Terminals({ sandboxId, over }: TerminalsProps) {
+  const { list, trouble } = useTerminals(sandboxId, over);
   const [wanted, setWanted] = useState<string | null>(null);
   const chosen = list?.find(({ terminal_id: id }) => id === wanted) ?? list?.[0];
   return (
@@ -94,7 +80,7 @@ function Terminals({ access, over }: TerminalsProps) {
             <Suspense>
               <GuestTerminal
                 key={chosen.terminal_id}
-                sandboxId={access.sandbox_id}
+                sandboxId={sandboxId}
                 terminal={chosen}
                 over={over}
               />
@@ -142,28 +128,6 @@ function Recording({ sandboxId, id }: RecordingProps) {
   );
 }
 
-function Allowed({ access }: { readonly access: GuestAccess }) {
-  const now = useStore(tick);
-  return (
-    <span className="quiet wide-only">
-      {mayWords(access)} · {duration(secondsUntil(access.expires_at, now))} left
-    </span>
-  );
-}
-
-function mayWords({ recording_id: recording, role }: GuestAccess): string {
-  if (recording !== null) return 'You may play this recording';
-  return role === 'viewer' ? 'You may watch' : 'You may watch and ask to type';
-}
-
-function Ended({ inviter }: { readonly inviter: string }) {
-  return (
-    <span className="guest-ended" role="status">
-      This link has ended. Ask {inviter === '' ? 'whoever invited you' : inviter} for a new one.
-    </span>
-  );
-}
-
 interface GuestTerminalProps {
   readonly sandboxId: string;
   readonly terminal: Terminal;
@@ -195,7 +159,7 @@ interface Found {
   readonly trouble: string | null;
 }
 
-function useTerminals(access: GuestAccess, over: boolean): Found {
+function useTerminals(sandboxId: string, over: boolean): Found {
   const [list, setList] = useState<readonly Terminal[] | null>(null);
   const [trouble, setTrouble] = useState<string | null>(null);
   useEffect(() => {
@@ -204,7 +168,7 @@ function useTerminals(access: GuestAccess, over: boolean): Found {
     let gone = false;
     async function look(): Promise<void> {
       try {
-        const found = await api.terminals(access.sandbox_id);
+        const found = await api.terminals(sandboxId);
         if (!gone) setList(found);
       } catch (reason) {
         if (!(reason instanceof Problem)) throw reason;
@@ -220,6 +184,6 @@ function useTerminals(access: GuestAccess, over: boolean): Found {
       gone = true;
       window.clearInterval(timer);
     };
-  }, [access.sandbox_id, over]);
+  }, [sandboxId, over]);
   return { list, trouble };
 }

@@ -43,7 +43,7 @@ export function Invited({ ticket, why }: InvitedProps) {
           </p>
         )}
         {invitation !== null && <Offer invitation={invitation} />}
-        <p>Everyone there sees who watches and who types. What should they call you?</p>
+        <p>Everyone there sees that you are there. What should they call you?</p>
         <div className="field">
           <label htmlFor="guest-name">Your name</label>
           <input
@@ -64,14 +64,27 @@ export function Invited({ ticket, why }: InvitedProps) {
 }
 
 function titleOf(invitation: Invitation | null): string {
-  const what = invitation?.recording_id == null ? 'a terminal' : 'a recording';
+  const what = whatOf(invitation);
   if (invitation === null || invitation.inviter === '') return `You are invited to ${what}`;
   return `${invitation.inviter} invites you to ${what}`;
+}
+
+function whatOf(invitation: Invitation | null): string {
+  if (invitation?.dashboard_name != null) return 'a dashboard';
+  return invitation?.recording_id == null ? 'a terminal' : 'a recording';
 }
 
 function Offer({ invitation }: { readonly invitation: Invitation }) {
   const now = useStore(tick);
   const { sandbox_name: sandbox, terminal_id: terminal, role, expires_at: end } = invitation;
+  if (invitation.dashboard_name !== null) {
+    return (
+      <p>
+        <strong>{invitation.dashboard_name}</strong>: you may look for{' '}
+        {duration(secondsUntil(end, now))}.
+      </p>
+    );
+  }
   if (invitation.recording_id !== null) {
     return (
       <p>

@@ -137,8 +137,8 @@ class ScriptedBoards:
             web.post(one + "/comments", self._comment),
             web.patch(one + "/comments/{comment}", self._resolve),
             web.get(one + "/people", self._people),
-            web.get(one + "/links", self._links),
-            web.post(one + "/links", self._link),
+            web.get(one + "/shares", self._links),
+            web.post(one + "/shares", self._link),
             web.get(one + "/history", self._history),
             web.get(one + "/history/{seq}", self._then),
         ]
@@ -206,6 +206,7 @@ class ScriptedBoards:
             **await request.json(),
             "id": f"cm_{len(board.comments) + 1}",
             "author": "person",
+            "author_name": None,
             "at": STAMP,
             "resolved": False,
         }
@@ -223,13 +224,23 @@ class ScriptedBoards:
         return web.json_response({"people": self._one(request).people, "next": None})
 
     async def _links(self, request: web.Request) -> web.StreamResponse:
-        return web.json_response({"links": self._one(request).links, "next": None})
+        return web.json_response({"shares": self._one(request).links})
 
     async def _link(self, request: web.Request) -> web.StreamResponse:
-        made = {"id": "lnk_1", "expires_at": "2099-01-01T00:00:00Z"}
-        self._one(request).links.append(made)
+        board = self._one(request)
+        made = {
+            "share_id": "sh_1",
+            "dashboard_id": board.view["id"],
+            "name": "",
+            "terminals": (await request.json()).get("terminals", False),
+            "created_at": STAMP,
+            "expires_at": "2099-01-01T00:00:00Z",
+            "guests": 0,
+            "guest_names": [],
+        }
+        board.links.append(made)
         link = f"{self.server.url}#share=secret"
-        return web.json_response({**made, "link": link}, status=201)
+        return web.json_response({**made, "link": link, "local_only": True}, status=201)
 
     async def _history(self, request: web.Request) -> web.StreamResponse:
         return web.json_response({"entries": self._one(request).history, "next": None})
