@@ -18,7 +18,7 @@ from atoll.services.identifiers import checked_id
 from atoll.services.lifecycle.room import SessionRoom
 from atoll.services.provisioning.orders import completed
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.terminals.terminals import Terminals, credentials
+from atoll.services.terminals.terminals import Terminals
 from atoll.wire.contract import agents
 from atoll.wire.contract.call import PathId, Query
 
@@ -138,8 +138,7 @@ class Agents:
         viewer."""
         if caller.guest_access is not None and caller.guest_access.role is Role.VIEWER:
             raise Forbidden("Your link lets you watch this agent, not control it.")
-        sandbox, client = await self._terminals.runtime_for(caller, ref, agent_id)
-        return client, credentials(caller, sandbox)
+        return await self._terminals.control(caller, ref, agent_id)
 
 
 def _owners() -> Forbidden:

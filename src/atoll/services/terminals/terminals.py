@@ -8,16 +8,15 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TypeVar
 
-from atoll.domain.errors import Conflict, NotFound
-from atoll.domain.people.capability import Capability
+from atoll.domain.errors import Forbidden, NotFound
 from atoll.domain.people.principal import ActorKind, Principal
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.domain.terminal.turn import Role
 from atoll.ports import Channel, HandoverLink, RuntimeClient, RuntimeStream
 from atoll.services.identifiers import checked_id
 from atoll.services.lifecycle.room import SessionRoom
 from atoll.services.provisioning.orders import completed
 from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.terminals.reach import Panes, TerminalReach, credentials, no_panes
 from atoll.wire.contract import terminals
 from atoll.wire.contract.call import PathId, Query, RuntimeCall
 from atoll.wire.contract.execs import SignalBody
@@ -49,14 +48,13 @@ ATTACH_WORDS = frozenset(
 )
 """Query parameters that a client may send when it attaches; others are dropped."""
 
-GUEST_WORDS = "This sandbox does not run now. Ask whoever invited you."
-
 
 class Terminals:
     """Use cases with the values of the runtime contract. Every method raises `NotFound`,
     `Conflict`, `Unavailable`, and the errors of the runtime."""
 
-    def __init__(self, sandboxes: Sandboxes, room: SessionRoom) -> None:
+    def __init__(self, sandboxes: Sandboxes, room: SessionRoom, *, panes: Panes = no_panes) -> None:
+        self._reach = TerminalReach(sandboxes, panes)
         self._sandboxes = sandboxes
         self._room = room
         self._tracer = sandboxes.tracer
@@ -136,9 +134,9 @@ class Terminals:
         path = f"/sessions/{_id(terminal_id)}/attach"
         async with AsyncExitStack() as stack:
             with self._tracer.span("terminal.attach"):
-                sandbox, client = await self.runtime_for(caller, ref, terminal_id)
-                words = (*_asked(query), *credentials(caller, sandbox))
-                channel = await stack.enter_async_context(client.attach(path, words))
+                way = await self._reach.to(caller, ref, terminal_id)
+                words = (*_asked(query), *credentials(caller, way.role))
+                channel = await stack.enter_async_context(way.client.attach(path, words))
             yield channel
 
     @asynccontextmanager
@@ -156,27 +154,34 @@ class Terminals:
         path = f"/sessions/{_id(terminal_id)}/seat"
         async with AsyncExitStack() as stack:
             with self._tracer.span("terminal.attach"):
-                sandbox, client = await self.runtime_for(caller, ref, terminal_id)
-                words = (*_asked(query), *credentials(caller, sandbox))
-                link = await stack.enter_async_context(client.request_handover(path, words))
+                way = await self._reach.to(caller, ref, terminal_id)
+                words = (*_asked(query), *credentials(caller, way.role))
+                link = await stack.enter_async_context(way.client.request_handover(path, words))
             yield link
 
     async def runtime_for(
         self, caller: Principal, ref: str, terminal_id: str | None = None
     ) -> tuple[Sandbox, RuntimeClient]:
-        """Return a sandbox whose terminal the caller may watch, and the client of its runtime. A
-        guest reaches only the sandbox and the terminals of its link. Raises `NotFound`."""
-        access = caller.guest_access
-        if access is None:
-            return await self._sandboxes.runtime(caller, ref)
-        if not access.covers(ref, terminal_id):
-            raise NotFound("There is no such terminal here; your link opens another one.")
-        host = Principal(access.org_id, access.owner, ActorKind.PERSON)
-        try:
-            return await self._sandboxes.runtime(host, ref)
-        except Conflict as err:
-            # What helps is a command of its owner's.
-            raise Conflict(GUEST_WORDS, code=err.code) from err
+        """Return a sandbox whose terminal the caller may watch, and the client of its runtime.
+        Raises `NotFound`."""
+        way = await self._reach.to(caller, ref, terminal_id)
+        return way.sandbox, way.client
+
+    async def control(
+        self, caller: Principal, ref: str, terminal_id: str
+    ) -> tuple[RuntimeClient, Query]:
+        """Return the runtime's client and the caller's credentials, for who may do more than
+        watch. Raises `NotFound`, and `Forbidden` for who watches because a dashboard shows it."""
+        way = await self._reach.to(caller, ref, terminal_id)
+        if way.by_pane:
+            raise Forbidden("The dashboard lets you watch this terminal, and not use it.")
+        return way.client, credentials(caller, way.role)
+
+    async def until_lost(self, caller: Principal, ref: str, terminal_id: str) -> bool:
+        """Return once the caller may do less at a terminal than when they came, and whether they
+        may come back to do that. Never returns for its owner, nor for a guest of the sandbox, whose
+        link says when it ends. Raises nothing."""
+        return await self._reach.until_lost(caller, ref, terminal_id)
 
     async def read(self, caller: Principal, ref: str, terminal_id: str, call: Call[T]) -> T:
         """Return what a terminal has shown; a guest of the terminal may have it."""
@@ -227,24 +232,6 @@ class Terminals:
 def _asked(query: Query) -> Query:
     """Return the parameters that a client may set itself."""
     return tuple((name, text) for name, text in query if name in ATTACH_WORDS)
-
-
-def credentials(caller: Principal, sandbox: Sandbox) -> Query:
-    """Return the caller's identity and role as query parameters that the runtime trusts."""
-    access = caller.guest_access
-    role = _role(caller, sandbox) if access is None else access.role
-    who = (("principal", caller.id), ("name", caller.name or caller.id), ("role", role.value))
-    if access is None:
-        return who
-    return (*who, ("expires", str(int(access.expires_at.timestamp()))))
-
-
-def _role(caller: Principal, sandbox: Sandbox) -> Role:
-    """Return the role of a member at the terminals of a sandbox that it may see."""
-    if not caller.may(Capability.TERMINAL_USE):
-        return Role.VIEWER
-    own = (sandbox.org_id, sandbox.owner) == (caller.org_id, caller.id)
-    return Role.OWNER if own else Role.CONTROLLER
 
 
 def _id(terminal_id: str) -> PathId:

@@ -18,6 +18,7 @@ from atoll.services.dashboards.comments import DashboardComments
 from atoll.services.dashboards.dashboards import Dashboards
 from atoll.services.dashboards.homes import DashboardHomes
 from atoll.services.dashboards.loading import DocumentStore
+from atoll.services.dashboards.panes import DashboardPanes
 from atoll.services.dashboards.rooms import Rooms
 from atoll.services.dashboards.shares import DashboardShares
 from atoll.services.dashboards.sweep import DashboardSweep
@@ -81,6 +82,12 @@ def build_replication(ground: Ground, exchange: Exchange | None) -> Replication:
         Outbox(ground, own.sink),
         unheard=own.unheard,
     )
+
+
+def build_panes(ground: Ground, access: Access) -> DashboardPanes:
+    """Return what knows the terminals on dashboards."""
+    documents = DocumentStore(ground, YrsDocuments())
+    return DashboardPanes(ground, documents, memberships=access.memberships)
 
 
 def build_dashboards(

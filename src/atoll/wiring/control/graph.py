@@ -83,7 +83,7 @@ from atoll.services.task_runner import TaskRunner
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 from atoll.wiring.control.access import Access, build_access
-from atoll.wiring.control.exchange import build_dashboards, build_replication
+from atoll.wiring.control.exchange import build_dashboards, build_panes, build_replication
 from atoll.wiring.control.identity import people_of
 from atoll.wiring.control.library import (
     Library,
@@ -332,7 +332,7 @@ def build_application(
     ports, access = with_access(ground, ports, library.ports, settings=settings)
     sandboxes, background = build_sandboxes(ground, ports, library.preparation, settings=settings)
     calls, own, events = RuntimeCalls(sandboxes), library.ports, access.events
-    terminals, agents, statuses = build_sessions(ground, sandboxes)
+    terminals, agents, statuses = build_sessions(ground, sandboxes, access)
     secrets, tenancy = build_tenants(ground, sandboxes, ports, access, settings)
     approvals = Approvals(ground, sandboxes)
     home = build_home(ground, sandboxes, library, events=events, settings=settings)
@@ -386,10 +386,13 @@ def with_access(
     return replace(ports, inside=access.inside(ports.api_url)), access
 
 
-def build_sessions(ground: Ground, sandboxes: Sandboxes) -> tuple[Terminals, Agents, AgentStatuses]:
+def build_sessions(
+    ground: Ground, sandboxes: Sandboxes, access: Access
+) -> tuple[Terminals, Agents, AgentStatuses]:
     """Return the use cases on terminals and agents, which share places, and what agents do."""
     room = SessionRoom(ground)
-    terminals = Terminals(sandboxes, room)
+    panes = build_panes(ground, access)
+    terminals = Terminals(sandboxes, room, panes=panes.host_of)
     statuses = AgentStatuses(ground.store, ground.bus)
     return terminals, Agents(sandboxes, terminals, room), statuses
 

@@ -32,7 +32,7 @@ from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.server.context import Atoll, Caller, CallerSandbox
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
-from atoll.surfaces.http.terminals.relay import relay
+from atoll.surfaces.http.terminals.relay import relay, while_shown
 from atoll.wire.contract import agents
 from atoll.wire.contract.terminals import MAX_LISTED
 
@@ -152,4 +152,5 @@ async def follow_cards(
     """Follow the cards as they change: the runtime's frames, unchanged."""
     said = ((name, socket.query_params.get(name)) for name in FOLLOW_WORDS)
     query = tuple((name, text[:_MAX_SINCE]) for name, text in said if text is not None)
-    await relay(socket, atoll.agents.follow(caller, sandbox, terminal, query=query))
+    followed = relay(socket, atoll.agents.follow(caller, sandbox, terminal, query=query))
+    await while_shown(socket, followed, atoll.terminals.until_lost(caller, sandbox, terminal))

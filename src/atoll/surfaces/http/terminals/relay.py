@@ -5,8 +5,9 @@ pass. Each direction waits for its receiver, so a slow side slows its sender.
 """
 
 import asyncio
+from collections.abc import Coroutine
 from contextlib import AbstractAsyncContextManager
-from typing import Final
+from typing import Any, Final
 
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
@@ -78,6 +79,19 @@ async def serve_attach(
         # The client or its runtime went meanwhile; a client that is left comes back.
         return
     await relay(socket, opened)
+
+
+async def while_shown(
+    socket: WebSocket, served: Coroutine[Any, Any, None], lost: Coroutine[Any, Any, bool]
+) -> None:
+    """Serve a client until that ends, or until `lost` returns: it may do less now, or nothing."""
+    async with asyncio.TaskGroup() as group:
+        serving, losing = group.create_task(served), group.create_task(lost)
+        serving.add_done_callback(lambda _: losing.cancel())
+        losing.add_done_callback(lambda _: serving.cancel())
+    if not losing.cancelled():
+        code = TRY_AGAIN if losing.result() else NO_SUCH
+        await close(socket, code, "you may not do here what you might when you came")
 
 
 async def _both_ways(socket: WebSocket, channel: Channel) -> int | None:

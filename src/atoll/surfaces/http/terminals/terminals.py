@@ -19,7 +19,7 @@ from atoll.surfaces.http.body.pages import at_most
 from atoll.surfaces.http.server.context import Atoll, Caller, CallerSandbox
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
-from atoll.surfaces.http.terminals.relay import relay, serve_attach
+from atoll.surfaces.http.terminals.relay import relay, serve_attach, while_shown
 from atoll.surfaces.http.terminals.runtime_bodies import (
     SignalBody,
     SizeBody,
@@ -135,12 +135,12 @@ async def serve_terminal(
     """Attach a caller to a terminal, as far as its role allows."""
     query = attach_query(socket)
     opened = terminals.attach(caller, sandbox, terminal, query=query)
+    lost = terminals.until_lost(caller, sandbox, terminal)
     if ("mode", "cards") in query:
-        await relay(socket, opened)
+        await while_shown(socket, relay(socket, opened), lost)
     else:
-        await serve_attach(
-            socket, terminals.request_handover(caller, sandbox, terminal, query=query), opened
-        )
+        links = terminals.request_handover(caller, sandbox, terminal, query=query)
+        await while_shown(socket, serve_attach(socket, links, opened), lost)
 
 
 def attach_query(socket: WebSocket) -> tuple[tuple[str, str], ...]:
