@@ -7,6 +7,7 @@ finds within the caller's organization what its list would show them, too.
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from atoll.domain.dashboard.dashboard import role_of, subjects_of
 from atoll.domain.event import SANDBOX_STREAMS
 from atoll.domain.overview.search import (
     Hit,
@@ -65,7 +66,8 @@ class Search:
 
 
 class StoredTexts:
-    """Sources of what the store finds: sandboxes with their tasks and branches, events, members."""
+    """Sources of what the store finds: sandboxes with their tasks and branches, dashboards, events,
+    members."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -75,6 +77,9 @@ class StoredTexts:
         boxes = frozenset({HitKind.SANDBOX, HitKind.TASK, HitKind.BRANCH})
         return (
             SearchSource(boxes, Capability.SANDBOX_READ, self.sandboxes),
+            SearchSource(
+                frozenset({HitKind.DASHBOARD}), Capability.DASHBOARD_READ, self.dashboards
+            ),
             SearchSource(frozenset({HitKind.MEMBER}), Capability.ORG_READ, self.members),
             SearchSource(frozenset({HitKind.EVENT}), Capability.EVENT_READ, self.events),
         )
@@ -86,6 +91,19 @@ class StoredTexts:
             found = await rows.search.sandboxes(wanted)
         seen = (one for one in found if may_see(caller, one))
         return [hit for sandbox in seen for hit in _within(sandbox, query)]
+
+    async def dashboards(self, caller: Principal, query: SearchQuery) -> list[Hit]:
+        """Return hits among the names of dashboards."""
+        subjects = subjects_of(caller)
+        wanted = TextQuery(caller.org_id, caller.id, query.typed, subjects=subjects)
+        async with self._store.read() as rows:
+            found = await rows.search.dashboards(wanted)
+        hits = (
+            _hit(query, Hit(HitKind.DASHBOARD, one.id, one.name, at=one.created_at))
+            for one in found
+            if role_of(caller, one) is not None
+        )
+        return [one for one in hits if one is not None]
 
     async def members(self, caller: Principal, query: SearchQuery) -> list[Hit]:
         """Return hits among the members of the caller's organization."""

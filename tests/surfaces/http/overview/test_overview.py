@@ -63,6 +63,28 @@ async def test_search_finds_what_the_caller_may_see_and_nothing_else(atoll: Worl
     assert (await team.call("ann", "GET", "/v1/search", params={"q": " "})).status_code == 422
 
 
+async def test_search_finds_the_dashboards_that_the_caller_may_see(atoll: World) -> None:
+    team = await team_of(atoll, ann="member", bob="member", vic="viewer")
+    await _elsewhere(team)
+    for name, scope in (("Launch plan", "private"), ("Launch for all", "shared")):
+        body = {"name": name, "scope": scope}
+        made = await team.call("ann", "POST", "/v1/dashboards", json=body)
+        assert made.status_code == 201, made.text
+        place = f"/v1/dashboards/{made.json()['id']}"
+        if scope == "private":
+            private = place
+    plan, everyones = ("dashboard", "Launch plan"), ("dashboard", "Launch for all")
+    assert set(await _found(team, "ann", "launch")) == {plan, everyones}
+    for who in ("bob", "vic"):
+        assert await _found(team, who, "launch") == [everyones]
+    assert await _found(team, "eve", "launch") == []
+    given = await team.call("ann", "PUT", f"{private}/people/bob", json={"role": "viewer"})
+    assert given.is_success
+    assert await _found(team, "bob", "plan", kind="dashboard") == [plan]
+    assert (await team.call("ann", "DELETE", private)).is_success
+    assert await _found(team, "bob", "plan") == await _found(team, "ann", "plan") == []
+
+
 async def test_search_finds_the_reason_of_an_event(atoll: World) -> None:
     team = Team(atoll)
     async with atoll.ground.store.begin() as rows:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import (
+    ColumnElement,
     Table,
     and_,
     delete,
@@ -41,6 +42,7 @@ __all__ = [
     "SqlDashboardRows",
     "SqlDocumentAuthorRows",
     "SqlDocumentRows",
+    "visible_to",
 ]
 
 _dashboards = msgspec.json.Decoder(Dashboard)
@@ -117,18 +119,8 @@ class SqlDashboardRows(DashboardRows):
         self, org_id: OrgId, owner: PrincipalId, subjects: Collection[str], page: PageQuery
     ) -> RowPage[Dashboard]:
         """See the port."""
-        table, people = dashboards.c, dashboard_people.c
-        named = select(people.dashboard_id).where(
-            people.org_id == org_id, people.subject.in_(list(subjects))
-        )
-        seen = or_(
-            table.owner == owner,
-            table.scope == DashboardScope.SHARED.value,
-            table.id.in_(named),
-        )
-        rows = select(*_COLUMNS).where(
-            and_(table.org_id == org_id, table.deleted_us.is_(None), seen)
-        )
+        table = dashboards.c
+        rows = select(*_COLUMNS).where(visible_to(org_id, owner, subjects))
         place = (table.created_us, table.id)
         if page.after is not None:
             after = tuple_(to_us(page.after[0]), page.after[1])
@@ -169,6 +161,18 @@ class SqlDashboardRows(DashboardRows):
                     delete(table).where(table.c.dashboard_id == dashboard_id)
                 )
         await self._connection.execute(delete(dashboards).where(dashboards.c.id == dashboard_id))
+
+
+def visible_to(org_id: OrgId, owner: PrincipalId, subjects: Collection[str]) -> ColumnElement[bool]:
+    """Return the condition for dashboards that a person sees, see `DashboardRows.visible`."""
+    table, people = dashboards.c, dashboard_people.c
+    named = select(people.dashboard_id).where(
+        people.org_id == org_id, people.subject.in_(list(subjects))
+    )
+    seen = or_(
+        table.owner == owner, table.scope == DashboardScope.SHARED.value, table.id.in_(named)
+    )
+    return and_(table.org_id == org_id, table.deleted_us.is_(None), seen)
 
 
 def _read(row: Any) -> Dashboard:

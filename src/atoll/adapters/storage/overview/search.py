@@ -9,8 +9,11 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.expression import FunctionElement
 
 from atoll.adapters.storage.columns import storable
+from atoll.adapters.storage.dashboards.dashboards import visible_to
+from atoll.adapters.storage.dashboards.tables import dashboards
 from atoll.adapters.storage.events import event_of_row, events, readable
 from atoll.adapters.storage.sandboxes import sandboxes
+from atoll.domain.dashboard.dashboard import Dashboard
 from atoll.domain.event import Event
 from atoll.domain.profile.profile import Scope
 from atoll.domain.sandbox.sandbox import Sandbox, State
@@ -18,6 +21,7 @@ from atoll.ports import EventQuery
 from atoll.ports.store.overview.search import SearchRows, TextQuery
 
 _decoder = msgspec.json.Decoder(Sandbox)
+_dashboards = msgspec.json.Decoder(Dashboard)
 
 
 class SqlSearchRows(SearchRows):
@@ -46,6 +50,24 @@ class SqlSearchRows(SearchRows):
             .limit(query.limit)
         )
         return [_decoder.decode(one) for one in found.scalars()]
+
+    async def dashboards(self, query: TextQuery) -> list[Dashboard]:
+        """See the port."""
+        table = dashboards.c
+        newest = (
+            select(table.created_us, table.id, table.body)
+            .where(visible_to(query.org_id, query.owner, query.subjects))
+            .order_by(table.created_us.desc(), table.id.desc())
+            .limit(query.depth)
+            .subquery()
+        )
+        found = await self._connection.execute(
+            select(newest.c.body)
+            .where(_hold(query, _Part(newest.c.body, "name")))
+            .order_by(newest.c.created_us.desc(), newest.c.id.desc())
+            .limit(query.limit)
+        )
+        return [_dashboards.decode(one) for one in found.scalars()]
 
     async def events(self, query: TextQuery) -> list[Event]:
         """See the port."""

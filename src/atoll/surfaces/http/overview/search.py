@@ -46,7 +46,8 @@ async def search(
     kind: Annotated[list[HitKind], Query(description="Only these kinds.", max_length=8)] = [],  # noqa: B006 - FastAPI copies it
     limit: Annotated[int, Query(ge=1, le=MAX_HITS)] = 20,
 ) -> Response:
-    """Search the names and texts of what the caller may see: sandboxes, tasks, branches, secrets'
-    names, members, profiles, and the reasons of events. Of each, the newest 2000 are looked at."""
+    """Search the names and texts of what the caller may see: sandboxes, tasks, branches,
+    dashboards, secrets' names, members, profiles, and the reasons of events. Of each, the newest
+    2000 are looked at."""
     hits, complete = await atoll.overview.search.find(caller, q, kinds=frozenset(kind), limit=limit)
     return Json({"hits": [HitView.of(one) for one in hits], "complete": complete})

@@ -21,14 +21,14 @@ BOB = PrincipalId("bob")
 ONE, TWO = DashboardId("dsh_1"), DashboardId("dsh_2")
 
 
-def dashboard(name: str, *, number: int = 0, **more: object) -> Dashboard:
+def dashboard(ref: str, *, number: int = 0, **more: object) -> Dashboard:
     """Return a private dashboard of `OWNER`."""
     at = NOW + timedelta(seconds=number)
     made = Dashboard(
-        id=DashboardId(f"dsh_{name}"),
+        id=DashboardId(f"dsh_{ref}"),
         org_id=PERSONAL_ORG,
         owner=OWNER,
-        name=name,
+        name=ref,
         scope=DashboardScope.PRIVATE,
         created_at=at,
         updated_at=at,

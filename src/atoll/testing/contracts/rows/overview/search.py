@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from atoll.domain.dashboard.dashboard import DashboardPerson, DashboardRole, DashboardScope
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import EVERY_MEMBER, PERSONAL_ORG, EventId, OrgId, SandboxId
 from atoll.domain.profile.profile import Scope
@@ -9,7 +10,8 @@ from atoll.domain.sandbox.sandbox import SandboxRepo, State
 from atoll.domain.sandbox.task import Task
 from atoll.ports import Store
 from atoll.ports.store.overview.search import TextQuery
-from atoll.testing.contracts.event_log import OTHER, OWNER, draft
+from atoll.testing.contracts.event_log import NOW, OTHER, OWNER, draft
+from atoll.testing.contracts.rows.dashboard.dashboards import dashboard
 from atoll.testing.contracts.rows.sandboxes import sandbox
 
 
@@ -40,6 +42,36 @@ async def check_search_finds_names_tasks_and_branches_of_ones_own(store: Store) 
             assert await rows.search.sandboxes(_query(*words)) == [one], words
         for word in ("treasure", "%", "web_hop", "nothing", "\0"):
             assert await rows.search.sandboxes(_query(word)) == [], word
+
+
+async def check_search_finds_dashboards_that_the_caller_sees(store: Store) -> None:
+    """By their names, and by nothing else that is in a row."""
+    group = DashboardPerson("group:web", DashboardRole.VIEWER, NOW)
+    gone, away, all_of_us = NOW, OrgId("else"), DashboardScope.SHARED
+    made = [
+        dashboard("1", name="Web shop", sandbox_id=SandboxId("sb_treasure")),
+        dashboard("2", number=1, name="Web shop", owner=OTHER),
+        dashboard("3", number=2, name="web: Zoë's", owner=OTHER, people=(group,)),
+        dashboard("4", number=3, name='The "Web"', owner=OTHER, scope=all_of_us),
+        dashboard("5", number=4, name="web", deleted_at=gone),
+        dashboard("6", number=5, name="web", org_id=away, scope=all_of_us),
+    ]
+    async with store.begin() as rows:
+        for one in made:
+            await rows.dashboards.put(one)
+
+    async def found(query: TextQuery) -> list[str]:
+        async with store.read() as rows:
+            return [one.id for one in await rows.search.dashboards(query)]
+
+    grouped = replace(_query("WEB"), subjects=(OWNER, "group:web"))
+    assert await found(grouped) == ["dsh_4", "dsh_3", "dsh_1"]
+    assert await found(_query("web")) == ["dsh_4", "dsh_1"]
+    assert await found(_query("web", depth=1)) == ["dsh_4"]
+    assert await found(replace(grouped, words=("Zoë's",))) == ["dsh_3"]
+    assert await found(_query("shop", "web")) == ["dsh_1"]
+    for word in ("treasure", "%", '\\"', "w_b", "\0"):
+        assert await found(_query(word)) == [], word
 
 
 async def check_search_finds_reasons_that_the_reader_of_the_log_sees(store: Store) -> None:
