@@ -62,6 +62,10 @@ class Inbox:
         """Answer an item as it was shown."""
         self._transport.call(post("inbox", item_id, "answer", value=body))
 
+    def dismiss(self, item_id: str) -> None:
+        """Have a mention or a todo wait no more."""
+        self._transport.call(Call("DELETE", at("inbox", item_id)))
+
 
 class Secrets:
     """The secrets of an installation. Values go in and never come out."""

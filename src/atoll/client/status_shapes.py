@@ -9,6 +9,9 @@ from atoll.client import fields
 from atoll.client.fields import Field, Shape
 
 AgentStatusKind = Literal["working", "needs_you", "done", "idle", "stopped", "failed"]
+InboxItemKind = Literal[
+    "secret", "command", "host", "agent", "push", "end", "setup", "mention", "todo"
+]
 
 
 class StatusOption(Shape):
@@ -45,15 +48,23 @@ class SandboxAgent(Shape):
     status = fields.one(AgentStatus)
 
 
+class BoardPlace(Shape):
+    """An item on a dashboard."""
+
+    dashboard_id = fields.text()
+    dashboard_name = fields.text()
+    item_id = fields.text()
+
+
 class InboxItem(Shape):
-    """Something that waits for a person."""
+    """Something that waits for a person, in a sandbox or on a dashboard."""
 
     id = fields.text()
-    kind: Field[Literal["secret", "command", "host", "agent", "push", "end", "setup"]] = (
-        fields.word()
-    )
+    kind: Field[InboxItemKind] = fields.word()
     sandbox_id = fields.text()
     sandbox_name = fields.text()
+    place = fields.one(BoardPlace)
+    author = fields.text()
     agent = fields.text()
     since = fields.text()
     lines = fields.texts()

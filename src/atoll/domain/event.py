@@ -17,6 +17,9 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 SANDBOX_STREAMS = "sandbox:"
 """The prefix of the name of a sandbox's stream."""
 
+DASHBOARD_STREAMS = "dashboard:"
+"""The prefix of the name of a dashboard's stream."""
+
 
 @dataclass(frozen=True, slots=True)
 class EventDraft:
@@ -65,3 +68,8 @@ class Event:
 def sandbox_stream(sandbox_id: str) -> str:
     """Return the name of one sandbox's stream."""
     return f"{SANDBOX_STREAMS}{sandbox_id}"
+
+
+def dashboard_stream(dashboard_id: str) -> str:
+    """Return the name of one dashboard's stream."""
+    return f"{DASHBOARD_STREAMS}{dashboard_id}"

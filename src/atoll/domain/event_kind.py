@@ -295,6 +295,18 @@ KINDS: Mapping[str, EventKind] = dict(
             "",
             "A guest opened a share link of a dashboard.",
         ),
+        _kind(
+            "dashboard.mentioned",
+            _DASHBOARD + " item_id mention_id kind",
+            "",
+            "A comment mentions somebody, or a todo became theirs; only they read of it.",
+        ),
+        _kind(
+            "dashboard.mention_ended",
+            _DASHBOARD + " item_id mention_id kind",
+            "",
+            "A mention was dismissed, or ended with its comment or its todo.",
+        ),
         _kind("dashboard.deleted", _DASHBOARD, "", "A dashboard was deleted; it can be restored."),
         _kind("dashboard.restored", _DASHBOARD, "", "A deleted dashboard is back."),
         _kind("profile.saved", "profile_id version", "", "A profile was saved."),

@@ -13,6 +13,7 @@ from atoll.domain.ids import (
     EventId,
     GuestId,
     InvitationId,
+    MentionId,
     OrgId,
     PreviewId,
     PrincipalId,
@@ -75,6 +76,10 @@ class Identifiers:
     def comment(self) -> CommentId:
         """Return a new id of a comment."""
         return CommentId(spell("cmt", self._entropy(ID_ENTROPY_BYTES)))
+
+    def mention(self) -> MentionId:
+        """Return a new id of a mention."""
+        return MentionId(spell("mnt", self._entropy(ID_ENTROPY_BYTES)))
 
     def guest(self) -> GuestId:
         """Return a new guest's principal id."""

@@ -1,6 +1,7 @@
 """Items of the inbox: what they show, and what stands for it."""
 
 import dataclasses
+from datetime import UTC, datetime
 
 import pytest
 from msgspec.structs import replace
@@ -15,15 +16,24 @@ from atoll.domain.approvals.approval import (
     digest,
     shown_lines,
 )
-from atoll.domain.ids import ApprovalId
+from atoll.domain.dashboard.mention import DashboardMention, MentionKind
+from atoll.domain.ids import (
+    PERSONAL_ORG,
+    ApprovalId,
+    DashboardId,
+    MentionId,
+    PrincipalId,
+)
 from atoll.domain.inbox.item import (
     MAX_LINES,
     AnswerBy,
+    BoardPlace,
     ItemKind,
     PushedBranch,
     agent_item_id,
     item_of_agent,
     item_of_approval,
+    item_of_mention,
     item_of_push,
     item_of_setup,
 )
@@ -140,3 +150,26 @@ def test_item_of_a_setup_names_the_task_that_waits() -> None:
     assert [one.id for one in item.options] == ["begin", "again", "drop"]
     assert (item.kind, item.by, item.agent) == (ItemKind.SETUP, AnswerBy.PERSON, "codex")
     assert item.shown != bare.shown and item.id == f"setup_{HERE.id}"
+
+
+def test_mention_shows_who_wrote_what_and_where_as_plain_lines() -> None:
+    mention = DashboardMention(
+        MentionId("mnt_1"),
+        PERSONAL_ORG,
+        DashboardId("dsh_1"),
+        "itm_1",
+        PrincipalId("bob"),
+        MentionKind.COMMENT,
+        PrincipalId("ann"),
+        "Ann",
+        "Look,\n@bob\x1b[2J",
+        datetime(2026, 1, 1, tzinfo=UTC),
+    )
+    item = item_of_mention(mention, "Plan")
+    assert item.lines == ("Look,", "@bob\\x1b[2J")
+    assert (item.kind, item.author, item.sandbox_id) == (ItemKind.MENTION, "Ann", None)
+    assert item.place == BoardPlace("dsh_1", "Plan", "itm_1")
+    assert (item.since, item.options) == ("2026-01-01T00:00:00.000Z", ())
+    todo = dataclasses.replace(mention, kind=MentionKind.TODO, author_name="", text="")
+    other = item_of_mention(todo, "Plan")
+    assert (other.kind, other.author, other.lines) == (ItemKind.TODO, "ann", ())

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from atoll.domain.errors import Invalid
+from atoll.domain.ids import DashboardId
 from atoll.domain.people.push import (
     PER_WINDOW,
     WINDOW,
@@ -61,6 +62,14 @@ def test_message_holds_the_name_and_a_fixed_sentence_alone() -> None:
         "reason": "needs_you",
         "text": "An agent needs you.",
     }
+    board = (DashboardId("dsh_1"), "itm_1")
+    assert json.loads(push_message("Plan", PushReason.MENTIONED, board)) == {
+        "sandbox": "Plan",
+        "reason": "mentioned",
+        "text": "Somebody mentions you.",
+        "dashboard": "dsh_1",
+        "item": "itm_1",
+    }
 
 
 @pytest.mark.parametrize(
@@ -74,6 +83,7 @@ def test_message_holds_the_name_and_a_fixed_sentence_alone() -> None:
         ("sandbox.setup_ended", "done", None),
         ("git.pushed", None, PushReason.PUSHED),
         ("sandbox.ends_soon", None, PushReason.ENDS_SOON),
+        ("dashboard.mentioned", None, PushReason.MENTIONED),
         ("agent.status", "working", None),
         ("agent.status", {"a": 1}, None),
         ("terminal.opened", "done", None),

@@ -24,6 +24,7 @@ from atoll.domain.people.principal import ActorKind, Principal
 from atoll.services.dashboards.connections import Closing, RoomConnection
 from atoll.services.dashboards.dashboards import Dashboards
 from atoll.services.dashboards.loading import DocumentStore
+from atoll.services.dashboards.mentions import DashboardMentions
 from atoll.services.dashboards.room import Room
 from atoll.services.dashboards.rooms import Rooms
 from atoll.services.ground import Ground
@@ -98,6 +99,7 @@ class Scene:
             self.ground,
             self.live,
             self.documents,
+            mentions=DashboardMentions(self.ground),
             memberships=Memberships(self.ground),
             runner=runner,
         )

@@ -15,6 +15,7 @@ from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.ports.kept import HeldPush, KeptWorktree
 from atoll.services.agents.agents import Agents
 from atoll.services.agents.statuses import AgentStatuses
+from atoll.services.dashboards.mentions import DashboardMentions
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.inbox.endings import Endings
@@ -80,6 +81,7 @@ def inbox_of(s: Scene, shelf: Held | None = None, pulls: PullOrders | None = Non
         pushes=pushes,
         pulls=pulls or PullOrders(Ground(s.store, s.bus, s.clock, Identifiers()), s.sandboxes),
         endings=Endings(ground, s.sandboxes, unpulled, pushes=pushes),
+        mentions=DashboardMentions(ground),
         sandboxes=s.sandboxes,
     )
 

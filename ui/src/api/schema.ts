@@ -203,6 +203,12 @@ export interface components {
             readonly public_key: string;
             readonly wrong: string | null;
         };
+        /** @description An item on a dashboard, and the dashboard's name. */
+        readonly BoardPlaceView: {
+            readonly dashboard_id: string;
+            readonly dashboard_name: string;
+            readonly item_id: string;
+        };
         /** @description The capabilities of a backend; `abilities` are optional protocols such as `snapshot`. */
         readonly CapabilitiesView: {
             readonly abilities: readonly string[];
@@ -1086,18 +1092,22 @@ export interface components {
          *
          *     `lines` say what an answer allows; `shown` stands for them. `by`: a person decides it
          *     (`person`), or the agent takes the answer by its protocol, or at its terminal only. `agent` and
-         *     `agent_id` are null where it is not known who asks.
+         *     `agent_id` are null where it is not known who asks. A `mention` and a `todo` are on a dashboard:
+         *     `place` says where, `author` whose they are, and `sandbox_id` is null. They take no answer, and
+         *     are dismissed.
          */
         readonly InboxItemView: {
             readonly agent: string | null;
             readonly agent_id: string | null;
+            readonly author: string | null;
             readonly by: components["schemas"]["AnswerBy"];
             readonly id: string;
             readonly kind: components["schemas"]["ItemKind"];
             readonly lines: readonly string[];
             readonly options: readonly components["schemas"]["StatusOptionView"][];
-            readonly sandbox_id: string;
-            readonly sandbox_name: string;
+            readonly place: components["schemas"]["BoardPlaceView"] | null;
+            readonly sandbox_id: string | null;
+            readonly sandbox_name: string | null;
             readonly shown: string;
             readonly since: string;
             readonly times: number;
@@ -1184,10 +1194,10 @@ export interface components {
         };
         /**
          * @description The kind of an item: an approval of a secret, a command or a host, an agent's request, a held
-         *     push, a sandbox's end, or a task whose set-up failed.
+         *     push, a sandbox's end, a task whose set-up failed, or a mention or a todo on a dashboard.
          * @enum {string}
          */
-        readonly ItemKind: "secret" | "command" | "host" | "agent" | "push" | "end" | "setup";
+        readonly ItemKind: "secret" | "command" | "host" | "agent" | "push" | "end" | "setup" | "mention" | "todo";
         /** @description The caller's kept worktrees, newest first. */
         readonly KeptList: {
             readonly kept: readonly components["schemas"]["KeptView"][];

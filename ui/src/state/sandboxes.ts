@@ -128,8 +128,11 @@ function lookAtSecrets(): Promise<void> {
   return loadAll();
 }
 
-/** Events that make an item of the inbox. */
-const NEW_ITEMS: readonly string[] = ['git.pushed', 'sandbox.ends_soon', 'sandbox.setup_ended'];
+/** Events that make an item of the inbox, or end one. */
+const NEW_ITEMS: readonly string[] = [
+  ...['git.pushed', 'sandbox.ends_soon', 'sandbox.setup_ended'],
+  ...['dashboard.mentioned', 'dashboard.mention_ended'],
+];
 
 /** Whether an event may have changed what waits for this person. */
 function movesInbox({ event_type: kind, stream, payload }: Envelope): boolean {

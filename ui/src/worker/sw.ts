@@ -1,8 +1,9 @@
 /**
- * The service worker: shows pushes, opens the sandbox that one names, and shows the page where no
- * server answers.
+ * The service worker: shows pushes, opens the sandbox or dashboard that one names, and shows the page
+ * where no server answers.
  *
- * A push holds the name of a sandbox and one of six fixed sentences (docs/use/notifications.md).
+ * A push holds the name of a sandbox or dashboard and one of seven fixed sentences
+ * (docs/use/notifications.md).
  */
 
 import { answer, keepPage } from './shell';
@@ -17,8 +18,17 @@ const SENTENCES: Readonly<Record<string, string>> = {
   setup_failed: 'Its set-up failed.',
   pushed: 'A pushed branch waits for you.',
   ends_soon: 'Its time is nearly over.',
+  mentioned: 'Somebody mentions you.',
 };
 const MOST = 80;
+const ID = /^[a-z]+_[a-z0-9]{1,40}$/;
+
+/** Where a click leads: to the sandbox of a name, or to an item of a dashboard. */
+interface Target {
+  readonly sandbox: string;
+  readonly dashboard?: string;
+  readonly item?: string;
+}
 
 self.addEventListener('install', (event) => {
   void self.skipWaiting();
@@ -29,12 +39,12 @@ self.addEventListener('fetch', answer);
 self.addEventListener('push', (event) => event.waitUntil(show(event.data)));
 self.addEventListener('notificationclick', (event) => {
   event.notification.close();
-  const { sandbox } = event.notification.data as { readonly sandbox: string };
-  event.waitUntil(open(sandbox));
+  event.waitUntil(open(event.notification.data as Target));
 });
 
 async function show(data: PushMessageData | null): Promise<void> {
-  const { sandbox, text } = read(data);
+  const { target, text } = read(data);
+  const { sandbox } = target;
   // Whoever looks at the page sees it there.
   if ((await pages()).some(({ focused }) => focused)) return;
   const icon = new URL('assets/icon-192.png', self.registration.scope).href;
@@ -43,35 +53,44 @@ async function show(data: PushMessageData | null): Promise<void> {
     tag: `atoll ${sandbox}`,
     icon,
     badge: icon,
-    data: { sandbox },
+    data: target,
   });
 }
 
-function read(data: PushMessageData | null): { sandbox: string; text: string } {
+function read(data: PushMessageData | null): { target: Target; text: string } {
   let told: Readonly<Record<string, unknown>> = {};
   try {
     told = (data?.json() ?? {}) as typeof told;
   } catch {
     // A push service may send nothing at all: something must be shown still.
   }
-  const { sandbox, reason } = told;
+  const { reason } = told;
+  const sandbox = told['sandbox'];
+  const name = typeof sandbox === 'string' && sandbox !== '' ? sandbox.slice(0, MOST) : 'Atoll';
+  const [dashboard, item] = [told['dashboard'], told['item']];
+  const board = isId(dashboard) && isId(item) ? { dashboard, item } : {};
   return {
-    sandbox: typeof sandbox === 'string' && sandbox !== '' ? sandbox.slice(0, MOST) : 'Atoll',
+    target: { sandbox: name, ...board },
     text: (typeof reason === 'string' ? SENTENCES[reason] : undefined) ?? 'Something is new.',
   };
 }
 
-/** Goes to the sandbox in a page that is open, else in a new one. */
-async function open(sandbox: string): Promise<void> {
+function isId(value: unknown): value is string {
+  return typeof value === 'string' && ID.test(value);
+}
+
+/** Goes there in a page that is open, else in a new one. */
+async function open({ sandbox, dashboard, item = '' }: Target): Promise<void> {
   const address = new URL(self.registration.scope);
-  address.hash = `#/sandboxes/${encodeURIComponent(sandbox)}`;
+  const place = dashboard === undefined ? `sandboxes/${encodeURIComponent(sandbox)}` : null;
+  address.hash = `#/${place ?? `dashboards/${dashboard ?? ''}/${item}`}`;
   const page = (await pages())[0];
   if (page === undefined) {
     await self.clients.openWindow(address.href);
     return;
   }
   await page.focus();
-  page.postMessage({ open: sandbox });
+  page.postMessage({ open: sandbox, dashboard, item });
 }
 
 function pages(): Promise<readonly WindowClient[]> {

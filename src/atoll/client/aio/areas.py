@@ -32,6 +32,7 @@ class AsyncInbox(AsyncNoun[Inbox]):
     blocking = Inbox
     list = Awaited(Inbox.list)
     answer = Awaited(Inbox.answer)
+    dismiss = Awaited(Inbox.dismiss)
 
 
 class AsyncSecrets(AsyncNoun[Secrets]):

@@ -77,11 +77,6 @@ class Dashboard:
     items: int = 0
 
 
-def dashboard_stream(dashboard_id: DashboardId) -> str:
-    """Return the name of a dashboard's stream of events."""
-    return f"dashboard:{dashboard_id}"
-
-
 def read_name(text: str) -> str:
     """Return a name that can be shown. Raises `Invalid`."""
     return shown_name(text)

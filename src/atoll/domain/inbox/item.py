@@ -1,10 +1,10 @@
 """An item of the inbox: something that waits for a person, and the answers that it takes.
 
 Pure. Approval requests, questions of agents, held pushes, ends that come soon
-(`domain.inbox.ending`) and tasks behind a failed set-up become items. Each item has lines that say
-exactly what an answer allows, and `shown`, which stands for them: an answer must return it, so that
-nobody answers what they did not see. Everything comes from inside a sandbox, so it is spelled out
-without control characters.
+(`domain.inbox.ending`), tasks behind a failed set-up and mentions on dashboards become items. Each
+item has lines that say exactly what an answer allows, and `shown`, which stands for them: an answer
+must return it, so that nobody answers what they did not see. Everything comes from inside a
+sandbox, or from another person, so it is spelled out without control characters.
 """
 
 import hashlib
@@ -21,6 +21,7 @@ from atoll.domain.approvals.approval import (
     shown_lines,
     spelled_out,
 )
+from atoll.domain.dashboard.mention import DashboardMention, MentionKind
 from atoll.domain.sandbox.reported import ReportedAgent
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.wire.contract.agents import CardRecord, StatusOption
@@ -37,7 +38,7 @@ MAX_TASK_CHARS = 200
 
 class ItemKind(StrEnum):
     """The kind of an item: an approval of a secret, a command or a host, an agent's request, a held
-    push, a sandbox's end, or a task whose set-up failed."""
+    push, a sandbox's end, a task whose set-up failed, or a mention or a todo on a dashboard."""
 
     SECRET = "secret"  # noqa: S105  # a word, no value
     COMMAND = "command"
@@ -46,6 +47,12 @@ class ItemKind(StrEnum):
     PUSH = "push"
     END = "end"
     SETUP = "setup"
+    MENTION = "mention"
+    TODO = "todo"
+
+
+DISMISSED = (ItemKind.MENTION, ItemKind.TODO)
+"""The kinds that take no answer, and wait until they are dismissed."""
 
 
 class AnswerBy(StrEnum):
@@ -58,18 +65,28 @@ class AnswerBy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class BoardPlace:
+    """An item on a dashboard, and the dashboard's name."""
+
+    dashboard_id: str
+    dashboard_name: str
+    item_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class InboxItem:
     """Something that waits for a person since `since` (RFC 3339).
 
     `agent` and `agent_id` name the agent that asks, where that is known; an agent at a terminal has
     the terminal's id. `lines` say what an answer allows, `options` are the answers; with `words` it
-    takes an answer in words, too. `card` is an agent's card.
+    takes an answer in words, too. `card` is an agent's card. What waits on a dashboard has its
+    `place` in place of a sandbox; `author` is who mentions.
     """
 
     id: str
     kind: ItemKind
-    sandbox_id: str
-    sandbox_name: str
+    sandbox_id: str | None
+    sandbox_name: str | None
     since: str
     lines: tuple[str, ...]
     options: tuple[StatusOption, ...]
@@ -80,6 +97,8 @@ class InboxItem:
     words: bool = False
     times: int = 1
     card: str = ""
+    place: BoardPlace | None = None
+    author: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +209,26 @@ def item_of_setup(sandbox: Sandbox) -> InboxItem:
         by=AnswerBy.PERSON,
         shown=_hash((sandbox.id, str(sandbox.generation), *lines)),
         agent=sandbox.agent,
+    )
+
+
+def item_of_mention(mention: DashboardMention, dashboard_name: str) -> InboxItem:
+    """Return the item of a mention, or of a todo that was assigned."""
+    text = mention.text.splitlines()
+    lines = tuple(spelled_out(line) for line in text[:MAX_LINES])
+    kind = ItemKind.TODO if mention.kind is MentionKind.TODO else ItemKind.MENTION
+    return InboxItem(
+        id=mention.id,
+        kind=kind,
+        sandbox_id=None,
+        sandbox_name=None,
+        since=mention.at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        lines=lines,
+        options=(),
+        by=AnswerBy.PERSON,
+        shown=_hash((mention.id, *lines)),
+        place=BoardPlace(mention.dashboard_id, dashboard_name, mention.item_id),
+        author=mention.author_name or mention.author,
     )
 
 

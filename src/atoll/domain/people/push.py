@@ -1,7 +1,7 @@
 """Push notifications: a browser's subscription, what a push may say, and how often.
 
 Pure. A push leaves this machine for a push service that others run (RFC 8030). It carries the name
-of a sandbox and one of six fixed sentences, never text from inside a sandbox.
+of a sandbox or a dashboard and one of seven fixed sentences, never text from inside.
 """
 
 import base64
@@ -15,7 +15,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from atoll.domain.errors import Invalid
-from atoll.domain.ids import OrgId, PrincipalId, PushSubscriptionId
+from atoll.domain.ids import DashboardId, OrgId, PrincipalId, PushSubscriptionId
 
 MAX_SUBSCRIPTIONS = 20
 """The number of browsers of one person."""
@@ -40,6 +40,7 @@ class PushReason(StrEnum):
     SETUP_FAILED = "setup_failed"
     PUSHED = "pushed"
     ENDS_SOON = "ends_soon"
+    MENTIONED = "mentioned"
 
 
 _SENTENCES: Mapping[PushReason, str] = {
@@ -49,6 +50,7 @@ _SENTENCES: Mapping[PushReason, str] = {
     PushReason.SETUP_FAILED: "Its set-up failed.",
     PushReason.PUSHED: "A pushed branch waits for you.",
     PushReason.ENDS_SOON: "Its time is nearly over.",
+    PushReason.MENTIONED: "Somebody mentions you.",
 }
 
 
@@ -113,7 +115,7 @@ def host_of(endpoint: str) -> str:
 
 
 def push_reason(event_type: str, status: object = None) -> PushReason | None:
-    """Return why an event of a sandbox is pushed; None for most. `status` is that of an agent, or
+    """Return why an event is pushed; None for most. `status` is that of an agent, or
     of a set-up."""
     match event_type, status:
         case ("approval.asked", _) | ("agent.status", "needs_you"):
@@ -128,14 +130,21 @@ def push_reason(event_type: str, status: object = None) -> PushReason | None:
             return PushReason.PUSHED
         case "sandbox.ends_soon", _:
             return PushReason.ENDS_SOON
+        case "dashboard.mentioned", _:
+            return PushReason.MENTIONED
         case _:
             return None
 
 
-def push_message(name: str, reason: PushReason) -> bytes:
-    """Return the content of a push about the sandbox `name`, as the service worker reads it."""
+def push_message(
+    name: str, reason: PushReason, board: tuple[DashboardId, str] | None = None
+) -> bytes:
+    """Return the content of a push about the sandbox `name`, as the service worker reads it; or
+    about the dashboard of that name where `board` is its id and that of an item on it."""
     shown = "".join(one for one in name if one.isprintable())[:MAX_NAME]
-    return json.dumps({"sandbox": shown, "reason": reason, "text": _SENTENCES[reason]}).encode()
+    told = {"sandbox": shown, "reason": reason, "text": _SENTENCES[reason]}
+    place = {} if board is None else {"dashboard": board[0], "item": board[1]}
+    return json.dumps({**told, **place}).encode()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from atoll.ports.store.dashboards.dashboards import (
     DocumentAuthorRows,
     DocumentRows,
 )
+from atoll.ports.store.dashboards.mentions import DashboardMentionRows
 from atoll.ports.store.events import EventRows
 from atoll.ports.store.identity.people import (
     CliLoginRows,
@@ -172,6 +173,9 @@ class Transaction:
 
     dashboard_comments: DashboardCommentRows
     """Comments on items of dashboards."""
+
+    dashboard_mentions: DashboardMentionRows
+    """Mentions of people on dashboards."""
 
 
 class StoreUnavailable(Unavailable):

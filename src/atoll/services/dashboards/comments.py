@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from atoll.domain.dashboard.comment import (
+    MAX_MENTIONS,
     DashboardComment,
     check_mentioned,
     check_removes,
@@ -17,12 +18,15 @@ from atoll.domain.dashboard.comment import (
     read_mentions,
     unknown_comment,
 )
-from atoll.domain.dashboard.dashboard import Dashboard, dashboard_stream
+from atoll.domain.dashboard.dashboard import Dashboard, role_of
+from atoll.domain.dashboard.mention import named_in
+from atoll.domain.event import dashboard_stream
 from atoll.domain.ids import CommentId, PrincipalId
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.principal import Principal
 from atoll.ports import Transaction
 from atoll.services.dashboards.dashboards import Dashboards
+from atoll.services.dashboards.mentions import DashboardMentions
 from atoll.services.ground import Ground
 from atoll.services.people.tokens import Owners
 
@@ -31,9 +35,17 @@ class DashboardComments:
     """Use cases on comments. Those of a dashboard that the caller may not see are `NotFound`.
     `owners` returns a person as they are now."""
 
-    def __init__(self, ground: Ground, dashboards: Dashboards, *, owners: Owners) -> None:
+    def __init__(
+        self,
+        ground: Ground,
+        dashboards: Dashboards,
+        *,
+        mentions: DashboardMentions,
+        owners: Owners,
+    ) -> None:
         self._ground = ground
         self._dashboards = dashboards
+        self._mentions = mentions
         self._owners = owners
 
     async def list(self, caller: Principal, ref: str, page: PageQuery) -> RowPage[DashboardComment]:
@@ -45,8 +57,9 @@ class DashboardComments:
     async def add(
         self, caller: Principal, ref: str, item_id: str, text: str, *, mentions: Sequence[str] = ()
     ) -> DashboardComment:
-        """Comment on an item. Raises `Invalid`, `LimitReached`."""
-        dashboard = (await self._dashboards.get(caller, ref)).dashboard
+        """Comment on an item. `mentions` are people, beside those whom the text names. Raises
+        `Invalid`, `LimitReached`."""
+        dashboard, said = (await self._dashboards.get(caller, ref)).dashboard, read_comment(text)
         comment = DashboardComment(
             id=self._ground.ids.comment(),
             dashboard_id=dashboard.id,
@@ -54,14 +67,15 @@ class DashboardComments:
             item_id=read_item_id(item_id),
             author=caller.id,
             author_name=caller.name,
-            text=read_comment(text),
+            text=said,
             at=self._ground.clock.now(),
-            mentions=await self._mentioned(dashboard, read_mentions(mentions)),
+            mentions=await self._mentioned(dashboard, said, read_mentions(mentions)),
         )
         async with self._ground.store.begin() as rows:
             dashboard = await self._dashboards.find(rows, caller, ref)
             check_room(await rows.dashboard_comments.count(dashboard.id))
             await rows.dashboard_comments.put(comment)
+            await self._mentions.note(rows, caller, dashboard, comment)
             await self._report(rows, caller, "dashboard.commented", dashboard, comment)
         self._announce(dashboard)
         return comment
@@ -84,6 +98,7 @@ class DashboardComments:
             dashboard, comment = await self._find(rows, caller, ref, comment_id)
             check_removes(caller, dashboard, comment)
             await rows.dashboard_comments.remove(dashboard.id, comment.id)
+            await self._mentions.withdraw(rows, caller, dashboard, comment)
             await self._report(rows, caller, "dashboard.uncommented", dashboard, comment)
         self._announce(dashboard)
 
@@ -97,11 +112,19 @@ class DashboardComments:
         return dashboard, comment
 
     async def _mentioned(
-        self, dashboard: Dashboard, ids: tuple[PrincipalId, ...]
+        self, dashboard: Dashboard, text: str, given: tuple[PrincipalId, ...]
     ) -> tuple[PrincipalId, ...]:
-        people = [await self._owners(dashboard.org_id, one) for one in ids]
-        check_mentioned(dashboard, people)
-        return ids
+        """Return the people who are given, and those whom the text names and who see the
+        dashboard. A name of anybody else is only text."""
+        check_mentioned(dashboard, [await self._owners(dashboard.org_id, one) for one in given])
+        if "@" not in text:
+            return given
+        async with self._ground.store.read() as rows:
+            members = await rows.members.of(dashboard.org_id)
+        named = named_in(text, {one.id: one.name for one in members}, given)
+        found = [await self._owners(dashboard.org_id, one) for one in named[:MAX_MENTIONS]]
+        seeing = [one.id for one in found if one is not None and role_of(one, dashboard)]
+        return tuple(dict.fromkeys((*given, *seeing)))[:MAX_MENTIONS]
 
     async def _report(
         self,

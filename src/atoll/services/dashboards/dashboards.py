@@ -29,7 +29,7 @@ from atoll.domain.dashboard.history import HistoryEntry
 from atoll.domain.dashboard.item import Fields
 from atoll.domain.dashboard.template import BLANK, TEMPLATES, copied, items_of
 from atoll.domain.errors import LimitReached
-from atoll.domain.event import EventDraft, Json
+from atoll.domain.event import EventDraft, Json, dashboard_stream
 from atoll.domain.ids import EVERY_MEMBER, DashboardId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.principal import Principal

@@ -29,10 +29,11 @@ class Unfounded(Exception):
 @dataclass(frozen=True, slots=True)
 class Admitted:
     """An update that was applied. `update` holds what it changed, empty where that is nothing;
-    `clients` are new ones of its person."""
+    `clients` are new ones of its person, `items` those that it touched."""
 
     update: bytes
     clients: tuple[int, ...]
+    items: frozenset[str] = frozenset()
 
 
 class EditedDocument:
@@ -79,7 +80,7 @@ class EditedDocument:
         loaded.types.update(found.types)
         loaded.stored += len(applied.update)
         self.authors.update(dict.fromkeys(clients, person))
-        return Admitted(applied.update, clients)
+        return Admitted(applied.update, clients, applied.items)
 
     def _check_room(self, parsed: ParsedUpdate, data: bytes) -> None:
         """Refuse what makes a full document larger; deleting is possible still."""

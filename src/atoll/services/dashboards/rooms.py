@@ -15,6 +15,7 @@ from atoll.ports.bus import LiveChannels
 from atoll.services.dashboards.connections import RoomConnection
 from atoll.services.dashboards.live_messages import Reconsider, send
 from atoll.services.dashboards.loading import DocumentStore
+from atoll.services.dashboards.mentions import DashboardMentions
 from atoll.services.dashboards.room import Room
 from atoll.services.dashboards.work import RoomPorts
 from atoll.services.ground import Ground
@@ -44,11 +45,14 @@ class Rooms:
         live: LiveChannels,
         documents: DocumentStore,
         *,
+        mentions: DashboardMentions,
         memberships: Memberships,
         runner: TaskRunner,
     ) -> None:
         self._store = ground.store
-        self._ports = RoomPorts(ground, live, documents, memberships, secrets.token_hex(8))
+        self._ports = RoomPorts(
+            ground, live, documents, mentions, memberships, secrets.token_hex(8)
+        )
         self._runner = runner
         self._rooms: dict[DashboardId, Room] = {}
 

@@ -14,6 +14,7 @@ import structlog
 from atoll.domain.dashboard.dashboard import Dashboard, role_of, unknown
 from atoll.domain.dashboard.history import StoredUpdate
 from atoll.domain.errors import AtollError, Forbidden, Invalid, Unavailable
+from atoll.domain.event import dashboard_stream
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.principal import Principal
 from atoll.ports import Transaction
@@ -22,6 +23,7 @@ from atoll.services.dashboards.connections import RoomConnection
 from atoll.services.dashboards.editing import Admitted, EditedDocument, Unfounded
 from atoll.services.dashboards.live_messages import LiveMessage, changed, send
 from atoll.services.dashboards.loading import COMPACT_UPDATES, DocumentStore
+from atoll.services.dashboards.mentions import DashboardMentions
 from atoll.services.dashboards.presences import Presences
 from atoll.services.ground import Ground
 from atoll.services.people.memberships import Memberships
@@ -77,6 +79,7 @@ class RoomPorts:
     ground: Ground
     live: LiveChannels
     documents: DocumentStore
+    mentions: DashboardMentions
     memberships: Memberships
     replica: str
 
@@ -268,6 +271,9 @@ class DocumentWork:
                 return refused
             missed = await rows.documents.head(dashboard.id) != self.seq
             stored += await self._append(rows, dashboard, writes)
+            told = await self._mention(rows, dashboard, writes)
+        if told:
+            self._ports.ground.bus.announce((dashboard_stream(dashboard.id),))
         if missed:
             await self._catch_up(())
         loaded = self._edited.loaded
@@ -293,6 +299,18 @@ class DocumentWork:
         items = len(self._edited.loaded.document.ids())
         await rows.dashboards.note_change(dashboard.id, at, items)
         return stored
+
+    async def _mention(
+        self, rows: Transaction, dashboard: Dashboard, writes: list[tuple[Arrival, Admitted]]
+    ) -> bool:
+        """Note whose todos the written items are. Returns whether anybody is to be told."""
+        document = self._edited.loaded.document
+        authors = {item: arrival.connection.caller for arrival, one in writes for item in one.items}
+        told = False
+        for author in {one.id: one for one in authors.values()}.values():
+            items = {one: document.item(one) for one, who in authors.items() if who.id == author.id}
+            told |= await self._ports.mentions.follow(rows, author, dashboard, items)
+        return told
 
     async def _catch_up(self, said: tuple[StoredUpdate, ...]) -> None:
         """Apply what others stored, and show it to the connections here."""

@@ -67,10 +67,11 @@ class Endings:
 
     async def answer(self, caller: Principal, item: InboxItem, option: str | None) -> None:
         """Extend the sandbox of an item, or let it end. Raises `Invalid` for another option."""
+        sandbox_id = item.sandbox_id or ""
         if option == LET_END:
-            await self._sandboxes.accept_end(caller, item.sandbox_id)
+            await self._sandboxes.accept_end(caller, sandbox_id)
             return
-        sandbox = await self._sandboxes.get(caller, item.sandbox_id)
+        sandbox = await self._sandboxes.get(caller, sandbox_id)
         more = extension_of(sandbox)
         if option != EXTEND or not more:
             known = ", ".join(one.id for one in item.options)

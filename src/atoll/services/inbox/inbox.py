@@ -3,7 +3,7 @@
 Approvals are decided by `services.approvals`, with all its checks that a person is there. Questions
 of agents are answered by their protocol, through `services.agents`. A held push is dropped, or
 ordered into the checkout that waits for it. A sandbox that ends soon is extended, or left to end. A
-task behind a failed set-up is begun or left.
+task behind a failed set-up is begun or left. A mention on a dashboard is dismissed.
 """
 
 from collections.abc import Collection, Sequence
@@ -27,6 +27,7 @@ from atoll.domain.inbox.item import (
     agent_item_id,
     item_of_agent,
     item_of_approval,
+    item_of_mention,
     item_of_push,
     item_of_setup,
 )
@@ -39,6 +40,7 @@ from atoll.ports.kept import HeldPush, KeptWorktree
 from atoll.services.agents.agents import Agents
 from atoll.services.agents.statuses import AgentStatuses, PlacedAgent
 from atoll.services.approvals.approvals import Approvals
+from atoll.services.dashboards.mentions import DashboardMentions
 from atoll.services.inbox.endings import Endings
 from atoll.services.library.pull_orders import PullOrders
 from atoll.services.library.pushes import HeldPushes
@@ -71,9 +73,11 @@ class Inbox:
         pushes: HeldPushes,
         pulls: PullOrders,
         endings: Endings,
+        mentions: DashboardMentions,
         sandboxes: Sandboxes,
     ) -> None:
         self._endings = endings
+        self._mentions = mentions
         self._sandboxes = sandboxes
         self._pushes = pushes
         self._pulls = pulls
@@ -92,6 +96,10 @@ class Inbox:
         items += await self._push_items(caller)
         items += await self._endings.items(caller)
         items += [item_of_setup(one) for one in await self._held_up(caller)]
+        items += [
+            item_of_mention(one.mention, one.dashboard_name)
+            for one in await self._mentions.of(caller)
+        ]
         return sorted(items, key=lambda one: one.since)
 
     async def _push_items(self, caller: Principal) -> Sequence[InboxItem]:
@@ -101,7 +109,7 @@ class Inbox:
 
     async def get(self, caller: Principal, item_id: str) -> InboxItem:
         """Return one item. Raises `NotFound` for one that no longer waits."""
-        if item_id.startswith(("ap_", "kept_", PREFIX, SETUP_ID)):
+        if item_id.startswith(("ap_", "kept_", "mnt_", PREFIX, SETUP_ID)):
             for item in await self.list(caller):
                 if item.id == item_id:
                     return item
@@ -123,6 +131,9 @@ class Inbox:
                 f"What you were shown is not what {item.id} asks: look at it again.",
                 code="not_as_shown",
             )
+        await self._give(caller, item, answer)
+
+    async def _give(self, caller: Principal, item: InboxItem, answer: InboxAnswer) -> None:
         match item.kind:
             case ItemKind.PUSH:
                 await self._follow(caller, item, answer)
@@ -132,8 +143,18 @@ class Inbox:
                 await self._set_up(caller, item, answer)
             case ItemKind.SECRET | ItemKind.COMMAND | ItemKind.HOST:
                 await self._decide(caller, item, answer)
+            case ItemKind.MENTION | ItemKind.TODO:
+                raise Conflict(
+                    f"{item.id} takes no answer: open it, or `atoll inbox dismiss {item.id}`.",
+                    code="not_answerable",
+                )
             case ItemKind.AGENT:  # pragma: no branch - the cases are all
                 await self._pass_on(caller, item, answer)
+
+    async def dismiss(self, caller: Principal, item_id: str) -> None:
+        """Have a mention or a todo wait no more. Raises `NotFound`, also for what takes an
+        answer."""
+        await self._mentions.dismiss(caller, item_id)
 
     async def _pass_on(self, caller: Principal, item: InboxItem, answer: InboxAnswer) -> None:
         """Give an agent its answer. Raises `Conflict` where it takes that at its terminal only."""
@@ -165,12 +186,13 @@ class Inbox:
 
     async def _set_up(self, caller: Principal, item: InboxItem, answer: InboxAnswer) -> None:
         """Begin or leave a task whose set-up failed, or run the set-up again."""
+        sandbox_id = item.sandbox_id or ""
         if answer.option == BEGIN:
-            await self._sandboxes.begin_task(caller, item.sandbox_id)
+            await self._sandboxes.begin_task(caller, sandbox_id)
         elif answer.option == AGAIN:
-            await self._sandboxes.run_setup(caller, item.sandbox_id)
+            await self._sandboxes.run_setup(caller, sandbox_id)
         elif answer.option == DROP:
-            await self._sandboxes.drop_task(caller, item.sandbox_id)
+            await self._sandboxes.drop_task(caller, sandbox_id)
         else:
             raise Invalid(f"{item.id} takes one of: {BEGIN}, {AGAIN}, {DROP}", field="option")
 
@@ -186,8 +208,8 @@ class Inbox:
 
     async def _tell(self, caller: Principal, item: InboxItem, answer: InboxAnswer) -> None:
         body = AnswerBody(answer.option, answer.text)
-        agent_id = item.agent_id or ""
-        await self._agents.answer(caller, item.sandbox_id, agent_id, card=item.card, body=body)
+        sandbox_id, agent_id = item.sandbox_id or "", item.agent_id or ""
+        await self._agents.answer(caller, sandbox_id, agent_id, card=item.card, body=body)
 
     async def _agent_item(self, caller: Principal, placed: PlacedAgent) -> InboxItem:
         sandbox, agent = placed.sandbox, placed.agent

@@ -1,7 +1,8 @@
 """Notices to a person's own command when an agent begins to need them, or is done.
 
 The log is followed from now on: what was appended while nobody followed is no longer news. A
-notice carries a fixed word and the sandbox's name, and a sandbox causes at most ten a minute.
+notice carries a fixed word and the name of the sandbox or dashboard, each of which causes at most
+ten a minute.
 """
 
 import asyncio
@@ -10,14 +11,15 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from atoll.domain.errors import AtollError
-from atoll.domain.event import SANDBOX_STREAMS, Event
+from atoll.domain.event import DASHBOARD_STREAMS, SANDBOX_STREAMS, Event
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.people.push import PushRate, PushReason, push_reason
 from atoll.services.journals.events import Events
 from atoll.services.sandboxes.sandboxes import Sandboxes
 
 Notify = Callable[[str, str], Awaitable[None]]
-"""Notifies with one of `WORDS` and a sandbox's name; bounds itself, never fails."""
+"""Notifies with one of `WORDS` and the name of a sandbox or a dashboard; bounds itself, never
+fails."""
 
 WORDS = {
     PushReason.NEEDS_YOU: "needs-you",
@@ -26,6 +28,7 @@ WORDS = {
     PushReason.SETUP_FAILED: "setup-failed",
     PushReason.PUSHED: "pushed",
     PushReason.ENDS_SOON: "ends-soon",
+    PushReason.MENTIONED: "mentioned",
 }
 
 _log = structlog.get_logger(__name__)
@@ -58,6 +61,9 @@ class Notices:
     async def _tell(self, event: Event, reason: PushReason) -> None:
         sandbox_id = event.stream.removeprefix(SANDBOX_STREAMS)
         try:
+            if reason is PushReason.MENTIONED:
+                await self._notify(WORDS[reason], str(event.payload.get("name")))
+                return
             sandbox = await self._sandboxes.get(LOCAL_PERSON, sandbox_id)
             if sandbox.owner == LOCAL_PERSON.id:  # what others share is theirs to look after
                 await self._notify(WORDS[reason], sandbox.name)
@@ -69,7 +75,9 @@ class Notices:
 
 def reason_of(event: Event) -> PushReason | None:
     """Return why a person is notified of an event; None for most."""
-    if not event.stream.startswith(SANDBOX_STREAMS) or event.payload.get("begins") is False:
+    if not event.stream.startswith((SANDBOX_STREAMS, DASHBOARD_STREAMS)):
+        return None
+    if event.payload.get("begins") is False:
         return None
     status = event.payload.get("status", event.payload.get("setup"))
     return push_reason(event.event_type, status)

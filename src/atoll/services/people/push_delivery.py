@@ -1,7 +1,9 @@
 """Delivery of push notifications: the log is followed, and browsers hear that an agent needs its
-person, is done, failed, or has pushed a branch, and that a set-up failed or a sandbox ends.
+person, is done, failed, or has pushed a branch, that a set-up failed or a sandbox ends, and that
+somebody mentions them on a dashboard.
 
-A push says which sandbox, in one of six fixed sentences. A sandbox causes at most ten a minute.
+A push names the sandbox or dashboard, with one of seven fixed sentences. Each causes at most ten a
+minute.
 An event that was appended while nobody ran this is not pushed: it is no longer news.
 """
 
@@ -13,14 +15,14 @@ import structlog
 
 from atoll.domain.errors import AtollError, NotFound, Unavailable
 from atoll.domain.event import SANDBOX_STREAMS, Event
-from atoll.domain.ids import OrgId, PrincipalId, SandboxId
+from atoll.domain.ids import DashboardId, OrgId, PrincipalId, SandboxId
 from atoll.domain.people.push import (
     PushRate,
     PushReason,
     PushSubscription,
     push_message,
 )
-from atoll.ports import EventQuery
+from atoll.ports import EventQuery, Transaction
 from atoll.ports.senders.push import PushSender
 from atoll.services.ground import Ground
 from atoll.services.people.notices import reason_of
@@ -113,17 +115,15 @@ class PushDelivery:
         event: Event,
         reason: PushReason,
     ) -> None:
-        sandbox_id = SandboxId(event.stream.removeprefix(SANDBOX_STREAMS))
-        rate = progress.rate.admit(sandbox_id, self._ground.clock.now())
+        rate = progress.rate.admit(event.stream, self._ground.clock.now())
         if rate is None:
             return
         progress.rate = rate
         async with self._ground.store.read() as rows:
-            sandbox = await rows.sandboxes.get(sandbox_id)
+            message = await _message(rows, event, reason)
             browsers = await rows.push.of(*whose)
-        if sandbox is None:
+        if message is None:
             return
-        message = push_message(sandbox.name, reason)
         for browser in browsers:
             if self._waiting < MAX_WAITING:
                 self._waiting += 1
@@ -159,3 +159,15 @@ class PushDelivery:
 
     async def _pause(self, time: timedelta) -> None:
         await self._ground.clock.sleep_until(self._ground.clock.now() + time)
+
+
+async def _message(rows: Transaction, event: Event, reason: PushReason) -> bytes | None:
+    """Return what is pushed of an event; None where its sandbox or dashboard is gone."""
+    if reason is PushReason.MENTIONED:
+        board = await rows.dashboards.get(DashboardId(str(event.payload.get("dashboard_id"))))
+        item = str(event.payload.get("item_id"))
+        if board is None or board.deleted_at is not None:
+            return None
+        return push_message(board.name, reason, (board.id, item))
+    sandbox = await rows.sandboxes.get(SandboxId(event.stream.removeprefix(SANDBOX_STREAMS)))
+    return None if sandbox is None else push_message(sandbox.name, reason)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from atoll.domain.dashboard.dashboard import Dashboard, dashboard_stream
+from atoll.domain.dashboard.dashboard import Dashboard
 from atoll.domain.errors import AtollError, LimitReached, NotFound
-from atoll.domain.event import EventDraft, Json, sandbox_stream
+from atoll.domain.event import EventDraft, Json, dashboard_stream, sandbox_stream
 from atoll.domain.ids import DashboardId, SandboxId
 from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
 from atoll.domain.people.name import own_name, unlike_names

@@ -50,7 +50,7 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
         *("dashboard link", "dashboard links", "dashboard unlink"),
     ),
     "event.read": ("events",),
-    "dashboard.read": ("dashboard list", "dashboard open"),
+    "dashboard.read": ("dashboard list", "dashboard open", "inbox dismiss"),
     "dashboard.manage": (
         *("dashboard create", "dashboard rename", "dashboard share", "dashboard delete"),
         "dashboard restore",

@@ -18,6 +18,7 @@ from atoll.services.dashboards.comments import DashboardComments
 from atoll.services.dashboards.dashboards import Dashboards
 from atoll.services.dashboards.homes import DashboardHomes
 from atoll.services.dashboards.loading import DocumentStore
+from atoll.services.dashboards.mentions import DashboardMentions
 from atoll.services.dashboards.panes import DashboardPanes
 from atoll.services.dashboards.rooms import Rooms
 from atoll.services.dashboards.shares import DashboardShares
@@ -102,10 +103,11 @@ def build_dashboards(
     live = InProcessChannels() if exchange is None else exchange.live
     documents = DocumentStore(ground, YrsDocuments())
     runner, members = background.runners.own, access.memberships
-    rooms = Rooms(ground, live, documents, memberships=members, runner=runner)
+    mentions = DashboardMentions(ground)
+    rooms = Rooms(ground, live, documents, mentions=mentions, memberships=members, runner=runner)
     boards = Dashboards(ground, documents, rooms)
     homes = DashboardHomes(ground, boards, terminals, owners=access.owners)
-    comments = DashboardComments(ground, boards, owners=access.owners)
+    comments = DashboardComments(ground, boards, mentions=mentions, owners=access.owners)
     return DashboardServices(
         boards,
         rooms,

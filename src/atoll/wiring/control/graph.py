@@ -31,6 +31,7 @@ from atoll.services.application import (
 )
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.approvals.requests import ApprovalRequests
+from atoll.services.dashboards.mentions import DashboardMentions
 from atoll.services.forges.pull_requests import PullRequests
 from atoll.services.ground import Ground
 from atoll.services.inbox.inbox import Inbox
@@ -342,7 +343,7 @@ def build_application(
         terminals=terminals,
         agents=agents,
         statuses=statuses,
-        inbox=build_inbox(approvals, statuses, agents, home=home, sandboxes=sandboxes),
+        inbox=build_inbox(ground, approvals, statuses, agents, home=home, sandboxes=sandboxes),
         catalogue=build_catalogue(ground, ports, events, background),
         consumers=Consumers(ground.store, sandboxes),
         shares=Shares(ground, sandboxes, wrong=access.logins.wrong, inviter=access.logins.person),
@@ -398,6 +399,7 @@ def build_sessions(
 
 
 def build_inbox(
+    ground: Ground,
     approvals: Approvals,
     statuses: AgentStatuses,
     agents: Agents,
@@ -413,6 +415,7 @@ def build_inbox(
         pushes=home.pushes,
         pulls=home.pulls,
         endings=home.endings,
+        mentions=DashboardMentions(ground),
         sandboxes=sandboxes,
     )
 

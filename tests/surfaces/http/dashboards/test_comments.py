@@ -1,5 +1,6 @@
 """Comments on a dashboard's items over the API: who writes, resolves and deletes which."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -40,6 +41,7 @@ async def test_comment_is_written_resolved_and_deleted(atoll: World) -> None:
         written = (await eve.post(place, json=said)).json()
         assert written["id"].startswith("cmt_") and written["author"] == "eve"
         assert (written["text"], written["item_id"]) == ("Why\nthis? <b>", ITEM)
+        atoll.clock.at += timedelta(seconds=1)
         other = (await bob.post(place, json={"item_id": ITEM, "text": "Two"})).json()
         first = (await ann.get(f"{place}?limit=1")).json()
         last = (await ann.get(f"{place}?limit=1&cursor={first['next']}")).json()

@@ -66,13 +66,13 @@ async def test_search_finds_what_the_caller_may_see_and_nothing_else(atoll: Worl
 async def test_search_finds_the_dashboards_that_the_caller_may_see(atoll: World) -> None:
     team = await team_of(atoll, ann="member", bob="member", vic="viewer")
     await _elsewhere(team)
+    places = []
     for name, scope in (("Launch plan", "private"), ("Launch for all", "shared")):
         body = {"name": name, "scope": scope}
         made = await team.call("ann", "POST", "/v1/dashboards", json=body)
         assert made.status_code == 201, made.text
-        place = f"/v1/dashboards/{made.json()['id']}"
-        if scope == "private":
-            private = place
+        places.append(f"/v1/dashboards/{made.json()['id']}")
+    private = places[0]
     plan, everyones = ("dashboard", "Launch plan"), ("dashboard", "Launch for all")
     assert set(await _found(team, "ann", "launch")) == {plan, everyones}
     for who in ("bob", "vic"):

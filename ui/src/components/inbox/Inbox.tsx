@@ -1,5 +1,6 @@
 /** What waits for this person, as a part of other pages; nothing where nothing waits. */
 
+import { useMemo } from 'react';
 import type { InboxItem } from '../../api/types';
 import { inbox } from '../../state/attention/inbox';
 import { useStore } from '../../state/store';
@@ -9,10 +10,15 @@ import { Item } from './InboxItems';
 
 const NOTHING: readonly InboxItem[] = [];
 
-/** The items; none for whoever may answer nothing, as they wait for others then. */
+/** The items; for whoever may answer nothing those that take no answer, as the others wait for
+ *  somebody else. */
 export function useInbox(): readonly InboxItem[] {
   const items = useStore(inbox) ?? NOTHING;
-  return mayWork(useStore(team)) ? items : NOTHING;
+  const works = mayWork(useStore(team));
+  return useMemo(
+    () => (works ? items : items.filter(({ place }) => place !== null)),
+    [items, works],
+  );
 }
 
 export function Inbox() {

@@ -3,9 +3,9 @@
 import { useState } from 'react';
 import type { InboxItem } from '../../api/types';
 import { age, tick } from '../../state/clock';
-import { answerItem, optionFor } from '../../state/attention/inbox';
+import { answerItem, dismissItem, optionFor, placeOf } from '../../state/attention/inbox';
 import { useDraft } from '../../state/drafts';
-import { go } from '../../state/route';
+import { go, goTo } from '../../state/route';
 import { useStore } from '../../state/store';
 import { Icon, type IconName } from '../parts/icons';
 
@@ -17,6 +17,8 @@ const KINDS: Readonly<Record<InboxItem['kind'], { icon: IconName; words: string 
   end: { icon: 'clock', words: 'ends soon' },
   setup: { icon: 'terminal', words: 'waits: the set-up failed' },
   host: { icon: 'network', words: 'wants to reach a host' },
+  mention: { icon: 'comment', words: 'mentions you' },
+  todo: { icon: 'todo', words: 'has a todo for you' },
 };
 
 /** Answers that keys choose carry `data-key`, so that a key does what a click does. */
@@ -29,6 +31,7 @@ export function Item({ item }: { readonly item: InboxItem }) {
     void answerItem(item, with_).finally(() => setBusy(false));
   }
 
+  if (item.place !== null) return <Mention item={item} place={item.place} />;
   return (
     <>
       <Head item={item} />
@@ -54,15 +57,54 @@ export function Item({ item }: { readonly item: InboxItem }) {
   );
 }
 
+interface MentionProps {
+  readonly item: InboxItem;
+  readonly place: NonNullable<InboxItem['place']>;
+}
+
+/** What somebody wrote on a dashboard. To open it is to have seen it. */
+function Mention({ item, place }: MentionProps) {
+  function open(): void {
+    goTo('dashboards', place.dashboard_id, place.item_id);
+    void dismissItem(item);
+  }
+  return (
+    <>
+      <Head item={item} />
+      {item.lines.length > 0 && <Lines lines={item.lines} />}
+      <div className="asking-acts">
+        <button
+          type="button"
+          className="button button-primary"
+          data-key="Enter"
+          onClick={open}
+          aria-label={`Open ${place.dashboard_name}`}
+        >
+          Open
+        </button>
+        <button
+          type="button"
+          className="button"
+          data-key="n"
+          onClick={() => void dismissItem(item)}
+        >
+          Dismiss
+        </button>
+      </div>
+    </>
+  );
+}
+
 function Head({ item }: { readonly item: InboxItem }) {
   const now = useStore(tick);
-  const { kind, sandbox_name: name, agent, since, times } = item;
+  const { kind, agent, author, since, times } = item;
   const { icon, words } = KINDS[kind];
+  const who = agent ?? author;
   return (
     <p className="asking-head">
       <Icon name={icon} />
-      <strong>{name}</strong>
-      <span>{agent === null ? words : `${agent} ${words}`}</span>
+      <strong>{placeOf(item)}</strong>
+      <span>{who === null ? words : `${who} ${words}`}</span>
       <span className="quiet" title={new Date(since).toLocaleString()}>
         {times > 1 && `${times} times · `}
         {age(since, now)}
@@ -88,7 +130,7 @@ function OwnWords({ item, busy, onSend }: OwnWordsProps) {
       }}
     >
       <input
-        aria-label={`Your answer to ${item.sandbox_name}`}
+        aria-label={`Your answer to ${placeOf(item)}`}
         placeholder={item.options.length > 0 ? 'Or in your own words' : 'Your answer'}
         value={text}
         onChange={(event) => setText(event.target.value)}

@@ -79,8 +79,8 @@ export function InboxPage({ onMenu }: { readonly onMenu: () => void }) {
               ))}
             </ul>
             <p className="quiet home-keys">
-              <kbd>J</kbd> <kbd>K</kbd> choose · <kbd>Y</kbd> allows · <kbd>N</kbd> denies ·{' '}
-              <kbd>U</kbd> undoes · <kbd>Enter</kbd> opens its terminal
+              <kbd>J</kbd> <kbd>K</kbd> choose · <kbd>Y</kbd> allows · <kbd>N</kbd> denies or
+              dismisses · <kbd>U</kbd> undoes · <kbd>Enter</kbd> opens its terminal or dashboard
             </p>
           </>
         )}

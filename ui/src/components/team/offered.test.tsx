@@ -101,7 +101,7 @@ inbox.set([
   {
     ...{ id: 'i', kind: 'agent', sandbox_id: 'sb', sandbox_name: 'box', agent: 'claude' },
     ...{ lines: ['ls'], options: ASKS.options, times: 1, since: '2026-01-01T00:00:00Z' },
-    ...{ words: false, by: 'protocol', agent_id: 't', shown: 's' },
+    ...{ words: false, by: 'protocol', agent_id: 't', shown: 's', place: null, author: null },
   } as never,
 ]);
 

@@ -1,6 +1,6 @@
 /** Everything that waits for this person, the longest waiting first, as the server lists it. */
 
-import { call } from '../../api/call';
+import { call, Problem } from '../../api/call';
 import type { InboxItem, Schemas } from '../../api/types';
 import { announce, notify, notifyFailure } from '../announce';
 import { revoke } from '../approvals';
@@ -15,7 +15,25 @@ export async function loadInbox(): Promise<void> {
   inbox.set(items);
   const known = new Set((before ?? []).map(({ id }) => id));
   const fresh = items.find(({ id }) => !known.has(id));
-  if (fresh !== undefined) announce(`${fresh.sandbox_name} waits for you.`);
+  if (fresh !== undefined) announce(`${placeOf(fresh)} waits for you.`);
+}
+
+/** The name of the sandbox, or of the dashboard, that an item belongs to. Pure. */
+export function placeOf({ sandbox_name: sandbox, place }: InboxItem): string {
+  return sandbox ?? place?.dashboard_name ?? '';
+}
+
+/** Has a mention or a todo wait no more. */
+export async function dismissItem({ id }: InboxItem): Promise<void> {
+  inbox.set((now) => (now ?? []).filter((one) => one.id !== id));
+  try {
+    await call('DELETE', `v1/inbox/${encodeURIComponent(id)}`);
+  } catch (reason) {
+    // Gone already is as well: its comment was deleted, or another tab dismissed it.
+    if (!(reason instanceof Problem && reason.status === 404))
+      notifyFailure('Not dismissed')(reason);
+    await loadInbox();
+  }
 }
 
 /** Whether something of this sandbox waits. */
@@ -56,9 +74,8 @@ export function lasts({ options, kind }: InboxItem, option: string | null): bool
 
 function wordsOf(item: InboxItem, option: string | null): string {
   const chosen = item.options.find(({ id }) => id === option);
+  const name = placeOf(item);
   const said =
-    chosen === undefined
-      ? `${item.sandbox_name} has your answer.`
-      : `${item.sandbox_name}: you chose “${chosen.label}”.`;
+    chosen === undefined ? `${name} has your answer.` : `${name}: you chose “${chosen.label}”.`;
   return lasts(item, option) ? `${said} “Secrets and approvals” takes it back later, too.` : said;
 }

@@ -95,3 +95,19 @@ test('the badge rises ten times a minute at most, and falls at once', () => {
   expect(badgeAfter(badge, 0, 60).count).toBe(0);
   expect(badgeAfter(badge, 50, 120_000).count).toBe(50);
 });
+
+test('a mention is news of its dashboard, and leads to its item', () => {
+  const place = { dashboard_id: 'dsh_1', dashboard_name: 'Plan', item_id: 'itm_1' };
+  const [one, other] = ['mention', 'todo'].map(
+    (kind, i) => ({ id: `mnt_${i}`, kind, place, lines: ['secret'] }) as unknown as InboxItem,
+  );
+  const news = newsOf(
+    NOTHING,
+    seenOf(
+      [],
+      [one, other].filter((item) => item !== undefined),
+    ),
+  );
+  const told = { reason: 'mentioned', sandboxId: 'dsh_1', name: 'Plan', item: 'itm_1' };
+  expect(news).toEqual([told]);
+});

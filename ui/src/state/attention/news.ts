@@ -3,18 +3,21 @@
 import type { AgentStatus, InboxItem, Sandbox } from '../../api/types';
 import { agentsOf } from './agents';
 
-export type NewsReason = 'needs_you' | 'done' | 'failed' | 'setup_failed' | 'pushed' | 'ends_soon';
+export type NewsReason =
+  'needs_you' | 'done' | 'failed' | 'setup_failed' | 'pushed' | 'ends_soon' | 'mentioned';
 
 export interface News {
   readonly reason: NewsReason;
+  /** The sandbox, or the dashboard where `item` is one on it. */
   readonly sandboxId: string;
   readonly name: string;
+  readonly item?: string;
 }
 
 /** What would be news, by what it is about; `mark` changes when it becomes news again. */
 export type Seen = ReadonlyMap<string, News & { readonly mark: string }>;
 
-/** The only sentences of a notification; the rest is the sandbox's name. */
+/** The only sentences of a notification; the rest is the name of the sandbox or dashboard. */
 export const SENTENCES: Readonly<Record<NewsReason, string>> = {
   needs_you: 'An agent needs you.',
   done: 'An agent is done.',
@@ -22,12 +25,15 @@ export const SENTENCES: Readonly<Record<NewsReason, string>> = {
   setup_failed: 'Its set-up failed.',
   pushed: 'A pushed branch waits for you.',
   ends_soon: 'Its time is nearly over.',
+  mentioned: 'Somebody mentions you.',
 };
 
 const REASONS: Partial<Record<InboxItem['kind'], NewsReason>> = {
   end: 'ends_soon',
   push: 'pushed',
   setup: 'setup_failed',
+  mention: 'mentioned',
+  todo: 'mentioned',
 };
 
 /** More news of one sandbox in a minute are not told. */
@@ -49,12 +55,18 @@ export function seenOf(sandboxes: readonly Sandbox[], inbox: readonly InboxItem[
       });
     }
   }
-  for (const { id, kind, sandbox_id: sandboxId, sandbox_name: name } of inbox) {
+  for (const item of inbox) {
     // An agent's question is known by its status already.
-    const reason = REASONS[kind] ?? 'needs_you';
-    if (kind !== 'agent') seen.set(id, { reason, sandboxId, name, mark: kind });
+    if (item.kind !== 'agent') seen.set(item.id, { ...newsOfItem(item), mark: item.kind });
   }
   return seen;
+}
+
+function newsOfItem({ kind, sandbox_id: sandbox, sandbox_name: name, place }: InboxItem): News {
+  const reason = REASONS[kind] ?? 'needs_you';
+  if (place == null) return { reason, sandboxId: sandbox ?? '', name: name ?? '' };
+  const { dashboard_id: sandboxId, dashboard_name, item_id: item } = place;
+  return { reason, sandboxId, name: dashboard_name, item };
 }
 
 function reasonOf(status: AgentStatus['status']): NewsReason | null {

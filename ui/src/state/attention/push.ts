@@ -2,7 +2,7 @@
 
 import { call } from '../../api/call';
 import type { Schemas } from '../../api/types';
-import { go } from '../route';
+import { go, goTo } from '../route';
 import { Store } from '../store';
 
 export type PushState =
@@ -111,8 +111,10 @@ async function subscribe(worker: ServiceWorkerRegistration): Promise<void> {
 }
 
 function onMessage({ data }: MessageEvent): void {
-  const name = (data as { readonly open?: unknown } | null)?.open;
-  if (typeof name === 'string') go(name);
+  const { open, dashboard, item } = (data ?? {}) as Readonly<Record<string, unknown>>;
+  if (typeof dashboard === 'string') {
+    goTo('dashboards', dashboard, typeof item === 'string' ? item : null);
+  } else if (typeof open === 'string') go(open);
 }
 
 function storedId(): string | null {

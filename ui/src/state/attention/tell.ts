@@ -1,13 +1,14 @@
 /** Tells the person of news: a notification of the desktop, and a sound. */
 
-import { go, route } from '../route';
+import { go, goTo, route } from '../route';
 import { SENTENCES, type News } from './news';
 import { notifySettings } from './settings';
 
 /** Whether the person looks at it now: then nothing is told. */
-export function isOnScreen({ sandboxId, name }: News): boolean {
+export function isOnScreen({ sandboxId, name, item }: News): boolean {
   if (document.visibilityState !== 'visible' || !document.hasFocus()) return false;
-  const { page, sandbox } = route.get();
+  const { page, sandbox, tab } = route.get();
+  if (item !== undefined) return page === 'inbox' || (page === 'dashboards' && tab === sandboxId);
   return page === 'inbox' || sandbox === sandboxId || sandbox === name;
 }
 
@@ -17,10 +18,12 @@ export function tell(news: News): void {
   if (desktop) void notifyDesktop(news);
 }
 
-async function notifyDesktop({ sandboxId, name, reason }: News): Promise<void> {
+async function notifyDesktop({ sandboxId, name, reason, item }: News): Promise<void> {
   if (!('Notification' in window) || Notification.permission !== 'granted') return;
   // The same tag as a push has: one that was pushed, too, is shown once.
-  const options = { body: SENTENCES[reason], tag: `atoll ${name}`, data: { sandbox: name } };
+  const data =
+    item === undefined ? { sandbox: name } : { sandbox: name, dashboard: sandboxId, item };
+  const options = { body: SENTENCES[reason], tag: `atoll ${name}`, data };
   const worker = await workerOf();
   if (worker !== undefined) {
     await worker.showNotification(name, options);
@@ -29,7 +32,8 @@ async function notifyDesktop({ sandboxId, name, reason }: News): Promise<void> {
   const shown = new Notification(name, options);
   shown.onclick = () => {
     window.focus();
-    go(sandboxId);
+    if (item === undefined) go(sandboxId);
+    else goTo('dashboards', sandboxId, item);
   };
 }
 

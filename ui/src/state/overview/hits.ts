@@ -25,7 +25,7 @@ function wayOf(hit: Hit, onProfile: (profile: string) => void): (() => void) | n
     case 'branch':
       return () => go(sandbox ?? id);
     case 'dashboard':
-      return () => (location.hash = `#/dashboards/${encodeURIComponent(id)}`);
+      return () => goTo('dashboards', id);
     case 'secret':
       return () => goTo('secrets');
     case 'member':

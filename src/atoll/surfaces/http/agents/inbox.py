@@ -37,18 +37,30 @@ class InboxAnswerBody(Body):
     words: Word | None = None
 
 
+class BoardPlaceView(ResponseModel):
+    """An item on a dashboard, and the dashboard's name."""
+
+    dashboard_id: str
+    dashboard_name: str
+    item_id: str
+
+
 class InboxItemView(ResponseModel):
     """Something that waits for a person since `since`.
 
     `lines` say what an answer allows; `shown` stands for them. `by`: a person decides it
     (`person`), or the agent takes the answer by its protocol, or at its terminal only. `agent` and
-    `agent_id` are null where it is not known who asks.
+    `agent_id` are null where it is not known who asks. A `mention` and a `todo` are on a dashboard:
+    `place` says where, `author` whose they are, and `sandbox_id` is null. They take no answer, and
+    are dismissed.
     """
 
     id: str
     kind: ItemKind
-    sandbox_id: str
-    sandbox_name: str
+    sandbox_id: str | None
+    sandbox_name: str | None
+    place: BoardPlaceView | None
+    author: str | None
     agent: str | None
     agent_id: str | None
     since: str
@@ -69,7 +81,8 @@ class InboxView(PageModel):
 @router.get("", response_model=InboxView, responses=problems())
 @needs(Capability.APPROVAL_READ)
 async def list_inbox(atoll: Atoll, caller: Caller, *, page: Paged) -> Response:
-    """Return what waits for the caller: approvals, and questions of agents."""
+    """Return what waits for the caller: approvals, questions of agents, held pushes, ends, failed
+    set-ups, mentions and todos."""
     found = await atoll.inbox.list(caller)
     return Json(page.of(found, name="items", key=lambda one: one.id, view=_view))
 
@@ -83,6 +96,14 @@ async def answer_item(
     await atoll.inbox.answer(
         caller, item, InboxAnswer(body.shown, body.option, body.text, body.words)
     )
+    return no_content()
+
+
+@router.delete("/{item}", status_code=204, responses=problems(404))
+@needs(Capability.DASHBOARD_READ)
+async def dismiss_item(atoll: Atoll, caller: Caller, *, item: InboxId) -> Response:
+    """Dismiss a mention or a todo. What takes an answer is not found here."""
+    await atoll.inbox.dismiss(caller, item)
     return no_content()
 
 

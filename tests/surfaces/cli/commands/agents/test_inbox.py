@@ -95,3 +95,23 @@ def test_answer_that_cannot_be_given_says_why(
     assert ran.code != 0
     assert said in ran.err
     assert not [one for one in server.seen if one.method == "POST"]
+
+
+def test_mention_is_listed_with_its_dashboard_and_dismissed(cli: Cli, server: Scripted) -> None:
+    place = {"dashboard_id": "dsh_1", "dashboard_name": "Plan", "item_id": "itm_1"}
+    mention = item(
+        id="mnt_1", kind="mention", sandbox_id=None, sandbox_name=None, agent=None, by="person",
+        options=[], place=place, author="Ann\x1b[2J", lines=["Look, @bob"],
+    )  # fmt: skip
+    holding(server, mention, item())
+    lines = cli("inbox").out.splitlines()
+    assert lines[:3] == [
+        "mnt_1  mention, Ann\\x1b[2J on Plan, 0s ago",
+        "  Look, @bob",
+        "  -> atoll dashboard open dsh_1, or atoll inbox dismiss mnt_1",
+    ]
+    server.answers["DELETE /v1/inbox/mnt_1"] = lambda _: web.Response(status=204)
+    assert cli("inbox", "dismiss", "mnt").out == "dismissed mnt_1\n"
+    for words in (("answer", "mnt", "yes"), ("dismiss", "q_1")):
+        refused = cli("inbox", *words)
+        assert refused.code != 0 and "atoll inbox" in refused.err

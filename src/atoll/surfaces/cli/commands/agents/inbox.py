@@ -23,6 +23,8 @@ EFFECTS = {"yes": "allow", "y": "allow", "allow": "allow", "no": "deny", "n": "d
 PERSON = "person"
 LASTING = ("secret", "host")
 """The kinds whose approval goes on, and can be taken back."""
+DISMISSED = ("mention", "todo")
+"""The kinds that take no answer."""
 PLAIN = ("push", "end", "setup")
 """The kinds that widen nothing, and are answered without words."""
 
@@ -69,6 +71,8 @@ def answer_item(invocation: Invocation, item: str, *, answer: str) -> None:
     """
     api = invocation.api()
     found = _find(api.inbox.list().items, item)
+    if found.kind in DISMISSED:
+        raise Conflict(f"{found.id} takes no answer: `atoll inbox dismiss {found.id}`")
     if found.by == "terminal":
         raise Conflict(
             f"{found.agent} takes this answer at its terminal only: "
@@ -81,6 +85,22 @@ def answer_item(invocation: Invocation, item: str, *, answer: str) -> None:
     say(f"answered {found.id}")
     if found.kind in LASTING and body.get("option") != "deny":
         note(f"to undo it: atoll revoke {found.id}")
+
+
+@command.command("dismiss")
+@click.argument("item", shell_complete=inbox_items)
+@pass_invocation
+def dismiss_item(invocation: Invocation, item: str) -> None:
+    """Dismiss ITEM, a mention or a todo: it does not wait for you any more.
+
+    ITEM is its id, or the beginning of one. The comment, or the todo, stays on its dashboard.
+    """
+    api = invocation.api()
+    found = _find(api.inbox.list().items, item)
+    if found.kind not in DISMISSED:
+        raise Invalid(f"{found.id} takes an answer: `atoll inbox answer {found.id} yes|no`")
+    api.inbox.dismiss(found.id)
+    say(f"dismissed {found.id}")
 
 
 def _confirmed(api: Client, item: InboxItem) -> str:
@@ -119,6 +139,9 @@ def _body(item: InboxItem, answer: str) -> InboxAnswerBody:
 
 
 def _show(item: InboxItem) -> None:
+    if item.kind in DISMISSED:
+        _show_mention(item)
+        return
     who = f"{item.agent} in {item.sandbox_name}" if item.agent else item.sandbox_name
     say(f"{item.id}  {item.kind}, {who}, {age(item.since)} ago")
     for line in item.lines:
@@ -130,3 +153,11 @@ def _show(item: InboxItem) -> None:
         say(f"  -> {offered}{', or words' if item.words else ''}")
     else:
         say("  -> words")
+
+
+def _show_mention(item: InboxItem) -> None:
+    place = item.place.dashboard_name
+    say(f"{item.id}  {item.kind}, {item.author} on {place}, {age(item.since)} ago")
+    for line in item.lines:
+        say(f"  {line}")
+    say(f"  -> atoll dashboard open {item.place.dashboard_id}, or atoll inbox dismiss {item.id}")
