@@ -18,6 +18,7 @@ from atoll.services.journals.events import Note, draft_of
 from atoll.services.people.push import PushSubscriptions
 from atoll.services.people.push_delivery import RETRIES, PushDelivery
 from atoll.testing import FakePushSender
+from atoll.testing.contracts.rows.dashboard.dashboards import dashboard
 from tests.services.sandboxes.test_sandboxes import OTHER
 from tests.services.scene import Scene, scene
 
@@ -211,3 +212,31 @@ async def test_event_of_a_sandbox_that_is_not_there_is_no_news() -> None:
             await _ask(at, sandbox)
             await sender.tried(1)
             assert sender.attempts == 1
+
+
+async def test_mention_is_pushed_with_the_name_of_its_dashboard_while_that_is_there() -> None:
+    async with scene() as at:
+        board = dashboard("1", name="Plan", owner=OTHER.id)
+        gone = dashboard("2", name="Gone", owner=OTHER.id, deleted_at=at.clock.now())
+        async with at.store.begin() as rows:
+            for one in (board, gone):
+                await rows.dashboards.put(one)
+        async with _pushing(at) as (own, sender):
+            await own.subscribe(LOCAL_PERSON, _target())
+            for one in (gone, board):
+                payload: dict[str, Any] = {
+                    "dashboard_id": one.id, "name": one.name, "item_id": "itm_1",
+                    "mention_id": "mnt_1", "kind": "comment",
+                }  # fmt: skip
+                note = Note(f"dashboard:{one.id}", "dashboard.mentioned", payload)
+                draft = draft_of(
+                    note, LOCAL_PERSON, at=at.clock.now(), event_id=Identifiers().event()
+                )
+                async with at.store.begin() as rows:
+                    await rows.events.append((draft,))
+                at.bus.announce((note.stream,))
+            await sender.tried(1)
+        ((message,),) = sender.sent.values()
+        told = json.loads(message)
+        assert (told["sandbox"], told["text"]) == ("Plan", "Somebody mentions you.")
+        assert (told["dashboard"], told["item"]) == (board.id, "itm_1")

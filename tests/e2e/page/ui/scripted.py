@@ -283,6 +283,8 @@ class ScriptedServer:
                 "kind": "agent",
                 "sandbox_id": sandbox["sandbox_id"],
                 "sandbox_name": sandbox["name"],
+                "place": None,
+                "author": None,
                 "agent": agent["agent"],
                 "agent_id": agent["id"],
                 "since": agent["status"]["since"],

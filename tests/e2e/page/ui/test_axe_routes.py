@@ -177,9 +177,14 @@ async def waiting(found: BothColours, server: ScriptedServer) -> None:
             "id": f"i_{kind}", "kind": kind, "sandbox_id": first, "sandbox_name": f"{LONG}-1",
             "agent": None, "agent_id": None, "since": at(datetime.now(UTC)), "lines": [line, line],
             "options": OPTIONS, "words": kind == "command", "by": "", "shown": "a" * 64, "times": 3,
+            "place": None, "author": None,
         }
         for kind, line in KINDS.items()
     ]  # fmt: skip
+    place = {"dashboard_id": "dsh_1", "dashboard_name": LONG, "item_id": "itm_1"}
+    nowhere = {"sandbox_id": None, "sandbox_name": None, "options": [], "place": place}
+    for kind in ("mention", "todo"):
+        items.append({**items[0], "id": f"i_{kind}", "kind": kind, "author": LONG, **nowhere})
 
     async def inbox(route: Route) -> None:
         await route.fulfill(json={"items": items})

@@ -146,7 +146,7 @@ async def test_host_that_was_allowed_is_taken_back_by_one_key(
         "id": "ap_1", "kind": "host", "sandbox_id": sandbox, "sandbox_name": "box", "agent": None,
         "agent_id": None, "since": server.sandboxes[sandbox]["created_at"],
         "lines": ["evil.example, port 443"], "options": [ALLOW, DENY], "words": False,
-        "by": "person", "shown": "a" * 64, "times": 1,
+        "by": "person", "shown": "a" * 64, "times": 1, "place": None, "author": None,
     }  # fmt: skip
     items, revoked = [item], []
 
@@ -178,3 +178,52 @@ async def test_host_that_was_allowed_is_taken_back_by_one_key(
     assert [one.rpartition("/v1/")[2] for one in revoked] == ["approvals/ap_1/revoke"]
     assert server.answers == [("ap_1", {"option": "yes", "shown": "a" * 64})]
     await expect(page.get_by_role("button", name="Undo")).to_have_count(0)
+
+
+async def test_mention_is_dismissed_by_a_key_and_by_opening_it(
+    server: ScriptedServer, page: Page
+) -> None:
+    board = server.boards.add("Plan").view["id"]
+    place = {"dashboard_id": board, "dashboard_name": "Plan", "item_id": "itm_0123456789abcdef"}
+    item = {
+        "sandbox_id": None, "sandbox_name": None, "agent": None, "agent_id": None, "times": 1,
+        "place": place, "author": "Bob", "since": "2026-01-01T00:00:00Z", "options": [],
+        "words": False, "by": "person", "shown": "a" * 64,
+    }  # fmt: skip
+    text = "@Ann <img src=x onerror=alert(1)>"
+    items = [
+        {**item, "id": "mnt_1", "kind": "mention", "lines": [text]},
+        {**item, "id": "mnt_2", "kind": "todo", "lines": ["Fix the login"]},
+    ]
+
+    async def inbox(route: Route) -> None:
+        if route.request.method == "DELETE":
+            gone = route.request.url.rpartition("/")[2]
+            items[:] = [one for one in items if one["id"] != gone]
+            await route.fulfill(status=204)
+        else:
+            await route.fulfill(json={"items": items})
+
+    await page.route("**/v1/inbox", inbox)
+    await page.route("**/v1/inbox/*", inbox)
+    await page.goto(f"{server.url}#login={TICKET}")
+    await page.wait_for_function("() => document.title.startsWith('(2)')")
+    await page.goto(f"{server.url}#/inbox")
+    listed = page.get_by_role("list", name="Waiting for you").get_by_role("listitem")
+    await expect(listed.first).to_contain_text("Bob mentions you")
+    await expect(listed.first).to_contain_text(text)
+    await page.wait_for_function(
+        "() => performance.now() > (window.one ??= performance.now()) + 700"
+    )
+    async with page.expect_response("**/v1/inbox/mnt_1"):
+        await page.keyboard.press("n")
+    await expect(listed).to_have_count(1)
+    await expect(listed.first).to_contain_text("Bob has a todo for you")
+    await page.wait_for_function(
+        "() => performance.now() > (window.two ??= performance.now()) + 700"
+    )
+    async with page.expect_response("**/v1/inbox/mnt_2"):
+        await page.keyboard.press("Enter")
+    await expect(page).to_have_url(re.compile(rf"#/dashboards/{board}/itm_0123456789abcdef$"))
+    await expect(page.get_by_text("Plan").first).to_be_visible()
+    assert items == []

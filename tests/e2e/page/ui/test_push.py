@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from playwright.async_api import CDPSession, Page, Worker, expect
 
+from atoll.domain.ids import DashboardId
 from atoll.domain.people.push import PushReason, push_message
 
 from .scripted import TICKET, ScriptedServer
@@ -93,6 +94,14 @@ async def test_push_shows_the_sandboxs_name_alone_and_a_click_opens_it(
     await worker.evaluate(_CLICK)
     await expect(page.get_by_role("heading", name="box", exact=True)).to_be_visible()
     assert page.url.endswith(f"#/sandboxes/{sandbox}") or page.url.endswith("#/sandboxes/box")
+    board = server.boards.add("Plan").view["id"]
+    place = (DashboardId(board), "itm_0123456789abcdef")
+    await pushes.deliver(push_message("Plan", PushReason.MENTIONED, place))
+    assert (await shown(worker, "Plan"))["body"] == "Somebody mentions you."
+    await worker.evaluate("""async () => (await self.registration.getNotifications())
+      .filter(({title}) => title === 'box').forEach(one => one.close())""")
+    await worker.evaluate(_CLICK)
+    await page.wait_for_url(f"**/#/dashboards/{board}/itm_0123456789abcdef")
     await pushes.deliver(json.dumps(EVIL).encode())
     assert (await shown(worker, "box"))["body"] == "Something is new."
     await page.close()
