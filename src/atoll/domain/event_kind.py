@@ -307,6 +307,7 @@ KINDS: Mapping[str, EventKind] = dict(
             "",
             "A mention was dismissed, or ended with its comment or its todo.",
         ),
+        _kind("dashboard.given", _DASHBOARD + " from to", "", "A dashboard has another owner."),
         _kind("dashboard.deleted", _DASHBOARD, "", "A dashboard was deleted; it can be restored."),
         _kind("dashboard.restored", _DASHBOARD, "", "A deleted dashboard is back."),
         _kind("profile.saved", "profile_id version", "", "A profile was saved."),
@@ -385,7 +386,7 @@ KINDS: Mapping[str, EventKind] = dict(
         _kind(
             "member.removed",
             _MEMBER,
-            "sandboxes secrets",
+            "dashboards sandboxes secrets",
             "A member left or was removed; what is left of theirs is counted.",
         ),
         _kind("quota.set", "org member quota", "", "A quota of a member, or (empty) of all."),

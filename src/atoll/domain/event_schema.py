@@ -19,7 +19,8 @@ _OBJECTS: Json = {"type": "array", "items": {"type": "object"}}
 _EXIT: Json = {"type": ["object", "null"], "description": "`code` or `signal`"}
 
 _INTEGERS = (
-    *("before", "bytes", "commits", "decisions", "epoch", "generation", "instructions_id", "minus"),
+    *("before", "bytes", "commits", "dashboards", "decisions", "epoch", "generation"),
+    *("instructions_id", "minus"),
     *("n", "plus", "port", "pr_number", "repo", "retired", "sandboxes", "secrets", "turns"),
     *("after", "attempt", "dead", "deliveries", "event_position", "pull", "unrecorded", "up_to"),
 )

@@ -42,6 +42,7 @@ from atoll.services.overview.search import Search
 from atoll.services.overview.usage import Usage
 from atoll.services.people.bearers import Credentials
 from atoll.services.people.cli_logins import CliLogins
+from atoll.services.people.dashboard_owners import DashboardOwners
 from atoll.services.people.identity.provider_logins import ProviderLogins
 from atoll.services.people.identity.refreshes import Refreshes
 from atoll.services.people.identity.sessions import PersonSessions
@@ -130,6 +131,7 @@ class DashboardServices:
     homes: DashboardHomes
     comments: DashboardComments
     shares: DashboardShares
+    owners: DashboardOwners
     sweep: DashboardSweep
 
 

@@ -2875,6 +2875,23 @@ export interface components {
             readonly expires_at: string;
             readonly machine: string;
         };
+        /** @description The dashboards that wait for a new owner, oldest first. */
+        readonly WaitingDashboardList: {
+            readonly dashboards: readonly components["schemas"]["WaitingDashboardView"][];
+            readonly next: string | null;
+        };
+        /**
+         * @description A dashboard whose owner is gone: its name and size, nothing of what is on it. It is removed
+         *     at `removed_at`, null before that is known.
+         */
+        readonly WaitingDashboardView: {
+            readonly id: string;
+            readonly items: number;
+            readonly name: string;
+            readonly owner: string;
+            readonly removed_at: string | null;
+            readonly updated_at: string;
+        };
         /** @description The sandboxes that wait for a new owner. */
         readonly WaitingSandboxList: {
             readonly next: string | null;

@@ -19,6 +19,7 @@ export interface OfferedPlace {
 export type HeldQuota = Schemas['HeldQuotaView'];
 export type Quantities = Schemas['QuantitiesView'];
 export type QuotaBody = Schemas['QuotaBody'];
+export type WaitingDashboard = Schemas['WaitingDashboardView'];
 export type WaitingSandbox = Schemas['WaitingSandboxView'];
 
 const at = (organization: string): string => `v1/organizations/${encodeURIComponent(organization)}`;
@@ -65,6 +66,12 @@ export const teamApi = {
     const all = await call('GET', `${at(organization)}/waiting-sandboxes`);
     return (all as Schemas['WaitingSandboxList']).sandboxes;
   },
+  async waitingDashboards(organization: string): Promise<readonly WaitingDashboard[]> {
+    const all = await call('GET', `${at(organization)}/waiting-dashboards`);
+    return (all as Schemas['WaitingDashboardList']).dashboards;
+  },
+  giveDashboard: (dashboard: string, member: string) =>
+    call('POST', `v1/dashboards/${encodeURIComponent(dashboard)}/owner`, { member }),
   give: (sandbox: string, member: string) =>
     call('POST', `${sandboxAt(sandbox)}/owner`, { member }) as Promise<Sandbox>,
 

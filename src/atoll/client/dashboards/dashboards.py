@@ -4,6 +4,8 @@ from typing import Literal, Required, TypedDict
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
+from atoll.client.organizations import OwnerBody
+from atoll.client.shapes import Me
 from atoll.client.transport import Call, Transport, at, get, patch, post, put
 from atoll.domain.errors import Conflict, NotFound
 
@@ -92,6 +94,23 @@ class DashboardShareList(Shape):
     shares = fields.many(DashboardShare)
 
 
+class WaitingDashboard(Shape):
+    """A dashboard whose owner is gone."""
+
+    id = fields.text()
+    name = fields.text()
+    owner = fields.text()
+    updated_at = fields.text()
+    items = fields.number()
+    removed_at = fields.text()
+
+
+class WaitingDashboardList(Shape):
+    """The dashboards that wait for a new owner."""
+
+    dashboards = fields.many(WaitingDashboard)
+
+
 class Dashboards:
     """The dashboards of the caller. Every method raises the classes of `atoll.domain.errors`."""
 
@@ -157,3 +176,15 @@ class Dashboards:
     def restore(self, dashboard: str) -> Dashboard:
         """Undo a deletion, by the id."""
         return self._transport.read(Dashboard, post("dashboards", dashboard, "restore"))
+
+    def give(self, ref: str, member: str) -> None:
+        """Give a dashboard to another member (id, name or email)."""
+        body: OwnerBody = {"member": member}
+        self._transport.call(post("dashboards", self.id_of(ref), "owner", value=body))
+
+    def waiting(self) -> WaitingDashboardList:
+        """Return the dashboards of the caller's organization whose owner is gone and that nobody
+        else edits."""
+        organization = self._transport.read(Me, get("me")).org_id
+        call = get("organizations", organization, "waiting-dashboards")
+        return self._transport.read_all(WaitingDashboardList, call)

@@ -61,7 +61,8 @@ class DashboardPerson:
 class Dashboard:
     """A dashboard. `sandbox_id` is its home sandbox, once a terminal was opened; `linked` are other
     sandboxes shown on it. `deleted_at` is set for the time in which it can be restored; `items`
-    counts the items of the document when it last changed."""
+    counts the items of the document when it last changed. `left_at` is set while its owner is no
+    member any more."""
 
     id: DashboardId
     org_id: OrgId
@@ -75,6 +76,7 @@ class Dashboard:
     people: tuple[DashboardPerson, ...] = ()
     deleted_at: datetime | None = None
     items: int = 0
+    left_at: datetime | None = None
 
 
 def read_name(text: str) -> str:

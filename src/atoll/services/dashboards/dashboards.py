@@ -16,7 +16,6 @@ from atoll.domain.dashboard.dashboard import (
     DashboardScope,
     check_manages,
     check_seen,
-    dashboard_stream,
     read_name,
     read_subject,
     role_of,

@@ -1,5 +1,5 @@
 """The leader's care for documents that nobody has open: they are compacted, and deleted dashboards
-are removed once they cannot be restored."""
+are removed once they cannot be restored. Those without an owner are handed over."""
 
 from datetime import timedelta
 
@@ -9,6 +9,7 @@ from atoll.domain.dashboard.dashboard import RESTORABLE
 from atoll.domain.errors import AtollError
 from atoll.services.dashboards.loading import COMPACT_AFTER, COMPACT_UPDATES, DocumentStore
 from atoll.services.ground import Ground
+from atoll.services.people.dashboard_owners import DashboardOwners
 
 SWEEP_SECONDS = 60.0
 AT_ONCE = 50
@@ -20,8 +21,11 @@ _log = structlog.get_logger(__name__)
 class DashboardSweep:
     """The sweep over all dashboards, which the leader runs."""
 
-    def __init__(self, ground: Ground, documents: DocumentStore) -> None:
+    def __init__(
+        self, ground: Ground, documents: DocumentStore, *, owners: DashboardOwners
+    ) -> None:
         self._ground = ground
+        self._owners = owners
         self._documents = documents
 
     async def run(self) -> None:
@@ -45,3 +49,4 @@ class DashboardSweep:
         for dashboard_id in gone:
             async with self._ground.store.begin() as rows:
                 await rows.dashboards.erase(dashboard_id)
+        await self._owners.sweep()

@@ -2,7 +2,8 @@
 
 Secrets, tokens, links, webhooks, notifications and approvals of the member end in the transaction
 that removes it; its sandboxes are stopped and keep their files until an administrator gives them to
-somebody. Open connections close by themselves: the surface asks `Memberships` again and again.
+somebody. Its dashboards go to who edits them, or wait for an administrator. Open connections close
+by themselves: the surface asks `Memberships` again and again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,7 @@ from atoll.domain.people.principal import Principal
 from atoll.ports import ApprovalQuery, Transaction
 from atoll.services.approvals.voiding import approval_event
 from atoll.services.ground import Ground
+from atoll.services.people.dashboard_owners import leave
 from atoll.services.people.shares import end_link
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import Secrets
@@ -48,9 +50,10 @@ class Departures:
         await remove_all(rows, self._ground, (member.org_id, member.id), actor=actor)
         for token in await rows.tokens.of(member.org_id, member.id):
             await rows.tokens.remove(token.id)
+        boards = await leave(rows, self._ground, member, actor=actor)
         secrets = await self._secrets.drop_all(rows, member.org_id, member.id, actor=actor)
         await self._end_approvals(rows, member, actor)
-        return {"sandboxes": len(held), "secrets": secrets}
+        return {"sandboxes": len(held), "dashboards": boards, "secrets": secrets}
 
     async def settle(self, member: Member) -> None:
         """Stop the sandboxes of a member who is gone, and take its secrets out of those that ran

@@ -53,7 +53,7 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
     "dashboard.read": ("dashboard list", "dashboard open", "inbox dismiss"),
     "dashboard.manage": (
         *("dashboard create", "dashboard rename", "dashboard share", "dashboard delete"),
-        "dashboard restore",
+        *("dashboard restore", "dashboard give"),
     ),
     "webhook.manage": (
         *("webhook add", "webhook list", "webhook show", "webhook change", "webhook remove"),
@@ -64,7 +64,7 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
     "org.read": ("whoami", "org list", "org show", "org members", "quota show"),
     "org.manage": (
         *("org invite", "org invitations", "org uninvite", "org role", "org remove"),
-        *("org service-account", "org waiting", "quota list", "quota set"),
+        *("org service-account", "org waiting", "dashboard waiting", "quota list", "quota set"),
     ),
     "system.manage": ("org create", "login", "vault rotate-master", "token rotate-keys"),
 }

@@ -27,6 +27,7 @@ from atoll.services.ground import Ground
 from atoll.services.journals.log_watch import LogWatch, Wake
 from atoll.services.journals.outbox import Outbox
 from atoll.services.journals.replication import Replication
+from atoll.services.people.dashboard_owners import DashboardOwners
 from atoll.services.sandboxes.background import Background
 from atoll.services.terminals.terminals import Terminals
 from atoll.wiring.control.access import Access
@@ -108,11 +109,7 @@ def build_dashboards(
     boards = Dashboards(ground, documents, rooms)
     homes = DashboardHomes(ground, boards, terminals, owners=access.owners)
     comments = DashboardComments(ground, boards, mentions=mentions, owners=access.owners)
-    return DashboardServices(
-        boards,
-        rooms,
-        homes,
-        comments,
-        DashboardShares(ground, boards),
-        DashboardSweep(ground, documents),
-    )
+    owners = DashboardOwners(ground)
+    sweep = DashboardSweep(ground, documents, owners=owners)
+    shares = DashboardShares(ground, boards)
+    return DashboardServices(boards, rooms, homes, comments, shares, owners, sweep)

@@ -172,7 +172,7 @@ async def project(found: BothColours, server: ScriptedServer, sandbox: str) -> N
 async def waiting(found: BothColours, server: ScriptedServer) -> None:
     """An item of every kind, in the inbox and on home."""
     page, (first, *_) = found.page, server.sandboxes
-    items = [
+    items: list[dict[str, Any]] = [
         {
             "id": f"i_{kind}", "kind": kind, "sandbox_id": first, "sandbox_name": f"{LONG}-1",
             "agent": None, "agent_id": None, "since": at(datetime.now(UTC)), "lines": [line, line],
@@ -182,7 +182,12 @@ async def waiting(found: BothColours, server: ScriptedServer) -> None:
         for kind, line in KINDS.items()
     ]  # fmt: skip
     place = {"dashboard_id": "dsh_1", "dashboard_name": LONG, "item_id": "itm_1"}
-    nowhere = {"sandbox_id": None, "sandbox_name": None, "options": [], "place": place}
+    nowhere: dict[str, Any] = {
+        "sandbox_id": None,
+        "sandbox_name": None,
+        "options": [],
+        "place": place,
+    }
     for kind in ("mention", "todo"):
         items.append({**items[0], "id": f"i_{kind}", "kind": kind, "author": LONG, **nowhere})
 

@@ -185,7 +185,7 @@ async def test_mention_is_dismissed_by_a_key_and_by_opening_it(
 ) -> None:
     board = server.boards.add("Plan").view["id"]
     place = {"dashboard_id": board, "dashboard_name": "Plan", "item_id": "itm_0123456789abcdef"}
-    item = {
+    item: dict[str, Any] = {
         "sandbox_id": None, "sandbox_name": None, "agent": None, "agent_id": None, "times": 1,
         "place": place, "author": "Bob", "since": "2026-01-01T00:00:00Z", "options": [],
         "words": False, "by": "person", "shown": "a" * 64,

@@ -1,4 +1,4 @@
-/** Gives a sandbox to another member, saying what goes along. */
+/** Gives a sandbox or a dashboard to another member, saying what goes along. */
 
 import { useState } from 'react';
 import { Problem } from '../../api/call';
@@ -12,11 +12,13 @@ import { Field } from '../parts/Field';
 
 interface GiveDialogProps {
   readonly sandbox: { readonly sandbox_id: string; readonly name: string; readonly owner: string };
+  /** Gives it, and what that means; a sandbox is given as one where there is none. */
+  readonly how?: { readonly give: (member: string) => Promise<unknown>; readonly words: string };
   readonly onClose: () => void;
   readonly onGiven: () => void;
 }
 
-export function GiveDialog({ sandbox, onClose, onGiven }: GiveDialogProps) {
+export function GiveDialog({ sandbox, how, onClose, onGiven }: GiveDialogProps) {
   const ours = useStore(team);
   const people = ours === null ? [] : heirs(ours, sandbox.owner);
   const [member, setMember] = useState('');
@@ -31,7 +33,7 @@ export function GiveDialog({ sandbox, onClose, onGiven }: GiveDialogProps) {
     }
     setBusy(true);
     try {
-      await teamApi.give(sandbox.sandbox_id, member);
+      await (how === undefined ? teamApi.give(sandbox.sandbox_id, member) : how.give(member));
       notify(`${sandbox.name} belongs to ${to.name} now.`);
       onGiven();
       onClose();
@@ -70,8 +72,8 @@ export function GiveDialog({ sandbox, onClose, onGiven }: GiveDialogProps) {
           )}
         </Field>
         <p className="quiet">
-          It is stopped first, and goes along with its files and history. Its links end, and secrets
-          for it alone are removed.
+          {how?.words ??
+            'It is stopped first, and goes along with its files and history. Its links end, and secrets for it alone are removed.'}
         </p>
         <footer className="dialog-foot">
           <button type="button" className="button" onClick={onClose}>

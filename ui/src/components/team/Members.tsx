@@ -134,7 +134,8 @@ function RemoveButton({ ours, member }: RowProps) {
         >
           <p>
             What they have open closes within seconds. Their secrets, links, tokens and approvals
-            end. Their sandboxes stop, keep their files, and wait here for a new owner.
+            end. Their sandboxes stop, keep their files, and wait here for a new owner. Their
+            dashboards go to whoever edits them, or wait here, too.
           </p>
         </Confirm>
       )}

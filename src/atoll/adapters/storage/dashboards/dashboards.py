@@ -31,6 +31,7 @@ from atoll.adapters.storage.dashboards.tables import (
     dashboard_sandboxes,
     dashboards,
 )
+from atoll.adapters.storage.organizations import members
 from atoll.domain.dashboard.dashboard import Dashboard, DashboardScope
 from atoll.domain.ids import DashboardId, OrgId, PrincipalId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage, cut_page
@@ -95,6 +96,28 @@ class SqlDashboardRows(DashboardRows):
             await self._connection.execute(
                 insert(table), [{**ours, column: one} for one in sorted(named)]
             )
+
+    async def owned(self, org_id: OrgId, owner: PrincipalId) -> list[Dashboard]:
+        """See the port."""
+        table = dashboards.c
+        mine = and_(table.org_id == org_id, table.owner == owner, table.deleted_us.is_(None))
+        found = await self._connection.execute(select(*_COLUMNS).where(mine).order_by(table.id))
+        return [_read(row) for row in found.all()]
+
+    async def ownerless(self, org_id: OrgId | None, page: PageQuery) -> RowPage[Dashboard]:
+        """See the port."""
+        table, place = dashboards.c, (dashboards.c.created_us, dashboards.c.id)
+        present = select(members.c.owner).where(members.c.org_id == table.org_id)
+        rows = select(*_COLUMNS).where(
+            table.deleted_us.is_(None), present.exists(), table.owner.not_in(present)
+        )
+        if org_id is not None:
+            rows = rows.where(table.org_id == org_id)
+        if page.after is not None:
+            rows = rows.where(tuple_(*place) > tuple_(to_us(page.after[0]), page.after[1]))
+        ordered = rows.order_by(*place).limit(page.limit + 1)
+        found = [_read(row) for row in (await self._connection.execute(ordered)).all()]
+        return cut_page(found, page.limit, lambda one: (one.created_at, one.id))
 
     async def showing(self, sandbox_id: SandboxId) -> list[Dashboard]:
         """See the port."""

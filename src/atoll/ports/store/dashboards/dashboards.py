@@ -33,6 +33,15 @@ class DashboardRows(Protocol):
         those shared in the organization; no deleted ones."""
         ...
 
+    async def owned(self, org_id: OrgId, owner: PrincipalId) -> list[Dashboard]:
+        """Return the dashboards of an owner; no deleted ones."""
+        ...
+
+    async def ownerless(self, org_id: OrgId | None, page: PageQuery) -> RowPage[Dashboard]:
+        """Return a page, oldest first, of the dashboards of an organization (None: of all that
+        have members) whose owner is none of its members; no deleted ones."""
+        ...
+
     async def showing(self, sandbox_id: SandboxId) -> list[Dashboard]:
         """Return the dashboards whose home a sandbox is, or that link it; no deleted ones."""
         ...

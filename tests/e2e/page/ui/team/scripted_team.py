@@ -91,6 +91,7 @@ class ScriptedTeam:
     tokens: list[dict[str, Any]] = field(default_factory=list)
     invitations: list[dict[str, Any]] = field(default_factory=list)
     waiting: list[dict[str, Any]] = field(default_factory=list)
+    waiting_boards: list[dict[str, Any]] = field(default_factory=list)
     quota: dict[str, Any] = field(default_factory=lambda: dict.fromkeys(LIMITS))
     #: The sandboxes of the organization that a switch leads to.
     elsewhere: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -159,6 +160,8 @@ class ScriptedTeam:
             web.delete("/v1/organizations/{org}/invitations/{one}", self._uninvite),
             web.post("/v1/organizations/{org}/service-accounts", self._add_account),
             web.get("/v1/organizations/{org}/waiting-sandboxes", self._waiting),
+            web.get("/v1/organizations/{org}/waiting-dashboards", self._waiting_boards),
+            web.post("/v1/dashboards/{board}/owner", self._give_board),
             web.post("/v1/sandboxes/{id}/owner", self._give),
             web.get("/v1/quota", self._own_quotas),
             web.get("/v1/organizations/{org}/quotas", self._quotas),
@@ -268,6 +271,12 @@ class ScriptedTeam:
     async def _remove_member(self, request: web.Request) -> web.StreamResponse:
         await self._note(request)
         gone = request.match_info["member"]
+        self.waiting_boards = [
+            {
+                "id": "dsh_left", "name": "Bob's plan", "owner": gone, "items": 1,
+                "updated_at": "2026-01-01T00:00:00Z", "removed_at": "2999-01-01T00:00:00Z",
+            }
+        ]  # fmt: skip
         self.members = [one for one in self.members if one["member_id"] != gone]
         for identity, sandbox in self.server.sandboxes.items():
             if sandbox["owner"] == gone:
@@ -317,6 +326,15 @@ class ScriptedTeam:
 
     async def _waiting(self, _: web.Request) -> web.StreamResponse:
         return web.json_response({"sandboxes": self.waiting})
+
+    async def _waiting_boards(self, _: web.Request) -> web.StreamResponse:
+        return web.json_response({"dashboards": self.waiting_boards})
+
+    async def _give_board(self, request: web.Request) -> web.StreamResponse:
+        await self._note(request)
+        gone = request.match_info["board"]
+        self.waiting_boards = [one for one in self.waiting_boards if one["id"] != gone]
+        return web.Response(status=204)
 
     async def _give(self, request: web.Request) -> web.StreamResponse:
         body = await self._note(request)

@@ -72,6 +72,11 @@ async def test_member_gets_another_role_and_leaves_sandboxes_to_be_given(
     await page.get_by_role("dialog").get_by_label("To").select_option("Ann Ray")
     await page.get_by_role("dialog").get_by_role("button", name="Give it").click()
     await expect(page.get_by_text("bobs belongs to Ann Ray now.")).to_be_visible()
+    await page.get_by_role("button", name="Give Bob's plan").click()
+    await page.get_by_role("dialog").get_by_label("To").select_option("Ann Ray")
+    await page.get_by_role("dialog").get_by_role("button", name="Give it").click()
+    await expect(page.get_by_text("Bob's plan belongs to Ann Ray now.")).to_be_visible()
+    await expect(page.get_by_text("Dashboards that wait for a new owner")).to_have_count(0)
 
 
 async def test_quota_is_shown_beside_what_is_used_and_set(

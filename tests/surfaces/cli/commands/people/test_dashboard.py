@@ -89,3 +89,18 @@ def test_share_gives_takes_and_opens(cli: Cli, server: Scripted) -> None:
     ran = cli("dashboard", "share", "dsh_1", "group:web", "--role", "viewer", "--scope", "shared")
     assert ran.code == 0 and "group:web" in ran.out and "Plan is shared" in ran.err
     assert cli("dashboard", "share", "dsh_1").code == 2
+
+
+def test_dashboard_is_given_away_and_those_without_an_owner_are_listed(
+    cli: Cli, server: Scripted
+) -> None:
+    answers(server, "POST /v1/dashboards/dsh_1/owner", None, 204)
+    ran = cli("dashboard", "give", "dsh_1", "Bob", "--yes")
+    assert (ran.code, ran.err) == (0, "dsh_1 is Bob's\n")
+    (seen,) = server.requests("POST", "/v1/dashboards/dsh_1/owner")
+    assert seen.json == {"member": "Bob"}
+    answers(server, "GET /v1/me", {"id": "a", "org_id": "org_1", "name": "Ada"})
+    left = {"id": "dsh_2", "name": "Plan\x1b[2J", "owner": "ann", "items": 3, "removed_at": None}
+    found = {"dashboards": [left], "next": None}
+    answers(server, "GET /v1/organizations/org_1/waiting-dashboards", found)
+    assert "Plan\\x1b[2J" in cli("dashboard", "waiting").out

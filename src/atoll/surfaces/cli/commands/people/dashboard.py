@@ -15,8 +15,8 @@ from atoll.client.dashboards.dashboards import (
 from atoll.surfaces.cli.commands.people.share import LOCAL_ONLY
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.moments import age, until
-from atoll.surfaces.cli.console.options import duration, json_option, utc_option
-from atoll.surfaces.cli.console.output import note, say, show_json, show_table
+from atoll.surfaces.cli.console.options import duration, json_option, utc_option, yes_option
+from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
 from atoll.surfaces.cli.dispatch.verbs import Verbs
 
 _SCOPES = click.Choice(["private", "shared"])
@@ -202,6 +202,33 @@ def delete(invocation: Invocation, dashboard: str) -> None:
 def restore(invocation: Invocation, dashboard: str) -> None:
     """Undo a deletion."""
     note(f"{_dashboards(invocation).restore(dashboard).name} is back")
+
+
+@command.command("give")
+@click.argument("dashboard")
+@click.argument("member")
+@yes_option()
+@pass_invocation
+def give(invocation: Invocation, dashboard: str, member: str, *, yes: bool) -> None:
+    """Give a dashboard to another member of your team."""
+    if not confirmed(f"Give {dashboard} to {member}? It is theirs alone to share then.", yes=yes):
+        raise click.Abort
+    _dashboards(invocation).give(dashboard, member)
+    note(f"{dashboard} is {member}'s")
+
+
+@command.command("waiting")
+@utc_option()
+@json_option()
+@pass_invocation
+def waiting(invocation: Invocation, *, as_json: bool) -> None:
+    """List the dashboards whose owner is gone: `atoll dashboard give` gives them to somebody."""
+    found = _dashboards(invocation).waiting()
+    if as_json:
+        show_json(found.value)
+        return
+    rows = [(one.id, one.name, one.owner, until(one.removed_at)) for one in found.dashboards]
+    show_table(("DASHBOARD", "NAME", "OF", "REMOVED"), rows)
 
 
 def _dashboards(invocation: Invocation) -> Dashboards:

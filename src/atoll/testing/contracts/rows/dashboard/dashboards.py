@@ -12,6 +12,9 @@ from atoll.domain.dashboard.dashboard import (
 from atoll.domain.dashboard.history import HistoryEntry, StoredUpdate
 from atoll.domain.ids import PERSONAL_ORG, DashboardId, OrgId, PrincipalId
 from atoll.domain.paging import PageQuery
+from atoll.domain.people.capability import OrgRole
+from atoll.domain.people.organization import Member
+from atoll.domain.people.principal import ActorKind
 from atoll.ports import Store
 from atoll.ports.store.dashboards.dashboards import DocumentSnapshot, KeptHistory
 from atoll.testing.contracts.event_log import NOW, OWNER
@@ -73,6 +76,31 @@ async def check_dashboards_are_seen_by_those_they_name(store: Store) -> None:
         await rows.dashboards.put(replace(made[1], people=()))
         assert await rows.dashboards.count(PERSONAL_ORG, OWNER) == 5
     assert await seen(BOB, "bob") == ["4"]
+
+
+async def check_dashboards_without_an_owner_are_those_of_no_member(store: Store) -> None:
+    """In organizations that have members; a single person's home has none."""
+    team = OrgId("team")
+    ann = Member(team, OWNER, ActorKind.PERSON, "Ann", "", OrgRole.OWNER, (), NOW)
+    made = [
+        dashboard("1"),
+        dashboard("2", number=1, org_id=team),
+        dashboard("3", number=3, org_id=team, owner=BOB, left_at=NOW),
+        dashboard("4", number=2, org_id=team, owner=BOB),
+        dashboard("5", number=4, org_id=team, owner=BOB, deleted_at=NOW),
+    ]
+    async with store.begin() as rows:
+        await rows.members.put(ann)
+        for one in made:
+            await rows.dashboards.put(one)
+    async with store.read() as rows:
+        page = await rows.dashboards.ownerless(team, PageQuery(1))
+        assert page.following is not None
+        rest = await rows.dashboards.ownerless(None, PageQuery(9, page.following))
+        assert [*page.rows, *rest.rows] == [made[3], made[2]]
+        assert (await rows.dashboards.ownerless(PERSONAL_ORG, PageQuery(9))).rows == []
+        assert await rows.dashboards.owned(team, BOB) == [made[2], made[3]]
+        assert await rows.dashboards.owned(team, OWNER) == [made[1]]
 
 
 async def check_change_of_a_document_is_noted_beside_the_dashboard(store: Store) -> None:
