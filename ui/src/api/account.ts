@@ -5,6 +5,8 @@ import { keepKey } from './page-key';
 import type { Schemas } from './types';
 
 export type Token = Schemas['TokenView'];
+/** A token of a member, as administrators see it. */
+export type TeamToken = Schemas['TeamTokenView'];
 /** A token just made, with its text, which is returned once. */
 export type MadeToken = Schemas['MadePatView'];
 
@@ -13,6 +15,9 @@ export type WaitingCliLogin = Schemas['WaitingCliLoginView'];
 
 /** A browser that is logged in. */
 export type Session = Schemas['MySessionView'];
+
+/** More tokens of a team are not listed at once. */
+const MOST_TOKENS = 5000;
 
 export const accountApi = {
   async sessions(): Promise<readonly Session[]> {
@@ -37,5 +42,23 @@ export const accountApi = {
     return ((await call('GET', `v1/tokens${whose}`)) as Schemas['TokenList']).tokens;
   },
   makeToken: (body: Schemas['PatBody']) => call('POST', 'auth/pat', body) as Promise<MadeToken>,
+  /** The tokens of all members, for administrators. */
+  async teamTokens(organization: string): Promise<readonly TeamToken[]> {
+    const at = `v1/organizations/${encodeURIComponent(organization)}/tokens`;
+    const found: TeamToken[] = [];
+    let cursor: string | null = '';
+    while (cursor !== null && found.length < MOST_TOKENS) {
+      const query = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+      const page = (await call('GET', `${at}?limit=1000${query}`)) as Schemas['TeamTokenList'];
+      found.push(...page.tokens);
+      cursor = page.next;
+    }
+    return found;
+  },
+  revokeTeamToken: (organization: string, token: string) =>
+    call(
+      'DELETE',
+      `v1/organizations/${encodeURIComponent(organization)}/tokens/${encodeURIComponent(token)}`,
+    ),
   revokeToken: (token: string) => call('DELETE', `v1/tokens/${encodeURIComponent(token)}`),
 };

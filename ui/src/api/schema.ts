@@ -2683,6 +2683,25 @@ export interface components {
             readonly reason: string | null;
             readonly state: components["schemas"]["TaskState"];
         };
+        /** @description The living tokens of an organization, the first to end first. */
+        readonly TeamTokenList: {
+            readonly next: string | null;
+            readonly tokens: readonly components["schemas"]["TeamTokenView"][];
+        };
+        /**
+         * @description A token of a member or a service account, `owner`. `used_at` is its last use, by the
+         *     minute.
+         */
+        readonly TeamTokenView: {
+            readonly capabilities: readonly string[];
+            readonly created_at: string;
+            readonly expires_at: string;
+            readonly id: string;
+            readonly name: string;
+            readonly owner: string;
+            readonly sandbox_id: string | null;
+            readonly used_at: string | null;
+        };
         /**
          * @description A terminal to open; without `agent` and `argv` it is the profile's shell. `softlock` is an
          *     agent's.

@@ -16,12 +16,14 @@ from sqlalchemy import (
     delete,
     insert,
     select,
+    tuple_,
     update,
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.columns import from_us, metadata, to_us
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, TokenId
+from atoll.domain.paging import PageQuery, RowPage, cut_page
 from atoll.domain.people.token import Token
 from atoll.ports.store.tokens import SigningKey, SigningKeyRows, TokenRows
 from atoll.ports.vault import Sealed
@@ -100,6 +102,16 @@ class SqlTokenRows(TokenRows):
         )
         listed = [token for row in found.all() if (token := _token(row)) is not None]
         return sorted(listed, key=lambda token: (token.created_at, token.id))
+
+    async def living(self, org_id: OrgId, now: datetime, page: PageQuery) -> RowPage[Token]:
+        """See the port."""
+        table, place = tokens.c, (tokens.c.expires_us, tokens.c.id)
+        rows = select(*_KEPT).where(table.org_id == org_id, table.expires_us > to_us(now))
+        if page.after is not None:
+            rows = rows.where(tuple_(*place) > tuple_(to_us(page.after[0]), page.after[1]))
+        found = await self._connection.execute(rows.order_by(*place).limit(page.limit + 1))
+        listed = [token for row in found.all() if (token := _token(row)) is not None]
+        return cut_page(listed, page.limit, lambda one: (one.expires_at, one.id))
 
     async def used(self, token_id: TokenId, at: datetime) -> None:
         """See the port."""

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Protocol
 
 from atoll.domain.ids import OrgId, PrincipalId, TokenId
+from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.token import Token
 from atoll.ports.vault import Sealed
 
@@ -26,6 +27,10 @@ class TokenRows(Protocol):
 
     async def of(self, org_id: OrgId, owner: PrincipalId) -> list[Token]:
         """Return an owner's tokens, oldest first."""
+        ...
+
+    async def living(self, org_id: OrgId, now: datetime, page: PageQuery) -> RowPage[Token]:
+        """Return a page of an organization's tokens that have not ended, the first to end first."""
         ...
 
     async def used(self, token_id: TokenId, at: datetime) -> None:

@@ -13,6 +13,7 @@ from atoll.services.people.invitations import Invitations
 from atoll.services.people.organizations import Organizations
 from atoll.services.people.ownership import Ownership
 from atoll.services.people.quotas import Quotas
+from atoll.services.people.team_tokens import TeamTokens
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import Secrets
 from atoll.services.settings import ServiceSettings
@@ -40,6 +41,7 @@ def build_tenancy(
         quotas=Quotas(ground, room),
         ownership=Ownership(ground, room, sandboxes, secrets),
         credentials=credentials,
+        team_tokens=TeamTokens(ground),
         identity=build_identity(ground, departures, access),
         cli_logins=CliLogins(ground, credentials.tokens, access.owners, logins=access.logins),
     )

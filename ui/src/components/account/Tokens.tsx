@@ -92,17 +92,22 @@ export function RevokeToken({ token, onClose, onDone }: RevokeProps) {
 }
 
 interface RowProps {
-  readonly token: Token;
+  readonly token: Omit<Token, 'parent'>;
+  /** Whose it is, where it is not one's own. */
+  readonly whose?: string;
   readonly onRevoke: () => void;
 }
 
-export function TokenRow({ token, onRevoke }: RowProps) {
+export function TokenRow({ token, whose, onRevoke }: RowProps) {
   const now = useStore(tick);
   const { name, capabilities, sandbox_id: sandbox, expires_at: end, used_at: used } = token;
   return (
     <li className="secret">
       <div className="secret-words">
-        <p className="secret-name">{name}</p>
+        <p className="secret-name">
+          {name}
+          {whose !== undefined && <span className="quiet"> of {whose}</span>}
+        </p>
         <p className="quiet">
           {used === null ? 'never used' : `used ${agoWords(used, now)}`} ·{' '}
           {duration(secondsUntil(end, now))} left
@@ -118,7 +123,7 @@ export function TokenRow({ token, onRevoke }: RowProps) {
       <button
         type="button"
         className="button button-small button-destroy"
-        aria-label={`Revoke ${name}`}
+        aria-label={whose === undefined ? `Revoke ${name}` : `Revoke ${name} of ${whose}`}
         onClick={onRevoke}
       >
         Revoke

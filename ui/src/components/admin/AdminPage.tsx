@@ -7,6 +7,7 @@ import { goTo } from '../../state/route';
 import { useStore } from '../../state/store';
 import { organizationOf, type Team } from '../../state/team/rights';
 import { team } from '../../state/team/team';
+import { TeamTokens } from './TeamTokens';
 import { Tokens } from '../account/Tokens';
 import { Inbox, useInbox } from '../inbox/Inbox';
 import { MenuButton } from '../parts/MenuButton';
@@ -154,6 +155,7 @@ function EveryToken({ ours }: { readonly ours: Team | null }) {
   return (
     <>
       <Tokens role={ours?.organization.role ?? 'owner'} />
+      {ours !== null && <TeamTokens ours={ours} />}
       {ours !== null && <Accounts ours={ours} />}
     </>
   );

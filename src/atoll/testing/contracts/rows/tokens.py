@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, TokenId
+from atoll.domain.paging import PageQuery
 from atoll.domain.people.token import Token
 from atoll.ports import Store
 from atoll.ports.store.tokens import SigningKey
@@ -27,6 +28,22 @@ def token(name: str, *, number: int = 0, parent: str | None = None) -> Token:
         expires_at=at + timedelta(seconds=60),
         parent=None if parent is None else TokenId(parent),
     )
+
+
+async def check_tokens_of_an_organization_are_listed_while_they_live(store: Store) -> None:
+    """All owners', the first to end first."""
+    made = [token("b"), replace(token("a"), owner=PrincipalId("bob")), token("c", number=5)]
+    abroad = replace(token("d"), org_id=OrgId("else"))
+    async with store.begin() as rows:
+        for one in (*made, abroad):
+            await rows.tokens.add(one)
+    async with store.read() as rows:
+        living = rows.tokens.living
+        page = await living(PERSONAL_ORG, NOW, PageQuery(2))
+        assert page.rows == [made[1], made[0]] and page.following is not None
+        rest = await living(PERSONAL_ORG, NOW, PageQuery(2, page.following))
+        assert (rest.rows, rest.following) == ([made[2]], None)
+        assert (await living(PERSONAL_ORG, made[0].expires_at, PageQuery(9))).rows == [made[2]]
 
 
 async def check_token_is_found_by_its_mark_and_its_owner(store: Store) -> None:

@@ -152,6 +152,8 @@ class ScriptedTeam:
             web.post("/v1/invitations/look", self._look),
             web.post("/v1/invitations/accept", self._accept),
             web.get("/v1/organizations", self._organizations),
+            web.get("/v1/organizations/{org}/tokens", self._team_tokens),
+            web.delete("/v1/organizations/{org}/tokens/{token}", self._revoke_token),
             web.get("/v1/organizations/{org}/members", self._members),
             web.patch("/v1/organizations/{org}/members/{member}", self._change_member),
             web.delete("/v1/organizations/{org}/members/{member}", self._remove_member),
@@ -209,6 +211,10 @@ class ScriptedTeam:
         whose = request.query.get("account")
         shown = [one for one in self.tokens if one["account"] == whose]
         return web.json_response({"tokens": shown})
+
+    async def _team_tokens(self, _: web.Request) -> web.StreamResponse:
+        owned = [{**one, "owner": one.get("owner", "person")} for one in self.tokens]
+        return web.json_response({"tokens": owned, "next": None})
 
     async def _make_token(self, request: web.Request) -> web.StreamResponse:
         body = await self._note(request)

@@ -145,3 +145,24 @@ async def test_administration_holds_to_axe_and_works_by_phone(
         await expect(page.locator('[data-sandbox="sb_1"]')).to_contain_text("Destroying")
         asked = json.dumps(server.team.admin.asked)
         assert '["destroy", "sb_1"]' in asked
+
+
+async def test_administrator_revokes_a_members_token_after_reading_what_that_means(
+    server: ScriptedServer, page: Page
+) -> None:
+    made = {
+        "id": "tok_bob", "name": "ci", "owner": BOB, "capabilities": ["sandbox.read"],
+        "sandbox_id": None, "parent": None, "created_at": "2026-01-01T00:00:00Z",
+        "expires_at": "2999-01-01T00:00:00Z", "used_at": None, "account": BOB,
+    }  # fmt: skip
+    server.team.tokens.append(made)
+    await every(server, page, "tokens")
+    others = page.get_by_role("list", name="Tokens of others")
+    await expect(others).to_contain_text("ci of Bob Ray")
+    await others.get_by_role("button", name="Revoke ci of Bob Ray").click()
+    dialog = page.get_by_role("dialog", name="Revoke ci of Bob Ray?")
+    await expect(dialog).to_contain_text("cannot be undone")
+    await dialog.get_by_role("button", name="Revoke").click()
+    await expect(page.get_by_text("ci of Bob Ray was revoked.")).to_be_visible()
+    await expect(page.get_by_text("Nobody else has a token.")).to_be_visible()
+    assert server.team.tokens == []
