@@ -25,7 +25,7 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
     ),
     "terminal.watch": ("attach", "preview log"),
     "exec.use": ("exec", "preview link", "preview open"),
-    "file.read": ("cp", "open", "diff", "checkpoints"),
+    "file.read": ("cp", "find", "open", "diff", "commits", "checkpoints"),
     "file.write": ("sync", "commit", "discard", "rewind", "project copy"),
     "agent.read": ("agent cards",),
     "agent.use": (

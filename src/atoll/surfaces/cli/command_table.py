@@ -33,6 +33,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "info",
         "exec",
         "cp",
+        "find",
         "open",
         "pull",
         "sync",
@@ -47,6 +48,7 @@ ORDER: dict[str, tuple[str, ...]] = {
     ),
     "review": (
         "diff",
+        "commits",
         "commit",
         "discard",
         "checkpoints",

@@ -10,6 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from atoll.client import fields
+from atoll.client.contents import CommitPage
 from atoll.client.fields import Shape
 from atoll.client.shapes import Sandbox, ShareList
 from atoll.client.status_shapes import InboxList
@@ -87,6 +88,11 @@ def terminals(context: click.Context, _: click.Parameter, typed: str) -> list[Co
     return _named(context, typed, _terminals)
 
 
+def commits(context: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Complete the commits of the sandbox that the line names before it."""
+    return _named(context, typed, _commits)
+
+
 def inbox_items(context: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete the ids of what waits for the person."""
     return _asked(context, typed, _items_of)
@@ -156,6 +162,11 @@ def _terminals(invocation: Invocation, name: str, _rest: str) -> Iterable[str]:
     call = Call("GET", at("sandboxes", name, "terminals"), timeout=COMPLETION_SECONDS)
     found = invocation.api().transport.read(TerminalList, call)
     return (one.terminal_id for one in found.terminals)
+
+
+def _commits(invocation: Invocation, name: str, _rest: str) -> Iterable[str]:
+    call = Call("GET", at("sandboxes", name, "commits"), timeout=COMPLETION_SECONDS)
+    return (one.commit for one in invocation.api().transport.read(CommitPage, call).commits)
 
 
 def _items_of(invocation: Invocation) -> Iterable[str]:

@@ -1,0 +1,84 @@
+"""`atoll find`: files of a sandbox, by their names or by what they hold."""
+
+import click
+
+from atoll.client.contents import FileSearch, FoundFile
+from atoll.surfaces.cli.console.exits import FAILED
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import json_option, sandbox_argument
+from atoll.surfaces.cli.console.output import note, say, show_json
+
+BOUNDS = {
+    "matches": "there is more: narrow the search, or raise --limit",
+    "files": "there are more files than a search looks at: give --path",
+    "bytes": "there is more in the files than a search reads: give --path",
+    "time": "the search took too long and ended: give --path",
+}
+"""What is said of the bound that a search ended at."""
+
+
+@click.command("find", epilog="The exit code is 1 when nothing was found, as with grep.")
+@sandbox_argument()
+@click.argument("text")
+@click.option("--names", is_flag=True, help="Search in names, not in lines.")
+@click.option("--path", metavar="DIR", default=None, help="Only beneath this directory.")
+@click.option("--match-case", is_flag=True, help="Upper and lower case differ.")
+@click.option("--all", "everything", is_flag=True, help="Also in .git, node_modules and caches.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 5000),
+    default=1000,
+    show_default=True,
+    help="At most this many matches.",
+)
+@json_option()
+@pass_invocation
+def command(
+    invocation: Invocation,
+    name: str,
+    text: str,
+    *,
+    names: bool,
+    path: str | None,
+    match_case: bool,
+    everything: bool,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """Find files of a sandbox by a text in their lines, or in their names.
+
+    The search runs inside, and prints what it finds as it finds it.
+    """
+    query = (
+        *(("text", text), ("in", "name" if names else "text"), ("limit", str(limit))),
+        *((("exact", "true"),) if match_case else ()),
+        *((("all", "true"),) if everything else ()),
+        *((("path", path),) if path else ()),
+    )
+    found = 0
+    for one in FileSearch(invocation.api().transport).find(name, query):
+        if as_json:
+            show_json(one.value)
+        elif one.type == "end":
+            _end(one)
+        else:
+            say(_line(one))
+        found += one.type != "end"
+    if not found:
+        raise click.exceptions.Exit(FAILED)
+
+
+def _line(found: FoundFile) -> str:
+    """Return the path, and the line as grep prints it."""
+    if found.type == "name":
+        return found.path
+    return f"{found.path}:{found.line}: {found.before}{found.match}{found.after}"
+
+
+def _end(end: FoundFile) -> None:
+    if end.reason in BOUNDS:
+        note(BOUNDS[end.reason])
+    if end.large:
+        note(f"{end.large} large files were not looked into")
+    if end.more:
+        note(f"more lines of {end.more} files fit than are shown")
