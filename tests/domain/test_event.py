@@ -1,6 +1,6 @@
 import pytest
 
-from atoll.domain.event import Json, sandbox_stream
+from atoll.domain.event import Json, dashboard_stream, sandbox_stream
 from atoll.domain.event_kind import KINDS, check
 from atoll.domain.sandbox.sandbox import State
 
@@ -39,3 +39,4 @@ def test_payload_that_does_not_fit_is_a_mistake(
 
 def test_stream_of_a_sandbox() -> None:
     assert sandbox_stream("sb_a") == "sandbox:sb_a"
+    assert dashboard_stream("dsh_a") == "dashboard:dsh_a"

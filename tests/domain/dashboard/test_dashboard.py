@@ -12,7 +12,6 @@ from atoll.domain.dashboard.dashboard import (
     check_edits,
     check_manages,
     check_seen,
-    dashboard_stream,
     may_manage,
     opens_sandbox,
     read_name,
@@ -98,7 +97,6 @@ def test_guest_of_a_dashboard_looks_at_that_one_and_at_terminals_where_its_link_
     assert watches_panes(watcher, BOARD) and not watches_panes(watcher, other)
     home = replace(BOARD, sandbox_id=SandboxId("sb"))
     assert not opens_sandbox(watcher, home, SandboxId("sb"))
-    assert dashboard_stream(BOARD.id) == "dashboard:dsh_1"
 
 
 def test_who_sees_a_dashboard_watches_its_panes_unless_they_may_watch_nothing() -> None:

@@ -3,7 +3,7 @@
 import pytest
 from playwright.async_api import Page, expect
 
-from .scripted import TICKET, scripted_server
+from tests.e2e.page.ui.scripted import TICKET, scripted_server
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
