@@ -18,7 +18,7 @@ interface GuestBoardProps {
 export function GuestBoard({ id, name, access, over }: GuestBoardProps) {
   return (
     <div className="guest-board">
-      <GuestHead {...{ name, access, over }} place={access.dashboard_name ?? 'Dashboard'} />
+      <GuestHead {...{ name, access, over }} place={null} />
       <DashboardPage id={id} item={null} onMenu={null} />
     </div>
   );

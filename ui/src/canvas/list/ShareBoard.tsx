@@ -218,6 +218,14 @@ function Links({ id }: { readonly id: string }) {
       <p className="quiet">
         Whoever has one sees this dashboard, without an account. Nothing can be changed.
       </p>
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={watches}
+          onChange={({ target }) => setWatches(target.checked)}
+        />
+        They may watch its terminals
+      </label>
       <div className="share-make">
         <label className="share-ttl">
           For
@@ -228,14 +236,6 @@ function Links({ id }: { readonly id: string }) {
               </option>
             ))}
           </select>
-        </label>
-        <label className="check">
-          <input
-            type="checkbox"
-            checked={watches}
-            onChange={({ target }) => setWatches(target.checked)}
-          />
-          They may watch its terminals
         </label>
         <span className="spring" />
         <button type="button" className="button" onClick={() => void make()}>

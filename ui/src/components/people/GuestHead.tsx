@@ -11,19 +11,15 @@ interface GuestHeadProps {
   readonly name: string;
   readonly access: GuestAccess;
   readonly over: boolean;
-  /** The name of what the link opens. */
-  readonly place: string;
+  /** The name of what the link opens; null where that says it itself. */
+  readonly place: string | null;
 }
 
 export function GuestHead({ name, access, over, place }: GuestHeadProps) {
   return (
     <header className="guest-head">
       <Mark />
-      {access.dashboard_id === null ? (
-        <h1>{place}</h1>
-      ) : (
-        <span className="guest-place">{place}</span>
-      )}
+      {place !== null && <h1>{place}</h1>}
       {over ? <Ended inviter={access.inviter} /> : <Allowed access={access} />}
       <span className="spring" />
       <Avatar name={name} principal={name} />
