@@ -12,6 +12,7 @@ export type SortKey = Schemas['SortKey'];
 export type Usage = Schemas['UsageView'];
 export type UsagePoint = Schemas['UsagePointView'];
 export type AuditEntry = Schemas['AuditEntryView'];
+export type BoardCard = Schemas['DashboardView'];
 export type Finding = Schemas['FindingView'];
 
 /** What to show of every sandbox, and in which order. */
@@ -89,6 +90,11 @@ export const overviewApi = {
     });
     if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
     return answer.blob();
+  },
+
+  /** The dashboards that this person sees, at most 100 of the newest. */
+  async dashboards(): Promise<readonly BoardCard[]> {
+    return ((await call('GET', 'v1/dashboards?limit=100')) as Schemas['DashboardList']).dashboards;
   },
 
   async extensions(): Promise<readonly Extension[]> {

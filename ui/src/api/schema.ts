@@ -617,7 +617,8 @@ export interface components {
         };
         /**
          * @description A dashboard, and the caller's role on it. `sandbox_id` is its home sandbox, null before its
-         *     first terminal; `linked` are other sandboxes shown on it. `items` counts what is on it.
+         *     first terminal; `linked` are other sandboxes shown on it. `items` counts what is on it;
+         *     `present` are the people who are on it now, as far as this replica has it open.
          */
         readonly DashboardView: {
             readonly created_at: string;
@@ -626,6 +627,7 @@ export interface components {
             readonly linked: readonly string[];
             readonly name: string;
             readonly owner: string;
+            readonly present: readonly components["schemas"]["PresentPersonView"][];
             readonly role: components["schemas"]["DashboardRole"];
             readonly sandbox_id: string | null;
             readonly scope: components["schemas"]["DashboardScope"];
@@ -1729,6 +1731,11 @@ export interface components {
         readonly PortView: {
             readonly chosen: boolean;
             readonly port: number;
+        };
+        /** @description A person who is on a dashboard now. */
+        readonly PresentPersonView: {
+            readonly id: string;
+            readonly name: string;
         };
         /**
          * @description A preview to make: the name of the app, and the port at which its server will listen. With

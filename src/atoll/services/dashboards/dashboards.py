@@ -5,7 +5,7 @@ What is on one is edited through `services.dashboards.rooms`.
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from atoll.domain.dashboard.dashboard import (
     MAX_DASHBOARDS,
@@ -29,7 +29,7 @@ from atoll.domain.dashboard.item import Fields
 from atoll.domain.dashboard.template import BLANK, TEMPLATES, copied, items_of
 from atoll.domain.errors import LimitReached
 from atoll.domain.event import EventDraft, Json, dashboard_stream
-from atoll.domain.ids import EVERY_MEMBER, DashboardId, SandboxId
+from atoll.domain.ids import EVERY_MEMBER, DashboardId, PrincipalId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.people.principal import Principal
 from atoll.ports import Transaction
@@ -43,10 +43,12 @@ _ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 @dataclass(frozen=True, slots=True)
 class SeenDashboard:
-    """A dashboard, and the role of who asked for it."""
+    """A dashboard, and the role of who asked for it. `present` are the people who are on it now, by
+    their ids, with their names."""
 
     dashboard: Dashboard
     role: DashboardRole
+    present: Mapping[PrincipalId, str] = field(default_factory=dict)
 
 
 class Dashboards:
@@ -63,15 +65,18 @@ class Dashboards:
             found = await rows.dashboards.visible(
                 caller.org_id, caller.id, subjects_of(caller), page
             )
-        seen = [(one, role_of(caller, one)) for one in found.rows]
-        return RowPage(
-            [SeenDashboard(one, role) for one, role in seen if role is not None], found.following
-        )
+        seen = [
+            SeenDashboard(one, role, self._rooms.present(one.id))
+            for one in found.rows
+            if (role := role_of(caller, one)) is not None
+        ]
+        return RowPage(seen, found.following)
 
     async def get(self, caller: Principal, ref: str) -> SeenDashboard:
         """Return one dashboard."""
         async with self._ground.store.read() as rows:
-            return _seen(caller, await self.find(rows, caller, ref))
+            found = _seen(caller, await self.find(rows, caller, ref))
+        return replace(found, present=self._rooms.present(found.dashboard.id))
 
     async def create(
         self,

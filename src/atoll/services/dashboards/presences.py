@@ -46,6 +46,10 @@ class Presences:
         """Return the person of each client."""
         return {client: seen.person for client, seen in self._seen.items() if _is_there(seen)}
 
+    def names(self) -> dict[PrincipalId, str]:
+        """Return the people who are there, with their names."""
+        return {seen.person: seen.name for seen in self._seen.values() if _is_there(seen)}
+
     def all(self) -> list[Presence]:
         """Return the presence of every client."""
         return [seen.presence for seen in self._seen.values() if _is_there(seen)]

@@ -13,6 +13,7 @@ from atoll.domain.dashboard.change import MAX_UPDATE_BYTES
 from atoll.domain.dashboard.dashboard import Dashboard, DashboardRole, role_of, unknown
 from atoll.domain.dashboard.presence import colour_of, presence_name
 from atoll.domain.errors import AtollError, Invalid, LimitReached, Unauthenticated, Unavailable
+from atoll.domain.ids import PrincipalId
 from atoll.domain.people.principal import Principal
 from atoll.ports.bus import LiveSubscription, Missed
 from atoll.services.dashboards.connections import RoomConnection
@@ -79,6 +80,11 @@ class Room:
     async def opened(self) -> None:
         """Return once the document is there. Raises what kept it from coming."""
         await asyncio.shield(self._opened)
+
+    def present(self) -> dict[PrincipalId, str]:
+        """Return the people who are on the dashboard, here and on other replicas, with their
+        names."""
+        return self._audience.presences.names()
 
     def enter(self, connection: RoomConnection) -> None:
         """Add a connection; nothing is sent to it before `welcome`. Raises `LimitReached`."""

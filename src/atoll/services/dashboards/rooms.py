@@ -9,7 +9,7 @@ from atoll.domain.dashboard.change import MAX_DOCUMENT_BYTES, MAX_UPDATE_BYTES
 from atoll.domain.dashboard.dashboard import Dashboard, check_seen, role_of, unknown
 from atoll.domain.dashboard.item import MAX_ITEMS, MAX_TEXT_BYTES
 from atoll.domain.errors import LimitReached, Unavailable
-from atoll.domain.ids import DashboardId
+from atoll.domain.ids import DashboardId, PrincipalId
 from atoll.domain.people.principal import Principal
 from atoll.ports.bus import LiveChannels
 from atoll.services.dashboards.connections import RoomConnection
@@ -84,6 +84,12 @@ class Rooms:
             room.reconsider()
         what = Reconsider(self._ports.replica)
         send(self._ports.live, dashboard.org_id, dashboard.id, what)
+
+    def present(self, dashboard_id: DashboardId) -> dict[PrincipalId, str]:
+        """Return the people on a dashboard, with their names. Where it is open on other replicas
+        alone, this one knows of nobody."""
+        room = self._rooms.get(dashboard_id)
+        return {} if room is None else room.present()
 
     async def _opened(self, room: Room) -> None:
         try:

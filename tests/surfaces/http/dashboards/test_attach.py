@@ -27,6 +27,14 @@ async def test_edits_of_one_tab_are_seen_by_the_other_and_outlast_both(atoll: Wo
             await one.until(lambda: str(one.items[item_id(1)]["text"]) == "hello you")
             await two.until(lambda: two.items[item_id(1)]["x"] == 7)
             assert one.state() == two.state()
+            await one.present(1, {"cursor": None})
+            await two.until(lambda: one.client in two.presences)
+            async with client_of(atoll.url, atoll.token) as client:
+                (listed,) = (await client.get("/v1/dashboards")).json()["dashboards"]
+                shown = (await client.get(f"/v1/dashboards/{board}")).json()
+                me = (await client.get("/v1/me")).json()
+            assert [one["id"] for one in shown["present"]] == [me["id"]]
+            assert listed["present"] == shown["present"]
     async with three.joined(atoll.url, board, atoll.token):
         await three.until(lambda: item_id(1) in three.items)
         assert three.state() == one.state()

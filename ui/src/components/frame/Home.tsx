@@ -21,6 +21,7 @@ import { AgentAbout, AgentMark } from '../agents/AgentMark';
 import { MenuButton } from '../parts/MenuButton';
 import { StateMark } from '../sandboxes/StateMark';
 import { profileWords } from '../parts/words';
+import { HomeBoards } from './HomeBoards';
 import { Recent } from './Recent';
 import '../../styles/home.css';
 
@@ -66,6 +67,7 @@ export function Home({ list, missing, onNew, onMenu, onPalette }: HomeProps) {
             </ul>
           </section>
         )}
+        <HomeBoards />
         <TaskGroups list={list} />
         {works && (
           <section>

@@ -60,9 +60,17 @@ class DashboardRoleBody(Body):
     role: DashboardRole
 
 
+class PresentPersonView(ResponseModel):
+    """A person who is on a dashboard now."""
+
+    id: str
+    name: str
+
+
 class DashboardView(ResponseModel):
     """A dashboard, and the caller's role on it. `sandbox_id` is its home sandbox, null before its
-    first terminal; `linked` are other sandboxes shown on it. `items` counts what is on it."""
+    first terminal; `linked` are other sandboxes shown on it. `items` counts what is on it;
+    `present` are the people who are on it now, as far as this replica has it open."""
 
     id: str
     name: str
@@ -74,6 +82,7 @@ class DashboardView(ResponseModel):
     created_at: str
     updated_at: str
     items: int
+    present: list[PresentPersonView]
 
 
 class DashboardList(PageModel):
@@ -200,7 +209,8 @@ async def unshare_dashboard(
 
 def dashboard_view(seen: SeenDashboard) -> dict[str, Any]:
     """Return the fields of a `DashboardView`."""
-    return DashboardView.of(seen.dashboard, role=seen.role)
+    present = [{"id": one, "name": name or one} for one, name in sorted(seen.present.items())]
+    return DashboardView.of(seen.dashboard, role=seen.role, present=present)
 
 
 def _person_view(person: DashboardPerson) -> dict[str, Any]:

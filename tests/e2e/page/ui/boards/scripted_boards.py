@@ -115,6 +115,7 @@ class ScriptedBoards:
             "created_at": STAMP,
             "updated_at": STAMP,
             "items": 0,
+            "present": [],
         }
         self.boards[identity] = ScriptedBoard({**view, **more})
         return self.boards[identity]

@@ -245,3 +245,21 @@ async def test_dashboards_hold_to_axe(
             await expect(page.get_by_role("dialog", name=name)).to_be_visible()
             await found.check(view)
             await page.keyboard.press("Escape")
+
+
+async def test_home_offers_a_dashboard_and_shows_who_is_on_it(
+    server: ScriptedServer, page: Page
+) -> None:
+    await page.goto(f"{server.url}#login={TICKET}")
+    await page.get_by_role("button", name="Make a dashboard").click()
+    dialog = page.get_by_role("dialog", name="New dashboard")
+    await dialog.get_by_label("Name").fill("Plan")
+    await dialog.get_by_role("button", name="Make").last.click()
+    await expect(page.get_by_text("Saved", exact=True)).to_be_visible()
+    (board,) = server.boards.boards.values()
+    board.view["present"] = [{"id": "p_bob", "name": "Bob"}]
+    await page.evaluate("location.hash = '#/'")
+    card = page.get_by_role("list", name="Dashboards").get_by_role("listitem")
+    await expect(card).to_contain_text("Bob is here")
+    await card.get_by_role("button").click()
+    await expect(page.get_by_role("application")).to_be_visible()
