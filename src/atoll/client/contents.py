@@ -77,13 +77,10 @@ class FileSearch:
     def find(self, name: str, query: Pairs) -> Iterator[FoundFile]:
         """Yield what is found as it is found; the last one is of type `end`. Raises the classes of
         `atoll.domain.errors`."""
-        headers = (("Accept", "text/event-stream"),)
-        place = at("sandboxes", name, "files", "search")
-        call = Call("GET", place, query, headers, timeout=SEARCH_SECONDS)
-        with self._transport.open(call) as stream:
+        with self._transport.open(search_call(name, query)) as stream:
             for line in stream.lines():
-                if line.startswith(_DATA):
-                    yield FoundFile.read(_json(line[len(_DATA) :]), "an event of the search")
+                if (found := found_in(line)) is not None:
+                    yield found
 
 
 class Commits:
@@ -101,6 +98,20 @@ class Commits:
         query = (("repo", str(repo)),)
         call = get("sandboxes", name, "commits", commit, query=query)
         return self._transport.read(ShownCommit, call)
+
+
+def search_call(name: str, query: Pairs) -> Call:
+    """Return the request of a search, answered by a stream."""
+    headers = (("Accept", "text/event-stream"),)
+    place = at("sandboxes", name, "files", "search")
+    return Call("GET", place, query, headers, timeout=SEARCH_SECONDS)
+
+
+def found_in(line: bytes) -> FoundFile | None:
+    """Return what a line of the stream says, None for one that says nothing. Raises `Failed`."""
+    if not line.startswith(_DATA):
+        return None
+    return FoundFile.read(_json(line[len(_DATA) :]), "an event of the search")
 
 
 def _json(data: bytes) -> fields.Json:

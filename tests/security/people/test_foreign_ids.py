@@ -35,8 +35,8 @@ STRANGERS = ("eve", "bob")
 OF_THE_ORGANIZATION = {"organization", "invitation", "member", "account", "profile", "key"}
 """Things that are the organization's: foreign to `eve` alone."""
 
-OVERSEEN = "/v1/organizations/{organization}/sandboxes"
-"""Sandboxes as administrators see them: the organization's, too."""
+OVERSEEN = ("/v1/organizations/{organization}/sandboxes", "/v1/organizations/{organization}/tokens")
+"""Sandboxes and tokens as administrators see them: the organization's, too."""
 
 WITHIN = {
     *("terminal", "command", "recording", "agent", "card", "number", "pty", "port", "share"),

@@ -8,6 +8,7 @@ from atoll.client.access import Approvals, Inbox, Secrets, Tokens
 from atoll.client.aio.nouns import AsyncNoun, Awaited
 from atoll.client.catalogue import AgentCatalogue
 from atoll.client.changes import PullRequests, WorkingTrees
+from atoll.client.contents import Commits
 from atoll.client.organizations import Organizations
 from atoll.client.projects import Projects
 from atoll.client.sandboxes import KeptFiles
@@ -89,6 +90,14 @@ class AsyncProjects(AsyncNoun[Projects]):
     run_setup = Awaited(Projects.run_setup)
     begin_task = Awaited(Projects.begin_task)
     forget = Awaited(Projects.forget)
+
+
+class AsyncCommits(AsyncNoun[Commits]):
+    """The commits of a sandbox's repositories."""
+
+    blocking = Commits
+    list = Awaited(Commits.list)
+    show = Awaited(Commits.show)
 
 
 class AsyncPullRequests(AsyncNoun[PullRequests]):

@@ -11,6 +11,7 @@ from atoll.client.aio.areas import (
     AsyncAgentCatalogue,
     AsyncAgents,
     AsyncApprovals,
+    AsyncCommits,
     AsyncInbox,
     AsyncKeptFiles,
     AsyncOrganizations,
@@ -27,6 +28,7 @@ from atoll.client.aio.retries import USUAL_RETRIES, Retries
 from atoll.client.aio.work import (
     AsyncExecs,
     AsyncFiles,
+    AsyncFileSearch,
     AsyncSandboxes,
     AsyncShares,
     AsyncTerminals,
@@ -66,6 +68,8 @@ class Atoll:
         self.shares = AsyncShares(self._connection)
         self.kept = AsyncKeptFiles(self._connection)
         self.trees = AsyncWorkingTrees(self._connection)
+        self.commits = AsyncCommits(self._connection)
+        self.search = AsyncFileSearch(self._connection)
         self.pulls = AsyncPullRequests(self._connection)
         self.projects = AsyncProjects(self._connection)
         self.catalogue = AsyncAgentCatalogue(self._connection)

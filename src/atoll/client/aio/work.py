@@ -9,6 +9,7 @@ from typing import Final
 from atoll.client.aio.nouns import AsyncNoun, Awaited
 from atoll.client.aio.terminal import AttachedTerminal, attached
 from atoll.client.bodies import CreateBody, ExecBody
+from atoll.client.contents import FileSearch, FoundFile, found_in, search_call
 from atoll.client.sandboxes import Sandboxes, Shares
 from atoll.client.shapes import Sandbox, SandboxList
 from atoll.client.terminal_shapes import Exec, OutputLine, Unpacked
@@ -165,6 +166,19 @@ class AsyncFiles(AsyncNoun[Files]):
         place = at("sandboxes", name, "files", "archive")
         call = Call("PUT", place, (("path", path),), headers)
         return Unpacked((await self._connection.call(call, archive)).value).files
+
+
+class AsyncFileSearch(AsyncNoun[FileSearch]):
+    """The search in the files of sandboxes."""
+
+    blocking = FileSearch
+
+    async def find(self, name: str, query: Pairs) -> AsyncIterator[FoundFile]:
+        """Yield what is found as it is found; the last one is of type `end`."""
+        async with self._connection.open(search_call(name, query)) as answer:
+            async for line in answer.lines():
+                if (found := found_in(line)) is not None:
+                    yield found
 
 
 def _content(name: str, path: str) -> Call:

@@ -105,7 +105,7 @@ class ScriptedBoards:
     def add(self, name: str, *, role: str = "owner", **more: Any) -> ScriptedBoard:
         """A dashboard without items."""
         identity = f"dsh_{len(self.boards) + len(self.removed) + 1:04}"
-        view = {
+        view: dict[str, Any] = {
             "id": identity,
             "name": name,
             "owner": "person",
