@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from atoll import client
-from atoll.client import contents, shapes, terminal_shapes
+from atoll.client import shapes, terminal_shapes
 from atoll.client.fields import Field, Shape
 from atoll.wire.contract.execs import Chunk, Last
 from tests.places import ROOT
@@ -43,7 +43,7 @@ NAMED_OTHERWISE = {
 # Their members are not in the document: the contract leaves them open, or has them in a stream.
 ELSEWHERE = {
     *(Shape, terminal_shapes.Payload, terminal_shapes.OutputLine, shapes.ProfileMetadata),
-    contents.FoundFile,
+    terminal_shapes.FoundFile,
 }
 MODULES = [import_module(one.name) for one in walk_packages(client.__path__, f"{client.__name__}.")]
 FOUND = {id(found): found for module in MODULES for found in vars(module).values()}.values()

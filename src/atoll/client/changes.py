@@ -1,4 +1,4 @@
-"""Changes of a sandbox's files over the API, their diff, and pull requests of them."""
+"""Changes of a sandbox's files over the API, their diff, commits, and pull requests."""
 
 from typing import TYPE_CHECKING, Literal
 
@@ -164,6 +164,43 @@ class PullRequests:
         return self._transport.read(DiscussedPull, call)
 
 
+class Commit(Shape):
+    """A commit: the first line of its message."""
+
+    commit = fields.text()
+    parents = fields.texts()
+    author = fields.text()
+    email = fields.text()
+    at = fields.text()
+    subject = fields.text()
+
+
+class CommitRef(Shape):
+    """A branch or a tag, and the commit that it names."""
+
+    name = fields.text()
+    commit = fields.text()
+
+
+class CommitPage(Shape):
+    """Commits, children before their parents, with the newest branches and tags."""
+
+    branch = fields.text()
+    head = fields.text()
+    refs = fields.many(CommitRef)
+    commits = fields.many(Commit)
+    next = fields.text()
+
+
+class ShownCommit(Shape):
+    """A commit with its message and what it changes."""
+
+    commit = fields.one(Commit)
+    message = fields.text()
+    truncated = fields.flag()
+    files = fields.many(FileDiff)
+
+
 class WorkingTrees:
     """The working trees of a sandbox. Methods raise the classes of `atoll.domain.errors`."""
 
@@ -198,3 +235,20 @@ class WorkingTrees:
         """Commit what is not committed, with `paths` only these files."""
         body = {"message": message, "paths": list(paths) or None, "repo": repo}
         return self._transport.read(Committed, post("sandboxes", name, "commit", value=body))
+
+
+class Commits:
+    """The commits of a sandbox's repositories."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self, name: str, query: Pairs) -> CommitPage:
+        """Return a page of the commits of all branches."""
+        return self._transport.read(CommitPage, get("sandboxes", name, "commits", query=query))
+
+    def show(self, name: str, commit: str, repo: int) -> ShownCommit:
+        """Return one commit with what it changes of its first parent."""
+        query = (("repo", str(repo)),)
+        call = get("sandboxes", name, "commits", commit, query=query)
+        return self._transport.read(ShownCommit, call)

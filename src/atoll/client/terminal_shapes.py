@@ -224,3 +224,18 @@ class EventPage(Shape):
     events = fields.many(Event)
     next = fields.number()
     gap = fields.one(Gap)
+
+
+class FoundFile(Shape):
+    """An event of a search: an entry whose name fits (`name`), a line of a file (`line`), or the
+    end of the search, with the bound that it ended at (`reason`)."""
+
+    type: Field[Literal["name", "line", "end"]] = fields.word()
+    path = fields.text()
+    line = fields.number()
+    before = fields.text()
+    match = fields.text()
+    after = fields.text()
+    reason: Field[Literal["all", "matches", "files", "bytes", "time"]] = fields.word()
+    large = fields.number()
+    more = fields.number()

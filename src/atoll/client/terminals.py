@@ -1,6 +1,7 @@
 """Terminals, agents, recordings, commands and files of sandboxes, over the API."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Iterator
 
 from atoll.client.bodies import (
     Action,
@@ -11,6 +12,7 @@ from atoll.client.bodies import (
     TerminalBody,
     TerminalChangeBody,
 )
+from atoll.client.fields import Json
 from atoll.client.terminal_shapes import (
     Agent,
     AgentList,
@@ -19,6 +21,7 @@ from atoll.client.terminal_shapes import (
     Cards,
     Entry,
     Exec,
+    FoundFile,
     Matches,
     Recording,
     RecordingList,
@@ -28,6 +31,12 @@ from atoll.client.terminal_shapes import (
     Unpacked,
 )
 from atoll.client.transport import ANSWER_SECONDS, Call, Pairs, Transport, at, get, patch, post
+from atoll.domain.errors import Failed
+
+SEARCH_SECONDS = 60.0
+"""The longest silence of a search, which ends by itself after 30 seconds."""
+
+_DATA = b"data:"
 
 
 class Terminals:
@@ -175,3 +184,40 @@ class Files:
         place = at("sandboxes", name, "files", "archive")
         call = Call("PUT", place, (("path", path),), headers, archive)
         return self._transport.read(Unpacked, call)
+
+
+class FileSearch:
+    """The search in a sandbox's files."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def find(self, name: str, query: Pairs) -> Iterator[FoundFile]:
+        """Yield what is found as it is found; the last one is of type `end`. Raises the classes of
+        `atoll.domain.errors`."""
+        with self._transport.open(search_call(name, query)) as stream:
+            for line in stream.lines():
+                if (found := found_in(line)) is not None:
+                    yield found
+
+
+def search_call(name: str, query: Pairs) -> Call:
+    """Return the request of a search, answered by a stream."""
+    headers = (("Accept", "text/event-stream"),)
+    place = at("sandboxes", name, "files", "search")
+    return Call("GET", place, query, headers, timeout=SEARCH_SECONDS)
+
+
+def found_in(line: bytes) -> FoundFile | None:
+    """Return what a line of the stream says, None for one that says nothing. Raises `Failed`."""
+    if not line.startswith(_DATA):
+        return None
+    return FoundFile.read(_json(line[len(_DATA) :]), "an event of the search")
+
+
+def _json(data: bytes) -> Json:
+    try:
+        found: Json = json.loads(data)
+    except ValueError as problem:
+        raise Failed("an event of the search is not JSON: is this an Atoll server?") from problem
+    return found

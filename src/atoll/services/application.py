@@ -55,7 +55,7 @@ from atoll.services.people.push import PushSubscriptions
 from atoll.services.people.push_delivery import PushDelivery
 from atoll.services.people.quotas import Quotas
 from atoll.services.people.shares import Shares
-from atoll.services.people.team_tokens import TeamTokens
+from atoll.services.people.tokens import TeamTokens
 from atoll.services.previews.previews import PreviewServices
 from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.consumers import Consumers

@@ -7,8 +7,7 @@ is in `work` and `records`.
 from atoll.client.access import Approvals, Inbox, Secrets, Tokens
 from atoll.client.aio.nouns import AsyncNoun, Awaited
 from atoll.client.catalogue import AgentCatalogue
-from atoll.client.changes import PullRequests, WorkingTrees
-from atoll.client.contents import Commits
+from atoll.client.changes import Commits, PullRequests, WorkingTrees
 from atoll.client.organizations import Organizations
 from atoll.client.projects import Projects
 from atoll.client.sandboxes import KeptFiles

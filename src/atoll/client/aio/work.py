@@ -9,11 +9,17 @@ from typing import Final
 from atoll.client.aio.nouns import AsyncNoun, Awaited
 from atoll.client.aio.terminal import AttachedTerminal, attached
 from atoll.client.bodies import CreateBody, ExecBody
-from atoll.client.contents import FileSearch, FoundFile, found_in, search_call
 from atoll.client.sandboxes import Sandboxes, Shares
 from atoll.client.shapes import Sandbox, SandboxList
-from atoll.client.terminal_shapes import Exec, OutputLine, Unpacked
-from atoll.client.terminals import Execs, Files, Terminals
+from atoll.client.terminal_shapes import Exec, FoundFile, OutputLine, Unpacked
+from atoll.client.terminals import (
+    Execs,
+    Files,
+    FileSearch,
+    Terminals,
+    found_in,
+    search_call,
+)
 from atoll.client.transport import Call, Pairs, at, get, post
 from atoll.domain.errors import Failed, Unavailable
 

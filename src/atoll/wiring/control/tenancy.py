@@ -13,7 +13,7 @@ from atoll.services.people.invitations import Invitations
 from atoll.services.people.organizations import Organizations
 from atoll.services.people.ownership import Ownership
 from atoll.services.people.quotas import Quotas
-from atoll.services.people.team_tokens import TeamTokens
+from atoll.services.people.tokens import TeamTokens
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import Secrets
 from atoll.services.settings import ServiceSettings

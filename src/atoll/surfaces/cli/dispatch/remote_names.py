@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from atoll.client import fields
-from atoll.client.contents import CommitPage
+from atoll.client.changes import CommitPage
 from atoll.client.fields import Shape
 from atoll.client.shapes import Sandbox, ShareList
 from atoll.client.status_shapes import InboxList

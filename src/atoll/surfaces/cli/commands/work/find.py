@@ -2,7 +2,8 @@
 
 import click
 
-from atoll.client.contents import FileSearch, FoundFile
+from atoll.client.terminal_shapes import FoundFile
+from atoll.client.terminals import FileSearch
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
@@ -14,7 +15,7 @@ BOUNDS = {
     "bytes": "there is more in the files than a search reads: give --path",
     "time": "the search took too long and ended: give --path",
 }
-"""What is said of the bound that a search ended at."""
+"""Notes by the bound that a search ended at."""
 
 
 @click.command("find", epilog="The exit code is 1 when nothing was found, as with grep.")
