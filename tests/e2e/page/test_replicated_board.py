@@ -19,6 +19,7 @@ from tests.e2e.replicas.fleet import Fleet, fleet_on
 from tests.peers.api import Api, api_of
 from tests.peers.databases.postgres import PostgresServer
 from tests.peers.identity.oidc_provider import OidcProcess, oidc_provider
+from tests.peers.nats.server import nats_server
 from tests.surfaces.http.dashboards.tab import Tab
 
 pytestmark = [
@@ -130,9 +131,10 @@ async def test_three_browsers_agree_through_two_replicas_and_a_guest_changes_not
 ) -> None:
     with (
         oidc_provider({"sub": "bob", "name": "Bob Ray"}) as provider,
+        nats_server() as nats,
         fleet_on(
             postgres,
-            {"ATOLL_TEST_OIDC_SECRET": "of-a-test"},
+            {"ATOLL_TEST_OIDC_SECRET": "of-a-test", "ATOLL_BUS_URL": nats.url},
             config=CONFIG.format(issuer=provider.issuer),
             further=("two",),
         ) as fleet,
@@ -192,8 +194,8 @@ async def _write_one_note(three: Three) -> None:
     await ann.get_by_role("application").press("n")
     await ann.keyboard.type("Shared")
     await expect(carl.locator("[data-kind=note]")).to_contain_text("Shared")
-    # Presence passes between replicas by a bus, of which there is none here.
-    await expect(carl.locator(".board-person")).to_have_count(1)
+    # Presence passes between replicas by the bus.
+    await expect(carl.locator(".board-person")).to_have_count(2)
     await bob.locator("[data-kind=note]").dblclick()
     for page in (ann, bob):
         await page.keyboard.press("Control+End")

@@ -9,6 +9,7 @@ import { Cursors } from '../presence/Cursors';
 import type { Peer } from '../presence/presence';
 import type { Person } from '../sync/wire';
 import { useDrags } from './drags';
+import { useDroppedFiles } from './files';
 import { useInput } from './input';
 import { ItemView } from './ItemView';
 import { Marks } from './Marks';
@@ -45,6 +46,7 @@ export function Canvas(props: CanvasProps) {
   useSize(root, stage);
   useWorld(root, world, stage);
   useInput(root, places);
+  useDroppedFiles(root, stage);
   useDrags(world, stage, peers);
   useFocus(root, stage);
 

@@ -7,6 +7,7 @@ import { following } from '../document/choice';
 import { duplicateItems } from '../document/clip';
 import { neighbour } from '../document/geometry';
 import { GRID } from '../document/snap';
+import { chooseFiles } from './files';
 import { growItems, toggleLock } from './gestures';
 import type { Stage } from './stage';
 import { zoomStep } from './viewport';
@@ -61,6 +62,15 @@ const MAKING: readonly CanvasCommand[] = [
     else stage.choose([framed], false);
   },
 }));
+
+const UPLOAD: CanvasCommand = {
+  id: 'upload',
+  words: 'Your files and images…',
+  keys: ['U'],
+  icon: 'upload',
+  edits: true,
+  run: ({ stage }) => chooseFiles(stage),
+};
 
 const CHOSEN: readonly CanvasCommand[] = [
   {
@@ -254,7 +264,7 @@ export const COMMAND_GROUPS: readonly {
   readonly title: string;
   readonly commands: readonly CanvasCommand[];
 }[] = [
-  { title: 'Make', commands: MAKING },
+  { title: 'Make', commands: [...MAKING, UPLOAD] },
   { title: 'What is chosen', commands: CHOSEN },
   { title: 'Everything', commands: PLACING },
   { title: 'Look', commands: LOOKING },

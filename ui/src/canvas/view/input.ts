@@ -8,6 +8,7 @@ import { centre, type Point } from '../document/geometry';
 import { sizeOf, type Item } from '../document/items';
 import { arrow, can, commandFor, keyOf, removeChosen, tab } from './commands';
 import type { Places } from './commands';
+import { bringFiles } from './files';
 import { Gestures, type Handle } from './gestures';
 import type { Stage } from './stage';
 
@@ -282,9 +283,14 @@ class Input {
       notify('You may look here, not edit.');
       return;
     }
+    const at = stage.cursor.get() ?? centre(stage.window);
+    const files = [...(event.clipboardData?.files ?? [])];
+    if (files.length > 0) {
+      void bringFiles(stage, files, at);
+      return;
+    }
     const text = event.clipboardData?.getData('text/plain') ?? '';
     const clip = readClip(text);
-    const at = stage.cursor.get() ?? centre(stage.window);
     if (clip !== null) stage.choose(pasteItems(stage.board, clip, at, stage.author), false);
     else {
       const made = fromText(text);

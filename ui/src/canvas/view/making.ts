@@ -8,6 +8,7 @@ import { addItem, changeItems } from '../document/acts';
 import { isPane, sizeOf, type Item } from '../document/items';
 import { gridOf } from '../items/grid';
 import { dashboardsApi, type OpenedTerminal } from '../list/api';
+import { sandboxOf } from './files';
 import type { Stage } from './stage';
 
 /** Terminals that are on their way: the first one starts the sandbox. */
@@ -46,10 +47,9 @@ export async function makeItem(
 /** Kinds that show something of a sandbox. */
 const SHOWS_SANDBOX: ReadonlySet<string> = new Set(['files', 'diff', 'preview']);
 
-/** The sandbox of what is chosen, else of the first item with one; of a preview also its port. */
+/** A sandbox of the dashboard; of a preview also its port. */
 async function fieldsOf(kind: string, stage: Stage): Promise<Record<string, unknown> | null> {
-  const sandbox = [...stage.picked, ...stage.items].find(({ sandboxId }) => sandboxId !== null);
-  const id = sandbox?.sandboxId ?? null;
+  const id = sandboxOf(stage);
   if (id === null) {
     notify('Open a terminal first: it brings a sandbox, of which this shows something.');
     return null;

@@ -4,7 +4,7 @@ import { sandboxAt, upload } from '../../api/call';
 
 /** In the workspace; an ignore file of its own keeps it out of `git status`. */
 const FOLDER = '.atoll-uploads';
-const WORKSPACE = '/workspace';
+export const WORKSPACE = '/workspace';
 const FILES_MAX = 20;
 const BYTES_MAX = 100 * 1024 * 1024;
 const NAME_MAX = 80;

@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.async_api import Browser, Locator, Page, expect
+from playwright.async_api import Browser, Locator, Page, Route, expect
 from pycrdt import Map, Text
 
 from tests.e2e.page.test_axe import AXE
@@ -21,6 +22,14 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 BOX = {"w": 208, "h": 176, "z": 1, "by": "person", "at": "2026-01-01T00:00:00Z"}
 #: Fails the page's fixture where it runs.
 ATTACK = "<img src=x onerror=\"throw new Error('ran')\"><script>throw new Error('ran')</script>"
+
+
+_DROP = """() => {
+  const files = new DataTransfer();
+  files.items.add(new File(['gif'], 'c.gif', { type: 'image/gif' }));
+  const init = { dataTransfer: files, clientX: 300, clientY: 300, bubbles: true, cancelable: true };
+  document.querySelector('.canvas').dispatchEvent(new DragEvent('drop', init));
+}"""
 
 
 def put(board: ScriptedBoard, number: int, **fields: Any) -> str:
@@ -154,6 +163,7 @@ async def arrange(page: Page, board: ScriptedBoard) -> None:
 async def undo_by_keys(page: Page, board: ScriptedBoard) -> None:
     """Move, double and remove the note that has the keyboard, and take it all back."""
     keys, note = page.keyboard, page.locator('[data-kind="note"]')
+    await until(lambda: "first" in str([*board.items.values()]))  # all that was typed is there
     place = next(one for one in board.items.values() if one["kind"] == "note")
     await keys.press("ArrowRight")
     await keys.press("Control+d")
@@ -171,6 +181,43 @@ async def undo_by_keys(page: Page, board: ScriptedBoard) -> None:
     await expect(page.locator("[data-item]")).to_have_count(0)
     await keys.press("Control+z")
     await expect(page.locator("[data-item]")).to_have_count(3)
+
+
+async def test_files_of_a_person_are_uploaded_and_shown_where_they_are_dropped(
+    server: ScriptedServer, page: Page
+) -> None:
+    sent: list[str] = []
+
+    async def take(route: Route) -> None:
+        if route.request.method == "PUT":
+            sent.append(parse_qs(urlsplit(route.request.url).query)["path"][0])
+        await route.fulfill(status=204)
+
+    board = server.boards.add("Pictures")
+    await page.route("**/files/content?*", take)
+    canvas = await arrive(page, server, board)
+    async with page.expect_file_chooser() as chooser:
+        await canvas.press("u")
+    picture = {"name": "a b.png", "mimeType": "image/png", "buffer": b"picture"}
+    await (await chooser.value).set_files([picture])
+    await expect(page.get_by_text("Open a terminal first")).to_be_visible()
+
+    put(board, 1, kind="terminal", sandbox_id=server.add_sandbox("home"), terminal_id="t_1")
+    await page.reload()
+    await expect(page.locator("[data-item]")).to_have_count(1)
+    async with page.expect_file_chooser() as chooser:
+        await canvas.press("u")
+    words = {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"words"}
+    await (await chooser.value).set_files([picture, words])
+    await expect(page.locator("[data-item]")).to_have_count(3)
+    await until(lambda: len(board.items) == 3)
+    made = {one["kind"]: one for one in board.items.values()}
+    assert made["image"]["path"].endswith("-a_b.png") and made["viewer"]["title"] == "notes.txt"
+    assert {made["image"]["path"], made["viewer"]["path"]} < {*sent}
+
+    await page.evaluate(_DROP)
+    await expect(page.locator("[data-item]")).to_have_count(4)
+    await until(lambda: any(one.get("title") == "c.gif" for one in board.items.values()))
 
 
 async def test_what_strangers_wrote_stays_text(server: ScriptedServer, page: Page) -> None:
