@@ -8,6 +8,7 @@ import { Away } from './components/frame/Away';
 import { ConfirmAct } from './components/frame/ConfirmAct';
 import { Attention } from './components/notifications/Attention';
 import { Notices } from './components/frame/Notices';
+import { paletteAsked } from './components/frame/page-commands';
 import { Palette } from './components/frame/Palette';
 import { Rail } from './components/frame/Rail';
 import { followComments } from './components/review/outbox';
@@ -116,6 +117,7 @@ function Shell() {
   const onPalette = useCallback(() => setOver({ is: 'palette' }), []);
   const onNew = useCallback((profile: string | null) => setOver({ is: 'create', profile }), []);
   const onMenu = (): void => setMenu(true);
+  useEffect(() => paletteAsked.subscribe(onPalette), [onPalette]);
   useShortcuts(over === null, {
     onPalette,
     onTask: () => works && beginTask(),

@@ -39,6 +39,9 @@ Wall = DockerDaemon | Literal["rootless"] | None
 """Behind what sandboxes stand: containers of a daemon, namespaces of a person without rights, or
 this machine's own wall."""
 
+SECRET_ENV = "ATOLL_TEST_OIDC_SECRET"
+"""Names the secret of Atoll at a login provider, for a `config`."""
+
 PROFILE = f"id: profile.small\nversion: '1.0.0'\nextension: ext.docker\nimage: {IMAGE}\n"
 
 
@@ -50,12 +53,12 @@ class World:
 
 
 @asynccontextmanager
-async def world(key: str, wall: Wall = None) -> AsyncIterator[World]:
-    """Sandboxes are containers, where the wall is a daemon."""
+async def world(key: str, wall: Wall = None, config: str = "") -> AsyncIterator[World]:
+    """Sandboxes are containers, where the wall is a daemon. `config` is what `config.toml` says."""
     async with model_server(KEY) as model:
         tables = [f'[{name}]\nkey = "{key}"\nbase_url = "{model.url}"\n'
                   for name in PROVIDERS]  # fmt: skip
-        made = await asyncio.to_thread(_enter, "\n".join(tables), wall)
+        made = await asyncio.to_thread(_enter, "\n".join(tables), wall, config)
         context, server = made
         try:
             headers = {"Authorization": f"Bearer {server.token}"}
@@ -65,7 +68,15 @@ async def world(key: str, wall: Wall = None) -> AsyncIterator[World]:
             await asyncio.to_thread(context.__exit__, None, None, None)
 
 
-def _enter(keys: str, wall: Wall) -> tuple[AbstractContextManager[TestServer], TestServer]:
+def _enter(
+    keys: str, wall: Wall, config: str
+) -> tuple[AbstractContextManager[TestServer], TestServer]:
+    if config:
+        context = test_server({SECRET_ENV: "of-a-test"}, keys=keys, start=False)
+        server = context.__enter__()
+        (server.home / "config.toml").write_text(config)
+        server.start()
+        return context, server
     if not isinstance(wall, DockerDaemon):
         context = person(keys=keys) if wall == "rootless" else test_server(keys=keys)
         return context, context.__enter__()

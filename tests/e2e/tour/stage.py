@@ -52,9 +52,9 @@ class Stage:
 
 
 @asynccontextmanager
-async def stage(folder: Path) -> AsyncIterator[Stage]:
+async def stage(folder: Path, config: str = "") -> AsyncIterator[Stage]:
     """A server that knows the person's checkout, which waits for pulls."""
-    async with world(KEY) as made:
+    async with world(KEY, config=config) as made:
         checkout = folder / "harbour"
         here = Stage(made, checkout)
         for name, text in FILES.items():

@@ -46,9 +46,9 @@ TEMPLATES: Final[Mapping[str, Sequence[Fields]]] = {
                 ("Write it here, then hand a todo to an agent.", {}),
             ),
         ),
-        _todo((0, 244, 320, 96), "Describe the first task"),
-        _todo((0, 356, 320, 96), "Look at the agent's diff"),
-        {"kind": "events", "x": 0, "y": 476, "w": 320, "h": 240, "z": 1},
+        _todo((0, 244, 320, 136), "Describe the first task"),
+        _todo((0, 396, 320, 136), "Look at the agent's diff"),
+        {"kind": "events", "x": 0, "y": 556, "w": 320, "h": 240, "z": 1},
     ),
     "review": (
         _frame((0, 0, 1120, 640), "Review"),

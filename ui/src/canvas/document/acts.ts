@@ -63,6 +63,14 @@ export function changeItems(
   });
 }
 
+/** Calls todos done; where all of them are, not done. */
+export function tickTodos(board: Board, items: readonly Item[]): void {
+  const todos = items.filter(({ kind }) => kind === 'todo');
+  const done = todos.some((one) => !one.done);
+  const ids = todos.map(({ id }) => id);
+  if (ids.length > 0) changeItems(board, ids, { done, proposed_done: null });
+}
+
 export function rename(board: Board, id: string, title: string): void {
   changeItems(board, [id], { title: title.trim().slice(0, MAX_TITLE) || null });
 }

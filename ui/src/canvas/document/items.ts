@@ -73,7 +73,7 @@ export function sizeOf(kind: string): { readonly w: number; readonly h: number }
     case 'note':
       return { w: 208, h: 176 };
     case 'todo':
-      return { w: 328, h: 112 };
+      return { w: 328, h: 136 };
     case 'terminal':
     case 'agent':
       return { w: 664, h: 416 };

@@ -9,6 +9,7 @@ import { useStore } from '../../state/store';
 import { clientId } from '../../terminal/attach/client-id';
 import { fontsLoaded } from '../../terminal/screen/fonts';
 import { nameOf, type Item } from '../document/items';
+import { useShown } from './agent-of';
 
 interface PhoneTerminalProps {
   readonly item: Item;
@@ -16,7 +17,9 @@ interface PhoneTerminalProps {
 }
 
 export function PhoneTerminal({ item, onOpen }: PhoneTerminalProps) {
-  const { sandboxId, terminalId } = item;
+  const { sandboxId } = item;
+  const shown = useShown(item);
+  const terminalId = shown.is === 'terminal' ? shown.id : null;
   const list = useStore(terminals)[sandboxId ?? ''];
   const terminal = list?.find((one) => one.terminal_id === terminalId);
   const card = useRef<HTMLElement>(null);

@@ -7,21 +7,25 @@
 
 import { Suspense, use, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { CSSProperties } from 'react';
+import { askForPalette } from '../../components/frame/page-commands';
+import { CardsView } from '../../components/agents/CardsView';
 import { TerminalPane } from '../../components/terminals/TerminalPane';
 import type { Terminal } from '../../api/types';
 import { isLive, perform } from '../../state/acts';
 import { age, tick } from '../../state/clock';
 import { login } from '../../state/login';
 import { go } from '../../state/route';
-import { loadTerminal, sandboxes, terminals } from '../../state/sandboxes';
+import { loadTerminal, terminals } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
+import { useKnown } from '../../state/team/visited';
 import { clientId } from '../../terminal/attach/client-id';
 import { fontsLoaded } from '../../terminal/screen/fonts';
 import type { TerminalView } from '../../terminal/screen/view';
 import { changeItems } from '../document/acts';
-import type { Item } from '../document/items';
+import { nameOf, type Item } from '../document/items';
 import type { Stage } from '../view/stage';
 import { FAR_ZOOM } from '../view/viewport';
+import { useShown } from './agent-of';
 import { gridOf } from './grid';
 import { keepPicture, pictures, want } from './pictures';
 import { useTurn } from './turns';
@@ -38,10 +42,15 @@ export interface TerminalItemProps {
 
 export function TerminalItem(props: TerminalItemProps) {
   const { stage, item, inside } = props;
-  const { sandboxId, terminalId } = item;
+  const { sandboxId } = item;
+  const shown = useShown(item);
+  const terminalId = shown.is === 'terminal' ? shown.id : null;
   const rest = useStore(stage.rest);
   const zoom = useTurn(rest, inside);
   const found = useTerminal(sandboxId, terminalId);
+  if (sandboxId !== null && shown.is === 'cards')
+    return <CardsView sandboxId={sandboxId} id={shown.id} onTerminal={null} />;
+  if (shown.is === 'coming' && found.is !== 'stopped') return <Coming item={item} />;
   if (sandboxId === null || terminalId === null || found.is !== 'there')
     return <Absent {...props} why={found.is} />;
   if (zoom === null) return <PictureOf terminalId={terminalId} before="Opening…" />;
@@ -68,10 +77,9 @@ type Found =
 /** The terminal of an item, as the server knows it. */
 function useTerminal(sandboxId: string | null, terminalId: string | null): Found {
   const list = useStore(terminals)[sandboxId ?? ''];
-  const known = useStore(sandboxes);
   const [failed, setFailed] = useState(false);
-  const sandbox = known?.find((one) => one.sandbox_id === sandboxId);
-  const live = sandbox === undefined || isLive(sandbox);
+  const sandbox = useKnown(sandboxId);
+  const live = sandbox === undefined || (sandbox !== null && isLive(sandbox));
   useEffect(() => {
     if (sandboxId === null || terminalId === null || !live) return;
     loadTerminal(sandboxId, terminalId).then(
@@ -80,9 +88,10 @@ function useTerminal(sandboxId: string | null, terminalId: string | null): Found
     );
   }, [sandboxId, terminalId, live]);
   const terminal = list?.find((one) => one.terminal_id === terminalId);
+  if (sandbox === null) return { is: 'gone' };
   if (sandbox !== undefined && !live) return { is: 'stopped' };
   if (terminal !== undefined) return { is: 'there', terminal };
-  if (!failed && (known === null || list === undefined)) return { is: 'looking' };
+  if (!failed && (sandbox === undefined || list === undefined)) return { is: 'looking' };
   return { is: 'gone' };
 }
 
@@ -99,6 +108,7 @@ function Live({ stage, item, inside, slot, terminal, sandboxId, zoom }: LiveProp
   const [view, setView] = useState<TerminalView | null>(null);
   const terminalId = terminal.terminal_id;
   usePictureAtEnd(view, terminalId);
+  useTabStop(item.id, view, inside);
   const onCards = useCallback(
     (cards: boolean) => changeItems(stage.board, [item.id], { view: cards ? 'cards' : 'terminal' }),
     [stage, item.id],
@@ -116,7 +126,8 @@ function Live({ stage, item, inside, slot, terminal, sandboxId, zoom }: LiveProp
       onEnter={() => stage.enter(item.id)}
       onStatus={nothing}
       onPageKey={(key) => {
-        if (key === 'escape') stage.leave();
+        if (key === 'escape') leaveTo(stage, item.id);
+        else if (key === 'palette') askForPalette();
       }}
       {...(item.kind === 'agent' && stage.edits ? { cards: item.view === 'cards', onCards } : {})}
     />
@@ -124,6 +135,20 @@ function Live({ stage, item, inside, slot, terminal, sandboxId, zoom }: LiveProp
 }
 
 const nothing = (): void => undefined;
+
+/** Out of a terminal onto its item, at once: keys that follow are the canvas's. */
+function leaveTo(stage: Stage, id: string): void {
+  stage.leave();
+  document.querySelector<HTMLElement>(`[data-item="${id}"]`)?.focus({ preventScroll: true });
+}
+
+/** Tab passes a terminal that nobody went into: it would keep the keyboard. */
+function useTabStop(id: string, view: TerminalView | null, inside: boolean): void {
+  useEffect(() => {
+    const input = document.querySelector(`[data-item="${id}"] .xterm-helper-textarea`);
+    input?.setAttribute('tabindex', inside ? '0' : '-1');
+  }, [id, view, inside]);
+}
 
 /** What was on the screen stays as a picture when the pane leaves. */
 function usePictureAtEnd(view: TerminalView | null, terminalId: string): void {
@@ -180,9 +205,13 @@ function ageWords(at: string, now: number): string {
   return words === 'now' ? 'just now' : `${words} old`;
 }
 
+function Coming({ item }: { readonly item: Item }) {
+  return <p className="pane-absent quiet">{nameOf(item)} is on its way…</p>;
+}
+
 /** What stands in place of a terminal that is not there. */
 function Absent({ item, why, onRenew }: TerminalItemProps & { readonly why: Found['is'] }) {
-  const sandbox = useStore(sandboxes)?.find((one) => one.sandbox_id === item.sandboxId);
+  const sandbox = useKnown(item.sandboxId) ?? undefined;
   const guest = useStore(login).is === 'guest';
   if (why === 'looking') return <p className="pane-absent quiet">Looking for its terminal…</p>;
   if (why === 'stopped' && sandbox !== undefined)

@@ -1,16 +1,18 @@
 /** A todo: what is to be done, by whom and until when, and the agent that does it. */
 
 import { useEffect } from 'react';
-import type { SandboxAgent } from '../../api/types';
-import { AgentMark } from '../../components/agents/AgentMark';
+import type { Sandbox, SandboxAgent } from '../../api/types';
+import { AgentMark, AgentShape } from '../../components/agents/AgentMark';
 import { Icon } from '../../components/parts/icons';
+import { useInbox } from '../../components/inbox/Inbox';
+import { comesHome } from '../../state/acts';
 import { leadOf } from '../../state/attention/agents';
-import { go } from '../../state/route';
-import { sandboxes } from '../../state/sandboxes';
-import { useStore } from '../../state/store';
+import { useRights } from '../../state/team/useRights';
+import { useKnown } from '../../state/team/visited';
 import { changeItems } from '../document/acts';
 import { nameOf, type Item, type TodoTask } from '../document/items';
 import type { Person } from '../sync/wire';
+import type { Way } from '../view/hanging';
 import type { Stage } from '../view/stage';
 import { RichLines } from './RichLines';
 import { isMerged } from './task';
@@ -23,9 +25,11 @@ interface TodoProps {
   readonly people: readonly Person[];
   /** Opens the box for a task with its words; null where this person may not. */
   readonly onGive: ((item: Item) => void) | null;
+  /** Leads to what its agent does. */
+  readonly onWay: (item: Item, way: Way) => void;
 }
 
-export function Todo({ stage, item, inside, people, onGive }: TodoProps) {
+export function Todo({ stage, item, inside, people, onGive, onWay }: TodoProps) {
   const { id, text, rev, done, task } = item;
   const { board, edits } = stage;
   return (
@@ -45,14 +49,14 @@ export function Todo({ stage, item, inside, people, onGive }: TodoProps) {
           <RichLines text={text} rev={rev} placeholder="What is to be done?" />
         )}
       </div>
-      {task !== null && <TaskLine {...{ stage, item, task }} />}
-      <Facts {...{ stage, item, people, onGive }} />
+      {task !== null && <TaskLine {...{ stage, item, task, onWay }} />}
+      <Facts {...{ stage, item, people, onGive, onWay }} />
     </div>
   );
 }
 
 /** Who and until when, and the way to an agent. */
-function Facts({ stage, item, people, onGive }: Omit<TodoProps, 'inside'>) {
+function Facts({ stage, item, people, onGive, onWay }: Omit<TodoProps, 'inside'>) {
   const { id, due, done, task } = item;
   const { board, edits } = stage;
   const late = due !== null && !done && due < new Date().toISOString().slice(0, 10);
@@ -61,7 +65,7 @@ function Facts({ stage, item, people, onGive }: Omit<TodoProps, 'inside'>) {
       <Assignee {...{ stage, item, people }} />
       <input
         type="date"
-        className={late ? 'todo-due todo-late' : 'todo-due'}
+        className={`todo-due ${late ? 'todo-late' : due === null ? 'todo-due-none' : ''}`}
         aria-label={late ? 'Due, and late' : 'Due'}
         value={due ?? ''}
         disabled={!edits}
@@ -69,11 +73,17 @@ function Facts({ stage, item, people, onGive }: Omit<TodoProps, 'inside'>) {
       />
       <span className="spring" />
       {task === null && !done && onGive !== null && (
-        <button type="button" className="button button-slim" onClick={() => onGive(item)}>
+        <button
+          type="button"
+          className="button button-slim"
+          title="Hand it to an agent (G)"
+          onClick={() => onGive(item)}
+        >
           <Icon name="agent" />
           Do this
         </button>
       )}
+      {task !== null && !done && <NextAct {...{ stage, item, task, onWay }} />}
     </div>
   );
 }
@@ -99,39 +109,51 @@ function Assignee({ stage, item, people }: Pick<TodoProps, 'stage' | 'item' | 'p
   );
 }
 
-interface TaskLineProps {
+interface TaskProps {
   readonly stage: Stage;
   readonly item: Item;
   readonly task: TodoTask;
+  readonly onWay: TodoProps['onWay'];
 }
 
-/** The agent at work: what it does, its branch, and the way to its changes. */
-function TaskLine({ stage, item, task }: TaskLineProps) {
-  const { sandbox, lead } = useWork(task);
-  useProposal(stage, item, task, commitsOf(lead));
+/** The agent at work: what it does, its branch, and the ways to its pane and its changes. */
+function TaskLine({ stage, item, task, onWay }: TaskProps) {
+  const { sandbox, gone, lead } = useWork(task);
+  useProposal(stage, item, sandbox, commitsOf(lead));
   return (
     <div className="todo-task">
-      <div className="todo-agent">
-        {lead !== null && <AgentMark agent={lead} />}
-        {sandbox === null && <span className="quiet">Its sandbox is gone.</span>}
-        {task.branch !== '' && (
-          <span className="todo-branch" title={task.branch}>
-            <Icon name="branch" />
-            {task.branch}
-          </span>
-        )}
-        <span className="spring" />
-        {sandbox !== null && <WaysIn id={task.sandboxId} />}
-      </div>
-      {item.proposedDone && !item.done && <Proposal stage={stage} id={item.id} />}
+      {item.proposedDone && (
+        <span className="state does-done">
+          <AgentShape status="done" />
+          Taken over
+        </span>
+      )}
+      {lead !== null && !item.proposedDone && <AgentMark agent={lead} />}
+      {lead === null && (
+        <span className="quiet">{gone ? 'Its sandbox is gone.' : 'Starting…'}</span>
+      )}
+      {task.branch !== '' && (
+        <span className="todo-branch" title={task.branch}>
+          <Icon name="branch" />
+          <span>{task.branch}</span>
+        </span>
+      )}
+      <span className="spring" />
+      {sandbox !== null && (
+        <>
+          <WayButton words="Agent" onPress={() => onWay(item, 'agent')} />
+          <WayButton words="Changes" onPress={() => onWay(item, 'diff')} />
+        </>
+      )}
     </div>
   );
 }
 
 /** The sandbox of a task and the agent in it, as this person sees them. */
 function useWork({ sandboxId }: TodoTask) {
-  const sandbox = useStore(sandboxes)?.find((one) => one.sandbox_id === sandboxId) ?? null;
-  return { sandbox, lead: sandbox === null ? null : leadOf(sandbox) };
+  const known = useKnown(sandboxId);
+  const sandbox = known ?? null;
+  return { sandbox, gone: known === null, lead: sandbox === null ? null : leadOf(sandbox) };
 }
 
 /** How many commits an agent made that is done; null for any other. */
@@ -139,45 +161,65 @@ function commitsOf(lead: SandboxAgent | null): number | null {
   return lead?.status.status === 'done' ? (lead.status.commits ?? 0) : null;
 }
 
-function WaysIn({ id }: { readonly id: string }) {
+interface WayButtonProps {
+  readonly words: string;
+  readonly main?: boolean;
+  readonly onPress: () => void;
+}
+
+function WayButton({ words, main = false, onPress }: WayButtonProps) {
   return (
-    <>
-      <button type="button" className="button button-slim" onClick={() => go(id, 'changes')}>
-        Changes
-      </button>
-      <button type="button" className="button button-slim" onClick={() => go(id)}>
-        Open
-      </button>
-    </>
+    <button
+      type="button"
+      className={main ? 'button button-slim button-primary' : 'button button-slim'}
+      onClick={onPress}
+    >
+      {words}
+    </button>
   );
+}
+
+/** What the work waits for: an answer, to be brought home, or to be called done. */
+function NextAct({ stage, item, task, onWay }: TaskProps) {
+  const { sandbox, lead } = useWork(task);
+  const asks = useInbox().some((one) => one.sandbox_id === task.sandboxId);
+  const manages = useRights(task.sandboxId).manages;
+  if (asks) return <WayButton words="Answer" main onPress={() => onWay(item, 'answer')} />;
+  if (item.proposedDone) return <Proposal stage={stage} id={item.id} />;
+  if (sandbox === null || !manages || !comesHome(sandbox)) return null;
+  const ready = lead?.status.status === 'done';
+  return <WayButton words="Bring home" main={ready} onPress={() => onWay(item, 'home')} />;
 }
 
 function Proposal({ stage, id }: { readonly stage: Stage; readonly id: string }) {
   return (
-    <p className="todo-proposal">
-      Its work was taken over. Is it done?
-      <button
-        type="button"
-        className="button button-slim"
-        disabled={!stage.edits}
-        onClick={() => changeItems(stage.board, [id], { done: true, proposed_done: null })}
-      >
-        Done
-      </button>
-    </p>
+    <button
+      type="button"
+      className="button button-slim button-primary"
+      title="Its work was taken over"
+      disabled={!stage.edits}
+      onClick={() => changeItems(stage.board, [id], { done: true, proposed_done: null })}
+    >
+      It is done
+    </button>
   );
 }
 
-/** Proposes that it is done once the work was pulled or merged: looked for when an agent is done;
- *  `commits`: how many it made, null while it works. */
-function useProposal(stage: Stage, item: Item, task: TodoTask, commits: number | null): void {
+/** Proposes that it is done once the work was pulled or merged: looked for when its agent is done,
+ *  and again with each change of the sandbox; `commits`: how many it made, null while it works. */
+function useProposal(
+  stage: Stage,
+  item: Item,
+  sandbox: Sandbox | null,
+  commits: number | null,
+): void {
   const { id, done, proposedDone } = item;
   const looks = !done && !proposedDone && stage.edits;
   useEffect(() => {
-    if (!looks || commits === null) return;
+    if (!looks || commits === null || sandbox === null) return;
     let gone = false;
     const look = (): void => {
-      isMerged(task.sandboxId, commits).then(
+      isMerged(sandbox.sandbox_id, commits).then(
         (merged) => {
           if (merged && !gone) changeItems(stage.board, [id], { proposed_done: true });
         },
@@ -190,5 +232,5 @@ function useProposal(stage: Stage, item: Item, task: TodoTask, commits: number |
       gone = true;
       window.clearInterval(timer);
     };
-  }, [looks, stage, id, task.sandboxId, commits]);
+  }, [looks, stage, id, sandbox, commits]);
 }

@@ -10,8 +10,8 @@ import { useInbox } from '../../components/inbox/Inbox';
 import { Recent } from '../../components/frame/Recent';
 import { later } from '../../components/parts/later';
 import { login } from '../../state/login';
-import { sandboxes } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
+import { useKnown } from '../../state/team/visited';
 import { KIND_WORDS, type Item } from '../document/items';
 
 export interface PaneProps {
@@ -25,14 +25,10 @@ const PreviewFrame = later(
   async () => (await import('../../components/previews/PreviewFrame')).PreviewFrame,
 );
 
-/** The sandbox of an item, where the caller sees it. */
-function useSandbox({ sandboxId }: Item): Sandbox | null {
-  return useStore(sandboxes)?.find((one) => one.sandbox_id === sandboxId) ?? null;
-}
-
 /** What a sandbox has to show: its diff, its files, one of them, or a server inside. */
 function Inside({ item }: PaneProps) {
-  const sandbox = useSandbox(item);
+  const sandbox = useKnown(item.sandboxId);
+  if (sandbox === undefined) return <p className="pane-absent quiet">Looking for its sandbox…</p>;
   if (sandbox === null) {
     return (
       <p className="pane-absent quiet">

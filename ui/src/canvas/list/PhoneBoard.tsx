@@ -10,20 +10,23 @@ import { fontsLoaded } from '../../terminal/screen/fonts';
 import { addItem } from '../document/acts';
 import { inReadingOrder } from '../document/geometry';
 import { KIND_WORDS, nameOf, type Item } from '../document/items';
+import { useShown } from '../items/agent-of';
 import { Link } from '../items/Link';
 import { Note } from '../items/Note';
 import { PaneOf } from '../items/panes';
 import { PhoneTerminal } from '../items/PhoneTerminal';
 import { Todo } from '../items/Todo';
+import type { Way } from '../view/hanging';
 import type { OpenDashboard } from '../view/useDashboard';
 
 interface PhoneBoardProps {
   readonly id: string;
   readonly open: OpenDashboard;
   readonly onGive: ((item: Item) => void) | null;
+  readonly onWay: (item: Item, way: Way) => void;
 }
 
-export function PhoneBoard({ open, onGive }: PhoneBoardProps) {
+export function PhoneBoard({ open, onGive, onWay }: PhoneBoardProps) {
   const { stage, status } = open;
   const items = useStore(stage.board.list);
   const [full, setFull] = useState<string | null>(null);
@@ -65,7 +68,7 @@ export function PhoneBoard({ open, onGive }: PhoneBoardProps) {
       <ul>
         {shown.map((item) => (
           <li key={item.id} className="card-item" data-item={item.id}>
-            <CardBody {...{ item, open, onGive }} onOpen={() => setFull(item.id)} />
+            <CardBody {...{ item, open, onGive, onWay }} onOpen={() => setFull(item.id)} />
           </li>
         ))}
       </ul>
@@ -76,15 +79,16 @@ export function PhoneBoard({ open, onGive }: PhoneBoardProps) {
 interface CardBodyProps {
   readonly item: Item;
   readonly open: OpenDashboard;
-  readonly onGive: ((item: Item) => void) | null;
+  readonly onGive: PhoneBoardProps['onGive'];
+  readonly onWay: PhoneBoardProps['onWay'];
   readonly onOpen: () => void;
 }
 
-function CardBody({ item, open, onGive, onOpen }: CardBodyProps) {
+function CardBody({ item, open, onGive, onWay, onOpen }: CardBodyProps) {
   switch (item.kind) {
     case 'note':
     case 'todo':
-      return <Written {...{ item, open, onGive }} />;
+      return <Written {...{ item, open, onGive, onWay }} />;
     case 'link':
       return <Link stage={open.stage} item={item} inside={false} />;
     case 'terminal':
@@ -103,7 +107,7 @@ function CardBody({ item, open, onGive, onOpen }: CardBodyProps) {
 }
 
 /** A note or todo, and the way to edit it. */
-function Written({ item, open, onGive }: Omit<CardBodyProps, 'onOpen'>) {
+function Written({ item, open, onGive, onWay }: Omit<CardBodyProps, 'onOpen'>) {
   const { stage } = open;
   const inside = useStore(stage.inside) === item.id;
   return (
@@ -111,7 +115,7 @@ function Written({ item, open, onGive }: Omit<CardBodyProps, 'onOpen'>) {
       {item.kind === 'note' ? (
         <Note {...{ stage, item, inside }} />
       ) : (
-        <Todo {...{ stage, item, inside, onGive }} people={open.people} />
+        <Todo {...{ stage, item, inside, onGive, onWay }} people={open.people} />
       )}
       {stage.edits && !item.locked && (
         <button
@@ -132,7 +136,8 @@ function FullTerminal({ item, onClose }: { readonly item: Item; readonly onClose
   const client = use(clientId());
   use(fontsLoaded());
   const list = useStore(terminals)[item.sandboxId ?? ''];
-  const terminal = list?.find((one) => one.terminal_id === item.terminalId);
+  const shown = useShown(item);
+  const terminal = list?.find(({ terminal_id: id }) => shown.is === 'terminal' && id === shown.id);
   return (
     <div className="cards-full">
       <button type="button" className="button button-small" onClick={onClose}>

@@ -1,10 +1,12 @@
 /** The one thing that lies over a dashboard. */
 
 import { later } from '../../components/parts/later';
+import { useKnown } from '../../state/team/visited';
 import type { Item } from '../document/items';
 import type { Comments } from '../comments/useComments';
 import { AgentDialog } from './AgentDialog';
 import { HelpDialog } from './HelpDialog';
+import { HomeDialog } from '../../later';
 import { NameDialog } from '../list/dialogs';
 import { makeItem } from '../view/making';
 import type { OpenDashboard } from '../view/useDashboard';
@@ -12,11 +14,13 @@ import type { OpenDashboard } from '../view/useDashboard';
 export type Over =
   | { readonly is: 'help' | 'share' | 'history' | 'agent' | 'rename' }
   | { readonly is: 'give'; readonly item: Item }
+  | { readonly is: 'answer' | 'home'; readonly sandbox: string }
   | { readonly is: 'comments'; readonly item: string | null };
 
 const ShareBoard = later(async () => (await import('../list/ShareBoard')).ShareBoard);
 const History = later(async () => (await import('../list/History')).History);
 const GiveDialog = later(async () => (await import('./GiveDialog')).GiveDialog);
+const AnswerDialog = later(async () => (await import('./AnswerDialog')).AnswerDialog);
 const CommentsPanel = later(async () => (await import('../comments/CommentsPanel')).CommentsPanel);
 
 interface BoardOverProps {
@@ -48,8 +52,28 @@ export function BoardOver({ id, open, over, comments, onClose }: BoardOverProps)
         <NameDialog act="rename" dashboard={dashboard} onDone={open.reload} onClose={onClose} />
       );
     case 'give':
-      return <GiveDialog {...{ id, stage, onClose }} item={over.item} />;
+      return (
+        <GiveDialog
+          {...{ id, stage, onClose }}
+          item={over.item}
+          shared={dashboard?.scope === 'shared'}
+        />
+      );
+    case 'answer':
+      return <AnswerDialog sandboxId={over.sandbox} onClose={onClose} />;
+    case 'home':
+      return <BringHome sandboxId={over.sandbox} onClose={onClose} />;
     case 'comments':
       return <CommentsPanel {...{ open, comments, onClose }} item={over.item} />;
   }
+}
+
+interface BringHomeProps {
+  readonly sandboxId: string;
+  readonly onClose: () => void;
+}
+
+function BringHome({ sandboxId, onClose }: BringHomeProps) {
+  const sandbox = useKnown(sandboxId) ?? null;
+  return sandbox === null ? null : <HomeDialog {...{ sandbox, onClose }} />;
 }

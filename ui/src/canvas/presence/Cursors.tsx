@@ -12,10 +12,12 @@ interface CursorsProps {
 
 export function Cursors({ stage, peers }: CursorsProps) {
   const view = useStore(stage.view);
+  const within = useStore(stage.inside);
   return (
     <div className="cursors" aria-hidden="true">
-      {peers.map(({ client, cursor, name, hue }) => {
-        if (cursor === null) return null;
+      {peers.map(({ client, cursor, name, hue, inside }) => {
+        // Who is in the same terminal is shown there, at the very letter.
+        if (cursor === null || (inside !== null && inside === within)) return null;
         const { x, y } = toWindow(view, cursor);
         return (
           <span

@@ -13,6 +13,7 @@ import { useDroppedFiles } from './files';
 import { useInput } from './input';
 import { ItemView } from './ItemView';
 import { Marks } from './Marks';
+import type { Way } from './hanging';
 import type { Stage } from './stage';
 import type { Places } from './commands';
 import { useRegion } from './region';
@@ -25,6 +26,7 @@ interface CanvasProps {
   /** Open comments by item. */
   readonly comments: ReadonlyMap<string, number>;
   readonly onGive: ((item: Item) => void) | null;
+  readonly onWay: (item: Item, way: Way) => void;
   readonly onRenew: ((item: Item) => void) | null;
 }
 
@@ -33,7 +35,7 @@ const STILL_MS = 400;
 const NOBODY: readonly Peer[] = [];
 
 export function Canvas(props: CanvasProps) {
-  const { stage, places, peers, people, comments, onGive, onRenew } = props;
+  const { stage, places, peers, people, comments, onGive, onWay, onRenew } = props;
   const root = useRef<HTMLDivElement>(null);
   const world = useRef<HTMLDivElement>(null);
   const items = useStore(stage.board.list);
@@ -74,6 +76,7 @@ export function Canvas(props: CanvasProps) {
             visitors={visitors.get(item.id) ?? NOBODY}
             comments={comments.get(item.id) ?? 0}
             onGive={onGive}
+            onWay={onWay}
             onRenew={onRenew}
           />
         ))}
@@ -174,6 +177,8 @@ function useFocus(root: RefObject<HTMLDivElement | null>, stage: Stage): void {
     // After React has drawn what is new.
     const soon = (): void => void requestAnimationFrame(follow);
     document.addEventListener('focusin', onFocus);
+    // It is nowhere after a list or a dialog led here: the keys of the canvas work at once.
+    if (document.activeElement === document.body) root.current?.focus({ preventScroll: true });
     const { focused, chosen, inside, board } = stage;
     const stops = [focused, chosen, inside, board.list].map((store) => store.subscribe(soon));
     return () => {

@@ -4,9 +4,10 @@ import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore
 import { reportLoggedOut } from '../../api/call';
 import { pageCommands } from '../../components/frame/page-commands';
 import { notify, notifyFailure } from '../../state/announce';
-import { hashOf } from '../../state/route';
+import { go, hashOf } from '../../state/route';
 import { useStore } from '../../state/store';
 import { mayWork } from '../../state/team/rights';
+import { visit } from '../../state/team/visited';
 import { team } from '../../state/team/team';
 import type { Item } from '../document/items';
 import { PhoneBoard } from '../list/PhoneBoard';
@@ -14,10 +15,12 @@ import { BoardBar } from './BoardBar';
 import { BoardOver, type Over } from '../over/BoardOver';
 import { Canvas } from './Canvas';
 import { can, COMMANDS, type Places } from './commands';
+import { showWork, type Way } from './hanging';
 import { makeItem, renewTerminal, useOpening } from './making';
 import { Minimap } from './Minimap';
 import { ChosenTools, Toolbar, ZoomTools } from './Toolbar';
 import { useComments } from '../comments/useComments';
+import type { Stage } from './stage';
 import { lastView, useDashboard, type OpenDashboard } from './useDashboard';
 
 interface DashboardPageProps {
@@ -76,12 +79,16 @@ function Opened({ id, item, open, phone, onMenu }: OpenedProps) {
       history: () => show('history'),
       copyAddress: () => copyAddress(id, stage.chosen.get()[0] ?? null),
       comment: () => setOver({ is: 'comments', item: stage.chosen.get()[0] ?? null }),
+      tools: () => enterTools(stage),
+      give: works ? (todo) => setOver({ is: 'give', item: todo }) : null,
     };
-  }, [id, stage, guest]);
+  }, [id, stage, guest, works]);
   const onGive = useCallback((todo: Item) => setOver({ is: 'give', item: todo }), []);
+  const onWay = useWay(stage, phone, setOver);
   const onRenew = useCallback((gone: Item) => void renewTerminal(id, stage, gone), [id, stage]);
   useBegin(id, item, open);
   useEndOfVisit(open);
+  useVisits(stage);
   usePalette(places);
 
   return (
@@ -94,11 +101,11 @@ function Opened({ id, item, open, phone, onMenu }: OpenedProps) {
         openComments={comments.open}
       />
       {phone ? (
-        <PhoneBoard {...{ open, id }} onGive={works ? onGive : null} />
+        <PhoneBoard {...{ open, id, onWay }} onGive={works ? onGive : null} />
       ) : (
         <div className="board-stage">
           <Canvas
-            {...{ stage, places, peers }}
+            {...{ stage, places, peers, onWay }}
             people={open.people}
             comments={comments.byItem}
             onGive={works ? onGive : null}
@@ -117,6 +124,33 @@ function Opened({ id, item, open, phone, onMenu }: OpenedProps) {
       )}
     </main>
   );
+}
+
+/** The ways from a todo to its agent's work: on a phone its sandbox, which shows one thing at once. */
+function useWay(stage: Stage, phone: boolean, setOver: (over: Over) => void) {
+  return useCallback(
+    (todo: Item, way: Way): void => {
+      const sandbox = todo.task?.sandboxId ?? '';
+      if (way === 'answer' || way === 'home') setOver({ is: way, sandbox });
+      else if (phone) go(sandbox, way === 'diff' ? 'changes' : null);
+      else showWork(stage, todo, way);
+    },
+    [stage, phone, setOver],
+  );
+}
+
+/** Goes into a terminal, with the keyboard at what somebody asks there, else in its line of tools. */
+function enterTools(stage: Stage): void {
+  const terminal = stage.picked.find(({ kind }) => kind === 'terminal' || kind === 'agent');
+  if (terminal === undefined) return;
+  stage.open(terminal);
+  const at = `[data-item="${terminal.id}"]`;
+  const first = (place: string): HTMLElement | null =>
+    document.querySelector(`${at} ${place} :is(button, select):enabled`);
+  // The terminal takes the keyboard first.
+  window.setTimeout(() => {
+    (first('[role="alert"]') ?? first('.item-slot'))?.focus({ preventScroll: true });
+  }, 50);
 }
 
 /** Puts the address of an item into the clipboard: it leads there whoever may see the dashboard. */
@@ -146,6 +180,14 @@ function Empty({ open }: { readonly open: OpenDashboard }) {
       )}
     </div>
   );
+}
+
+/** Keeps the sandboxes fresh that items show. */
+function useVisits(stage: Stage): void {
+  const items = useStore(stage.board.list);
+  const ids = [...new Set(items.flatMap((one) => one.sandboxId ?? one.task?.sandboxId ?? []))];
+  const key = ids.sort().join(' ');
+  useEffect(() => visit(key === '' ? [] : key.split(' ')), [key]);
 }
 
 /** Shows the item of the address, else what was looked at last, else everything. */

@@ -1,6 +1,6 @@
 /** One item on the plane: its box, its head where it has one, and what its kind shows. */
 
-import { memo, useState, type CSSProperties } from 'react';
+import { memo, useEffect, useRef, useState, type CSSProperties } from 'react';
 import { Avatar } from '../../components/parts/Avatar';
 import { Icon, type IconName } from '../../components/parts/icons';
 import { rename } from '../document/acts';
@@ -12,6 +12,7 @@ import { TerminalItem } from '../items/TerminalItem';
 import { Todo } from '../items/Todo';
 import type { Peer } from '../presence/presence';
 import type { Person } from '../sync/wire';
+import type { Way } from './hanging';
 import type { Stage } from './stage';
 
 export interface ItemViewProps {
@@ -27,6 +28,7 @@ export interface ItemViewProps {
   /** How many comments on it are open. */
   readonly comments: number;
   readonly onGive: ((item: Item) => void) | null;
+  readonly onWay: (item: Item, way: Way) => void;
   readonly onRenew: ((item: Item) => void) | null;
 }
 
@@ -35,6 +37,7 @@ export const ItemView = memo(function ItemView(props: ItemViewProps) {
   const { id, kind } = item;
   const [slot, setSlot] = useState<HTMLElement | null>(null);
   const terminal = kind === 'terminal' || kind === 'agent';
+  const body = usePaneFocus(isPane(kind) && !terminal && inside);
   return (
     <div
       className={classOf(item, chosen, inside)}
@@ -47,10 +50,10 @@ export const ItemView = memo(function ItemView(props: ItemViewProps) {
       tabIndex={reached ? 0 : -1}
     >
       <Head {...props} />
-      <div className={isPane(kind) ? 'item-body item-pane' : 'item-body'}>
+      {terminal && <div ref={setSlot} className="item-slot bar-slot" hidden={!inside} />}
+      <div ref={body} className={isPane(kind) ? 'item-body item-pane' : 'item-body'}>
         {terminal ? <TerminalItem {...props} slot={slot} /> : <Body {...props} />}
       </div>
-      {terminal && <div ref={setSlot} className="item-slot bar-slot" hidden={!inside} />}
       {visitors.length > 0 && (
         <span className="item-visitors">
           {visitors.map((peer) => (
@@ -68,6 +71,20 @@ export const ItemView = memo(function ItemView(props: ItemViewProps) {
     </div>
   );
 });
+
+const FOCUSABLE = '[tabindex="0"], button:enabled, input:enabled, select, textarea, a[href]';
+
+/** Brings the keyboard into the pane that was entered; a press of the pointer has put it already. */
+function usePaneFocus(inside: boolean) {
+  const body = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const element = body.current;
+    if (!inside || element === null || element.contains(document.activeElement)) return;
+    const first = element.querySelector<HTMLElement>('.review, ' + FOCUSABLE);
+    (first ?? element.parentElement)?.focus({ preventScroll: true });
+  }, [inside]);
+  return body;
+}
 
 function classOf(item: Item, chosen: boolean, inside: boolean): string {
   return [
@@ -104,7 +121,7 @@ const ICONS: Readonly<Record<string, IconName>> = {
   image: 'file',
 };
 
-function Head({ stage, item, visitors }: ItemViewProps) {
+function Head({ stage, item, inside, visitors }: ItemViewProps) {
   const { kind } = item;
   if (kind === 'frame') return <Title stage={stage} item={item} className="frame-title" />;
   if (!isPane(kind)) return null;
@@ -114,6 +131,11 @@ function Head({ stage, item, visitors }: ItemViewProps) {
       <Title stage={stage} item={item} className="item-title" />
       {item.locked && <Icon name="lock" />}
       <span className="spring" />
+      {inside && (
+        <span className="item-hint">
+          <kbd>{kind === 'terminal' || kind === 'agent' ? 'Ctrl Shift .' : 'Esc'}</kbd> leaves
+        </span>
+      )}
       {visitors.map((peer) => (
         <Avatar key={peer.client} name={peer.name} principal={peer.id} />
       ))}
@@ -165,12 +187,12 @@ function Title({ stage, item, className }: TitleProps) {
 }
 
 function Body(props: ItemViewProps) {
-  const { stage, item, inside, people, onGive } = props;
+  const { stage, item, inside, people, onGive, onWay } = props;
   switch (item.kind) {
     case 'note':
       return <Note {...{ stage, item, inside }} />;
     case 'todo':
-      return <Todo {...{ stage, item, inside, people, onGive }} />;
+      return <Todo {...{ stage, item, inside, people, onGive, onWay }} />;
     case 'link':
       return <Link {...{ stage, item, inside }} />;
     case 'frame':

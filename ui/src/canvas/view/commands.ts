@@ -2,9 +2,18 @@
 
 import { notify } from '../../state/announce';
 import type { IconName } from '../../components/parts/icons';
-import { frameItems, groupItems, moveItems, removeItems, stack, tidyItems } from '../document/acts';
+import {
+  frameItems,
+  groupItems,
+  moveItems,
+  removeItems,
+  stack,
+  tickTodos,
+  tidyItems,
+} from '../document/acts';
 import { following } from '../document/choice';
 import { duplicateItems } from '../document/clip';
+import type { Item } from '../document/items';
 import { neighbour } from '../document/geometry';
 import { GRID } from '../document/snap';
 import { chooseFiles } from './files';
@@ -21,6 +30,10 @@ export interface Places {
   readonly share: () => void;
   readonly comment: () => void;
   readonly history: () => void;
+  /** Opens the box for a task with the words of a todo; null where this person may not. */
+  readonly give: ((todo: Item) => void) | null;
+  /** Brings the keyboard to the tools of the terminal that is chosen. */
+  readonly tools: () => void;
   /** Copies the address of the item that is chosen. */
   readonly copyAddress: () => void;
 }
@@ -80,6 +93,36 @@ const CHOSEN: readonly CanvasCommand[] = [
     icon: 'alone',
     chosen: true,
     run: ({ stage }) => openItem(stage),
+  },
+  {
+    id: 'tools',
+    words: 'Tools of a terminal, or what is asked there',
+    keys: ['Shift Enter'],
+    icon: 'terminal',
+    chosen: true,
+    run: ({ tools }) => tools(),
+  },
+  {
+    id: 'give',
+    words: 'Do this: hand a todo to an agent',
+    keys: ['G'],
+    icon: 'agent',
+    chosen: true,
+    edits: true,
+    run: ({ stage, give }) => {
+      const todo = stage.picked.find(({ kind, task, done }) => kind === 'todo' && !task && !done);
+      if (todo === undefined) notify('Choose a todo that no agent has yet.');
+      else give?.(todo);
+    },
+  },
+  {
+    id: 'tick',
+    words: 'Tick or untick todos',
+    keys: ['X'],
+    icon: 'todo',
+    chosen: true,
+    edits: true,
+    run: ({ stage }) => tickTodos(stage.board, stage.picked),
   },
   {
     id: 'duplicate',
@@ -351,8 +394,7 @@ function goTo(stage: Stage, id: string | null): void {
 export function openItem(stage: Stage): void {
   const [one] = stage.picked;
   if (one === undefined) return;
-  stage.reveal(one);
-  stage.enter(one.id);
+  stage.open(one);
 }
 
 export function removeChosen(stage: Stage): void {

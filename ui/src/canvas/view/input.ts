@@ -14,6 +14,8 @@ import type { Stage } from './stage';
 
 /** What a pointer uses itself. */
 const OWN = 'button, a, input, select, textarea, [contenteditable="true"], .item-slot, dialog';
+/** The inside of a pane: its keys are its own, all but Escape where it has no use for it. */
+const PANE = '.item-pane > *';
 /** What keys are typed into. */
 const TYPED = 'input, select, textarea, [contenteditable="true"], .pane-screen, dialog';
 const WHEEL_ZOOM = 0.0022;
@@ -50,10 +52,13 @@ class Input {
     root.addEventListener('wheel', this.#onWheel, { signal, passive: false, capture: true });
     root.addEventListener('keydown', this.#onKey, { signal });
     root.addEventListener('keyup', this.#onKeyUp, { signal });
+    root.addEventListener('focusin', this.#onFocus, { signal });
     root.addEventListener('scroll', () => root.scrollTo(0, 0), { signal });
     window.addEventListener('pointermove', this.#onMove, { signal });
     window.addEventListener('pointerup', this.#onUp, { signal });
     window.addEventListener('pointercancel', this.#onCancel, { signal });
+    // After the page's own handlers: what a pane uses Escape for comes first.
+    document.addEventListener('keydown', this.#onPaneKey, { signal });
     document.addEventListener('copy', this.#onCopy, { signal });
     document.addEventListener('cut', this.#onCopy, { signal });
     document.addEventListener('paste', this.#onPaste, { signal });
@@ -205,8 +210,41 @@ class Input {
     else stage.pan(dx, dy);
   };
 
+  /** An item that the keyboard came to from elsewhere on the page is the one that keys mean. */
+  readonly #onFocus = ({ target }: FocusEvent): void => {
+    const item = this.#itemAt(target);
+    if (item === null || !(target instanceof Element) || !target.matches('[data-item]')) return;
+    const { chosen } = this.#stage;
+    if (target.matches(':focus-visible') && !chosen.get().includes(item.id))
+      this.#stage.choose([item.id], false);
+  };
+
+  /** The keyboard is nowhere, as what had it has gone away: it comes back to the item, and the key
+   *  means there what it says. */
+  #onLostKey(event: KeyboardEvent): void {
+    const { chosen, inside, board } = this.#stage;
+    const id = inside.get() ?? chosen.get()[0] ?? null;
+    this.#focus(id === null ? null : board.item(id));
+    if (!this.#acts(event)) return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  readonly #onPaneKey = (event: KeyboardEvent): void => {
+    const { target } = event;
+    if (target === document.body && document.activeElement === document.body)
+      this.#onLostKey(event);
+    if (event.key !== 'Escape' || event.defaultPrevented || !this.#isInPane(target)) return;
+    if (closest(target, '.pane-screen, dialog') === null) this.#leave(event);
+  };
+
+  #isInPane(target: EventTarget | null): boolean {
+    const pane = closest(target, PANE);
+    return pane !== null && this.#root.contains(pane);
+  }
+
   readonly #onKey = (event: KeyboardEvent): void => {
-    if (event.defaultPrevented) return;
+    if (event.defaultPrevented || this.#isInPane(event.target)) return;
     if (closest(event.target, TYPED) !== null) {
       // A terminal keeps its Escape: another key leaves it.
       if (event.key === 'Escape' && closest(event.target, '.pane-screen, dialog') === null)
@@ -233,14 +271,33 @@ class Input {
 
   #acts(event: KeyboardEvent): boolean {
     const stage = this.#stage;
+    if (closest(event.target, OWN) !== null) {
+      if (event.key === 'Escape') this.#leave(event);
+      return false;
+    }
     if (event.key === 'Escape') return this.#escape();
-    if (closest(event.target, OWN) !== null) return false;
-    if (event.key === 'Tab') return tab(stage, event.shiftKey ? -1 : 1);
+    if (event.key === 'Tab' && this.#isEntered) return false;
+    if (event.key === 'Tab') return this.#goes(event.shiftKey ? -1 : 1);
     if (arrow(event, stage)) return true;
     const command = commandFor(keyOf(event));
     if (command === null || !can(command, stage)) return false;
     command.run(this.#places);
     return true;
+  }
+
+  /** Goes to the next item, with the keyboard at once: quick keys must not outrun it. */
+  #goes(by: 1 | -1): boolean {
+    if (!tab(this.#stage, by)) return false;
+    const [one] = this.#stage.picked;
+    const element = this.#root.querySelector<HTMLElement>(`[data-item="${one?.id ?? ''}"]`);
+    element?.focus({ preventScroll: true });
+    return true;
+  }
+
+  /** From the item that one is in, Tab goes into it. */
+  get #isEntered(): boolean {
+    const inside = this.#stage.inside.get();
+    return inside !== null && this.#itemAt(document.activeElement)?.id === inside;
   }
 
   #escape(): boolean {

@@ -20,6 +20,8 @@ import type { Size, Viewport } from './viewport';
 const REST_MS = 160;
 /** The foot of the window, where the tools are. */
 const TOOLS_PX = 64;
+/** The lines of tools of a terminal with an agent. */
+const BAR_PX = 92;
 
 /** What the pointer of a tool makes at the next click. */
 export type Tool = 'select' | 'hand';
@@ -188,6 +190,13 @@ export class Stage {
   reveal(item: Box): void {
     const to = revealed(this.view.get(), item, this.#room);
     if (to.x !== this.view.get().x || to.y !== this.view.get().y) this.glide(to);
+  }
+
+  /** Shows an item and goes into it; a terminal with its line of tools below. */
+  open(item: Item): void {
+    const below = item.kind === 'terminal' || item.kind === 'agent' ? BAR_PX : 0;
+    this.reveal({ ...item, h: item.h + below / this.view.get().zoom });
+    this.enter(item.id);
   }
 
   /** Goes to an item: the way a deep link leads. */

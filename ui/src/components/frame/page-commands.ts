@@ -4,3 +4,10 @@ import type { Command } from './Palette';
 import { Store } from '../../state/store';
 
 export const pageCommands = new Store<readonly Command[]>([]);
+
+/** How often the palette was asked for by a part of the page that has no way to open it. */
+export const paletteAsked = new Store(0);
+
+export function askForPalette(): void {
+  paletteAsked.set((now) => now + 1);
+}

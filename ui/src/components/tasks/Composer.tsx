@@ -19,12 +19,14 @@ const randomKey = (): string => crypto.getRandomValues(new Uint32Array(4)).join(
 interface ComposerProps {
   /** The words it begins with. */
   readonly prompt?: string;
+  /** Whether the whole team finds it, at first. */
+  readonly shared?: boolean;
   /** Takes the sandboxes that were made, in place of going there. */
   readonly onStarted?: (made: readonly Sandbox[]) => void;
 }
 
-export function Composer({ prompt = '', onStarted = show }: ComposerProps) {
-  const [draft, setDraft] = useState<TaskDraft>({ ...EMPTY, prompt });
+export function Composer({ prompt = '', shared = false, onStarted = show }: ComposerProps) {
+  const [draft, setDraft] = useState<TaskDraft>({ ...EMPTY, prompt, shared });
   const [agents, setAgents] = useState<readonly CatalogueAgent[] | null>(null);
   const [profiles, setProfiles] = useState<readonly Profile[]>([]);
   const [known, setKnown] = useState<readonly Repository[]>([]);

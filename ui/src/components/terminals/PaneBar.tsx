@@ -10,6 +10,7 @@ import type { Zoom } from '../../terminal/size/zoom';
 import { Icon, type IconName } from '../parts/icons';
 import { People } from '../people/People';
 import { TalkBox } from '../people/TalkBox';
+import { backTo } from './TurnNotice';
 import { RecordingMark } from '../recordings/RecordingMark';
 
 interface PaneBarProps {
@@ -131,7 +132,10 @@ function Turn({ status, view }: TurnProps) {
           type="button"
           className="button button-slim"
           onMouseDown={(event) => event.preventDefault()}
-          onClick={() => run(act, view)}
+          onClick={() => {
+            run(act, view);
+            backTo(view);
+          }}
         >
           {actWords[act]}
         </button>

@@ -1,6 +1,7 @@
 /** Over a live terminal's lower edge: who asks for control, and why keys went nowhere. */
 
 import { useState } from 'react';
+import { phone } from '../../state/screen';
 import type { AttachStatus } from '../../terminal/attach/status';
 import { controlActs, mayUnlock } from '../../terminal/attach/turns';
 import type { TerminalView } from '../../terminal/screen/view';
@@ -29,14 +30,20 @@ export function TurnNotice({ status, refused, view, onUnlock }: TurnNoticeProps)
         <button
           type="button"
           className="button button-small"
-          onClick={() => setPassedOver(request)}
+          onClick={() => {
+            setPassedOver(request);
+            backTo(view);
+          }}
         >
           Not now
         </button>
         <button
           type="button"
           className="button button-small button-primary"
-          onClick={() => view?.grantControl(asker.client)}
+          onClick={() => {
+            view?.grantControl(asker.client);
+            backTo(view);
+          }}
         >
           Give control
         </button>
@@ -58,11 +65,20 @@ function Refused({ status, refused, view, onUnlock }: TurnNoticeProps) {
         <button
           type="button"
           className="button button-small"
-          onClick={() => view?.requestControl()}
+          onClick={() => {
+            view?.requestControl();
+            backTo(view);
+          }}
         >
           Ask for control
         </button>
       )}
     </div>
   );
+}
+
+/** The keyboard goes back to the terminal, as the button that had it goes away; on a touch screen it
+ *  would cover the page. */
+export function backTo(view: TerminalView | null): void {
+  if (!phone.matches) view?.focus();
 }

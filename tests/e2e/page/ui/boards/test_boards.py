@@ -147,9 +147,12 @@ async def arrange(page: Page, board: ScriptedBoard) -> None:
     """Moves, copies, removes and undoes by keys."""
     keys = page.keyboard
     note = page.locator('[data-kind="note"]')
-    # In the order of reading: what is above comes first.
-    await keys.press("Tab")
-    await expect(note).to_be_focused()
+    # From the first on, in the order of reading: what is above comes first.
+    await keys.press("Escape")
+    await expect(page.get_by_role("application")).to_be_focused()
+    while not await note.evaluate("one => one === document.activeElement"):
+        await keys.press("Tab")
+        await expect(page.locator("[data-item]:focus")).to_have_count(1)
     await undo_by_keys(page, board)
     await keys.press("?")
     await expect(page.get_by_role("dialog", name="Keys of the canvas")).to_be_visible()
