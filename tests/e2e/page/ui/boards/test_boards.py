@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.async_api import Browser, Locator, Page, Route, expect
+from playwright.async_api import Browser, FilePayload, Locator, Page, Route, expect
 from pycrdt import Map, Text
 
 from tests.e2e.page.test_axe import AXE
@@ -201,7 +201,7 @@ async def test_files_of_a_person_are_uploaded_and_shown_where_they_are_dropped(
     canvas = await arrive(page, server, board)
     async with page.expect_file_chooser() as chooser:
         await canvas.press("u")
-    picture = {"name": "a b.png", "mimeType": "image/png", "buffer": b"picture"}
+    picture: FilePayload = {"name": "a b.png", "mimeType": "image/png", "buffer": b"picture"}
     await (await chooser.value).set_files([picture])
     await expect(page.get_by_text("Open a terminal first")).to_be_visible()
 
@@ -210,7 +210,7 @@ async def test_files_of_a_person_are_uploaded_and_shown_where_they_are_dropped(
     await expect(page.locator("[data-item]")).to_have_count(1)
     async with page.expect_file_chooser() as chooser:
         await canvas.press("u")
-    words = {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"words"}
+    words: FilePayload = {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"words"}
     await (await chooser.value).set_files([picture, words])
     await expect(page.locator("[data-item]")).to_have_count(3)
     await until(lambda: len(board.items) == 3)
