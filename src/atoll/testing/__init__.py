@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.kept import KeptShelfContract
     from atoll.testing.contracts.leadership import LeadershipContract
     from atoll.testing.contracts.metadata import MetadataFilesContract
+    from atoll.testing.contracts.outside.drive import CloudDriveContract
     from atoll.testing.contracts.outside.forge import ForgeContract
     from atoll.testing.contracts.outside.identity import IdentityProviderContract
     from atoll.testing.contracts.readers import ConversationContract, TranscriptContract
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from atoll.testing.fakes.audit import FakeAuditSigner
     from atoll.testing.fakes.clock import VirtualClock
     from atoll.testing.fakes.database import FakeDatabase
+    from atoll.testing.fakes.drive import FakeDrive
     from atoll.testing.fakes.event_sink import FakeEventSink
     from atoll.testing.fakes.forge import FakeForge
     from atoll.testing.fakes.host import FakeHost
@@ -79,6 +81,7 @@ __all__ = [
     "AuditSignerContract",
     "BusContract",
     "ClockContract",
+    "CloudDriveContract",
     "ConversationContract",
     "DatabaseContract",
     "DocumentsContract",
@@ -89,6 +92,7 @@ __all__ = [
     "FakeAgentShelf",
     "FakeAuditSigner",
     "FakeDatabase",
+    "FakeDrive",
     "FakeEventSink",
     "FakeForge",
     "FakeHost",
@@ -148,6 +152,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "LiveChannelsContract": "contracts.bus",
         "FakeEventSink": "fakes.event_sink",
         "ClockContract": "contracts.clock",
+        "CloudDriveContract": "contracts.outside.drive",
         "ConversationContract": "contracts.readers",
         "DatabaseContract": "contracts.storage.database",
         "EventLogContract": "contracts.event_log",
@@ -156,6 +161,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "FakeAgentShelf": "fakes.agents",
         "FakeAuditSigner": "fakes.audit",
         "FakeDatabase": "fakes.database",
+        "FakeDrive": "fakes.drive",
         "FakeHost": "fakes.host",
         "FakeForge": "fakes.forge",
         "FakeIdentityProvider": "fakes.identity",

@@ -1,0 +1,1 @@
+"""Drives of people at Google."""
