@@ -17,6 +17,8 @@ from atoll.services.dashboards.homes import DashboardHomes
 from atoll.services.dashboards.rooms import Rooms
 from atoll.services.dashboards.shares import DashboardShares
 from atoll.services.dashboards.sweep import DashboardSweep
+from atoll.services.drive.connections import DriveConnections
+from atoll.services.drive.transfers import DriveTransfers
 from atoll.services.forges.pull_requests import PullRequests
 from atoll.services.inbox.end_reports import EndReports
 from atoll.services.inbox.endings import Endings
@@ -149,6 +151,14 @@ class ReviewServices:
 
 
 @dataclass(frozen=True, slots=True)
+class DriveServices:
+    """The use cases of people's drives."""
+
+    connections: DriveConnections
+    transfers: DriveTransfers
+
+
+@dataclass(frozen=True, slots=True)
 class Application:
     """All use cases of one control plane; made once in `wiring`."""
 
@@ -183,3 +193,4 @@ class Application:
     webhooks: WebhookServices
     overview: Overview
     previews: PreviewServices
+    drive: DriveServices

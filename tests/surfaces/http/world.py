@@ -51,6 +51,7 @@ from atoll.surfaces.http.server.metrics import MetricsAccess
 from atoll.testing import (
     FakeAgentShelf,
     FakeAuditSigner,
+    FakeDrive,
     FakeForge,
     FakePushSender,
     FakeWebhookSender,
@@ -412,6 +413,7 @@ class World:
     ground: Ground
     hooks: FakeWebhookSender
     forge: FakeForge
+    drive: FakeDrive
 
     @property
     def host(self) -> str:
@@ -464,7 +466,7 @@ async def world(
         kept = KeptFolder(folder / "kept")
         own_auth = auth or AuthSettings()
         settings = ServiceSettings(AdmissionSettings(max_sandboxes=max_sandboxes), auth=own_auth)
-        hooks, forge = FakeWebhookSender(), FakeForge()
+        hooks, forge, drive = FakeWebhookSender(), FakeForge(), FakeDrive()
         shelves = LibraryPorts(
             shelf,
             kept,
@@ -476,6 +478,7 @@ async def world(
             bundled=bundled(),
             identity=await open_identity(own_auth, clock, {"OIDC_SECRET": "s3cret"}, stack),
             examine=_examined,
+            drive=drive,
         )
         library = build_library(ground, shelves, settings=settings)
         empty = replace(library.preparation, workspaces=EmptyWorkspaces(), saver=EmptyWorkspaces())
@@ -490,7 +493,9 @@ async def world(
         background = group.create_task(services.background.run())
         stack.callback(background.cancel)
         url = await stack.enter_async_context(served(app))
-        yield World(url, token, runtime, services.logins, clock, services, ground, hooks, forge)
+        yield World(
+            url, token, runtime, services.logins, clock, services, ground, hooks, forge, drive
+        )
 
 
 def _surface(

@@ -29,6 +29,8 @@ EVERYTHING = {
     "allow_loopback_push": True,
     "webhook_ranges": ["10.1.0.0/16"],
     "forge_ranges": ["10.1.0.0/16"],
+    "drive_client_id": "client.apps.example",
+    "drive_client_secret_file": "/etc/atoll/drive",
     "allow_loopback_webhooks": True,
     "database_url": "sqlite:///x",
     "database_connections": 9,

@@ -59,6 +59,7 @@ class Purpose(StrEnum):
     ENV = "env"
     GIT = "git"
     FORGE = "forge"
+    DRIVE = "drive"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +78,9 @@ class Use:
     `slot_name` tell where it goes in a request, `places` where it may go without approval,
     `headers` which further headers of a request pass with it. git: `target` is the remote's https
     URL, `push` the ref patterns that may be pushed. forge: `target` is the https address of a site
-    that hosts repositories, `forge` the program it runs; no door of a sandbox takes it. `variable`
-    is an environment variable inside: a placeholder while `brokered`, the value itself when not.
+    that hosts repositories, `forge` the program it runs; no door of a sandbox takes it. drive:
+    `target` is a person's account at a drive; it reaches no sandbox at all. `variable` is an
+    environment variable inside: a placeholder while `brokered`, the value itself when not.
     """
 
     purpose: Purpose
@@ -182,12 +184,11 @@ def check_use(use: Use) -> Use:
             _check_env(use)
         case Purpose.GIT:
             _check_git(use)
-        case Purpose.FORGE:  # pragma: no branch - the cases are all
+        case Purpose.FORGE:
             _check_forge(use)
-    if use.variable is not None:
-        _check_variable(use.variable)
-    if not use.brokered and use.variable is None and use.purpose is not Purpose.PROVIDER:
-        raise Invalid("a value that enters sandboxes needs a variable to be in", field="env")
+        case Purpose.DRIVE:  # pragma: no branch - the cases are all
+            raise Invalid("a drive is connected, not set: `atoll drive connect`", field="kind")
+    _check_inside(use)
     return use
 
 
@@ -272,8 +273,10 @@ def _office(secret: Secret) -> tuple[str, str]:
             return "env", use.variable or ""
         case Purpose.GIT:
             return "git", use.target
-        case Purpose.FORGE:  # pragma: no branch - the cases are all
+        case Purpose.FORGE:
             return "forge", use.target
+        case Purpose.DRIVE:  # pragma: no branch - the cases are all
+            return "drive", secret.owner
 
 
 def _check_provider(use: Use) -> None:
@@ -357,6 +360,13 @@ def _check_forge(use: Use) -> None:
         )
     if use.variable is not None or not use.brokered:
         raise Invalid("a forge's token never enters a sandbox", field="env")
+
+
+def _check_inside(use: Use) -> None:
+    if use.variable is not None:
+        _check_variable(use.variable)
+    if not use.brokered and use.variable is None and use.purpose is not Purpose.PROVIDER:
+        raise Invalid("a value that enters sandboxes needs a variable to be in", field="env")
 
 
 def _check_variable(name: str) -> None:

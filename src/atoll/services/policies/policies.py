@@ -218,6 +218,8 @@ class Policies:
         found = []
         for one in kept:
             secret = one.secret
+            if secret.use.purpose is Purpose.DRIVE:
+                continue  # no runtime has a use for it
             try:
                 found.append(_OpenSecret(secret, self._vault.open(one.sealed, bound_to(secret))))
             except AtollError as err:

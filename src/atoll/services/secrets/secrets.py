@@ -342,6 +342,10 @@ def _check_person(caller: Principal) -> None:
 
 
 def _check_owner(caller: Principal, secret: Secret) -> None:
+    if secret.use.purpose is Purpose.DRIVE:
+        raise Conflict(
+            f"{secret.name} is a connection to Google Drive: end it with `atoll drive disconnect`."
+        )
     if secret.scope == ORGANIZATION_SCOPE:
         _check_scope(caller, secret.scope)
     elif secret.owner != caller.id:

@@ -37,6 +37,7 @@ AREAS = (
     "dashboards",
     "previews",
     "network",
+    "drive",
     "people",
     "overview",
 )

@@ -43,6 +43,7 @@ from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.telemetry import OFF, Telemetry
 from atoll.wire.zygote import messages as wire
+from atoll.wiring.control.drive import open_drive
 from atoll.wiring.control.exchange import open_exchange
 from atoll.wiring.control.extensions import load_extensions
 from atoll.wiring.control.graph import SandboxPorts, build_application
@@ -170,6 +171,7 @@ async def _library(
         Forges(forges),
         bundled=profile_files.bundled(),
         personal=partial(profile_files.personal, settings.home / "profiles"),
+        drive=await open_drive(settings.drive, SystemClock(), stack),
     )
 
 

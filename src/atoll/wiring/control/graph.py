@@ -84,6 +84,7 @@ from atoll.services.task_runner import TaskRunner
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 from atoll.wiring.control.access import Access, build_access
+from atoll.wiring.control.drive import build_drive
 from atoll.wiring.control.exchange import build_dashboards, build_panes, build_replication
 from atoll.wiring.control.identity import people_of
 from atoll.wiring.control.library import (
@@ -367,6 +368,7 @@ def build_application(
         replication=build_replication(ground, own.exchange),
         dashboards=build_dashboards(ground, access, own.exchange, background, terminals),
         webhooks=build_webhooks(ground, ports.vault, own.webhooks),
+        drive=build_drive(ground, sandboxes, calls, own.drive, vault=ports.vault, events=events),
         previews=build_previews(ground, sandboxes, access, tenancy),
         overview=build_overview(ground, library, sandboxes, statuses=statuses, secrets=secrets),
     )

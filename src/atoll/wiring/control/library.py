@@ -11,6 +11,7 @@ from atoll.ports import (
     WorkspacePreparer,
 )
 from atoll.ports.kept import KeptShelf
+from atoll.ports.outside.drive import CloudDrive
 from atoll.ports.outside.forge import Forge
 from atoll.ports.outside.identity import IdentityProvider
 from atoll.ports.senders.push import PushSender
@@ -42,8 +43,8 @@ from atoll.wiring.control.exchange import Exchange
 class LibraryPorts:
     """The ports of repositories, kept worktrees, notifications, profiles and other
     replicas; `token` is the person's, `personal` reads the profiles in their directory. `identity`
-    logs people in, None in single-person mode; `forge` are the sites of their repositories.
-    `examine` looks at this machine."""
+    logs people in, None in single-person mode; `forge` are the sites of their repositories, `drive`
+    is None where no client is set. `examine` looks at this machine."""
 
     shelf: Shelf
     kept: KeptShelf
@@ -56,6 +57,7 @@ class LibraryPorts:
     personal: Callable[[], Documents] = dict
     exchange: Exchange | None = None
     identity: IdentityProvider | None = None
+    drive: CloudDrive | None = None
     examine: Examination = unexamined
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from atoll.adapters.agents.settings import AgentSettings
 from atoll.adapters.bus.settings import BusSettings
+from atoll.adapters.drive.settings import DriveSettings
 from atoll.adapters.extensions.docker.settings import DockerSettings
 from atoll.adapters.forges.settings import ForgeSettings
 from atoll.adapters.notices.settings import NoticeSettings
@@ -47,6 +48,7 @@ _TEXTS = {
     *("push_contact", "notify_command", "sovereign_id"),
     *("bus_url", "bus_prefix", "bus_credentials", "bus_tls_ca", "bus_tls_cert", "bus_tls_key"),
     *("log_format", "metrics", "otlp_endpoint"),
+    *("drive_client_id", "drive_client_secret_file"),
 }
 _NUMBERS = {
     *("port", "max_sandboxes", "max_working", "requests_per_minute"),
@@ -116,6 +118,7 @@ class ControlSettings:
     push: PushSettings = field(default_factory=PushSettings)
     webhooks: WebhookSettings = field(default_factory=WebhookSettings)
     forges: ForgeSettings = field(default_factory=ForgeSettings)
+    drive: DriveSettings = field(default_factory=DriveSettings)
     docker: DockerSettings = field(default_factory=DockerSettings)
     zygote: OwnSettings = field(default_factory=OwnSettings)
     services: ServiceSettings = field(default_factory=ServiceSettings)

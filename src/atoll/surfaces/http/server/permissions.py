@@ -36,6 +36,7 @@ PUBLIC_PATHS: Final[Mapping[str, str]] = {
     "/auth/realms": "where people log in is shown before they do",
     "/auth/oidc/{realm}/login": "a login at a provider begins without one",
     "/auth/oidc/{realm}/callback": "a login at a provider ends here, by the browser's cookie",
+    "/auth/drive/callback": "a browser comes back from Google without the session's cookie",
     "/auth/guests": "the login of a guest: it takes the secret of a share link",
     "/auth/invitations": "what a share link opens, shown before a guest comes in",
 }

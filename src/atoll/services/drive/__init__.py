@@ -1,0 +1,1 @@
+"""Files between people's drives and workspaces."""
