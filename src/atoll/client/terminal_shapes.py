@@ -166,6 +166,7 @@ class OutputLine(Shape):
 class Entry(Shape):
     """A file or directory."""
 
+    path = fields.text()
     type: Field[Literal["file", "dir", "symlink", "other"]] = fields.word()
     size = fields.number()
 

@@ -8,6 +8,7 @@ from atoll.client.access import Approvals, Inbox, Secrets, Tokens
 from atoll.client.aio.nouns import AsyncNoun, Awaited
 from atoll.client.catalogue import AgentCatalogue
 from atoll.client.changes import Commits, PullRequests, WorkingTrees
+from atoll.client.drive import Drives
 from atoll.client.organizations import Organizations
 from atoll.client.projects import Projects
 from atoll.client.sandboxes import KeptFiles
@@ -106,6 +107,17 @@ class AsyncPullRequests(AsyncNoun[PullRequests]):
     create = Awaited(PullRequests.create)
     list = Awaited(PullRequests.list)
     get = Awaited(PullRequests.get)
+
+
+class AsyncDrives(AsyncNoun[Drives]):
+    """The caller's drive, and files between it and workspaces."""
+
+    blocking = Drives
+    get = Awaited(Drives.get)
+    disconnect = Awaited(Drives.disconnect)
+    files = Awaited(Drives.files)
+    bring = Awaited(Drives.bring)
+    send = Awaited(Drives.send)
 
 
 class AsyncWorkingTrees(AsyncNoun[WorkingTrees]):

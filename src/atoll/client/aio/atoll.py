@@ -12,6 +12,7 @@ from atoll.client.aio.areas import (
     AsyncAgents,
     AsyncApprovals,
     AsyncCommits,
+    AsyncDrives,
     AsyncInbox,
     AsyncKeptFiles,
     AsyncOrganizations,
@@ -71,6 +72,7 @@ class Atoll:
         self.commits = AsyncCommits(self._connection)
         self.search = AsyncFileSearch(self._connection)
         self.pulls = AsyncPullRequests(self._connection)
+        self.drive = AsyncDrives(self._connection)
         self.projects = AsyncProjects(self._connection)
         self.catalogue = AsyncAgentCatalogue(self._connection)
         self.secrets = AsyncSecrets(self._connection)

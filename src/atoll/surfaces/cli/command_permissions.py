@@ -14,7 +14,7 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
         *("agent list", "agent install", "agent update", "agent remove"),
         *("image build", "image import", "image list", "image prune", "image pull", "image rm"),
     ),
-    "me.manage": ("me", "logout", "org join", "org leave"),
+    "me.manage": ("me", "logout", "org join", "org leave", "drive connect", "drive disconnect"),
     "sandbox.read": ("list", "info", "kept", "logs", "net show", "preview list"),
     "sandbox.create": ("new",),
     "sandbox.manage": (
@@ -25,8 +25,11 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
     ),
     "terminal.watch": ("attach", "preview log"),
     "exec.use": ("exec", "preview link", "preview open"),
-    "file.read": ("cp", "find", "open", "diff", "commits", "checkpoints"),
-    "file.write": ("sync", "commit", "discard", "rewind", "project copy"),
+    "file.read": (
+        *("cp", "find", "open", "diff", "commits", "checkpoints"),
+        *("drive ls", "drive export"),
+    ),
+    "file.write": ("sync", "commit", "discard", "rewind", "project copy", "drive import"),
     "agent.read": ("agent cards",),
     "agent.use": (
         *("agent answer", "agent ask", "agent interrupt", "agent pause", "agent resume"),

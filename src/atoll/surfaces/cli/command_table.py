@@ -45,6 +45,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "kept",
         "prune",
         "project",
+        "drive",
     ),
     "review": (
         "diff",
