@@ -404,6 +404,16 @@ export interface components {
             readonly expires_at: string;
             readonly words: string;
         };
+        /** @description What Google sent the browser back with; `code` is empty when the person did not consent. */
+        readonly ConsentBody: {
+            /** @default  */
+            readonly code?: string;
+            readonly state: string;
+        };
+        /** @description The address at Google where the person consents. */
+        readonly ConsentView: {
+            readonly url: string;
+        };
         /** @description The consumer for which the sandbox exists; at most one of the three ids is usual. */
         readonly Consumer: {
             readonly actor: components["schemas"]["ActorKind"];
@@ -687,6 +697,13 @@ export interface components {
             /** @default 0 */
             readonly repo?: number;
         };
+        /**
+         * @description The end of a connection. `revoked` is false when Google could not be reached: the person ends
+         *     the consent in their Google account.
+         */
+        readonly DisconnectedView: {
+            readonly revoked: boolean;
+        };
         /** @description A pull request with its checks by name, and its comments, oldest first. */
         readonly DiscussedPullView: {
             readonly base: string;
@@ -712,6 +729,64 @@ export interface components {
             readonly requests: number;
             readonly tokens_in: number;
             readonly tokens_out: number;
+        };
+        /**
+         * @description A file of the workspace. It becomes a new file in `folder`, or with `file` a new version of
+         *     that one. `secrets`: whether bytes with a secret of the owner may go; only the owner allows
+         *     it.
+         */
+        readonly DriveExportBody: {
+            readonly file?: string | null;
+            /** @default root */
+            readonly folder?: string;
+            readonly name?: string | null;
+            readonly path: string;
+            /**
+             * @default refuse
+             * @enum {string}
+             */
+            readonly secrets?: "refuse" | "allow";
+        };
+        /** @description Files, folders first. */
+        readonly DriveFileList: {
+            readonly files: readonly components["schemas"]["DriveFileView"][];
+            readonly next: string | null;
+        };
+        /**
+         * @description A file or folder, named by others. `forms` are those in which a document of Google's own is
+         *     exported, the usual one first. `size` is in bytes, null where it is not known.
+         */
+        readonly DriveFileView: {
+            readonly folder: boolean;
+            readonly forms: readonly string[];
+            readonly id: string;
+            readonly importable: boolean;
+            readonly media_type: string;
+            readonly modified_at: string | null;
+            readonly name: string;
+            readonly size: number | null;
+        };
+        /**
+         * @description A file of the caller's drive, by its id. `path` is its place in the workspace; with a `/` at
+         *     its end, or left out, it is the directory, and the file keeps its name. `form` is the ending of
+         *     the form in which a document is exported, such as `md` or `pdf`.
+         */
+        readonly DriveImportBody: {
+            readonly file: string;
+            readonly form?: string | null;
+            /** @default  */
+            readonly path?: string;
+            /** @default false */
+            readonly replace?: boolean;
+        };
+        /**
+         * @description The caller's drive. `available` is false where no administrator has set Google Drive up;
+         *     `account` and `connected_at` are null while nothing is connected.
+         */
+        readonly DriveView: {
+            readonly account: string | null;
+            readonly available: boolean;
+            readonly connected_at: string | null;
         };
         /**
          * @description An allowed destination. `host` is canonical, or `*.name` for exactly one more label.
@@ -2044,7 +2119,7 @@ export interface components {
          * @description The purpose of a secret.
          * @enum {string}
          */
-        readonly Purpose: "provider" | "custom" | "env" | "git" | "forge";
+        readonly Purpose: "provider" | "custom" | "env" | "git" | "forge" | "drive";
         /** @description The keys of a browser, as the Push API gives them, in base64url. */
         readonly PushKeysBody: {
             readonly auth: string;

@@ -5,6 +5,7 @@ import { onLoggedOut, Problem } from '../api/call';
 import { api } from '../api/client';
 import type { Me, GuestAccess } from '../api/types';
 import { leavePush } from './attention/push';
+import { BACK, finishConsent, takeConsent } from './consent';
 import { forgetDrafts } from './drafts';
 import { JOIN, takeInvitation } from './joining';
 import { loadRealms, realms } from './realms';
@@ -63,6 +64,8 @@ export async function begin(): Promise<void> {
     return;
   }
   takeInvitation();
+  const consent = takeConsent();
+  if (consent !== null) showPlace('secrets');
   const ticket = LINK.exec(location.hash)?.[1];
   // Out of the address bar and the history before anything else can fail.
   if (ticket !== undefined) showPlace('');
@@ -84,7 +87,10 @@ async function enter(ticket: string | undefined): Promise<void> {
       // Whoever went on meanwhile stays there.
       if (next !== '' && location.hash === '#/') showPlace(next);
     }
-    await applyLogin(await api.me());
+    const me = await api.me();
+    // Before the page is shown, which says what is connected.
+    if (consent !== null) await finishConsent(consent);
+    await applyLogin(me);
   } catch (reason) {
     if (reason instanceof Problem && reason.status === 0) {
       login.set({ is: 'away', ticket: unused });
@@ -196,5 +202,5 @@ onLoggedOut(() => {
 });
 
 window.addEventListener('hashchange', () => {
-  if ([LINK, SHARE, JOIN].some((one) => one.test(location.hash))) void begin();
+  if ([LINK, SHARE, JOIN, BACK].some((one) => one.test(location.hash))) void begin();
 });

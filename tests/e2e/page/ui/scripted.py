@@ -235,6 +235,7 @@ class ScriptedServer:
             web.get("/assets/{name}", self._asset),
             web.get("/sw.js", self._worker),
             web.get("/v1/approvals", self._approvals),
+            web.get("/v1/drive", self._drive),
             web.get("/v1/inbox", self._inbox),
             web.post("/v1/inbox/{item}/answer", self._answer),
             web.get("/v1/push-subscriptions", self._push),
@@ -275,6 +276,9 @@ class ScriptedServer:
 
     async def _approvals(self, _: web.Request) -> web.StreamResponse:
         return web.json_response({"approvals": []})
+
+    async def _drive(self, _: web.Request) -> web.StreamResponse:
+        return web.json_response({"available": False, "account": None, "connected_at": None})
 
     async def _inbox(self, _: web.Request) -> web.StreamResponse:
         items = [

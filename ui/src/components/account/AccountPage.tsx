@@ -10,6 +10,7 @@ import { team } from '../../state/team/team';
 import { Avatar } from '../parts/Avatar';
 import { Confirm } from '../parts/Dialog';
 import { MenuButton } from '../parts/MenuButton';
+import { DriveSection } from '../drive/DriveSection';
 import { Sessions } from './Sessions';
 import { Tokens } from './Tokens';
 
@@ -39,6 +40,7 @@ export function AccountPage({ onMenu }: { readonly onMenu: () => void }) {
             )}
           </div>
         </section>
+        <DriveSection />
         <Sessions />
         <Tokens role={ours?.organization.role ?? 'owner'} />
       </div>

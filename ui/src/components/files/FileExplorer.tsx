@@ -8,6 +8,7 @@ import { notify, notifyFailure } from '../../state/announce';
 import { useStore } from '../../state/store';
 import { Icon, type IconName } from '../parts/icons';
 import { visible } from '../review/rows';
+import { DriveTools } from '../drive/DriveTools';
 import { FileDialogs, folderFor, type Over } from './FileDialogs';
 import { FileRow } from './FileRow';
 import { SearchPanel } from './SearchPanel';
@@ -86,7 +87,7 @@ export function FileExplorer(props: FileExplorerProps) {
       }}
     >
       <Tools
-        {...{ acts, entry, searching, setSearching, setOver, tree }}
+        {...{ id, acts, entry, searching, setSearching, setOver, tree }}
         onUpload={bring.onPick}
         onDownload={() => void download(false)}
       />
@@ -120,6 +121,7 @@ export function FileExplorer(props: FileExplorerProps) {
 }
 
 interface ToolsProps {
+  readonly id: string;
   readonly acts: boolean;
   readonly entry: EntryRow | null;
   readonly searching: boolean;
@@ -131,7 +133,8 @@ interface ToolsProps {
 }
 
 function Tools(props: ToolsProps) {
-  const { acts, entry, searching, tree, setSearching, setOver, onUpload, onDownload } = props;
+  const { id, acts, entry, searching, tree, setSearching, setOver } = props;
+  const { onUpload, onDownload } = props;
   const exact = entry !== null && entry.place.exact !== null;
   const name = entry === null ? 'all files' : visible(nameOf(entry.place.path));
   return (
@@ -167,6 +170,13 @@ function Tools(props: ToolsProps) {
           />
         </>
       )}
+      <DriveTools
+        sandbox={id}
+        acts={acts}
+        folder={folderFor(entry)}
+        file={entry?.entry.type === 'file' && !exact ? entry.place.path : null}
+        onBrought={tree.refresh}
+      />
     </div>
   );
 }

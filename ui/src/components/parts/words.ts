@@ -70,6 +70,8 @@ export function purposeWords({ kind, provider, hosts, headers, remote, env }: Se
       return `git at ${remote ?? 'a remote'}`;
     case 'forge':
       return `pull requests at ${remote ?? 'a forge'}`;
+    case 'drive':
+      return 'your Google Drive';
     case 'env':
       return `variable ${env ?? ''}`;
     case 'custom': {

@@ -96,7 +96,9 @@ interface RowProps {
 
 function Row({ secret, onRotate, onRemove }: RowProps) {
   const { name, fingerprint, last4, version, broker_protected: brokered } = secret;
-  const changes = mayChangeSecret(useStore(team), secret.scope);
+  const allowed = mayChangeSecret(useStore(team), secret.scope);
+  // A drive is connected and disconnected, by its own section.
+  const changes = allowed && secret.kind !== 'drive';
   return (
     <li className="secret">
       <div className="secret-words">
@@ -106,7 +108,7 @@ function Row({ secret, onRotate, onRemove }: RowProps) {
         </p>
         <p className="quiet">
           {purposeWords(secret)} · <Scope scope={secret.scope} /> · version {version}
-          {!changes && ' · changed by its administrators'}
+          {!allowed && ' · changed by its administrators'}
         </p>
       </div>
       <p className="secret-print" title="Fingerprint and the last four characters">

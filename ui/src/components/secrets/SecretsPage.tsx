@@ -1,5 +1,6 @@
 /** The page of secrets and approvals. */
 
+import { DriveSection } from '../drive/DriveSection';
 import { Inbox } from '../inbox/Inbox';
 import { MenuButton } from '../parts/MenuButton';
 import { Granted, Secrets } from './Secrets';
@@ -18,6 +19,7 @@ export function SecretsPage({ onMenu }: { readonly onMenu: () => void }) {
         </p>
         <Inbox />
         <Secrets />
+        <DriveSection />
         <Granted />
       </div>
     </main>

@@ -24,7 +24,7 @@ def answer(server: Scripted, route: str, value: object, status: int = 200) -> No
 def test_connect_says_where_and_disconnect_what_is_left(cli: Cli, server: Scripted) -> None:
     drive = {"available": True, "account": None, "connected_at": None}
     answer(server, "GET /v1/drive", drive)
-    assert "/#/account" in cli("drive", "connect").out
+    assert "/#/secrets" in cli("drive", "connect").out
     answer(server, "GET /v1/drive", drive | {"account": "a\x1b[2J@b"})
     assert (
         cli("drive", "connect").out.startswith("connected: a")

@@ -33,7 +33,7 @@ def connect(invocation: Invocation, *, as_json: bool) -> None:
     elif drive.account:
         say(f"connected: {clean(drive.account)}")
     elif drive.available:
-        say(f"open {api.server.url}/#/account and choose Connect Google Drive")
+        say(f"open {api.server.url}/#/secrets and choose Connect Google Drive")
     else:
         raise NotFound(
             "Google Drive is not set up here: an administrator sets drive_client_id.",
