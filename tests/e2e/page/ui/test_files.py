@@ -299,3 +299,90 @@ async def test_commits_are_a_graph_and_show_what_they_changed(open_page: OpenPag
     await has_no_trouble(page)
     assert await page.evaluate("window.hacked") is None
     assert await page.locator("img, script:not([src])").count() == 0
+
+
+DRIVE = re.compile(r"/v1/(drive|sandboxes/\w+/drive)(/\w+)?(\?|$)")
+ABSENT = {"detail": "Your Google Drive is not connected.", "code": "not_connected"}
+THERE = {"detail": "There is 'Plan.md' in the workspace already.", "code": "exists"}
+
+
+@dataclass
+class ScriptedDrive:
+    """Answers of a drive with one folder and one document, and what was asked of it."""
+
+    connected: bool = False
+    asked: list[tuple[str, Any]] = field(default_factory=list)
+
+    async def answer(self, route: Route) -> None:
+        request = route.request
+        act = urlsplit(request.url).path.rpartition("/")[2]
+        body = json.loads(request.post_data or "{}")
+        account = "ada@example.org" if self.connected else None
+        if request.method != "GET":
+            self.asked.append((act, body))
+        if act == "drive":
+            await _json(route, {"available": True, "account": account, "connected_at": None})
+        elif act == "connection":
+            self.connected = False
+            await _json(route, {"revoked": True})
+        elif not self.connected or (act == "import" and not body["replace"]):
+            told = THERE if self.connected else ABSENT
+            kind = "application/problem+json"
+            await route.fulfill(status=409, content_type=kind, body=json.dumps(told))
+        elif act == "files":
+            query = parse_qs(urlsplit(request.url).query)
+            top = query["folder"] == ["root"]
+            found = [_at_drive("1", "Designs", True)] if top else [_at_drive("2", EVIL, False)]
+            await _json(route, {"files": found, "next": None})
+        else:
+            made = _at_drive("3", "out", False) if act == "export" else entry("Plan.md", 9)
+            await _json(route, made)
+
+
+def _at_drive(file_id: str, name: str, folder: bool) -> dict[str, Any]:
+    return {
+        "id": file_id, "name": name, "folder": folder, "media_type": "x", "size": None,
+        "modified_at": None, "forms": [] if folder else ["md", "pdf"], "importable": not folder,
+    }  # fmt: skip
+
+
+async def test_files_come_from_a_drive_and_go_there(open_page: OpenPage) -> None:
+    page, drive = open_page.page, ScriptedDrive()
+    await page.route(ASKED, Workspace().answer)
+    await page.route(DRIVE, drive.answer)
+    await page.get_by_role("tab", name="Files").click()
+    await page.get_by_role("button", name="From Drive…").click()
+    dialog = page.get_by_role("dialog", name="From Drive to the workspace")
+    await expect(dialog.get_by_role("alert")).to_contain_text("is not connected")
+    await expect(dialog.get_by_role("button", name="Connect Google Drive")).to_be_visible()
+    await page.keyboard.press("Escape")
+    drive.connected = True
+    await page.get_by_role("button", name="From Drive…").click()
+    await dialog.get_by_role("button", name="Designs").click()
+    await dialog.get_by_role("button", name="onerror").click()
+    await expect(dialog.locator("img")).to_have_count(0)
+    if AXE.exists():
+        await page.evaluate(AXE.read_text())
+        found = await page.evaluate("axe.run('dialog').then(({violations}) => violations)")
+        assert [one["id"] for one in found] == []
+    await dialog.get_by_label("as").select_option("pdf")
+    await dialog.get_by_role("button", name="Import").click()
+    await expect(dialog.get_by_role("alert")).to_contain_text("already")
+    await dialog.get_by_role("button", name="Replace what is there").click()
+    await expect(dialog).to_have_count(0)
+    await page.get_by_role("treeitem").filter(has_text="data.csv").click()
+    await page.get_by_role("button", name="To Drive").click()
+    await expect(page.get_by_text("out is in your Drive.")).to_be_visible()
+    wanted = {"file": "2", "path": "", "form": "pdf"}
+    assert drive.asked == [
+        ("import", {**wanted, "replace": False}),
+        ("import", {**wanted, "replace": True}),
+        ("export", {"path": "data.csv", "folder": "root", "secrets": "refuse"}),
+    ]
+    await page.evaluate("location.hash = '#/secrets'")
+    section = page.get_by_role("region", name="Google Drive")
+    await expect(section).to_contain_text("ada@example.org")
+    await section.get_by_role("button", name="Disconnect…").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Disconnect").click()
+    await expect(section.get_by_role("button", name="Connect Google Drive")).to_be_visible()
+    assert drive.asked[-1][0] == "connection"
