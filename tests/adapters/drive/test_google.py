@@ -16,6 +16,7 @@ from atoll.adapters.drive.http import GOOGLE, MAX_BYTES, DriveHttp
 from atoll.adapters.drive.resumable import PIECE_BYTES
 from atoll.adapters.drive.settings import DriveSettings
 from atoll.adapters.outgoing.addresses import Reach
+from atoll.domain.drive.drive import DriveAccess, DriveQuery, DriveUpload
 from atoll.domain.errors import (
     AtollError,
     Conflict,
@@ -26,7 +27,6 @@ from atoll.domain.errors import (
     NotFound,
     Unavailable,
 )
-from atoll.domain.files.drive import DriveAccess, DriveQuery, DriveUpload
 from atoll.ports.outside.drive import CloudDrive
 from atoll.testing import CloudDriveContract, FakeDrive
 from atoll.testing.contracts.outside.drive import BEGUN, MANY, NOTES, PAPER, in_parts

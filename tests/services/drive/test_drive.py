@@ -14,6 +14,7 @@ from aiohttp import web
 
 from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
 from atoll.domain.audit import is_audited
+from atoll.domain.drive.drive import DriveQuery
 from atoll.domain.errors import (
     AtollError,
     Conflict,
@@ -24,7 +25,6 @@ from atoll.domain.errors import (
     Unauthenticated,
     Unavailable,
 )
-from atoll.domain.files.drive import DriveQuery
 from atoll.domain.ids import PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind, TokenAccess
 from atoll.domain.sandbox.sandbox import Sandbox

@@ -5,7 +5,7 @@ import { onLoggedOut, Problem } from '../api/call';
 import { api } from '../api/client';
 import type { Me, GuestAccess } from '../api/types';
 import { leavePush } from './attention/push';
-import { BACK, finishConsent, takeConsent } from './consent';
+import { BACK, finishConsent, takeConsent } from './team/consent';
 import { forgetDrafts } from './drafts';
 import { JOIN, takeInvitation } from './joining';
 import { loadRealms, realms } from './realms';

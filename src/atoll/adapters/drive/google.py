@@ -26,8 +26,7 @@ from atoll.adapters.drive.http import (
     within,
 )
 from atoll.adapters.drive.resumable import ResumableUpload
-from atoll.domain.errors import Forbidden, Unavailable
-from atoll.domain.files.drive import (
+from atoll.domain.drive.drive import (
     MAX_CURSOR,
     MAX_NAME,
     ROOT_FOLDER,
@@ -40,6 +39,7 @@ from atoll.domain.files.drive import (
     DriveUpload,
     export_type,
 )
+from atoll.domain.errors import Forbidden, Unavailable
 from atoll.domain.repository.forge import plain_line
 from atoll.ports.clock import Clock
 from atoll.ports.outside.drive import DriveDownload

@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from atoll.domain.files.drive import (
+from atoll.domain.drive.drive import (
     BegunConnection,
     DriveAccess,
     DriveFile,

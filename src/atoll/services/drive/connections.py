@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+from atoll.domain.drive.drive import BegunConnection, DriveAccess
 from atoll.domain.errors import AtollError, Forbidden, NotFound, Unauthenticated
-from atoll.domain.files.drive import BegunConnection, DriveAccess
 from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
 from atoll.domain.people.principal import ActorKind, Principal
 from atoll.domain.secrets.secret import PERSON_SCOPE, Purpose, Secret, Use, bound_to

@@ -10,9 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
-from atoll.domain.errors import AtollError, Conflict, Forbidden, LimitReached, NotFound
-from atoll.domain.event import Json, sandbox_stream
-from atoll.domain.files.drive import (
+from atoll.domain.drive.drive import (
     MAX_TRANSFER_BYTES,
     ROOT_FOLDER,
     DriveAccess,
@@ -25,6 +23,8 @@ from atoll.domain.files.drive import (
     upload_name,
     workspace_name,
 )
+from atoll.domain.errors import AtollError, Conflict, Forbidden, LimitReached, NotFound
+from atoll.domain.event import Json, sandbox_stream
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import RuntimeClient

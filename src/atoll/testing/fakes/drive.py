@@ -5,8 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from atoll.domain.errors import AtollError, Forbidden, NotFound
-from atoll.domain.files.drive import (
+from atoll.domain.drive.drive import (
     FOLDER_TYPE,
     ROOT_FOLDER,
     BegunConnection,
@@ -18,6 +17,7 @@ from atoll.domain.files.drive import (
     DriveUpload,
     export_type,
 )
+from atoll.domain.errors import AtollError, Forbidden, NotFound
 from atoll.ports.outside.drive import DriveDownload
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)

@@ -43,12 +43,12 @@ from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.telemetry import OFF, Telemetry
 from atoll.wire.zygote import messages as wire
-from atoll.wiring.control.drive import open_drive
 from atoll.wiring.control.exchange import open_exchange
 from atoll.wiring.control.extensions import load_extensions
 from atoll.wiring.control.graph import SandboxPorts, build_application
 from atoll.wiring.control.identity import open_identity
 from atoll.wiring.control.library import LibraryPorts, build_library
+from atoll.wiring.control.outside.drive import open_drive
 from atoll.wiring.control.overview.machine import examine
 from atoll.wiring.control.replicas import leadership_of
 from atoll.wiring.control.settings import ControlSettings

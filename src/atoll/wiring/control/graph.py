@@ -84,7 +84,6 @@ from atoll.services.task_runner import TaskRunner
 from atoll.services.terminals.runtime_calls import RuntimeCalls
 from atoll.services.terminals.terminals import Terminals
 from atoll.wiring.control.access import Access, build_access
-from atoll.wiring.control.drive import build_drive
 from atoll.wiring.control.exchange import build_dashboards, build_panes, build_replication
 from atoll.wiring.control.identity import people_of
 from atoll.wiring.control.library import (
@@ -96,6 +95,7 @@ from atoll.wiring.control.library import (
     build_projects,
     build_repositories,
 )
+from atoll.wiring.control.outside.drive import build_drive
 from atoll.wiring.control.overview.services import build_overview
 from atoll.wiring.control.replicas import readiness
 from atoll.wiring.control.tenancy import build_tenancy

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic import Field
 from starlette.responses import Response
 
-from atoll.domain.files.drive import MAX_SEARCH, ROOT_FOLDER, DriveFile, DriveQuery
+from atoll.domain.drive.drive import MAX_SEARCH, ROOT_FOLDER, DriveFile, DriveQuery
 from atoll.domain.people.capability import Capability
 from atoll.services.drive.connections import CONNECTION_LIFE, ConsentReply, DriveStatus
 from atoll.surfaces.http.body.answers import Json

@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from pydantic import Field, StrictBool
 from starlette.responses import Response
 
-from atoll.domain.files.drive import MAX_NAME, ROOT_FOLDER
+from atoll.domain.drive.drive import MAX_NAME, ROOT_FOLDER
 from atoll.domain.people.capability import Capability
 from atoll.services.drive.transfers import DriveExport, DriveImport
 from atoll.surfaces.http.body.answers import Json

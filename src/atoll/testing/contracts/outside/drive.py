@@ -14,14 +14,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from atoll.domain.errors import Forbidden, Invalid, NotFound
-from atoll.domain.files.drive import (
+from atoll.domain.drive.drive import (
     BegunConnection,
     DriveAccess,
     DriveFile,
     DriveQuery,
     DriveUpload,
 )
+from atoll.domain.errors import Forbidden, Invalid, NotFound
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId
 from atoll.ports.outside.drive import CloudDrive
 

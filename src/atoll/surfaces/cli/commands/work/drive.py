@@ -3,7 +3,7 @@
 import click
 
 from atoll.client.bodies import DriveExportBody, DriveImportBody
-from atoll.client.drive import DriveFile, Drives
+from atoll.client.outside.drive import DriveFile, Drives
 from atoll.client.transport import Pairs
 from atoll.domain.errors import NotFound
 from atoll.domain.size import spelled_size

@@ -1,7 +1,7 @@
 /** The way back from Google's page: what it sent is in the address, and is handed in once. */
 
-import { call } from '../api/call';
-import { notify, notifyFailure } from './announce';
+import { call } from '../../api/call';
+import { notify, notifyFailure } from '../announce';
 
 export const BACK = /^#drive=(.+)$/;
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from atoll.domain.errors import Invalid
-from atoll.domain.files.drive import (
+from atoll.domain.drive.drive import (
     DriveFile,
     DriveQuery,
     check_query,
@@ -12,6 +11,7 @@ from atoll.domain.files.drive import (
     upload_name,
     workspace_name,
 )
+from atoll.domain.errors import Invalid
 
 OWN = "application/vnd.google-apps."
 

@@ -1,0 +1,1 @@
+"""What the server reaches at the sites of others, over the API."""

@@ -1,0 +1,1 @@
+"""Files of people at their drives."""

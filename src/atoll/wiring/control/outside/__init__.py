@@ -1,0 +1,1 @@
+"""Services over the sites of others."""
