@@ -64,8 +64,7 @@ export async function begin(): Promise<void> {
     return;
   }
   takeInvitation();
-  const consent = takeConsent();
-  if (consent !== null) showPlace('secrets');
+  if (takeConsent()) showPlace('secrets');
   const ticket = LINK.exec(location.hash)?.[1];
   // Out of the address bar and the history before anything else can fail.
   if (ticket !== undefined) showPlace('');
@@ -89,7 +88,7 @@ async function enter(ticket: string | undefined): Promise<void> {
     }
     const me = await api.me();
     // Before the page is shown, which says what is connected.
-    if (consent !== null) await finishConsent(consent);
+    await finishConsent();
     await applyLogin(me);
   } catch (reason) {
     if (reason instanceof Problem && reason.status === 0) {

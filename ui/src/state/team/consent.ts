@@ -5,17 +5,23 @@ import { notify, notifyFailure } from '../announce';
 
 export const BACK = /^#drive=(.+)$/;
 
-/** Takes what Google sent out of the address bar and the history; null where there is nothing. */
-export function takeConsent(): URLSearchParams | null {
-  const brought = BACK.exec(location.hash)?.[1];
-  if (brought === undefined) return null;
+/** What Google sent and is not handed in yet; no longer than this page is open. */
+let brought: URLSearchParams | null = null;
+
+/** Takes what Google sent out of the address bar and the history; reports whether it did. */
+export function takeConsent(): boolean {
+  const found = BACK.exec(location.hash)?.[1];
+  if (found === undefined) return false;
   history.replaceState(null, '', '#/secrets');
-  return new URLSearchParams(brought);
+  brought = new URLSearchParams(found);
+  return true;
 }
 
-/** Connects the drive of the person who is logged in by what Google sent. */
-export async function finishConsent(brought: URLSearchParams): Promise<void> {
+/** Connects the drive of the person who is logged in by what Google sent, if it sent anything. */
+export async function finishConsent(): Promise<void> {
+  if (brought === null) return;
   const body = { state: brought.get('state') ?? '', code: brought.get('code') ?? '' };
+  brought = null;
   try {
     await call('POST', '/v1/drive/connection', body);
     notify('Your Google Drive is connected.');
