@@ -38,7 +38,10 @@ export function DriveDialog({ sandbox, folder, onClose, onBrought }: DriveDialog
   const where = folder === '' ? 'the workspace' : visible(folder);
 
   function enter(file: DriveFile): void {
-    if (!file.folder) return setChosen(file);
+    if (!file.folder) {
+      setChosen(file);
+      return;
+    }
     setSearch('');
     setPath([...path, { id: file.id, name: file.name }]);
   }
