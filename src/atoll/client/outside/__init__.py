@@ -1,1 +1,1 @@
-"""What the server reaches at the sites of others, over the API."""
+"""Places outside that the server reaches, over the API."""

@@ -110,7 +110,9 @@ class DriveTransfers:
             content = BoundedContent(opened.body, self._max_bytes)
             content.check(opened.file.size or 0)
             entry = await _write(client, path, content, replace=wanted.replace)
-        await self._tell(caller, sandbox, "drive.imported", opened.file.id, path, content.bytes)
+        await self._tell(
+            caller, sandbox, "drive.imported", file=opened.file.id, path=path, count=content.bytes
+        )
         return opened.file, entry
 
     async def export_file(self, caller: Principal, ref: str, wanted: DriveExport) -> DriveFile:
@@ -134,7 +136,9 @@ class DriveTransfers:
         ):
             content = BoundedContent(answer.body, self._max_bytes)
             file = await self._connections.drive.store(access, upload, content.parts())
-        await self._tell(caller, sandbox, "drive.exported", file.id, wanted.path, content.bytes)
+        await self._tell(
+            caller, sandbox, "drive.exported", file=file.id, path=wanted.path, count=content.bytes
+        )
         return file
 
     @asynccontextmanager
@@ -149,7 +153,7 @@ class DriveTransfers:
             raise
 
     async def _tell(
-        self, caller: Principal, sandbox: Sandbox, kind: str, file: str, path: str, count: int
+        self, caller: Principal, sandbox: Sandbox, kind: str, *, file: str, path: str, count: int
     ) -> None:
         payload: dict[str, Json] = {
             "sandbox_id": sandbox.id,

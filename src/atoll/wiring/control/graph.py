@@ -335,8 +335,7 @@ def build_application(
     sandboxes, background = build_sandboxes(ground, ports, library.preparation, settings=settings)
     calls, own, events = RuntimeCalls(sandboxes), library.ports, access.events
     terminals, agents, statuses = build_sessions(ground, sandboxes, access)
-    secrets, tenancy = build_tenants(ground, sandboxes, ports, access, settings)
-    approvals = Approvals(ground, sandboxes)
+    secrets, approvals, tenancy = build_tenants(ground, sandboxes, ports, access, settings)
     home = build_home(ground, sandboxes, library, events=events, settings=settings)
     return Application(
         sandboxes=sandboxes,
@@ -438,11 +437,11 @@ def build_tenants(
     ports: SandboxPorts,
     access: Access,
     settings: ServiceSettings,
-) -> tuple[Secrets, Tenancy]:
-    """Return the use cases on secrets, and those on organizations, which remove them."""
+) -> tuple[Secrets, Approvals, Tenancy]:
+    """Return the use cases on secrets, on approvals, and on organizations, which remove both."""
     secrets = build_secrets(ground, sandboxes, ports)
     tenancy = build_tenancy(ground, sandboxes, secrets, access=access, settings=settings)
-    return secrets, tenancy
+    return secrets, Approvals(ground, sandboxes), tenancy
 
 
 def build_review(

@@ -62,7 +62,8 @@ export function sizeWords(bytes: number): string {
 }
 
 /** What a secret is for, and what passes with it. */
-export function purposeWords({ kind, provider, hosts, headers, remote, env }: Secret): string {
+export function purposeWords(secret: Secret): string {
+  const { kind, provider, remote, env } = secret;
   switch (kind) {
     case 'provider':
       return `key of ${provider ?? 'a provider'}`;
@@ -74,11 +75,14 @@ export function purposeWords({ kind, provider, hosts, headers, remote, env }: Se
       return 'your Google Drive';
     case 'env':
       return `variable ${env ?? ''}`;
-    case 'custom': {
-      const where = hosts.length > 0 ? `for ${hosts.join(', ')}` : 'asks before each new host';
-      return headers.length > 0 ? `${where} · lets headers pass: ${headers.join(', ')}` : where;
-    }
+    case 'custom':
+      return customWords(secret);
   }
+}
+
+function customWords({ hosts, headers }: Secret): string {
+  const where = hosts.length > 0 ? `for ${hosts.join(', ')}` : 'asks before each new host';
+  return headers.length > 0 ? `${where} · lets headers pass: ${headers.join(', ')}` : where;
 }
 
 const FULL_PORTS = [80, 443, 22];

@@ -52,7 +52,7 @@ class ConsentView(ResponseModel):
 
 
 class ConsentBody(Body):
-    """What Google sent the browser back with; `code` is empty when the person did not consent."""
+    """The answer that Google sent by the browser; without consent `code` is empty."""
 
     state: Told
     code: Told = ""
