@@ -248,3 +248,11 @@ def test_forges_token_without_a_site_or_inside_is_refused(use: Use, field: str) 
 def test_forges_token_is_chosen_for_each_site() -> None:
     mine, wide = secret("a", use=FORGE), secret("b", "organization", FORGE)
     assert applied((wide, mine), HERE) == (mine,)
+
+
+def test_token_of_a_drive_is_set_by_connecting_it_alone() -> None:
+    use = Use(Purpose.DRIVE, target="ann@example.org")
+    with pytest.raises(Invalid, match="drive connect"):
+        check_use(use)
+    older, newer = secret("a", use=use), secret("b", use=use)
+    assert len(applied((older, newer), HERE)) == 1
