@@ -43,7 +43,7 @@ OPEN_TO_VISITORS = {
 """What a guest of a dashboard may ask for, where its link opens no terminals."""
 
 ENTRANCES = {"/auth/guests", "/auth/invitations", "/auth/login", "/auth/logout"} | {
-    *("/auth/cli", "/auth/cli/poll"),
+    *("/auth/cli", "/auth/cli/poll", "/auth/drive/callback"),
 }
 REFUSED = {401, 403, 404, 405}
 FRAMES = (

@@ -404,7 +404,7 @@ export interface components {
             readonly expires_at: string;
             readonly words: string;
         };
-        /** @description What Google sent the browser back with; `code` is empty when the person did not consent. */
+        /** @description The answer that Google sent by the browser; without consent `code` is empty. */
         readonly ConsentBody: {
             /** @default  */
             readonly code?: string;

@@ -108,6 +108,7 @@ async def begin_drive(atoll: Atoll, caller: Caller, request: Request) -> Respons
 @back.get(
     CALLBACK,
     status_code=302,
+    response_class=Response,
     responses={302: {"description": "To the page, which hands in what Google said."}},
 )
 async def return_from_drive(state: _Brought = "", code: _Brought = "") -> Response:
