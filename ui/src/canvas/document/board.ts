@@ -11,6 +11,8 @@ import { readItem, type Fields, type Item } from './items';
 
 /** The origin of what this person does here; only that is undone. */
 export const HERE = 'here';
+/** The origin of what the page found by itself. */
+const FOUND = 'found';
 /** Typing within this time is undone in one. */
 const TYPING_MS = 600;
 
@@ -58,6 +60,11 @@ export class Board {
   /** Does something that belongs to the step before it, as the next letter does. */
   go(work: () => void): void {
     this.doc.transact(work, HERE);
+  }
+
+  /** Writes down what the page found, not what this person did: nobody undoes it. */
+  note(work: () => void): void {
+    this.doc.transact(work, FOUND);
   }
 
   undo(): boolean {

@@ -48,6 +48,7 @@ export function TerminalItem(props: TerminalItemProps) {
   const rest = useStore(stage.rest);
   const zoom = useTurn(rest, inside);
   const found = useTerminal(sandboxId, terminalId);
+  useNamed(stage, item, terminalId);
   if (sandboxId !== null && shown.is === 'cards')
     return <CardsView sandboxId={sandboxId} id={shown.id} onTerminal={null} />;
   if (shown.is === 'coming' && found.is !== 'stopped') return <Coming item={item} />;
@@ -63,6 +64,15 @@ export function TerminalItem(props: TerminalItemProps) {
       </div>
     </Suspense>
   );
+}
+
+/** An agent's item names its terminal once that is known: who only views the dashboard may watch the
+ *  terminals that are named on it, and finds no other. */
+function useNamed(stage: Stage, { id, terminalId }: Item, known: string | null): void {
+  const names = stage.edits && terminalId === null && known !== null;
+  useEffect(() => {
+    if (names) stage.board.note(() => stage.board.fields.get(id)?.set('terminal_id', known));
+  }, [names, stage, id, known]);
 }
 
 /** Until its turn comes, a pane that is laid out for another zoom is scaled. */
