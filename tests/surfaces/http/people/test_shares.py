@@ -203,7 +203,7 @@ ALLOWED = {
 PUBLIC = {
     *("/healthz", "/readyz", "/openapi.json", "/.well-known/jwks.json"),
     *("/auth/login", "/auth/guests", "/auth/invitations", "/auth/realms"),
-    *("/auth/cli", "/auth/cli/poll"),
+    *("/auth/cli", "/auth/cli/poll", "/auth/drive/callback"),
     *("/auth/oidc/{realm}/login", "/auth/oidc/{realm}/callback"),
 }
 
