@@ -1,6 +1,7 @@
 """Sandboxes that stand ready: what an order gets of them, and what is left of them."""
 
 import os
+import select
 import signal
 import time
 from collections.abc import Iterator
@@ -163,7 +164,11 @@ def test_adopted_sandbox_keeps_its_files_over_a_stop_and_leaves_none(rig: Zygote
 def test_spare_that_died_is_not_given_out(rig: ZygoteRig) -> None:
     rig.start("sb_one", env=ENV)
     dead = next(iter(rig.await_pooled().values()))
+    # A signal takes a while to kill; who asks meanwhile gets what lives still.
+    watched = os.pidfd_open(dead.processes[0].pid)
     os.kill(dead.processes[0].pid, signal.SIGKILL)
+    assert select.select([watched], [], [], SECONDS)[0]
+    os.close(watched)
     box = rig.start("sb_two", env=ENV)
     assert shell(rig, box, "echo well") == "well"
     assert all_gone([each.pid for each in dead.processes])

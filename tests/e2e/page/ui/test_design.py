@@ -2,7 +2,7 @@
 states of the page itself, when a part of it cannot be fetched."""
 
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, expect
 
 from tests.e2e.page.test_axe import AXE, Survey
 
