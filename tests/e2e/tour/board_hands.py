@@ -136,6 +136,9 @@ class Mouse:
         await item.get_by_role("alert").get_by_role("button", name=words).click()
 
 
+_ENTERED = """document.activeElement?.matches('[data-item] *') === true"""
+
+
 class BoardKeys(Keys):
     """Nothing but keys."""
 
@@ -167,6 +170,8 @@ class BoardKeys(Keys):
         await self.command(f"New {kind}")
 
     async def enter(self, item: Locator) -> None:
+        if await self.page.evaluate(_ENTERED):
+            await self.leave()
         await self.reach(item)
         await self.page.keyboard.press("Enter")
 
