@@ -1,14 +1,19 @@
 """One person in front of one terminal: what they do and what they can see."""
 
 import hashlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from playwright.async_api import Page
+import pytest
+from playwright.async_api import Browser, Page, async_playwright
 
-from .scripted import ScriptedServer
+from .scripted import TICKET, ScriptedServer
 from .scripted_terminal import ScriptedTerminal
 
+CHROMIUM = Path("/usr/bin/chromium")
 _TEXT = """id => {
   const term = window.__atollTerms?.get(id);
   if (!term) return '';
@@ -75,3 +80,45 @@ class OpenPage:
         """Types into the terminal, as a person at a keyboard."""
         await self.page.locator(".pane:not([hidden]) .xterm-helper-textarea").focus()
         await self.page.keyboard.type(text)
+
+
+async def opened(server: ScriptedServer, page: Page) -> OpenPage:
+    """A logged-in person in front of one sandbox with one terminal."""
+    sandbox = server.add_sandbox("demo", agent="claude")
+    terminal = server.add_terminal(sandbox)
+    await page.goto(f"{server.url}#login={TICKET}")
+    await page.locator(".row").first.click()
+    there = OpenPage(server, page, sandbox, terminal)
+    await there.sees("$")
+    return there
+
+
+@asynccontextmanager
+async def launched(*flags: str) -> AsyncIterator[Browser]:
+    """A browser. It draws in software, without a graphics card's part, unless flags say else."""
+    if not CHROMIUM.exists():
+        pytest.skip("no Chromium on this machine: install the package `chromium`")
+    async with async_playwright() as playwright:
+        started = await playwright.chromium.launch(
+            executable_path=str(CHROMIUM), args=["--no-sandbox", *(flags or ("--disable-gpu",))]
+        )
+        yield started
+        await started.close()
+
+
+@asynccontextmanager
+async def tab_of(browser: Browser) -> AsyncIterator[Page]:
+    """A tab with the test hooks on, which fails its test on any script error."""
+    context = await browser.new_context(viewport={"width": 1200, "height": 800})
+    await context.add_init_script("localStorage.setItem('atoll.test', '1')")
+    tab = await context.new_page()
+    errors: list[str] = []
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.on(
+        "console",
+        lambda said: errors.append(said.text) if "Content Security" in said.text else None,
+    )
+    tab.set_default_timeout(60_000)
+    yield tab
+    await context.close()
+    assert errors == []

@@ -6,7 +6,8 @@ import pytest
 from aiohttp import WSCloseCode
 from playwright.async_api import Page, expect
 
-from .open_page import OpenPage
+from .open_page import OpenPage, launched, opened, tab_of
+from .scripted import ScriptedServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -297,19 +298,21 @@ gl.getParameter = asked(gl.getParameter, (f, self, [name]) =>
 """
 
 
-async def test_terminal_survives_the_loss_of_its_gpu_context(open_page: OpenPage) -> None:
-    page = open_page.page
-    await page.add_init_script(HARDWARE)
-    await page.reload()
-    await page.wait_for_selector(".xterm-screen canvas:not(.xterm-link-layer)")
-    await page.evaluate(
-        """() => [...document.querySelectorAll('.xterm-screen canvas')]
-          .map(canvas => canvas.getContext('webgl2'))
-          .forEach(gl => gl?.getExtension('WEBGL_lose_context').loseContext())"""
-    )
-    await page.wait_for_selector(".xterm-rows > div")
-    await open_page.type("echo still\r")
-    await expect(page.locator(".xterm-rows")).to_contain_text("still")
+async def test_terminal_survives_the_loss_of_its_gpu_context(server: ScriptedServer) -> None:
+    graphics = ("--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+    async with launched(*graphics) as browser, tab_of(browser) as page:
+        open_page = await opened(server, page)
+        await page.add_init_script(HARDWARE)
+        await page.reload()
+        await page.wait_for_selector(".xterm-screen canvas:not(.xterm-link-layer)")
+        await page.evaluate(
+            """() => [...document.querySelectorAll('.xterm-screen canvas')]
+              .map(canvas => canvas.getContext('webgl2'))
+              .forEach(gl => gl?.getExtension('WEBGL_lose_context').loseContext())"""
+        )
+        await page.wait_for_selector(".xterm-rows > div")
+        await open_page.type("echo still\r")
+        await expect(page.locator(".xterm-rows")).to_contain_text("still")
 
 
 async def test_terminal_server_going_down_in_order_is_come_back_to(open_page: OpenPage) -> None:
