@@ -7,6 +7,7 @@ import base64
 import hashlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
 from urllib.parse import quote, urlencode
@@ -300,8 +301,5 @@ def _read_file(told: _File) -> DriveFile:
         None if size is None else int(size[:18]),
         told.modifiedTime,
     )
-    return (
-        file
-        if not file.forms
-        else DriveFile(file.id, file.name, file.media_type, None, file.modified_at)
-    )
+    # What is exported has another size than what lies there.
+    return replace(file, size=None) if file.forms else file

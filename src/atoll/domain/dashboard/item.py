@@ -159,7 +159,7 @@ _CHECKS: Final[Mapping[str, "Callable[[Value], bool]"]] = {
     "kind": _is_kind,
     **dict.fromkeys(("x", "y", "z"), _is_number),
     **dict.fromkeys(("w", "h"), _is_extent),
-    **dict.fromkeys(("locked", "done", "proposed_done"), _is_flag),
+    **dict.fromkeys(("locked", "done", "proposed_done", "follows"), _is_flag),
     **dict.fromkeys(
         ("frame", "group", "by", "at", "assignee", "sandbox_id", "terminal_id", "view"),
         _is_word(128),

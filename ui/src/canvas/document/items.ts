@@ -49,6 +49,9 @@ export interface Item extends Box {
   readonly task: TodoTask | null;
   readonly sandboxId: string | null;
   readonly terminalId: string | null;
+  /** Whether its terminal is only written down for those who do not see the sandbox: it shows the
+   *  agent that the sandbox has now. */
+  readonly follows: boolean;
   readonly view: 'terminal' | 'cards';
   readonly path: string;
   readonly port: number | null;
@@ -143,6 +146,7 @@ function contentOf(fields: Fields) {
     task: taskOf(fields.get('task')),
     sandboxId: textIn(fields, 'sandbox_id') || null,
     terminalId: textIn(fields, 'terminal_id') || null,
+    follows: fields.get('follows') === true,
     view: fields.get('view') === 'cards' ? ('cards' as const) : ('terminal' as const),
     path: textIn(fields, 'path'),
     port: typeof port === 'number' && Number.isInteger(port) ? port : null,

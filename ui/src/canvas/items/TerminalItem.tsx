@@ -66,13 +66,18 @@ export function TerminalItem(props: TerminalItemProps) {
   );
 }
 
-/** An agent's item names its terminal once that is known: who only views the dashboard may watch the
- *  terminals that are named on it, and finds no other. */
-function useNamed(stage: Stage, { id, terminalId }: Item, known: string | null): void {
-  const names = stage.edits && terminalId === null && known !== null;
+/** An item of a sandbox's agent names the terminal of that agent, whichever it is now: who only
+ *  views the dashboard may watch the terminals that are named on it, and finds no other. */
+function useNamed(stage: Stage, { id, terminalId, follows }: Item, known: string | null): void {
+  const names = stage.edits && known !== null && (terminalId === null || follows);
   useEffect(() => {
-    if (names) stage.board.note(() => stage.board.fields.get(id)?.set('terminal_id', known));
-  }, [names, stage, id, known]);
+    if (!names || known === terminalId) return;
+    stage.board.note(() => {
+      const fields = stage.board.fields.get(id);
+      fields?.set('terminal_id', known);
+      fields?.set('follows', true);
+    });
+  }, [names, stage, id, known, terminalId]);
 }
 
 /** Until its turn comes, a pane that is laid out for another zoom is scaled. */

@@ -16,10 +16,11 @@ export type Shown =
 
 /** Pure. */
 export function shownOf(
-  { kind, terminalId }: Pick<Item, 'kind' | 'terminalId'>,
+  { kind, terminalId, follows }: Pick<Item, 'kind' | 'terminalId' | 'follows'>,
   sandbox: Sandbox | null | undefined,
 ): Shown {
-  if (terminalId !== null) return { is: 'terminal', id: terminalId };
+  if (terminalId !== null && (!follows || !sandbox || agentsOf(sandbox).length === 0))
+    return { is: 'terminal', id: terminalId };
   if (kind !== 'agent' || sandbox === null) return { is: 'none' };
   if (sandbox === undefined) return { is: 'coming' };
   const agent = agentsOf(sandbox).find(({ mode }) => mode === 'tui') ?? leadOf(sandbox);

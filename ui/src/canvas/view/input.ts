@@ -222,6 +222,8 @@ class Input {
   /** The keyboard is nowhere, as what had it has gone away: it comes back to the item, and the key
    *  means there what it says. */
   #onLostKey(event: KeyboardEvent): void {
+    // A dialog that lies over the canvas has the keys, wherever the focus is.
+    if (document.querySelector('dialog[open]') !== null) return;
     const { chosen, inside, board } = this.#stage;
     const id = inside.get() ?? chosen.get()[0] ?? null;
     this.#focus(id === null ? null : board.item(id));

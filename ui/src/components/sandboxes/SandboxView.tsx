@@ -99,7 +99,7 @@ function GiveButton({ sandbox }: { readonly sandbox: Sandbox }) {
       </button>
       {open && (
         <GiveDialog
-          sandbox={sandbox}
+          given={{ ...sandbox, id: sandbox.sandbox_id }}
           onClose={() => setOpen(false)}
           onGiven={() => go(sandbox.sandbox_id)}
         />

@@ -10,17 +10,25 @@ import { team } from '../../state/team/team';
 import { Dialog } from '../parts/Dialog';
 import { Field } from '../parts/Field';
 
-interface GiveDialogProps {
-  readonly sandbox: { readonly sandbox_id: string; readonly name: string; readonly owner: string };
-  /** Gives it, and what that means; a sandbox is given as one where there is none. */
+/** What is given away. */
+export interface Given {
+  readonly id: string;
+  readonly name: string;
+  readonly owner: string;
+  /** Gives it, and what that means; without, it is a sandbox. */
   readonly how?: { readonly give: (member: string) => Promise<unknown>; readonly words: string };
+}
+
+interface GiveDialogProps {
+  readonly given: Given;
   readonly onClose: () => void;
   readonly onGiven: () => void;
 }
 
-export function GiveDialog({ sandbox, how, onClose, onGiven }: GiveDialogProps) {
+export function GiveDialog({ given, onClose, onGiven }: GiveDialogProps) {
+  const { id: thing, how } = given;
   const ours = useStore(team);
-  const people = ours === null ? [] : heirs(ours, sandbox.owner);
+  const people = ours === null ? [] : heirs(ours, given.owner);
   const [member, setMember] = useState('');
   const [trouble, setTrouble] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
@@ -33,8 +41,8 @@ export function GiveDialog({ sandbox, how, onClose, onGiven }: GiveDialogProps) 
     }
     setBusy(true);
     try {
-      await (how === undefined ? teamApi.give(sandbox.sandbox_id, member) : how.give(member));
-      notify(`${sandbox.name} belongs to ${to.name} now.`);
+      await (how === undefined ? teamApi.give(thing, member) : how.give(member));
+      notify(`${given.name} belongs to ${to.name} now.`);
       onGiven();
       onClose();
     } catch (reason) {
@@ -45,7 +53,7 @@ export function GiveDialog({ sandbox, how, onClose, onGiven }: GiveDialogProps) 
   }
 
   return (
-    <Dialog title={`Give ${sandbox.name} to a member`} onClose={onClose}>
+    <Dialog title={`Give ${given.name} to a member`} onClose={onClose}>
       <form
         className="form"
         noValidate

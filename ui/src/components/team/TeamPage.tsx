@@ -10,7 +10,6 @@ import { Invitations } from './Invitations';
 import { Members } from './Members';
 import { Quotas } from './Quotas';
 import { Waiting } from './Waiting';
-import { WaitingDashboards } from './WaitingDashboards';
 
 export function TeamPage({ onMenu }: { readonly onMenu: () => void }) {
   const ours = useStore(team);
@@ -26,7 +25,6 @@ export function TeamPage({ onMenu }: { readonly onMenu: () => void }) {
         {administers && <Invitations ours={ours} />}
         <Members ours={ours} />
         {administers && <Waiting ours={ours} />}
-        {administers && <WaitingDashboards ours={ours} />}
         <Quotas ours={ours} />
         {administers && <Accounts ours={ours} />}
       </div>

@@ -1,37 +1,84 @@
-/** Sandboxes whose owner is gone: administrators give them to somebody, or open them. */
+/** What has no owner any more: administrators give sandboxes and dashboards to somebody. */
 
 import { useEffect, useState } from 'react';
-import { teamApi, type WaitingSandbox } from '../../api/team';
+import { teamApi } from '../../api/team';
 import { notifyFailure } from '../../state/announce';
 import { duration, secondsUntil, tick } from '../../state/clock';
 import { useStore } from '../../state/store';
 import type { Team } from '../../state/team/rights';
 import { teamMoved } from '../../state/team/team';
-import { GiveDialog } from './GiveDialog';
+import { GiveDialog, type Given } from './GiveDialog';
 
+interface WaitingThing extends Given {
+  /** What is said of it beside its end. */
+  readonly state: string;
+  readonly ends_at: string | null;
+  readonly ends: string;
+}
+
+async function waitingSandboxes(organization: string): Promise<readonly WaitingThing[]> {
+  const all = await teamApi.waiting(organization);
+  return all.map(({ sandbox_id: id, retained_until: kept, expires_at: at, ...one }) => ({
+    ...one,
+    id,
+    ends_at: kept ?? at,
+    ends: 'it ends',
+  }));
+}
+
+async function waitingDashboards(organization: string): Promise<readonly WaitingThing[]> {
+  const all = await teamApi.waitingDashboards(organization);
+  return all.map(({ items, removed_at: at, ...one }) => ({
+    ...one,
+    state: `${items} ${items === 1 ? 'item' : 'items'}`,
+    ends_at: at,
+    ends: 'it is removed',
+    how: {
+      give: (member: string) => teamApi.giveDashboard(one.id, member),
+      words: 'It goes along with all that is on it and its history. Only they see it then.',
+    },
+  }));
+}
+
+/** The sandboxes and dashboards of an organization that wait for a new owner. */
 export function Waiting({ ours }: { readonly ours: Team }) {
   const organization = ours.organization.organization_id;
-  const [list, setList] = useState<readonly WaitingSandbox[]>([]);
-  const [giving, setGiving] = useState<WaitingSandbox | null>(null);
+  return (
+    <>
+      <WaitingList {...{ organization }} things="Sandboxes" load={waitingSandboxes} />
+      <WaitingList {...{ organization }} things="Dashboards" load={waitingDashboards} />
+    </>
+  );
+}
+
+interface WaitingListProps {
+  readonly organization: string;
+  readonly things: string;
+  readonly load: (organization: string) => Promise<readonly WaitingThing[]>;
+}
+
+function WaitingList({ organization, things, load }: WaitingListProps) {
+  const [list, setList] = useState<readonly WaitingThing[]>([]);
+  const [giving, setGiving] = useState<WaitingThing | null>(null);
   const moved = useStore(teamMoved);
   const now = useStore(tick);
   useEffect(() => {
-    teamApi
-      .waiting(organization)
-      .then(setList, notifyFailure('What waits for an owner could not be listed'));
-  }, [organization, moved]);
+    load(organization).then(setList, notifyFailure('What waits for an owner could not be listed'));
+  }, [load, organization, moved]);
   if (list.length === 0) return null;
+  const title = `${things} that wait for a new owner`;
   return (
     <section>
-      <h2>Sandboxes that wait for a new owner</h2>
-      <ul className="secrets" aria-label="Sandboxes that wait for a new owner">
+      <h2>{title}</h2>
+      <ul className="secrets" aria-label={title}>
         {list.map((one) => (
-          <li key={one.sandbox_id} className="secret">
+          <li key={one.id} className="secret">
             <div className="secret-words">
               <p className="secret-name">{one.name}</p>
               <p className="quiet">
-                {one.state} · {duration(secondsUntil(one.retained_until ?? one.expires_at, now))}{' '}
-                until it ends
+                {one.state}
+                {one.ends_at !== null &&
+                  ` · ${duration(secondsUntil(one.ends_at, now))} until ${one.ends}`}
               </p>
             </div>
             <button
@@ -47,7 +94,7 @@ export function Waiting({ ours }: { readonly ours: Team }) {
       </ul>
       {giving !== null && (
         <GiveDialog
-          sandbox={giving}
+          given={giving}
           onClose={() => setGiving(null)}
           onGiven={() => teamMoved.set((count) => count + 1)}
         />

@@ -20,6 +20,10 @@ NDJSON: Final = "application/x-ndjson"
 SSE: Final = "text/event-stream"
 BYTES: Final = "application/octet-stream"
 
+_EVENT: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {name: {"type": "string"} for name in ("id", "event", "data")},
+}
 # What may pass from a runtime's answer; the rest is said here or not at all.
 _PASSED: Final = frozenset({"content-length", "content-range", "accept-ranges", "etag"})
 
@@ -33,8 +37,9 @@ _log = structlog.get_logger(__name__)
 
 
 def stream_of(media_type: str, text: str) -> dict[int | str, dict[str, Any]]:
-    """Return the `responses=` of a route that answers with a stream."""
-    schema = {"type": "string", "format": "binary"}
+    """Return the `responses=` of a route that answers with a stream; of events, the schema is that
+    of one."""
+    schema = _EVENT if media_type == SSE else {"type": "string", "format": "binary"}
     return {200: {"description": text, "content": {media_type: {"schema": schema}}}}
 
 
