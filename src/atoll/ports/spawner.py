@@ -4,8 +4,15 @@ One implementation speaks to the init inside (namespaces, containers); another s
 the same init as a plain child (pods, tests). Descriptors are owned by whoever holds them.
 """
 
+import signal
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
+
+from atoll.domain.terminal.size import Size
+
+Taken = Callable[[int], None]
+"""Called with how many more typed bytes of one sender the program has taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +44,114 @@ class Exit:
     max_rss_kib: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Pty:
-    """A pair from the sandbox's own devpts. The receiver owns and closes both."""
+class PtyMaster(Protocol):
+    """A terminal that is read and typed at, on the running loop.
 
-    master: int
-    slave: int
+    Reading begins with `resume`. `taking`: a turn of reading is under way."""
+
+    taking: bool
+
+    @property
+    def closed(self) -> bool:
+        """True when the terminal is closed."""
+        ...
+
+    @property
+    def echo_off(self) -> bool:
+        """True when the line discipline reads lines without echoing them."""
+        ...
+
+    def resume(self) -> None:
+        """Read whatever comes."""
+        ...
+
+    def unpause(self) -> None:
+        """Undo `pause`; unlike `resume` it leaves a hung-up terminal its time."""
+        ...
+
+    def pause(self) -> None:
+        """Stop reading: the program blocks once the buffers on the way are full."""
+        ...
+
+    def write(self, data: bytes, taken: Taken = ...) -> bool:
+        """Type `data`, all of it or nothing: False when too much is waiting already. `taken` is
+        called as the program's side takes it."""
+        ...
+
+    def resize(self, size: Size) -> None:
+        """Set the size; the foreground program is signalled when it differs."""
+        ...
+
+    def interrupt(self, number: signal.Signals) -> None:
+        """Signal the foreground process group; INT and QUIT only."""
+        ...
+
+    def close(self) -> None:
+        """Close the terminal; processes on the other side receive a hang-up. Idempotent."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PtyReader:
+    """The receiver of a terminal's output. `data` gets it piece by piece, `turn` runs when there
+    is no more of it for now, and `hangup` each time no process holds the other side, which a
+    process inside may open again. `throttled` returns whether reading must leave time for others.
+    """
+
+    data: Callable[[bytes], None]
+    turn: Callable[[], None]
+    hangup: Callable[[], None]
+    throttled: Callable[[], bool]
+
+
+class Pty(Protocol):
+    """A terminal from the sandbox's own devpts, before it is read. Its holder passes `slave` to
+    `spawn` and then closes that side, or the end of the program would never show."""
+
+    @property
+    def slave(self) -> int:
+        """Descriptor for a `ProcessSpec`."""
+        ...
+
+    def close_slave(self) -> None:
+        """Close our copy of the program's side. Idempotent."""
+        ...
+
+    def open(self, reader: PtyReader) -> PtyMaster:
+        """Return the terminal, which is the caller's to close from now on. Called once."""
+        ...
+
+    def close(self) -> None:
+        """Close both sides, unless `open` gave the terminal away. Idempotent."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FileStat:
+    """The mode of an open file, as stat(2) gives it, and its size in bytes."""
+
+    mode: int
+    size: int
+
+
+class InsideFile(Protocol):
+    """An open file of the sandbox. Raises `OSError` as the kernel inside does."""
+
+    async def stat(self) -> FileStat:
+        """Return mode and size."""
+        ...
+
+    async def read(self, start: int, length: int) -> bytes:
+        """Return bytes from `start`, at most `length`; empty at the end of the file."""
+        ...
+
+    async def write(self, data: bytes) -> None:
+        """Write all of `data` after what was written before."""
+        ...
+
+    def close(self) -> None:
+        """Close the file. Idempotent."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +201,10 @@ class Spawner(Protocol):
         """Open a terminal. Raises `LimitReached` when the sandbox has no PTY left."""
         ...
 
-    async def open_file(self, path: str, flags: int, mode: int = 0o644) -> int:
+    async def open_file(self, path: str, flags: int, mode: int = 0o644) -> InsideFile:
         """Open a file inside, beneath the workspace (openat2 RESOLVE_BENEATH | NO_MAGICLINKS,
-        O_NOCTTY | O_NONBLOCK | O_CLOEXEC added). `path` is relative. Raises `NotFound`,
-        `Invalid`, `Forbidden`; returns a descriptor the caller owns."""
+        O_NOCTTY | O_NONBLOCK | O_CLOEXEC added). `path` is relative; the caller closes the file.
+        Raises `NotFound`, `Invalid`, `Forbidden`."""
         ...
 
     def tool(self, *args: str) -> tuple[str, ...]:

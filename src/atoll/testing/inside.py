@@ -5,7 +5,7 @@ import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from atoll.ports.spawner import Exit, Process, ProcessSpec, Spawner
+from atoll.ports.spawner import Exit, Process, ProcessSpec, Pty, PtyReader, Spawner
 
 Environment = tuple[tuple[str, str], ...]
 PATH: Environment = (("PATH", "/usr/local/bin:/usr/bin:/bin"),)
@@ -34,10 +34,6 @@ class Output:
         """Return everything, once nobody holds the other end."""
         return await self._read(lambda: False)
 
-    def type(self, keys: bytes) -> None:
-        """Write to it: a terminal takes that as typed."""
-        os.write(self._fd, keys)
-
     async def _read(self, enough: Callable[[], bool]) -> bytes:
         async with asyncio.timeout(PATIENCE_SECONDS):
             while not enough():
@@ -48,6 +44,63 @@ class Output:
                 if not data:
                     break
                 self.seen += data
+        return self.seen
+
+
+class Screen:
+    """Reader of a terminal, which it owns, until a mark or its end: a hang-up after `ended`."""
+
+    def __init__(self, pty: Pty) -> None:
+        self.seen = b""
+        self._hung_up = False
+        self._news = asyncio.Event()
+        self._master = pty.open(PtyReader(self._data, self._news.set, self._hangup, lambda: False))
+        self._master.resume()
+
+    async def until(self, mark: bytes) -> bytes:
+        """Return everything seen, once `mark` is in it."""
+        return await self._read(lambda: mark in self.seen)
+
+    async def lines(self, count: int) -> list[bytes]:
+        """Return the first `count` whole lines."""
+        await self._read(lambda: self.seen.count(b"\n") >= count)
+        return self.seen.splitlines()[:count]
+
+    async def to_end(self) -> bytes:
+        """Return everything, once nobody holds the other end."""
+        return await self._read(lambda: False)
+
+    async def quiet(self, seconds: float) -> bool:
+        """Return whether nothing comes for so long."""
+        self._news.clear()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
+        except TimeoutError:
+            return True
+        return False
+
+    def type(self, keys: bytes) -> None:
+        """Type at it."""
+        assert self._master.write(keys)
+
+    def close(self) -> None:
+        """Close the terminal."""
+        self._master.close()
+
+    def _data(self, data: bytes) -> None:
+        self.seen += data
+        self._hung_up = False
+
+    def _hangup(self) -> None:
+        self._hung_up = True
+        self._news.set()
+
+    async def _read(self, enough: Callable[[], bool]) -> bytes:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not enough() and not self._hung_up:
+                self._news.clear()
+                await self._news.wait()
         return self.seen
 
 
@@ -72,7 +125,7 @@ async def captured(
 @asynccontextmanager
 async def terminal(
     spawner: Spawner, *argv: str, cols: int = 80, rows: int = 24, lead: bool = False
-) -> AsyncIterator[tuple[Process, Output]]:
+) -> AsyncIterator[tuple[Process, Screen]]:
     """Start argv on a terminal of its own, below a leader if requested; the output is the
     terminal's."""
     pty = await spawner.open_pty(cols=cols, rows=rows)
@@ -82,10 +135,14 @@ async def terminal(
             spec = ProcessSpec(argv, TERMINAL, "/", *ends, tty=True, lead=lead)
             process = await spawner.spawn(spec)
         finally:
-            os.close(pty.slave)
-        yield process, Output(pty.master)
+            pty.close_slave()
+        screen = Screen(pty)
+        try:
+            yield process, screen
+        finally:
+            screen.close()
     finally:
-        os.close(pty.master)
+        pty.close()
 
 
 async def run(

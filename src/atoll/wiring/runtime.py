@@ -35,6 +35,7 @@ from atoll.runtime.files.script import InsideScripts
 from atoll.runtime.health import Activity
 from atoll.runtime.journal.journal import Journal
 from atoll.runtime.policy.redactions import Redactions
+from atoll.runtime.spawners.control import ControlSocket
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.runtime.tasks import Tasks
 from atoll.wiring.runtime_parts import RuntimeGround, build_parts
@@ -91,7 +92,7 @@ async def run(stand: Stand, laid: PreparedRoutes) -> int:
         stop, gone = asyncio.Event(), asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
         upstreams = _upstreams(boot)
-        spawner = InitSpawner(boot.control, program=boot.init, root=boot.workspace)
+        spawner = InitSpawner(ControlSocket(boot.control), program=boot.init, root=boot.workspace)
         ground = await _lay_ground(boot, spawner, upstreams, stack)
         audit = Refusals(ground.journal)
         settle_audit = partial(audit.settle, last=True)

@@ -13,7 +13,7 @@ from aiohttp import web
 
 from atoll.domain.errors import Unavailable
 from atoll.ports.runtime_boot import RuntimeBoot
-from atoll.ports.spawner import Leftovers, Process, ProcessSpec, Pty
+from atoll.ports.spawner import InsideFile, Leftovers, Process, ProcessSpec, Pty
 from atoll.runtime.api.app import build
 from atoll.runtime.api.parts import expect_parts
 from atoll.runtime.health import Activity
@@ -49,7 +49,7 @@ class _Nowhere:
         """Refuse to open a terminal."""
         raise Unavailable(f"a rehearsal has no terminal of {cols} columns and {rows} rows")
 
-    async def open_file(self, path: str, flags: int, mode: int = 0o644) -> int:
+    async def open_file(self, path: str, flags: int, mode: int = 0o644) -> InsideFile:
         """Refuse to open a file."""
         raise Unavailable(f"a rehearsal has no file {path} ({flags:o}, {mode:o})")
 

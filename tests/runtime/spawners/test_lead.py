@@ -1,6 +1,5 @@
 """The leader of an agent's session, on real terminals: no shell, and never in the way."""
 
-import asyncio
 import signal
 import tempfile
 from collections.abc import AsyncIterator
@@ -12,7 +11,7 @@ from atoll.domain.errors import Invalid
 from atoll.inside.program import init_binary
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.runtime.spawners.local import local
-from atoll.testing.inside import Output, terminal
+from atoll.testing.inside import Screen, terminal
 
 INITS = [
     pytest.param(
@@ -124,24 +123,12 @@ async def test_terminal_that_hangs_up_tells_the_job(spawner: InitSpawner) -> Non
     assert (await process.wait()).signal == signal.SIGHUP
 
 
-async def _drained(screen: Output) -> None:
+async def _drained(screen: Screen) -> None:
     """What was on its way has come."""
     while not await _says_nothing(screen):
         pass
 
 
-async def _says_nothing(screen: Output) -> bool:
+async def _says_nothing(screen: Screen) -> bool:
     """Whether the terminal stays quiet for a moment; the absence of output has no event."""
-    loop, fd = asyncio.get_running_loop(), screen._fd
-    came = asyncio.Event()
-    loop.add_reader(fd, came.set)
-    try:
-        async with asyncio.timeout(QUIET_SECONDS):
-            await came.wait()
-    except TimeoutError:
-        return True
-    finally:
-        loop.remove_reader(fd)
-    size = len(screen.seen)
-    await screen._read(lambda: len(screen.seen) > size)
-    return False
+    return await screen.quiet(QUIET_SECONDS)

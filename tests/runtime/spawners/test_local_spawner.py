@@ -13,6 +13,7 @@ import pytest
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.inside.program import init_binary
 from atoll.ports.spawner import ProcessSpec
+from atoll.runtime.spawners.control import ControlSocket
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.runtime.spawners.local import local
 from atoll.testing.contracts.spawner import SpawnerContract
@@ -99,7 +100,7 @@ async def test_spawn_that_is_cancelled_leaves_no_process(spawner: InitSpawner, i
 
 async def test_answer_that_never_comes_is_unavailable_at_the_deadline() -> None:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    spawner = InitSpawner(ours, deadline_seconds=0.05)
+    spawner = InitSpawner(ControlSocket(ours), deadline_seconds=0.05)
     with pytest.raises(Unavailable, match="did not answer"):
         await spawner.open_pty(cols=80, rows=24)
     theirs.close()
@@ -108,7 +109,7 @@ async def test_answer_that_never_comes_is_unavailable_at_the_deadline() -> None:
 
 async def test_garbage_from_init_ends_the_spawner() -> None:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    spawner = InitSpawner(ours)
+    spawner = InitSpawner(ControlSocket(ours))
     theirs.send(b"garbage")
     async with asyncio.timeout(5):
         await spawner.ended()

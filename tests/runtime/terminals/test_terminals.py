@@ -9,9 +9,9 @@ import pytest
 from aiohttp import WSMsgType
 
 from atoll.ports.runtime_boot import Agent
+from atoll.runtime.spawners.waiting import MAX_WAITING_BYTES
 from atoll.runtime.stage import PassThrough
 from atoll.runtime.terminals import terminals
-from atoll.runtime.terminals.waiting import MAX_WAITING_BYTES
 from atoll.wire.attach import (
     Ack,
     Exited,

@@ -5,7 +5,8 @@ import os
 import pty
 import tty
 
-from atoll.runtime.terminals.master import Master
+from atoll.ports.spawner import PtyReader
+from atoll.runtime.spawners.master import Master
 from atoll.runtime.terminals.typing_priority import TYPING_SECONDS, TypingPriority
 from tests.runtime.stage import runtime
 
@@ -44,13 +45,8 @@ async def test_throttled_master_reads_every_byte_in_order() -> None:
         if len(got) >= len(sent):
             done.set()
 
-    master = Master(
-        own,
-        on_data=take,
-        on_turn=lambda: None,
-        on_hangup=lambda: None,
-        throttled=lambda: True,
-    )
+    reader = PtyReader(take, turn=lambda: None, hangup=lambda: None, throttled=lambda: True)
+    master = Master(own, reader)
     master.resume()
     writing = asyncio.to_thread(_write_all, inside, sent)
     async with asyncio.timeout(30), asyncio.TaskGroup() as group:

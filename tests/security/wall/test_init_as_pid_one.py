@@ -18,7 +18,7 @@ import pytest
 from atoll.domain.errors import Unavailable
 from atoll.inside.program import init_argv, init_binary, inside_program, write_twin
 from atoll.ports.spawner import ProcessSpec
-from atoll.runtime.spawners.control import receive
+from atoll.runtime.spawners.control import ControlSocket, receive
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.testing.inside import captured, run, terminal
 from atoll.wire import init as wire
@@ -87,7 +87,7 @@ async def sandbox(folder: Path, *, twin: bool) -> AsyncIterator[Box]:
     assert arrival is not None, "init ended before READY"
     assert wire.decode_reply(arrival[0]) == wire.Ready(listeners=4, version=wire.VERSION)
     doors = [socket.socket(fileno=fd) for fd in arrival[1]]
-    spawner = InitSpawner(ours, program=program)
+    spawner = InitSpawner(ControlSocket(ours), program=program)
     try:
         yield spawner, doors
     finally:

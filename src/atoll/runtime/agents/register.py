@@ -81,7 +81,7 @@ class AgentRegister:
     async def _ended(self, session: AgentSession) -> None:
         """Record the end of an agent, unless the whole sandbox ended."""
         try:
-            os.close(await self._spawner.open_file(".", os.O_RDONLY | os.O_DIRECTORY))
+            (await self._spawner.open_file(".", os.O_RDONLY | os.O_DIRECTORY)).close()
         except Unavailable:
             return
         except AtollError as error:

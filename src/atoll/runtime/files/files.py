@@ -104,12 +104,12 @@ class Files:
             await self._run("mkdir", "-p", "--", folder, what=what)
         part = os.path.join(folder, f".atoll-{secrets.token_hex(8)}.part")  # noqa: PTH118  # inside
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-        fd = await self._spawner.open_file(part, flags, 0o644 if mode is None else mode)
+        file = await self._spawner.open_file(part, flags, 0o644 if mode is None else mode)
         try:
             try:
-                await write_content(fd, chunks, what=what)
+                await write_content(file, chunks, what=what)
             finally:
-                os.close(fd)
+                file.close()
             exact = () if mode is None else ("--mode", f"{mode:o}")
             output = await self._run("commit", *exact, "--", part, path, what=what)
         except BaseException:

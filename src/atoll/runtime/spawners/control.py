@@ -1,6 +1,7 @@
-"""End of the control socket as packets: non-blocking, descriptors included.
+"""End of init's control line as packets: non-blocking, descriptors included.
 
-This module knows sockets and the running loop. `spawners.init` knows what the packets mean.
+This module knows sockets and the running loop. `spawners.init` knows what the packets mean, and
+`spawners.link` is the line to an init of another machine.
 """
 
 import array
@@ -8,8 +9,12 @@ import asyncio
 import os
 import socket
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Protocol
 
+from atoll.ports.spawner import InsideFile, Pty
+from atoll.runtime.spawners.file import DescriptorFile
+from atoll.runtime.spawners.master import DescriptorPty
 from atoll.wire.init import MAX_FDS, MAX_PACKET_BYTES
 
 ANCILLARY_BYTES = socket.CMSG_SPACE(MAX_FDS * 4)
@@ -43,25 +48,62 @@ def send(control: socket.socket, packet: bytes, fds: tuple[int, ...] = ()) -> No
     control.sendmsg([packet], rights, socket.MSG_NOSIGNAL)
 
 
-class ControlSocket:
-    """The socket in a loop: `on_packet` for each arrival, `on_end` once. Made inside the loop
-    it then belongs to; owns the socket."""
+class ControlLine(Protocol):
+    """A way to one init. Descriptors that come with a packet are numbers of the line's own:
+    `pty`, `file` or `drop` takes them."""
 
-    def __init__(
-        self,
-        control: socket.socket,
-        *,
-        on_packet: Callable[[bytes, list[int]], None],
-        on_end: Callable[[], None],
+    def begin(
+        self, on_packet: Callable[[bytes, list[int]], None], on_end: Callable[[], None]
     ) -> None:
+        """Call `on_packet` for each packet from now on, and `on_end` once. Called once."""
+        ...
+
+    def send(self, packet: bytes, fds: tuple[int, ...] = ()) -> None:
+        """Send a packet with descriptors of this process, which stay the caller's. Raises
+        ConnectionError when the other side is gone or stuck."""
+        ...
+
+    def pty(self, ends: list[int]) -> Pty:
+        """Return the terminal of two descriptors that came."""
+        ...
+
+    def file(self, end: int) -> InsideFile:
+        """Return the file of a descriptor that came."""
+        ...
+
+    def drop(self, ends: Iterable[int]) -> None:
+        """Close descriptors that came."""
+        ...
+
+    def finish(self) -> None:
+        """Signal the end to the other side, which ends everything and closes its side."""
+        ...
+
+    def close(self) -> None:
+        """Close our side. Idempotent."""
+        ...
+
+
+class ControlSocket:
+    """`ControlLine` over a socket to an init of this machine. Made inside the loop it then belongs
+    to; owns the socket."""
+
+    def __init__(self, control: socket.socket) -> None:
         self._socket = control
-        self._on_packet = on_packet
-        self._on_end = on_end
+        self._on_packet: Callable[[bytes, list[int]], None]
+        self._on_end: Callable[[], None]
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[tuple[bytes, tuple[int, ...]]] = deque()
         self._open = True
         control.setblocking(False)
-        self._loop.add_reader(control.fileno(), self._readable)
+
+    def begin(
+        self, on_packet: Callable[[bytes, list[int]], None], on_end: Callable[[], None]
+    ) -> None:
+        """Call `on_packet` for each packet from now on, and `on_end` once."""
+        self._on_packet = on_packet
+        self._on_end = on_end
+        self._loop.add_reader(self._socket.fileno(), self._readable)
 
     @property
     def open(self) -> bool:
@@ -78,6 +120,19 @@ class ControlSocket:
             return
         self._waiting.append((packet, tuple(os.dup(fd) for fd in fds)))
         self._loop.add_writer(self._socket.fileno(), self._writable)
+
+    def pty(self, ends: list[int]) -> DescriptorPty:
+        """Return the terminal of two descriptors that came."""
+        master, slave = ends
+        return DescriptorPty(master, slave)
+
+    def file(self, end: int) -> DescriptorFile:
+        """Return the file of a descriptor that came."""
+        return DescriptorFile(end)
+
+    def drop(self, ends: Iterable[int]) -> None:
+        """Close descriptors that came."""
+        _close_all(ends)
 
     def finish(self) -> None:
         """Signal the end to the other side, which ends everything and closes its side."""
@@ -134,6 +189,6 @@ class ControlSocket:
             self._on_end()
 
 
-def _close_all(fds: tuple[int, ...]) -> None:
+def _close_all(fds: Iterable[int]) -> None:
     for fd in fds:
         os.close(fd)

@@ -1,7 +1,7 @@
-"""The Spawner that speaks to the init inside, over its control socket.
+"""The Spawner that speaks to the init inside, over its control line.
 
 It keeps the book of what was asked and answers each asker; the packets themselves are
-`wire.init`, the socket is `spawners.control`. It starts no init: the zygote does, or
+`wire.init`, the line is `spawners.control`. It starts no init: the zygote does, or
 `spawners.local`.
 """
 
@@ -9,14 +9,13 @@ import asyncio
 import contextlib
 import errno
 import os
-import socket
 from collections import deque
 from collections.abc import Iterator
 
 from atoll.domain.errors import AtollError, Invalid, LimitReached, Unavailable
 from atoll.inside.program import inside_program
-from atoll.ports.spawner import Exit, Leftovers, LeftRunning, ProcessSpec, Pty
-from atoll.runtime.spawners.control import ControlSocket
+from atoll.ports.spawner import Exit, InsideFile, Leftovers, LeftRunning, ProcessSpec, Pty
+from atoll.runtime.spawners.control import ControlLine
 from atoll.runtime.spawners.refusal import bad_directory, bad_program, refusal
 from atoll.wire import init as wire
 
@@ -69,21 +68,21 @@ Answer = InitProcess | wire.Refused | wire.Fds | wire.Left
 
 
 class InitSpawner:
-    """`ports.Spawner` over the control socket. Made inside the running loop, from the runtime's end
-    of a control socket whose READY was already read; owns that socket.
+    """`ports.Spawner` over a control line. Made inside the running loop, with a line whose READY
+    was already read or is of no use here; owns the line.
 
     `program` is how the sandbox names its init (for `tool`), `root` its workspace.
     """
 
     def __init__(
         self,
-        control: socket.socket,
+        line: ControlLine,
         *,
         program: tuple[str, ...] | None = None,
         root: str = "/workspace",
         deadline_seconds: float = DEADLINE_SECONDS,
     ) -> None:
-        self._control = ControlSocket(control, on_packet=self._arrived, on_end=self._all_over)
+        self._line = line
         self._program = program or inside_program()
         self._root = root
         self._deadline_seconds = deadline_seconds
@@ -92,6 +91,7 @@ class InitSpawner:
         self._signals: dict[int, deque[asyncio.Future[int]]] = {}
         self._processes: dict[int, InitProcess] = {}
         self._end = asyncio.Event()
+        line.begin(self._arrived, self._all_over)
 
     @property
     def root(self) -> str:
@@ -127,9 +127,9 @@ class InitSpawner:
                     code="no_terminal_left",
                 )
             raise refusal(answer.errno, what="open a terminal")
-        return Pty(*_exactly(2, fds))
+        return self._line.pty(self._exactly(2, fds))
 
-    async def open_file(self, path: str, flags: int, mode: int = 0o644) -> int:
+    async def open_file(self, path: str, flags: int, mode: int = 0o644) -> InsideFile:
         """Open beneath the workspace; never blocks on a pipe, never follows a link out."""
         tag = self._next_tag()
         if "\0" in path:
@@ -138,7 +138,7 @@ class InitSpawner:
         answer, fds = await self._ask(tag, packet, what=f"open {path!r}")
         if isinstance(answer, wire.Refused):
             raise refusal(answer.errno, what=f"open {path!r}", field="path")
-        return _exactly(1, fds)[0]
+        return self._line.file(self._exactly(1, fds)[0])
 
     def tool(self, *args: str) -> tuple[str, ...]:
         """Return the argv of the init binary in a tree mode, working on the workspace."""
@@ -149,7 +149,7 @@ class InitSpawner:
         KILL once none of it is left. When the sandbox is gone there is nothing to do."""
         done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         try:
-            self._control.send(wire.encode_signal(tag, number, tree=tree))
+            self._line.send(wire.encode_signal(tag, number, tree=tree))
         except ConnectionError:
             return
         self._signals.setdefault(tag, deque()).append(done)
@@ -187,11 +187,11 @@ class InitSpawner:
     async def close(self) -> None:
         """End everything inside and wait for it, at most 10 s. Idempotent."""
         with contextlib.suppress(OSError):
-            self._control.finish()
+            self._line.finish()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self._end.wait()
-        self._control.close()
+        self._line.close()
 
     async def _ask(
         self, tag: int, packet: bytes, fds: tuple[int, ...] = (), *, what: str
@@ -200,7 +200,7 @@ class InitSpawner:
         future = self._asked[tag] = asyncio.get_running_loop().create_future()
         taken = False
         try:
-            self._control.send(packet, fds)
+            self._line.send(packet, fds)
             async with asyncio.timeout(self._deadline_seconds):
                 answer = await future
             taken = True
@@ -219,11 +219,17 @@ class InitSpawner:
     async def _left(self) -> wire.Left:
         tag, what = self._next_tag(), "list what was left running"
         answer, fds = await self._ask(tag, wire.encode_left(tag), what=what)
-        _close_all(fds)
+        self._line.drop(fds)
         if isinstance(answer, wire.Left):
             return answer
         number = answer.errno if isinstance(answer, wire.Refused) else errno.EPROTO
         raise refusal(number, what=what)
+
+    def _exactly(self, count: int, fds: list[int]) -> list[int]:
+        if len(fds) == count:
+            return fds
+        self._line.drop(fds)
+        raise Unavailable(f"the sandbox's init sent {len(fds)} descriptors instead of {count}")
 
     def _silent(self, what: str) -> Unavailable:
         return Unavailable(
@@ -241,8 +247,8 @@ class InitSpawner:
         try:
             reply = wire.decode_reply(packet)
         except wire.Garbled:
-            _close_all(fds)
-            self._control.close()
+            self._line.drop(fds)
+            self._line.close()
             return
         match reply:
             case wire.Started():
@@ -257,7 +263,7 @@ class InitSpawner:
                 self._signalled(reply)
             case wire.Ready():
                 # The starter of init read it; a second one is not ours to keep.
-                _close_all(fds)
+                self._line.drop(fds)
 
     def _answered(self, tag: int, answer: Answer, fds: list[int]) -> None:
         future = self._asked.get(tag)
@@ -278,10 +284,10 @@ class InitSpawner:
 
     def _unwanted(self, answer: Answer, fds: list[int]) -> None:
         """Close or kill what an answer brought that nobody waits for any more."""
-        _close_all(fds)
+        self._line.drop(fds)
         if isinstance(answer, InitProcess):
             with contextlib.suppress(ConnectionError):
-                self._control.send(wire.encode_signal(answer.tag, SIGKILL, tree=True))
+                self._line.send(wire.encode_signal(answer.tag, SIGKILL, tree=True))
 
     def _signalled(self, reply: wire.Done) -> None:
         waiting = self._signals.get(reply.tag)
@@ -353,18 +359,6 @@ def _exit(reply: wire.Exited) -> Exit:
         system_seconds=reply.system_us / 1e6,
         max_rss_kib=reply.max_rss_kib,
     )
-
-
-def _exactly(count: int, fds: list[int]) -> list[int]:
-    if len(fds) == count:
-        return fds
-    _close_all(fds)
-    raise Unavailable(f"the sandbox's init sent {len(fds)} descriptors instead of {count}")
-
-
-def _close_all(fds: list[int]) -> None:
-    for fd in fds:
-        os.close(fd)
 
 
 def _gone(what: str) -> Unavailable:

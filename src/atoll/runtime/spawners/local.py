@@ -13,7 +13,7 @@ from pathlib import Path
 
 from atoll.domain.errors import Failed
 from atoll.inside.program import host_program, init_argv
-from atoll.runtime.spawners.control import receive
+from atoll.runtime.spawners.control import ControlSocket, receive
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.wire import init as wire
 
@@ -50,7 +50,7 @@ async def local(
                     door.close()
             else:
                 listeners.extend(found)
-            spawner = InitSpawner(ours, program=program, root=str(root))
+            spawner = InitSpawner(ControlSocket(ours), program=program, root=str(root))
             try:
                 yield spawner
             finally:

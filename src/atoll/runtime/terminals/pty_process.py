@@ -12,15 +12,13 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from atoll.domain.terminal.size import Size, nudged
-from atoll.ports.spawner import Process
+from atoll.ports.spawner import Process, Pty, PtyReader, Taken
 from atoll.runtime.execs.record import end_of
 from atoll.runtime.stage import Flow, Stage
 from atoll.runtime.terminals.marks import Marks
-from atoll.runtime.terminals.master import Master
 from atoll.runtime.terminals.observer import Author, Observer
 from atoll.runtime.terminals.record import TerminalSpec
 from atoll.runtime.terminals.sizing import Sizing
-from atoll.runtime.terminals.waiting import Taken
 from atoll.wire.attach import Exited
 from atoll.wire.contract.terminals import End
 from atoll.wire.terminal.query import Query, answer
@@ -63,7 +61,7 @@ class PtyProcess:
     def __init__(
         self,
         spec: TerminalSpec,
-        master_fd: int,
+        pty: Pty,
         process: Process,
         *,
         stage: Stage,
@@ -88,13 +86,7 @@ class PtyProcess:
         self._sizing = Sizing(self._set_size)
         self._drained = asyncio.Event()
         self._ended = asyncio.Event()
-        self._master = Master(
-            master_fd,
-            on_data=self._flow.feed,
-            on_turn=self._show,
-            on_hangup=self._hung_up,
-            throttled=throttled,
-        )
+        self._master = pty.open(PtyReader(self._flow.feed, self._show, self._hung_up, throttled))
         self._master.resume()
 
     def subscribe(self, observer: Observer, *, echo: bool = False) -> None:

@@ -14,7 +14,7 @@ from atoll.domain.terminal.driver import Driving, watermarks
 from atoll.domain.terminal.size import Size
 from atoll.domain.terminal.talk import Talk
 from atoll.domain.terminal.turn import Turn, TurnRefusal
-from atoll.ports.spawner import Process
+from atoll.ports.spawner import Process, Pty
 from atoll.runtime.clock import Alarm
 from atoll.runtime.stage import Stage
 from atoll.runtime.terminals.audience import Audience
@@ -61,7 +61,7 @@ class Terminal:
     def __init__(
         self,
         spec: TerminalSpec,
-        master_fd: int,
+        pty: Pty,
         process: Process,
         *,
         stage: Stage,
@@ -83,7 +83,7 @@ class Terminal:
         self.control = Control(Turn(spec.creator), self, audit, held_until=context.held_until)
         self.pty = PtyProcess(
             spec,
-            master_fd,
+            pty,
             process,
             stage=stage,
             consumer=self,

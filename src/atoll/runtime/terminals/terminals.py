@@ -135,9 +135,7 @@ class Terminals:
             process = await self._spawn(spec, pty)
         finally:
             self._opening -= 1
-        terminal = Terminal(
-            spec, pty.master, process, stage=self._make_stage(), context=self._context
-        )
+        terminal = Terminal(spec, pty, process, stage=self._make_stage(), context=self._context)
         self._terminals[spec.id] = terminal
         self._journal.append("terminal.opened", _payload(spec))
         self._on_open(terminal)
@@ -195,10 +193,10 @@ class Terminals:
         try:
             return await self._spawner.spawn(wanted)
         except BaseException:
-            os.close(pty.master)
+            pty.close()
             raise
         finally:
-            os.close(pty.slave)
+            pty.close_slave()
 
     def _spec(self, wanted: TerminalRequest) -> TerminalSpec:
         argv = wanted.argv or self._defaults.shell

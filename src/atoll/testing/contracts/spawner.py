@@ -255,13 +255,19 @@ class SpawnerContract:
     async def test_file_is_written_and_read_back_with_its_exact_mode(
         self, spawner: Spawner, inside: str
     ) -> None:
-        fd = await spawner.open_file("new", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        os.write(fd, b"content")
-        os.close(fd)
-        fd = await spawner.open_file("new", os.O_RDONLY)
-        assert (os.read(fd, 100), stat.S_IMODE(os.fstat(fd).st_mode)) == (b"content", 0o666)
-        assert not os.get_inheritable(fd)
-        os.close(fd)
+        file = await spawner.open_file("new", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        await file.write(b"con")
+        await file.write(b"tent")
+        file.close()
+        file = await spawner.open_file("new", os.O_RDONLY)
+        seen = await file.stat()
+        assert (stat.S_IMODE(seen.mode), seen.size) == (0o666, 7)
+        assert (await file.read(0, 100), await file.read(3, 2)) == (b"content", b"te")
+        assert (await file.read(7, 100), await file.read(10**6, 1)) == (b"", b"")
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            await file.write(b"x")
+        file.close()
+        file.close()
         _, text = await run(spawner, "cat", f"{inside}/new")
         assert text == b"content"
 
@@ -294,9 +300,9 @@ class SpawnerContract:
     async def test_file_that_is_a_pipe_does_not_block(self, spawner: Spawner, inside: str) -> None:
         await run(spawner, "mkfifo", f"{inside}/fifo")
         async with asyncio.timeout(5):
-            fd = await spawner.open_file("fifo", os.O_RDONLY)
-            assert stat.S_ISFIFO(os.fstat(fd).st_mode)
-            os.close(fd)
+            file = await spawner.open_file("fifo", os.O_RDONLY)
+            assert stat.S_ISFIFO((await file.stat()).mode)
+            file.close()
             with pytest.raises(Invalid):
                 await spawner.open_file("fifo", os.O_WRONLY)
 

@@ -102,7 +102,10 @@ class ResumableStream:
         out = bytearray()
         at, have = 0, len(self._partial)
         while have - at >= HEAD_BYTES:
-            kind, length = self._partial[at], int.from_bytes(self._partial[at + 1 : at + 4], "little")
+            kind, length = (
+                self._partial[at],
+                int.from_bytes(self._partial[at + 1 : at + 4], "little"),
+            )
             if length > MAX_RECORD_BYTES:
                 raise Broken(f"a record of {length} bytes is longer than {MAX_RECORD_BYTES}")
             if have - at < HEAD_BYTES + length:

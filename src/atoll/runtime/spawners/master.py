@@ -12,11 +12,11 @@ import os
 import signal
 import termios
 from array import array
-from collections.abc import Callable
 from time import monotonic
 
 from atoll.domain.terminal.size import Size
-from atoll.runtime.terminals.waiting import Taken, WaitingInput
+from atoll.ports.spawner import PtyReader, Taken
+from atoll.runtime.spawners.waiting import WaitingInput
 
 READ_BYTES = 32 * 1024
 PACED_BYTES = 16 * 1024
@@ -33,27 +33,15 @@ Linux's pty_signal: INT, QUIT and TSTP only)."""
 
 
 class Master:
-    """Owner of the descriptor. `on_data` gets output piece by piece, and `on_turn` runs when there
-    is no more of it for now; `on_hangup` each time no process holds the other side: a process
-    inside may open it again, so reading is tried again. `throttled` returns whether reading must
-    leave time for others. `taking`: a turn of reading is under way."""
+    """`ports.PtyMaster` of a descriptor, which it owns. After a hang-up reading is tried again."""
 
-    def __init__(
-        self,
-        fd: int,
-        *,
-        on_data: Callable[[bytes], None],
-        on_turn: Callable[[], None],
-        on_hangup: Callable[[], None],
-        throttled: Callable[[], bool],
-    ) -> None:
+    def __init__(self, fd: int, reader: PtyReader) -> None:
         os.set_blocking(fd, False)
         self._fd = fd
         self.taking = False
-        self._on_data = on_data
-        self._on_turn = on_turn
-        self._on_hangup = on_hangup
-        self._throttled = throttled
+        self._reader = reader
+        # Called for each piece of a flood.
+        self._on_data = reader.data
         self._taken = 0
         self._taken_since = 0.0
         self._loop = asyncio.get_running_loop()
@@ -129,7 +117,7 @@ class Master:
         os.close(fd)
 
     def _read(self) -> None:
-        throttled = self._throttled()
+        throttled = self._reader.throttled()
         try:
             count = self._take_turn(throttled=throttled)
         except BlockingIOError:
@@ -141,12 +129,12 @@ class Master:
         if count:
             if throttled:
                 self._pace(count)
-            self._on_turn()
+            self._reader.turn()
             return
         self._unwatch()
         # Polling a hung-up terminal would spin: look again now and then.
         self._retry = self._loop.call_later(HUNG_RETRY_SECONDS, self.resume)
-        self._on_hangup()
+        self._reader.hangup()
 
     def _take_turn(self, *, throttled: bool) -> int:
         """Return how many bytes one turn took. Raises `OSError` when there are none, as read(2)
@@ -207,6 +195,37 @@ class Master:
         if self._retry is not None:
             self._retry.cancel()
             self._retry = None
+
+
+class DescriptorPty:
+    """`ports.Pty` of two descriptors, which it owns."""
+
+    def __init__(self, master: int, slave: int) -> None:
+        self._master = master
+        self._slave = slave
+
+    @property
+    def slave(self) -> int:
+        """Descriptor of the program's side."""
+        return self._slave
+
+    def close_slave(self) -> None:
+        """Close the program's side. Idempotent."""
+        if self._slave >= 0:
+            os.close(self._slave)
+            self._slave = -1
+
+    def open(self, reader: PtyReader) -> Master:
+        """Return the terminal, which owns its descriptor from now on."""
+        fd, self._master = self._master, -1
+        return Master(fd, reader)
+
+    def close(self) -> None:
+        """Close both sides, unless `open` gave one away. Idempotent."""
+        self.close_slave()
+        if self._master >= 0:
+            os.close(self._master)
+            self._master = -1
 
 
 def poll_for(count: int, fd: int) -> None:

@@ -4,10 +4,9 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-MAX_WAITING_BYTES = 256 * 1024
+from atoll.ports.spawner import Taken
 
-Taken = Callable[[int], None]
-"""Called with how many more bytes of one sender's went to the program."""
+MAX_WAITING_BYTES = 256 * 1024
 
 
 @dataclass(slots=True)

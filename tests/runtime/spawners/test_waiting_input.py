@@ -3,7 +3,7 @@ from functools import partial
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.runtime.terminals.waiting import MAX_WAITING_BYTES, WaitingInput
+from atoll.runtime.spawners.waiting import MAX_WAITING_BYTES, WaitingInput
 
 
 @given(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from atoll.runtime.terminals.master import poll_for
+from atoll.runtime.spawners.master import poll_for
 
 
 @pytest.fixture
