@@ -50,15 +50,26 @@ class Agent:
 
 
 @dataclass(frozen=True, slots=True)
+class LinkBoot:
+    """The near end of a link. `listener` is a listening unix socket where streams to the far end
+    come in, `key` proves both ends to each other. After `grace_seconds` without a stream the far
+    end has ended everything."""
+
+    listener: socket.socket
+    key: bytes = field(repr=False)
+    grace_seconds: int = 600
+
+
+@dataclass(frozen=True, slots=True)
 class RuntimeBoot:
     """Start parameters of one runtime.
 
     `listener` is a bound, listening unix or TCP socket; with a `token`, every request must
-    bear it. `control` is the SEQPACKET socket to the init, `init` how the sandbox names that
-    program (None: the static one). `zygote` is where commands of `sudo` are asked
-    for (None: there are none). `doors` are listening sockets: 8082 on v4 and v6, then
-    3128 on v4 and v6. `env` is the environment of everything started inside, `workspace` the
-    tree of the file routes. `keys_fd` is a memfd with the broker's keys (TOML); `broker`
+    bear it. `control` is the SEQPACKET socket to the init, or the link to one of another machine;
+    `init` is how the sandbox names that program (None: the static one). `zygote` is where commands
+    of `sudo` are asked for (None: there are none). `doors` are listening sockets: 8082 on v4 and
+    v6, then 3128 on v4 and v6; a link brings its own. `env` is the environment of everything started inside,
+    `workspace` the tree of the file routes. `keys_fd` is a memfd with the keys (TOML); `broker`
     names upstream URLs by provider where they differ from the keys' own. `settle` is called
     whenever the runtime has had nothing to do for a while, and gives memory back. With
     `idle_end_seconds` the runtime ends by itself after so long without a request. `own_usage`
@@ -68,7 +79,7 @@ class RuntimeBoot:
     sandbox_id: str
     generation: int
     listener: socket.socket
-    control: socket.socket
+    control: socket.socket | LinkBoot
     journal_dir: Path
     token: str | None = field(default=None, repr=False)
     zygote: socket.socket | None = None

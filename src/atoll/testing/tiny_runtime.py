@@ -26,13 +26,14 @@ _HEALTHY = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}
 def become(stand: Stand) -> None:
     """Serve until the sandbox is gone."""
     boot = stand()
+    control = _control(boot)
     boot.listener.setblocking(True)
     poller = select.poll()
     poller.register(boot.listener, select.POLLIN)
-    poller.register(boot.control, select.POLLIN)
+    poller.register(control, select.POLLIN)
     while True:
         ready = {fd for fd, _events in poller.poll()}
-        if boot.control.fileno() in ready:
+        if control.fileno() in ready:
             sys.exit(3)
         connection, _peer = boot.listener.accept()
         with connection:
@@ -65,6 +66,12 @@ def _answer(boot: RuntimeBoot, connection: socket.socket) -> None:
     connection.sendall(json.dumps({"status": status, "output": text}).encode())
 
 
+def _control(boot: RuntimeBoot) -> socket.socket:
+    if not isinstance(boot.control, socket.socket):
+        raise TypeError("a tiny runtime has no link")
+    return boot.control
+
+
 def _with_zygote(boot: RuntimeBoot, asked: dict[str, Any]) -> list[str]:
     zygote = boot.zygote
     if zygote is None:
@@ -82,7 +89,8 @@ def run_inside(boot: RuntimeBoot, argv: list[str]) -> tuple[int, bytes]:
     packet, _memory = wire.encode_exec(7, payload, tty=False)
     null = os.open(os.devnull, os.O_RDWR)
     read, write = os.pipe()
-    socket.send_fds(boot.control, [packet], [null, write, write])
+    control = _control(boot)
+    socket.send_fds(control, [packet], [null, write, write])
     os.close(null)
     os.close(write)
     chunks = []
@@ -90,7 +98,7 @@ def run_inside(boot: RuntimeBoot, argv: list[str]) -> tuple[int, bytes]:
         chunks.append(chunk)
     os.close(read)
     while True:
-        reply = wire.decode_reply(boot.control.recv(_REPLY_BYTES))
+        reply = wire.decode_reply(control.recv(_REPLY_BYTES))
         if isinstance(reply, wire.Refused):
             return -reply.errno, b"".join(chunks)
         if isinstance(reply, wire.Exited):

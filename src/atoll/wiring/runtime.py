@@ -35,15 +35,14 @@ from atoll.runtime.files.script import InsideScripts
 from atoll.runtime.health import Activity
 from atoll.runtime.journal.journal import Journal
 from atoll.runtime.policy.redactions import Redactions
-from atoll.runtime.spawners.control import ControlSocket
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.runtime.tasks import Tasks
+from atoll.wiring.runtime_inside import Inside, reach_inside
 from atoll.wiring.runtime_parts import RuntimeGround, build_parts
 from atoll.zygote.host.kernel import lock_in_memory
 
 log = logging.getLogger("atoll.runtime")
 
-BROKER_DOORS = 2
 SHUTDOWN_SECONDS = 0.5
 INIT_GONE = 3
 """Exit status when the sandbox ended under its runtime."""
@@ -92,7 +91,8 @@ async def run(stand: Stand, laid: PreparedRoutes) -> int:
         stop, gone = asyncio.Event(), asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
         upstreams = _upstreams(boot)
-        spawner = InitSpawner(ControlSocket(boot.control), program=boot.init, root=boot.workspace)
+        inside = await reach_inside(boot, stack)
+        spawner = inside.spawner
         ground = await _lay_ground(boot, spawner, upstreams, stack)
         audit = Refusals(ground.journal)
         settle_audit = partial(audit.settle, last=True)
@@ -102,11 +102,10 @@ async def run(stand: Stand, laid: PreparedRoutes) -> int:
         stack.callback(settle_audit)
         ground.tasks.spawn(audit.run(), "refusals")
         ground.tasks.spawn(parts.listening.watch(), "listening ports")
-        await _serve_egress(boot, parts, audit, stack)
+        await _serve_egress(boot, inside, parts, audit, stack)
         broker = _broker_parts(boot, spawner, upstreams, audit=audit, trust=laid.trust)
-        doors = boot.doors[:BROKER_DOORS]
         # Without keys it refuses everything and says so.
-        await stack.enter_async_context(serve_broker(broker, parts.policy, doors))
+        await stack.enter_async_context(serve_broker(broker, parts.policy, inside.broker))
         ground.tasks.spawn(_watch_init(spawner, gone, stop), "init")
         _begin_timers(parts, stack)
         await stop.wait()
@@ -167,7 +166,7 @@ async def _serve_routes(
 
 
 async def _serve_egress(
-    boot: RuntimeBoot, parts: Parts, audit: Refusals, stack: AsyncExitStack
+    boot: RuntimeBoot, inside: Inside, parts: Parts, audit: Refusals, stack: AsyncExitStack
 ) -> None:
     """Serve the egress proxy on its listeners; without rules it refuses everything and says so."""
     egress = Egress(boot.sandbox_id, audit)
@@ -179,8 +178,8 @@ async def _serve_egress(
     endpoint = ApprovalEndpoint(
         parts.asks, lambda: parts.policy.current.commands, sudo, pushes=pushes
     )
-    doors = boot.doors[BROKER_DOORS:]
-    await stack.enter_async_context(serve_egress(egress, doors, make_handler(endpoint)))
+    handler = make_handler(endpoint)
+    await stack.enter_async_context(serve_egress(egress, inside.egress, handler))
 
 
 def _begin_timers(parts: Parts, stack: AsyncExitStack) -> None:

@@ -160,6 +160,23 @@ class Await(msgspec.Struct, frozen=True, tag_field="verb", tag="await", forbid_u
     generation: Annotated[int, msgspec.Meta(ge=1, le=2**31)]
 
 
+class Link(msgspec.Struct, frozen=True, tag_field="verb", tag="link", forbid_unknown_fields=True):
+    """A request for the runtime of a sandbox on another machine. Answered by `Started` at once.
+
+    Streams to the far end of its link are then expected at `box.link`: they prove themselves with
+    `key` (hex). After `grace_seconds` without one the runtime ends. `backend` names the extension
+    whose machine that is.
+    """
+
+    sandbox: Start
+    key: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
+    grace_seconds: Annotated[int, msgspec.Meta(ge=1, le=86_400)]
+    backend: Annotated[str, msgspec.Meta(pattern=r"^ext\.[a-z0-9-]{1,40}\Z")]
+
+    def __repr__(self) -> str:
+        return f"Link({self.sandbox!r}, backend={self.backend!r})"
+
+
 class Stop(msgspec.Struct, frozen=True, tag_field="verb", tag="stop", forbid_unknown_fields=True):
     """A request to end every process of a sandbox; workspace and agent state stay."""
 
@@ -207,18 +224,20 @@ class Import(
     max_bytes: Positive = 2**31
 
 
-Request = Start | Serve | Await | Stop | Destroy | ListBoxes | Report | Import
+Request = Start | Serve | Await | Link | Stop | Destroy | ListBoxes | Report | Import
 
 
-Wall = Literal["bubblewrap", "container"]
-"""The builder of a sandbox's wall: the zygote by bubblewrap, or another program by `Serve`."""
+Wall = Literal["bubblewrap", "container", "link"]
+"""The builder of a sandbox's wall: the zygote by bubblewrap, another program by `Serve`, or another
+machine by `Link`."""
 
 
 class Box(msgspec.Struct, frozen=True):
     """A sandbox as the zygote knows it.
 
     `socket` is the runtime's, `host_uid` the owner of its files on the host. `live` false: only its
-    state is kept. `maintenance`: it was started only to read that.
+    state is kept. `maintenance`: it was started only to read that. `link` is the socket for streams
+    to another machine, `backend` the extension whose machine that is.
     """
 
     sandbox_id: str
@@ -232,6 +251,8 @@ class Box(msgspec.Struct, frozen=True):
     reason: str = ""
     wall: Wall = "bubblewrap"
     maintenance: bool = False
+    link: str = ""
+    backend: str = ""
 
 
 class Awaited(msgspec.Struct, frozen=True, tag_field="answer", tag="awaited"):

@@ -21,6 +21,8 @@ def box_answer(host: HostResources, known: SandboxRecord, entry: SandboxEntry | 
         reason=known.reason,
         wall=known.wall,
         maintenance=entry is not None and entry.maintenance,
+        link=str(host.home.box(known.sandbox_id).link) if known.wall == "link" else "",
+        backend=known.backend,
     )
 
 

@@ -81,6 +81,11 @@ class Boxes:
         Raises the errors of `start`."""
         self._start(StartOrder(request.sandbox, request.seconds), reply)
 
+    def link(self, request: wire.Link, reply: Reply) -> None:
+        """Answer `Started` once the runtime runs, whose link is expected. Raises the errors of
+        `start`."""
+        self._start(StartOrder(request.sandbox, link=request), reply)
+
     def await_init(self, request: wire.Await, reply: Reply) -> None:
         """Answer `Started` once init connected, or why the start failed, also when it did before
         this was asked. Raises `Failed` when no init is expected."""
@@ -172,7 +177,8 @@ class Boxes:
             # A maintenance start is allowed on a full disk: pulling files lets a person make space.
             check_disk_space(self.host.home, self.host.settings.low_disk_mb)
         known = self.kept.get(request.sandbox_id)
-        if known is None and order.wait_seconds is None and self._start_from_pool(request, reply):
+        pooled = known is None and order.wall == "bubblewrap"
+        if pooled and self._start_from_pool(request, reply):
             return
         entry = self.starts.prepare(order, known)
         self._unheard.pop(request.sandbox_id, None)
@@ -219,7 +225,8 @@ class Boxes:
     def _mark_running(self, entry: SandboxEntry) -> None:
         entry.phase = Phase.RUNNING
         entry.keep = True
-        self.loop.watch(entry.inside_pidfds[0], lambda: self._handle_wall_end(entry))
+        if entry.inside_pidfds:
+            self.loop.watch(entry.inside_pidfds[0], lambda: self._handle_wall_end(entry))
         for reply in entry.start_waiters:
             reply(wire.Started(self._shown(entry.record)))
         entry.start_waiters = []

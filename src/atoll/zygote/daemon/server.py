@@ -98,7 +98,7 @@ class ZygoteServer:
 
     def _do(self, request: wire.Request, reply: Reply) -> None:
         match request:
-            case wire.Start() | wire.Serve() | wire.Await():
+            case wire.Start() | wire.Serve() | wire.Await() | wire.Link():
                 self._bring_up(request, reply)
             case wire.Stop():
                 self.boxes.stop(request.sandbox_id, reply, keep=True)
@@ -111,12 +111,16 @@ class ZygoteServer:
             case wire.Import():
                 self._import(request, reply)
 
-    def _bring_up(self, request: wire.Start | wire.Serve | wire.Await, reply: Reply) -> None:
+    def _bring_up(
+        self, request: wire.Start | wire.Serve | wire.Await | wire.Link, reply: Reply
+    ) -> None:
         match request:
             case wire.Start():
                 self.boxes.start(request, reply)
             case wire.Serve():
                 self.boxes.serve(request, reply)
+            case wire.Link():
+                self.boxes.link(request, reply)
             case wire.Await():
                 self.boxes.await_init(request, reply)
 

@@ -80,6 +80,11 @@ class BoxPlaces:
         return self.run / "rt.sock"
 
     @property
+    def link(self) -> Path:
+        """The socket for streams to a sandbox of another machine."""
+        return self.run / "link.sock"
+
+    @property
     def rendezvous(self) -> Path:
         """The socket that the init of a container connects to; removed once it did."""
         return self.run / "init.sock"

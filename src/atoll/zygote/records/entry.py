@@ -23,14 +23,18 @@ class Phase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class StartOrder:
-    """Order to start a sandbox. With `wait_seconds` a container engine builds its wall."""
+    """Order to start a sandbox. With `wait_seconds` a container engine builds its wall; with `link`
+    it is on another machine, and only its runtime starts here."""
 
     start: wire.Start
     wait_seconds: int | None = None
+    link: wire.Link | None = None
 
     @property
     def wall(self) -> wire.Wall:
         """The builder of the wall."""
+        if self.link is not None:
+            return "link"
         return "bubblewrap" if self.wait_seconds is None else "container"
 
 

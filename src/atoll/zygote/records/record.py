@@ -22,7 +22,7 @@ class ProcessIdentity(msgspec.Struct, frozen=True):
 class SandboxRecord(msgspec.Struct, frozen=True):
     """Record of one sandbox. `processes` are its runtime, bwrap (where that built the wall) and
     init while it runs; `tree` is its image, empty for the host's root; `group` names its control
-    groups where its id does not."""
+    groups where its id does not; `backend` is the extension whose machine it is on."""
 
     sandbox_id: str
     generation: int
@@ -38,6 +38,7 @@ class SandboxRecord(msgspec.Struct, frozen=True):
     wall: Wall = "bubblewrap"
     tree: str = ""
     group: str = ""
+    backend: str = ""
 
     @property
     def group_name(self) -> str:

@@ -17,8 +17,8 @@ from pathlib import Path
 import msgspec
 
 from atoll.domain.errors import AtollError, Failed
-from atoll.ports.runtime_boot import Agent, RuntimeBoot, Stand
-from atoll.wire.zygote.messages import Start
+from atoll.ports.runtime_boot import Agent, LinkBoot, RuntimeBoot, Stand
+from atoll.wire.zygote.messages import Link, Start
 from atoll.zygote.disk.engine_folders import check_container_folders, mount_engine_folders
 from atoll.zygote.disk.engine_mounts import check_container_files
 from atoll.zygote.disk.host_mounts import attach_host_mounts, check_contents, host_mounts
@@ -35,7 +35,7 @@ from atoll.zygote.host_resources import HostResources
 from atoll.zygote.records.record import process
 from atoll.zygote.records.reports import RendezvousReady, SandboxReady, StartFailed
 from atoll.zygote.start.assignment import await_assignment
-from atoll.zygote.start.endpoint import open_endpoint
+from atoll.zygote.start.endpoint import open_endpoint, open_link
 from atoll.zygote.start.rendezvous import accept_init, open_rendezvous, write_etc
 from atoll.zygote.wall import devpts, runtime_group
 from atoll.zygote.wall.bwrap_argv import WallOptions, wall_argv
@@ -59,10 +59,10 @@ class _BuiltWall:
 
 @dataclass(frozen=True, slots=True)
 class _PendingWall:
-    """A wall under construction: our end of init's socket, and a function that waits until it is in
-    place."""
+    """A wall under construction: our end of init's socket, or what the link to init needs, and a
+    function that waits until it is in place."""
 
-    control: socket.socket
+    control: socket.socket | LinkBoot
     wait: Callable[[], _BuiltWall]
 
 
@@ -70,13 +70,14 @@ class _PendingWall:
 class StartRequest:
     """Request to one child: the sandbox to start, and the two uids that belong to it for ever. With
     `wait_seconds` a container engine builds the wall, and the child waits that long for its
-    init."""
+    init. With `link` there is no wall here."""
 
     start: Start
     sandbox_uid: int
     runtime_uid: int
     report: socket.socket
     wait_seconds: int | None = None
+    link: Link | None = None
     for_pool: bool = False
 
 
@@ -157,6 +158,8 @@ def _agents(start: Start) -> tuple[Agent, ...]:
 
 
 def _start_wall(host: HostResources, request: StartRequest, places: BoxPlaces) -> _PendingWall:
+    if request.link is not None:
+        return _expect_link(host, request, places, request.link)
     if request.wait_seconds is None:
         return _start_own_wall(host, request, places)
     return _await_container_wall(host, request, places, seconds=request.wait_seconds)
@@ -257,6 +260,17 @@ def _await_container_wall(
     return _PendingWall(init.control, lambda: built)
 
 
+def _expect_link(
+    host: HostResources, request: StartRequest, places: BoxPlaces, link: Link
+) -> _PendingWall:
+    """Make the socket where streams to the other machine come in. Nothing runs here but the
+    runtime."""
+    _make_journal(host, request, places)
+    listener = open_link(host, places)
+    boot = LinkBoot(listener, bytes.fromhex(link.key), link.grace_seconds)
+    return _PendingWall(boot, lambda: _BuiltWall((), (), ()))
+
+
 def _bwrap_argv(
     host: HostResources,
     start: Start,
@@ -296,9 +310,11 @@ def _finish_wall(
     if host.root:
         kernel.resume_root()
     built = pending.wait()
-    ptys = request.start.limits.ptys or devpts.DEFAULT_PTYS
-    degraded = built.degraded + _limit_terminals(built.processes[0], ptys)
-    if not host.root and request.wait_seconds is None:
+    degraded = built.degraded
+    if built.processes:
+        ptys = request.start.limits.ptys or devpts.DEFAULT_PTYS
+        degraded += _limit_terminals(built.processes[0], ptys)
+    if built.processes and not host.root and request.wait_seconds is None:
         degraded += bound_inotify(built.processes[0])
     pids = (os.getpid(), *built.processes)
     known = tuple(found for pid in pids if (found := process(pid)) is not None)

@@ -39,17 +39,21 @@ def open_endpoint(
     made or the keys file is unusable."""
     keys = None if keyless else sealed_copy(host.home.keys, host.control_uid)
     try:
-        return RuntimeEndpoint(_listen(places, host.control_uid), keys)
+        return RuntimeEndpoint(_listen(places, places.socket, host.control_uid), keys)
     except Failed:
         if keys is not None:
             os.close(keys)
         raise
 
 
-def _listen(places: BoxPlaces, control_uid: int) -> socket.socket:
-    """Bind the runtime's socket. Only the control plane's uid may connect to it."""
+def open_link(host: HostResources, places: BoxPlaces) -> socket.socket:
+    """Make the socket for streams to a sandbox of another machine. Raises `Failed`."""
+    return _listen(places, places.link, host.control_uid)
+
+
+def _listen(places: BoxPlaces, path: Path, control_uid: int) -> socket.socket:
+    """Bind a socket of the runtime's. Only the control plane's uid may connect to it."""
     places.run.mkdir(mode=traversal_mode(), parents=True, exist_ok=True)
-    path: Path = places.socket
     path.unlink(missing_ok=True)
     try:
         listener = listen(str(path), control_uid, socket.SOCK_STREAM, backlog=BACKLOG)

@@ -53,6 +53,7 @@ class Starts:
             init=self.host.programs.init_kind,
             wall=order.wall,
             tree=request.tree or "",
+            backend="" if order.link is None else order.link.backend,
         )
         return SandboxEntry(fresh, Phase.STARTING, keep=known is not None, start=request)
 
@@ -78,6 +79,7 @@ class Starts:
             entry.record.sandbox_uid,
             entry.record.runtime_uid,
             wait_seconds=order.wait_seconds,
+            link=order.link,
             for_pool=for_pool,
         )
         entry.child = self.loop.fork(
@@ -138,7 +140,7 @@ class Starts:
         """Return a subordinate uid, or the caller's uid where the sandbox needs that or none is
         left."""
         subordinates = self.host.subordinates
-        if subordinates is None or order.wall == "container" or _needs_caller_uid(order):
+        if subordinates is None or order.wall != "bubblewrap" or _needs_caller_uid(order):
             return os.geteuid()
         try:
             return subordinates.take()

@@ -194,6 +194,7 @@ def _are_busy(groups: list[Path]) -> bool:
 def _remove_run(places: BoxPlaces, removed: list[str], leftovers: list[str]) -> None:
     try:
         places.rendezvous.unlink(missing_ok=True)
+        places.link.unlink(missing_ok=True)
         if places.socket.exists():
             places.socket.unlink()
             removed.append("runtime socket")

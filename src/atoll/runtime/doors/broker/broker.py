@@ -7,7 +7,6 @@ dial, answer, pass. `call_audit.Step` lists them, `Broker._begin` runs the steps
 """
 
 import asyncio
-import socket
 import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -31,7 +30,7 @@ from atoll.runtime.doors.broker.route_table import RouteTable
 from atoll.runtime.doors.broker.secret_requests import SecretRequests
 from atoll.runtime.doors.broker.spending import Spending
 from atoll.runtime.doors.broker.upstream_connections import AddressRefused, UpstreamConnections
-from atoll.runtime.doors.listener.connection_limit import serve
+from atoll.runtime.doors.listener.connection_limit import Door, serve
 from atoll.runtime.policy.policy import StandingPolicy
 from atoll.runtime.tasks import Tasks
 from atoll.wire.contract.policy import DoorLimits, Policy
@@ -214,9 +213,9 @@ class Broker:
 
 @asynccontextmanager
 async def serve_broker(
-    parts: BrokerParts, policy: StandingPolicy, doors: tuple[socket.socket, ...]
+    parts: BrokerParts, policy: StandingPolicy, doors: tuple[Door, ...]
 ) -> AsyncIterator[None]:
-    """Serve a broker under the standing policy on these listening sockets until the end of the
+    """Serve a broker under the standing policy on these doors until the end of the
     block, then close them."""
     async with Tasks() as tasks:
         broker = Broker(parts, tasks)

@@ -34,7 +34,7 @@ from atoll.domain.network.host import canonical_host
 from atoll.domain.network.network import NetworkMode
 from atoll.domain.network.volume import HourlyBytes
 from atoll.runtime.doors.egress.pipe import Side
-from atoll.runtime.doors.listener.connection_limit import ConnectionLimit
+from atoll.runtime.doors.listener.connection_limit import Door, serve
 from atoll.runtime.doors.listener.own_address import is_own
 from atoll.runtime.tasks import Tasks
 from atoll.wire.contract.policy import Network, Policy
@@ -196,27 +196,21 @@ CallHandler = Callable[
 
 @asynccontextmanager
 async def serve_egress(
-    egress: Egress, doors: tuple[socket.socket, ...], serve: CallHandler
+    egress: Egress, doors: tuple[Door, ...], handle_call: CallHandler
 ) -> AsyncIterator[None]:
-    """Serve the proxy on these listening sockets until the end of the block, then close them and
-    all open calls."""
+    """Serve the proxy on these doors until the end of the block, then close them and all open
+    calls."""
     async with Tasks() as tasks:
 
         def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            tasks.spawn(serve(egress, reader, writer), "egress")
+            tasks.spawn(handle_call(egress, reader, writer), "egress")
 
         def protocol() -> asyncio.Protocol:
             reader = asyncio.StreamReader(limit=BUFFER_BYTES)
             return asyncio.StreamReaderProtocol(reader, handle)
 
-        guarded = ConnectionLimit().wrap(protocol)
-        loop = asyncio.get_running_loop()
-        servers = [await loop.create_server(guarded, sock=door) for door in doors]
-        try:
+        async with serve(protocol, doors):
             yield
-        finally:
-            for server in servers:
-                server.close()
 
 
 async def _connect_first(addresses: tuple[str, ...], port: int) -> tuple[str, Side]:

@@ -9,8 +9,25 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Protocol, TypeAlias
 
 MAX_CONNECTIONS = 256
+
+
+class Listener(Protocol):
+    """A door that is no socket of this process: a link's."""
+
+    async def listen(self, make: Callable[[], asyncio.Protocol]) -> None:
+        """Serve connections by `make` from now on."""
+        ...
+
+    def close(self) -> None:
+        """Serve no more. Idempotent."""
+        ...
+
+
+Door: TypeAlias = socket.socket | Listener
+"""A listening socket, or what serves in its place."""
 
 
 class ConnectionLimit:
@@ -81,17 +98,24 @@ class _LimitedConnection(asyncio.Protocol):
 
 @asynccontextmanager
 async def serve(
-    make: Callable[[], asyncio.Protocol], doors: tuple[socket.socket, ...]
+    make: Callable[[], asyncio.Protocol], doors: tuple[Door, ...]
 ) -> AsyncIterator[None]:
-    """Serve `make` on these listening sockets until the end of the block, then close them."""
-    loop = asyncio.get_running_loop()
+    """Serve `make` on these doors until the end of the block, then close them."""
     limited = ConnectionLimit().wrap(make)
-    # With a shorter backlog the kernel drops simultaneous callers, who retry after a second.
-    servers = [
-        await loop.create_server(limited, sock=door, backlog=MAX_CONNECTIONS) for door in doors
-    ]
+    servers = [await _open(door, limited) for door in doors]
     try:
         yield
     finally:
         for server in servers:
             server.close()
+
+
+async def _open(
+    door: Door, make: Callable[[], asyncio.Protocol]
+) -> asyncio.AbstractServer | Listener:
+    if isinstance(door, socket.socket):
+        # With a shorter backlog the kernel drops simultaneous callers, who retry after a second.
+        loop = asyncio.get_running_loop()
+        return await loop.create_server(make, sock=door, backlog=MAX_CONNECTIONS)
+    await door.listen(make)
+    return door

@@ -1,0 +1,319 @@
+"""The control line to an init of another machine: its packets, and channels for descriptors.
+
+To the spawner a descriptor that came is the number of its channel. Descriptors of this process that
+go out are duplicated and joined with channels; which way a pipe goes is read from the pipe itself.
+"""
+
+import asyncio
+import errno
+import fcntl
+import logging
+import os
+import socket
+import stat
+from collections.abc import Callable, Iterable
+
+from atoll.domain.errors import Failed
+from atoll.runtime.spawners.link.channel import Channel
+from atoll.runtime.spawners.link.doors import LinkedDoor
+from atoll.runtime.spawners.link.file import LinkedFile
+from atoll.runtime.spawners.link.pump import Pump, Ways
+from atoll.runtime.spawners.link.terminal import LinkedTerminal, identity_of
+from atoll.runtime.tasks import Tasks
+from atoll.wire import init as wire
+from atoll.wire.link.frames import (
+    FAR_CHANNELS,
+    IPV6,
+    MAX_DATA_BYTES,
+    Adopted,
+    Frame,
+    Garbled,
+    Kind,
+    Passed,
+    PassedDescriptor,
+    decode_adopted,
+    decode_number,
+    decode_packet,
+    encode_frame,
+    encode_packet,
+)
+
+log = logging.getLogger("atoll.runtime")
+
+MAX_CONNECTIONS = 600
+"""Connections to doors that may be open; the doors' own limit is below it."""
+
+MAX_CHANNELS = 4096
+"""Channels of one link, of both ends."""
+
+Send = Callable[[bytes], None]
+
+
+class LinkLine:
+    """`ControlLine` over the frames of a carrier. `send` writes a frame; the carrier's frames come
+    in by `frame`, its end by `lost`. Made inside the running loop."""
+
+    def __init__(self, send: Send, tasks: Tasks) -> None:
+        self._send = send
+        self._tasks = tasks
+        self._on_packet: Callable[[bytes, list[int]], None] | None = None
+        self._on_end: Callable[[], None] | None = None
+        self._early: list[tuple[bytes, list[int]]] = []
+        self._channels: dict[int, Channel] = {}
+        self._terminals: dict[tuple[int, int], int] = {}
+        self._outputs: dict[int, tuple[Pump, ...]] = {}
+        self._held: dict[int, bytes] = {}
+        self._doors: dict[int, LinkedDoor] = {}
+        self._connections = 0
+        self._next = 0
+        self._newest = FAR_CHANNELS - 1
+        self._over = False
+        self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.adopted: list[tuple[LinkedTerminal, Adopted]] = []
+        self.end_reason = ""
+
+    async def ready(self) -> None:
+        """Wait until init has said READY. Raises `Failed` when the link ends before."""
+        await asyncio.shield(self._ready)
+
+    def door(self, port: int, *, ipv6: bool) -> LinkedDoor:
+        """Return a door of the far side."""
+        return self._doors.setdefault(port | (IPV6 if ipv6 else 0), LinkedDoor())
+
+    # The spawner's side.
+
+    def begin(
+        self, on_packet: Callable[[bytes, list[int]], None], on_end: Callable[[], None]
+    ) -> None:
+        """Call `on_packet` for each packet from now on, and `on_end` once."""
+        self._on_packet, self._on_end = on_packet, on_end
+        for early in self._early:
+            on_packet(*early)
+        self._early.clear()
+        if self._over:
+            on_end()
+
+    def send(self, packet: bytes, fds: tuple[int, ...] = ()) -> None:
+        """Send a packet. Raises ConnectionError when the link is gone or full."""
+        if self._over or len(self._channels) > MAX_CHANNELS - len(fds):
+            raise ConnectionError("the link has ended, or has too many channels")
+        tag = wire.HEADER.unpack_from(packet)[1]
+        passed = tuple(self._passed(fds)) if fds else ()
+        outputs = tuple(
+            pump
+            for one in dict.fromkeys(passed)
+            if one.kind in (Passed.OUTPUT, Passed.SOCKET)
+            and isinstance(pump := self._channels.get(one.channel), Pump)
+        )
+        if outputs:
+            self._outputs[tag] = outputs
+        self._send(encode_packet(packet, passed))
+
+    def pty(self, ends: list[int]) -> LinkedTerminal:
+        """Return the terminal of two descriptors that came."""
+        terminal = self._channels.get(ends[0])
+        if isinstance(terminal, LinkedTerminal):
+            return terminal
+        raise Failed("the sandbox's link ended as a terminal was opened")
+
+    def file(self, end: int) -> LinkedFile:
+        """Return the file of a descriptor that came."""
+        file = self._channels.get(end)
+        if isinstance(file, LinkedFile):
+            return file
+        raise Failed("the sandbox's link ended as a file was opened")
+
+    def drop(self, ends: Iterable[int]) -> None:
+        """Close channels that came."""
+        for number in set(ends):
+            channel = self._channels.get(number)
+            if channel is not None:
+                self._send(encode_frame(Kind.CLOSE, number))
+                channel.gone()
+
+    def finish(self) -> None:
+        """Ask the far end to end everything."""
+        if not self._over:
+            self._send(encode_frame(Kind.END, 0))
+
+    def close(self) -> None:
+        """Close our side. Idempotent."""
+        self.lost("")
+
+    # The carrier's side.
+
+    def frame(self, frame: Frame) -> None:
+        """Take a frame. Raises `Garbled`."""
+        if self._over:
+            return
+        match frame.kind:
+            case Kind.PACKET:
+                self._packet(frame.payload)
+            case Kind.ACCEPT:
+                self._accept(frame.channel, decode_number(frame.payload))
+            case Kind.ADOPT:
+                self._adopt(frame.channel, decode_adopted(frame.payload))
+            case Kind.ENDED:
+                self.lost(frame.payload[:1024].decode("utf-8", "replace"))
+            case _:
+                channel = self._channels.get(frame.channel)
+                if channel is not None:
+                    channel.frame(frame)
+
+    def lost(self, reason: str) -> None:
+        """Note the end of the link: everything inside counts as dead. Idempotent."""
+        if self._over:
+            return
+        self._over = True
+        self.end_reason = reason
+        for channel in list(self._channels.values()):
+            channel.gone()
+        self._held.clear()
+        if not self._ready.done():
+            self._ready.set_exception(Failed(f"the sandbox did not start: {reason}"))
+            self._ready.exception()  # seen, should nobody wait
+        if self._on_end is not None:
+            self._on_end()
+
+    def _packet(self, payload: bytes) -> None:
+        packet, passed = decode_packet(payload)
+        try:
+            reply = wire.decode_reply(packet)
+        except wire.Garbled as error:
+            raise Garbled(str(error)) from error
+        match reply:
+            case wire.Ready():
+                if reply.version != wire.VERSION:
+                    raise Garbled("init speaks another version of its protocol")
+                if not self._ready.done():
+                    self._ready.set_result(None)
+            case wire.Refused(tag=0):
+                self.lost(f"init could not begin: {os.strerror(reply.errno)}")
+            case wire.Exited(tag=tag) if not self._flushed(tag):
+                self._held[tag] = packet
+            case _:
+                self._deliver(packet, [self._arrived(one) for one in passed])
+
+    def _deliver(self, packet: bytes, ends: list[int]) -> None:
+        if self._on_packet is None:
+            self._early.append((packet, ends))
+        else:
+            self._on_packet(packet, ends)
+
+    def _arrived(self, one: PassedDescriptor) -> int:
+        """Return the channel of a descriptor that came, whose object is made here."""
+        if one.kind is Passed.SLAVE:
+            return one.channel
+        self._admit(one.channel)
+        if one.kind is Passed.MASTER:
+            self._open_terminal(one.channel)
+        elif one.kind is Passed.FILE:
+            file = LinkedFile(one.channel, write=self._send, on_end=self._ended)
+            self._channels[one.channel] = file
+        else:
+            raise Garbled(f"a descriptor of kind {one.kind} came")
+        return one.channel
+
+    def _open_terminal(self, number: int) -> LinkedTerminal:
+        terminal = LinkedTerminal(number, write=self._send, on_end=self._ended)
+        self._channels[number] = terminal
+        self._terminals[terminal.identity] = number
+        return terminal
+
+    def _admit(self, number: int) -> None:
+        """Check the number of a channel that the far end makes: they only rise."""
+        if number <= self._newest or len(self._channels) >= MAX_CHANNELS:
+            raise Garbled(f"the far end made channel {number} again, or too many")
+        self._newest = number
+
+    def _adopt(self, number: int, adopted: Adopted) -> None:
+        if self._ready.done():
+            raise Garbled("a terminal is adopted after READY")
+        self._admit(number)
+        self.adopted.append((self._open_terminal(number), adopted))
+
+    def _accept(self, number: int, key: int) -> None:
+        self._admit(number)
+        door = self._doors.get(key)
+        if door is None or not door.open or self._connections >= MAX_CONNECTIONS:
+            self._send(encode_frame(Kind.CLOSE, number))
+            return
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        self._connections += 1
+        self._channels[number] = Pump(
+            number,
+            theirs.detach(),
+            Ways(reads=True, writes=True),
+            write=self._send,
+            on_end=self._disconnected,
+        )
+        self._tasks.spawn(door.connected(ours), "door")
+
+    def _disconnected(self, number: int) -> None:
+        self._connections -= 1
+        self._ended(number)
+
+    def _ended(self, number: int) -> None:
+        channel = self._channels.pop(number, None)
+        if isinstance(channel, LinkedTerminal):
+            self._terminals.pop(channel.identity, None)
+
+    # Descriptors of this process.
+
+    def _passed(self, fds: tuple[int, ...]) -> Iterable[PassedDescriptor]:
+        """Yield what stands for these: the same open file twice is one channel twice."""
+        known: dict[tuple[int, int], PassedDescriptor] = {}
+        for fd in fds:
+            identity = identity_of(fd)
+            if identity is None:
+                raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+            if identity not in known:
+                known[identity] = self._joined(fd, identity)
+            yield known[identity]
+
+    def _joined(self, fd: int, identity: tuple[int, int]) -> PassedDescriptor:
+        terminal = self._terminals.get(identity)
+        if terminal is not None:
+            return PassedDescriptor(Passed.SLAVE, terminal)
+        mode = os.fstat(fd).st_mode
+        access = fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE
+        if stat.S_ISCHR(mode):
+            return PassedDescriptor(Passed.NULL)
+        if stat.S_ISREG(mode):
+            return PassedDescriptor(Passed.MEMORY, self._remember(fd))
+        if stat.S_ISSOCK(mode):
+            return self._pump(fd, Passed.SOCKET, Ways(reads=True, writes=True))
+        if access == os.O_RDONLY:
+            return self._pump(fd, Passed.INPUT, Ways(reads=True, writes=False))
+        return self._pump(fd, Passed.OUTPUT, Ways(reads=False, writes=True))
+
+    def _pump(self, fd: int, kind: Passed, ways: Ways) -> PassedDescriptor:
+        number = self._number()
+        own = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
+        pump = Pump(number, own, ways, write=self._send, on_end=self._ended)
+        pump.on_flushed = self._release_exits
+        self._channels[number] = pump
+        return PassedDescriptor(kind, number)
+
+    def _remember(self, fd: int) -> int:
+        """Send the content of a memory file; it has no object here, since it only goes out."""
+        number = self._number()
+        at = 0
+        while data := os.pread(fd, MAX_DATA_BYTES, at):
+            self._send(encode_frame(Kind.MEMORY, number, data))
+            at += len(data)
+        return number
+
+    def _number(self) -> int:
+        self._next += 1
+        return self._next
+
+    # Output comes before the end.
+
+    def _flushed(self, tag: int) -> bool:
+        return all(pump.flushed for pump in self._outputs.get(tag, ()))
+
+    def _release_exits(self) -> None:
+        for tag in [tag for tag in self._held if self._flushed(tag)]:
+            self._deliver(self._held.pop(tag), [])

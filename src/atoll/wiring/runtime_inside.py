@@ -1,0 +1,56 @@
+"""The way of a runtime to its sandbox: the spawner and the doors, of this machine or by a link.
+
+Nothing is served here yet. `wiring.runtime` decides when each part closes.
+"""
+
+import asyncio
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from atoll.domain.errors import Failed
+from atoll.inside.program import DOORS
+from atoll.ports.runtime_boot import LinkBoot, RuntimeBoot
+from atoll.runtime.doors.listener.connection_limit import Door
+from atoll.runtime.spawners.control import ControlSocket
+from atoll.runtime.spawners.init import InitSpawner
+from atoll.runtime.spawners.link.carrier import Carrier
+from atoll.runtime.spawners.link.line import LinkLine
+from atoll.runtime.tasks import Tasks
+
+BROKER_DOORS = 2
+FIRST_SECONDS = 120.0
+"""The time that the first stream to another machine may take to come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """The spawner, and the doors of broker and egress proxy."""
+
+    spawner: InitSpawner
+    broker: tuple[Door, ...]
+    egress: tuple[Door, ...]
+
+
+async def reach_inside(boot: RuntimeBoot, stack: AsyncExitStack) -> Inside:
+    """Return the way inside. That of a link is complete once its far end said READY: raises
+    `Failed` when it never does. What it needs closes with the stack."""
+    if isinstance(boot.control, LinkBoot):
+        return await _link(boot, boot.control, stack)
+    spawner = InitSpawner(ControlSocket(boot.control), program=boot.init, root=boot.workspace)
+    return Inside(spawner, boot.doors[:BROKER_DOORS], boot.doors[BROKER_DOORS:])
+
+
+async def _link(boot: RuntimeBoot, link: LinkBoot, stack: AsyncExitStack) -> Inside:
+    tasks = await stack.enter_async_context(Tasks())
+    carrier = Carrier(link.key, patience_seconds=link.grace_seconds)
+    line = LinkLine(carrier.write, tasks)
+    serving = carrier.serve(link.listener, on_frame=line.frame, on_lost=line.lost)
+    await stack.enter_async_context(serving)
+    broker, egress = (tuple(line.door(port, ipv6=ipv6) for ipv6 in (False, True)) for port in DOORS)
+    try:
+        async with asyncio.timeout(FIRST_SECONDS):
+            await line.ready()
+    except TimeoutError as error:
+        raise Failed(f"no stream to the sandbox's machine came in {FIRST_SECONDS:g} s") from error
+    spawner = InitSpawner(line, program=boot.init, root=boot.workspace)
+    return Inside(spawner, broker, egress)
