@@ -164,14 +164,17 @@ class Link(msgspec.Struct, frozen=True, tag_field="verb", tag="link", forbid_unk
     """A request for the runtime of a sandbox on another machine. Answered by `Started` at once.
 
     Streams to the far end of its link are then expected at `box.link`: they prove themselves with
-    `key` (hex). After `grace_seconds` without one the runtime ends. `backend` names the extension
-    whose machine that is.
+    `key` (hex); an empty one is that of the last start. After `grace_seconds` without a stream the
+    runtime ends. `backend` names the extension whose machine that is, `init` is init's argv there,
+    and `data` is kept for the extension.
     """
 
     sandbox: Start
-    key: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
+    key: Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{64})?\Z")]
     grace_seconds: Annotated[int, msgspec.Meta(ge=1, le=86_400)]
     backend: Annotated[str, msgspec.Meta(pattern=r"^ext\.[a-z0-9-]{1,40}\Z")]
+    init: Annotated[tuple[Text, ...], msgspec.Meta(min_length=1, max_length=8)]
+    data: Annotated[tuple[tuple[Text, Text], ...], msgspec.Meta(max_length=16)] = ()
 
     def __repr__(self) -> str:
         return f"Link({self.sandbox!r}, backend={self.backend!r})"
@@ -237,7 +240,7 @@ class Box(msgspec.Struct, frozen=True):
 
     `socket` is the runtime's, `host_uid` the owner of its files on the host. `live` false: only its
     state is kept. `maintenance`: it was started only to read that. `link` is the socket for streams
-    to another machine, `backend` the extension whose machine that is.
+    to another machine, `backend` the extension whose machine that is, `data` what it had kept.
     """
 
     sandbox_id: str
@@ -253,6 +256,7 @@ class Box(msgspec.Struct, frozen=True):
     maintenance: bool = False
     link: str = ""
     backend: str = ""
+    data: tuple[tuple[str, str], ...] = ()
 
 
 class Awaited(msgspec.Struct, frozen=True, tag_field="answer", tag="awaited"):

@@ -23,6 +23,7 @@ def box_answer(host: HostResources, known: SandboxRecord, entry: SandboxEntry | 
         maintenance=entry is not None and entry.maintenance,
         link=str(host.home.box(known.sandbox_id).link) if known.wall == "link" else "",
         backend=known.backend,
+        data=known.data,
     )
 
 

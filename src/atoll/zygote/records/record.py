@@ -22,7 +22,8 @@ class ProcessIdentity(msgspec.Struct, frozen=True):
 class SandboxRecord(msgspec.Struct, frozen=True):
     """Record of one sandbox. `processes` are its runtime, bwrap (where that built the wall) and
     init while it runs; `tree` is its image, empty for the host's root; `group` names its control
-    groups where its id does not; `backend` is the extension whose machine it is on."""
+    groups where its id does not. `backend` is the extension whose machine it is on, with the key of
+    its link and what the extension keeps."""
 
     sandbox_id: str
     generation: int
@@ -39,6 +40,8 @@ class SandboxRecord(msgspec.Struct, frozen=True):
     tree: str = ""
     group: str = ""
     backend: str = ""
+    link_key: str = ""
+    data: tuple[tuple[str, str], ...] = ()
 
     @property
     def group_name(self) -> str:

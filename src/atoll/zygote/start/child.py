@@ -141,7 +141,7 @@ def _build(host: HostResources, request: StartRequest) -> Stand:
             shell=start.shell,
             env=start.env,
             cwd=start.cwd,
-            init=host.programs.init_inside,
+            init=request.link.init if request.link else host.programs.init_inside,
             keys_fd=own.keys,
             broker=start.broker,
             agents=_agents(start),

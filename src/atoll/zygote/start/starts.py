@@ -14,6 +14,7 @@ from functools import partial
 import msgspec
 
 from atoll.domain.errors import AtollError, Failed
+from atoll.wire.zygote.messages import Link
 from atoll.zygote.host.children import Loop
 from atoll.zygote.host.home import traversal_mode
 from atoll.zygote.host_resources import HostResources
@@ -53,8 +54,9 @@ class Starts:
             init=self.host.programs.init_kind,
             wall=order.wall,
             tree=request.tree or "",
-            backend="" if order.link is None else order.link.backend,
         )
+        if order.link is not None:
+            fresh = _with_link(fresh, order.link, known)
         return SandboxEntry(fresh, Phase.STARTING, keep=known is not None, start=request)
 
     def begin(
@@ -79,7 +81,7 @@ class Starts:
             entry.record.sandbox_uid,
             entry.record.runtime_uid,
             wait_seconds=order.wait_seconds,
-            link=order.link,
+            link=_keyed(order.link, entry.record),
             for_pool=for_pool,
         )
         entry.child = self.loop.fork(
@@ -162,6 +164,21 @@ class Starts:
                 f"sandbox {known.sandbox_id} was made with a uid of its own, which reaches no "
                 "folder of the host's and has no root to write to: recreate it"
             )
+
+
+def _keyed(link: Link | None, known: record.SandboxRecord) -> Link | None:
+    return None if link is None else msgspec.structs.replace(link, key=known.link_key)
+
+
+def _with_link(
+    fresh: record.SandboxRecord, link: Link, known: record.SandboxRecord | None
+) -> record.SandboxRecord:
+    """Return the record of a sandbox of another machine. Raises `Failed` when the key of its last
+    start is asked for and none is kept."""
+    key = link.key or (known.link_key if known is not None else "")
+    if not key:
+        raise Failed("no link key is kept for this sandbox: start its far end anew")
+    return msgspec.structs.replace(fresh, backend=link.backend, link_key=key, data=link.data)
 
 
 def _needs_caller_uid(order: StartOrder) -> bool:

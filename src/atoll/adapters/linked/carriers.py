@@ -1,0 +1,117 @@
+"""The streams of this control plane's links: one for each sandbox, opened again when it ends.
+
+Several replicas on one machine share its sandboxes. A lock on a file decides which of them carries
+a link; another takes over when its holder ends.
+"""
+
+import asyncio
+import fcntl
+import os
+import socket
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import structlog
+
+from atoll.domain.errors import AtollError
+from atoll.ports.far import FarBox
+
+FIRST_PAUSE_SECONDS = 0.2
+LONGEST_PAUSE_SECONDS = 5.0
+STEADY_SECONDS = 30.0
+"""A stream that lasted so long is opened again at once."""
+
+LOCK_SECONDS = 1.0
+
+_log = structlog.get_logger(__name__)
+
+Carry = Callable[[FarBox, socket.socket], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedLink:
+    """A link to carry: the far sandbox, and the runtime's socket for its stream."""
+
+    box: FarBox
+    path: str
+
+
+@dataclass(slots=True)
+class Carriers:
+    """The links that this process carries, or waits to carry. `locks` is a directory of our own."""
+
+    carry: Carry
+    locks: Path
+    _tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+
+    def begin(self, link: CarriedLink) -> None:
+        """Carry a link until its runtime is gone or `end` is called; once more does nothing."""
+        known = self._tasks.get(link.box.sandbox_id)
+        if known is None or known.done():
+            loop = asyncio.get_running_loop()
+            # Owned here: `end` and `close` cancel each.
+            self._tasks[link.box.sandbox_id] = loop.create_task(self._carried(link))
+
+    async def end(self, sandbox_id: str) -> None:
+        """Carry this link no more. Idempotent."""
+        task = self._tasks.pop(sandbox_id, None)
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def close(self) -> None:
+        """Carry nothing any more; streams that outlive this process go on."""
+        for sandbox_id in list(self._tasks):
+            await self.end(sandbox_id)
+
+    async def _carried(self, link: CarriedLink) -> None:
+        lock = await self._locked(link.box.sandbox_id)
+        try:
+            await self._repeat(link)
+        finally:
+            os.close(lock)
+
+    async def _locked(self, sandbox_id: str) -> int:
+        self.locks.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fd = os.open(self.locks / sandbox_id, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            while True:
+                try:
+                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    return fd
+                except BlockingIOError:
+                    await asyncio.sleep(LOCK_SECONDS)
+        except BaseException:
+            os.close(fd)
+            raise
+
+    async def _repeat(self, link: CarriedLink) -> None:
+        loop = asyncio.get_running_loop()
+        pause = FIRST_PAUSE_SECONDS
+        while (near := _connected(link.path)) is not None:
+            began = loop.time()
+            try:
+                with near:
+                    await self.carry(link.box, near)
+                reason = "the stream ended"
+            except AtollError as error:
+                reason = error.message
+            except OSError as error:
+                reason = str(error)
+            if loop.time() - began > STEADY_SECONDS:
+                pause = FIRST_PAUSE_SECONDS
+            _log.warning("link_cut", sandbox=link.box.sandbox_id, reason=reason, pause=pause)
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
+
+
+def _connected(path: str) -> socket.socket | None:
+    """Return a connection to a runtime's socket; None when the runtime is gone."""
+    near = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        near.connect(path)
+    except OSError:
+        near.close()
+        return None
+    return near

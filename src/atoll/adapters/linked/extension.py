@@ -1,0 +1,280 @@
+"""An Extension over a FarBackend: a runtime here, its sandbox there, a link between them.
+
+The zygote starts the runtime and keeps its record; the backend starts the far end. Both are found
+by sandbox and generation, so each step may be repeated.
+"""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from atoll.adapters.linked.carriers import CarriedLink, Carriers
+from atoll.adapters.zygote.environment import environment_with_image
+from atoll.adapters.zygote.link import ZygoteLink
+from atoll.adapters.zygote.probe import check_health
+from atoll.adapters.zygote.start import agents_of, hostname
+from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, Unavailable
+from atoll.domain.ids import SandboxId
+from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.ports.extension import (
+    Capabilities,
+    CleanupReport,
+    Ended,
+    Handle,
+    Provision,
+    Reachability,
+)
+from atoll.ports.far import FarBackend, FarBox, FarPlace, LinkTerms
+from atoll.wire.link.handshake import KEY_BYTES
+from atoll.wire.zygote import messages as wire
+
+WALL = "link"
+START_SECONDS = 60.0
+STOP_SECONDS = 60.0
+READY_SECONDS = 130.0
+"""A runtime answers once the first stream came and init said READY."""
+
+GRACE_SECONDS = 600
+MAINTENANCE_GRACE_SECONDS = 60
+
+_ISOLATION = "isolation."
+_FAR = "far."
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedSettings:
+    """The home's directory, and the configuration of runtimes (see `namespaces.Settings`)."""
+
+    home: Path
+    broker: tuple[tuple[str, str], ...] = ()
+    agents: tuple[wire.Agent, ...] = ()
+    grace_seconds: int = GRACE_SECONDS
+
+
+@dataclass(slots=True)
+class LinkedExtension:
+    """`ports.Extension` over a backend of foreign machines."""
+
+    settings: LinkedSettings
+    backend: FarBackend
+    _link: ZygoteLink = field(init=False)
+    _carriers: Carriers = field(init=False)
+    _under_way: dict[tuple[str, int], asyncio.Task[Handle]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._link = ZygoteLink(self.settings.home / "run" / "zygote.sock")
+        self._carriers = Carriers(self.backend.carry, self.settings.home / "links")
+
+    @property
+    def name(self) -> str:
+        """The backend's name."""
+        return self.backend.name
+
+    def capabilities(self) -> Capabilities:
+        """Return the backend's abilities."""
+        return self.backend.capabilities()
+
+    async def provision(self, request: Provision) -> Handle:
+        """Start both ends, or attach to what runs. Raises `Invalid`, `Conflict`, `Failed`,
+        `Unavailable`."""
+        key = (request.sandbox_id, request.generation)
+        task = self._under_way.get(key)
+        if task is None:
+            # Owned by its callers: the first one removes it, all of them wait for it.
+            task = asyncio.get_running_loop().create_task(self._provision(request))
+            self._under_way[key] = task
+            task.add_done_callback(lambda _: self._under_way.pop(key, None))
+        return await asyncio.shield(task)
+
+    async def _provision(self, request: Provision) -> Handle:
+        if request.host_mounts:
+            raise Invalid(
+                f"{self.name} is another machine: folders of this one cannot be mounted there",
+                field="mounts",
+            )
+        box = await self._box(request.sandbox_id)
+        if box is not None and box.live:
+            taken = await self._attached(request, box)
+            if taken is not None:
+                return taken
+            box = None
+        place = None
+        if box is not None and box.generation == request.generation and not request.fresh:
+            place = await self.backend.attach(request)
+        key = "" if place is not None else secrets.token_hex(KEY_BYTES)
+        if place is None:
+            place = await self.backend.provision(request, self._terms(request, key))
+        try:
+            started = await self._request(self._start(request, place, key))
+        except BaseException:
+            # Nothing half-built stays; files of an earlier start do.
+            with suppress(AtollError):
+                await self.backend.teardown(place.box, keep_state=True)
+            raise
+        self._carriers.begin(CarriedLink(place.box, started.box.link))
+        return _handle(started.box)
+
+    async def _attached(self, request: Provision, box: wire.Box) -> Handle | None:
+        """Return the handle of what runs, when it is what is asked for; None once a maintenance
+        start that was in the way is ended."""
+        if box.maintenance and request.maintenance_seconds is None:
+            await self._taken_down(_far_of(box), keep_state=True)
+            return None
+        if not box.maintenance and request.maintenance_seconds is not None:
+            raise Conflict(f"sandbox {request.sandbox_id} runs: read what it has from itself")
+        if box.generation != request.generation:
+            raise Conflict(
+                f"sandbox {request.sandbox_id} lives in generation {box.generation}, not "
+                f"{request.generation}: stop it first"
+            )
+        place = await self.backend.attach(request)
+        if place is None:
+            await self._taken_down(_far_of(box), keep_state=True)
+            return None
+        self._carriers.begin(CarriedLink(place.box, box.link))
+        return _handle(box)
+
+    def _terms(self, request: Provision, key: str) -> LinkTerms:
+        maintenance = request.maintenance_seconds is not None
+        seconds = MAINTENANCE_GRACE_SECONDS if maintenance else self.settings.grace_seconds
+        return LinkTerms(bytes.fromhex(key), seconds)
+
+    def _start(self, request: Provision, place: FarPlace, key: str) -> wire.Link:
+        env = environment_with_image(
+            request.sandbox_id, place.env, request.env, mounts=request.mounts
+        )
+        return wire.Link(
+            sandbox=wire.Start(
+                sandbox_id=request.sandbox_id,
+                generation=request.generation,
+                hostname=hostname(request.name),
+                env=env,
+                shell=request.profile.shell,
+                cwd=request.cwd,
+                broker=self.settings.broker,
+                agents=agents_of(request, self.settings.agents),
+                maintenance_seconds=request.maintenance_seconds,
+            ),
+            key=key,
+            grace_seconds=self._terms(request, "00" * KEY_BYTES).grace_seconds,
+            backend=self.name,
+            init=place.init,
+            data=_kept(place),
+        )
+
+    async def wait_ready(self, handle: Handle) -> Reachability:
+        """Wait until the runtime answers, whose link is up then. Raises `Failed` when it is gone
+        or unhealthy."""
+        data = dict(handle.data)
+        try:
+            await check_health(data["socket"], seconds=READY_SECONDS)
+        except (Unavailable, KeyError) as err:
+            box = await self._box(handle.sandbox_id)
+            why = box.reason if box is not None and box.reason else str(err)
+            raise Failed(
+                f"sandbox {handle.sandbox_id} was started but its runtime does not answer: {why}"
+            ) from err
+        return Reachability(address=f"unix:{data['socket']}", isolation=_isolation(data))
+
+    async def teardown(self, handle: Handle, *, keep_state: bool) -> CleanupReport:
+        """End both ends, and without `keep_state` remove the files."""
+        far = _far(handle.sandbox_id, handle.generation, handle.data)
+        if not far.data:
+            box = await self._box(handle.sandbox_id)
+            far = far if box is None else _far(handle.sandbox_id, box.generation, box.data)
+        return await self._taken_down(far, keep_state=keep_state)
+
+    async def _taken_down(self, far: FarBox, *, keep_state: bool) -> CleanupReport:
+        request = wire.Stop(far.sandbox_id) if keep_state else wire.Destroy(far.sandbox_id)
+        # The runtime first, while its link is carried: it ends its programs in order.
+        near = await self._link.request(request, seconds=STOP_SECONDS)
+        if not isinstance(near, wire.Cleaned):
+            raise Failed(f"the zygote answered a teardown by {type(near).__name__}")
+        await self._carriers.end(far.sandbox_id)
+        away = await self.backend.teardown(far, keep_state=keep_state)
+        return CleanupReport(near.removed + away.removed, near.leftovers + away.leftovers)
+
+    async def survey(self) -> list[Handle]:
+        """Return every sandbox with a running runtime, and carry its link."""
+        found = []
+        async for box in self._link.boxes(WALL):
+            if box.live and box.backend == self.name:
+                self._carriers.begin(CarriedLink(_far_of(box), box.link))
+                found.append(_handle(box))
+        return found
+
+    async def ended(self) -> AsyncIterator[Ended]:
+        """Yield sandboxes that ended and were not started again since."""
+        while (death := await self._link.next_end()) is not None:
+            if death.wall != WALL or not await self._is_ours(death.sandbox_id):
+                continue
+            if not await self._link.lives(death.sandbox_id, WALL):
+                await self._carriers.end(death.sandbox_id)
+                yield Ended(SandboxId(death.sandbox_id), death.generation, death.reason)
+        raise Unavailable("the zygote went away and is back: compare what lives")
+
+    async def why_ended(self, sandbox_id: SandboxId) -> str | None:
+        """Return the zygote's record of why a sandbox ended."""
+        box = await self._box(sandbox_id)
+        return None if box is None or box.live else box.reason or None
+
+    async def close(self) -> None:
+        """Close our connections. Sandboxes keep running."""
+        await self._carriers.close()
+        self._link.close()
+        await self.backend.close()
+
+    async def _is_ours(self, sandbox_id: str) -> bool:
+        box = await self._box(sandbox_id)
+        return box is None or box.backend == self.name
+
+    async def _box(self, sandbox_id: str) -> wire.Box | None:
+        async for box in self._link.boxes(WALL):
+            if box.sandbox_id == sandbox_id:
+                return box
+        return None
+
+    async def _request(self, request: wire.Link) -> wire.Started:
+        answer = await self._link.request(request, seconds=START_SECONDS)
+        if not isinstance(answer, wire.Started):
+            raise Failed(f"the zygote answered a link by {type(answer).__name__}")
+        return answer
+
+
+def _handle(box: wire.Box) -> Handle:
+    data = (("socket", box.socket), *box.data)
+    return Handle(SandboxId(box.sandbox_id), box.generation, box.backend, data)
+
+
+def _far_of(box: wire.Box) -> FarBox:
+    return _far(SandboxId(box.sandbox_id), box.generation, box.data)
+
+
+def _kept(place: FarPlace) -> tuple[tuple[str, str], ...]:
+    """Return what the zygote keeps of a far sandbox: its place, and what its wall was found to
+    be."""
+    isolation = place.isolation
+    return (
+        (f"{_ISOLATION}level", isolation.level.value),
+        (f"{_ISOLATION}mechanism", isolation.mechanism),
+        (f"{_ISOLATION}degraded", "\n".join(isolation.degraded)),
+        *((f"{_FAR}{key}", value) for key, value in place.box.data),
+    )
+
+
+def _far(sandbox_id: SandboxId, generation: int, data: tuple[tuple[str, str], ...]) -> FarBox:
+    away = ((name, value) for name, value in data if name.startswith(_FAR))
+    return FarBox(
+        sandbox_id, generation, tuple((name.removeprefix(_FAR), value) for name, value in away)
+    )
+
+
+def _isolation(data: dict[str, str]) -> Isolation:
+    return Isolation(
+        level=IsolationLevel(data.get(f"{_ISOLATION}level", IsolationLevel.POLICY)),
+        mechanism=data.get(f"{_ISOLATION}mechanism", ""),
+        degraded=tuple(filter(None, data.get(f"{_ISOLATION}degraded", "").split("\n"))),
+    )

@@ -1,0 +1,83 @@
+"""The FarBackend port: machines that are not ours, reached by a link (control-plane side).
+
+A backend rents or prepares a machine, starts the link's far end beside init there, and carries
+bytes to it. Everything else is `adapters.linked`, the same for all: the runtime stays here.
+"""
+
+import socket
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from atoll.domain.ids import SandboxId
+from atoll.domain.wall.isolation import Isolation
+from atoll.ports.extension import Capabilities, CleanupReport, Provision
+
+
+@dataclass(frozen=True, slots=True)
+class LinkTerms:
+    """The parameters of one link. The far end proves itself with `key`, and ends every process
+    after `grace_seconds` without a proven near end."""
+
+    key: bytes = field(repr=False)
+    grace_seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class FarBox:
+    """A sandbox on a machine of a backend. `data` is opaque to the caller, JSON-serialisable, and
+    enough to find it again after a restart."""
+
+    sandbox_id: SandboxId
+    generation: int
+    data: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FarPlace:
+    """The facts of a far sandbox that its runtime must know: init's argv inside, and the path of
+    the workspace there. `isolation` is what was probed, not what is promised."""
+
+    box: FarBox
+    isolation: Isolation
+    init: tuple[str, ...]
+    env: tuple[tuple[str, str], ...] = ()
+
+
+class FarBackend(Protocol):
+    """A kind of foreign machine. Raises `Unavailable` (try later), `Failed`, `Invalid`."""
+
+    @property
+    def name(self) -> str:
+        """`ext.<name>`."""
+        ...
+
+    def capabilities(self) -> Capabilities:
+        """Return what this backend can do here and now."""
+        ...
+
+    async def provision(self, request: Provision, terms: LinkTerms) -> FarPlace:
+        """Start a far end for `(sandbox_id, generation)`; one that still runs for it is ended
+        first, since it holds another key."""
+        ...
+
+    async def attach(self, request: Provision) -> FarPlace | None:
+        """Return the far end that runs for `(sandbox_id, generation)`; None when none does."""
+        ...
+
+    async def carry(self, box: FarBox, near: socket.socket) -> None:
+        """Carry bytes between `near` and the far end until either is closed. Raises when the
+        machine cannot be reached. The stream may outlive this process, and its caller."""
+        ...
+
+    async def teardown(self, box: FarBox, *, keep_state: bool) -> CleanupReport:
+        """End every process. With `keep_state` the files stay for the next `provision`; without,
+        nothing stays. Idempotent. `box.data` may be empty."""
+        ...
+
+    async def survey(self) -> list[FarBox]:
+        """Return every far end of this home that runs."""
+        ...
+
+    async def close(self) -> None:
+        """Close every connection of our own; idempotent."""
+        ...
