@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from atoll.domain.errors import Failed, Invalid, LimitReached
+from atoll.domain.wall.etc import hosts_text
 from atoll.zygote.daemon.server import bind
 from atoll.zygote.disk import image
-from atoll.zygote.disk.host_root import etc_tree, hosts_text
+from atoll.zygote.disk.host_root import etc_tree
 from atoll.zygote.records import record, uids
 from atoll.zygote.start import keys
 from atoll.zygote.wall import hierarchies

@@ -68,10 +68,10 @@ class RuntimeBoot:
     bear it. `control` is the SEQPACKET socket to the init, or the link to one of another machine;
     `init` is how the sandbox names that program (None: the static one). `zygote` is where commands
     of `sudo` are asked for (None: there are none). `doors` are listening sockets: 8082 on v4 and
-    v6, then 3128 on v4 and v6; a link brings its own. `env` is the environment of everything started inside,
-    `workspace` the tree of the file routes. `keys_fd` is a memfd with the keys (TOML); `broker`
-    names upstream URLs by provider where they differ from the keys' own. `settle` is called
-    whenever the runtime has had nothing to do for a while, and gives memory back. With
+    v6, then 3128 on v4 and v6; a link brings its own. `env` is the environment of everything
+    started inside, `workspace` the tree of the file routes. `keys_fd` is a memfd with the keys
+    (TOML); `broker` names upstream URLs by provider where they differ from the keys' own. `settle`
+    is called whenever the runtime has had nothing to do for a while, and gives memory back. With
     `idle_end_seconds` the runtime ends by itself after so long without a request. `own_usage`
     reports the runtime's own use (None: nobody counts it).
     """

@@ -12,8 +12,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from atoll.domain.wall.etc import OWN
 from atoll.domain.wall.interior import SCRATCH
-from atoll.zygote.disk.host_root import OWN
 
 PLACES = (
     "dev", "proc", "workspace", ".atoll", "opt/atoll", "home", "mnt", "srv", "data", "etc",

@@ -16,8 +16,9 @@ from pathlib import Path
 
 from atoll.domain.errors import AtollError, Failed, Invalid, LimitReached
 from atoll.domain.repository.repository import HARMLESS_FLAWS
+from atoll.domain.wall.etc import ROOT_LINKS
 from atoll.wire.zygote import messages as wire
-from atoll.zygote.disk.host_root import ROOT_LINKS, etc_tree
+from atoll.zygote.disk.host_root import etc_tree
 from atoll.zygote.host import kernel
 from atoll.zygote.host.children import detach
 from atoll.zygote.host.home import Home

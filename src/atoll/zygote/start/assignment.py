@@ -11,8 +11,8 @@ import socket
 import msgspec
 
 from atoll.domain.errors import Failed
+from atoll.domain.wall.etc import hosts_text
 from atoll.wire.zygote.messages import Start
-from atoll.zygote.disk.host_root import hosts_text
 from atoll.zygote.host import kernel
 from atoll.zygote.host.children import MAX_PACKET_BYTES
 from atoll.zygote.host_resources import HostResources

@@ -17,12 +17,13 @@ from pathlib import Path
 import msgspec
 
 from atoll.domain.errors import AtollError, Failed
+from atoll.domain.wall.etc import hosts_text
 from atoll.ports.runtime_boot import Agent, LinkBoot, RuntimeBoot, Stand
 from atoll.wire.zygote.messages import Link, Start
 from atoll.zygote.disk.engine_folders import check_container_folders, mount_engine_folders
 from atoll.zygote.disk.engine_mounts import check_container_files
 from atoll.zygote.disk.host_mounts import attach_host_mounts, check_contents, host_mounts
-from atoll.zygote.disk.host_root import etc_tree, hosts_text
+from atoll.zygote.disk.host_root import etc_tree
 from atoll.zygote.disk.image import DEFAULT_BYTES
 from atoll.zygote.disk.roots import Root, mount_root, plan_root
 from atoll.zygote.disk.safe_open import open_below

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.domain.errors import Failed, Forbidden
+from atoll.domain.wall.etc import OWN, hosts_text
 from atoll.domain.wall.interior import HOME
-from atoll.zygote.disk.host_root import OWN, hosts_text
 from atoll.zygote.host import kernel
 from atoll.zygote.host.owned_socket import listen, peer_credentials
 from atoll.zygote.wall.wall import await_ready

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from atoll.domain.agent.registry import AGENT_STATE
 from atoll.domain.files.host_mount import HostMount
+from atoll.domain.wall.etc import ROOT_LINKS
 from atoll.domain.wall.interior import (
     BARE_BYTES,
     DOORS,
@@ -20,7 +21,6 @@ from atoll.domain.wall.interior import (
     SCRATCH,
 )
 from atoll.zygote.disk.host_mounts import host_mount_argv
-from atoll.zygote.disk.host_root import ROOT_LINKS
 from atoll.zygote.disk.roots import Root, root_argv
 from atoll.zygote.host.home import BoxPlaces
 

@@ -1,0 +1,120 @@
+"""The wall of a sandbox on a foreign Linux machine: bubblewrap's arguments, run by an ordinary user.
+
+The interior is that of every sandbox. What the machine has of /etc or /proc is bound only where it
+is there, so few facts must be known before. This module starts nothing.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from atoll.domain.agent.registry import AGENT_STATE
+from atoll.domain.wall.etc import COPIED, OWN
+from atoll.domain.wall.interior import BARE_BYTES, DOORS, FILTERS, SCRATCH
+
+CONTROL_FD, SECCOMP_FD = 3, 10
+INSIDE_UID = 1000
+INIT = "/.atoll/init"
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteMachine:
+    """Facts of a machine. `root_links` are names below / that lead into /usr, with their targets,
+    `root_folders` those that are folders of their own; `masked_folders` and `masked_files` are
+    what of /proc must be hidden."""
+
+    root_links: tuple[tuple[str, str], ...] = ()
+    root_folders: tuple[str, ...] = ()
+    masked_folders: tuple[str, ...] = ()
+    masked_files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteWall:
+    """Options of one wall. `files` holds workspace, state and etc of the sandbox, `programs` bwrap
+    and init; `views` are read-only folders of that machine and their places inside."""
+
+    files: str
+    programs: str
+    hostname: str
+    views: tuple[tuple[str, str], ...] = ()
+    writable: bool = True
+    bare: bool = False
+    netlink: int = 64
+    nproc: int | None = None
+    open_files: int | None = None
+
+
+def remote_wall_argv(machine: RemoteMachine, wall: RemoteWall) -> tuple[str, ...]:
+    """Return bwrap's whole argv, which ends with init's. Descriptor 3 is init's socket, 10 the
+    filter of system calls."""
+    return (
+        f"{wall.programs}/bwrap",
+        *_isolation(wall.hostname),
+        *_system(machine, wall),
+        *_scratch(machine),
+        *_own_files(wall),
+        *_init(wall),
+    )
+
+
+def etc_files(hostname: str, hosts: str) -> dict[str, str]:
+    """Return the files of the sandbox's own etc, by name."""
+    return {**OWN, "hosts": hosts, "hostname": f"{hostname}\n"}
+
+
+def _isolation(hostname: str) -> Iterator[str]:
+    yield from ("--unshare-all", "--unshare-user", "--disable-userns", "--cap-drop", "ALL")
+    yield from ("--new-session", "--as-pid-1", "--die-with-parent", "--clearenv")
+    yield from ("--uid", str(INSIDE_UID), "--gid", str(INSIDE_UID), "--hostname", hostname)
+    yield from ("--seccomp", str(SECCOMP_FD))
+
+
+def _system(machine: RemoteMachine, wall: RemoteWall) -> Iterator[str]:
+    yield from ("--ro-bind", "/usr", "/usr")
+    for name, target in machine.root_links:
+        yield from ("--symlink", target, f"/{name}")
+    for name in machine.root_folders:
+        yield from ("--ro-bind", f"/{name}", f"/{name}")
+    for name in COPIED:
+        yield from ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
+    for name in OWN:
+        yield from ("--ro-bind", f"{wall.files}/etc/{name}", f"/etc/{name}")
+    for name in ("/opt", "/mnt", "/srv", "/var/log", "/var/lib"):
+        yield from ("--dir", name)
+
+
+def _scratch(machine: RemoteMachine) -> Iterator[str]:
+    yield from ("--dev", "/dev")
+    for place, mode, size in SCRATCH:
+        yield from ("--perms", f"{mode:04o}", "--size", str(size), "--tmpfs", place)
+    yield from ("--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys")
+    for place in machine.masked_folders:
+        yield from ("--perms", "0555", "--size", "4096", "--tmpfs", place, "--remount-ro", place)
+    for place in machine.masked_files:
+        yield from ("--ro-bind", "/dev/null", place)
+
+
+def _own_files(wall: RemoteWall) -> Iterator[str]:
+    if wall.bare:
+        yield from ("--perms", "0755", "--size", str(BARE_BYTES), "--tmpfs", "/workspace")
+    else:
+        bind = "--bind" if wall.writable else "--ro-bind"
+        yield from (bind, f"{wall.files}/workspace", "/workspace")
+    yield from ("--bind", f"{wall.files}/state", "/.atoll/state")
+    for name, inside in AGENT_STATE:
+        yield from ("--bind", f"{wall.files}/state/{name}", f"/home/agent/{inside}")
+    for source, target in wall.views:
+        yield from ("--ro-bind", source, target)
+
+
+def _init(wall: RemoteWall) -> Iterator[str]:
+    yield from ("--ro-bind", f"{wall.programs}/init", INIT)
+    yield from ("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/", "--")
+    yield from (INIT, "--control-fd", str(CONTROL_FD))
+    for door in DOORS:
+        yield from ("--door", str(door))
+    yield from ("--netlink", str(wall.netlink), "--filters", str(FILTERS))
+    if wall.nproc is not None:
+        yield from ("--nproc", str(wall.nproc))
+    if wall.open_files is not None:
+        yield from ("--files", str(wall.open_files))
