@@ -1,4 +1,4 @@
-"""The wall of a sandbox on a foreign Linux machine: bubblewrap's arguments, run by an ordinary user.
+"""The wall of a sandbox on a foreign machine: bubblewrap's arguments, run by an ordinary user.
 
 The interior is that of every sandbox. What the machine has of /etc or /proc is bound only where it
 is there, so few facts must be known before. This module starts nothing.

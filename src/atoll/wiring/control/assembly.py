@@ -195,7 +195,7 @@ def _extension_setup(settings: ControlSettings) -> ExtensionSetup:
         tag=Home(settings.home).tag,
         agents=_agents(settings),
         upstreams=tuple(sorted(settings.backends.upstreams.items())),
-        options=asdict(settings.docker),
+        options={**asdict(settings.docker), "ssh_hosts": settings.ssh.ssh_hosts},
     )
 
 

@@ -1,0 +1,197 @@
+"""OpenSSH's client, driven without a terminal, a config file or an agent of anybody's.
+
+One shared connection a machine serves short commands. A stream gets a connection of its own, so
+that neither a flood nor the end of the shared one reaches it.
+"""
+
+import asyncio
+import shlex
+import shutil
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from atoll.adapters.extensions.ssh.settings import SshHost
+from atoll.domain.errors import Failed, Unavailable
+
+CONNECT_SECONDS = 10
+ALIVE_SECONDS = 15
+PERSIST_SECONDS = 60
+NO_CONNECTION = 255
+"""The client's own exit code, ssh(1)."""
+
+MAX_COMPLAINT = 500
+CHUNK_BYTES = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A command that ran there: its exit code, and what it printed."""
+
+    code: int
+    output: bytes
+    complaint: str
+
+
+@dataclass(slots=True)
+class SshClient:
+    """The way to one machine. `folder` holds sockets and the pinned key, and is ours alone."""
+
+    name: str
+    host: SshHost
+    folder: Path
+    _known: Path = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._known = self.folder / f"{self.name}.known"
+
+    async def run(self, script: str, *words: str, given: bytes = b"", seconds: float) -> Ran:
+        """Run a script of sh with these arguments, `given` as its input. Raises `Unavailable` when
+        the machine cannot be reached or does not answer in time, `Failed` for a changed key."""
+        process = await self._started(script, words, shared=True)
+        try:
+            async with asyncio.timeout(seconds):
+                output, complaint = await process.communicate(given)
+        except TimeoutError as error:
+            raise Unavailable(f"host {self.name} did not answer within {seconds:g} s") from error
+        finally:
+            await _ended(process)
+        said = complaint.decode(errors="replace").strip()[:MAX_COMPLAINT]
+        if process.returncode == NO_CONNECTION:
+            raise self._unreached(said)
+        return Ran(process.returncode or 0, output, said)
+
+    @asynccontextmanager
+    async def pipe(self, script: str, *words: str) -> AsyncIterator[asyncio.StreamWriter]:
+        """Yield the input of a script. Its end is awaited, and its failure raised as `Failed`."""
+        process = await self._started(script, words, shared=False)
+        if process.stdin is None or process.stderr is None:
+            raise Failed("the SSH client was started without pipes")
+        try:
+            yield process.stdin
+            process.stdin.close()
+            complaint = await process.stderr.read()
+            code = await process.wait()
+        finally:
+            await _ended(process)
+        said = complaint.decode(errors="replace").strip()[:MAX_COMPLAINT]
+        if code == NO_CONNECTION:
+            raise self._unreached(said)
+        if code:
+            raise Failed(f"host {self.name}: {said or f'a command ended with {code}'}")
+
+    async def stream(self, script: str, *words: str, near: socket.socket) -> str:
+        """Join `near` with a script's input and output, until either ends; returns the last words
+        of the client. It outlives this process."""
+        self._prepare()
+        process = await asyncio.create_subprocess_exec(
+            *self._argv(script, words, shared=False),
+            stdin=near.fileno(),
+            stdout=near.fileno(),
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+        try:
+            _, complaint = await process.communicate()
+        except asyncio.CancelledError:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+            raise
+        return complaint.decode(errors="replace").strip()[:MAX_COMPLAINT]
+
+    async def close(self) -> None:
+        """End the shared connection. Idempotent."""
+        if not any(self.folder.glob(f"{self.name}.mux*")):
+            return
+        process = await asyncio.create_subprocess_exec(
+            *(self._program(), "-F", "none", "-O", "exit"),
+            *("-o", f"ControlPath={self._control}", "--", "host"),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        await process.wait()
+
+    @property
+    def _control(self) -> Path:
+        return self.folder / f"{self.name}.mux"
+
+    async def _started(
+        self, script: str, words: tuple[str, ...], *, shared: bool
+    ) -> asyncio.subprocess.Process:
+        self._prepare()
+        return await asyncio.create_subprocess_exec(
+            *self._argv(script, words, shared=shared),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE if shared else asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+
+    def _prepare(self) -> None:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._known.write_text(f"{self._alias} {self.host.host_key}\n")
+
+    @property
+    def _alias(self) -> str:
+        return f"atoll-{self.name}"
+
+    def _argv(self, script: str, words: tuple[str, ...], *, shared: bool) -> list[str]:
+        user, address, port = self.host.parsed()
+        options = {
+            "BatchMode": "yes",
+            "CheckHostIP": "no",
+            "ClearAllForwardings": "yes",
+            "ConnectTimeout": str(CONNECT_SECONDS),
+            "ForwardAgent": "no",
+            "GlobalKnownHostsFile": "/dev/null",
+            "HostKeyAlias": self._alias,
+            "IdentitiesOnly": "yes",
+            "IdentityAgent": "none",
+            "IdentityFile": f'"{self.host.identity}"',
+            "PasswordAuthentication": "no",
+            "PermitLocalCommand": "no",
+            "ServerAliveCountMax": "2",
+            "ServerAliveInterval": str(ALIVE_SECONDS),
+            "StrictHostKeyChecking": "yes",
+            "UpdateHostKeys": "no",
+            "UserKnownHostsFile": f'"{self._known}"',
+            **(self._sharing() if shared else {"ControlPath": "none"}),
+        }
+        command = " ".join(map(shlex.quote, ("sh", "-c", script, "sh", *words)))
+        return [
+            self._program(),
+            *("-F", "none", "-T", "-e", "none", "-l", user, "-p", str(port)),
+            *(word for name, value in options.items() for word in ("-o", f"{name}={value}")),
+            *("--", address, f"exec {command}"),
+        ]
+
+    def _sharing(self) -> dict[str, str]:
+        return {
+            "ControlMaster": "auto",
+            "ControlPath": f'"{self._control}"',
+            "ControlPersist": str(PERSIST_SECONDS),
+        }
+
+    def _program(self) -> str:
+        found = shutil.which("ssh")
+        if found is None:
+            raise Failed("ext.ssh needs the OpenSSH client: install the package openssh-client")
+        return found
+
+    def _unreached(self, said: str) -> Failed | Unavailable:
+        if "host key" in said.lower():
+            return Failed(
+                f"host {self.name} shows another key than the one pinned for it: nothing was sent. "
+                "Find out why before you pin the new one"
+            )
+        return Unavailable(f"host {self.name} cannot be reached: {said or 'the connection ended'}")
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        process.kill()
+        await process.wait()

@@ -1,0 +1,171 @@
+"""One machine of `ext.ssh`: its facts, the programs on it, and the folders that were sent there.
+
+Facts are asked for once; programs and folders travel once for each content.
+"""
+
+import asyncio
+import hashlib
+import io
+import tarfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from atoll.adapters.extensions.ssh import scripts
+from atoll.adapters.extensions.ssh.client import Ran, SshClient
+from atoll.domain.errors import Failed
+from atoll.domain.wall.interior import MASKED
+from atoll.domain.wall.remote import RemoteMachine
+
+COMMAND_SECONDS = 60.0
+SEND_SECONDS = 1800.0
+CHUNK_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The facts of a machine: its kind as uname(1) gives it, and our directory there."""
+
+    kind: str
+    base: str
+    machine: RemoteMachine
+
+
+@dataclass(slots=True)
+class Machine:
+    """A machine, with what is known of it. `programs` is the local directory of the wall's programs
+    (the zygote's), `kind` what these run on."""
+
+    client: SshClient
+    tag: str
+    programs: Path
+    kind: str
+    _facts: Facts | None = None
+    _ready: str = ""
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def facts(self) -> Facts:
+        """Return the facts. Raises `Failed` for a machine that cannot hold sandboxes."""
+        if self._facts is None:
+            ran = await self.client.run(scripts.FACTS, self.tag, *MASKED, seconds=COMMAND_SECONDS)
+            if ran.code:
+                raise Failed(f"host {self.client.name} cannot be prepared: {ran.complaint}")
+            found = _read_facts(ran.output.decode(errors="replace"))
+            if found.kind != f"Linux {self.kind}":
+                raise Failed(
+                    f"host {self.client.name} is {found.kind}: this Atoll has programs for Linux "
+                    f"{self.kind} only"
+                )
+            self._facts = found
+        return self._facts
+
+    async def place_programs(self) -> str:
+        """Return the directory of init, link and bwrap there, sent when they are not there yet.
+        Raises `Failed` where an ordinary user may not build a wall."""
+        async with self._turn:
+            if self._ready:
+                return self._ready
+            facts = await self.facts()
+            files = await asyncio.to_thread(_program_files, self.programs)
+            digest = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:24]
+            place = f"{facts.base}/bin/{digest}"
+            if (await self._run(scripts.HAS, place)).code:
+                await self._send(place, _packed(files))
+            probed = await self._run(scripts.PROBE, place)
+            if probed.code:
+                raise Failed(
+                    f"host {self.client.name} lets an ordinary user build no wall: "
+                    f"{probed.complaint}. Allow unprivileged user namespaces there"
+                )
+            self._ready = place
+            return place
+
+    async def place_folder(self, source: Path, version: str) -> str:
+        """Return the place of a read-only folder of ours there, sent when this version of it is not
+        there yet."""
+        facts = await self.facts()
+        digest = hashlib.sha256(f"{source}\0{version}".encode()).hexdigest()[:24]
+        place = f"{facts.base}/sent/{digest}"
+        async with self._turn:
+            if (await self._run(scripts.HAS, place)).code:
+                await self._send_tree(place, source)
+        return place
+
+    async def _run(self, script: str, *words: str) -> Ran:
+        return await self.client.run(script, *words, seconds=COMMAND_SECONDS)
+
+    async def _send(self, place: str, archive: bytes) -> None:
+        async with asyncio.timeout(SEND_SECONDS), self.client.pipe(scripts.UNPACK, place) as into:
+            for start in range(0, len(archive), CHUNK_BYTES):
+                into.write(archive[start : start + CHUNK_BYTES])
+                await into.drain()
+
+    async def _send_tree(self, place: str, source: Path) -> None:
+        """Send a tree as it is, by this machine's tar: it may be large."""
+        tar = await asyncio.create_subprocess_exec(
+            *("tar", "-c", "-C", str(source), "-f", "-", "."),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        try:
+            async with asyncio.timeout(SEND_SECONDS):
+                async with self.client.pipe(scripts.UNPACK, place) as into:
+                    while tar.stdout and (chunk := await tar.stdout.read(CHUNK_BYTES)):
+                        into.write(chunk)
+                        await into.drain()
+                    if await tar.wait():
+                        raise Failed(f"{source} cannot be read: nothing was kept of what was sent")
+        finally:
+            if tar.returncode is None:
+                tar.kill()
+                await tar.wait()
+
+
+def _read_facts(text: str) -> Facts:
+    found: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        word, _, rest = line.partition(" ")
+        found.setdefault(word, []).append(rest)
+    kind, base = (found.get(word, [""])[-1] for word in ("machine", "base"))
+    if not base.startswith("/") or not kind:
+        raise Failed("the machine's shell prints something of its own: it cannot be used")
+    links = (each.partition(" ")[::2] for each in found.get("link", ()))
+    machine = RemoteMachine(
+        tuple((name, target.lstrip("/")) for name, target in links),
+        tuple(found.get("folder", ())),
+        tuple(found.get("masked-folder", ())),
+        tuple(found.get("masked-file", ())),
+    )
+    return Facts(kind, base, machine)
+
+
+def _program_files(folder: Path) -> dict[str, bytes]:
+    """Return the programs by the name that they get there: bwrap beside its library."""
+    found = {
+        path.name: path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and (path.name in _NAMES or path.name.startswith("libcap"))
+    }
+    missing = [name for name in _NAMES if name not in found]
+    if missing:
+        raise Failed(
+            f"{', '.join(missing)} is missing in {folder}: install a C compiler, run again"
+        )
+    return found
+
+
+_NAMES = ("bwrap", "init", "link", "seccomp.bpf", "seccomp-debug.bpf")
+
+
+def _packed(files: dict[str, bytes]) -> bytes:
+    held = io.BytesIO()
+    with tarfile.open(fileobj=held, mode="w") as archive:
+        for name, content in sorted(files.items()):
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(content), 0o755
+            archive.addfile(entry, io.BytesIO(content))
+    return held.getvalue()
+
+
+def packed_texts(texts: dict[str, str]) -> bytes:
+    """Return an archive of text files that anybody may read."""
+    return _packed({name: text.encode() for name, text in texts.items()})

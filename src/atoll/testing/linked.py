@@ -1,0 +1,180 @@
+"""A link of which both ends are on this machine: the real far end, the real near end, and between
+them a relay that can be cut anywhere."""
+
+import asyncio
+import contextlib
+import os
+import secrets
+import socket
+import subprocess
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from atoll.inside.program import host_link_program, host_program, init_argv
+from atoll.runtime.spawners.init import InitSpawner
+from atoll.runtime.spawners.link.carrier import Carrier
+from atoll.runtime.spawners.link.line import LinkLine
+from atoll.runtime.tasks import Tasks
+
+READY_SECONDS = 20.0
+CHUNK_BYTES = 64 * 1024
+
+
+@dataclass(slots=True)
+class Relay:
+    """Bytes between the near end's socket and the far end's. `cut_after` is a number of bytes, of
+    either direction, after which the connection is cut; then it is made again."""
+
+    near: Path
+    far: Path
+    cut_after: int | None = None
+    cuts: int = 0
+    _passed: int = 0
+    _held: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self._held.set()
+
+    def hold(self) -> None:
+        """Make no further connection until `release`."""
+        self._held.clear()
+
+    def release(self) -> None:
+        """Make connections again."""
+        self._held.set()
+
+    async def run(self) -> None:
+        """Carry until cancelled."""
+        while True:
+            await self._held.wait()
+            with contextlib.suppress(OSError):
+                await self._carry()
+                self.cuts += 1
+
+    async def _carry(self) -> None:
+        near = await asyncio.open_unix_connection(str(self.near))
+        far = await asyncio.open_unix_connection(str(self.far))
+        try:
+            ways = [
+                asyncio.ensure_future(self._copy(near[0], far[1])),
+                asyncio.ensure_future(self._copy(far[0], near[1])),
+                asyncio.ensure_future(self._cut()),
+            ]
+            try:
+                await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for way in ways:
+                    way.cancel()
+                await asyncio.gather(*ways, return_exceptions=True)
+        finally:
+            for _, writer in (near, far):
+                writer.transport.abort()
+
+    async def _cut(self) -> None:
+        while self._held.is_set():
+            await asyncio.sleep(0.01)
+
+    async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(CHUNK_BYTES):
+            if self.cut_after is not None:
+                left = self.cut_after - self._passed
+                if len(data) >= left:
+                    writer.write(data[:left])
+                    self._passed = 0
+                    self.cut_after = None
+                    return
+                self._passed += len(data)
+            writer.write(data)
+            await writer.drain()
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """Both ends of a link, and what is between them."""
+
+    spawner: InitSpawner
+    line: LinkLine
+    carrier: Carrier
+    relay: Relay
+    far_pid: int
+
+
+@contextlib.asynccontextmanager
+async def linked(
+    root: Path,
+    folder: Path,
+    *,
+    twin: bool = False,
+    grace: int = 60,
+    doors: tuple[int, ...] = (),
+) -> AsyncIterator[Linked]:
+    """Start an init whose workspace is `root` behind a link; sockets are made in `folder`."""
+    key = secrets.token_bytes(32)
+    async with far_end(root, folder, key, twin=twin, grace=grace, doors=doors) as process:
+        async with near_end(folder, key) as (line, carrier, relay):
+            program = host_program(twin=twin)
+            spawner = InitSpawner(line, program=program, root=str(root))
+            try:
+                yield Linked(spawner, line, carrier, relay, process.pid)
+            finally:
+                await spawner.close()
+
+
+@contextlib.asynccontextmanager
+async def far_end(
+    root: Path,
+    folder: Path,
+    key: bytes,
+    *,
+    twin: bool = False,
+    grace: int = 60,
+    doors: tuple[int, ...] = (),
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Start `link serve` with an init, listening at `far.sock` in `folder`; end it on the way
+    out."""
+    far = folder / "far.sock"
+    argv = init_argv(host_program(twin=twin), control_fd=3, doors=doors, root=str(root))
+    process = await asyncio.create_subprocess_exec(
+        *(*host_link_program(twin=twin), "serve", "--socket", str(far)),
+        *("--grace", str(grace), "--", *argv),
+        stdin=subprocess.PIPE,
+        env={"PATH": os.environ.get("PATH", os.defpath)},
+    )
+    try:
+        if process.stdin is not None:
+            process.stdin.write(key)
+            process.stdin.close()
+        async with asyncio.timeout(READY_SECONDS):
+            while not far.exists():
+                await asyncio.sleep(0.01)
+        yield process
+    finally:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(READY_SECONDS):
+                await process.wait()
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+@contextlib.asynccontextmanager
+async def near_end(
+    folder: Path, key: bytes, *, patience_seconds: float = 60.0
+) -> AsyncIterator[tuple[LinkLine, Carrier, Relay]]:
+    """Make a near end at `near.sock` in `folder`, relayed to the far end there."""
+    near = folder / "near.sock"
+    near.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(str(near))
+    listener.listen(8)
+    listener.setblocking(False)
+    async with Tasks() as tasks:
+        carrier = Carrier(key, patience_seconds=patience_seconds)
+        line = LinkLine(carrier.write, tasks)
+        relay = Relay(near, folder / "far.sock")
+        async with carrier.serve(listener, on_frame=line.frame, on_lost=line.lost):
+            tasks.spawn(relay.run(), "relay")
+            async with asyncio.timeout(READY_SECONDS):
+                await line.ready()
+            yield line, carrier, relay
