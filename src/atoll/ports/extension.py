@@ -30,10 +30,12 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """A read-only view of a host directory inside (shared repositories, agent layers)."""
+    """A read-only view of a host directory inside (agent layers, and `live` shared repositories,
+    which receive objects while they are mounted)."""
 
     source: str
     target: str
+    live: bool = False
 
 
 def _silent(_line: str) -> None:

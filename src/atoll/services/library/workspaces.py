@@ -77,7 +77,10 @@ class Workspaces:
             key = _key(repo)
             found = await (self._fresh(repo, org_id) if fetch else self._shelf.find(key, org_id))
             stored.append(_own(found, org_id))
-        return tuple(Mount(str(one.path), inside_path(number)) for number, one in enumerate(stored))
+        return tuple(
+            Mount(str(one.path), inside_path(number), live=True)
+            for number, one in enumerate(stored)
+        )
 
     async def lacks_file(self, sandbox: Sandbox, path: str, *, fetched: bool) -> str | None:
         """Return the repository and branch that lack a file of the workspace."""

@@ -158,6 +158,8 @@ class SshBackend:
 
     async def _view(self, machine: Machine, mount: Mount) -> tuple[str, str]:
         source = Path(mount.source)
+        if mount.live:
+            return await machine.place_live(source), mount.target
         version = str((await asyncio.to_thread(source.stat)).st_mtime_ns)
         return await machine.place_folder(source, version), mount.target
 

@@ -6,12 +6,15 @@ Facts are asked for once; programs and folders travel once for each content.
 import asyncio
 import hashlib
 import io
+import os
 import tarfile
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll.adapters.extensions.ssh import scripts
 from atoll.adapters.extensions.ssh.client import Ran, SshClient
+from atoll.adapters.extensions.ssh.mirror import plan_mirror, read_listing, sizes_of
 from atoll.domain.errors import Failed
 from atoll.domain.wall.interior import MASKED
 from atoll.domain.wall.remote import RemoteMachine
@@ -19,6 +22,8 @@ from atoll.domain.wall.remote import RemoteMachine
 COMMAND_SECONDS = 60.0
 SEND_SECONDS = 1800.0
 CHUNK_BYTES = 1024 * 1024
+COMPLETE = ".atoll-complete"
+"""The last file of an archive that was sent whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,7 @@ class Machine:
             digest = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:24]
             place = f"{facts.base}/bin/{digest}"
             if (await self._run(scripts.HAS, place)).code:
-                await self._send(place, _packed(files))
+                await self._send(place, _packed({**files, COMPLETE: b""}))
             probed = await self._run(scripts.PROBE, place)
             if probed.code:
                 raise Failed(
@@ -90,6 +95,22 @@ class Machine:
                 await self._send_tree(place, source)
         return place
 
+    async def place_live(self, source: Path) -> str:
+        """Return the place of a shared repository there, with everything it holds by now. Sandboxes
+        that have it mounted see what is new."""
+        facts = await self.facts()
+        digest = hashlib.sha256(str(source).encode()).hexdigest()[:24]
+        place = f"{facts.base}/sent/live-{digest}"
+        async with self._turn:
+            ran = await self._run(scripts.LISTING, place)
+            if ran.code:
+                raise Failed(f"host {self.client.name} has no place for it: {ran.complaint}")
+            here = await asyncio.to_thread(sizes_of, source)
+            plan = plan_mirror(here, read_listing(ran.output))
+            async with self.client.pipe(scripts.UPDATE, place, *plan.remove) as into:
+                await _poured(source, plan.send, into)
+        return place
+
     async def _run(self, script: str, *words: str) -> Ran:
         return await self.client.run(script, *words, seconds=COMMAND_SECONDS)
 
@@ -100,20 +121,30 @@ class Machine:
                 await into.drain()
 
     async def _send_tree(self, place: str, source: Path) -> None:
-        """Send a tree as it is, by this machine's tar: it may be large."""
+        async with self.client.pipe(scripts.UNPACK, place) as into:
+            await _poured(source, (".",), into)
+
+
+async def _poured(source: Path, names: tuple[str, ...], into: asyncio.StreamWriter) -> None:
+    """Pack these of a folder by this machine's tar, since they may be large, and a last file that
+    says the archive is whole. Raises `Failed` when something cannot be read."""
+    with tempfile.TemporaryDirectory(prefix="at") as folder:
+        whole, listed = Path(folder, COMPLETE), Path(folder, "names")
+        whole.touch()
+        listed.write_bytes(b"".join(os.fsencode(name) + b"\0" for name in names))
         tar = await asyncio.create_subprocess_exec(
-            *("tar", "-c", "-C", str(source), "-f", "-", "."),
+            *("tar", "-c", "-f", "-", "-C", str(source), "--null", "--files-from", str(listed)),
+            *("-C", folder, COMPLETE),
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
         )
         try:
             async with asyncio.timeout(SEND_SECONDS):
-                async with self.client.pipe(scripts.UNPACK, place) as into:
-                    while tar.stdout and (chunk := await tar.stdout.read(CHUNK_BYTES)):
-                        into.write(chunk)
-                        await into.drain()
-                    if await tar.wait():
-                        raise Failed(f"{source} cannot be read: nothing was kept of what was sent")
+                while tar.stdout and (chunk := await tar.stdout.read(CHUNK_BYTES)):
+                    into.write(chunk)
+                    await into.drain()
+                if await tar.wait():
+                    raise Failed("a folder that is to be sent cannot be read: it changed meanwhile")
         finally:
             if tar.returncode is None:
                 tar.kill()
@@ -159,7 +190,7 @@ _NAMES = ("bwrap", "init", "link", "seccomp.bpf", "seccomp-debug.bpf")
 def _packed(files: dict[str, bytes]) -> bytes:
     held = io.BytesIO()
     with tarfile.open(fileobj=held, mode="w") as archive:
-        for name, content in sorted(files.items()):
+        for name, content in files.items():
             entry = tarfile.TarInfo(name)
             entry.size, entry.mode = len(content), 0o755
             archive.addfile(entry, io.BytesIO(content))

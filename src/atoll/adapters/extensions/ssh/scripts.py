@@ -23,7 +23,7 @@ done
 """Words: the tag, then what of /proc must be hidden. Prints facts, a line each."""
 
 HAS: Final = r"""
-[ -e "$1/complete" ]
+[ -e "$1/.atoll-complete" ]
 """
 """Word: a folder. Ends with 0 when it was sent whole."""
 
@@ -32,12 +32,26 @@ set -eu
 umask 022; mkdir -p "$(dirname "$1")"; chmod 700 "$(dirname "$1")"
 new="$1.new.$$"; rm -rf "$new"; mkdir "$new"
 tar -x -C "$new" -f - --no-same-owner
-[ "$(ls -A "$new" | head -n 1)" ] || { echo "nothing was sent" >&2; exit 1; }
-touch "$new/complete"
+[ -e "$new/.atoll-complete" ] || { rm -rf "$new"; echo "not all of it came" >&2; exit 1; }
 if [ -e "$1" ]; then chmod -R u+w "$1"; rm -rf "$1"; fi
 mv "$new" "$1"
 """
 """Word: a folder, which becomes what the archive on its input holds."""
+
+LISTING: Final = r"""
+umask 022; mkdir -p "$1" && cd "$1" && find . -type f -printf '%s %P\0'
+"""
+"""Word: a folder. Prints size and name of each file below it, ended by NUL."""
+
+UPDATE: Final = r"""
+set -eu
+umask 022; cd "$1"; shift
+rm -f .atoll-complete
+tar -x -f - --no-same-owner
+[ -e .atoll-complete ] || { echo "not all of it came" >&2; exit 1; }
+for name; do rm -f "./$name"; done
+"""
+"""Words: a folder, and the files to remove. Its input is an archive of what is new there."""
 
 PROBE: Final = r"""
 LD_LIBRARY_PATH="$1" exec "$1/bwrap" --unshare-all --unshare-user --disable-userns --cap-drop ALL \
