@@ -100,6 +100,7 @@ KINDS: Mapping[str, EventKind] = dict(
             "The sandbox expires later, or is kept longer.",
         ),
         _kind("terminal.opened", _INSIDE, "argv0 name", "A terminal was opened."),
+        _kind("terminal.adopted", _INSIDE, "argv0 name", "A new runtime took a terminal over."),
         _kind("terminal.renamed", _INSIDE, "argv0 name", "A terminal was given another name."),
         _kind("terminal.closed", _INSIDE, "argv0 name", "A terminal was closed on request."),
         _kind("terminal.exited", _INSIDE, "argv0 name exit", "A terminal's leader ended."),

@@ -113,6 +113,12 @@ class Pty(Protocol):
         """Descriptor for a `ProcessSpec`."""
         ...
 
+    @property
+    def lasting(self) -> int | None:
+        """The number by which a later runtime finds this terminal again; None where it ends with
+        this one."""
+        ...
+
     def close_slave(self) -> None:
         """Close our copy of the program's side. Idempotent."""
         ...

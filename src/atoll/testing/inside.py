@@ -70,6 +70,11 @@ class Screen:
         """Return everything, once nobody holds the other end."""
         return await self._read(lambda: False)
 
+    @property
+    def echo_off(self) -> bool:
+        """True when the terminal reads lines without echo."""
+        return self._master.echo_off
+
     async def quiet(self, seconds: float) -> bool:
         """Return whether nothing comes for so long."""
         self._news.clear()

@@ -21,33 +21,41 @@ READY_SECONDS = 20.0
 CHUNK_BYTES = 64 * 1024
 
 
+class _Cut(Exception):
+    """The connection is over."""
+
+
 @dataclass(slots=True)
 class Relay:
     """Bytes between the near end's socket and the far end's. `cut_after` is a number of bytes, of
-    either direction, after which the connection is cut; then it is made again."""
+    either direction, after which the connection is cut; then another is made, unless `hold` was
+    called. `cuts` counts the ends."""
 
     near: Path
     far: Path
     cut_after: int | None = None
     cuts: int = 0
     _passed: int = 0
-    _held: asyncio.Event = field(default_factory=asyncio.Event)
+    _free: asyncio.Event = field(default_factory=asyncio.Event)
+    _broken: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
-        self._held.set()
+        self._free.set()
 
     def hold(self) -> None:
-        """Make no further connection until `release`."""
-        self._held.clear()
+        """Cut the connection, and make no further one until `release`."""
+        self._free.clear()
+        self._broken.set()
 
     def release(self) -> None:
         """Make connections again."""
-        self._held.set()
+        self._broken.clear()
+        self._free.set()
 
     async def run(self) -> None:
         """Carry until cancelled."""
         while True:
-            await self._held.wait()
+            await self._free.wait()
             with contextlib.suppress(OSError):
                 await self._carry()
                 self.cuts += 1
@@ -56,37 +64,30 @@ class Relay:
         near = await asyncio.open_unix_connection(str(self.near))
         far = await asyncio.open_unix_connection(str(self.far))
         try:
-            ways = [
-                asyncio.ensure_future(self._copy(near[0], far[1])),
-                asyncio.ensure_future(self._copy(far[0], near[1])),
-                asyncio.ensure_future(self._cut()),
-            ]
-            try:
-                await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for way in ways:
-                    way.cancel()
-                await asyncio.gather(*ways, return_exceptions=True)
+            async with asyncio.TaskGroup() as ways:
+                ways.create_task(self._copy(near[0], far[1]))
+                ways.create_task(self._copy(far[0], near[1]))
+                ways.create_task(self._watch())
+        except* (_Cut, OSError):
+            pass
         finally:
             for _, writer in (near, far):
                 writer.transport.abort()
 
-    async def _cut(self) -> None:
-        while self._held.is_set():
-            await asyncio.sleep(0.01)
+    async def _watch(self) -> None:
+        await self._broken.wait()
+        raise _Cut
 
     async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while data := await reader.read(CHUNK_BYTES):
-            if self.cut_after is not None:
-                left = self.cut_after - self._passed
-                if len(data) >= left:
-                    writer.write(data[:left])
-                    self._passed = 0
-                    self.cut_after = None
-                    return
-                self._passed += len(data)
+            if self.cut_after is not None and self._passed + len(data) >= self.cut_after:
+                writer.write(data[: self.cut_after - self._passed])
+                self._passed, self.cut_after = 0, None
+                raise _Cut
+            self._passed += len(data)
             writer.write(data)
             await writer.drain()
+        raise _Cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +112,15 @@ async def linked(
 ) -> AsyncIterator[Linked]:
     """Start an init whose workspace is `root` behind a link; sockets are made in `folder`."""
     key = secrets.token_bytes(32)
-    async with far_end(root, folder, key, twin=twin, grace=grace, doors=doors) as process:
-        async with near_end(folder, key) as (line, carrier, relay):
-            program = host_program(twin=twin)
-            spawner = InitSpawner(line, program=program, root=str(root))
-            try:
-                yield Linked(spawner, line, carrier, relay, process.pid)
-            finally:
-                await spawner.close()
+    async with (
+        far_end(root, folder, key, twin=twin, grace=grace, doors=doors) as process,
+        near_end(folder, key) as (line, carrier, relay),
+    ):
+        spawner = InitSpawner(line, program=host_program(twin=twin), root=str(root))
+        try:
+            yield Linked(spawner, line, carrier, relay, process.pid)
+        finally:
+            await spawner.close()
 
 
 @contextlib.asynccontextmanager
@@ -146,7 +148,7 @@ async def far_end(
             process.stdin.write(key)
             process.stdin.close()
         async with asyncio.timeout(READY_SECONDS):
-            while not far.exists():
+            while not far.exists():  # noqa: ASYNC110  a file's coming has no event here
                 await asyncio.sleep(0.01)
         yield process
     finally:

@@ -97,6 +97,7 @@ async def run(stand: Stand, laid: PreparedRoutes) -> int:
         audit = Refusals(ground.journal)
         settle_audit = partial(audit.settle, last=True)
         parts = build_parts(boot, ground, settle_audit=settle_audit, end=stop.set)
+        parts.terminals.adopt(inside.adopted)
         expected.set_result(parts)
         await _serve_routes(boot, parts, runner, stack)
         stack.callback(settle_audit)

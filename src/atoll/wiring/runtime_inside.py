@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from atoll.domain.errors import Failed
+from atoll.domain.terminal.size import clamp
 from atoll.inside.program import DOORS
 from atoll.ports.runtime_boot import LinkBoot, RuntimeBoot
 from atoll.runtime.doors.listener.connection_limit import Door
@@ -16,6 +17,7 @@ from atoll.runtime.spawners.init import InitSpawner
 from atoll.runtime.spawners.link.carrier import Carrier
 from atoll.runtime.spawners.link.line import LinkLine
 from atoll.runtime.tasks import Tasks
+from atoll.runtime.terminals.adoption import AdoptedTerminal
 
 BROKER_DOORS = 2
 FIRST_SECONDS = 120.0
@@ -24,11 +26,12 @@ FIRST_SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """The spawner, and the doors of broker and egress proxy."""
+    """The spawner, the doors of broker and egress proxy, and terminals of an earlier runtime."""
 
     spawner: InitSpawner
     broker: tuple[Door, ...]
     egress: tuple[Door, ...]
+    adopted: tuple[AdoptedTerminal, ...] = ()
 
 
 async def reach_inside(boot: RuntimeBoot, stack: AsyncExitStack) -> Inside:
@@ -53,4 +56,8 @@ async def _link(boot: RuntimeBoot, link: LinkBoot, stack: AsyncExitStack) -> Ins
     except TimeoutError as error:
         raise Failed(f"no stream to the sandbox's machine came in {FIRST_SECONDS:g} s") from error
     spawner = InitSpawner(line, program=boot.init, root=boot.workspace)
-    return Inside(spawner, broker, egress)
+    adopted = tuple(
+        AdoptedTerminal(pty, spawner.adopt(one.tag, one.pid), clamp(one.cols, one.rows))
+        for pty, one in line.adopted
+    )
+    return Inside(spawner, broker, egress, adopted)

@@ -6,7 +6,7 @@ Nothing here waits or serves. `wiring.runtime` serves the parts, and closes them
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from atoll.ports.runtime_boot import RuntimeBoot
+from atoll.ports.runtime_boot import LinkBoot, RuntimeBoot
 from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.agents import Agents
 from atoll.runtime.api.announced_end import AnnouncedEnd
@@ -28,6 +28,7 @@ from atoll.runtime.recordings.recordings import Recordings
 from atoll.runtime.recordings.shelf import RecordingLimits, RecordingStore
 from atoll.runtime.settling import Settling
 from atoll.runtime.tasks import Tasks
+from atoll.runtime.terminals.adoption import TerminalShelf
 from atoll.runtime.terminals.terminals import Defaults, Terminals
 
 
@@ -112,6 +113,7 @@ def _build_terminals(
 ) -> tuple[Recordings, Terminals]:
     """Return the terminals, and what may be kept of them."""
     make_stage = ground.redactions.stream
+    linked = isinstance(boot.control, LinkBoot)
     shelf = RecordingStore(boot.journal_dir / "recordings", RecordingLimits())
     recordings = Recordings(shelf, journal=ground.journal, make_stage=make_stage)
     terminals = Terminals(
@@ -122,6 +124,7 @@ def _build_terminals(
         make_stage=make_stage,
         on_open=recordings.opened,
         held_until=control_plane.held_until,
+        shelf=TerminalShelf(boot.journal_dir / "terminals.json" if linked else None),
     )
     control_plane.subscribe(terminals.resume)
     return recordings, terminals

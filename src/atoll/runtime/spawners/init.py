@@ -140,6 +140,11 @@ class InitSpawner:
             raise refusal(answer.errno, what=f"open {path!r}", field="path")
         return self._line.file(self._exactly(1, fds)[0])
 
+    def adopt(self, tag: int, pid: int) -> InitProcess:
+        """Return a process that an earlier runtime started, and that still runs."""
+        process = self._processes[tag] = InitProcess(self, tag, pid)
+        return process
+
     def tool(self, *args: str) -> tuple[str, ...]:
         """Return the argv of the init binary in a tree mode, working on the workspace."""
         return (*self._program, "--root", self._root, *args)

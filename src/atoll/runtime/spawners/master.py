@@ -209,6 +209,11 @@ class DescriptorPty:
         """Descriptor of the program's side."""
         return self._slave
 
+    @property
+    def lasting(self) -> None:
+        """None: it ends with this process."""
+        return None
+
     def close_slave(self) -> None:
         """Close the program's side. Idempotent."""
         if self._slave >= 0:

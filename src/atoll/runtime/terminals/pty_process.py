@@ -136,10 +136,14 @@ class PtyProcess:
 
     def nudge(self) -> None:
         """Make a full-screen program repaint after a replay that began in its middle."""
-        if not self.scrollback.modes.alternate or self._nudge is not None:
-            return
-        self._master.resize(nudged(self.size))
-        self._nudge = self._loop.call_later(NUDGE_SECONDS, self._unnudge)
+        if self.scrollback.modes.alternate:
+            self.repaint()
+
+    def repaint(self) -> None:
+        """Make the program repaint by another size for a moment, whatever screen it uses."""
+        if self._nudge is None:
+            self._master.resize(nudged(self.size))
+            self._nudge = self._loop.call_later(NUDGE_SECONDS, self._unnudge)
 
     async def signal(self, number: signal.Signals) -> None:
         """Send INT and QUIT to the foreground process group, others to the whole tree."""

@@ -7,7 +7,7 @@ import asyncio
 import os
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from atoll.domain.errors import Failed, LimitReached, NotFound
@@ -18,6 +18,7 @@ from atoll.runtime.clock import timestamp
 from atoll.runtime.journal.journal import Journal
 from atoll.runtime.stage import MakeStage, PassThrough
 from atoll.runtime.tasks import Tasks
+from atoll.runtime.terminals.adoption import AdoptedTerminal, TerminalShelf
 from atoll.runtime.terminals.control import HeldUntil
 from atoll.runtime.terminals.marks import NONCE_VARIABLE
 from atoll.runtime.terminals.record import TerminalSpec, TypingGuard
@@ -76,6 +77,7 @@ class Terminals:
         make_stage: MakeStage = PassThrough,
         on_open: Callable[[Terminal], None] = lambda _: None,
         held_until: HeldUntil = lambda _: None,
+        shelf: TerminalShelf | None = None,
     ) -> None:
         self._spawner = spawner
         self._defaults = defaults
@@ -85,6 +87,7 @@ class Terminals:
         self._on_open = on_open
         self._terminals: dict[TerminalId, Terminal] = {}
         self._opening = 0
+        self._shelf = shelf or TerminalShelf()
         self.typing_priority = TypingPriority()
         self._context = TerminalContext(
             self.typing_priority, journal.append, held_until, self._viewer_left
@@ -135,11 +138,25 @@ class Terminals:
             process = await self._spawn(spec, pty)
         finally:
             self._opening -= 1
+        self._shelf.add(pty.lasting, spec)
+        terminal = self._begin(spec, pty, process)
+        self._journal.append("terminal.opened", _payload(spec))
+        return terminal
+
+    def adopt(self, found: Iterable[AdoptedTerminal]) -> None:
+        """Take over terminals that an earlier runtime opened, whose programs still run. What was
+        printed before is gone with that runtime: programs of the whole screen repaint it."""
+        for one, spec in self._shelf.load(found):
+            one.pty.close_slave()
+            terminal = self._begin(spec, one.pty, one.process)
+            terminal.pty.repaint()
+            self._journal.append("terminal.adopted", _payload(spec))
+
+    def _begin(self, spec: TerminalSpec, pty: Pty, process: Process) -> Terminal:
         terminal = Terminal(spec, pty, process, stage=self._make_stage(), context=self._context)
         self._terminals[spec.id] = terminal
-        self._journal.append("terminal.opened", _payload(spec))
         self._on_open(terminal)
-        self._tasks.spawn(self._watch(terminal), f"terminal {spec.id}")
+        self._tasks.spawn(self._watch(terminal, pty.lasting), f"terminal {spec.id}")
         return terminal
 
     def rename(self, terminal_id: str, name: str) -> Terminal:
@@ -222,9 +239,10 @@ class Terminals:
         known = {**dict(self._defaults.env), **self._policy_env, **TERMINAL_ENV}
         return tuple(known.items())
 
-    async def _watch(self, terminal: Terminal) -> None:
+    async def _watch(self, terminal: Terminal, lasting: int | None) -> None:
         """Follow a terminal to its end."""
         end = await terminal.watch()
+        self._shelf.drop(lasting)
         self._journal.append("terminal.exited", {**_payload(terminal.spec), "exit": end.words()})
         self._linger(terminal)
 

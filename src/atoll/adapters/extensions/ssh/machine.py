@@ -125,13 +125,19 @@ class Machine:
             await _poured(source, (".",), into)
 
 
+def _listed(folder: Path, names: tuple[str, ...]) -> Path:
+    """Write the last file of an archive, and the list of the others, which is returned."""
+    (folder / COMPLETE).touch()
+    listed = folder / "names"
+    listed.write_bytes(b"".join(os.fsencode(name) + b"\0" for name in names))
+    return listed
+
+
 async def _poured(source: Path, names: tuple[str, ...], into: asyncio.StreamWriter) -> None:
     """Pack these of a folder by this machine's tar, since they may be large, and a last file that
     says the archive is whole. Raises `Failed` when something cannot be read."""
     with tempfile.TemporaryDirectory(prefix="at") as folder:
-        whole, listed = Path(folder, COMPLETE), Path(folder, "names")
-        whole.touch()
-        listed.write_bytes(b"".join(os.fsencode(name) + b"\0" for name in names))
+        listed = await asyncio.to_thread(_listed, Path(folder), names)
         tar = await asyncio.create_subprocess_exec(
             *("tar", "-c", "-f", "-", "-C", str(source), "--null", "--files-from", str(listed)),
             *("-C", folder, COMPLETE),

@@ -62,6 +62,11 @@ class LinkedTerminal:
         return self._slave
 
     @property
+    def lasting(self) -> int:
+        """The number of the channel, which the far end keeps for a later near end."""
+        return self._number
+
+    @property
     def closed(self) -> bool:
         """True when the channel is closed."""
         return self._closed
