@@ -56,8 +56,9 @@ async def _link(boot: RuntimeBoot, link: LinkBoot, stack: AsyncExitStack) -> Ins
     except TimeoutError as error:
         raise Failed(f"no stream to the sandbox's machine came in {FIRST_SECONDS:g} s") from error
     spawner = InitSpawner(line, program=boot.init, root=boot.workspace)
+    await spawner.left_running()
     adopted = tuple(
         AdoptedTerminal(pty, spawner.adopt(one.tag, one.pid), clamp(one.cols, one.rows))
-        for pty, one in line.adopted
+        for pty, one in line.take_adopted()
     )
     return Inside(spawner, broker, egress, adopted)

@@ -92,6 +92,8 @@ class Carrier:
             if timer is not None:
                 timer.cancel()
         if self._current is not None:
+            # The far end waits for this before it exits.
+            self._stream.acknowledge()
             self._flush()
             self._current.end()
             self._current = None

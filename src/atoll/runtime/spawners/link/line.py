@@ -69,12 +69,18 @@ class LinkLine:
         self._newest = FAR_CHANNELS - 1
         self._over = False
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.adopted: list[tuple[LinkedTerminal, Adopted]] = []
+        self._adopted: list[tuple[LinkedTerminal, Adopted]] | None = []
         self.end_reason = ""
 
     async def ready(self) -> None:
         """Wait until init has said READY. Raises `Failed` when the link ends before."""
         await asyncio.shield(self._ready)
+
+    def take_adopted(self) -> list[tuple[LinkedTerminal, Adopted]]:
+        """Return the terminals that an earlier near end left running. Call it once, after an answer
+        of init's: the far end names them before that. Later ones are closed."""
+        adopted, self._adopted = self._adopted or [], None
+        return adopted
 
     def door(self, port: int, *, ipv6: bool) -> LinkedDoor:
         """Return a door of the far side."""
@@ -227,10 +233,11 @@ class LinkLine:
         self._newest = number
 
     def _adopt(self, number: int, adopted: Adopted) -> None:
-        if self._ready.done():
-            raise Garbled("a terminal is adopted after READY")
         self._admit(number)
-        self.adopted.append((self._open_terminal(number), adopted))
+        if self._adopted is None:
+            self._send(encode_frame(Kind.CLOSE, number))
+        else:
+            self._adopted.append((self._open_terminal(number), adopted))
 
     def _accept(self, number: int, key: int) -> None:
         self._admit(number)
