@@ -1,7 +1,7 @@
-"""The place of this machine's init, and the argv that starts it.
+"""The places of this machine's init and link, and the argv that starts them.
 
-The static C one lies beside this file when the build had a compiler; otherwise the Python `twin`
-replaces it. This file starts nothing.
+The static C ones lie beside this file when the build had a compiler; otherwise the Python twins
+replace them. This file starts nothing.
 """
 
 import platform
@@ -11,6 +11,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 _ENTRY = "from twin.entry import main\nmain()\n"
+_LINK_ENTRY = "from atoll.inside.link.entry import main\nmain()\n"
 INSIDE_BINARY = "/.atoll/init"
 INSIDE_TWIN = "/.atoll/init.py"
 INSIDE_PYTHON = "/usr/bin/python3"
@@ -21,8 +22,12 @@ DOORS = (8082, 3128)
 
 def init_binary() -> Path | None:
     """Return the static init for this machine's architecture, or None when it was not built."""
-    path = HERE / "bin" / f"init-{platform.machine()}"
-    return path if path.is_file() else None
+    return _binary("init")
+
+
+def link_binary() -> Path | None:
+    """Return the static link for this machine's architecture, or None when it was not built."""
+    return _binary("link")
 
 
 def write_twin(target: Path) -> None:
@@ -31,6 +36,18 @@ def write_twin(target: Path) -> None:
         for source in sorted((HERE / "twin").glob("*.py")):
             packed.write(source, f"twin/{source.name}")
         packed.writestr("__main__.py", _ENTRY)
+
+
+def write_link_twin(target: Path) -> None:
+    """Pack the Python link as one file that `python3 -I -S` runs, with the protocol it speaks."""
+    package = HERE.parent
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as packed:
+        for folder in ("inside/link", "wire/link"):
+            for source in sorted((package / folder).glob("*.py")):
+                packed.write(source, f"atoll/{folder}/{source.name}")
+        for parent in ("atoll", "atoll/inside", "atoll/wire"):
+            packed.writestr(f"{parent}/__init__.py", "")
+        packed.writestr("__main__.py", _LINK_ENTRY)
 
 
 def inside_program(*, twin: bool = False) -> tuple[str, ...]:
@@ -53,6 +70,20 @@ def host_program(*, twin: bool = False) -> tuple[str, ...]:
     )
 
 
+def host_link_program(*, twin: bool = False) -> tuple[str, ...]:
+    """Return the words by which this machine runs a link directly."""
+    binary = None if twin else link_binary()
+    if binary is not None:
+        return (str(binary),)
+    return (
+        sys.executable,
+        "-I",
+        "-S",
+        "-c",
+        f"import sys\nsys.path.insert(0, {str(HERE.parent.parent)!r})\n{_LINK_ENTRY}",
+    )
+
+
 def init_argv(
     program: tuple[str, ...],
     *,
@@ -72,3 +103,8 @@ def init_argv(
         *(word for port in doors for word in ("--door", str(port))),
         *(() if nproc is None else ("--nproc", str(nproc))),
     )
+
+
+def _binary(name: str) -> Path | None:
+    path = HERE / "bin" / f"{name}-{platform.machine()}"
+    return path if path.is_file() else None

@@ -94,7 +94,7 @@ class Garbled(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One frame; `kind` is a number of `Kind`, or unknown."""
+    """Frame of the stream; `kind` is a number of `Kind`, or unknown."""
 
     kind: int
     channel: int
