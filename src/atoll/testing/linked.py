@@ -53,10 +53,10 @@ class Relay:
         self._free.set()
 
     async def run(self) -> None:
-        """Carry until cancelled."""
-        while True:
-            await self._free.wait()
-            with contextlib.suppress(OSError):
+        """Carry until an end listens no more."""
+        with contextlib.suppress(ConnectionRefusedError, FileNotFoundError):
+            while True:
+                await self._free.wait()
                 await self._carry()
                 self.cuts += 1
 
@@ -176,7 +176,11 @@ async def near_end(
         line = LinkLine(carrier.write, tasks)
         relay = Relay(near, folder / "far.sock")
         async with carrier.serve(listener, on_frame=line.frame, on_lost=line.lost):
-            tasks.spawn(relay.run(), "relay")
+            relaying = tasks.spawn(relay.run(), "relay")
             async with asyncio.timeout(READY_SECONDS):
                 await line.ready()
             yield line, carrier, relay
+        # The last acknowledgement is on its way.
+        relay.release()
+        async with asyncio.timeout(READY_SECONDS):
+            await relaying

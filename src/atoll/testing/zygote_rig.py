@@ -15,12 +15,15 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from atoll.testing import subordinate_ids
 from atoll.testing.tiny_runtime import become
 from atoll.wire.zygote import messages as wire
+from atoll.wiring.runtime import become as become_real
+from atoll.wiring.runtime import lay
 from atoll.zygote.daemon.program import run
 from atoll.zygote.host import kernel
 from atoll.zygote.host.home import POOL_PREFIX, Home
@@ -122,16 +125,21 @@ class ZygoteRig:
 
 @contextlib.contextmanager
 def zygote_rig(
-    uid: int = 0, home: Path | None = None, *, pool_size: int = 0, subordinates: bool = False
+    uid: int = 0,
+    home: Path | None = None,
+    *,
+    pool_size: int = 0,
+    subordinates: bool = False,
+    real: bool = False,
 ) -> Iterator[ZygoteRig]:
     """Start a zygote as `uid` (root only when we are) in a fresh or given home; with
-    `subordinates` it has a range of them (as root only)."""
+    `subordinates` it has a range of them (as root only), with `real` Atoll's own runtimes."""
     fresh = home is None
     place = home or Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
     place.chmod(0o711)
     if os.geteuid() == 0 and uid != 0:
         os.chown(place, uid, uid)
-    process = start_zygote(place, uid, pool_size=pool_size, subordinates=subordinates)
+    process = start_zygote(place, uid, pool_size=pool_size, subordinates=subordinates, real=real)
     try:
         yield ZygoteRig(Home(place), process, uid)
     finally:
@@ -142,11 +150,17 @@ def zygote_rig(
 
 
 def start_zygote(
-    home: Path, uid: int, *, pool_size: int = 0, subordinates: bool = False
+    home: Path,
+    uid: int,
+    *,
+    pool_size: int = 0,
+    subordinates: bool = False,
+    real: bool = False,
 ) -> subprocess.Popen[bytes]:
     """Start the subprocess and return it once it listens."""
     read, write = os.pipe()
-    words = (str(home), str(write), str(uid), str(pool_size), str(int(subordinates)))
+    numbers = (write, uid, pool_size, int(subordinates), int(real))
+    words = (str(home), *map(str, numbers))
     process = subprocess.Popen(
         [sys.executable, "-m", "atoll.testing.zygote_rig", *words],
         pass_fds=(write,),
@@ -163,7 +177,7 @@ def main() -> None:
     home."""
     kernel.forbid_cores()
     home = Path(sys.argv[1])
-    ready_fd, uid, pool_size, subordinates = map(int, sys.argv[2:])
+    ready_fd, uid, pool_size, subordinates, real = map(int, sys.argv[2:])
     if subordinates:
         subordinate_ids.enter(uid, home)
     if uid != os.geteuid():
@@ -173,7 +187,8 @@ def main() -> None:
         os.write(ready_fd, b"ready")
         os.close(ready_fd)
 
-    run(home, become, ready=ready, pool_size=pool_size)
+    serve_runtime = partial(become_real, laid=lay()) if real else become
+    run(home, serve_runtime, ready=ready, pool_size=pool_size)
 
 
 if __name__ == "__main__":

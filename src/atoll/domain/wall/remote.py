@@ -11,7 +11,7 @@ from atoll.domain.agent.registry import AGENT_STATE
 from atoll.domain.wall.etc import COPIED, OWN
 from atoll.domain.wall.interior import BARE_BYTES, DOORS, FILTERS, SCRATCH
 
-CONTROL_FD, SECCOMP_FD = 3, 10
+CONTROL_FD, SECCOMP_FD = 3, 9
 INSIDE_UID = 1000
 INIT = "/.atoll/init"
 
@@ -45,7 +45,7 @@ class RemoteWall:
 
 
 def remote_wall_argv(machine: RemoteMachine, wall: RemoteWall) -> tuple[str, ...]:
-    """Return bwrap's whole argv, which ends with init's. Descriptor 3 is init's socket, 10 the
+    """Return bwrap's whole argv, which ends with init's. Descriptor 3 is init's socket, 9 the
     filter of system calls."""
     return (
         f"{wall.programs}/bwrap",

@@ -22,6 +22,7 @@ USAGE, NOBODY = 64, 69
 GRACE_SECONDS = 600.0
 SET_DUMPABLE = 4
 READ_BYTES = 64 * 1024
+SILENT = b"the link ended before it was ready\n"
 USAGE_TEXT = """usage: link serve --socket PATH | --device PATH [--grace SECONDS] [--daemon] -- ARGV
        link attach --socket PATH"""
 
@@ -89,8 +90,9 @@ def _in_background(options: Options, key: bytes) -> int:
         line = b""
         while data := os.read(news, READ_BYTES):
             line += data
-        os.write(1, line or b"the link ended before it was ready\n")
-        return 0 if line == b"ready\n" else 1
+        is_ready = line == b"ready\n"
+        os.write(1, b"ready %d\n" % child if is_ready else line or SILENT)
+        return 0 if is_ready else 1
     os.close(news)
     os.setsid()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -124,6 +126,7 @@ def _be_far_end(options: Options, key: bytes) -> int:
         far.connections.listen(listener)
     elif options.device is not None:
         far.connections.use_device(options.device)
+    signal.signal(signal.SIGTERM, lambda *_: far.end("a signal ended the sandbox"))
     said("ready")
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     if options.daemon:

@@ -1,6 +1,7 @@
 """The far end: what each frame does, and the life of the sandbox from READY to its end."""
 
 import os
+import time
 from collections.abc import Iterator
 from enum import Enum
 
@@ -163,6 +164,11 @@ class FarEnd:
         if channel.kind is not Passed.FILE:
             raise Garbled("a request for a file on another channel")
         self._files.take(channel, frame)
+
+    def end(self, reason: str) -> None:
+        """End every process inside. Idempotent."""
+        if self._phase is Life.RUNNING:
+            self._end(reason, time.monotonic())
 
     def _end_requested(self) -> None:
         if self._phase is Life.RUNNING:

@@ -12,13 +12,22 @@ import subprocess
 from pathlib import Path
 
 from atoll.domain.errors import Failed
-from atoll.inside.program import init_binary, inside_program, write_twin
+from atoll.inside.program import (
+    init_binary,
+    inside_program,
+    link_binary,
+    write_link_twin,
+    write_twin,
+)
 from atoll.zygote.host.home import Home, traversal_mode
 from atoll.zygote.wall.bwrap_argv import Programs
 from atoll.zygote.wall.seccomp import filter_for, owner_filter
 
 OLDEST_BWRAP = (0, 11)
 _VERSION = re.compile(r"bubblewrap (\d+)\.(\d+)")
+_TWIN_STARTER = b"""#!/bin/sh
+exec python3 -I -S "${0%/*}/link.py" "$@"
+"""
 _SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
@@ -78,6 +87,7 @@ def install(home: Home) -> Programs:
     else:
         placed = _place(bwrap, bin_folder / "bwrap")
     init, inside = _place_init(bin_folder)
+    _place_link(bin_folder)
     usual, debug, sudo, sudo_debug = (
         _place_filter(bin_folder, debug=debug, set_ids=set_ids)
         for set_ids in (False, True)
@@ -124,6 +134,20 @@ def _place_init(bin_folder: Path) -> tuple[Path, tuple[str, ...]]:
     fresh.chmod(0o755)
     fresh.replace(twin)
     return twin, inside_program(twin=True)
+
+
+def _place_link(bin_folder: Path) -> None:
+    """Copy the link's far end, which runs on other machines: the static one, or the twin and what
+    starts it."""
+    static = link_binary()
+    if static is not None:
+        _place(static, bin_folder / "link")
+        return
+    fresh = bin_folder / "link.py.new"
+    write_link_twin(fresh)
+    fresh.chmod(0o755)
+    fresh.replace(bin_folder / "link.py")
+    _place_bytes(bin_folder / "link", _TWIN_STARTER).chmod(0o755)
 
 
 def _place(source: Path, target: Path) -> Path:

@@ -180,7 +180,7 @@ def _program_files(folder: Path) -> dict[str, bytes]:
     found = {
         path.name: path.read_bytes()
         for path in folder.rglob("*")
-        if path.is_file() and (path.name in _NAMES or path.name.startswith("libcap"))
+        if path.is_file() and (path.name in _NAMES or path.name.startswith(_MORE))
     }
     missing = [name for name in _NAMES if name not in found]
     if missing:
@@ -191,6 +191,8 @@ def _program_files(folder: Path) -> dict[str, bytes]:
 
 
 _NAMES = ("bwrap", "init", "link", "seccomp.bpf", "seccomp-debug.bpf")
+_MORE = ("libcap", "link.py")
+"""Beginnings of names that are there or not: bwrap's library, the twin of the link."""
 
 
 def _packed(files: dict[str, bytes]) -> bytes:

@@ -105,7 +105,7 @@ box=$1 programs=$2 generation=$3 grace=$4; shift 4
 printf %s "$generation" >"$box/generation"
 rm -f "$box/link.sock" "$box/pid"
 said=$("$programs/link" serve --socket "$box/link.sock" --grace "$grace" --daemon -- \
-  env "LD_LIBRARY_PATH=$programs" sh -c 'filter=$1; shift; exec "$@" 10<"$filter"' sh "$@" 2>&1
+  env "LD_LIBRARY_PATH=$programs" sh -c 'filter=$1; shift; exec "$@" 9<"$filter"' sh "$@" 2>&1
 ) || { echo "$said" >&2; exit 1; }
 pid=${said#ready }
 case $pid in *[!0-9]*|"") echo "$said" >&2; exit 1;; esac
