@@ -75,6 +75,7 @@ def _system(machine: RemoteMachine, wall: RemoteWall) -> Iterator[str]:
         yield from ("--symlink", target, f"/{name}")
     for name in machine.root_folders:
         yield from ("--ro-bind", f"/{name}", f"/{name}")
+    yield from ("--perms", "0755", "--dir", "/etc")
     for name in COPIED:
         yield from ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
     for name in OWN:

@@ -5,10 +5,12 @@ copies are kept in `run/bin`, world-readable and read-only.
 """
 
 import importlib
+import io
 import platform
 import re
 import shutil
 import subprocess
+import tarfile
 from pathlib import Path
 
 from atoll.domain.errors import Failed
@@ -24,6 +26,9 @@ from atoll.zygote.wall.bwrap_argv import Programs
 from atoll.zygote.wall.seccomp import filter_for, owner_filter
 
 OLDEST_BWRAP = (0, 11)
+FOR_OTHERS = "far.tar"
+COMPLETE = ".atoll-complete"
+"""Name of the archive of programs for other machines."""
 _VERSION = re.compile(r"bubblewrap (\d+)\.(\d+)")
 _TWIN_STARTER = b"""#!/bin/sh
 exec python3 -I -S "${0%/*}/link.py" "$@"
@@ -87,7 +92,6 @@ def install(home: Home) -> Programs:
     else:
         placed = _place(bwrap, bin_folder / "bwrap")
     init, inside = _place_init(bin_folder)
-    _place_link(bin_folder)
     usual, debug, sudo, sudo_debug = (
         _place_filter(bin_folder, debug=debug, set_ids=set_ids)
         for set_ids in (False, True)
@@ -95,6 +99,7 @@ def install(home: Home) -> Programs:
     )
     alone = filter_for(platform.machine(), counted=False)
     quiet = _place_bytes(bin_folder / "seccomp-chown.bpf", owner_filter(platform.machine()))
+    _pack_for_others(bin_folder, bwrap, libraries)
     return Programs(
         bwrap=placed,
         seccomp=usual,
@@ -136,18 +141,31 @@ def _place_init(bin_folder: Path) -> tuple[Path, tuple[str, ...]]:
     return twin, inside_program(twin=True)
 
 
-def _place_link(bin_folder: Path) -> None:
-    """Copy the link's far end, which runs on other machines: the static one, or the twin and what
-    starts it."""
-    static = link_binary()
-    if static is not None:
-        _place(static, bin_folder / "link")
-        return
-    fresh = bin_folder / "link.py.new"
-    write_link_twin(fresh)
-    fresh.chmod(0o755)
-    fresh.replace(bin_folder / "link.py")
-    _place_bytes(bin_folder / "link", _TWIN_STARTER).chmod(0o755)
+def _pack_for_others(bin_folder: Path, bwrap: Path, libraries: Path) -> None:
+    """Write the archive of what a sandbox needs on another machine: bwrap and its library side by
+    side, init, the filters, and the link (the static one, or the twin and what starts it)."""
+    files = {"bwrap": bwrap.read_bytes()}
+    if libraries.is_dir():
+        files |= {library.name: library.read_bytes() for library in libraries.iterdir()}
+    for name in ("seccomp.bpf", "seccomp-debug.bpf"):
+        files[name] = (bin_folder / name).read_bytes()
+    init, link = init_binary(), link_binary()
+    if init is not None:
+        files["init"] = init.read_bytes()
+    if link is not None:
+        files["link"] = link.read_bytes()
+    else:
+        twin = bin_folder / "link.py"
+        write_link_twin(twin)
+        files |= {"link": _TWIN_STARTER, "link.py": twin.read_bytes()}
+    held = io.BytesIO()
+    with tarfile.open(fileobj=held, mode="w") as archive:
+        for name, content in sorted(files.items()):
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(content), 0o755
+            archive.addfile(entry, io.BytesIO(content))
+        archive.addfile(tarfile.TarInfo(COMPLETE))
+    _place_bytes(bin_folder / FOR_OTHERS, held.getvalue())
 
 
 def _place(source: Path, target: Path) -> Path:

@@ -34,7 +34,7 @@ def box() -> Iterator[Sshd]:
 
 def made(rig: ZygoteRig, box: Sshd) -> LinkedExtension:
     host = SshHost(box.address, box.host_key, str(box.identity))
-    places = SshPlaces(rig.home.root / "ssh", rig.home.programs)
+    places = SshPlaces(rig.home.root / "ssh", rig.home.programs / "far.tar")
     backend = SshBackend({"box": host}, places, "test", os.uname().machine)
     return LinkedExtension(LinkedSettings(rig.home.root), backend)
 

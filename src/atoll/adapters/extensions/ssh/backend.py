@@ -38,7 +38,8 @@ DEGRADED = (
 
 @dataclass(frozen=True, slots=True)
 class SshPlaces:
-    """Directories of ours: `folder` for sockets and pinned keys, `programs` the zygote's."""
+    """Places of ours: `folder` for sockets and pinned keys, `programs` the archive of programs for
+    other machines."""
 
     folder: Path
     programs: Path

@@ -5,6 +5,8 @@ that neither a flood nor the end of the shared one reaches it.
 """
 
 import asyncio
+import os
+import pwd
 import shlex
 import shutil
 import socket
@@ -107,7 +109,7 @@ class SshClient:
         if not any(self.folder.glob(f"{self.name}.mux*")):
             return
         process = await asyncio.create_subprocess_exec(
-            *(self._program(), "-F", "none", "-O", "exit"),
+            *(*_program(), "-F", "none", "-O", "exit"),
             *("-o", f"ControlPath={self._control}", "--", "host"),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
@@ -163,7 +165,7 @@ class SshClient:
         }
         command = " ".join(map(shlex.quote, ("sh", "-c", script, "sh", *words)))
         return [
-            self._program(),
+            *_program(),
             *("-F", "none", "-T", "-e", "none", "-l", user, "-p", str(port)),
             *(word for name, value in options.items() for word in ("-o", f"{name}={value}")),
             *("--", address, f"exec {command}"),
@@ -176,12 +178,6 @@ class SshClient:
             "ControlPersist": str(PERSIST_SECONDS),
         }
 
-    def _program(self) -> str:
-        found = shutil.which("ssh")
-        if found is None:
-            raise Failed("ext.ssh needs the OpenSSH client: install the package openssh-client")
-        return found
-
     def _unreached(self, said: str) -> Failed | Unavailable:
         if "host key" in said.lower():
             return Failed(
@@ -189,6 +185,19 @@ class SshClient:
                 "Find out why before you pin the new one"
             )
         return Unavailable(f"host {self.name} cannot be reached: {said or 'the connection ended'}")
+
+
+def _program() -> tuple[str, ...]:
+    """Return the words that start the client. It refuses a uid without a name, as the control
+    plane has under root: then it runs in a user namespace, where that uid is called root."""
+    found = shutil.which("ssh")
+    if found is None:
+        raise Failed("ext.ssh needs the OpenSSH client: install the package openssh-client")
+    try:
+        pwd.getpwuid(os.geteuid())
+    except KeyError:
+        return ("unshare", "--user", "--map-root-user", "--", found)
+    return (found,)
 
 
 async def _ended(process: asyncio.subprocess.Process) -> None:

@@ -18,7 +18,7 @@ def make(setup: ExtensionSetup) -> LinkedExtension:
     except msgspec.ValidationError as error:
         raise Invalid(f"a setting of ext.ssh is wrong: {error}", field="config.toml") from error
     run = setup.home / "run"
-    places = SshPlaces(folder=setup.home / "ssh", programs=run / "bin")
+    places = SshPlaces(folder=setup.home / "ssh", programs=run / "bin" / "far.tar")
     backend = SshBackend(options.ssh_hosts, places, setup.tag, machine())
     return LinkedExtension(
         LinkedSettings(setup.home, broker=setup.upstreams, agents=setup.agents), backend

@@ -37,8 +37,8 @@ class Facts:
 
 @dataclass(slots=True)
 class Machine:
-    """A machine, with what is known of it. `programs` is the local directory of the wall's programs
-    (the zygote's), `kind` what these run on."""
+    """A machine, with what is known of it. `programs` is the archive of programs for other machines
+    that the zygote wrote, `kind` what these run on."""
 
     client: SshClient
     tag: str
@@ -70,11 +70,11 @@ class Machine:
             if self._ready:
                 return self._ready
             facts = await self.facts()
-            files = await asyncio.to_thread(_program_files, self.programs)
-            digest = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:24]
+            archive = await asyncio.to_thread(self.programs.read_bytes)
+            digest = hashlib.sha256(archive).hexdigest()[:24]
             place = f"{facts.base}/bin/{digest}"
             if (await self._run(scripts.HAS, place)).code:
-                await self._send(place, _packed({**files, COMPLETE: b""}))
+                await self._send(place, archive)
             probed = await self._run(scripts.PROBE, place)
             if probed.code:
                 raise Failed(
@@ -173,26 +173,6 @@ def _read_facts(text: str) -> Facts:
         tuple(found.get("masked-file", ())),
     )
     return Facts(kind, base, machine)
-
-
-def _program_files(folder: Path) -> dict[str, bytes]:
-    """Return the programs by the name that they get there: bwrap beside its library."""
-    found = {
-        path.name: path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file() and (path.name in _NAMES or path.name.startswith(_MORE))
-    }
-    missing = [name for name in _NAMES if name not in found]
-    if missing:
-        raise Failed(
-            f"{', '.join(missing)} is missing in {folder}: install a C compiler, run again"
-        )
-    return found
-
-
-_NAMES = ("bwrap", "init", "link", "seccomp.bpf", "seccomp-debug.bpf")
-_MORE = ("libcap", "link.py")
-"""Beginnings of names that are there or not: bwrap's library, the twin of the link."""
 
 
 def _packed(files: dict[str, bytes]) -> bytes:
