@@ -42,6 +42,8 @@ MAINTENANCE_GRACE_SECONDS = 60
 
 _ISOLATION = "isolation."
 _FAR = "far."
+_OURS = "the runtime "
+"""The beginning of a reason that is our runtime's end, not that of what is inside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,10 @@ class LinkedExtension:
         place = None
         if box is not None and box.generation == request.generation and not request.fresh:
             place = await self.backend.attach(request)
+        if place is not None and request.maintenance_seconds is not None:
+            raise Conflict(
+                f"the programs of sandbox {request.sandbox_id} still run on their machine: start it"
+            )
         key = "" if place is not None else secrets.token_hex(KEY_BYTES)
         if place is None:
             place = await self.backend.provision(request, self._terms(request, key))
@@ -188,6 +194,12 @@ class LinkedExtension:
         return await self._taken_down(far, keep_state=keep_state)
 
     async def _taken_down(self, far: FarBox, *, keep_state: bool) -> CleanupReport:
+        box = await self._box(far.sandbox_id)
+        if keep_state and box is not None and not box.live and box.reason:
+            # Its runtime was lost. The programs outlive that: a start finds them, until the far
+            # end's grace is over.
+            await self._carriers.end(far.sandbox_id)
+            return CleanupReport()
         request = wire.Stop(far.sandbox_id) if keep_state else wire.Destroy(far.sandbox_id)
         # The runtime first, while its link is carried: it ends its programs in order.
         near = await self._link.request(request, seconds=STOP_SECONDS)
@@ -213,13 +225,14 @@ class LinkedExtension:
                 continue
             if not await self._link.lives(death.sandbox_id, WALL):
                 await self._carriers.end(death.sandbox_id)
-                yield Ended(SandboxId(death.sandbox_id), death.generation, death.reason)
+                reason = _lost(death.reason)
+                yield Ended(SandboxId(death.sandbox_id), death.generation, reason)
         raise Unavailable("the zygote went away and is back: compare what lives")
 
     async def why_ended(self, sandbox_id: SandboxId) -> str | None:
         """Return the zygote's record of why a sandbox ended."""
         box = await self._box(sandbox_id)
-        return None if box is None or box.live else box.reason or None
+        return None if box is None or box.live or not box.reason else _lost(box.reason)
 
     async def close(self) -> None:
         """Close our connections. Sandboxes keep running."""
@@ -242,6 +255,11 @@ class LinkedExtension:
         if not isinstance(answer, wire.Started):
             raise Failed(f"the zygote answered a link by {type(answer).__name__}")
         return answer
+
+
+def _lost(reason: str) -> str:
+    """Return the reason of an end, which for a runtime's says that its programs may run on."""
+    return f"runtime lost ({reason}); its programs run on" if reason.startswith(_OURS) else reason
 
 
 def _handle(box: wire.Box) -> Handle:
