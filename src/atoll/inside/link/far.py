@@ -59,6 +59,7 @@ class FarEnd:
         self.connections: Connections
         self._phase = Life.RUNNING
         self._reason = ""
+        self._hurried = False
         self._until = NEVER
 
     def watched(self) -> Iterator[Watch]:
@@ -122,6 +123,8 @@ class FarEnd:
 
     def _lingers(self, now: float) -> bool:
         lost_at = self.connections.lost_at
+        if self._hurried:
+            return lost_at is None
         return self.near.seen and (lost_at is None or now < lost_at + self._grace)
 
     def _takeover(self) -> None:
@@ -166,7 +169,8 @@ class FarEnd:
         self._files.take(channel, frame)
 
     def end(self, reason: str) -> None:
-        """End every process inside. Idempotent."""
+        """End every process inside; only a near end that is there gets the last words. Idempotent."""
+        self._hurried = True
         if self._phase is Life.RUNNING:
             self._end(reason, time.monotonic())
 

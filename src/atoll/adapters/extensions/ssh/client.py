@@ -52,10 +52,10 @@ class SshClient:
     async def run(self, script: str, *words: str, given: bytes = b"", seconds: float) -> Ran:
         """Run a script of sh with these arguments, `given` as its input. Raises `Unavailable` when
         the machine cannot be reached or does not answer in time, `Failed` for a changed key."""
-        process = await self._started(script, words, shared=True)
+        process = await self._started(script, words, shared=True, given=bool(given))
         try:
             async with asyncio.timeout(seconds):
-                output, complaint = await process.communicate(given)
+                output, complaint = await _communicated(process, given)
         except TimeoutError as error:
             raise Unavailable(f"host {self.name} did not answer within {seconds:g} s") from error
         finally:
@@ -68,7 +68,7 @@ class SshClient:
     @asynccontextmanager
     async def pipe(self, script: str, *words: str) -> AsyncIterator[asyncio.StreamWriter]:
         """Yield the input of a script. Its end is awaited, and its failure raised as `Failed`."""
-        process = await self._started(script, words, shared=False)
+        process = await self._started(script, words, shared=False, given=True)
         if process.stdin is None or process.stderr is None:
             raise Failed("the SSH client was started without pipes")
         try:
@@ -122,12 +122,12 @@ class SshClient:
         return self.folder / f"{self.name}.mux"
 
     async def _started(
-        self, script: str, words: tuple[str, ...], *, shared: bool
+        self, script: str, words: tuple[str, ...], *, shared: bool, given: bool
     ) -> asyncio.subprocess.Process:
         self._prepare()
         return await asyncio.create_subprocess_exec(
             *self._argv(script, words, shared=shared),
-            stdin=asyncio.subprocess.PIPE,
+            stdin=asyncio.subprocess.PIPE if given else asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE if shared else asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
@@ -198,6 +198,16 @@ def _program() -> tuple[str, ...]:
     except KeyError:
         return ("unshare", "--user", "--map-root-user", "--", found)
     return (found,)
+
+
+async def _communicated(process: asyncio.subprocess.Process, given: bytes) -> tuple[bytes, bytes]:
+    try:
+        return await process.communicate(given or None)
+    except RuntimeError:
+        # uvloop's word for an input that closed, since the client ended before it was written.
+        complaint = await process.stderr.read() if process.stderr is not None else b""
+        await process.wait()
+        return b"", complaint
 
 
 async def _ended(process: asyncio.subprocess.Process) -> None:
