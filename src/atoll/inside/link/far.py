@@ -169,7 +169,7 @@ class FarEnd:
         self._files.take(channel, frame)
 
     def end(self, reason: str) -> None:
-        """End every process inside; only a near end that is there gets the last words. Idempotent."""
+        """End every process inside; only a near end that is there gets the last words."""
         self._hurried = True
         if self._phase is Life.RUNNING:
             self._end(reason, time.monotonic())
