@@ -10,11 +10,10 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.async_api import async_playwright
 
 from atoll.testing.server import TestServer
-from tests.e2e.page.test_real_page import CHROMIUM, FLAGS
 from tests.peers.api import Api, api_of
+from tests.peers.browsers import chromium, needs_chromium
 
 BIG_BYTES = 24 * 1024 * 1024
 
@@ -63,17 +62,15 @@ _SEND = """async ([address, text]) => {
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium: install the package `chromium`")
+@needs_chromium
 async def test_form_of_a_browser_stores_its_files(api: Api, box: str) -> None:
     ticket = api.call("POST", "/auth/tickets")["ticket"]
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+    async with chromium() as browser:
         page = await browser.new_page()
         await page.goto(f"{api.server.url}/#login={ticket}")
         await page.get_by_role("navigation", name="Sandboxes").wait_for()
         address = f"/sessions/{box}/upload?path=page"
         told = await page.evaluate(_SEND, [address, "one\r\ntwo"])
-        await browser.close()
     assert told == [201, ['page/from "the" page.txt', "page/bytes"]]
     assert api.run(box, "od -An -tx1 page/bytes; cat page/from*") == " 00 0d 0a ff\none\r\ntwo"
 

@@ -9,12 +9,13 @@ from typing import Any
 import aiohttp
 import httpx
 import pytest
-from playwright.async_api import Request, async_playwright
+from playwright.async_api import Request
 
 from atoll.testing.contracts.telemetry.tracer import ExportedSpan
 from atoll.testing.server import TestServer, test_server
-from tests.e2e.page.test_real_page import CHROMIUM, FLAGS, LINK
+from tests.e2e.page.test_real_page import LINK
 from tests.peers.api import Api, api_of
+from tests.peers.browsers import chromium, needs_chromium
 from tests.peers.monitoring.collector import Collector, collector
 from tests.peers.monitoring.prometheus import needs_prometheus, prometheus
 from tests.places import ROOT
@@ -133,7 +134,7 @@ async def test_one_trace_spans_control_plane_and_runtime(
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium: install the package `chromium`")
+@needs_chromium
 async def test_call_of_the_page_is_the_root_of_a_trace(
     measured: TestServer, peer: Collector
 ) -> None:
@@ -146,17 +147,13 @@ async def test_call_of_the_page_is_the_root_of_a_trace(
     done = await asyncio.to_thread(measured.run, "login")
     link = LINK.search(done.stdout)
     assert link is not None, done
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
-        try:
-            page = await browser.new_page()
-            page.on("request", note)
-            await page.goto(link[0])
-            await until(lambda: any("v1/sandboxes" in url for url in sent.values()))
-            names = {"GET /v1/sandboxes", "GET /v1/events/stream"}
-            await until(lambda: names <= names_of(peer, sent))
-        finally:
-            await browser.close()
+    async with chromium() as browser:
+        page = await browser.new_page()
+        page.on("request", note)
+        await page.goto(link[0])
+        await until(lambda: any("v1/sandboxes" in url for url in sent.values()))
+        names = {"GET /v1/sandboxes", "GET /v1/events/stream"}
+        await until(lambda: names <= names_of(peer, sent))
 
 
 @needs_prometheus

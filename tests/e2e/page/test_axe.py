@@ -17,10 +17,11 @@ from playwright.async_api import Browser, Locator, Page, expect
 
 from atoll.testing.server import TestServer
 from tests.e2e.page.test_people import DESKTOP, PHONE_SCREEN, asking
-from tests.e2e.page.test_real_page import CHROMIUM, LINK, chromium
+from tests.e2e.page.test_real_page import LINK
 from tests.e2e.page.ui.scripted import TICKET, ScriptedServer, scripted_server
 from tests.e2e.page.ui.scripted_terminal import ScriptedTerminal
 from tests.peers.api import Api
+from tests.peers.browsers import chromium, needs_chromium
 from tests.places import ROOT
 
 AXE = ROOT / "ui/node_modules/axe-core/axe.min.js"
@@ -81,7 +82,7 @@ DEFAULT_LOOKS = ("light-desktop", "dark-phone")
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.timeout(600),
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium: install the package `chromium`"),
+    needs_chromium,
     pytest.mark.skipif(not AXE.exists(), reason="no axe-core: run `npm ci` in ui/"),
 ]
 
@@ -174,7 +175,7 @@ async def test_page_before_login_and_its_first_pages_hold_to_axe(
 ) -> None:
     name = f"{LONG}-{look}"
     sandbox = api.create(name=name, profile="asking")["sandbox_id"]
-    async with chromium() as browser:
+    async with chromium(whole=True) as browser:
         async with survey(browser, server.url, look) as stranger:
             await expect(stranger.page.get_by_role("heading", name="Log in")).to_be_visible()
             await stranger.check("logged out")
@@ -215,7 +216,7 @@ async def test_page_of_secrets_holds_to_axe(server: TestServer, api: Api, look: 
         "broker_protected": False,
     }
     api.call("POST", "/v1/secrets", json={"name": name, "env": "A_TOKEN", **body})
-    async with chromium() as browser, survey(browser, await link_of(server), look) as at:
+    async with chromium(whole=True) as browser, survey(browser, await link_of(server), look) as at:
         page = at.page
         await expect(page.get_by_role("heading", level=1)).to_be_visible()
         await page.goto(f"{server.url}/#/secrets")
@@ -235,7 +236,7 @@ async def test_page_of_secrets_holds_to_axe(server: TestServer, api: Api, look: 
 async def test_page_of_a_sandbox_holds_to_axe(server: TestServer, api: Api, look: str) -> None:
     name = f"{LONG}-at-{look}"
     sandbox = api.create(name=name)["sandbox_id"]
-    async with chromium() as browser, survey(browser, await link_of(server), look) as at:
+    async with chromium(whole=True) as browser, survey(browser, await link_of(server), look) as at:
         page = at.page
         await expect(page.get_by_role("heading", level=1)).to_be_visible()
         await page.goto(f"{server.url}/#/sandboxes/{sandbox}")
@@ -335,7 +336,7 @@ async def test_pages_of_a_guest_hold_to_axe(server: TestServer, api: Api, look: 
         api.call("POST", f"/v1/sandboxes/{sandbox}/terminals", json=body)
     shares = f"/v1/sandboxes/{sandbox}/shares"
     share = api.call("POST", shares, json={"role": "controller", "ttl": "1h"})
-    async with chromium() as browser, survey(browser, share["link"], look) as at:
+    async with chromium(whole=True) as browser, survey(browser, share["link"], look) as at:
         page = at.page
         await expect(page.get_by_label("Your name")).to_be_visible()
         await at.check("invited")
@@ -350,7 +351,7 @@ async def test_pages_of_a_guest_hold_to_axe(server: TestServer, api: Api, look: 
 
 @all_looks
 async def test_cards_of_an_agent_and_ended_sandboxes_hold_to_axe(look: str) -> None:
-    async with chromium() as browser, scripted_server() as server:
+    async with chromium(whole=True) as browser, scripted_server() as server:
         terminal = prepared(server)
         async with survey(browser, f"{server.url}#login={TICKET}", look) as at:
             page = at.page

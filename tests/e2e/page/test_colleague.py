@@ -7,20 +7,21 @@ from contextlib import AbstractContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, Page, async_playwright, expect
+from playwright.async_api import Browser, Page, expect
 
 from atoll.testing.server import TestServer, test_server
 from tests.e2e.page.other_network import OtherNetwork, other_network
 from tests.e2e.page.test_people import guest, role
-from tests.e2e.page.test_real_page import CHROMIUM, FLAGS, Terminal
+from tests.e2e.page.test_real_page import Terminal
 from tests.e2e.terminals.test_turns import AttachedClient, attach_with, driver
 from tests.peers.api import api_of
+from tests.peers.browsers import chromium, needs_chromium, program
 from tests.surfaces.cli.commands.work.test_attach import PersonTty, person_tty
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.timeout(300),
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium: install the package `chromium`"),
+    needs_chromium,
     pytest.mark.skipif(os.geteuid() != 0, reason="a network namespace of its own needs root"),
 ]
 NOT_AUTHORISED = 6
@@ -40,11 +41,8 @@ def reachable(elsewhere: OtherNetwork) -> Iterator[TestServer]:
 
 @asynccontextmanager
 async def browser_at(elsewhere: OtherNetwork, folder: Path) -> AsyncIterator[Browser]:
-    async with async_playwright() as playwright:
-        program = elsewhere.program(folder, CHROMIUM)
-        browser = await playwright.chromium.launch(executable_path=str(program), args=FLAGS)
+    async with chromium(path=elsewhere.program(folder, program())) as browser:
         yield browser
-        await browser.close()
 
 
 async def test_colleague_elsewhere_comes_asks_drives_and_is_revoked(

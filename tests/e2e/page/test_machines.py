@@ -8,13 +8,14 @@ from playwright.async_api import expect
 
 from atoll.testing.server import TestServer, test_server
 from tests.e2e.page.silent_network import silent_network
-from tests.e2e.page.test_real_page import CHROMIUM, LINK, chromium, tab
+from tests.e2e.page.test_real_page import LINK, tab
 from tests.peers.api import Api, api_of, until
+from tests.peers.browsers import chromium, needs_chromium
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.timeout(300),
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium: install the package `chromium`"),
+    needs_chromium,
 ]
 
 WORDS = "Greet the heron before you begin."

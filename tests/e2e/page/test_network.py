@@ -16,15 +16,13 @@ from playwright.async_api import Page, WebSocket, expect
 from atoll.testing.server import TestServer
 from tests.e2e.page.silent_network import SilentNetwork, silent_network
 from tests.e2e.page.test_people import guest, owner, person, role
-from tests.e2e.page.test_real_page import CHROMIUM, LINK, Terminal, chromium
+from tests.e2e.page.test_real_page import LINK, Terminal
 from tests.e2e.terminals.test_turns import attach_with
 from tests.peers.api import Api, until
+from tests.peers.browsers import chromium, needs_chromium
 from tests.surfaces.cli.commands.work.test_attach import PersonTty, person_tty
 
 pytestmark = pytest.mark.timeout(400)
-in_the_browser = pytest.mark.skipif(
-    not CHROMIUM.exists(), reason="no Chromium: install the package `chromium`"
-)
 
 PASTE_BYTES = 2 * 1024 * 1024
 #: What a loaded machine may need for it.
@@ -95,7 +93,7 @@ async def sees(page: Page, terminal: str, words: str) -> None:
     await Terminal(page, terminal).sees(words)
 
 
-@in_the_browser
+@needs_chromium
 async def test_two_mib_pasted_into_the_page_reach_the_program_whole(
     server: TestServer, api: Api
 ) -> None:
@@ -109,7 +107,7 @@ async def test_two_mib_pasted_into_the_page_reach_the_program_whole(
         await sees(page, terminal, hashlib.sha256(text.encode()).hexdigest())
 
 
-@in_the_browser
+@needs_chromium
 async def test_paste_behind_a_program_that_reads_nothing_is_dropped_and_said(
     server: TestServer, api: Api
 ) -> None:
@@ -146,7 +144,7 @@ async def network(server: TestServer) -> AsyncIterator[SilentNetwork]:
         yield made
 
 
-@in_the_browser
+@needs_chromium
 async def test_page_says_a_silent_network_in_5_s_and_comes_back_with_every_byte(
     server: TestServer, api: Api
 ) -> None:
@@ -215,7 +213,7 @@ async def test_attach_notices_a_silent_network_and_comes_back_by_itself(
             await asyncio.to_thread(attached, here, between, asyncio.get_running_loop())
 
 
-@in_the_browser
+@needs_chromium
 async def test_nobody_who_comes_to_a_terminal_with_history_acknowledges_what_never_came(
     server: TestServer, api: Api
 ) -> None:
@@ -300,7 +298,7 @@ def test_attach_to_a_sandbox_that_is_destroyed_ends_with_the_reason(
         assert here.ends() != 0
 
 
-@in_the_browser
+@needs_chromium
 async def test_guest_of_a_stopped_sandbox_and_of_a_revoked_link_reads_no_command(
     server: TestServer, api: Api
 ) -> None:

@@ -7,13 +7,14 @@ from playwright.async_api import Locator, Page, expect
 
 from atoll.testing.server import TestServer
 from tests.e2e.page.test_people import owner, role
-from tests.e2e.page.test_real_page import CHROMIUM, Terminal, chromium
+from tests.e2e.page.test_real_page import Terminal
 from tests.peers.api import Api
+from tests.peers.browsers import chromium, needs_chromium
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.timeout(300),
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium: install the package `chromium`"),
+    needs_chromium,
 ]
 
 

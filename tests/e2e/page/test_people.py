@@ -12,9 +12,10 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from atoll.testing.server import TestServer, atoll_command
-from tests.e2e.page.test_real_page import CHROMIUM, LINK, Terminal, chromium
+from tests.e2e.page.test_real_page import LINK, Terminal
 from tests.e2e.terminals.test_turns import attach_tty
 from tests.peers.api import Api
+from tests.peers.browsers import chromium, needs_chromium
 
 _MARK_IS_WHOLE = """row => {
   const place = part => row.querySelector(part).getBoundingClientRect();
@@ -25,7 +26,7 @@ _MARK_IS_WHOLE = """row => {
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.timeout(180),
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium: install the package `chromium`"),
+    needs_chromium,
 ]
 
 PHONE_SCREEN = {

@@ -8,13 +8,14 @@ import pytest
 from playwright.async_api import Page, expect
 
 from atoll.testing.server import TestServer
-from tests.e2e.page.test_real_page import CHROMIUM, LINK, chromium, tab
+from tests.e2e.page.test_real_page import LINK, tab
 from tests.peers.api import api_of
+from tests.peers.browsers import chromium, needs_chromium
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.timeout(300),
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium: install the package `chromium`"),
+    needs_chromium,
 ]
 
 HOSTILE = """<!doctype html><title>shop</title><h1>Hello from inside</h1><script>
@@ -126,7 +127,7 @@ async def test_hostile_page_in_a_preview_reaches_no_cookie_storage_or_api(
     with api_of(atoll) as api:
         box = (await asyncio.to_thread(api.create, name="shop"))["sandbox_id"]
         done = await asyncio.to_thread(atoll.run, "login")
-        async with chromium() as browser:
+        async with chromium(whole=True) as browser:
             page = await tab(browser, LINK.findall(done.stdout)[0])
             await page.get_by_role("link", name="shop").first.click()
             await expect(page.get_by_role("heading", name="shop")).to_be_visible()

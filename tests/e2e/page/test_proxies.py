@@ -15,20 +15,21 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser
 
 from atoll.testing.server import TestServer, test_server
 from tests.e2e.page.other_network import OtherNetwork, other_network
 from tests.e2e.page.test_people import guest, role
-from tests.e2e.page.test_real_page import CHROMIUM, FLAGS, Terminal
+from tests.e2e.page.test_real_page import Terminal
 from tests.peers.api import Api, api_of
+from tests.peers.browsers import chromium, needs_chromium, program
 from tests.peers.certificate import own_certificate
 from tests.surfaces.cli.commands.work.test_attach import person_tty
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.timeout(200),
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium: install the package `chromium`"),
+    needs_chromium,
     pytest.mark.skipif(os.geteuid() != 0, reason="a network namespace of its own needs root"),
 ]
 NAME = "atoll.example.test"
@@ -148,13 +149,8 @@ def _link(server: TestServer, api: Api, begin: str) -> str:
 async def _browser(
     elsewhere: OtherNetwork, folder: Path, flags: list[str]
 ) -> AsyncIterator[Browser]:
-    async with async_playwright() as playwright:
-        program = elsewhere.program(folder, CHROMIUM)
-        browser = await playwright.chromium.launch(
-            executable_path=str(program), args=[*FLAGS, *flags]
-        )
+    async with chromium(*flags, path=elsewhere.program(folder, program())) as browser:
         yield browser
-        await browser.close()
 
 
 @contextmanager

@@ -12,16 +12,13 @@ from typing import Any
 
 import aiohttp
 import pytest
-from playwright.async_api import Browser, Page, TimeoutError, async_playwright, expect
+from playwright.async_api import Browser, Page, TimeoutError, expect
 
 from atoll.testing.server import TestServer, test_server
 from tests.peers.api import Api, api_of
+from tests.peers.browsers import chromium, needs_chromium
 from tests.peers.terminal_client import attached
 
-CHROMIUM = Path("/usr/bin/chromium")
-#: Software rendering, so that WebGL works on a machine without a GPU.
-#: The page draws with a graphics card that a machine of tests has not: in software is cheaper.
-FLAGS = ["--no-sandbox", "--disable-gpu"]
 LINK = re.compile(r"http\S+/#login=\S+")
 PROMPT = re.compile(rb"\$ (?:\x1b\]633;B[^\x07]*\x07)?\Z")
 NUMBERS = 1_000_000
@@ -41,7 +38,7 @@ trailer <</Root 1 0 R>>
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.timeout(300),
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium: install the package `chromium`"),
+    needs_chromium,
 ]
 
 _TEXT = """([id, words]) => {
@@ -60,14 +57,6 @@ _TAP = """id => {
 def server() -> Iterator[TestServer]:
     with test_server() as started:
         yield started
-
-
-@asynccontextmanager
-async def chromium() -> AsyncIterator[Browser]:
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
-        yield browser
-        await browser.close()
 
 
 async def tab(browser: Browser, address: str) -> Page:

@@ -13,10 +13,11 @@ from atoll.surfaces.http.server.credentials import PAGE_KEY
 from atoll.testing.server import TestServer
 from atoll.wire.crdt.frames import SyncUpdate, spell_frame
 from tests.e2e.page.test_people import guest, person
-from tests.e2e.page.test_real_page import CHROMIUM, LINK, Terminal, chromium
+from tests.e2e.page.test_real_page import LINK, Terminal
 from tests.e2e.page.test_second_person import CONFIG, joined
 from tests.e2e.replicas.fleet import Fleet, fleet_on
 from tests.peers.api import Api, api_of
+from tests.peers.browsers import chromium, needs_chromium
 from tests.peers.databases.postgres import PostgresServer
 from tests.peers.identity.oidc_provider import OidcProcess, oidc_provider
 from tests.peers.nats.server import nats_server
@@ -25,7 +26,7 @@ from tests.surfaces.http.dashboards.tab import Tab
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.timeout(240),
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium: install the package `chromium`"),
+    needs_chromium,
 ]
 
 LARGE_BYTES, GIANT_BYTES = 300_000, 100_000_000
@@ -144,7 +145,7 @@ async def test_three_browsers_agree_through_two_replicas_and_a_guest_changes_not
         api.call("POST", "/v1/organizations", json={"slug": "acme", "name": "Acme"})
         body = {"name": "Plan", "scope": "shared"}
         board = api.call("POST", "/v1/dashboards", json=body)["id"]
-        async with chromium() as browser, AsyncExitStack() as stack:
+        async with chromium(whole=True) as browser, AsyncExitStack() as stack:
             three = Three(fleet, api, board)
             await _arrive(three, browser, stack, provider)
             await _write_one_note(three)

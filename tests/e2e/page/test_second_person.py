@@ -7,14 +7,15 @@ from playwright.async_api import Browser, Page, expect
 
 from atoll.testing.server import TestServer, test_server
 from tests.e2e.page.test_people import owner, person, role
-from tests.e2e.page.test_real_page import CHROMIUM, Terminal, chromium
+from tests.e2e.page.test_real_page import Terminal
 from tests.peers.api import api_of
+from tests.peers.browsers import chromium, needs_chromium
 from tests.peers.identity.oidc_provider import OidcProcess, oidc_provider
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.timeout(180),
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium: install the package `chromium`"),
+    needs_chromium,
 ]
 
 CONFIG = """

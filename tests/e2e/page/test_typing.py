@@ -14,13 +14,14 @@ from playwright.async_api import Browser, Locator, Page, expect
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import World, run, sandbox_for
 from tests.e2e.page.test_people import PHONE_SCREEN, guest, owner, person, role, text_of
-from tests.e2e.page.test_real_page import CHROMIUM, LINK, Terminal, chromium
+from tests.e2e.page.test_real_page import LINK, Terminal
 from tests.peers.api import Api
+from tests.peers.browsers import chromium, needs_chromium
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.timeout(400),
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium: install the package `chromium`"),
+    needs_chromium,
 ]
 
 PATIENCE_MILLISECONDS = 90_000

@@ -14,7 +14,7 @@ from playwright.async_api import Locator, expect
 
 from atoll.testing.server import TestServer
 from tests.e2e.page.test_people import PHONE_SCREEN, person
-from tests.e2e.page.test_real_page import CHROMIUM, LINK, chromium
+from tests.e2e.page.test_real_page import LINK
 from tests.e2e.tour.hand import (
     Hand,
     Keys,
@@ -26,12 +26,13 @@ from tests.e2e.tour.hand import (
 )
 from tests.e2e.tour.stage import Stage, known_repository, stage
 from tests.e2e.tour.story import COMMENTS, TERMINAL, Task, cast, revision
+from tests.peers.browsers import chromium, needs_chromium
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.agents,
     pytest.mark.timeout(900),
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium: install the package `chromium`"),
+    needs_chromium,
 ]
 FEW = cast(asks="claude-code", done="codex", fails="codex", works="claude-code", thinks="codex")
 ALL = cast(
@@ -179,7 +180,7 @@ async def test_morning_with_five_agents_on_five_branches(
 ) -> None:
     pictures = Path(os.environ.get("ATOLL_TOUR", "") or tmp_path / "pictures")
     more = PHONE_SCREEN if how == "phone" else {}
-    async with stage(tmp_path) as here, chromium() as browser:
+    async with stage(tmp_path) as here, chromium(whole=True) as browser:
         for agent in {task.agent for task in tasks}:
             await asyncio.to_thread(provide_agent, here.world.server, agent)
         await known_repository(here)

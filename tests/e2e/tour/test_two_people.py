@@ -17,20 +17,21 @@ from playwright.async_api import Browser, Locator, Page, expect
 
 from atoll.testing.server import TestServer
 from tests.e2e.page.test_people import person
-from tests.e2e.page.test_real_page import CHROMIUM, LINK, chromium
+from tests.e2e.page.test_real_page import LINK
 from tests.e2e.page.test_second_person import CONFIG
 from tests.e2e.tour.board_hands import WATCH, BoardHand, BoardKeys, Mouse
 from tests.e2e.tour.hand import fits, picture
 from tests.e2e.tour.stage import Stage, known_repository, stage
 from tests.e2e.tour.story import TERMINAL, Task, call
 from tests.peers.api import api_of
+from tests.peers.browsers import chromium, needs_chromium
 from tests.peers.identity.oidc_provider import OidcProcess, oidc_provider
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.agents,
     pytest.mark.timeout(600),
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium: install the package `chromium`"),
+    needs_chromium,
 ]
 
 SCREEN = {"width": 1440, "height": 900}
@@ -89,7 +90,7 @@ async def test_two_people_and_an_agent_from_nothing_to_merged_work(
     pictures = kept if how == "mouse" else None
     with oidc_provider({"sub": "bob", "name": "Bob Ray"}) as provider:
         config = CONFIG.format(issuer=provider.issuer)
-        async with stage(tmp_path, config) as here, chromium() as browser:
+        async with stage(tmp_path, config) as here, chromium(whole=True) as browser:
             await asyncio.to_thread(provide_agent, here.world.server, TASK.agent)
             await prepared(here)
             link = LINK.findall(here.world.server.log.read_text())[0]

@@ -8,17 +8,16 @@ import signal
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from playwright.async_api import Page, async_playwright, expect
+from playwright.async_api import Page, expect
 
 from atoll.testing.server import TestServer, atoll_command, test_server
 from tests.peers.boxed import make_box
+from tests.peers.browsers import chromium, needs_chromium
 
-CHROMIUM = Path("/usr/bin/chromium")
 PROFILE = """
 id: profile.asking
 version: "1.0.0"
@@ -41,7 +40,7 @@ server.serve_forever()
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.timeout(400),
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium: install the package `chromium`"),
+    needs_chromium,
 ]
 
 
@@ -100,16 +99,12 @@ async def at_the_pages_host(address: str) -> AsyncIterator[str]:
 @asynccontextmanager
 async def logged_in(atoll: TestServer) -> AsyncIterator[Page]:
     link = await asyncio.to_thread(atoll.run, "login")
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path=str(CHROMIUM), args=["--no-sandbox"]
-        )
+    async with chromium(whole=True) as browser:
         page = await (await browser.new_context()).new_page()
         page.set_default_timeout(120_000)
         await page.goto(link.stdout.strip())
         await expect(page.get_by_role("button", name="New sandbox")).to_be_visible(timeout=120_000)
         yield page
-        await browser.close()
 
 
 def heard(atoll: TestServer) -> list[str]:

@@ -6,7 +6,9 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page
 
-from .open_page import OpenPage, launched, opened, tab_of
+from tests.peers.browsers import CHROMIUM, chromium
+
+from .open_page import OpenPage, opened, tab_of
 from .scripted import STATIC, ScriptedServer, scripted_server
 
 
@@ -19,9 +21,25 @@ async def server() -> AsyncIterator[ScriptedServer]:
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def browser() -> AsyncIterator[Browser]:
-    async with launched() as started:
+async def headless_shell() -> AsyncIterator[Browser]:
+    async with chromium() as started:
         yield started
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def whole_chromium() -> AsyncIterator[Browser]:
+    async with chromium(whole=True) as started:
+        yield started
+
+
+@pytest.fixture
+def browser(request: pytest.FixtureRequest) -> Browser:
+    """The session's browser: whole Chromium for a test with the mark `whole_chromium`."""
+    if not CHROMIUM.exists():
+        pytest.skip("no Chromium on this machine: install the package `chromium`")
+    whole = request.node.get_closest_marker("whole_chromium")
+    chosen: Browser = request.getfixturevalue("whole_chromium" if whole else "headless_shell")
+    return chosen
 
 
 @pytest_asyncio.fixture(loop_scope="session")

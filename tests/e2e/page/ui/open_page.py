@@ -4,16 +4,13 @@ import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import pytest
-from playwright.async_api import Browser, Page, async_playwright
+from playwright.async_api import Browser, Page
 
 from .scripted import TICKET, ScriptedServer
 from .scripted_terminal import ScriptedTerminal
 
-CHROMIUM = Path("/usr/bin/chromium")
 _TEXT = """id => {
   const term = window.__atollTerms?.get(id);
   if (!term) return '';
@@ -91,19 +88,6 @@ async def opened(server: ScriptedServer, page: Page) -> OpenPage:
     there = OpenPage(server, page, sandbox, terminal)
     await there.sees("$")
     return there
-
-
-@asynccontextmanager
-async def launched(*flags: str) -> AsyncIterator[Browser]:
-    """A browser. It draws in software, without a graphics card's part, unless flags say else."""
-    if not CHROMIUM.exists():
-        pytest.skip("no Chromium on this machine: install the package `chromium`")
-    async with async_playwright() as playwright:
-        started = await playwright.chromium.launch(
-            executable_path=str(CHROMIUM), args=["--no-sandbox", *(flags or ("--disable-gpu",))]
-        )
-        yield started
-        await started.close()
 
 
 @asynccontextmanager

@@ -16,7 +16,11 @@ from playwright.async_api import CDPSession, Page, expect
 from .scripted import TICKET, ScriptedServer
 from .test_inbox import QUESTION
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.whole_chromium,
+    pytest.mark.asyncio(loop_scope="session"),
+]
 
 SANDBOXES = 30
 PER_SECOND = 50_000 / 600

@@ -17,7 +17,11 @@ from atoll.domain.people.push import PushReason, push_message
 
 from .scripted import TICKET, ScriptedServer
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.whole_chromium,  # its headless shell shows no notifications
+    pytest.mark.asyncio(loop_scope="session"),
+]
 
 _SHOWN = """async () => (await self.registration.getNotifications())
   .map(({title, body, tag, data}) => ({title, body, tag, data}))"""

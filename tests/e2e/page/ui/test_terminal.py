@@ -6,7 +6,9 @@ import pytest
 from aiohttp import WSCloseCode
 from playwright.async_api import Page, expect
 
-from .open_page import OpenPage, launched, opened, tab_of
+from tests.peers.browsers import chromium
+
+from .open_page import OpenPage, opened, tab_of
 from .scripted import ScriptedServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -299,8 +301,8 @@ gl.getParameter = asked(gl.getParameter, (f, self, [name]) =>
 
 
 async def test_terminal_survives_the_loss_of_its_gpu_context(server: ScriptedServer) -> None:
-    graphics = ("--use-angle=swiftshader", "--enable-unsafe-swiftshader")
-    async with launched(*graphics) as browser, tab_of(browser) as page:
+    flags = ("--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+    async with chromium(*flags, graphics=True) as browser, tab_of(browser) as page:
         open_page = await opened(server, page)
         await page.add_init_script(HARDWARE)
         await page.reload()

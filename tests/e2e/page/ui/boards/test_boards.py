@@ -102,6 +102,7 @@ async def test_two_people_write_one_note_and_what_was_cut_off_merges(
     await expect(page.locator("[data-item]")).to_have_count(1)
 
 
+@pytest.mark.whole_chromium
 async def test_a_day_on_a_dashboard_by_the_keyboard_alone(
     server: ScriptedServer, page: Page
 ) -> None:
