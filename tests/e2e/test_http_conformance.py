@@ -86,8 +86,12 @@ ENDING = {
 }
 """Rarer than the others, since most need a sandbox that runs."""
 
-ELSEWHERE = {"POST /v1/repositories/fetch"}
-"""May say 502 or 503: what it asks for lies on other machines."""
+ELSEWHERE = {
+    "POST /v1/repositories/fetch",
+    "POST /v1/webhooks",
+    "PATCH /v1/webhooks/{webhook}",
+}
+"""May say 502 or 503: what they ask for lies on other machines, as do the names of those."""
 
 CHECKS = [
     not_a_server_error,
