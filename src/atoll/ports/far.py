@@ -74,10 +74,6 @@ class FarBackend(Protocol):
         nothing stays. Idempotent. `box.data` may be empty."""
         ...
 
-    async def survey(self) -> list[FarBox]:
-        """Return every far end of this home that runs."""
-        ...
-
     async def close(self) -> None:
         """Close every connection of our own; idempotent."""
         ...

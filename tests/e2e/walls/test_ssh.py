@@ -18,7 +18,7 @@ from atoll.testing.server import TestServer, test_server
 from tests.e2e.terminals.test_turns import attach_with
 from tests.peers.api import Api, api_of, until
 from tests.peers.canary import files_with
-from tests.peers.sshd import UID, Sshd, missing, sshd
+from tests.peers.machines.sshd import UID, Sshd, missing, sshd
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
 

@@ -7,7 +7,6 @@ is there, so few facts must be known before. This module starts nothing.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from atoll.domain.agent.registry import AGENT_STATE
 from atoll.domain.wall.etc import COPIED, OWN
 from atoll.domain.wall.interior import BARE_BYTES, DOORS, FILTERS, SCRATCH
 
@@ -31,12 +30,14 @@ class RemoteMachine:
 @dataclass(frozen=True, slots=True)
 class RemoteWall:
     """Options of one wall. `files` holds workspace, state and etc of the sandbox, `programs` bwrap
-    and init; `views` are read-only folders of that machine and their places inside."""
+    and init; `views` are read-only folders of that machine and their places inside, `states` the
+    folders of agents' state and their places in the home."""
 
     files: str
     programs: str
     hostname: str
     views: tuple[tuple[str, str], ...] = ()
+    states: tuple[tuple[str, str], ...] = ()
     writable: bool = True
     bare: bool = False
     netlink: int = 64
@@ -102,7 +103,7 @@ def _own_files(wall: RemoteWall) -> Iterator[str]:
         bind = "--bind" if wall.writable else "--ro-bind"
         yield from (bind, f"{wall.files}/workspace", "/workspace")
     yield from ("--bind", f"{wall.files}/state", "/.atoll/state")
-    for name, inside in AGENT_STATE:
+    for name, inside in wall.states:
         yield from ("--bind", f"{wall.files}/state/{name}", f"/home/agent/{inside}")
     for source, target in wall.views:
         yield from ("--ro-bind", source, target)

@@ -15,7 +15,7 @@ from atoll.ports.extension import Extension, Handle, Provision
 from atoll.testing.contracts.extension import ExtensionContract
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
-from tests.peers.sshd import Sshd, missing, sshd
+from tests.peers.machines.sshd import Sshd, missing, sshd
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
 

@@ -16,7 +16,6 @@ from atoll.adapters.extensions.ssh.settings import SshHost
 from atoll.adapters.zygote.start import hostname
 from atoll.domain.agent.registry import AGENT_STATE
 from atoll.domain.errors import Failed, Invalid, Unavailable
-from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Access
 from atoll.domain.sandbox.image import HOST
 from atoll.domain.wall.etc import hosts_text
@@ -124,20 +123,6 @@ class SshBackend:
         files = f"{facts.base}/boxes/{box.sandbox_id}"
         return await self._stopped(machine, files, "keep" if keep_state else "remove")
 
-    async def survey(self) -> list[FarBox]:
-        """Return every far end that runs on a machine that answers."""
-        found = []
-        for name in self.hosts:
-            machine = self._machine(name)
-            facts = await machine.facts()
-            ran = await self._run(machine, scripts.SURVEY, facts.base)
-            for line in ran.output.decode(errors="replace").splitlines():
-                sandbox_id, _, generation = line.partition(" ")
-                if generation.isdigit():
-                    data = (("host", name),)
-                    found.append(FarBox(SandboxId(sandbox_id), int(generation), data))
-        return found
-
     async def close(self) -> None:
         """Close the shared connections."""
         for machine in self._machines.values():
@@ -174,6 +159,7 @@ class SshBackend:
             programs=programs,
             hostname=hostname(request.name),
             views=views,
+            states=AGENT_STATE,
             writable=profile.workspace.access is not Access.READ_ONLY,
             bare=profile.workspace.access is Access.NONE,
             netlink=DEFAULT_NETLINK if netlink is None else netlink,

@@ -1,4 +1,4 @@
-"""One machine of `ext.ssh`: its facts, the programs on it, and the folders that were sent there.
+"""A machine of `ext.ssh`: its facts, the programs on it, and the folders that were sent there.
 
 Facts are asked for once; programs and folders travel once for each content.
 """

@@ -118,14 +118,3 @@ ATTACH: Final = r"""
 exec "$2/link" attach --socket "$1/link.sock"
 """
 """Words: a sandbox's folder, the programs. Its input and output become the link's stream."""
-
-SURVEY: Final = r"""
-cd "$1/boxes" 2>/dev/null || exit 0
-for box in *; do
-  pid=$(cat "$box/pid" 2>/dev/null) || continue
-  tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null | grep -qxF "$1/boxes/$box/link.sock" &&
-    echo "$box $(cat "$box/generation")"
-done
-exit 0
-"""
-"""Word: the base. Prints sandbox and generation of each link that runs, a line each."""

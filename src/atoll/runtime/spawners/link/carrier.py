@@ -207,7 +207,7 @@ class Carrier:
 
 
 class _Connection(asyncio.Protocol):
-    """One connection, from its hello to its end."""
+    """A connection, from its hello to its end."""
 
     def __init__(self, carrier: Carrier) -> None:
         self._carrier = carrier

@@ -5,26 +5,23 @@ go out are duplicated and joined with channels; which way a pipe goes is read fr
 """
 
 import asyncio
-import errno
-import fcntl
 import logging
 import os
 import socket
-import stat
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from atoll.domain.errors import Failed
 from atoll.runtime.spawners.link.channel import Channel
-from atoll.runtime.spawners.link.doors import LinkedDoor
+from atoll.runtime.spawners.link.descriptors import Descriptors
 from atoll.runtime.spawners.link.file import LinkedFile
 from atoll.runtime.spawners.link.pump import Pump, Ways
-from atoll.runtime.spawners.link.terminal import LinkedTerminal, identity_of
+from atoll.runtime.spawners.link.terminal import LinkedTerminal
 from atoll.runtime.tasks import Tasks
 from atoll.wire import init as wire
 from atoll.wire.link.frames import (
     FAR_CHANNELS,
     IPV6,
-    MAX_DATA_BYTES,
     Adopted,
     Frame,
     Garbled,
@@ -49,6 +46,37 @@ MAX_CHANNELS = 4096
 Send = Callable[[bytes], None]
 
 
+MakeProtocol = Callable[[], asyncio.Protocol]
+
+
+class LinkedDoor:
+    """A listener of the far side, whose connections the protocols of this side serve."""
+
+    def __init__(self) -> None:
+        self._make: MakeProtocol | None = None
+
+    async def listen(self, make: MakeProtocol) -> None:
+        """Serve connections by `make` from now on."""
+        self._make = make
+
+    def close(self) -> None:
+        """Serve no more. Idempotent."""
+        self._make = None
+
+    @property
+    def open(self) -> bool:
+        """True while somebody serves it."""
+        return self._make is not None
+
+    async def connected(self, connection: socket.socket) -> None:
+        """Serve a connection; the door owns it."""
+        if self._make is None:
+            connection.close()
+            return
+        with suppress(OSError):
+            await asyncio.get_running_loop().connect_accepted_socket(self._make, connection)
+
+
 class LinkLine:
     """`ControlLine` over the frames of a carrier. `send` writes a frame; the carrier's frames come
     in by `frame`, its end by `lost`. Made inside the running loop."""
@@ -65,7 +93,7 @@ class LinkLine:
         self._held: dict[int, bytes] = {}
         self._doors: dict[int, LinkedDoor] = {}
         self._connections = 0
-        self._next = 0
+        self._descriptors = Descriptors(send, self._terminals, self._joined)
         self._newest = FAR_CHANNELS - 1
         self._over = False
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -104,7 +132,7 @@ class LinkLine:
         if self._over or len(self._channels) > MAX_CHANNELS - len(fds):
             raise ConnectionError("the link has ended, or has too many channels")
         tag = wire.HEADER.unpack_from(packet)[1]
-        passed = tuple(self._passed(fds)) if fds else ()
+        passed = self._descriptors.passed(fds)
         outputs = tuple(
             pump
             for one in dict.fromkeys(passed)
@@ -197,6 +225,9 @@ class LinkLine:
                 self.lost(f"init could not begin: {os.strerror(reply.errno)}")
             case wire.Exited(tag=tag) if not self._flushed(tag):
                 self._held[tag] = packet
+            case wire.Exited(tag=tag) | wire.Refused(tag=tag):
+                self._outputs.pop(tag, None)
+                self._deliver(packet, [])
             case _:
                 self._deliver(packet, [self._arrived(one) for one in passed])
 
@@ -266,55 +297,11 @@ class LinkLine:
         if isinstance(channel, LinkedTerminal):
             self._terminals.pop(channel.identity, None)
 
-    # Descriptors of this process.
-
-    def _passed(self, fds: tuple[int, ...]) -> Iterable[PassedDescriptor]:
-        """Yield what stands for these: the same open file twice is one channel twice."""
-        known: dict[tuple[int, int], PassedDescriptor] = {}
-        for fd in fds:
-            identity = identity_of(fd)
-            if identity is None:
-                raise OSError(errno.EBADF, os.strerror(errno.EBADF))
-            if identity not in known:
-                known[identity] = self._joined(fd, identity)
-            yield known[identity]
-
-    def _joined(self, fd: int, identity: tuple[int, int]) -> PassedDescriptor:
-        terminal = self._terminals.get(identity)
-        if terminal is not None:
-            return PassedDescriptor(Passed.SLAVE, terminal)
-        mode = os.fstat(fd).st_mode
-        access = fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE
-        if stat.S_ISCHR(mode):
-            return PassedDescriptor(Passed.NULL)
-        if stat.S_ISREG(mode):
-            return PassedDescriptor(Passed.MEMORY, self._remember(fd))
-        if stat.S_ISSOCK(mode):
-            return self._pump(fd, Passed.SOCKET, Ways(reads=True, writes=True))
-        if access == os.O_RDONLY:
-            return self._pump(fd, Passed.INPUT, Ways(reads=True, writes=False))
-        return self._pump(fd, Passed.OUTPUT, Ways(reads=False, writes=True))
-
-    def _pump(self, fd: int, kind: Passed, ways: Ways) -> PassedDescriptor:
-        number = self._number()
-        own = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
-        pump = Pump(number, own, ways, write=self._send, on_end=self._ended)
+    def _joined(self, number: int, fd: int, ways: Ways) -> None:
+        """Join a descriptor, which is the pump's from now on, with a new channel."""
+        pump = Pump(number, fd, ways, write=self._send, on_end=self._ended)
         pump.on_flushed = self._release_exits
         self._channels[number] = pump
-        return PassedDescriptor(kind, number)
-
-    def _remember(self, fd: int) -> int:
-        """Send the content of a memory file; it has no object here, since it only goes out."""
-        number = self._number()
-        at = 0
-        while data := os.pread(fd, MAX_DATA_BYTES, at):
-            self._send(encode_frame(Kind.MEMORY, number, data))
-            at += len(data)
-        return number
-
-    def _number(self) -> int:
-        self._next += 1
-        return self._next
 
     # Output comes before the end.
 
@@ -323,4 +310,5 @@ class LinkLine:
 
     def _release_exits(self) -> None:
         for tag in [tag for tag in self._held if self._flushed(tag)]:
+            self._outputs.pop(tag, None)
             self._deliver(self._held.pop(tag), [])

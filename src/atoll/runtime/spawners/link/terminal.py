@@ -8,7 +8,6 @@ import os
 import signal
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 
 from atoll.domain.terminal.size import Size
 from atoll.ports.spawner import PtyReader, Taken
@@ -43,7 +42,7 @@ class LinkedTerminal:
         self._on_end = on_end
         self._loop = asyncio.get_running_loop()
         self._slave = os.memfd_create("terminal", os.MFD_CLOEXEC)
-        self.identity = _identity(self._slave)
+        self.identity = identity_of(self._slave)
         self._out = Outflow(number, write)
         self._in = Inflow(number, write)
         self._reader: PtyReader | None = None
@@ -219,13 +218,7 @@ class LinkedTerminal:
         self._waiting.drain(self._put)
 
 
-def _identity(fd: int) -> tuple[int, int]:
+def identity_of(fd: int) -> tuple[int, int]:
+    """Return what names an open file in this process, duplicates included. Raises `OSError`."""
     seen = os.fstat(fd)
     return seen.st_dev, seen.st_ino
-
-
-def identity_of(fd: int) -> tuple[int, int] | None:
-    """Return what names an open file in this process, duplicates included; None when closed."""
-    with suppress(OSError):
-        return _identity(fd)
-    return None
