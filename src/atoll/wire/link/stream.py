@@ -51,6 +51,11 @@ class ResumableStream:
         return max(0, self._window - len(self._unacknowledged))
 
     @property
+    def waiting(self) -> int:
+        """Bytes that were written and that the peer has not acknowledged."""
+        return len(self._unacknowledged)
+
+    @property
     def connected(self) -> bool:
         """True between `resume` and `cut`."""
         return self._connected

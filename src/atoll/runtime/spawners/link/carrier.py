@@ -20,6 +20,8 @@ from atoll.wire.link.stream import Broken, ResumableStream
 log = logging.getLogger("atoll.runtime")
 
 WINDOW_BYTES = 4 * 1024 * 1024
+MAX_WAITING_BYTES = 64 * 1024 * 1024
+"""Unacknowledged bytes at which the far end counts as hostile: credit bounds what is honest."""
 MAX_SKIPPED_BYTES = 1024 * 1024
 PROOF_SECONDS = 10.0
 ACK_SECONDS = 0.1
@@ -81,8 +83,12 @@ class Carrier:
 
     def write(self, frame: bytes) -> None:
         """Send a frame, now or when there is a connection."""
-        if not self._over:
-            self._stream.write(frame)
+        if self._over:
+            return
+        self._stream.write(frame)
+        if self._stream.waiting > MAX_WAITING_BYTES:
+            self.fail("the far end of the link acknowledges nothing")
+        else:
             self._schedule()
 
     def close(self) -> None:

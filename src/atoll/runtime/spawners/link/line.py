@@ -40,6 +40,9 @@ log = logging.getLogger("atoll.runtime")
 MAX_CONNECTIONS = 600
 """Connections to doors that may be open; the doors' own limit is below it."""
 
+MAX_EARLY = 1024
+"""Packets that may come before there is a spawner: the ends of adopted programs."""
+
 MAX_CHANNELS = 4096
 """Channels of one link, of both ends."""
 
@@ -232,6 +235,8 @@ class LinkLine:
                 self._deliver(packet, [self._arrived(one) for one in passed])
 
     def _deliver(self, packet: bytes, ends: list[int]) -> None:
+        if self._on_packet is None and len(self._early) >= MAX_EARLY:
+            raise Garbled("packets came before anything was asked")
         if self._on_packet is None:
             self._early.append((packet, ends))
         else:
