@@ -17,7 +17,7 @@ import pytest
 from atoll.testing.server import TestServer, test_server
 from tests.e2e.terminals.test_turns import attach_with
 from tests.peers.api import Api, api_of, until
-from tests.peers.canary import files_with
+from tests.peers.canary import files_with, memory_holds
 from tests.peers.machines.sshd import UID, Sshd, missing, sshd
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
@@ -63,20 +63,25 @@ def model() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def box() -> Iterator[Sshd]:
     with sshd() as running:
-        # The control plane under root has a uid of its own.
-        running.identity.chmod(0o644)
         yield running
+
+
+def config_of(box: Sshd) -> str:
+    """What `config.toml` says, so that sandboxes may be on that machine."""
+    # The control plane under root has a uid of its own.
+    box.identity.chmod(0o644)
+    return (
+        f'extensions = ["namespaces", "ssh"]\n'
+        f'[ssh_hosts.box]\naddress = "{box.address}"\n'
+        f'host_key = "{box.host_key}"\nidentity = "{box.identity}"\n'
+    )
 
 
 @pytest.fixture(scope="module")
 def server(box: Sshd) -> Iterator[TestServer]:
     with model() as url, test_server(start=False, keys=f'[openai]\nkey = "{KEY}"\n') as running:
-        (running.home / "config.toml").write_text(
-            f'extensions = ["namespaces", "ssh"]\n'
-            f'[upstreams]\nopenai = "{url}"\n'
-            f'[ssh_hosts.box]\naddress = "{box.address}"\n'
-            f'host_key = "{box.host_key}"\nidentity = "{box.identity}"\n'
-        )
+        upstream = f'[upstreams]\nopenai = "{url}"\n'
+        (running.home / "config.toml").write_text(config_of(box) + upstream)
         running.start()
         with api_of(running) as api:
             api.call("PUT", "/v1/profiles/profile.far", json=PROFILE)
@@ -141,19 +146,11 @@ def test_no_key_ever_reaches_the_other_machine(api: Api, box: Sshd, far: str) ->
 
 
 def holds(pid: int, needle: bytes) -> bool:
-    """Whether a process has it in memory that it can write."""
-    ranges = re.findall(
-        r"^([0-9a-f]+)-([0-9a-f]+) rw", Path(f"/proc/{pid}/maps").read_text(), re.MULTILINE
-    )
-    with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
-        for low, high in ranges:
-            try:
-                memory.seek(int(low, 16))
-                if needle in memory.read(int(high, 16) - int(low, 16)):
-                    return True
-            except OSError:
-                continue
-    return False
+    """Whether a process has it in memory; one that ended meanwhile has not."""
+    try:
+        return memory_holds(pid, needle)
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def test_files_and_ports_and_repositories_work(
