@@ -23,6 +23,7 @@ from bench.database.listing import listing
 from bench.docker_peer import docker_peer
 from bench.docker_wall import docker_wall
 from bench.figures import Series, table, verdict
+from bench.link import link
 from bench.neighbour import neighbour
 from bench.page import page
 from bench.peers import BareBubblewrap, Docker, fork_and_exec, milliseconds
@@ -232,6 +233,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "broker": broker,
     "docker": docker_wall,
     "redaction": redaction,
+    "link": link,
     "terminals": terminals,
     "terminal-memory": terminal_memory,
     "neighbour": neighbour,

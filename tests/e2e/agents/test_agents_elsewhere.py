@@ -10,8 +10,8 @@ from atoll.domain.agent.registry import find
 from atoll.testing.server import TestServer
 from tests.e2e.agents.agent_world import KEY, run, sandbox_for, world
 from tests.e2e.agents.test_agents import prompt
-from tests.e2e.walls.test_ssh import PROFILE, config_of, holds, processes
-from tests.peers.canary import files_with
+from tests.e2e.walls.test_ssh import PROFILE, config_of, processes
+from tests.peers.canary import files_with, memory_holds
 from tests.peers.machines.sshd import Sshd, missing, sshd
 
 pytestmark = [
@@ -49,4 +49,4 @@ async def test_agent_finishes_a_task_on_another_machine(
         opened = await w.api.post(f"/v1/sandboxes/{sandbox}/terminals", json={"agent": agent})
         assert opened.status_code == 201, opened.text
         assert files_with(box.home, KEY.encode()) == []
-        assert not [pid for pid in processes() if holds(pid, KEY.encode())]
+        assert not [pid for pid in processes() if memory_holds(pid, KEY.encode())]
