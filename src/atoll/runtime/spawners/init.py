@@ -71,7 +71,8 @@ class InitSpawner:
     """`ports.Spawner` over a control line. Made inside the running loop, with a line whose READY
     was already read or is of no use here; owns the line.
 
-    `program` is how the sandbox names its init (for `tool`), `root` its workspace.
+    `program` is how the sandbox names its init (for `tool`), `root` its workspace. Tags follow
+    `last_tag`: where programs outlive a runtime, theirs must not be used again.
     """
 
     def __init__(
@@ -81,12 +82,13 @@ class InitSpawner:
         program: tuple[str, ...] | None = None,
         root: str = "/workspace",
         deadline_seconds: float = DEADLINE_SECONDS,
+        last_tag: int = 0,
     ) -> None:
         self._line = line
         self._program = program or inside_program()
         self._root = root
         self._deadline_seconds = deadline_seconds
-        self._tag = 0
+        self._tag = last_tag
         self._asked: dict[int, asyncio.Future[tuple[Answer, list[int]]]] = {}
         self._signals: dict[int, deque[asyncio.Future[int]]] = {}
         self._processes: dict[int, InitProcess] = {}

@@ -19,8 +19,8 @@ from atoll.wire.link.frames import (
     encode_read,
 )
 
-MAX_REQUESTS = 8
-"""Requests of one file that may be on their way."""
+MAX_READS, MAX_WRITES = 8, 2
+"""Requests of one file that may be unanswered; the far end holds 64 KiB of them."""
 
 
 class LinkedFile:
@@ -31,12 +31,12 @@ class LinkedFile:
         self._write = write
         self._on_end = on_end
         self._asked: deque[asyncio.Future[bytes]] = deque()
-        self._turns = asyncio.Semaphore(MAX_REQUESTS)
+        self._reads, self._writes = asyncio.Semaphore(MAX_READS), asyncio.Semaphore(MAX_WRITES)
         self._closed = False
 
     async def stat(self) -> FileStat:
         """Return mode and size."""
-        result = await self._ask(encode_frame(Kind.STAT, self._number))
+        result = await self._ask(self._reads, encode_frame(Kind.STAT, self._number))
         return FileStat(*_decoded(decode_stat, result))
 
     async def read(self, start: int, length: int) -> bytes:
@@ -45,7 +45,7 @@ class LinkedFile:
             (offset, min(MAX_FILE_BYTES, start + length - offset))
             for offset in range(start, start + length, MAX_FILE_BYTES)
         ]
-        reads = (self._ask(encode_read(self._number, *piece)) for piece in pieces)
+        reads = (self._ask(self._reads, encode_read(self._number, *piece)) for piece in pieces)
         found = await asyncio.gather(*reads)
         out = bytearray()
         for (_, wanted), data in zip(pieces, found, strict=True):
@@ -57,8 +57,8 @@ class LinkedFile:
     async def write(self, data: bytes) -> None:
         """Write all of `data`."""
         pieces = [data[at : at + MAX_FILE_BYTES] for at in range(0, len(data), MAX_FILE_BYTES)]
-        writes = (self._ask(encode_frame(Kind.WRITE, self._number, piece)) for piece in pieces)
-        await asyncio.gather(*writes)
+        frames = (encode_frame(Kind.WRITE, self._number, piece) for piece in pieces)
+        await asyncio.gather(*(self._ask(self._writes, frame) for frame in frames))
 
     def close(self) -> None:
         """Close the file. Idempotent."""
@@ -95,8 +95,8 @@ class LinkedFile:
                 future.set_exception(_gone())
         self._on_end(self._number)
 
-    async def _ask(self, frame: bytes) -> bytes:
-        async with self._turns:
+    async def _ask(self, turns: asyncio.Semaphore, frame: bytes) -> bytes:
+        async with turns:
             if self._closed:
                 raise _gone()
             future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()

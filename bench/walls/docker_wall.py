@@ -10,10 +10,10 @@ from contextlib import closing
 
 from atoll.adapters.extensions.docker.engine import Engine
 from atoll.adapters.extensions.docker.settings import DEFAULT_HOST
-from bench.docker_peer import docker_peer
 from bench.figures import Series, table, verdict
 from bench.peers import Docker, milliseconds
 from bench.server import Server, server
+from bench.walls.docker_peer import docker_peer
 
 CREATES = 15
 EXECS = 60

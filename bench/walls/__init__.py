@@ -1,0 +1,1 @@
+"""Benchmarks of the control plane alone: no sandbox runs."""
