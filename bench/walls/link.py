@@ -18,8 +18,9 @@ from bench.server import Server, _client
 from bench.terminal_peers import ECHO, flood
 from bench.terminal_viewer import Viewer
 from bench.terminals import FLOOD_BYTES, OwnAtoll, _flooded, keystrokes
-from tests.e2e.walls.test_ssh import PROFILE, config_of
-from tests.peers.machines.sshd import UID, USER, Sshd, missing, sshd
+from tests.e2e.walls.test_ssh import NOT_HERE, add_host
+from tests.peers.api import api_of
+from tests.peers.machines.ssh_server import USER, SshServer, throwaway_ssh_server
 
 EXECS = 200
 ROUNDS = 5
@@ -28,34 +29,33 @@ CALLS = 200
 
 def link() -> None:
     """Exec, flood, echo, a broker call and memory over a link."""
-    if missing():
-        print(f"  no sshd here ({missing()}): nothing measured")
+    if NOT_HERE:
+        print(f"  no sshd here ({NOT_HERE}): nothing measured")
         return
-    with sshd() as box, far_atoll(box) as atoll:
+    with throwaway_ssh_server() as box, far_atoll(box) as atoll:
         near = OwnAtoll(atoll, atoll.create())
         far = OwnAtoll(atoll, atoll.create(profile="far"))
         _exec(near, far, box)
         _flood(near, far)
         _echo(near, far)
         _broker(near, far)
-        _memory()
+        _memory(box.uid)
 
 
 @contextmanager
-def far_atoll(box: Sshd) -> Iterator[Server]:
+def far_atoll(box: SshServer) -> Iterator[Server]:
     """An Atoll that may put sandboxes on that machine."""
-    with test_server(start=False) as host:
-        (host.home / "config.toml").write_text(config_of(box))
-        host.start()
+    with test_server({"ATOLL_EXTENSIONS": "namespaces,ssh"}) as host:
         one = Server(host, _client(host))
         try:
-            one.api.put("/v1/profiles/profile.far", json=PROFILE).raise_for_status()
+            with api_of(host) as api:
+                add_host(api, box)
             yield one
         finally:
             one.api.close()
 
 
-def _exec(near: OwnAtoll, far: OwnAtoll, box: Sshd) -> None:
+def _exec(near: OwnAtoll, far: OwnAtoll, box: SshServer) -> None:
     here, there, plain = (
         Series("exec true, namespaces"),
         Series("exec true, ext.ssh"),
@@ -77,14 +77,15 @@ def _exec(near: OwnAtoll, far: OwnAtoll, box: Sshd) -> None:
 
 
 @contextmanager
-def held(box: Sshd) -> Iterator[list[str]]:
+def held(box: SshServer) -> Iterator[list[str]]:
     """Words that run a command there over a connection that is held."""
-    words = ["ssh", "-F", "none", "-i", str(box.folder / "held"), "-p", str(box.port)]
+    own = box.folder / "held"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(own)], check=True)
+    known = (box.folder / "authorized_keys").read_text()
+    box.authorize(known + (box.folder / "held.pub").read_text())
+    words = ["ssh", "-F", "none", "-i", str(own), "-p", str(box.port)]
     words += ["-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null"]
     words += ["-o", "LogLevel=ERROR", "-o", f"ControlPath={box.folder}/held.mux"]
-    own = box.folder / "held"
-    own.write_bytes(box.identity.read_bytes())
-    own.chmod(0o600)
     target = f"{USER}@127.0.0.1"
     subprocess.run([*words, "-M", "-f", "-N", target], check=True)
     try:
@@ -145,13 +146,13 @@ def _text(encoded: str) -> str:
     return base64.b64decode(encoded).decode()
 
 
-def _memory() -> None:
+def _memory(uid: int) -> None:
     """What the link takes on the other machine."""
     found = Series("the link's own memory (PSS)", "KiB")
     for status in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = status.read_bytes().split(b"\0")
-            ours = status.stat().st_uid == UID and b"serve" in words and b"--grace" in words
+            ours = status.stat().st_uid == uid and b"serve" in words and b"--grace" in words
             if not ours:
                 continue
             rollup = (status.parent / "smaps_rollup").read_text()

@@ -171,7 +171,7 @@ def test_each_fake_runs_a_suite(fake: str) -> None:
 def test_each_fake_is_imported_from_the_package() -> None:
     found = {
         node.name
-        for path in (SOURCE / "testing" / "fakes").glob("[!_]*.py")
+        for path in (SOURCE / "testing" / "fakes").rglob("[!_]*.py")
         for node in ast.parse(path.read_text()).body
         if isinstance(node, ast.ClassDef) and node.name.startswith("Fake")
     }

@@ -93,6 +93,8 @@ ACTING: dict[str, tuple[object, dict[str, Any]]] = {
     "recording": ("always", {}),
     "softlock": ("strict", {}),
     "setup.instructions": ("Read first.", {}),
+    "placement.prefer": (["elsewhere"], {}),
+    "placement.fallback": (["elsewhere"], {}),
 }
 
 #: Keys that describe a recipe and promise no act.
@@ -111,8 +113,6 @@ ELSEWHERE = {
 
 #: Keys nothing acts on yet, and the issue that owes it.
 OWED = {
-    "placement.prefer": 16,
-    "placement.fallback": 16,
     "reachability.tunnel": 16,
     "reachability.identity": 16,
 }
@@ -219,8 +219,6 @@ async def test_key_of_a_profile_changes_what_happens(key: str) -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("placement.prefer", ["a"]),
-        ("placement.fallback", ["a"]),
         ("reachability.tunnel", "a"),
         ("reachability.identity", "a"),
         ("metadata.labels", {"a": "b"}),
@@ -278,6 +276,7 @@ REQUESTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "consumer.session_id": ({"consumer": Consumer(session_id="s")}, AGENTS),
     "consumer.run_id": ({"consumer": Consumer(run_id="r")}, AGENTS),
     "consumer.job_id": ({"consumer": Consumer(job_id="j")}, AGENTS),
+    "host": ({"host": "elsewhere"}, HEAD),
 }  # fmt: skip
 OWED_REQUESTS = {
     "inputs.compose_bundle_ref": 16,

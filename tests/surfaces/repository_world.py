@@ -33,7 +33,13 @@ from atoll.services.library.settings import RepositorySettings
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.services.settings import ServiceSettings
 from atoll.surfaces.http.app import create_app
-from atoll.testing import FakeAuditSigner, FakeForge, FakePushSender, FakeWebhookSender
+from atoll.testing import (
+    FakeAuditSigner,
+    FakeForge,
+    FakePushSender,
+    FakeSshMachines,
+    FakeWebhookSender,
+)
 from atoll.wiring.control.graph import SandboxPorts, build_application
 from atoll.wiring.control.library import LibraryPorts, build_library
 from tests.peers.boxed_runtime import BoxedRuntime
@@ -138,6 +144,7 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
             FakeAuditSigner(),
             FakeWebhookSender(),
             FakeForge(),
+            FakeSshMachines(),
             bundled=bundled(),
         )
 

@@ -100,6 +100,7 @@ class CreateBody(TypedDict, total=False):
     prompt: str | None
     task: TaskBody
     project: ProjectUseBody | None
+    host: str | None
 
 
 class NetworkBody(TypedDict, total=False):

@@ -103,6 +103,7 @@ class Sandbox(Shape):
     reason = fields.text()
     profile = fields.one(ProfileName)
     extension = fields.text()
+    host = fields.text()
     agent = fields.text()
     agent_catalogue = fields.texts()
     network_mode: Field[Mode] = fields.word()

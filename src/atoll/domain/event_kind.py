@@ -31,10 +31,9 @@ _SHARE, _VISIT = "sandbox_id share_id", "dashboard_id share_id"
 _VALUED = "secret_id name scope purpose version"
 _APPROVAL = "approval_id sandbox_id kind"
 _ABOUT = "secret secret_id version host port argv0"
-_MEMBER = "org member kind name role"
-_WEBHOOK = "webhook_id host"
+_MEMBER, _WEBHOOK = "org member kind name role", "webhook_id host"
 _DELIVERY = _WEBHOOK + " event_id event_stream event_position attempt"
-_DASHBOARD = "dashboard_id name"
+_DASHBOARD, _HOST = "dashboard_id name", "host_id name kind"
 _PORT = "sandbox_id generation n port"
 _PREVIEW, _SHOWN = "preview_id sandbox_id app port state", "pr_number sha terminal_id"
 _TYPED = _INSIDE + " principal name client"
@@ -311,6 +310,13 @@ KINDS: Mapping[str, EventKind] = dict(
         _kind("dashboard.given", _DASHBOARD + " from to", "", "A dashboard has another owner."),
         _kind("dashboard.deleted", _DASHBOARD, "", "A dashboard was deleted; it can be restored."),
         _kind("dashboard.restored", _DASHBOARD, "", "A deleted dashboard is back."),
+        _kind(
+            "host.added", _HOST + " address fingerprint", "", "A host was added, its key pinned."
+        ),
+        _kind("host.changed", _HOST, "", "What is said of a host was changed."),
+        _kind("host.drained", _HOST, "", "A host takes no new sandbox any more."),
+        _kind("host.undrained", _HOST, "", "A host takes sandboxes again."),
+        _kind("host.removed", _HOST, "", "A host was removed."),
         _kind("profile.saved", "profile_id version", "", "A profile was saved."),
         _kind("profile.deleted", "profile_id", "version", "A profile was deleted."),
         _kind("repository.fetched", "key", "repo_url bytes", "A shared repository was fetched."),

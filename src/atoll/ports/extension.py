@@ -4,12 +4,13 @@ An extension provisions an environment with a runtime standing beside it, and ta
 away again. What happens inside is the runtime's business, the same for all backends.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from atoll.domain.files.host_mount import HostMount
+from atoll.domain.host.host import LOCAL, Host, HostKind
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
@@ -18,7 +19,8 @@ from atoll.wire.zygote.messages import Agent as RuntimeAgent
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """The abilities of a backend. Optional abilities are listed by the name of their protocol."""
+    """The abilities of a backend. Optional abilities are listed by the name of their protocol.
+    `host_kind` is the kind of hosts that it places sandboxes on."""
 
     isolation: IsolationLevel
     regions: tuple[str, ...] = ("local",)
@@ -26,6 +28,7 @@ class Capabilities:
     persistence: bool = True
     pricing: str = "self-hosted"
     abilities: frozenset[str] = frozenset()
+    host_kind: HostKind = HostKind.LOCAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +68,21 @@ class Provision:
     host_mounts: tuple[HostMount, ...] = ()
     agents: frozenset[str] | None = None
     maintenance_seconds: int | None = None
+    host: str = LOCAL
     report: Callable[[str], None] = field(default=_silent, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Handle:
     """A backend's own name for a provisioned environment; `data` is opaque to the caller,
-    JSON-serialisable, and enough to find it again after a restart."""
+    JSON-serialisable, and enough to find it again after a restart. `host` is the name of the host
+    that the caller placed it on."""
 
     sandbox_id: SandboxId
     generation: int
     extension: str
     data: tuple[tuple[str, str], ...] = ()
+    host: str = field(default=LOCAL, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,19 +111,28 @@ class Ended:
     reason: str
 
 
+ListHosts: TypeAlias = Callable[[], Awaitable[Sequence[Host]]]
+"""The hosts of the installation, as they are now. Raises `Unavailable`."""
+
+
+async def _no_hosts() -> Sequence[Host]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class ExtensionSetup:
     """The place and settings that an extension is made with. `home` is Atoll's directory, `tag`
     its name in places that several homes of one machine share (labels of containers); `agents`
     are those that a runtime may start, under every name they answer to; `upstreams` are base
     URLs of model providers that differ from the usual ones, by provider; `options` are the
-    settings of backends by name."""
+    settings of backends by name. `hosts` are those that sandboxes are placed on."""
 
     home: Path
     tag: str
     agents: tuple[RuntimeAgent, ...] = ()
     upstreams: tuple[tuple[str, str], ...] = ()
     options: Mapping[str, object] = field(default_factory=dict)
+    hosts: ListHosts = _no_hosts
 
 
 class Extension(Protocol):

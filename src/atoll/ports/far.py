@@ -8,6 +8,7 @@ import socket
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from atoll.domain.host.host import LOCAL
 from atoll.domain.ids import SandboxId
 from atoll.domain.wall.isolation import Isolation
 from atoll.ports.extension import Capabilities, CleanupReport, Provision
@@ -25,11 +26,13 @@ class LinkTerms:
 @dataclass(frozen=True, slots=True)
 class FarBox:
     """A sandbox on a machine of a backend. `data` is opaque to the caller, JSON-serialisable, and
-    enough to find it again after a restart."""
+    enough to find it again after a restart. `host` is the host that it was placed on, also where
+    its start was interrupted before there was any `data`."""
 
     sandbox_id: SandboxId
     generation: int
     data: tuple[tuple[str, str], ...] = ()
+    host: str = LOCAL
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from atoll.services.dashboards.sweep import DashboardSweep
 from atoll.services.drive.connections import DriveConnections
 from atoll.services.drive.transfers import DriveTransfers
 from atoll.services.forges.pull_requests import PullRequests
+from atoll.services.hosts.hosts import Hosts
 from atoll.services.inbox.end_reports import EndReports
 from atoll.services.inbox.endings import Endings
 from atoll.services.inbox.inbox import Inbox
@@ -159,6 +160,14 @@ class DriveServices:
 
 
 @dataclass(frozen=True, slots=True)
+class Backends:
+    """The extensions, by name, and the use cases of the hosts that they place sandboxes on."""
+
+    extensions: Mapping[str, Extension]
+    hosts: Hosts
+
+
+@dataclass(frozen=True, slots=True)
 class Application:
     """All use cases of one control plane; made once in `wiring`."""
 
@@ -180,7 +189,7 @@ class Application:
     profiles: Profiles
     events: Events
     logins: Logins
-    extensions: Mapping[str, Extension]
+    backends: Backends
     readiness: Readiness
     secrets: Secrets
     approvals: Approvals

@@ -12,6 +12,7 @@ from atoll.domain.ids import (
     DashboardId,
     EventId,
     GuestId,
+    HostId,
     InvitationId,
     MentionId,
     OrgId,
@@ -120,6 +121,10 @@ class Identifiers:
     def person(self) -> PrincipalId:
         """Return a new principal id of a person who logs in at a provider."""
         return PrincipalId(spell("usr", self._entropy(ID_ENTROPY_BYTES)))
+
+    def host(self) -> HostId:
+        """Return a new host id."""
+        return HostId(spell("ho", self._entropy(ID_ENTROPY_BYTES)))
 
     def session(self) -> SessionId:
         """Return a new id of a browser's session; not its secret."""

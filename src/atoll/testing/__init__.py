@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.outside.drive import CloudDriveContract
     from atoll.testing.contracts.outside.forge import ForgeContract
     from atoll.testing.contracts.outside.identity import IdentityProviderContract
+    from atoll.testing.contracts.outside.ssh import SshMachinesContract
     from atoll.testing.contracts.readers import ConversationContract, TranscriptContract
     from atoll.testing.contracts.repositories import (
         ImporterContract,
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from atoll.testing.fakes.kept import FakeKeptShelf
     from atoll.testing.fakes.leadership import FakeLeadership
     from atoll.testing.fakes.metadata import FakeMetadataFiles
+    from atoll.testing.fakes.outside.ssh import FakeSshMachines
     from atoll.testing.fakes.push import FakePushSender
     from atoll.testing.fakes.runtime import FakeRuntimes
     from atoll.testing.fakes.safety import FakeSafetyLayers
@@ -106,6 +108,7 @@ __all__ = [
     "FakePushSender",
     "FakeRuntimes",
     "FakeSafetyLayers",
+    "FakeSshMachines",
     "FakeTokenSigner",
     "FakeTracer",
     "FakeTrees",
@@ -128,6 +131,7 @@ __all__ = [
     "RuntimeClientsContract",
     "SafetyLayersContract",
     "SpawnerContract",
+    "SshMachinesContract",
     "StoreContract",
     "TokenSignerContract",
     "TracerContract",
@@ -174,6 +178,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "FakePushSender": "fakes.push",
         "FakeRuntimes": "fakes.runtime",
         "FakeSafetyLayers": "fakes.safety",
+        "FakeSshMachines": "fakes.outside.ssh",
         "FakeTracer": "fakes.telemetry",
         "FakeTokenSigner": "fakes.signer",
         "FakeTrees": "fakes.images",
@@ -195,6 +200,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "RuntimeClientsContract": "contracts.runtime",
         "SafetyLayersContract": "contracts.safety",
         "SpawnerContract": "contracts.spawner",
+        "SshMachinesContract": "contracts.outside.ssh",
         "StoreContract": "contracts.store",
         "TracerContract": "contracts.telemetry.tracer",
         "TokenSignerContract": "contracts.signer",

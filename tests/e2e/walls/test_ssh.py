@@ -18,9 +18,10 @@ from atoll.testing.server import TestServer, test_server
 from tests.e2e.terminals.test_turns import attach_with
 from tests.peers.api import Api, api_of, until
 from tests.peers.canary import files_with, memory_holds
-from tests.peers.machines.sshd import UID, Sshd, missing, sshd
+from tests.peers.machines.ssh_server import SshServer, missing, throwaway_ssh_server
 
-pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
+NOT_HERE = missing() or ("" if os.geteuid() == 0 else "needs root")
+pytestmark = pytest.mark.skipif(bool(NOT_HERE), reason=NOT_HERE)
 
 KEY = "sk-canary-of-the-far-side-0123456789"
 PROFILE = {
@@ -61,31 +62,32 @@ def model() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def box() -> Iterator[Sshd]:
-    with sshd() as running:
+def box() -> Iterator[SshServer]:
+    with throwaway_ssh_server() as running:
         yield running
-
-
-def config_of(box: Sshd) -> str:
-    """What `config.toml` says, so that sandboxes may be on that machine."""
-    # The control plane under root has a uid of its own.
-    box.identity.chmod(0o644)
-    return (
-        f'extensions = ["namespaces", "ssh"]\n'
-        f'[ssh_hosts.box]\naddress = "{box.address}"\n'
-        f'host_key = "{box.host_key}"\nidentity = "{box.identity}"\n'
-    )
 
 
 @pytest.fixture(scope="module")
-def server(box: Sshd) -> Iterator[TestServer]:
-    with model() as url, test_server(start=False, keys=f'[openai]\nkey = "{KEY}"\n') as running:
-        upstream = f'[upstreams]\nopenai = "{url}"\n'
-        (running.home / "config.toml").write_text(config_of(box) + upstream)
+def server(box: SshServer) -> Iterator[TestServer]:
+    env = {"ATOLL_EXTENSIONS": "namespaces,ssh"}
+    with (
+        model() as url,
+        test_server(env, start=False, keys=f'[openai]\nkey = "{KEY}"\n') as running,
+    ):
+        (running.home / "config.toml").write_text(f'[upstreams]\nopenai = "{url}"\n')
         running.start()
         with api_of(running) as api:
-            api.call("PUT", "/v1/profiles/profile.far", json=PROFILE)
+            add_host(api, box)
         yield running
+
+
+def add_host(api: Api, box: SshServer) -> None:
+    """Add the machine, as a newcomer does, and the profile that asks for it."""
+    added = api.call("POST", "/v1/hosts", json={"address": box.address, "name": "box"})
+    box.authorize(added["authorized_key"])
+    looked = api.call("POST", "/v1/hosts/box/check")
+    assert (looked["wall"], looked["problems"]) == (True, []), looked
+    api.call("PUT", "/v1/profiles/profile.far", json=PROFILE)
 
 
 @pytest.fixture
@@ -103,13 +105,8 @@ def far(server: TestServer) -> Iterator[str]:
         api.act(sandbox, "destroy")
 
 
-def places(box: Sshd, sandbox: str) -> list[Path]:
+def places(box: SshServer, sandbox: str) -> list[Path]:
     return list(box.home.glob(f".atoll/*/boxes/{sandbox}"))
-
-
-def processes(*words: str) -> list[int]:
-    said = subprocess.run(["pgrep", "-U", str(UID), *words], capture_output=True, check=False)
-    return [int(pid) for pid in said.stdout.split()]
 
 
 def test_interior_is_that_of_every_sandbox(api: Api, far: str) -> None:
@@ -132,12 +129,12 @@ def test_network_is_the_two_doors(api: Api, far: str) -> None:
     assert "unreachable" in api.run(far, direct)
 
 
-def test_no_key_ever_reaches_the_other_machine(api: Api, box: Sshd, far: str) -> None:
+def test_no_key_ever_reaches_the_other_machine(api: Api, box: SshServer, far: str) -> None:
     assert "keyed" in api.run(far, "curl -sS http://127.0.0.1:8082/broker/openai/v1/models")
     needle = KEY.encode()
     assert files_with(box.home, needle) == []
     looked_at = 0
-    for pid in processes():
+    for pid in box.processes():
         with suppress(ProcessLookupError, FileNotFoundError):
             assert needle not in Path(f"/proc/{pid}/environ").read_bytes()
             assert not memory_holds(pid, needle), Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -178,21 +175,21 @@ def test_files_and_ports_and_repositories_work(
     api.act("cloned", "destroy")
 
 
-def test_stop_keeps_files_and_destroy_leaves_nothing_there(api: Api, box: Sshd) -> None:
+def test_stop_keeps_files_and_destroy_leaves_nothing_there(api: Api, box: SshServer) -> None:
     sandbox = api.create(profile="far")["sandbox_id"]
     api.run(sandbox, "echo kept > file; (setsid sleep 4321 >/dev/null 2>&1 &)")
     api.act(sandbox, "stop")
-    assert processes("-f", "sleep 4321") == []
+    assert box.processes("-f", "sleep 4321") == []
     api.act(sandbox, "start")
     assert api.run(sandbox, "cat file") == "kept\n"
     assert places(box, sandbox)
     api.act(sandbox, "destroy")
     assert places(box, sandbox) == []
-    assert processes("-f", sandbox) == []
+    assert box.processes("-f", sandbox) == []
 
 
 async def test_cut_connection_and_a_lost_control_plane_lose_no_byte(
-    server: TestServer, api: Api, box: Sshd, far: str
+    server: TestServer, api: Api, box: SshServer, far: str
 ) -> None:
     terminal = api.terminal(far, "sh", "-c", TICKS)
     headers = {"Authorization": f"Bearer {server.token}"}
@@ -215,7 +212,7 @@ async def test_cut_connection_and_a_lost_control_plane_lose_no_byte(
 
 
 async def test_lost_runtime_is_replaced_and_its_programs_run_on(
-    server: TestServer, box: Sshd
+    server: TestServer, box: SshServer
 ) -> None:
     headers = {"Authorization": f"Bearer {server.token}"}
     with api_of(server) as api:
@@ -225,11 +222,11 @@ async def test_lost_runtime_is_replaced_and_its_programs_run_on(
         os.kill(api.box(far).runtime_pid, signal.SIGKILL)
         failed = api.until(far, lambda told: told["state"] == "failed")
         assert failed["reason"].startswith("runtime lost")
-        assert len(processes("-f", "sleep 5678")) == 1
+        assert len(box.processes("-f", "sleep 5678")) == 1
         api.act(far, "start")
-        assert len(processes("-f", "sleep 5678")) == 1
+        assert len(box.processes("-f", "sleep 5678")) == 1
         async with attach_with(api.attach_url(far, terminal), headers) as viewer:
             while not re.search(rb"tick-\d+-", viewer.seen):
                 assert await viewer.hear() is not None
         api.act(far, "destroy")
-        until(lambda: processes("-f", "sleep 5678"), lambda left: not left)
+        until(lambda: box.processes("-f", "sleep 5678"), lambda left: not left)

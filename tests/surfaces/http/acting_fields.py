@@ -268,6 +268,14 @@ DESCRIBING = {
     f"POST {BOX}/shares": {"name"},
     "POST /sessions": CALLERS,
     "POST /v1/sandboxes": CALLERS,
+    "POST /v1/hosts": {"labels"},
+    "PATCH /v1/hosts/{host}": {"labels"},
 }
 #: Fields nothing acts on yet, and the issue that owes it.
-OWED = {"POST /sessions": OWED_REQUESTS, "POST /v1/sandboxes": OWED_REQUESTS}
+_ROUTED = {"region": 16, "cost_per_hour.micros": 16, "cost_per_hour.currency": 16}
+OWED = {
+    "POST /sessions": OWED_REQUESTS,
+    "POST /v1/sandboxes": OWED_REQUESTS,
+    "POST /v1/hosts": _ROUTED,
+    "PATCH /v1/hosts/{host}": _ROUTED,
+}

@@ -54,6 +54,7 @@ from atoll.testing import (
     FakeDrive,
     FakeForge,
     FakePushSender,
+    FakeSshMachines,
     FakeWebhookSender,
 )
 from atoll.wiring.control import openapi
@@ -414,6 +415,7 @@ class World:
     hooks: FakeWebhookSender
     forge: FakeForge
     drive: FakeDrive
+    machines: FakeSshMachines
 
     @property
     def host(self) -> str:
@@ -467,6 +469,7 @@ async def world(
         own_auth = auth or AuthSettings()
         settings = ServiceSettings(AdmissionSettings(max_sandboxes=max_sandboxes), auth=own_auth)
         hooks, forge, drive = FakeWebhookSender(), FakeForge(), FakeDrive()
+        machines = FakeSshMachines()
         shelves = LibraryPorts(
             shelf,
             kept,
@@ -475,6 +478,7 @@ async def world(
             FakeAuditSigner(),
             hooks,
             forge,
+            machines,
             bundled=bundled(),
             identity=await open_identity(own_auth, clock, {"OIDC_SECRET": "s3cret"}, stack),
             examine=_examined,
@@ -494,7 +498,17 @@ async def world(
         stack.callback(background.cancel)
         url = await stack.enter_async_context(served(app))
         yield World(
-            url, token, runtime, services.logins, clock, services, ground, hooks, forge, drive
+            url,
+            token,
+            runtime,
+            services.logins,
+            clock,
+            services,
+            ground,
+            hooks,
+            forge,
+            drive,
+            machines,
         )
 
 

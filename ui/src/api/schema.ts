@@ -32,6 +32,27 @@ export interface components {
             readonly id: string;
             readonly kind: components["schemas"]["ActorKind"];
         };
+        /** @description A new host, and the line that `~/.ssh/authorized_keys` of its user needs. */
+        readonly AddedHostView: {
+            readonly address: string;
+            readonly authorized_key: string;
+            readonly capacity: components["schemas"]["CapacityView"];
+            readonly cost_per_hour: components["schemas"]["CostView"] | null;
+            readonly fingerprint: string | null;
+            readonly host_id: string;
+            readonly kept: number;
+            readonly kind: components["schemas"]["HostKind"];
+            readonly labels: {
+                readonly [key: string]: string;
+            };
+            readonly name: string;
+            readonly organization: string | null;
+            readonly overcommit: number;
+            readonly profile: string | null;
+            readonly region: string;
+            readonly state: components["schemas"]["HostState"];
+            readonly used: components["schemas"]["LoadView"];
+        };
         /**
          * @description The side that the working tree is compared with.
          * @enum {string}
@@ -217,6 +238,18 @@ export interface components {
             readonly persistence: boolean;
             readonly pricing: string;
             readonly regions: readonly string[];
+        };
+        /** @description The room for sandboxes that run; what is left out or null is not limited. */
+        readonly CapacityBody: {
+            readonly cpu?: (number) | null;
+            readonly memory_mb?: number | null;
+            readonly sandboxes?: number | null;
+        };
+        /** @description The room for sandboxes that run; null is not limited. */
+        readonly CapacityView: {
+            readonly cpu: number | null;
+            readonly memory_mb: number | null;
+            readonly sandboxes: number | null;
         };
         /** @description A card; see docs/program/cards.md. A kind a reader does not know is shown as text. */
         readonly CardView: {
@@ -438,7 +471,21 @@ export interface components {
             readonly run_id?: string | null;
             readonly session_id?: string | null;
         };
-        /** @description A request for a sandbox; every field may be left out. */
+        /** @description A price of an hour, in millionths of a currency (ISO 4217). */
+        readonly CostBody: {
+            /** @default USD */
+            readonly currency?: string;
+            readonly micros: number;
+        };
+        /** @description A price of an hour, in millionths of a currency. */
+        readonly CostView: {
+            readonly currency: string;
+            readonly micros: number;
+        };
+        /**
+         * @description A request for a sandbox; every field may be left out. `host` is the one it is placed on, and
+         *     no other then.
+         */
         readonly CreateBody: {
             readonly agent?: string | null;
             readonly agent_catalogue?: readonly string[] | null;
@@ -454,6 +501,7 @@ export interface components {
             readonly env?: {
                 readonly [key: string]: string;
             };
+            readonly host?: string | null;
             /** @default {} */
             readonly inputs?: components["schemas"]["InputsBody"];
             /** @default [] */
@@ -1134,6 +1182,88 @@ export interface components {
             readonly text: string;
             readonly title: string;
         };
+        /**
+         * @description A host that SSH reaches, as `ssh://user@host[:port]`. With `host_key` that key is pinned;
+         *     with `fingerprint` the machine must show a key that has it; else the key it shows is pinned.
+         */
+        readonly HostBody: {
+            readonly address: string;
+            readonly capacity?: components["schemas"]["CapacityBody"] | null;
+            readonly cost_per_hour?: components["schemas"]["CostBody"] | null;
+            readonly fingerprint?: string | null;
+            readonly host_key?: string | null;
+            readonly labels?: {
+                readonly [key: string]: string;
+            } | null;
+            readonly name?: string | null;
+            readonly organization?: string | null;
+            readonly overcommit?: (number) | null;
+            readonly profile?: string | null;
+            readonly region?: string | null;
+        };
+        /**
+         * @description A change of what is said of a host; what is left out stays. `organization` and `profile`
+         *     dedicate it to them, and an empty text ends that.
+         */
+        readonly HostChangeBody: {
+            readonly capacity?: components["schemas"]["CapacityBody"] | null;
+            readonly cost_per_hour?: components["schemas"]["CostBody"] | null;
+            readonly labels?: {
+                readonly [key: string]: string;
+            } | null;
+            readonly organization?: string | null;
+            readonly overcommit?: (number) | null;
+            readonly profile?: string | null;
+            readonly region?: string | null;
+        };
+        /**
+         * @description Result of a look at a host. `key_unchanged` is null where no key is compared; `problems`
+         *     prevent sandboxes there, `lacks` are what they do without.
+         */
+        readonly HostCheckView: {
+            readonly key_unchanged: boolean | null;
+            readonly lacks: readonly string[];
+            readonly problems: readonly string[];
+            readonly reachable: boolean;
+            readonly wall: boolean;
+        };
+        /**
+         * @description The way to a host. A `desktop` is a person's own machine, while it is linked.
+         * @enum {string}
+         */
+        readonly HostKind: "local" | "ssh" | "desktop";
+        /** @description Every host, by name. */
+        readonly HostList: {
+            readonly hosts: readonly components["schemas"]["HostView"][];
+        };
+        /**
+         * @description The state of a host. A draining one takes no new sandbox; those on it go on.
+         * @enum {string}
+         */
+        readonly HostState: "active" | "draining";
+        /**
+         * @description A host. `used` is the room that running sandboxes take, `kept` the number of those that take
+         *     none. `overcommit` multiplies the cores and the memory of `capacity`.
+         */
+        readonly HostView: {
+            readonly address: string;
+            readonly capacity: components["schemas"]["CapacityView"];
+            readonly cost_per_hour: components["schemas"]["CostView"] | null;
+            readonly fingerprint: string | null;
+            readonly host_id: string;
+            readonly kept: number;
+            readonly kind: components["schemas"]["HostKind"];
+            readonly labels: {
+                readonly [key: string]: string;
+            };
+            readonly name: string;
+            readonly organization: string | null;
+            readonly overcommit: number;
+            readonly profile: string | null;
+            readonly region: string;
+            readonly state: components["schemas"]["HostState"];
+            readonly used: components["schemas"]["LoadView"];
+        };
         /** @description Consecutive lines; each begins with a space, `+`, `-` or a backslash, as in the diff. */
         readonly Hunk: {
             readonly heading: string;
@@ -1348,6 +1478,12 @@ export interface components {
             readonly origin: string;
             readonly port: number;
             readonly url: string;
+        };
+        /** @description The room that is taken. */
+        readonly LoadView: {
+            readonly cpu: number;
+            readonly memory_mb: number;
+            readonly sandboxes: number;
         };
         /** @description A step of provisioning. */
         readonly LogLineView: {
@@ -2375,6 +2511,7 @@ export interface components {
             readonly exposed_secrets: readonly string[];
             readonly extension: string;
             readonly generation: number;
+            readonly host: string;
             readonly idle_reap_seconds: number | null;
             readonly idle_stop_seconds: number | null;
             readonly inputs: components["schemas"]["Inputs"];

@@ -8,7 +8,7 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from atoll.adapters.linked.carriers import CarriedLink, Carriers
@@ -191,6 +191,7 @@ class LinkedExtension:
         if not far.data:
             box = await self._box(handle.sandbox_id)
             far = far if box is None else _far(handle.sandbox_id, box.generation, box.data)
+        far = replace(far, host=handle.host)
         return await self._taken_down(far, keep_state=keep_state)
 
     async def _taken_down(self, far: FarBox, *, keep_state: bool) -> CleanupReport:

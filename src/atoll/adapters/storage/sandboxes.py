@@ -31,6 +31,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from atoll.adapters.storage.columns import from_us, metadata, read_page, to_us
 from atoll.adapters.storage.organizations import members
 from atoll.domain.errors import Conflict
+from atoll.domain.host.host import LOCAL
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.paging import PageQuery, RowPage
 from atoll.domain.profile.profile import Scope
@@ -59,8 +60,10 @@ sandboxes = Table(
     Column("agent_key", Text),
     Column("created_us", BigInteger, nullable=False),
     Column("body", Text, nullable=False),
+    Column("host", Text, nullable=False, server_default=LOCAL),
     Index("sandboxes_by_age", "org_id", "owner", "created_us", "id"),
     Index("sandboxes_by_state", "state"),
+    Index("sandboxes_by_host", "host", "state"),
     Index(
         "sandboxes_living_by_age",
         *("org_id", "owner", "created_us", "id"),
@@ -236,6 +239,7 @@ def _columns(sandbox: Sandbox) -> dict[str, str | None]:
         "state": sandbox.state.value,
         "scope": sandbox.scope.value,
         "agent_key": agent_key(sandbox.profile.id, sandbox.consumer) if belongs else None,
+        "host": sandbox.host,
         "body": _encoder.encode(sandbox).decode(),
     }
 

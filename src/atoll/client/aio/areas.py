@@ -10,6 +10,7 @@ from atoll.client.catalogue import AgentCatalogue
 from atoll.client.changes import Commits, PullRequests, WorkingTrees
 from atoll.client.organizations import Organizations
 from atoll.client.outside.drive import Drives
+from atoll.client.outside.hosts import Hosts
 from atoll.client.projects import Projects
 from atoll.client.sandboxes import KeptFiles
 from atoll.client.terminals import Agents
@@ -55,6 +56,20 @@ class AsyncTokens(AsyncNoun[Tokens]):
     list = Awaited(Tokens.list)
     revoke = Awaited(Tokens.revoke)
     rotate_keys = Awaited(Tokens.rotate_keys)
+
+
+class AsyncHosts(AsyncNoun[Hosts]):
+    """The machines that sandboxes are placed on."""
+
+    blocking = Hosts
+    list = Awaited(Hosts.list)
+    add = Awaited(Hosts.add)
+    get = Awaited(Hosts.get)
+    change = Awaited(Hosts.change)
+    check = Awaited(Hosts.check)
+    drain = Awaited(Hosts.drain)
+    undrain = Awaited(Hosts.undrain)
+    remove = Awaited(Hosts.remove)
 
 
 class AsyncOrganizations(AsyncNoun[Organizations]):

@@ -13,6 +13,7 @@ from atoll.client.aio.areas import (
     AsyncApprovals,
     AsyncCommits,
     AsyncDrives,
+    AsyncHosts,
     AsyncInbox,
     AsyncKeptFiles,
     AsyncOrganizations,
@@ -82,6 +83,7 @@ class Atoll:
         self.webhooks = AsyncWebhooks(self._connection)
         self.tokens = AsyncTokens(self._connection)
         self.organizations = AsyncOrganizations(self._connection)
+        self.hosts = AsyncHosts(self._connection)
         self.audit = AsyncAudit(self._connection)
 
     @classmethod

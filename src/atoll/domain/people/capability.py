@@ -59,7 +59,7 @@ class Capability(StrEnum):
     organization."""
     AUDIT_READ = "audit.read"
     SYSTEM_MANAGE = "system.manage"
-    """The installation: its master keys, organizations and login links."""
+    """The installation: its master keys, organizations, hosts and login links."""
 
 
 EVERY_CAPABILITY = frozenset(Capability)

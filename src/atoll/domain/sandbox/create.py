@@ -102,6 +102,7 @@ def grant(request: CreateSandbox, profile: Profile, circumstances: Circumstances
         consumer=request.consumer,
         task=read_task(request.task, effective.agent, instructions=words),
         project=_project(request, circumstances),
+        host="",
     )
 
 

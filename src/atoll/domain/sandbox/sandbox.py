@@ -11,6 +11,7 @@ from enum import StrEnum
 from atoll.domain.agent.resumable import RunningAgent
 from atoll.domain.errors import Forbidden
 from atoll.domain.files.host_mount import HostMount
+from atoll.domain.host.host import LOCAL
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.capability import Capability
@@ -142,6 +143,7 @@ class CreateSandbox:
     consumer: Consumer = Consumer()
     task: TaskRequest | None = None
     project: ProjectRequest | None = None
+    host: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +176,7 @@ class Sandbox:
       their conversations.
     - `task`: the words its agent begins with, and whether it has them.
     - `project`: what its person approved of its repository's file, and the state of its set-up.
+    - `host`: the name of the machine it was placed on, empty until it is.
     """
 
     id: SandboxId
@@ -216,6 +219,7 @@ class Sandbox:
     task: Task | None = None
     project: SandboxProject | None = None
     end_accepted: datetime | None = None
+    host: str = LOCAL
 
 
 def may_see(caller: Principal, sandbox: Sandbox) -> bool:

@@ -20,6 +20,7 @@ from atoll.ports.store.dashboards.dashboards import (
 )
 from atoll.ports.store.dashboards.mentions import DashboardMentionRows
 from atoll.ports.store.events import EventRows
+from atoll.ports.store.host.hosts import HostRows
 from atoll.ports.store.identity.people import (
     CliLoginRows,
     LoginTicketRows,
@@ -152,6 +153,9 @@ class Transaction:
 
     usage: UsageRows
     """Usage over time."""
+
+    hosts: HostRows
+    """Hosts, and the sandboxes on each."""
 
     every_sandbox: OverviewSandboxRows
     """Sandboxes as administrators look over them."""

@@ -16,6 +16,7 @@ from atoll.domain.sandbox.stimulus import Stimulus
 from atoll.ports import LogLine, Transaction
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.directory import Directory
+from atoll.services.lifecycle.host_room import HostRoom
 from atoll.services.lifecycle.projections import Projections
 from atoll.services.lifecycle.room import SandboxRoom
 
@@ -37,6 +38,7 @@ class Transitions:
         directory: Directory,
         *,
         room: SandboxRoom,
+        hosts: HostRoom,
         projections: Projections,
         changed: Callable[[Sandbox], None],
     ) -> None:
@@ -45,6 +47,7 @@ class Transitions:
         self._leadership = ground.leadership
         self._directory = directory
         self._room = room
+        self._hosts = hosts
         self._projections = projections
         self._changed = changed
 
@@ -67,6 +70,7 @@ class Transitions:
             after, instructions = step(before, stimulus, self._clock.now())
             if after.state is State.PROVISIONING and before.state is not after.state:
                 after = await self._room.take(rows, after)
+                await self._hosts.check(rows, after)
             if before.state in RUNNING and after.state not in RUNNING:
                 await rows.sessions.clear(after.id)
             if lines:

@@ -288,7 +288,11 @@ class Provisioning:
         find what it began."""
         number = standing_generation(sandbox)
         return Handle(
-            SandboxId(sandbox.id), number, sandbox.profile.extension, sandbox.attachment.handle
+            SandboxId(sandbox.id),
+            number,
+            sandbox.profile.extension,
+            sandbox.attachment.handle,
+            sandbox.host,
         )
 
     async def _mounts(self, sandbox: Sandbox, report: Report) -> tuple[Mount, ...]:
@@ -380,4 +384,5 @@ def _request(
         fresh=fresh,
         cwd=sandbox.cwd,
         host_mounts=sandbox.mounts,
+        host=sandbox.host,
     )

@@ -42,6 +42,7 @@ from atoll.ports import (
     WorkspacePreparer,
 )
 from atoll.services.ground import Ground
+from atoll.services.lifecycle.host_room import HostRoom
 from atoll.services.lifecycle.room import SandboxRoom
 from atoll.services.lifecycle.transitions import Transitions, Work
 from atoll.services.policies.policies import check_secrets, references
@@ -75,6 +76,7 @@ class Admission:
         profiles: ProfileSource,
         *,
         room: SandboxRoom,
+        hosts: HostRoom,
         extensions: Mapping[str, Extension],
         agents: AgentLayers,
         workspaces: WorkspacePreparer,
@@ -83,6 +85,7 @@ class Admission:
         self._ground = ground
         self._transitions = transitions
         self._room = room
+        self._hosts = hosts
         self._profiles = profiles
         self._extensions = extensions
         self._agents = agents
@@ -93,7 +96,8 @@ class Admission:
         self, caller: Principal, request: CreateSandbox, *, key: str | None
     ) -> Admitted:
         """Store the sandbox, or find the one that a repeated key or an agent already has.
-        Raises `Invalid`, `Forbidden` (agent), `Conflict`, `LimitReached`."""
+        Raises `Invalid`, `Forbidden` (agent), `Conflict` (also when no host has room),
+        `LimitReached`."""
         check_references(request)
         digest = None if key is None else _digest(key, request)
         profile = await self._profiles.get(caller, request.profile, version=request.profile_version)
@@ -154,7 +158,8 @@ class Admission:
         known = self._circumstances(caller, taken)
         circumstances = replace(known, project=project, branches=branches)
         asked = grant(request, profile, circumstances)
-        sandbox = await self._room.take(rows, asked)
+        allowed = await self._room.take(rows, asked)
+        sandbox = await self._hosts.place(rows, allowed, named=request.host)
         if references(sandbox):
             check_secrets(sandbox, await rows.secrets.visible(caller.org_id, caller.id))
         told = Append(

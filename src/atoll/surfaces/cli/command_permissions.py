@@ -69,7 +69,11 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
         *("org invite", "org invitations", "org uninvite", "org role", "org remove"),
         *("org service-account", "org waiting", "dashboard waiting", "quota list", "quota set"),
     ),
-    "system.manage": ("org create", "login", "vault rotate-master", "token rotate-keys"),
+    "system.manage": (
+        *("org create", "login", "vault rotate-master", "token rotate-keys"),
+        *("host add", "host list", "host info", "host change", "host check"),
+        *("host drain", "host undrain", "host remove"),
+    ),
 }
 
 PERMISSIONS: dict[str, str] = {

@@ -95,6 +95,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "up",
         "down",
         "doctor",
+        "host",
         "db",
         "wait-up",
         "completion",

@@ -38,6 +38,7 @@ AREAS = (
     "previews",
     "network",
     "drive",
+    "hosts",
     "people",
     "overview",
 )

@@ -19,6 +19,7 @@ from atoll.adapters.auth.audit_key import AuditKey
 from atoll.adapters.auth.book_file import read_book
 from atoll.adapters.auth.token_file import load_or_make_token
 from atoll.adapters.clocks.system import SystemClock
+from atoll.adapters.extensions.ssh.machines import ssh_machines
 from atoll.adapters.forges.forges import Forges
 from atoll.adapters.forges.http import ForgeHttp
 from atoll.adapters.kept.folder import KeptFolder
@@ -37,7 +38,7 @@ from atoll.adapters.zygote.importer import ZygoteImporter
 from atoll.adapters.zygote.own_keys import OwnKeys
 from atoll.domain.agent.agent import named
 from atoll.domain.agent.registry import allowed
-from atoll.ports.extension import ExtensionSetup
+from atoll.ports.extension import ExtensionSetup, ListHosts
 from atoll.services.application import Application
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
@@ -49,6 +50,7 @@ from atoll.wiring.control.graph import SandboxPorts, build_application
 from atoll.wiring.control.identity import open_identity
 from atoll.wiring.control.library import LibraryPorts, build_library
 from atoll.wiring.control.outside.drive import open_drive
+from atoll.wiring.control.outside.hosts import hosts_in
 from atoll.wiring.control.overview.machine import examine
 from atoll.wiring.control.replicas import leadership_of
 from atoll.wiring.control.settings import ControlSettings
@@ -101,7 +103,7 @@ async def assembled(
         vault = await asyncio.to_thread(open_vault, settings, os.environ)
         application = build_application(
             ground,
-            replace(_ports(settings, vault, stack), api_url=api_url),
+            replace(_ports(settings, vault, hosts_in(store), stack), api_url=api_url),
             build_library(ground, library, settings=own),
             settings=own,
         )
@@ -117,13 +119,17 @@ async def _take_over_logins(application: Application, file: Path) -> None:
     await asyncio.to_thread(file.unlink, missing_ok=True)
 
 
-def _ports(settings: ControlSettings, vault: EnvelopeVault, stack: AsyncExitStack) -> SandboxPorts:
+def _ports(
+    settings: ControlSettings, vault: EnvelopeVault, hosts: ListHosts, stack: AsyncExitStack
+) -> SandboxPorts:
     clients = HttpRuntimeClients()
     stack.push_async_callback(clients.close)
     keys = OwnKeys(settings.home / "run" / "zygote.sock")
     stack.push_async_callback(keys.close)
     return SandboxPorts(
-        extensions=load_extensions(_extension_setup(settings), settings.backends.extensions, stack),
+        extensions=load_extensions(
+            _extension_setup(settings, hosts), settings.backends.extensions, stack
+        ),
         clients=clients,
         agents=InstalledLayers(
             settings.home / "agents",
@@ -169,6 +175,7 @@ async def _library(
         AuditKey(settings.home / "audit.key"),
         webhooks,
         Forges(forges),
+        ssh_machines(settings.home, Home(settings.home).tag),
         bundled=profile_files.bundled(),
         personal=partial(profile_files.personal, settings.home / "profiles"),
         drive=await open_drive(settings.drive, SystemClock(), stack),
@@ -189,13 +196,14 @@ def _shelf(settings: ControlSettings, stack: AsyncExitStack) -> Shelf:
     )
 
 
-def _extension_setup(settings: ControlSettings) -> ExtensionSetup:
+def _extension_setup(settings: ControlSettings, hosts: ListHosts) -> ExtensionSetup:
     return ExtensionSetup(
         home=settings.home,
         tag=Home(settings.home).tag,
         agents=_agents(settings),
         upstreams=tuple(sorted(settings.backends.upstreams.items())),
-        options={**asdict(settings.docker), "ssh_hosts": settings.ssh.ssh_hosts},
+        options=asdict(settings.docker),
+        hosts=hosts,
     )
 
 

@@ -47,6 +47,7 @@ from atoll.services.library.commits import Commits
 from atoll.services.library.syncs import Syncs
 from atoll.services.library.tree_edits import TreeEdits
 from atoll.services.lifecycle.directory import Directory
+from atoll.services.lifecycle.host_room import HostRoom
 from atoll.services.lifecycle.projections import Projections
 from atoll.services.lifecycle.room import SandboxRoom, SessionRoom
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
@@ -96,6 +97,7 @@ from atoll.wiring.control.library import (
     build_repositories,
 )
 from atoll.wiring.control.outside.drive import build_drive
+from atoll.wiring.control.outside.hosts import build_backends, host_room
 from atoll.wiring.control.overview.services import build_overview
 from atoll.wiring.control.replicas import readiness
 from atoll.wiring.control.tenancy import build_tenancy
@@ -133,6 +135,7 @@ class Lifecycle:
     directory: Directory
     metadata: Metadata
     room: SandboxRoom
+    hosts: HostRoom
     transitions: Transitions
     policies: Policies
     projections: Projections
@@ -145,9 +148,15 @@ def build_lifecycle(
     """Return what changes the states of sandboxes."""
     directory, metadata = Directory(ground.clock), Metadata(ground.store, ports.metadata)
     room = SandboxRoom(settings.admission.default_limits)
+    hosts = host_room(ports.extensions, settings.admission)
     projections = Projections(ground)
     transitions = Transitions(
-        ground, directory, room=room, projections=projections, changed=metadata.note
+        ground,
+        directory,
+        room=room,
+        hosts=hosts,
+        projections=projections,
+        changed=metadata.note,
     )
     requests = ApprovalRequests(ground)
     return Lifecycle(
@@ -156,6 +165,7 @@ def build_lifecycle(
         directory=directory,
         metadata=metadata,
         room=room,
+        hosts=hosts,
         transitions=transitions,
         policies=Policies(
             ground,
@@ -320,6 +330,7 @@ def build_admission(
         cycle.transitions,
         preparation.profiles,
         room=cycle.room,
+        hosts=cycle.hosts,
         extensions=ports.extensions,
         agents=ports.agents,
         workspaces=preparation.workspaces,
@@ -356,7 +367,7 @@ def build_application(
         profiles=library.preparation.profiles,
         events=events,
         logins=access.logins,
-        extensions=ports.extensions,
+        backends=build_backends(ground, ports.extensions, own, settings=settings.admission),
         readiness=readiness(ground, background),
         secrets=secrets,
         approvals=approvals,

@@ -16,7 +16,6 @@ from atoll.adapters.agents.settings import AgentSettings
 from atoll.adapters.bus.settings import BusSettings
 from atoll.adapters.drive.settings import DriveSettings
 from atoll.adapters.extensions.docker.settings import DockerSettings
-from atoll.adapters.extensions.ssh.settings import SshSettings
 from atoll.adapters.forges.settings import ForgeSettings
 from atoll.adapters.notices.settings import NoticeSettings
 from atoll.adapters.push.settings import PushSettings
@@ -121,7 +120,6 @@ class ControlSettings:
     forges: ForgeSettings = field(default_factory=ForgeSettings)
     drive: DriveSettings = field(default_factory=DriveSettings)
     docker: DockerSettings = field(default_factory=DockerSettings)
-    ssh: SshSettings = field(default_factory=SshSettings)
     zygote: OwnSettings = field(default_factory=OwnSettings)
     services: ServiceSettings = field(default_factory=ServiceSettings)
     bus: BusSettings = field(default_factory=BusSettings)

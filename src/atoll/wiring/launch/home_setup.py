@@ -19,6 +19,7 @@ _CONTROL_FOLDERS = (
     ("installed", 0o755),
     ("kept", 0o700),
     ("sandboxes", 0o700),
+    ("ssh", 0o700),
     ("run/import", 0o711),
 )
 _WRITTEN_BEFOREHAND = {

@@ -2,22 +2,29 @@
 
 import os
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import replace
+from platform import machine
 
 import pytest
 
-from atoll.adapters.extensions.ssh.backend import SshBackend, SshPlaces
-from atoll.adapters.extensions.ssh.settings import SshHost
+from atoll.adapters.extensions.ssh.backend import SshBackend
+from atoll.adapters.extensions.ssh.client import SshHost
+from atoll.adapters.extensions.ssh.identity import SshIdentity
+from atoll.adapters.extensions.ssh.machines import OpenSshMachines, ssh_places
 from atoll.adapters.linked.extension import LinkedExtension, LinkedSettings
 from atoll.domain.errors import Failed, Invalid
+from atoll.domain.host.reading import best_key, read_address
+from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import Extension, Handle, Provision
 from atoll.testing.contracts.extension import ExtensionContract
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
-from tests.peers.machines.sshd import Sshd, missing, sshd
+from tests.peers.machines.ssh_server import SshServer, missing, throwaway_ssh_server
 
-pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
+NOT_HERE = missing() or ("" if os.geteuid() == 0 else "needs root")
+pytestmark = pytest.mark.skipif(bool(NOT_HERE), reason=NOT_HERE)
 
 
 @pytest.fixture(scope="module")
@@ -27,24 +34,36 @@ def rig() -> Iterator[ZygoteRig]:
 
 
 @pytest.fixture(scope="module")
-def box() -> Iterator[Sshd]:
-    with sshd() as running:
+def box() -> Iterator[SshServer]:
+    with throwaway_ssh_server() as running:
         yield running
 
 
-def made(rig: ZygoteRig, box: Sshd) -> LinkedExtension:
-    host = SshHost(box.address, box.host_key, str(box.identity))
-    places = SshPlaces(rig.home.root / "ssh", rig.home.programs / "far.tar")
-    backend = SshBackend({"box": host}, places, "test", os.uname().machine)
+async def made(rig: ZygoteRig, box: SshServer) -> LinkedExtension:
+    places = ssh_places(rig.home.root)
+    identity = SshIdentity(places.folder, "atoll-test")
+    box.authorize(await identity.authorized_line())
+    shown = await OpenSshMachines(places, "test", machine()).host_keys(read_address(box.address))
+    key = best_key(shown)
+    assert key is not None
+    known = {"box": SshHost(box.address, key, str(identity.file))}
+
+    async def hosts() -> Mapping[str, SshHost]:
+        return known
+
+    backend = SshBackend(hosts, places, "test", machine())
     return LinkedExtension(LinkedSettings(rig.home.root), backend)
 
 
 class TestSsh(ExtensionContract):
     @pytest.fixture
-    async def extension(self, rig: ZygoteRig, box: Sshd) -> AsyncIterator[LinkedExtension]:
-        extension = made(rig, box)
+    async def extension(self, rig: ZygoteRig, box: SshServer) -> AsyncIterator[LinkedExtension]:
+        extension = await made(rig, box)
         yield extension
         await extension.close()
+
+    def request(self, generation: int = 1, sandbox_id: SandboxId | None = None) -> Provision:
+        return replace(super().request(generation, sandbox_id), host="box")
 
     async def kill(self, extension: Extension, handle: Handle) -> None:
         assert isinstance(extension, LinkedExtension)
@@ -54,15 +73,15 @@ class TestSsh(ExtensionContract):
         os.kill(pid, signal.SIGKILL)
 
     async def test_provision_of_an_image_is_refused(self, extension: LinkedExtension) -> None:
-        request = Provision(self.request().sandbox_id, 1, "x", Profile("p", "1", image="debian"))
+        request = replace(self.request(), profile=Profile("p", "1", image="debian"))
         with pytest.raises(Invalid, match="image"):
             await extension.provision(request)
 
 
 async def test_changed_host_key_is_refused_and_nothing_is_sent(rig: ZygoteRig) -> None:
-    with sshd() as box:
-        extension = made(rig, box)
-        box.restart(new_key=True)
+    with throwaway_ssh_server() as box:
+        extension = await made(rig, box)
+        box.swap_key()
         with pytest.raises(Failed, match="another key"):
             await extension.provision(TestSsh().request())
         assert not (box.home / ".atoll").exists()

@@ -6,16 +6,19 @@ The wall is the one of this machine, built there by an ordinary user. What that 
 
 import asyncio
 import socket
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import structlog
+
 from atoll.adapters.extensions.ssh import scripts
-from atoll.adapters.extensions.ssh.client import Ran, SshClient
+from atoll.adapters.extensions.ssh.client import Ran, SshClient, SshHost
 from atoll.adapters.extensions.ssh.machine import COMMAND_SECONDS, Machine, packed_texts
-from atoll.adapters.extensions.ssh.settings import SshHost
 from atoll.adapters.zygote.start import hostname
 from atoll.domain.agent.registry import AGENT_STATE
 from atoll.domain.errors import Failed, Invalid, Unavailable
+from atoll.domain.host.host import LOCAL, HostKind
 from atoll.domain.profile.profile import Access
 from atoll.domain.sandbox.image import HOST
 from atoll.domain.wall.etc import hosts_text
@@ -34,6 +37,8 @@ DEGRADED = (
     "uid: every sandbox there has the uid of the same user",
 )
 
+_log = structlog.get_logger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class SshPlaces:
@@ -44,12 +49,16 @@ class SshPlaces:
     programs: Path
 
 
+FindHosts = Callable[[], Awaitable[Mapping[str, SshHost]]]
+"""The machines as they are known now, by name. Raises `Unavailable`."""
+
+
 @dataclass(slots=True)
 class SshBackend:
-    """`ports.FarBackend` of machines by name. `tag` names this home on them, `kind` is what our
-    programs run on."""
+    """`ports.FarBackend` of the machines that `find_hosts` returns. `tag` names this home on them,
+    `kind` is what our programs run on."""
 
-    hosts: dict[str, SshHost]
+    find_hosts: FindHosts
     places: SshPlaces
     tag: str
     kind: str
@@ -62,10 +71,12 @@ class SshBackend:
 
     def capabilities(self) -> Capabilities:
         """Return what these machines give: containers whose files are kept."""
-        return Capabilities(isolation=IsolationLevel.CONTAINER, regions=("remote",))
+        return Capabilities(
+            isolation=IsolationLevel.CONTAINER, regions=("remote",), host_kind=HostKind.SSH
+        )
 
     async def provision(self, request: Provision, terms: LinkTerms) -> FarPlace:
-        """Start a far end on the first machine. Raises `Invalid` for an image, `Failed` with what
+        """Start a far end on the request's host. Raises `Invalid` for an image, `Failed` with what
         the machine said."""
         if request.profile.image != HOST:
             raise Invalid(
@@ -73,7 +84,7 @@ class SshBackend:
                 "used there",
                 field="image",
             )
-        machine = self._machine(self._chosen())
+        machine = await self._machine(request.host)
         programs = await machine.place_programs()
         views = [await self._view(machine, mount) for mount in request.mounts]
         facts = await machine.facts()
@@ -95,7 +106,7 @@ class SshBackend:
 
     async def attach(self, request: Provision) -> FarPlace | None:
         """Return the far end that runs; None when none does."""
-        machine = self._machine(self._chosen())
+        machine = await self._machine(request.host)
         facts = await machine.facts()
         files = f"{facts.base}/boxes/{request.sandbox_id}"
         ran = await self._run(machine, scripts.RUNNING, files, str(request.generation))
@@ -103,7 +114,7 @@ class SshBackend:
 
     async def carry(self, box: FarBox, near: socket.socket) -> None:
         """Carry bytes by a connection of its own. Raises `Unavailable` with the client's words."""
-        machine = self._machine(dict(box.data).get("host", ""))
+        machine = await self._machine(_host_of(box))
         programs = await machine.place_programs()
         facts = await machine.facts()
         files = f"{facts.base}/boxes/{box.sandbox_id}"
@@ -113,12 +124,12 @@ class SshBackend:
 
     async def teardown(self, box: FarBox, *, keep_state: bool) -> CleanupReport:
         """End the link and its processes; without `keep_state` remove the sandbox's folder."""
-        name = dict(box.data).get("host", "")
-        if not name:
+        name = _host_of(box)
+        if name == LOCAL:
             return CleanupReport()
-        if name not in self.hosts:
+        if name not in await self.find_hosts():
             return CleanupReport(leftovers=(f"files on host {name}, which is not known any more",))
-        machine = self._machine(name)
+        machine = await self._machine(name)
         facts = await machine.facts()
         files = f"{facts.base}/boxes/{box.sandbox_id}"
         return await self._stopped(machine, files, "keep" if keep_state else "remove")
@@ -128,19 +139,17 @@ class SshBackend:
         for machine in self._machines.values():
             await machine.client.close()
 
-    def _chosen(self) -> str:
-        if not self.hosts:
-            raise Invalid(f"{NAME} has no machine: name one under [ssh_hosts]", field="extension")
-        return next(iter(self.hosts))
-
-    def _machine(self, name: str) -> Machine:
-        host = self.hosts.get(name)
+    async def _machine(self, name: str) -> Machine:
+        host = (await self.find_hosts()).get(name)
         if host is None:
             raise Failed(f"host {name!r} is not known any more: its sandboxes cannot be reached")
-        if name not in self._machines:
-            client = SshClient(name, host, self.places.folder)
-            self._machines[name] = Machine(client, self.tag, self.places.programs, self.kind)
-        return self._machines[name]
+        known = self._machines.get(name)
+        if known is not None and known.client.host == host:
+            return known
+        client = SshClient(name, host, self.places.folder)
+        made = Machine(client, self.tag, self.places.programs, self.kind)
+        self._machines[name] = made
+        return made
 
     async def _view(self, machine: Machine, mount: Mount) -> tuple[str, str]:
         source = Path(mount.source)
@@ -193,6 +202,11 @@ class SshBackend:
         return await machine.client.run(script, *words, seconds=COMMAND_SECONDS)
 
     def _place(self, request: Provision, host: str) -> FarPlace:
-        box = FarBox(request.sandbox_id, request.generation, (("host", host),))
+        box = FarBox(request.sandbox_id, request.generation, (("host", host),), host)
         isolation = Isolation(IsolationLevel.CONTAINER, "bubblewrap", DEGRADED)
         return FarPlace(box, isolation, (INIT,))
+
+
+def _host_of(box: FarBox) -> str:
+    """Return the name of a far end's host, also of one whose start was interrupted."""
+    return dict(box.data).get("host") or box.host

@@ -5,6 +5,7 @@ that neither a flood nor the end of the shared one reaches it.
 """
 
 import asyncio
+import hashlib
 import os
 import pwd
 import shlex
@@ -15,8 +16,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from atoll.adapters.extensions.ssh.settings import SshHost
 from atoll.domain.errors import Failed, Unavailable
+from atoll.domain.host.reading import read_address
 
 CONNECT_SECONDS = 10
 ALIVE_SECONDS = 15
@@ -26,6 +27,16 @@ NO_CONNECTION = 255
 
 MAX_COMPLAINT = 500
 CHUNK_BYTES = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class SshHost:
+    """A machine. `address` is `ssh://user@host[:port]`, `host_key` the public key it must show
+    (`ssh-ed25519 AAAA…`), `identity` the private key that opens it, a file."""
+
+    address: str
+    host_key: str
+    identity: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +55,12 @@ class SshClient:
     name: str
     host: SshHost
     folder: Path
-    _known: Path = field(init=False)
+    _stem: Path = field(init=False)
 
     def __post_init__(self) -> None:
-        self._known = self.folder / f"{self.name}.known"
+        # Short, for a socket's path, and never that of another machine of the same name.
+        spelled = f"{self.name} {self.host.address} {self.host.host_key}"
+        self._stem = self.folder / hashlib.sha256(spelled.encode()).hexdigest()[:16]
 
     async def run(self, script: str, *words: str, given: bytes = b"", seconds: float) -> Ran:
         """Run a script of sh with these arguments, `given` as its input. Raises `Unavailable` when
@@ -106,10 +119,10 @@ class SshClient:
 
     async def close(self) -> None:
         """End the shared connection. Idempotent."""
-        if not any(self.folder.glob(f"{self.name}.mux*")):
+        if not self._control.exists():
             return
         process = await asyncio.create_subprocess_exec(
-            *(*_program(), "-F", "none", "-O", "exit"),
+            *(*openssh("ssh"), "-F", "none", "-O", "exit"),
             *("-o", f"ControlPath={self._control}", "--", "host"),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
@@ -119,7 +132,11 @@ class SshClient:
 
     @property
     def _control(self) -> Path:
-        return self.folder / f"{self.name}.mux"
+        return self._stem.with_suffix(".mux")
+
+    @property
+    def _known(self) -> Path:
+        return self._stem.with_suffix(".known")
 
     async def _started(
         self, script: str, words: tuple[str, ...], *, shared: bool, given: bool
@@ -142,7 +159,7 @@ class SshClient:
         return f"atoll-{self.name}"
 
     def _argv(self, script: str, words: tuple[str, ...], *, shared: bool) -> list[str]:
-        user, address, port = self.host.parsed()
+        place = read_address(self.host.address)
         options = {
             "BatchMode": "yes",
             "CheckHostIP": "no",
@@ -165,10 +182,10 @@ class SshClient:
         }
         command = " ".join(map(shlex.quote, ("sh", "-c", script, "sh", *words)))
         return [
-            *_program(),
-            *("-F", "none", "-T", "-e", "none", "-l", user, "-p", str(port)),
+            *openssh("ssh"),
+            *("-F", "none", "-T", "-e", "none", "-l", place.user, "-p", str(place.port)),
             *(word for name, value in options.items() for word in ("-o", f"{name}={value}")),
-            *("--", address, f"exec {command}"),
+            *("--", place.machine, f"exec {command}"),
         ]
 
     def _sharing(self) -> dict[str, str]:
@@ -187,12 +204,13 @@ class SshClient:
         return Unavailable(f"host {self.name} cannot be reached: {said or 'the connection ended'}")
 
 
-def _program() -> tuple[str, ...]:
-    """Return the words that start the client. It refuses a uid without a name, as the control
-    plane has under root: then it runs in a user namespace, where that uid is called root."""
-    found = shutil.which("ssh")
+def openssh(name: str) -> tuple[str, ...]:
+    """Return the words that start a program of OpenSSH's. They refuse a uid without a name, as the
+    control plane has under root: then one runs in a user namespace, where that uid is root's.
+    Raises `Failed` when it is not installed."""
+    found = shutil.which(name)
     if found is None:
-        raise Failed("ext.ssh needs the OpenSSH client: install the package openssh-client")
+        raise Failed(f"ext.ssh needs {name}: install the package openssh-client")
     try:
         pwd.getpwuid(os.geteuid())
     except KeyError:

@@ -1,25 +1,31 @@
 """The entry point of `ext.ssh`."""
 
+from collections.abc import Mapping
 from platform import machine
 
-import msgspec
-
-from atoll.adapters.extensions.ssh.backend import SshBackend, SshPlaces
-from atoll.adapters.extensions.ssh.settings import SshSettings
+from atoll.adapters.extensions.ssh.backend import SshBackend
+from atoll.adapters.extensions.ssh.client import SshHost
+from atoll.adapters.extensions.ssh.identity import SshIdentity
+from atoll.adapters.extensions.ssh.machines import ssh_places
 from atoll.adapters.linked.extension import LinkedExtension, LinkedSettings
-from atoll.domain.errors import Invalid
+from atoll.domain.host.host import HostKind
 from atoll.ports.extension import ExtensionSetup
 
 
 def make(setup: ExtensionSetup) -> LinkedExtension:
-    """Make the extension of a home. Raises `Invalid` for an option that is wrong."""
-    try:
-        options = msgspec.convert(dict(setup.options), SshSettings)
-    except msgspec.ValidationError as error:
-        raise Invalid(f"a setting of ext.ssh is wrong: {error}", field="config.toml") from error
-    run = setup.home / "run"
-    places = SshPlaces(folder=setup.home / "ssh", programs=run / "bin" / "far.tar")
-    backend = SshBackend(options.ssh_hosts, places, setup.tag, machine())
+    """Make the extension of a home."""
+    places = ssh_places(setup.home)
+    identity = SshIdentity(places.folder, setup.tag)
+
+    async def find_hosts() -> Mapping[str, SshHost]:
+        key = str(identity.file)
+        return {
+            host.name: SshHost(host.address, host.host_key, key)
+            for host in await setup.hosts()
+            if host.kind is HostKind.SSH
+        }
+
+    backend = SshBackend(find_hosts, places, setup.tag, machine())
     return LinkedExtension(
         LinkedSettings(setup.home, broker=setup.upstreams, agents=setup.agents), backend
     )

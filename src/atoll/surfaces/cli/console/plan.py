@@ -46,6 +46,7 @@ class SandboxPlan:
     access: str | None = None
     scope: str | None = None
     instructions: str | None = None
+    host: str | None = None
 
     def over(self, other: "SandboxPlan") -> "SandboxPlan":
         """Return this plan, completed by the options that only `other` sets."""

@@ -53,6 +53,7 @@ def create_body(job: Job, found: list[RepositoryOrigin], env: dict[str, str]) ->
         "prompt": None if job.prompts_later else job.prompt,
         "task": {} if job.prompts_later else given(task),
         "project": _project(job),
+        "host": plan.host,
     }
     return given(request)
 

@@ -137,7 +137,8 @@ class ProjectUseBody(Body):
 
 
 class CreateBody(Body):
-    """A request for a sandbox; every field may be left out."""
+    """A request for a sandbox; every field may be left out. `host` is the one it is placed on, and
+    no other then."""
 
     profile: Word = "shell"
     profile_version: Word | None = None
@@ -163,6 +164,7 @@ class CreateBody(Body):
     prompt: Prompt | None = None
     task: TaskBody = TaskBody()
     project: ProjectUseBody | None = None
+    host: Word | None = None
 
     def to_domain(self) -> CreateSandbox:
         """Return the domain's value."""
@@ -191,6 +193,7 @@ class CreateBody(Body):
             consumer=Consumer(**self.consumer.model_dump()),
             task=self._task(),
             project=None if self.project is None else self.project.to_domain(),
+            host=self.host,
         )
 
     def _task(self) -> TaskRequest | None:

@@ -72,7 +72,7 @@ async def list_extensions(atoll: Atoll, caller: Caller) -> Response:
     """Return the backends of this server."""
     del caller
     # An extension may be registered under an alias as well: one entry each.
-    found = {extension.name: extension for extension in atoll.extensions.values()}
+    found = {extension.name: extension for extension in atoll.backends.extensions.values()}
     return Json({"extensions": [_view(found[name]) for name in sorted(found)]})
 
 

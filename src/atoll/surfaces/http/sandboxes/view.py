@@ -126,6 +126,7 @@ class SandboxView(ResponseModel):
     reason: str | None
     profile: ProfileName
     extension: str
+    host: str
     agent: str | None
     agent_catalogue: list[str] | None
     scope: Scope

@@ -90,6 +90,7 @@ def _lines(sandbox: Sandbox) -> list[tuple[str, str]]:
         ("agent", sandbox.agent),
         ("may run", _catalogue(sandbox)),
         ("backend", sandbox.extension),
+        ("host", sandbox.host),
         ("wall", _wall(sandbox.isolation)),
         ("network", sandbox.network_mode),
         ("created", since(sandbox.created_at)),

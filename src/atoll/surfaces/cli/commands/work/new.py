@@ -115,6 +115,7 @@ class _Manner:
 @click.option(
     "--scope", type=click.Choice(SCOPES), default=None, help="Whose it is: shared is your team's."
 )
+@click.option("--host", metavar="NAME", default=None, help="Place it on this host, and no other.")
 @click.option(
     "--preset",
     "chosen",

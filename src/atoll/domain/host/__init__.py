@@ -1,0 +1,1 @@
+"""Hosts: the machines that sandboxes are placed on, their capacity, and the choice among them."""

@@ -1,0 +1,99 @@
+"""A host: a machine that sandboxes are placed on, and what it may hold.
+
+The nouns only. The machine of the control plane is the host `local`, which is always there.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Final
+
+from atoll.domain.ids import HostId, OrgId
+
+LOCAL: Final = "local"
+"""The name of the control plane's own machine."""
+
+MAX_HOSTS: Final = 200
+"""Every admission reads all of them."""
+
+
+class HostKind(StrEnum):
+    """The way to a host. A `desktop` is a person's own machine, while it is linked."""
+
+    LOCAL = "local"
+    SSH = "ssh"
+    DESKTOP = "desktop"
+
+
+class HostState(StrEnum):
+    """The state of a host. A draining one takes no new sandbox; those on it go on."""
+
+    ACTIVE = "active"
+    DRAINING = "draining"
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """The room of a host for sandboxes that run; None is no limit."""
+
+    sandboxes: int | None = None
+    cpu: float | None = None
+    memory_mb: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HourlyCost:
+    """A declared price of a host, in millionths of `currency` an hour."""
+
+    micros: int
+    currency: str = "USD"
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A host. Its name is unique and never changes: sandboxes are stored with it.
+
+    - `address` is `ssh://user@host[:port]` and `host_key` the pinned public key, both empty for
+      another kind.
+    - `overcommit` multiplies the cores and the memory of `capacity`, not its sandboxes.
+    - `organization` and `profile`: the host is dedicated to them.
+    """
+
+    id: HostId
+    name: str
+    kind: HostKind
+    created_at: datetime
+    address: str = ""
+    host_key: str = ""
+    region: str = ""
+    labels: tuple[tuple[str, str], ...] = ()
+    capacity: Capacity = Capacity()
+    overcommit: float = 1.0
+    cost_per_hour: HourlyCost | None = None
+    organization: OrgId | None = None
+    profile: str | None = None
+    state: HostState = HostState.ACTIVE
+
+    @property
+    def dedicated(self) -> bool:
+        """Report whether it is for one organization or profile alone."""
+        return self.organization is not None or self.profile is not None
+
+
+@dataclass(frozen=True, slots=True)
+class HostCheck:
+    """Result of a look at a host. `key_unchanged` is None where no key is compared; `wall` says
+    whether sandboxes can be walled in there. `problems` prevent sandboxes, `lacks` are what they
+    do without."""
+
+    reachable: bool
+    key_unchanged: bool | None
+    wall: bool
+    problems: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+
+
+LOCAL_HOST: Final = Host(
+    HostId("ho_local"), LOCAL, HostKind.LOCAL, datetime.fromtimestamp(0, tz=UTC)
+)
+"""The control plane's own machine, as it is until somebody changes it."""

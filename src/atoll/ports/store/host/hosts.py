@@ -1,0 +1,28 @@
+"""Hosts, and the sandboxes on each."""
+
+from collections.abc import Collection
+from typing import Protocol
+
+from atoll.domain.host.host import Host
+from atoll.domain.sandbox.sandbox import Sandbox, State
+
+
+class HostRows(Protocol):
+    """Hosts that were added, and `local` once somebody changed it. A name is unique."""
+
+    async def put(self, host: Host) -> None:
+        """Add or replace the host of this name."""
+        ...
+
+    async def everything(self) -> list[Host]:
+        """Return every stored host, by name."""
+        ...
+
+    async def remove(self, name: str) -> None:
+        """Remove a host; a missing one is not an error."""
+        ...
+
+    async def sandboxes(self, name: str, states: Collection[State] = ()) -> list[Sandbox]:
+        """Return the sandboxes of a host in one of these states, without any those that are not
+        destroyed, by id. Whether the host is stored does not matter."""
+        ...

@@ -1,0 +1,303 @@
+"""Hosts, as administrators add, look at, drain and remove them.
+
+The key of a host is pinned when it is added, and nothing here ever replaces it: a host whose key
+was changed on purpose is removed and added again.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from atoll.domain.errors import Conflict, Failed, Invalid, LimitReached, NotFound
+from atoll.domain.event import Json
+from atoll.domain.host.host import (
+    LOCAL,
+    MAX_HOSTS,
+    Capacity,
+    Host,
+    HostCheck,
+    HostKind,
+    HostState,
+    HourlyCost,
+)
+from atoll.domain.host.reading import (
+    best_key,
+    default_host_name,
+    fingerprint,
+    read_address,
+    read_capacity,
+    read_fingerprint,
+    read_host_key,
+    read_host_name,
+    read_labels,
+    read_overcommit,
+    read_word,
+)
+from atoll.domain.ids import PERSONAL_ORG, OrgId
+from atoll.domain.people.principal import Principal
+from atoll.domain.placement import HostLoad
+from atoll.domain.profile.schema import profile_id
+from atoll.ports import Transaction
+from atoll.ports.host import Finding
+from atoll.ports.outside.ssh import SshMachines
+from atoll.services.ground import Ground
+from atoll.services.journals.events import Note, draft_of
+from atoll.services.lifecycle.host_room import HostRoom, all_hosts
+
+STREAM = "hosts"
+
+Findings = Callable[[], Awaitable[tuple[Sequence[Finding], datetime]]]
+"""Findings on this machine, and when they were made."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostTraits:
+    """The traits that an administrator gives a host; None leaves what is there. An empty text, and
+    an empty `Capacity`, take it away."""
+
+    region: str | None = None
+    labels: tuple[tuple[str, str], ...] | None = None
+    capacity: Capacity | None = None
+    overcommit: float | None = None
+    cost_per_hour: HourlyCost | None = None
+    organization: str | None = None
+    profile: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewHost:
+    """A host to add. With `host_key` that key is pinned and nothing is asked; with `fingerprint`
+    the machine must show a key that has it; else the key that it shows is pinned."""
+
+    address: str
+    name: str | None = None
+    host_key: str | None = None
+    fingerprint: str | None = None
+    traits: HostTraits = HostTraits()
+
+
+@dataclass(frozen=True, slots=True)
+class HostReport:
+    """A host, and the room that is taken on it. `kept` are sandboxes that take none."""
+
+    host: Host
+    load: HostLoad
+    kept: int
+
+
+class Hosts:
+    """The hosts of the installation, by name or id. A missing one is `NotFound`."""
+
+    def __init__(
+        self, ground: Ground, room: HostRoom, machines: SshMachines, *, findings: Findings
+    ) -> None:
+        self._ground = ground
+        self._room = room
+        self._machines = machines
+        self._findings = findings
+
+    async def add(self, caller: Principal, new: NewHost) -> tuple[HostReport, str]:
+        """Return a new host, and the line for `~/.ssh/authorized_keys` there. Raises `Invalid`,
+        `Conflict` for a name that is taken (code `host_key_changed` when it is pinned to another
+        key), `Unavailable` for a machine that shows no key, and `LimitReached`."""
+        place = read_address(new.address)
+        name = default_host_name(place) if new.name is None else read_host_name(new.name)
+        if name == LOCAL:
+            raise Invalid("`local` is this machine: give the host another name", field="name")
+        key = await self._key(new)
+        made = Host(
+            self._ground.ids.host(),
+            name,
+            HostKind.SSH,
+            self._ground.clock.now(),
+            address=new.address.rstrip("/"),
+            host_key=key,
+        )
+        async with self._ground.store.begin() as rows:
+            there = await all_hosts(rows)
+            _check_free(made, there)
+            host = await _with_traits(rows, made, new.traits)
+            await rows.hosts.put(host)
+            more: dict[str, Json] = {"address": host.address, "fingerprint": fingerprint(key)}
+            await self._append(rows, caller, host, "host.added", more)
+        self._ground.bus.announce((STREAM,))
+        return HostReport(host, HostLoad(), 0), await self._machines.public_key()
+
+    async def list(self) -> list[HostReport]:
+        """Return every host, by name."""
+        async with self._ground.store.read() as rows:
+            return [await self._report(rows, host) for host in await all_hosts(rows)]
+
+    async def get(self, ref: str) -> HostReport:
+        """Return a host."""
+        async with self._ground.store.read() as rows:
+            return await self._report(rows, await _found(rows, ref))
+
+    async def check(self, ref: str) -> HostCheck:
+        """Look at a host: its key, its wall, and what it lacks. Nothing is stored."""
+        host = (await self.get(ref)).host
+        if host.kind is HostKind.SSH:
+            return await self._machines.examine(host)
+        if host.kind is HostKind.DESKTOP:
+            raise Failed(f"host {host.name} is a desktop: it is there while its person links it")
+        found, _ = await self._findings()
+        problems = tuple(one.text for one in found if one.level == "fail")
+        lacks = tuple(one.text for one in found if one.level == "warn")
+        return HostCheck(True, None, not problems, problems, lacks)
+
+    async def change(self, caller: Principal, ref: str, traits: HostTraits) -> HostReport:
+        """Change what is said of a host. What it holds beyond a new capacity stays."""
+        return await self._changed(
+            caller, ref, "host.changed", lambda rows, host: _with_traits(rows, host, traits)
+        )
+
+    async def drain(self, caller: Principal, ref: str) -> HostReport:
+        """Have a host take no new sandbox. Those on it go on, and may be started again."""
+        return await self._to(caller, ref, HostState.DRAINING, "host.drained")
+
+    async def undrain(self, caller: Principal, ref: str) -> HostReport:
+        """Have a host take sandboxes again."""
+        return await self._to(caller, ref, HostState.ACTIVE, "host.undrained")
+
+    async def remove(self, caller: Principal, ref: str) -> None:
+        """Forget a host. Raises `Conflict` while sandboxes are on it, and for `local`."""
+        async with self._ground.store.begin() as rows:
+            host = await _found(rows, ref)
+            if host.name == LOCAL:
+                raise Conflict("`local` is this machine, which stays: drain it to keep it free")
+            there = await rows.hosts.sandboxes(host.name)
+            if there:
+                raise Conflict(
+                    f"{len(there)} sandboxes are on host {host.name}, such as {there[0].name}: "
+                    "destroy them first, or drain it",
+                    code="host_in_use",
+                )
+            await rows.hosts.remove(host.name)
+            await self._append(rows, caller, host, "host.removed")
+        self._ground.bus.announce((STREAM,))
+
+    async def _key(self, new: NewHost) -> str:
+        """Return the key to pin."""
+        wanted = None if new.fingerprint is None else read_fingerprint(new.fingerprint)
+        if new.host_key is not None:
+            key = read_host_key(new.host_key)
+            if wanted not in (None, fingerprint(key)):
+                raise Invalid(f"the key has the fingerprint {fingerprint(key)}", field="host_key")
+            return key
+        shown = await self._machines.host_keys(read_address(new.address))
+        if wanted is not None:
+            fit = tuple(key for key in shown if fingerprint(key) == wanted)
+            if not fit:
+                raise Conflict(
+                    f"the machine at {new.address} shows no key with the fingerprint {wanted}: "
+                    f"it shows {', '.join(map(fingerprint, shown))}. Nothing was added",
+                    code="host_key_changed",
+                )
+            shown = fit
+        key = best_key(shown) or ""
+        return read_host_key(key)
+
+    async def _to(self, caller: Principal, ref: str, state: HostState, kind: str) -> HostReport:
+        async def change(_rows: Transaction, host: Host) -> Host:
+            return replace(host, state=state)
+
+        return await self._changed(caller, ref, kind, change)
+
+    async def _changed(
+        self,
+        caller: Principal,
+        ref: str,
+        kind: str,
+        change: Callable[[Transaction, Host], Awaitable[Host]],
+    ) -> HostReport:
+        async with self._ground.store.begin() as rows:
+            before = await _found(rows, ref)
+            host = await change(rows, before)
+            if host != before:
+                await rows.hosts.put(host)
+                await self._append(rows, caller, host, kind)
+            report = await self._report(rows, host)
+        self._ground.bus.announce((STREAM,))
+        return report
+
+    async def _report(self, rows: Transaction, host: Host) -> HostReport:
+        there = await rows.hosts.sandboxes(host.name)
+        load = await self._room.load(rows, host.name)
+        return HostReport(host, load, len(there) - load.sandboxes)
+
+    async def _append(
+        self,
+        rows: Transaction,
+        caller: Principal,
+        host: Host,
+        kind: str,
+        more: dict[str, Json] | None = None,
+    ) -> None:
+        payload: dict[str, Json] = {
+            "host_id": host.id,
+            "name": host.name,
+            "kind": host.kind.value,
+            **(more or {}),
+        }
+        ground = self._ground
+        note = Note(STREAM, kind, payload)
+        draft = draft_of(note, caller, at=ground.clock.now(), event_id=ground.ids.event())
+        await rows.events.append((draft,))
+
+
+async def _found(rows: Transaction, ref: str) -> Host:
+    for host in await all_hosts(rows):
+        if ref in (host.name, host.id):
+            return host
+    raise NotFound(f"There is no host {ref[:80]!r}: list them to see which there are.")
+
+
+def _check_free(made: Host, there: Sequence[Host]) -> None:
+    for host in there:
+        if host.name != made.name:
+            continue
+        if host.host_key != made.host_key:
+            raise Conflict(
+                f"host {host.name} is pinned to {fingerprint(host.host_key)}, and this key is "
+                f"{fingerprint(made.host_key)}: find out why before you remove it and add it anew",
+                code="host_key_changed",
+                field="host_key",
+            )
+        raise Conflict(
+            f"there is a host {host.name}, at {host.address}: choose another name, or change that "
+            "one",
+            code="name_taken",
+            field="name",
+        )
+    if len(there) > MAX_HOSTS:
+        raise LimitReached(f"there are {MAX_HOSTS} hosts already: remove one first")
+
+
+async def _with_traits(rows: Transaction, host: Host, traits: HostTraits) -> Host:
+    """Return a host with what is said of it. Raises `Invalid`."""
+    found = host
+    if traits.region is not None:
+        region = read_word(traits.region, field="region") if traits.region else ""
+        found = replace(found, region=region)
+    if traits.labels is not None:
+        found = replace(found, labels=read_labels(dict(traits.labels)))
+    if traits.capacity is not None:
+        found = replace(found, capacity=read_capacity(traits.capacity))
+    if traits.overcommit is not None:
+        found = replace(found, overcommit=read_overcommit(traits.overcommit))
+    if traits.cost_per_hour is not None:
+        found = replace(found, cost_per_hour=traits.cost_per_hour)
+    if traits.organization is not None:
+        found = replace(found, organization=await _organization(rows, traits.organization))
+    if traits.profile is not None:
+        found = replace(found, profile=profile_id(traits.profile) if traits.profile else None)
+    return found
+
+
+async def _organization(rows: Transaction, ref: str) -> OrgId | None:
+    if not ref:
+        return None
+    found = await rows.organizations.get(ref)
+    if found is None and ref != PERSONAL_ORG:
+        raise Invalid(f"there is no organization {ref[:80]!r}", field="organization")
+    return PERSONAL_ORG if found is None else found.id

@@ -1,0 +1,306 @@
+"""`atoll host`: the machines that sandboxes are placed on."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from atoll.client.outside.hosts import (
+    CapacityBody,
+    Host,
+    HostBody,
+    HostChangeBody,
+    HostList,
+    HostRoom,
+    Hosts,
+)
+from atoll.domain.errors import Invalid
+from atoll.domain.host.reading import read_cost
+from atoll.surfaces.cli.console.candidates import listed
+from atoll.surfaces.cli.console.exits import FAILED
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import json_option, yes_option
+from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
+from atoll.surfaces.cli.dispatch.verbs import Verbs
+
+_UNLIMITED = "-"
+
+_host = click.argument(
+    "host", shell_complete=listed("hosts", HostList, lambda found: (h.name for h in found.hosts))
+)
+
+
+def _traits(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of what is said of a host."""
+    options = (
+        click.option("--region", default=None, help="Where it is, such as eu-1."),
+        click.option(
+            "--label", "labels", metavar="K=V", multiple=True, help="A label; may be repeated."
+        ),
+        click.option(
+            "--capacity",
+            type=click.IntRange(min=0),
+            default=None,
+            help="The most sandboxes that run there.",
+        ),
+        click.option(
+            "--cpu", type=click.FloatRange(min=0), default=None, help="Cores for sandboxes."
+        ),
+        click.option(
+            "--memory-mb", type=click.IntRange(min=0), default=None, help="MiB for sandboxes."
+        ),
+        click.option(
+            "--overcommit",
+            type=click.FloatRange(min=1),
+            default=None,
+            help="A factor on cores and memory.",
+        ),
+        click.option("--cost", default=None, help="The price of an hour: 0.12, or '0.12 EUR'."),
+        click.option("--for-organization", default=None, help="Dedicate it to an organization."),
+        click.option("--for-profile", default=None, help="Dedicate it to a profile."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+@click.group("host", cls=Verbs)
+def command() -> None:
+    """Add, check and drain the machines that sandboxes are placed on."""
+
+
+@command.command("add")
+@click.argument("address", metavar="SSH://USER@HOST[:PORT]")
+@click.option("--name", default=None, help="Its name  [default: the machine's]")
+@click.option(
+    "--key",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    default=None,
+    help="A file with its public host key, which is pinned.",
+)
+@click.option("--fingerprint", default=None, help="The fingerprint that its key must have.")
+@_traits
+@json_option()
+@pass_invocation
+def add(
+    invocation: Invocation,
+    /,
+    address: str,
+    *,
+    name: str | None,
+    key: Path | None,
+    fingerprint: str | None,
+    as_json: bool,
+    **traits: Any,
+) -> None:
+    """Add a machine that SSH reaches, and pin its host key."""
+    body: HostBody = {
+        "address": address,
+        "name": name,
+        "host_key": None if key is None else _key_in(key),
+        "fingerprint": fingerprint,
+        **_change_body(**traits),
+    }
+    made = _hosts(invocation).add(body)
+    if as_json:
+        show_json(made.value)
+        return
+    say(f"{made.name} {made.fingerprint}")
+    if key is None and fingerprint is None:
+        note("its key is pinned as it was shown: compare the fingerprint with the machine's own")
+    note("put this line into ~/.ssh/authorized_keys of its user:")
+    say(made.authorized_key)
+    note(f"then: atoll host check {made.name}")
+
+
+@command.command("list")
+@json_option()
+@pass_invocation
+def list_(invocation: Invocation, *, as_json: bool) -> None:
+    """List the hosts, and the room that is taken on each."""
+    found = _hosts(invocation).list()
+    if as_json:
+        show_json(found.value)
+        return
+    rows = [_row(one) for one in found.hosts]
+    show_table(("HOST", "KIND", "STATE", "SANDBOXES", "CORES", "MEMORY", "REGION", "ADDRESS"), rows)
+
+
+@command.command("info")
+@_host
+@json_option()
+@pass_invocation
+def info(invocation: Invocation, host: str, *, as_json: bool) -> None:
+    """Show a host."""
+    found = _hosts(invocation).get(host)
+    if as_json:
+        show_json(found.value)
+    else:
+        _show(found)
+
+
+@command.command("change")
+@_host
+@_traits
+@json_option()
+@pass_invocation
+def change(invocation: Invocation, /, host: str, *, as_json: bool, **traits: Any) -> None:
+    """Change what is said of a host; of its capacity and its labels, all at once."""
+    found = _hosts(invocation).change(host, _change_body(**traits))
+    if as_json:
+        show_json(found.value)
+    else:
+        _show(found)
+
+
+@command.command("check")
+@_host
+@json_option()
+@pass_invocation
+def check(invocation: Invocation, host: str, *, as_json: bool) -> None:
+    """Look at a host now: its key, its wall, and what it lacks."""
+    found = _hosts(invocation).check(host)
+    if as_json:
+        show_json(found.value)
+    else:
+        for problem in found.problems:
+            say(f"problem: {problem}")
+        for lack in found.lacks:
+            say(f"lacks: {lack}")
+    if not found.wall:
+        note(f"{host} takes no sandbox until this is mended")
+        raise click.exceptions.Exit(FAILED)
+    note(f"{host} can hold sandboxes")
+
+
+@command.command("drain")
+@_host
+@json_option()
+@pass_invocation
+def drain(invocation: Invocation, host: str, *, as_json: bool) -> None:
+    """Have a host take no new sandbox; those on it go on."""
+    _said(_hosts(invocation).drain(host), "takes no new sandbox", as_json=as_json)
+
+
+@command.command("undrain")
+@_host
+@json_option()
+@pass_invocation
+def undrain(invocation: Invocation, host: str, *, as_json: bool) -> None:
+    """Have a host take sandboxes again."""
+    _said(_hosts(invocation).undrain(host), "takes sandboxes again", as_json=as_json)
+
+
+@command.command("remove")
+@_host
+@yes_option()
+@pass_invocation
+def remove(invocation: Invocation, host: str, *, yes: bool) -> None:
+    """Forget a host that no sandbox is on; nothing is removed there."""
+    if not confirmed(f"Forget the host {host}?", yes=yes):
+        raise click.exceptions.Exit(FAILED)
+    _hosts(invocation).remove(host)
+    say(f"removed {host}")
+
+
+def _hosts(invocation: Invocation) -> Hosts:
+    return Hosts(invocation.api().transport)
+
+
+def _key_in(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Invalid(f"--key {file} cannot be read: {error}") from error
+
+
+def _change_body(
+    *,
+    labels: tuple[str, ...],
+    capacity: int | None,
+    cpu: float | None,
+    memory_mb: int | None,
+    cost: str | None,
+    for_organization: str | None,
+    for_profile: str | None,
+    **plain: Any,
+) -> HostChangeBody:
+    body: HostChangeBody = {
+        "region": plain["region"],
+        "overcommit": plain["overcommit"],
+        "organization": for_organization,
+        "profile": for_profile,
+    }
+    if labels:
+        body["labels"] = dict(_label(text) for text in labels)
+    room: CapacityBody = {"sandboxes": capacity, "cpu": cpu, "memory_mb": memory_mb}
+    if any(value is not None for value in room.values()):
+        body["capacity"] = room
+    if cost is not None:
+        price = read_cost(cost)
+        body["cost_per_hour"] = {"micros": price.micros, "currency": price.currency}
+    return body
+
+
+def _label(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise Invalid(f"--label {text} is no K=V", field="labels")
+    return name, value
+
+
+def _row(host: Host) -> tuple[str, ...]:
+    used, most = host.used, host.capacity
+    return (
+        host.name,
+        host.kind,
+        host.state,
+        _of(used.sandboxes, most.sandboxes),
+        _UNLIMITED if most.cpu is None else f"{used.cpu or 0:g}/{most.cpu:g}",
+        _of(used.memory_mb, most.memory_mb),
+        host.region or "-",
+        host.address or "-",
+    )
+
+
+def _of(used: int, most: int) -> str:
+    return str(used) if most < 0 else f"{used}/{most}"
+
+
+def _show(host: Host) -> None:
+    cost = host.cost_per_hour
+    lines = {
+        "host": f"{host.name} ({host.host_id})",
+        "kind": host.kind,
+        "address": host.address,
+        "key": host.fingerprint,
+        "state": host.state,
+        "region": host.region,
+        "labels": ", ".join(f"{name}={value}" for name, value in host.labels.items()),
+        "capacity": _room(host.capacity),
+        "used": _room(host.used),
+        "kept": f"{host.kept} sandboxes that do not run" if host.kept else "",
+        "cost": f"{cost.micros / 1_000_000:g} {cost.currency} an hour" if cost.currency else "",
+        "organization": host.organization,
+        "profile": host.profile,
+    }
+    for name, text in lines.items():
+        if text:
+            say(f"{name + ':':14}{text}")
+
+
+def _room(room: HostRoom) -> str:
+    parts = (
+        "" if room.sandboxes < 0 else f"{room.sandboxes} sandboxes",
+        "" if room.cpu is None else f"{room.cpu:g} cores",
+        "" if room.memory_mb < 0 else f"{room.memory_mb} MiB",
+    )
+    return ", ".join(filter(None, parts)) or "not limited"
+
+
+def _said(host: Host, what: str, *, as_json: bool) -> None:
+    if as_json:
+        show_json(host.value)
+    else:
+        say(f"{host.name} {what}")

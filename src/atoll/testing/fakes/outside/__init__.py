@@ -1,0 +1,1 @@
+"""Fakes of ports to the outside."""

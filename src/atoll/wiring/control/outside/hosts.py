@@ -1,0 +1,42 @@
+"""Hosts: their use cases, and the list of them that extensions are given."""
+
+from collections.abc import Mapping, Sequence
+
+from atoll.domain.host.host import Host
+from atoll.ports import Extension, Store
+from atoll.ports.extension import ListHosts
+from atoll.services.application import Backends
+from atoll.services.ground import Ground
+from atoll.services.hosts.hosts import Hosts
+from atoll.services.lifecycle.host_room import HostRoom, all_hosts
+from atoll.services.overview.machine import MachineHealth
+from atoll.services.sandboxes.settings import AdmissionSettings
+from atoll.wiring.control.library import LibraryPorts
+
+
+def build_backends(
+    ground: Ground,
+    extensions: Mapping[str, Extension],
+    ports: LibraryPorts,
+    *,
+    settings: AdmissionSettings,
+) -> Backends:
+    """Return the extensions, and the use cases of hosts."""
+    room, health = host_room(extensions, settings), MachineHealth(ground.clock, ports.examine)
+    hosts = Hosts(ground, room, ports.machines, findings=health.findings)
+    return Backends(extensions, hosts)
+
+
+def host_room(extensions: Mapping[str, Extension], settings: AdmissionSettings) -> HostRoom:
+    """Return the room of hosts."""
+    return HostRoom(settings.default_limits, extensions)
+
+
+def hosts_in(store: Store) -> ListHosts:
+    """Return what lists the hosts of a store."""
+
+    async def listed() -> Sequence[Host]:
+        async with store.read() as rows:
+            return await all_hosts(rows)
+
+    return listed
