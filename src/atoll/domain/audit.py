@@ -21,8 +21,8 @@ BEGINNING = "0" * 64
 """The hash before the first entry of a chain."""
 
 AUDITED_PREFIXES = (
-    *("approval.", "auth.", "drive.", "member.", "org.", "profile.", "project.", "quota."),
-    *("safety.", "secret.", "share.", "token.", "vault."),
+    *("approval.", "auth.", "drive.", "host.", "member.", "org.", "profile.", "project."),
+    *("quota.", "safety.", "secret.", "share.", "token.", "vault."),
 )
 AUDITED_KINDS = frozenset(
     {
