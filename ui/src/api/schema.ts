@@ -36,8 +36,8 @@ export interface components {
         readonly AddedHostView: {
             readonly address: string;
             readonly authorized_key: string;
-            readonly capacity: components["schemas"]["CapacityView"];
-            readonly cost_per_hour: components["schemas"]["CostView"] | null;
+            readonly capacity: components["schemas"]["HostRoomView"];
+            readonly cost_per_hour: components["schemas"]["HostCostView"] | null;
             readonly fingerprint: string | null;
             readonly host_id: string;
             readonly kept: number;
@@ -51,7 +51,7 @@ export interface components {
             readonly profile: string | null;
             readonly region: string;
             readonly state: components["schemas"]["HostState"];
-            readonly used: components["schemas"]["LoadView"];
+            readonly used: components["schemas"]["HostRoomView"];
         };
         /**
          * @description The side that the working tree is compared with.
@@ -241,15 +241,9 @@ export interface components {
         };
         /** @description The room for sandboxes that run; what is left out or null is not limited. */
         readonly CapacityBody: {
-            readonly cpu?: (number) | null;
+            readonly cpu?: number | null;
             readonly memory_mb?: number | null;
             readonly sandboxes?: number | null;
-        };
-        /** @description The room for sandboxes that run; null is not limited. */
-        readonly CapacityView: {
-            readonly cpu: number | null;
-            readonly memory_mb: number | null;
-            readonly sandboxes: number | null;
         };
         /** @description A card; see docs/program/cards.md. A kind a reader does not know is shown as text. */
         readonly CardView: {
@@ -475,11 +469,6 @@ export interface components {
         readonly CostBody: {
             /** @default USD */
             readonly currency?: string;
-            readonly micros: number;
-        };
-        /** @description A price of an hour, in millionths of a currency. */
-        readonly CostView: {
-            readonly currency: string;
             readonly micros: number;
         };
         /**
@@ -1197,7 +1186,7 @@ export interface components {
             } | null;
             readonly name?: string | null;
             readonly organization?: string | null;
-            readonly overcommit?: (number) | null;
+            readonly overcommit?: number | null;
             readonly profile?: string | null;
             readonly region?: string | null;
         };
@@ -1212,7 +1201,7 @@ export interface components {
                 readonly [key: string]: string;
             } | null;
             readonly organization?: string | null;
-            readonly overcommit?: (number) | null;
+            readonly overcommit?: number | null;
             readonly profile?: string | null;
             readonly region?: string | null;
         };
@@ -1227,6 +1216,11 @@ export interface components {
             readonly reachable: boolean;
             readonly wall: boolean;
         };
+        /** @description A price of an hour, in millionths of a currency. */
+        readonly HostCostView: {
+            readonly currency: string;
+            readonly micros: number;
+        };
         /**
          * @description The way to a host. A `desktop` is a person's own machine, while it is linked.
          * @enum {string}
@@ -1235,6 +1229,12 @@ export interface components {
         /** @description Every host, by name. */
         readonly HostList: {
             readonly hosts: readonly components["schemas"]["HostView"][];
+        };
+        /** @description The room of a host, or the room that is taken; null is not limited. */
+        readonly HostRoomView: {
+            readonly cpu: number | null;
+            readonly memory_mb: number | null;
+            readonly sandboxes: number | null;
         };
         /**
          * @description The state of a host. A draining one takes no new sandbox; those on it go on.
@@ -1247,8 +1247,8 @@ export interface components {
          */
         readonly HostView: {
             readonly address: string;
-            readonly capacity: components["schemas"]["CapacityView"];
-            readonly cost_per_hour: components["schemas"]["CostView"] | null;
+            readonly capacity: components["schemas"]["HostRoomView"];
+            readonly cost_per_hour: components["schemas"]["HostCostView"] | null;
             readonly fingerprint: string | null;
             readonly host_id: string;
             readonly kept: number;
@@ -1262,7 +1262,7 @@ export interface components {
             readonly profile: string | null;
             readonly region: string;
             readonly state: components["schemas"]["HostState"];
-            readonly used: components["schemas"]["LoadView"];
+            readonly used: components["schemas"]["HostRoomView"];
         };
         /** @description Consecutive lines; each begins with a space, `+`, `-` or a backslash, as in the diff. */
         readonly Hunk: {
@@ -1478,12 +1478,6 @@ export interface components {
             readonly origin: string;
             readonly port: number;
             readonly url: string;
-        };
-        /** @description The room that is taken. */
-        readonly LoadView: {
-            readonly cpu: number;
-            readonly memory_mb: number;
-            readonly sandboxes: number;
         };
         /** @description A step of provisioning. */
         readonly LogLineView: {

@@ -86,10 +86,10 @@ class CapacityBody(TypedDict, total=False):
     memory_mb: int | None
 
 
-class CostBody(TypedDict):
+class CostBody(TypedDict, total=False):
     """A price of an hour, in millionths of a currency."""
 
-    micros: int
+    micros: Required[int]
     currency: str
 
 

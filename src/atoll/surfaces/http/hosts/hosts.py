@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter
-from pydantic import Field, StrictFloat, StrictInt
+from pydantic import Field, StrictInt
 from starlette.responses import Response
 
 from atoll.domain.host.host import MAX_HOSTS, Capacity, HostKind, HostState, HourlyCost
@@ -30,8 +30,8 @@ router = APIRouter(prefix="/v1/hosts", tags=["hosts"], route_class=JsonRoute)
 MAX_KEY = 8000
 MAX_MICROS = 10**15
 _Text = Annotated[str, Field(max_length=200, strict=True)]
-_Cores = Annotated[StrictInt | StrictFloat, Field(ge=0, le=MAX_CORES)]
-_Factor = Annotated[StrictInt | StrictFloat, Field(ge=1, le=MAX_OVERCOMMIT)]
+_Cores = Annotated[float, Field(ge=0, le=MAX_CORES, allow_inf_nan=False, strict=True)]
+_Factor = Annotated[float, Field(ge=1, le=MAX_OVERCOMMIT, allow_inf_nan=False, strict=True)]
 _Labels = Annotated[dict[Word, Word], Field(max_length=MAX_LABELS)]
 
 
@@ -86,23 +86,15 @@ class HostBody(HostChangeBody):
     fingerprint: Word | None = None
 
 
-class CapacityView(ResponseModel):
-    """The room for sandboxes that run; null is not limited."""
+class HostRoomView(ResponseModel):
+    """The room of a host, or the room that is taken; null is not limited."""
 
     sandboxes: int | None
     cpu: float | None
     memory_mb: int | None
 
 
-class LoadView(ResponseModel):
-    """The room that is taken."""
-
-    sandboxes: int
-    cpu: float
-    memory_mb: int
-
-
-class CostView(ResponseModel):
+class HostCostView(ResponseModel):
     """A price of an hour, in millionths of a currency."""
 
     micros: int
@@ -120,13 +112,13 @@ class HostView(ResponseModel):
     fingerprint: str | None
     region: str
     labels: dict[str, str]
-    capacity: CapacityView
+    capacity: HostRoomView
     overcommit: float
-    cost_per_hour: CostView | None
+    cost_per_hour: HostCostView | None
     organization: str | None
     profile: str | None
     state: HostState
-    used: LoadView
+    used: HostRoomView
     kept: int
 
 
@@ -227,6 +219,6 @@ def _view(report: HostReport) -> dict[str, Any]:
         host_id=host.id,
         fingerprint=fingerprint(host.host_key) if host.host_key else None,
         labels=dict(host.labels),
-        used=LoadView.of(report.load),
+        used=HostRoomView.of(report.load),
         kept=report.kept,
     )
