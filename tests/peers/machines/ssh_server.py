@@ -19,7 +19,7 @@ from pathlib import Path
 
 USER = "atollssh"
 _UIDS = itertools.count(54321)
-"""Two servers at once have two users, or the end of the one would be that of the other's programs."""
+"""Two servers at once have two users: the end of one must not be that of the other's programs."""
 
 STARTED_SECONDS = 20.0
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
@@ -72,9 +72,8 @@ class SshServer:
 
     def processes(self, *words: str) -> list[int]:
         """Pids of what its user runs, as pgrep(1) finds them by these words. As root only."""
-        said = subprocess.run(
-            ["pgrep", "-U", str(self.uid), *words], capture_output=True, check=False
-        )
+        argv = ["pgrep", "-r", "D,R,S,T", "-U", str(self.uid), *words]
+        said = subprocess.run(argv, capture_output=True, check=False)
         return [int(pid) for pid in said.stdout.split()]
 
     def swap_key(self) -> None:
