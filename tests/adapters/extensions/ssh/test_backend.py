@@ -18,7 +18,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
 from atoll.ports import CleanupReport, Provision
 from atoll.ports.far import FarBox, LinkTerms
-from tests.peers.ssh_server import SshServer, missing, ssh_server
+from tests.peers.machines.ssh_server import SshServer, missing, ssh_server
 
 SANDBOX = SandboxId("sb_1")
 TERMS = LinkTerms(b"k" * 32, 60)
@@ -101,15 +101,6 @@ async def test_files_on_a_forgotten_host_are_told(backend: SshBackend, known: Kn
     known.hosts.clear()
     report = await backend.teardown(FarBox(SANDBOX, 1, (("host", "box"),)), keep_state=False)
     assert "box, which is not known any more" in report.leftovers[0]
-
-
-async def test_survey_leaves_out_a_host_that_does_not_answer(
-    backend: SshBackend, known: Known, server: SshServer
-) -> None:
-    known.hosts["dead"] = known.hosts["box"]
-    assert await backend.survey() == []
-    server.stop()
-    assert await backend.survey() == []
 
 
 async def test_swapped_key_is_refused_and_a_host_added_anew_is_found(
