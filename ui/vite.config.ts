@@ -2,13 +2,14 @@
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 import { contents } from './contents.ts';
+import { catalogues } from './language/catalogues.js';
 import { precompress } from './precompress.ts';
 
 const control = process.env['ATOLL_URL'] ?? 'http://127.0.0.1:8080';
 
 export default defineConfig({
   base: './',
-  plugins: [react(), contents(), precompress()],
+  plugins: [react(), catalogues(), contents(), precompress()],
   build: {
     outDir: '../src/atoll/surfaces/http/static',
     emptyOutDir: true,

@@ -5,6 +5,7 @@ import type { Command } from './components/frame/Palette';
 import { beginTask } from './components/tasks/begin';
 import { stateWords } from './components/sandboxes/StateMark';
 import { repoWords } from './components/parts/words';
+import { t, worded } from './language/t';
 import { actsOf, actWords, comesHome, isLive, openTerminal, type Act } from './state/acts';
 import { copyRules, forgetCopies } from './state/clipboard';
 import { pageCommands } from './components/frame/page-commands';
@@ -25,12 +26,15 @@ interface Place {
 }
 
 /** The sections of the administration, as somebody would look for them. */
-const ADMIN = [
-  { part: 'overview', words: 'Administration: usage over time' },
-  { part: 'sandboxes', words: 'Every sandbox' },
-  { part: 'audit', words: 'Audit log' },
-  { part: 'extensions', words: 'Extensions and this machine' },
-] as const;
+const ADMIN = worded(
+  () =>
+    [
+      { part: 'overview', words: t`Administration: usage over time` },
+      { part: 'sandboxes', words: t`Every sandbox` },
+      { part: 'audit', words: t`Audit log` },
+      { part: 'extensions', words: t`Extensions and this machine` },
+    ] as const,
+);
 
 export function commandsOf(place: Place): readonly Command[] {
   const { list, onNew, onLogOut } = place;
@@ -40,11 +44,11 @@ export function commandsOf(place: Place): readonly Command[] {
     ...ofSandbox(place),
     ...(works
       ? ([
-          { id: 'task', words: 'Home: a new task', note: 'H', icon: 'agent', run: beginTask },
-          { id: 'new', words: 'New sandbox', note: 'N', icon: 'plus', run: onNew },
+          { id: 'task', words: t`Home: a new task`, note: 'H', icon: 'agent', run: beginTask },
+          { id: 'new', words: t`New sandbox`, note: 'N', icon: 'plus', run: onNew },
           {
             id: 'secrets',
-            words: 'Secrets and approvals',
+            words: t`Secrets and approvals`,
             icon: 'key',
             run: () => goTo('secrets'),
           },
@@ -52,87 +56,87 @@ export function commandsOf(place: Place): readonly Command[] {
       : []),
     {
       id: 'dashboards',
-      words: 'Dashboards',
+      words: t`Dashboards`,
       note: 'D',
       icon: 'board',
       run: () => goTo('dashboards'),
     },
-    { id: 'inbox', words: 'Inbox', note: 'I', icon: 'question', run: () => goTo('inbox') },
+    { id: 'inbox', words: t`Inbox`, note: 'I', icon: 'question', run: () => goTo('inbox') },
     {
       id: 'notifications',
-      words: 'Notifications',
+      words: t`Notifications`,
       icon: 'bell',
       run: () => goTo('notifications'),
     },
     {
       id: 'wall',
-      words: 'All terminals on a wall',
+      words: t`All terminals on a wall`,
       note: 'W',
       icon: 'grid',
       run: () => goTo('wall'),
     },
     ...(mayOversee(team.get())
-      ? ADMIN.map(({ part, words }): Command => ({
+      ? ADMIN().map(({ part, words }): Command => ({
           id: `admin ${part}`,
           words,
-          note: part === 'overview' ? 'A' : 'Administration',
+          note: part === 'overview' ? 'A' : t`Administration`,
           icon: 'shield',
           run: () => goTo('admin', part),
         }))
       : []),
     ...list.map((one): Command => ({
       id: `go ${one.sandbox_id}`,
-      words: `Go to ${one.name}`,
-      note: [stateWords[one.state], repoWords(one)].filter(Boolean).join(' · '),
+      words: t`Go to ${one.name}`,
+      note: [stateWords()[one.state], repoWords(one)].filter(Boolean).join(' · '),
       icon: one.agent === null ? 'terminal' : 'agent',
       run: () => go(one.sandbox_id),
     })),
     {
       id: 'rail',
-      words: railFolded.get() ? 'Show the rail' : 'Fold the rail',
+      words: railFolded.get() ? t`Show the rail` : t`Fold the rail`,
       note: 'B',
       icon: 'menu',
       run: foldRail,
     },
     {
       id: 'text larger',
-      words: 'Larger text in terminals',
+      words: t`Larger text in terminals`,
       icon: 'text',
       run: () => resizeText(1),
     },
     {
       id: 'text smaller',
-      words: 'Smaller text in terminals',
+      words: t`Smaller text in terminals`,
       icon: 'text',
       run: () => resizeText(-1),
     },
     {
       id: 'text normal',
-      words: 'Text of terminals as at first',
+      words: t`Text of terminals as at first`,
       icon: 'text',
       run: () => resizeText(0),
     },
     ...copies(),
     {
       id: 'theme',
-      words: `Switch to ${shade.get() === 'dark' ? 'light' : 'dark'} colours`,
+      words: t`Switch to ${shade.get() === 'dark' ? 'light' : 'dark'} colours`,
       icon: shade.get() === 'dark' ? 'sun' : 'moon',
       run: toggleTheme,
     },
     {
       id: 'theme system',
-      words: 'Colours as the system says',
+      words: t`Colours as the system says`,
       icon: 'sun',
       run: () => setTheme('system'),
     },
     {
       id: 'appearance',
-      words: 'Appearance: contrast, room and motion',
+      words: t`Appearance: contrast, room and motion`,
       icon: 'cards',
       run: () => goTo('design'),
     },
     ...accounts(),
-    { id: 'logout', words: 'Log out', icon: 'person', run: onLogOut },
+    { id: 'logout', words: t`Log out`, icon: 'person', run: onLogOut },
   ];
 }
 
@@ -141,7 +145,7 @@ function ofSandbox({ sandbox, onAct, onHome }: Place): readonly Command[] {
   const { sandbox_id: id, name, agent } = sandbox;
   const home: Command = {
     id: 'home',
-    words: 'Bring its work home',
+    words: t`Bring its work home`,
     note: name,
     icon: 'branch',
     run: onHome,
@@ -149,7 +153,7 @@ function ofSandbox({ sandbox, onAct, onHome }: Place): readonly Command[] {
   const terminals: Command[] = [
     {
       id: 'terminal',
-      words: 'New terminal',
+      words: t`New terminal`,
       note: name,
       icon: 'terminal',
       run: () => void openTerminal(id),
@@ -158,7 +162,7 @@ function ofSandbox({ sandbox, onAct, onHome }: Place): readonly Command[] {
   if (agent !== null) {
     terminals.push({
       id: 'agent',
-      words: `New ${agent} terminal`,
+      words: t`New ${agent} terminal`,
       note: name,
       icon: 'agent',
       run: () => void openTerminal(id, agent),
@@ -166,11 +170,11 @@ function ofSandbox({ sandbox, onAct, onHome }: Place): readonly Command[] {
   }
   return [
     ...(isLive(sandbox) && mayWork(team.get()) ? terminals : []),
-    { id: 'log', words: 'Show the log', note: name, icon: 'log', run: () => go(id, 'log') },
+    { id: 'log', words: t`Show the log`, note: name, icon: 'log', run: () => go(id, 'log') },
     ...(comesHome(sandbox) && mayManage(team.get(), sandbox) ? [home] : []),
     ...(mayManage(team.get(), sandbox) ? actsOf(sandbox) : []).map((act): Command => ({
       id: act,
-      words: `${actWords[act]} this sandbox`,
+      words: t`${actWords()[act]} this sandbox`,
       note: name,
       icon: act,
       run: () => onAct(act),
@@ -184,7 +188,7 @@ function accounts(): readonly Command[] {
   if (ours === null && realms.get().mode === 'local') return [];
   const account: Command = {
     id: 'account',
-    words: 'Your account',
+    words: t`Your account`,
     icon: 'person',
     run: () => goTo('account'),
   };
@@ -192,13 +196,13 @@ function accounts(): readonly Command[] {
   const { name } = ours.organization;
   return [
     account,
-    { id: 'team', words: 'Team and quotas', note: name, icon: 'share', run: () => goTo('team') },
+    { id: 'team', words: t`Team and quotas`, note: name, icon: 'share', run: () => goTo('team') },
   ];
 }
 
 /** The way back from decisions about programs that copy. */
 function copies(): readonly Command[] {
   if (Object.keys(copyRules.get()).length === 0) return [];
-  const words = 'Ask again before programs copy';
+  const words = t`Ask again before programs copy`;
   return [{ id: 'copies', words, icon: 'copy', run: forgetCopies }];
 }

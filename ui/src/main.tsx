@@ -23,6 +23,7 @@ import { App } from './App';
 import { WhenBroken } from './components/frame/Broken';
 import { fetchFirst } from './later';
 import './design/appearance';
+import { speakFirst } from './language/languages';
 import { begin } from './state/login';
 import { route } from './state/route';
 import { followOtherTabs, welcome } from './state/team/entering';
@@ -30,10 +31,13 @@ import { followOtherTabs, welcome } from './state/team/entering';
 const root = document.getElementById('root');
 if (root === null) throw new Error('index.html has no #root');
 fetchFirst(route.get());
-createRoot(root).render(
-  <WhenBroken>
-    <App />
-  </WhenBroken>,
-);
 followOtherTabs();
 void begin().then(welcome);
+// Where the browser prefers English, nothing is fetched.
+void speakFirst(navigator.languages).finally(() =>
+  createRoot(root).render(
+    <WhenBroken>
+      <App />
+    </WhenBroken>,
+  ),
+);

@@ -3,6 +3,7 @@
  * prefix; errors become a `Problem` with the server's own words.
  */
 
+import { t } from '../language/t';
 import { keyHeaders } from './page-key';
 import { traceHeaders } from './trace';
 
@@ -85,7 +86,7 @@ export async function downloadBytes(path: string): Promise<Blob> {
     });
     bytes = await response.blob();
   } catch {
-    throw new Problem('The server cannot be reached. Is “atoll up” running?', 0, 'unreachable');
+    throw new Problem(t`The server cannot be reached. Is “atoll up” running?`, 0, 'unreachable');
   }
   if (!response.ok) throw problemOf(response.status, await bytes.text());
   return bytes;
@@ -112,7 +113,7 @@ export async function upload(path: string, body: Blob): Promise<void> {
       body,
     });
   } catch {
-    throw new Problem('The connection was lost while the file was sent.', 0, 'unreachable');
+    throw new Problem(t`The connection was lost while the file was sent.`, 0, 'unreachable');
   }
   if (!response.ok) throw problemOf(response.status, await response.text());
 }
@@ -141,7 +142,7 @@ async function exchange(
     });
     text = await response.text();
   } catch {
-    throw new Problem('The server cannot be reached. Is “atoll up” running?', 0, 'unreachable');
+    throw new Problem(t`The server cannot be reached. Is “atoll up” running?`, 0, 'unreachable');
   }
   if (!response.ok) {
     if (response.status === 401 && !path.startsWith('auth/')) reportLoggedOut();
@@ -157,7 +158,7 @@ export function problemOf(status: number, text: string): Problem {
     const words = [said.detail, said.title].find(
       (value) => typeof value === 'string' && value !== '',
     );
-    const message = typeof words === 'string' ? words : `The server answered ${status}.`;
+    const message = typeof words === 'string' ? words : t`The server answered ${status}.`;
     return new Problem(
       message,
       status,
@@ -166,7 +167,7 @@ export function problemOf(status: number, text: string): Problem {
       named,
     );
   } catch {
-    return new Problem(`The server answered ${status}.`, status, 'error');
+    return new Problem(t`The server answered ${status}.`, status, 'error');
   }
 }
 

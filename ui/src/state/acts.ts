@@ -2,18 +2,19 @@
 
 import { api } from '../api/client';
 import type { Sandbox, TerminalChange } from '../api/types';
+import { t, worded } from '../language/t';
 import { notify, notifyFailure } from './announce';
 import { go } from './route';
 import { keep, keepTerminals, terminals } from './sandboxes';
 
 export type Act = 'stop' | 'start' | 'recreate' | 'destroy';
 
-export const actWords: Readonly<Record<Act, string>> = {
-  stop: 'Stop',
-  start: 'Start',
-  recreate: 'Recreate',
-  destroy: 'Destroy',
-};
+export const actWords = worded<Readonly<Record<Act, string>>>(() => ({
+  stop: t`Stop`,
+  start: t`Start`,
+  recreate: t`Recreate`,
+  destroy: t`Destroy`,
+}));
 
 /** What may be done to a sandbox in its state, in the order of the buttons. */
 export function actsOf({ state, ready_at }: Sandbox): readonly Act[] {
@@ -61,11 +62,11 @@ export async function perform(sandbox: Sandbox, act: Act, keepWorktree = false):
     const now = act === 'destroy' ? await api.destroy(id, keepWorktree) : await api.act(id, act);
     keep(now);
     if (act !== 'destroy') return;
-    const kept = typeof now.kept_at === 'string' ? ` Its files are kept at ${now.kept_at}.` : '';
-    notify(`${name} is being destroyed.${kept}`);
+    const kept = typeof now.kept_at === 'string' ? t` Its files are kept at ${now.kept_at}.` : '';
+    notify(t`${name} is being destroyed.${kept}`);
     go(null);
   } catch (reason) {
-    notifyFailure(`${actWords[act]} of ${name} failed`)(reason);
+    notifyFailure(t`${actWords()[act]} of ${name} failed`)(reason);
   }
 }
 
@@ -86,7 +87,7 @@ export async function openTerminal(
     go(id, made.terminal_id);
     return made.terminal_id;
   } catch (reason) {
-    notifyFailure('No terminal could be opened')(reason);
+    notifyFailure(t`No terminal could be opened`)(reason);
     return null;
   }
 }
@@ -105,7 +106,7 @@ export async function changeTerminal(
       now.map((one) => (one.terminal_id === terminalId ? made : one)),
     );
   } catch (reason) {
-    notifyFailure('The terminal could not be changed')(reason);
+    notifyFailure(t`The terminal could not be changed`)(reason);
   }
 }
 
@@ -119,6 +120,6 @@ export async function closeTerminal(id: string, terminalId: string): Promise<voi
       now.filter((terminal) => terminal.terminal_id !== terminalId),
     );
   } catch (reason) {
-    notifyFailure('The terminal could not be closed')(reason);
+    notifyFailure(t`The terminal could not be closed`)(reason);
   }
 }

@@ -2,6 +2,7 @@
 
 import { api } from '../api/client';
 import type { Approval } from '../api/types';
+import { t } from '../language/t';
 import { notify, notifyFailure } from './announce';
 import { Store } from './store';
 
@@ -17,9 +18,9 @@ export async function revoke({ approval_id: id }: Pick<Approval, 'approval_id'>)
   try {
     await api.revoke(id);
     approvals.set((now) => (now ?? []).filter((one) => one.approval_id !== id));
-    notify('Revoked. What used it is cut off.');
+    notify(t`Revoked. What used it is cut off.`);
   } catch (reason) {
-    notifyFailure('Not revoked')(reason);
+    notifyFailure(t`Not revoked`)(reason);
     await loadApprovals();
   }
 }

@@ -4,6 +4,7 @@ import { accountApi } from '../api/account';
 import { onLoggedOut, Problem } from '../api/call';
 import { api } from '../api/client';
 import type { Me, GuestAccess } from '../api/types';
+import { t } from '../language/t';
 import { leavePush } from './attention/push';
 import { BACK, finishConsent, takeConsent } from './team/consent';
 import { forgetDrafts } from './drafts';
@@ -161,9 +162,9 @@ function wasGuest(): boolean {
 function whyOf(reason: unknown, byLink: boolean): string | null {
   if (!(reason instanceof Problem)) throw reason;
   if (byLink && realms.get().mode === 'oidc') {
-    return 'This login is over, or was begun in another browser. Log in again.';
+    return t`This login is over, or was begun in another browser. Log in again.`;
   }
-  if (byLink) return 'This link was used already or is too old. Links work once.';
+  if (byLink) return t`This link was used already or is too old. Links work once.`;
   return reason.status === 401 ? null : reason.message;
 }
 
@@ -195,7 +196,7 @@ async function showLoggedOut(why: string | null): Promise<void> {
 
 onLoggedOut(() => {
   const who = login.get();
-  if (who.is === 'in' || who.is === 'newcomer') void showLoggedOut('Your login has ended.');
+  if (who.is === 'in' || who.is === 'newcomer') void showLoggedOut(t`Your login has ended.`);
   // The room stays: what was on the screen is the guest's to read on.
   if (who.is === 'guest') login.set({ ...who, over: true });
 });

@@ -5,6 +5,7 @@
 
 import { call } from '../api/call';
 import type { CreateSandbox, Project } from '../api/types';
+import { t } from '../language/t';
 import { notify } from './announce';
 import { Store } from './store';
 
@@ -27,7 +28,7 @@ export async function withProject(body: CreateSandbox): Promise<CreateSandbox> {
   if (repo === undefined) return body;
   const project = await read(repo);
   if (project === null) return body;
-  if (project.problem !== null) notify(`${project.problem} Nothing of it is used.`, 'bad');
+  if (project.problem !== null) notify(t`${project.problem} Nothing of it is used.`, 'bad');
   if (project.decision === 'approved')
     return { ...body, project: { digest: project.digest, setup: 'now' } };
   if (!project.undecided) return body;

@@ -8,6 +8,7 @@ import { Problem } from '../api/call';
 import { api } from '../api/client';
 import { followEvents } from '../api/events';
 import type { Envelope, Sandbox, Terminal } from '../api/types';
+import { t } from '../language/t';
 import { withStatus } from './attention/agents';
 import { notify, notifyFailure } from './announce';
 import { loadApprovals } from './approvals';
@@ -189,14 +190,16 @@ function tellPort(id: string, event: Envelope): void {
 /** Says who came by a share link: the owner should know who watches. */
 function welcomeGuest(id: string, { payload }: Envelope): void {
   const { name, role } = payload as { name?: unknown; role?: unknown };
-  const place = sandboxes.get()?.find((one) => one.sandbox_id === id)?.name ?? 'a sandbox';
-  const who = typeof name === 'string' ? name : 'A guest';
-  notify(`${who} came to ${place} by your link, to watch${role === 'viewer' ? '' : ' and type'}.`);
+  const place = sandboxes.get()?.find((one) => one.sandbox_id === id)?.name ?? t`a sandbox`;
+  const who = typeof name === 'string' ? name : t`A guest`;
+  notify(
+    t`${who} came to ${place} by your link, to watch${role === 'viewer' ? '' : t` and type`}.`,
+  );
 }
 
 /** Loads everything and follows the log until the returned function is called. */
 export function followSandboxes(): () => void {
-  loadAll().catch(notifyFailure('The list of sandboxes could not be loaded'));
+  loadAll().catch(notifyFailure(t`The list of sandboxes could not be loaded`));
   return followEvents({
     onEvent,
     onConnection: (is) => connected.set(is),

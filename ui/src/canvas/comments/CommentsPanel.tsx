@@ -3,6 +3,7 @@
 import { useState } from 'react';
 import { Avatar } from '../../components/parts/Avatar';
 import { Dialog } from '../../components/parts/Dialog';
+import { t } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
 import { age, tick } from '../../state/clock';
 import { useStore } from '../../state/store';
@@ -32,14 +33,14 @@ export function CommentsPanel({ open, comments, item, onClose }: CommentsPanelPr
     (one) => (item === null || one.item_id === item) && (resolved || !one.resolved),
   );
   return (
-    <Dialog title={about === null ? 'Comments' : `On “${nameOf(about)}”`} onClose={onClose}>
+    <Dialog title={about === null ? t`Comments` : t`On “${nameOf(about)}”`} onClose={onClose}>
       <label className="check">
         <input
           type="checkbox"
           checked={resolved}
           onChange={({ target }) => setResolved(target.checked)}
         />
-        Show resolved ones
+        {t`Show resolved ones`}
       </label>
       <ul className="comments">
         {list.map((comment) => (
@@ -52,12 +53,12 @@ export function CommentsPanel({ open, comments, item, onClose }: CommentsPanelPr
           />
         ))}
       </ul>
-      {list.length === 0 && <p className="quiet">None yet.</p>}
+      {list.length === 0 && <p className="quiet">{t`None yet.`}</p>}
       {item !== null && dashboard !== null && !open.guest && (
         <NewComment {...{ open, item }} id={dashboard.id} onMade={comments.reload} />
       )}
       {item === null && !open.guest && (
-        <p className="quiet">Choose an item and press C to comment on it.</p>
+        <p className="quiet">{t`Choose an item and press C to comment on it.`}</p>
       )}
     </Dialog>
   );
@@ -76,7 +77,7 @@ function Line({ comment, open, named, onMoved, onVisit }: LineProps) {
   const { author, text, at, resolved, item_id: on } = comment;
   const { stage, people } = open;
   const item = stage.board.item(on);
-  const name = comment.author_name ?? people.find((one) => one.id === author)?.name ?? 'Somebody';
+  const name = comment.author_name ?? people.find((one) => one.id === author)?.name ?? t`Somebody`;
 
   return (
     <li className={resolved ? 'comment comment-resolved' : 'comment'}>
@@ -118,21 +119,21 @@ function Acts({ comment, open, onMoved }: ActsProps) {
     if (dashboard === null) return;
     dashboardsApi
       .resolve(dashboard.id, id, !resolved)
-      .then(onMoved, notifyFailure('It could not be changed'));
+      .then(onMoved, notifyFailure(t`It could not be changed`));
   }
 
   function remove(): void {
     if (dashboard === null) return;
     dashboardsApi
       .removeComment(dashboard.id, id)
-      .then(onMoved, notifyFailure('It could not be deleted'));
+      .then(onMoved, notifyFailure(t`It could not be deleted`));
   }
 
   return (
     <>
       {mayResolve(comment, me, stage.edits) && (
         <button type="button" className="button button-small" onClick={resolve}>
-          {resolved ? 'Open again' : 'Resolve'}
+          {resolved ? t`Open again` : t`Resolve`}
         </button>
       )}
       {(author === me || manages) && (
@@ -142,7 +143,7 @@ function Acts({ comment, open, onMoved }: ActsProps) {
           onClick={() => (asked ? remove() : setAsked(true))}
           onBlur={() => setAsked(false)}
         >
-          {asked ? 'Delete for good' : 'Delete'}
+          {asked ? t`Delete for good` : t`Delete`}
         </button>
       )}
     </>
@@ -170,7 +171,7 @@ function NewComment({ open, id, item, onMade }: NewCommentProps) {
       setText('');
       onMade();
     } catch (reason) {
-      notifyFailure('It could not be sent')(reason);
+      notifyFailure(t`It could not be sent`)(reason);
     } finally {
       setBusy(false);
     }
@@ -186,10 +187,10 @@ function NewComment({ open, id, item, onMade }: NewCommentProps) {
     >
       <textarea
         data-first-focus
-        aria-label="Your comment"
+        aria-label={t`Your comment`}
         rows={3}
         maxLength={MAX_TEXT}
-        placeholder="Your comment; @name mentions somebody"
+        placeholder={t`Your comment; @name mentions somebody`}
         value={text}
         onChange={({ target }) => setText(target.value)}
         onKeyDown={(event) => {
@@ -215,7 +216,7 @@ function NewComment({ open, id, item, onMade }: NewCommentProps) {
           className="button button-primary"
           disabled={busy || text.trim() === ''}
         >
-          Comment
+          {t`Comment`}
         </button>
       </div>
     </form>

@@ -68,7 +68,7 @@ function readCopied(value: unknown): Copied | null {
   const made = recordOf(one?.['made']);
   if (one === null || made === null) return null;
   const [kind, box] = [made['kind'], readBox(made['box'])];
-  if (box === null || typeof kind !== 'string' || !Object.hasOwn(KIND_WORDS, kind)) return null;
+  if (box === null || typeof kind !== 'string' || !Object.hasOwn(KIND_WORDS(), kind)) return null;
   const runs = hasText(kind) ? { text: readRuns(made['text']) } : {};
   const fields = readFields(recordOf(made['fields']) ?? {});
   return { group: wordOf(one['group']), made: { kind, box, fields, ...runs } };

@@ -7,6 +7,7 @@
 
 import * as Y from 'yjs';
 
+import { t, worded } from '../../language/t';
 import { safeAddress } from './links';
 import { wordsOf } from './rich';
 
@@ -177,7 +178,7 @@ function numberOf(fields: Fields, key: string, least: number, most: number): num
 /** What a person calls an item: its title, the first words of its text, else its kind. */
 export function nameOf(item: Item): string {
   const words = item.title || firstWords(item);
-  return words === '' ? (KIND_WORDS[item.kind] ?? item.kind) : words;
+  return words === '' ? (KIND_WORDS()[item.kind] ?? item.kind) : words;
 }
 
 const NAME_LENGTH = 60;
@@ -187,21 +188,21 @@ function firstWords({ text, url }: Item): string {
   return line.length > NAME_LENGTH ? `${line.slice(0, NAME_LENGTH)}…` : line;
 }
 
-export const KIND_WORDS: Readonly<Record<string, string>> = {
-  note: 'Note',
-  todo: 'Todo',
-  terminal: 'Terminal',
-  agent: 'Agent',
-  files: 'Files',
-  viewer: 'File',
-  diff: 'Changes',
-  preview: 'Preview',
-  events: 'Events',
-  approvals: 'Approvals',
-  link: 'Link',
-  image: 'Image',
-  frame: 'Frame',
-};
+export const KIND_WORDS = worded<Readonly<Record<string, string>>>(() => ({
+  note: t`Note`,
+  todo: t`Todo`,
+  terminal: t`Terminal`,
+  agent: t`Agent`,
+  files: t`Files`,
+  viewer: t`File`,
+  diff: t`Changes`,
+  preview: t`Preview`,
+  events: t`Events`,
+  approvals: t`Approvals`,
+  link: t`Link`,
+  image: t`Image`,
+  frame: t`Frame`,
+}));
 
 const ID_LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';
 

@@ -2,6 +2,7 @@
 
 import { useState } from 'react';
 import { Icon } from '../../components/parts/icons';
+import { t } from '../../language/t';
 import { changeItems } from '../document/acts';
 import { MAX_TITLE, type Item } from '../document/items';
 import { addressWords, typedAddress } from '../document/links';
@@ -21,7 +22,7 @@ export function Link({ stage, item, inside }: LinkProps) {
       <Icon name="link" />
       <span className="link-words">
         {url === null ? (
-          <span className="quiet">Double-click to give an address</span>
+          <span className="quiet">{t`Double-click to give an address`}</span>
         ) : (
           <>
             <a href={url} title={url} target="_blank" rel="noopener noreferrer">
@@ -58,10 +59,10 @@ function LinkForm({ stage, item }: Omit<LinkProps, 'inside'>) {
     >
       <input
         autoFocus
-        aria-label="Address"
+        aria-label={t`Address`}
         aria-invalid={trouble}
         inputMode="url"
-        placeholder="https://…"
+        placeholder={t`https://…`}
         spellCheck={false}
         value={address}
         onChange={({ target }) => {
@@ -70,14 +71,14 @@ function LinkForm({ stage, item }: Omit<LinkProps, 'inside'>) {
         }}
       />
       <input
-        aria-label="Name"
-        placeholder="Name"
+        aria-label={t`Name`}
+        placeholder={t`Name`}
         maxLength={MAX_TITLE}
         value={title}
         onChange={({ target }) => setTitle(target.value)}
       />
       <button type="submit" className="spoken">
-        Keep
+        {t`Keep`}
       </button>
     </form>
   );

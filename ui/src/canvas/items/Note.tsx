@@ -1,5 +1,6 @@
 /** A post-it: rich text on a colour. */
 
+import { t } from '../../language/t';
 import { changeItems } from '../document/acts';
 import { COLOURS, nameOf, type Item } from '../document/items';
 import type { Stage } from '../view/stage';
@@ -19,7 +20,7 @@ export function Note({ stage, item, inside }: NoteProps) {
       {inside && text !== null && stage.edits ? (
         <TextEditor stage={stage} text={text} name={`Text of ${nameOf(item)}`} />
       ) : (
-        <RichLines text={text} rev={rev} placeholder="Double-click to write" />
+        <RichLines text={text} rev={rev} placeholder={t`Double-click to write`} />
       )}
     </div>
   );
@@ -30,7 +31,7 @@ export function Colours({ stage, items }: { stage: Stage; items: readonly Item[]
   const coloured = items.filter(({ kind }) => kind === 'note' || kind === 'frame');
   if (coloured.length === 0) return null;
   return (
-    <span className="colours" role="group" aria-label="Colour">
+    <span className="colours" role="group" aria-label={t`Colour`}>
       {COLOURS.map((colour) => (
         <button
           key={colour}

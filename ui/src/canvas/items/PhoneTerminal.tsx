@@ -4,6 +4,7 @@ import { Suspense, use, useEffect, useRef, useState } from 'react';
 import type { Terminal } from '../../api/types';
 import { Icon } from '../../components/parts/icons';
 import { useTerminalView } from '../../components/terminals/useTerminalView';
+import { t } from '../../language/t';
 import { loadTerminal, terminals } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
 import { clientId } from '../../terminal/attach/client-id';
@@ -45,15 +46,17 @@ export function PhoneTerminal({ item, onOpen }: PhoneTerminalProps) {
         <button
           type="button"
           className="button button-small"
-          aria-label={`Open ${nameOf(item)}`}
+          aria-label={t`Open ${nameOf(item)}`}
           disabled={terminal === undefined}
           onClick={onOpen}
         >
-          Open
+          {t`Open`}
         </button>
       </h2>
       <div className="card-screen" inert>
-        {terminal === undefined && <p className="pane-absent quiet">Its terminal is not here.</p>}
+        {terminal === undefined && (
+          <p className="pane-absent quiet">{t`Its terminal is not here.`}</p>
+        )}
         {seen && terminal !== undefined && sandboxId !== null && (
           <Suspense>
             <Watched sandboxId={sandboxId} terminal={terminal} />

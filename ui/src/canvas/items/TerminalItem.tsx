@@ -11,6 +11,7 @@ import { askForPalette } from '../../components/frame/page-commands';
 import { CardsView } from '../../components/agents/CardsView';
 import { TerminalPane } from '../../components/terminals/TerminalPane';
 import type { Terminal } from '../../api/types';
+import { t } from '../../language/t';
 import { isLive, perform } from '../../state/acts';
 import { age, tick } from '../../state/clock';
 import { login } from '../../state/login';
@@ -54,11 +55,11 @@ export function TerminalItem(props: TerminalItemProps) {
   if (shown.is === 'coming' && found.is !== 'stopped') return <Coming item={item} />;
   if (sandboxId === null || terminalId === null || found.is !== 'there')
     return <Absent {...props} why={found.is} />;
-  if (zoom === null) return <PictureOf terminalId={terminalId} before="Opening…" />;
+  if (zoom === null) return <PictureOf terminalId={terminalId} before={t`Opening…`} />;
   if (zoom < FAR_ZOOM && !inside)
     return <Far item={item.id} sandboxId={sandboxId} terminalId={terminalId} />;
   return (
-    <Suspense fallback={<PictureOf terminalId={terminalId} before="Opening…" />}>
+    <Suspense fallback={<PictureOf terminalId={terminalId} before={t`Opening…`} />}>
       <div className="pane-turn" style={laidOutFor(zoom, rest)}>
         <Live {...props} terminal={found.terminal} sandboxId={sandboxId} zoom={zoom} />
       </div>
@@ -196,7 +197,7 @@ interface PictureProps {
 }
 
 /** The last picture, and how old it is. */
-function PictureOf({ terminalId, before = 'Taking a picture…' }: PictureProps) {
+function PictureOf({ terminalId, before = t`Taking a picture…` }: PictureProps) {
   const picture = useStore(pictures).get(terminalId);
   const now = useStore(tick);
   const host = useRef<HTMLDivElement>(null);
@@ -206,7 +207,7 @@ function PictureOf({ terminalId, before = 'Taking a picture…' }: PictureProps)
   const words =
     picture === undefined
       ? before
-      : `Picture, ${ageWords(new Date(picture.at).toISOString(), now)}`;
+      : t`Picture, ${ageWords(new Date(picture.at).toISOString(), now)}`;
   return (
     <div className="pane-picture">
       <div ref={host} className="pane-still" role="img" aria-label={words} />
@@ -217,46 +218,44 @@ function PictureOf({ terminalId, before = 'Taking a picture…' }: PictureProps)
 
 function ageWords(at: string, now: number): string {
   const words = age(at, now);
-  return words === 'now' ? 'just now' : `${words} old`;
+  return words === 'now' ? t`just now` : t`${words} old`;
 }
 
 function Coming({ item }: { readonly item: Item }) {
-  return <p className="pane-absent quiet">{nameOf(item)} is on its way…</p>;
+  return <p className="pane-absent quiet">{t`${nameOf(item)} is on its way…`}</p>;
 }
 
 /** What stands in place of a terminal that is not there. */
 function Absent({ item, why, onRenew }: TerminalItemProps & { readonly why: Found['is'] }) {
   const sandbox = useKnown(item.sandboxId) ?? undefined;
   const guest = useStore(login).is === 'guest';
-  if (why === 'looking') return <p className="pane-absent quiet">Looking for its terminal…</p>;
+  if (why === 'looking') return <p className="pane-absent quiet">{t`Looking for its terminal…`}</p>;
   if (why === 'stopped' && sandbox !== undefined)
     return (
       <div className="pane-absent">
-        <p>
-          Its sandbox “{sandbox.name}” is {sandbox.state}.
-        </p>
+        <p>{t`Its sandbox “${sandbox.name}” is ${sandbox.state}.`}</p>
         <button
           type="button"
           className="button button-small"
           onClick={() => void perform(sandbox, 'start')}
         >
-          Start it
+          {t`Start it`}
         </button>
         <button
           type="button"
           className="button button-small"
           onClick={() => go(sandbox.sandbox_id)}
         >
-          Open it
+          {t`Open it`}
         </button>
       </div>
     );
   return (
     <div className="pane-absent">
-      <p>{guest ? 'Your link does not show this terminal.' : 'This terminal has ended.'}</p>
+      <p>{guest ? t`Your link does not show this terminal.` : t`This terminal has ended.`}</p>
       {onRenew !== null && (
         <button type="button" className="button button-small" onClick={() => onRenew(item)}>
-          Open a new one here
+          {t`Open a new one here`}
         </button>
       )}
     </div>

@@ -1,6 +1,7 @@
 /** The editor of an item's rich text with its few buttons. */
 
 import { useEffect, useRef, useState } from 'react';
+import { t, worded } from '../../language/t';
 import { notify } from '../../state/announce';
 import type * as Y from 'yjs';
 import { typedAddress } from '../document/links';
@@ -16,24 +17,28 @@ interface TextEditorProps {
 
 const NOTHING: EditorState = { marks: new Set(), style: 'plain', chosen: false };
 
-const MARK_BUTTONS: readonly {
-  readonly mark: Mark;
-  readonly words: string;
-  readonly face: string;
-}[] = [
-  { mark: 'bold', words: 'Bold (Ctrl B)', face: 'B' },
-  { mark: 'italic', words: 'Italic (Ctrl I)', face: 'I' },
-  { mark: 'code', words: 'Code (Ctrl E)', face: '<>' },
-];
-const STYLE_BUTTONS: readonly {
-  readonly style: LineStyle;
-  readonly words: string;
-  readonly face: string;
-}[] = [
-  { style: 'heading', words: 'Heading (# )', face: 'H' },
-  { style: 'bullet', words: 'List (- )', face: '•' },
-  { style: 'ordered', words: 'Numbered list (1. )', face: '1.' },
-];
+const MARK_BUTTONS = worded<
+  readonly {
+    readonly mark: Mark;
+    readonly words: string;
+    readonly face: string;
+  }[]
+>(() => [
+  { mark: 'bold', words: t`Bold (Ctrl B)`, face: 'B' },
+  { mark: 'italic', words: t`Italic (Ctrl I)`, face: 'I' },
+  { mark: 'code', words: t`Code (Ctrl E)`, face: '<>' },
+]);
+const STYLE_BUTTONS = worded<
+  readonly {
+    readonly style: LineStyle;
+    readonly words: string;
+    readonly face: string;
+  }[]
+>(() => [
+  { style: 'heading', words: t`Heading (# )`, face: 'H' },
+  { style: 'bullet', words: t`List (- )`, face: '•' },
+  { style: 'ordered', words: t`Numbered list (1. )`, face: '1.' },
+]);
 
 export function TextEditor({ stage, text, name }: TextEditorProps) {
   const host = useRef<HTMLDivElement>(null);
@@ -66,14 +71,14 @@ export function TextEditor({ stage, text, name }: TextEditorProps) {
   function onLink(): void {
     const words = editor.current?.words ?? '';
     const address = typedAddress(words);
-    if (address === null) notify('Choose an address to make it a link, or paste one over words.');
+    if (address === null) notify(t`Choose an address to make it a link, or paste one over words.`);
     else editor.current?.link(address);
   }
 
   return (
     <>
-      <div className="rich-tools" role="toolbar" aria-label="Text">
-        {MARK_BUTTONS.map(({ mark, words, face }) => (
+      <div className="rich-tools" role="toolbar" aria-label={t`Text`}>
+        {MARK_BUTTONS().map(({ mark, words, face }) => (
           <FaceButton
             key={mark}
             {...{ words, face }}
@@ -82,7 +87,7 @@ export function TextEditor({ stage, text, name }: TextEditorProps) {
             onPress={() => editor.current?.toggle(mark)}
           />
         ))}
-        {STYLE_BUTTONS.map(({ style, words, face }) => (
+        {STYLE_BUTTONS().map(({ style, words, face }) => (
           <FaceButton
             key={style}
             {...{ words, face }}
@@ -92,7 +97,7 @@ export function TextEditor({ stage, text, name }: TextEditorProps) {
           />
         ))}
         {state.chosen && (
-          <FaceButton words="Make it a link" face="↗" name="link" on={false} onPress={onLink} />
+          <FaceButton words={t`Make it a link`} face="↗" name="link" on={false} onPress={onLink} />
         )}
       </div>
       <div

@@ -5,6 +5,7 @@ import type { Sandbox, SandboxAgent } from '../../api/types';
 import { AgentMark, AgentShape } from '../../components/agents/AgentMark';
 import { Icon } from '../../components/parts/icons';
 import { useInbox } from '../../components/inbox/Inbox';
+import { t } from '../../language/t';
 import { comesHome } from '../../state/acts';
 import { leadOf } from '../../state/attention/agents';
 import { useRights } from '../../state/team/useRights';
@@ -37,7 +38,7 @@ export function Todo({ stage, item, inside, people, onGive, onWay }: TodoProps) 
       <input
         type="checkbox"
         className="todo-check"
-        aria-label={`Done: ${nameOf(item)}`}
+        aria-label={t`Done: ${nameOf(item)}`}
         checked={done}
         disabled={!edits}
         onChange={() => changeItems(board, [id], { done: !done, proposed_done: null })}
@@ -46,7 +47,7 @@ export function Todo({ stage, item, inside, people, onGive, onWay }: TodoProps) 
         {inside && text !== null && edits ? (
           <TextEditor stage={stage} text={text} name={`Text of ${nameOf(item)}`} />
         ) : (
-          <RichLines text={text} rev={rev} placeholder="What is to be done?" />
+          <RichLines text={text} rev={rev} placeholder={t`What is to be done?`} />
         )}
       </div>
       {task !== null && <TaskLine {...{ stage, item, task, onWay }} />}
@@ -66,7 +67,7 @@ function Facts({ stage, item, people, onGive, onWay }: Omit<TodoProps, 'inside'>
       <input
         type="date"
         className={`todo-due ${late ? 'todo-late' : due === null ? 'todo-due-none' : ''}`}
-        aria-label={late ? 'Due, and late' : 'Due'}
+        aria-label={late ? t`Due, and late` : t`Due`}
         value={due ?? ''}
         disabled={!edits}
         onChange={({ target }) => changeItems(board, [id], { due: target.value || null })}
@@ -76,11 +77,11 @@ function Facts({ stage, item, people, onGive, onWay }: Omit<TodoProps, 'inside'>
         <button
           type="button"
           className="button button-slim"
-          title="Hand it to an agent (G)"
+          title={t`Hand it to an agent (G)`}
           onClick={() => onGive(item)}
         >
           <Icon name="agent" />
-          Do this
+          {t`Do this`}
         </button>
       )}
       {task !== null && !done && <NextAct {...{ stage, item, task, onWay }} />}
@@ -93,13 +94,13 @@ function Assignee({ stage, item, people }: Pick<TodoProps, 'stage' | 'item' | 'p
   const known = people.some((person) => person.id === assignee);
   return (
     <select
-      aria-label="Who does it"
+      aria-label={t`Who does it`}
       value={assignee ?? ''}
       disabled={!stage.edits}
       onChange={({ target }) => changeItems(stage.board, [id], { assignee: target.value || null })}
     >
-      <option value="">Nobody</option>
-      {assignee !== null && !known && <option value={assignee}>A former member</option>}
+      <option value="">{t`Nobody`}</option>
+      {assignee !== null && !known && <option value={assignee}>{t`A former member`}</option>}
       {people.map((person) => (
         <option key={person.id} value={person.id}>
           {person.name}
@@ -125,12 +126,12 @@ function TaskLine({ stage, item, task, onWay }: TaskProps) {
       {item.proposedDone && (
         <span className="state does-done">
           <AgentShape status="done" />
-          Taken over
+          {t`Taken over`}
         </span>
       )}
       {lead !== null && !item.proposedDone && <AgentMark agent={lead} />}
       {lead === null && (
-        <span className="quiet">{gone ? 'Its sandbox is gone.' : 'Starting…'}</span>
+        <span className="quiet">{gone ? t`Its sandbox is gone.` : t`Starting…`}</span>
       )}
       {task.branch !== '' && (
         <span className="todo-branch" title={task.branch}>
@@ -141,8 +142,8 @@ function TaskLine({ stage, item, task, onWay }: TaskProps) {
       <span className="spring" />
       {sandbox !== null && (
         <>
-          <WayButton words="Agent" onPress={() => onWay(item, 'agent')} />
-          <WayButton words="Changes" onPress={() => onWay(item, 'diff')} />
+          <WayButton words={t`Agent`} onPress={() => onWay(item, 'agent')} />
+          <WayButton words={t`Changes`} onPress={() => onWay(item, 'diff')} />
         </>
       )}
     </div>
@@ -184,11 +185,11 @@ function NextAct({ stage, item, task, onWay }: TaskProps) {
   const { sandbox, lead } = useWork(task);
   const asks = useInbox().some((one) => one.sandbox_id === task.sandboxId);
   const manages = useRights(task.sandboxId).manages;
-  if (asks) return <WayButton words="Answer" main onPress={() => onWay(item, 'answer')} />;
+  if (asks) return <WayButton words={t`Answer`} main onPress={() => onWay(item, 'answer')} />;
   if (item.proposedDone) return <Proposal stage={stage} id={item.id} />;
   if (sandbox === null || !manages || !comesHome(sandbox)) return null;
   const ready = lead?.status.status === 'done';
-  return <WayButton words="Bring home" main={ready} onPress={() => onWay(item, 'home')} />;
+  return <WayButton words={t`Bring home`} main={ready} onPress={() => onWay(item, 'home')} />;
 }
 
 function Proposal({ stage, id }: { readonly stage: Stage; readonly id: string }) {
@@ -196,11 +197,11 @@ function Proposal({ stage, id }: { readonly stage: Stage; readonly id: string })
     <button
       type="button"
       className="button button-slim button-primary"
-      title="Its work was taken over"
+      title={t`Its work was taken over`}
       disabled={!stage.edits}
       onClick={() => changeItems(stage.board, [id], { done: true, proposed_done: null })}
     >
-      It is done
+      {t`It is done`}
     </button>
   );
 }

@@ -9,6 +9,7 @@ import { Item as InboxItem } from '../../components/inbox/InboxItems';
 import { useInbox } from '../../components/inbox/Inbox';
 import { Recent } from '../../components/frame/Recent';
 import { later } from '../../components/parts/later';
+import { t } from '../../language/t';
 import { login } from '../../state/login';
 import { useStore } from '../../state/store';
 import { useKnown } from '../../state/team/visited';
@@ -28,11 +29,12 @@ const PreviewFrame = later(
 /** What a sandbox has to show: its diff, its files, one of them, or a server inside. */
 function Inside({ item }: PaneProps) {
   const sandbox = useKnown(item.sandboxId);
-  if (sandbox === undefined) return <p className="pane-absent quiet">Looking for its sandbox…</p>;
+  if (sandbox === undefined)
+    return <p className="pane-absent quiet">{t`Looking for its sandbox…`}</p>;
   if (sandbox === null) {
     return (
       <p className="pane-absent quiet">
-        {item.sandboxId === null ? 'It names no sandbox.' : 'Its sandbox is gone.'}
+        {item.sandboxId === null ? t`It names no sandbox.` : t`Its sandbox is gone.`}
       </p>
     );
   }
@@ -50,7 +52,7 @@ function Inside({ item }: PaneProps) {
 }
 
 function Preview({ sandbox, item }: PaneProps & { readonly sandbox: Sandbox }) {
-  if (item.port === null) return <p className="pane-absent quiet">It names no port.</p>;
+  if (item.port === null) return <p className="pane-absent quiet">{t`It names no port.`}</p>;
   const path = item.path === '' ? {} : { path: item.path };
   return <PreviewFrame sandboxId={sandbox.sandbox_id} port={item.port} {...path} />;
 }
@@ -58,7 +60,7 @@ function Preview({ sandbox, item }: PaneProps & { readonly sandbox: Sandbox }) {
 /** What waits for the person who looks: each sees their own. */
 function Approvals() {
   const items = useInbox();
-  if (items.length === 0) return <p className="pane-absent quiet">Nothing waits for you.</p>;
+  if (items.length === 0) return <p className="pane-absent quiet">{t`Nothing waits for you.`}</p>;
   return (
     <ul className="asks pane-scroll">
       {items.map((item) => (
@@ -73,7 +75,9 @@ function Approvals() {
 /** The pane of an item's kind; one that this page cannot show stays a plain card. */
 export function PaneOf({ item }: PaneProps) {
   if (useStore(login).is === 'guest')
-    return <p className="pane-absent quiet">{KIND_WORDS[item.kind] ?? item.kind}: for members.</p>;
+    return (
+      <p className="pane-absent quiet">{t`${KIND_WORDS()[item.kind] ?? item.kind}: for members.`}</p>
+    );
   switch (item.kind) {
     case 'diff':
     case 'files':
@@ -92,7 +96,7 @@ export function PaneOf({ item }: PaneProps) {
     default:
       return (
         <p className="pane-absent quiet">
-          {KIND_WORDS[item.kind] ?? item.kind}: this page cannot show it yet.
+          {t`${KIND_WORDS()[item.kind] ?? item.kind}: this page cannot show it yet.`}
         </p>
       );
   }

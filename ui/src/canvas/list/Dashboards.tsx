@@ -3,6 +3,7 @@
 import { useCallback, useEffect, useState } from 'react';
 import { MenuButton } from '../../components/parts/MenuButton';
 import { Icon } from '../../components/parts/icons';
+import { plural, t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { age, tick } from '../../state/clock';
 import { goTo } from '../../state/route';
@@ -24,40 +25,43 @@ export function Dashboards({ onMenu }: { readonly onMenu: () => void }) {
   const load = useCallback(() => {
     dashboardsApi.list().then(setList, (reason: unknown) => {
       setList((now) => now ?? []);
-      notifyFailure('The dashboards could not be loaded')(reason);
+      notifyFailure(t`The dashboards could not be loaded`)(reason);
     });
   }, []);
   useEffect(load, [load]);
 
   function remove(dashboard: Dashboard): void {
-    dashboardsApi.remove(dashboard.id).then(() => {
-      setList((now) => now?.filter(({ id }) => id !== dashboard.id) ?? null);
-      const restore = (): void =>
-        void dashboardsApi
-          .restore(dashboard.id)
-          .then(load, notifyFailure('It could not be brought back'));
-      notify(`Deleted “${dashboard.name}”. It is kept for 7 days.`, 'plain', {
-        words: 'Undo',
-        run: restore,
-      });
-    }, notifyFailure('It could not be deleted'));
+    dashboardsApi.remove(dashboard.id).then(
+      () => {
+        setList((now) => now?.filter(({ id }) => id !== dashboard.id) ?? null);
+        const restore = (): void =>
+          void dashboardsApi
+            .restore(dashboard.id)
+            .then(load, notifyFailure(t`It could not be brought back`));
+        notify(t`Deleted “${dashboard.name}”. It is kept for 7 days.`, 'plain', {
+          words: t`Undo`,
+          run: restore,
+        });
+      },
+      notifyFailure(t`It could not be deleted`),
+    );
   }
 
   const onNew = (): void => setOver({ is: 'new' });
   return (
-    <main className="boards" aria-label="Dashboards">
+    <main className="boards" aria-label={t`Dashboards`}>
       <header className="boards-head">
         <MenuButton onMenu={onMenu} />
-        <h1>Dashboards</h1>
+        <h1>{t`Dashboards`}</h1>
         <span className="spring" />
         {works && (
           <button type="button" className="button button-primary" onClick={onNew}>
             <Icon name="plus" />
-            New dashboard
+            {t`New dashboard`}
           </button>
         )}
       </header>
-      {list === null && <p className="boards-none quiet">Loading…</p>}
+      {list === null && <p className="boards-none quiet">{t`Loading…`}</p>}
       {list?.length === 0 && <None onNew={works ? onNew : null} />}
       <ul className="boards-list">
         {list?.map((dashboard) => (
@@ -78,10 +82,10 @@ export function Dashboards({ onMenu }: { readonly onMenu: () => void }) {
 function None({ onNew }: { readonly onNew: (() => void) | null }) {
   return (
     <div className="boards-none">
-      <p>A dashboard is a plane for people and agents: terminals, notes and todos side by side.</p>
+      <p>{t`A dashboard is a plane for people and agents: terminals, notes and todos side by side.`}</p>
       {onNew !== null && (
         <button type="button" className="button" onClick={onNew}>
-          Make the first one
+          {t`Make the first one`}
         </button>
       )}
     </div>
@@ -121,17 +125,15 @@ function Row({ dashboard, onRename, onCopy, onRemove }: RowProps) {
       >
         <span className="board-name">{name}</span>
         <span className="board-facts">
-          {items === 1 ? '1 item' : `${items} items`} · {scope === 'shared' ? 'team' : 'private'}
-          {role === 'viewer' && ' · view only'} · changed {age(updated, now)}
-          {age(updated, now) === 'now' ? '' : ' ago'}
+          {t`${plural(items, { one: '# item', other: '# items' })} · ${scope === 'shared' ? 'team' : 'private'}${role === 'viewer' && t` · view only`} · changed ${age(updated, now)}${age(updated, now) === 'now' ? '' : ' ago'}`}
         </span>
       </a>
       {role !== 'viewer' && (
         <button
           type="button"
           className="button-icon"
-          aria-label={`Rename ${name}`}
-          title="Rename"
+          aria-label={t`Rename ${name}`}
+          title={t`Rename`}
           onClick={onRename}
         >
           <Icon name="text" />
@@ -141,8 +143,8 @@ function Row({ dashboard, onRename, onCopy, onRemove }: RowProps) {
         <button
           type="button"
           className="button-icon"
-          aria-label={`Copy ${name}`}
-          title="Copy"
+          aria-label={t`Copy ${name}`}
+          title={t`Copy`}
           onClick={onCopy}
         >
           <Icon name="copy" />
@@ -152,8 +154,8 @@ function Row({ dashboard, onRename, onCopy, onRemove }: RowProps) {
         <button
           type="button"
           className="button-icon"
-          aria-label={`Delete ${name}`}
-          title="Delete"
+          aria-label={t`Delete ${name}`}
+          title={t`Delete`}
           onClick={onRemove}
         >
           <Icon name="destroy" />

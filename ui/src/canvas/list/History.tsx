@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from 'react';
 import { Dialog } from '../../components/parts/Dialog';
+import { t } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
 import { age, tick } from '../../state/clock';
 import { useStore } from '../../state/store';
@@ -21,15 +22,15 @@ export function History({ id, open, onClose }: HistoryProps) {
   const [list, setList] = useState<readonly HistoryEntry[] | null>(null);
   const [shown, setShown] = useState<HistoryEntry | null>(null);
   useEffect(() => {
-    dashboardsApi.history(id).then(setList, notifyFailure('The history could not be loaded'));
+    dashboardsApi.history(id).then(setList, notifyFailure(t`The history could not be loaded`));
   }, [id]);
 
   return (
-    <Dialog title="History" onClose={onClose} wide>
+    <Dialog title={t`History`} onClose={onClose} wide>
       <div className="past">
-        <ul className="past-list" aria-label="Changes">
-          {list === null && <li className="quiet">Loading…</li>}
-          {list?.length === 0 && <li className="quiet">Nothing has changed yet.</li>}
+        <ul className="past-list" aria-label={t`Changes`}>
+          {list === null && <li className="quiet">{t`Loading…`}</li>}
+          {list?.length === 0 && <li className="quiet">{t`Nothing has changed yet.`}</li>}
           {list?.map((entry) => (
             <li key={entry.seq}>
               <button
@@ -49,7 +50,7 @@ export function History({ id, open, onClose }: HistoryProps) {
         </ul>
         <div className="past-then">
           {shown === null ? (
-            <p className="quiet">Choose a moment to see the dashboard as it was then.</p>
+            <p className="quiet">{t`Choose a moment to see the dashboard as it was then.`}</p>
           ) : (
             <Then key={shown.seq} id={id} seq={shown.seq} />
           )}
@@ -68,7 +69,7 @@ export function summaryWords(summary: HistoryEntry['summary']): string {
   const parts = Object.entries(summary).map(([act, kinds]) => {
     const counts = Object.entries(kinds)
       .filter(([, count]) => count > 0)
-      .map(([kind, count]) => `${count} ${(KIND_WORDS[kind] ?? kind).toLowerCase()}`);
+      .map(([kind, count]) => `${count} ${(KIND_WORDS()[kind] ?? kind).toLowerCase()}`);
     return counts.length === 0 ? '' : `${act} ${counts.join(', ')}`;
   });
   return parts.filter((part) => part !== '').join(' · ') || 'changed';
@@ -80,18 +81,18 @@ type Past = Readonly<Record<string, unknown>>;
 function Then({ id, seq }: { readonly id: string; readonly seq: number }) {
   const [items, setItems] = useState<readonly Past[] | null>(null);
   useEffect(() => {
-    dashboardsApi.then(id, seq).then(setItems, notifyFailure('That moment could not be loaded'));
+    dashboardsApi.then(id, seq).then(setItems, notifyFailure(t`That moment could not be loaded`));
   }, [id, seq]);
-  if (items === null) return <p className="quiet">Loading…</p>;
+  if (items === null) return <p className="quiet">{t`Loading…`}</p>;
   const boxes = items.map((item) => ({ item, box: boxOf(item) }));
   const all = around(boxes.map(({ box }) => box));
-  if (all === null) return <p className="quiet">It was empty then.</p>;
+  if (all === null) return <p className="quiet">{t`It was empty then.`}</p>;
   return (
     <svg
       className="past-plane"
       viewBox={`${all.x - 20} ${all.y - 20} ${all.w + 40} ${all.h + 40}`}
       role="img"
-      aria-label={`${items.length} items`}
+      aria-label={t`${items.length} items`}
     >
       {boxes.map(({ item, box }, at) => (
         <g key={at}>
@@ -131,5 +132,5 @@ function textOf(item: Past): string {
     ? text.map((part: unknown) => wordOf((part as Past | null)?.['insert'])).join('')
     : wordOf(text);
   const kind = wordOf(item['kind']);
-  return wordOf(item['title']) || words || (KIND_WORDS[kind] ?? kind);
+  return wordOf(item['title']) || words || (KIND_WORDS()[kind] ?? kind);
 }

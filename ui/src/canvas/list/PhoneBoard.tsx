@@ -3,6 +3,7 @@
 import { Suspense, use, useState } from 'react';
 import { TerminalPane } from '../../components/terminals/TerminalPane';
 import { Icon } from '../../components/parts/icons';
+import { t } from '../../language/t';
 import { terminals } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
 import { clientId } from '../../terminal/attach/client-id';
@@ -34,7 +35,7 @@ export function PhoneBoard({ open, onGive, onWay }: PhoneBoardProps) {
   const opened = full === null ? null : stage.board.item(full);
   if (opened !== null)
     return (
-      <Suspense fallback={<p className="pane-absent quiet">Opening…</p>}>
+      <Suspense fallback={<p className="pane-absent quiet">{t`Opening…`}</p>}>
         <FullTerminal item={opened} onClose={() => setFull(null)} />
       </Suspense>
     );
@@ -57,13 +58,13 @@ export function PhoneBoard({ open, onGive, onWay }: PhoneBoardProps) {
               }}
             >
               <Icon name={kind} />
-              {KIND_WORDS[kind]}
+              {KIND_WORDS()[kind]}
             </button>
           ))}
         </div>
       )}
       {status.loaded && shown.length === 0 && (
-        <p className="boards-none quiet">Nothing is here yet.</p>
+        <p className="boards-none quiet">{t`Nothing is here yet.`}</p>
       )}
       <ul>
         {shown.map((item) => (
@@ -121,10 +122,10 @@ function Written({ item, open, onGive, onWay }: Omit<CardBodyProps, 'onOpen'>) {
         <button
           type="button"
           className="button button-small card-edit"
-          aria-label={inside ? 'Done' : `Edit ${nameOf(item)}`}
+          aria-label={inside ? t`Done` : t`Edit ${nameOf(item)}`}
           onClick={() => (inside ? stage.leave() : stage.enter(item.id))}
         >
-          {inside ? 'Done' : 'Edit'}
+          {inside ? t`Done` : t`Edit`}
         </button>
       )}
     </>
@@ -141,10 +142,10 @@ function FullTerminal({ item, onClose }: { readonly item: Item; readonly onClose
   return (
     <div className="cards-full">
       <button type="button" className="button button-small" onClick={onClose}>
-        Back to the dashboard
+        {t`Back to the dashboard`}
       </button>
       {terminal === undefined || item.sandboxId === null ? (
-        <p className="pane-absent quiet">This terminal has ended.</p>
+        <p className="pane-absent quiet">{t`This terminal has ended.`}</p>
       ) : (
         <div className="panes">
           <TerminalPane

@@ -4,6 +4,7 @@ import { useCallback, useEffect, useState } from 'react';
 import { Dialog } from '../../components/parts/Dialog';
 import { OnceShown } from '../../components/parts/OnceShown';
 import { Segments } from '../../components/parts/Segments';
+import { t, worded } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { duration, secondsUntil, tick } from '../../state/clock';
 import { useStore } from '../../state/store';
@@ -20,10 +21,10 @@ interface ShareBoardProps {
   readonly onClose: () => void;
 }
 
-const ROLES: readonly { readonly value: Role; readonly words: string }[] = [
-  { value: 'editor', words: 'Edits' },
-  { value: 'viewer', words: 'Looks' },
-];
+const ROLES = worded<readonly { readonly value: Role; readonly words: string }[]>(() => [
+  { value: 'editor', words: t`Edits` },
+  { value: 'viewer', words: t`Looks` },
+]);
 
 export function ShareBoard({ id, open, onClose }: ShareBoardProps) {
   const { dashboard, reload } = open;
@@ -35,19 +36,19 @@ export function ShareBoard({ id, open, onClose }: ShareBoardProps) {
       await dashboardsApi.change(id, { scope });
       reload();
     } catch (reason) {
-      notifyFailure('It could not be changed')(reason);
+      notifyFailure(t`It could not be changed`)(reason);
     }
   }
 
   return (
-    <Dialog title="Share" onClose={onClose} wide>
+    <Dialog title={t`Share`} onClose={onClose} wide>
       <div className="form">
         {ours !== null && (
           <Segments
-            legend="Who finds it"
+            legend={t`Who finds it`}
             choices={[
-              { value: 'private', words: 'Only those below' },
-              { value: 'shared', words: `Everybody of ${ours.organization.name}` },
+              { value: 'private', words: t`Only those below` },
+              { value: 'shared', words: t`Everybody of ${ours.organization.name}` },
             ]}
             chosen={dashboard?.scope ?? null}
             disabled={!owns}
@@ -58,7 +59,7 @@ export function ShareBoard({ id, open, onClose }: ShareBoardProps) {
         {owns ? (
           <Links id={id} />
         ) : (
-          <p className="quiet">Its owner decides who sees it, and makes links.</p>
+          <p className="quiet">{t`Its owner decides who sees it, and makes links.`}</p>
         )}
       </div>
     </Dialog>
@@ -76,7 +77,7 @@ function People({ id, ours, me }: PeopleProps) {
   const [list, setList] = useState<readonly Access[]>([]);
   const [subject, setSubject] = useState('');
   const load = useCallback(() => {
-    dashboardsApi.people(id).then(setList, notifyFailure('The people could not be listed'));
+    dashboardsApi.people(id).then(setList, notifyFailure(t`The people could not be listed`));
   }, [id]);
   useEffect(load, [load]);
   const groups = [...new Set(ours.members.flatMap((member) => member.groups))].sort();
@@ -89,27 +90,27 @@ function People({ id, ours, me }: PeopleProps) {
       else await dashboardsApi.setPerson(id, who, role);
       load();
     } catch (reason) {
-      notifyFailure('It could not be changed')(reason);
+      notifyFailure(t`It could not be changed`)(reason);
     }
   }
 
   return (
     <section>
-      <h3 className="form-title">People and groups</h3>
+      <h3 className="form-title">{t`People and groups`}</h3>
       <ul className="lines">
         {list.map((one) => (
           <li key={one.subject}>
             <span className="lines-words">{nameOfSubject(one, ours)}</span>
             {one.role === 'owner' ? (
-              <span className="quiet">Owner</span>
+              <span className="quiet">{t`Owner`}</span>
             ) : (
               <>
                 <select
-                  aria-label={`Role of ${nameOfSubject(one, ours)}`}
+                  aria-label={t`Role of ${nameOfSubject(one, ours)}`}
                   value={one.role}
                   onChange={({ target }) => void set(one.subject, target.value as Role)}
                 >
-                  {ROLES.map(({ value, words }) => (
+                  {ROLES().map(({ value, words }) => (
                     <option key={value} value={value}>
                       {words}
                     </option>
@@ -120,7 +121,7 @@ function People({ id, ours, me }: PeopleProps) {
                   className="button button-small"
                   onClick={() => void set(one.subject, null)}
                 >
-                  Remove
+                  {t`Remove`}
                 </button>
               </>
             )}
@@ -129,11 +130,11 @@ function People({ id, ours, me }: PeopleProps) {
       </ul>
       <div className="share-add">
         <select
-          aria-label="Person or group to add"
+          aria-label={t`Person or group to add`}
           value={subject}
           onChange={({ target }) => setSubject(target.value)}
         >
-          <option value="">Somebody of the team…</option>
+          <option value="">{t`Somebody of the team…`}</option>
           {members.map((member) => (
             <option key={member.member_id} value={member.member_id}>
               {member.name}
@@ -143,11 +144,11 @@ function People({ id, ours, me }: PeopleProps) {
             .filter((group) => !taken.has(`group:${group}`))
             .map((group) => (
               <option key={group} value={`group:${group}`}>
-                Group {group}
+                {t`Group ${group}`}
               </option>
             ))}
         </select>
-        {ROLES.map(({ value, words }) => (
+        {ROLES().map(({ value, words }) => (
           <button
             key={value}
             type="button"
@@ -167,17 +168,17 @@ function People({ id, ours, me }: PeopleProps) {
 }
 
 function nameOfSubject({ subject }: Access, ours: Team): string {
-  if (subject.startsWith('group:')) return `Group ${subject.slice('group:'.length)}`;
+  if (subject.startsWith('group:')) return t`Group ${subject.slice('group:'.length)}`;
   const member = ours.members.find((one) => one.member_id === subject);
-  return member?.name ?? 'A former member';
+  return member?.name ?? t`A former member`;
 }
 
-const TTLS = [
-  { value: '1h', words: '1 hour' },
-  { value: '1d', words: '1 day' },
-  { value: '7d', words: '7 days' },
+const TTLS = worded(() => [
+  { value: '1h', words: t`1 hour` },
+  { value: '1d', words: t`1 day` },
+  { value: '7d', words: t`7 days` },
   { value: '30d', words: '30 days' },
-];
+]);
 
 /** Links by which anybody may look, and change nothing. */
 function Links({ id }: { readonly id: string }) {
@@ -187,7 +188,7 @@ function Links({ id }: { readonly id: string }) {
   const [watches, setWatches] = useState(false);
   const now = useStore(tick);
   const load = useCallback(() => {
-    dashboardsApi.links(id).then(setList, notifyFailure('The links could not be listed'));
+    dashboardsApi.links(id).then(setList, notifyFailure(t`The links could not be listed`));
   }, [id]);
   useEffect(load, [load]);
 
@@ -196,7 +197,7 @@ function Links({ id }: { readonly id: string }) {
       setMade(await dashboardsApi.makeLink(id, { ttl, terminals: watches }));
       load();
     } catch (reason) {
-      notifyFailure('No link could be made')(reason);
+      notifyFailure(t`No link could be made`)(reason);
     }
   }
 
@@ -205,18 +206,18 @@ function Links({ id }: { readonly id: string }) {
       await dashboardsApi.revokeLink(id, link.share_id);
       if (made?.share_id === link.share_id) setMade(null);
       load();
-      notify('Revoked. Its guests are disconnected.');
+      notify(t`Revoked. Its guests are disconnected.`);
     } catch (reason) {
-      notifyFailure('The link could not be revoked')(reason);
+      notifyFailure(t`The link could not be revoked`)(reason);
     }
   }
 
   if (list === null) return null;
   return (
     <section>
-      <h3 className="form-title">Links to look</h3>
+      <h3 className="form-title">{t`Links to look`}</h3>
       <p className="quiet">
-        Whoever has one sees this dashboard, without an account. Nothing can be changed.
+        {t`Whoever has one sees this dashboard, without an account. Nothing can be changed.`}
       </p>
       <label className="check">
         <input
@@ -224,13 +225,13 @@ function Links({ id }: { readonly id: string }) {
           checked={watches}
           onChange={({ target }) => setWatches(target.checked)}
         />
-        They may watch its terminals
+        {t`They may watch its terminals`}
       </label>
       <div className="share-make">
         <label className="share-ttl">
-          For
+          {t`For`}
           <select value={ttl} onChange={({ target }) => setTtl(target.value)}>
-            {TTLS.map(({ value, words }) => (
+            {TTLS().map(({ value, words }) => (
               <option key={value} value={value}>
                 {words}
               </option>
@@ -239,27 +240,27 @@ function Links({ id }: { readonly id: string }) {
         </label>
         <span className="spring" />
         <button type="button" className="button" onClick={() => void make()}>
-          Make a link
+          {t`Make a link`}
         </button>
       </div>
       {made !== null && (
-        <OnceShown label="Link to this dashboard" value={made.link}>
-          <p>This link is shown once. Send it only to people who may see all that is here.</p>
-          {made.local_only && <p>It works on this machine only.</p>}
+        <OnceShown label={t`Link to this dashboard`} value={made.link}>
+          <p>{t`This link is shown once. Send it only to people who may see all that is here.`}</p>
+          {made.local_only && <p>{t`It works on this machine only.`}</p>}
         </OnceShown>
       )}
       <ul className="lines">
         {list.map((link) => (
           <li key={link.share_id}>
             <span className="lines-words">
-              {link.terminals ? 'Look, and watch terminals' : 'Look'}
+              {link.terminals ? t`Look, and watch terminals` : t`Look`}
               <span className="quiet">
-                {duration(secondsUntil(link.expires_at, now))} left
+                {t`${duration(secondsUntil(link.expires_at, now))} left`}
                 {link.guests > 0 && ` · ${link.guest_names.join(', ')}`}
               </span>
             </span>
             <button type="button" className="button button-small" onClick={() => void revoke(link)}>
-              Revoke
+              {t`Revoke`}
             </button>
           </li>
         ))}

@@ -2,6 +2,7 @@
 
 import { call } from '../../api/call';
 import type { Schemas } from '../../api/types';
+import { t, worded } from '../../language/t';
 import { dashboardAt } from '../sync/session';
 import type { Role } from '../sync/wire';
 
@@ -16,15 +17,21 @@ export type HistoryEntry = Schemas['HistoryEntryView'];
 export type OpenedTerminal = Schemas['DashboardTerminalView'];
 
 /** The templates that the server seeds. */
-export const TEMPLATES: readonly {
-  readonly id: string;
-  readonly words: string;
-  readonly note: string;
-}[] = [
-  { id: 'blank', words: 'Blank', note: 'An empty plane.' },
-  { id: 'agent-and-notes', words: 'Agent and notes', note: 'Room for an agent, notes and todos.' },
-  { id: 'review', words: 'Review', note: 'Frames to go through work together.' },
-];
+export const TEMPLATES = worded<
+  readonly {
+    readonly id: string;
+    readonly words: string;
+    readonly note: string;
+  }[]
+>(() => [
+  { id: 'blank', words: t`Blank`, note: t`An empty plane.` },
+  {
+    id: 'agent-and-notes',
+    words: t`Agent and notes`,
+    note: t`Room for an agent, notes and todos.`,
+  },
+  { id: 'review', words: t`Review`, note: t`Frames to go through work together.` },
+]);
 
 const ROOT = 'v1/dashboards';
 

@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { Dialog } from '../../components/parts/Dialog';
 import { Field } from '../../components/parts/Field';
 import { Segments } from '../../components/parts/Segments';
+import { t } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
 import { goTo } from '../../state/route';
 import { useStore } from '../../state/store';
@@ -22,18 +23,18 @@ export function NewDialog({ onClose }: { readonly onClose: () => void }) {
   async function make(): Promise<void> {
     setBusy(true);
     try {
-      const words = name.trim() || 'Untitled';
+      const words = name.trim() || t`Untitled`;
       const made = await dashboardsApi.create({ name: words, scope, template });
       onClose();
       goTo('dashboards', made.id);
     } catch (reason) {
-      notifyFailure('No dashboard could be made')(reason);
+      notifyFailure(t`No dashboard could be made`)(reason);
       setBusy(false);
     }
   }
 
   return (
-    <Dialog title="New dashboard" onClose={onClose}>
+    <Dialog title={t`New dashboard`} onClose={onClose}>
       <form
         className="form"
         onSubmit={(event) => {
@@ -41,23 +42,23 @@ export function NewDialog({ onClose }: { readonly onClose: () => void }) {
           void make();
         }}
       >
-        <Field label="Name" trouble={null}>
+        <Field label={t`Name`} trouble={null}>
           {(wiring) => (
             <input
               {...wiring}
               data-first-focus
               autoComplete="off"
               maxLength={MAX_NAME}
-              placeholder="Untitled"
+              placeholder={t`Untitled`}
               value={name}
               onChange={({ target }) => setName(target.value)}
             />
           )}
         </Field>
         <fieldset className="form-group">
-          <legend>Begins with</legend>
+          <legend>{t`Begins with`}</legend>
           <div className="templates">
-            {TEMPLATES.map(({ id, words, note }) => (
+            {TEMPLATES().map(({ id, words, note }) => (
               <label key={id} className="template">
                 <input
                   type="radio"
@@ -74,10 +75,10 @@ export function NewDialog({ onClose }: { readonly onClose: () => void }) {
         </fieldset>
         {ours && (
           <Segments
-            legend="Who finds it"
+            legend={t`Who finds it`}
             choices={[
-              { value: 'private', words: 'Only me' },
-              { value: 'shared', words: 'The team' },
+              { value: 'private', words: t`Only me` },
+              { value: 'shared', words: t`The team` },
             ]}
             chosen={scope}
             onChoose={setScope}
@@ -85,10 +86,10 @@ export function NewDialog({ onClose }: { readonly onClose: () => void }) {
         )}
         <footer className="dialog-foot">
           <button type="button" className="button" onClick={onClose}>
-            Cancel
+            {t`Cancel`}
           </button>
           <button type="submit" className="button button-primary" disabled={busy}>
-            Make it
+            {t`Make it`}
           </button>
         </footer>
       </form>
@@ -121,7 +122,7 @@ interface NameDialogProps {
 
 export function NameDialog({ act, dashboard, onDone, onClose }: NameDialogProps) {
   const copies = act === 'copy';
-  const [name, setName] = useState(copies ? `${dashboard.name} (copy)` : dashboard.name);
+  const [name, setName] = useState(copies ? t`${dashboard.name} (copy)` : dashboard.name);
 
   async function keep(): Promise<void> {
     const words = name.trim();
@@ -132,12 +133,12 @@ export function NameDialog({ act, dashboard, onDone, onClose }: NameDialogProps)
       onClose();
       onDone();
     } catch (reason) {
-      notifyFailure(copies ? 'It could not be copied' : 'It could not be renamed')(reason);
+      notifyFailure(copies ? t`It could not be copied` : t`It could not be renamed`)(reason);
     }
   }
 
   return (
-    <Dialog title={copies ? 'Copy' : 'Rename'} onClose={onClose}>
+    <Dialog title={copies ? t`Copy` : t`Rename`} onClose={onClose}>
       <form
         className="form"
         onSubmit={(event) => {
@@ -146,8 +147,8 @@ export function NameDialog({ act, dashboard, onDone, onClose }: NameDialogProps)
         }}
       >
         <Field
-          label="Name"
-          {...(copies ? { hint: 'Terminals are not copied.' } : {})}
+          label={t`Name`}
+          {...(copies ? { hint: t`Terminals are not copied.` } : {})}
           trouble={null}
         >
           {(wiring) => (
@@ -163,10 +164,10 @@ export function NameDialog({ act, dashboard, onDone, onClose }: NameDialogProps)
         </Field>
         <footer className="dialog-foot">
           <button type="button" className="button" onClick={onClose}>
-            Cancel
+            {t`Cancel`}
           </button>
           <button type="submit" className="button button-primary">
-            {copies ? 'Copy' : 'Rename'}
+            {copies ? t`Copy` : t`Rename`}
           </button>
         </footer>
       </form>

@@ -4,6 +4,7 @@ import { api } from '../../api/client';
 import { Dialog } from '../../components/parts/Dialog';
 import { Icon } from '../../components/parts/icons';
 import { useAnswer } from '../../components/parts/useAnswer';
+import { t } from '../../language/t';
 
 interface AgentDialogProps {
   readonly onChoose: (agent: string) => void;
@@ -16,15 +17,14 @@ export function AgentDialog({ onChoose, onClose }: AgentDialogProps) {
   const { value, problem } = useAnswer(all, 'agents');
   const working = value?.filter(({ state }) => state === 'works') ?? null;
   return (
-    <Dialog title="New agent" onClose={onClose}>
+    <Dialog title={t`New agent`} onClose={onClose}>
       <div className="dialog-text">
         <p>
-          It works in this dashboard’s own sandbox, beside its terminals. For a branch of its own,
-          make a todo and choose “Do this”.
+          {t`It works in this dashboard’s own sandbox, beside its terminals. For a branch of its own, make a todo and choose “Do this”.`}
         </p>
       </div>
       {problem !== null && <p className="form-trouble">{problem.message}</p>}
-      {working?.length === 0 && <p className="quiet">No agent is installed here yet.</p>}
+      {working?.length === 0 && <p className="quiet">{t`No agent is installed here yet.`}</p>}
       <ul className="agent-choices">
         {working?.map(({ name }, at) => (
           <li key={name}>

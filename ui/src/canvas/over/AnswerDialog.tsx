@@ -4,6 +4,7 @@ import { useEffect } from 'react';
 import { Dialog } from '../../components/parts/Dialog';
 import { useInbox } from '../../components/inbox/Inbox';
 import { Item } from '../../components/inbox/InboxItems';
+import { t } from '../../language/t';
 
 interface AnswerDialogProps {
   readonly sandboxId: string;
@@ -17,8 +18,8 @@ export function AnswerDialog({ sandboxId, onClose }: AnswerDialogProps) {
     if (none) onClose();
   }, [none, onClose]);
   return (
-    <Dialog title="It waits for you" onClose={onClose} wide>
-      <ul className="asks" aria-label="Waiting for you">
+    <Dialog title={t`It waits for you`} onClose={onClose} wide>
+      <ul className="asks" aria-label={t`Waiting for you`}>
         {items.map((item) => (
           <li key={item.id} className="asking">
             <Item item={item} />

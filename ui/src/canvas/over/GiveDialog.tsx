@@ -3,6 +3,7 @@
 import type { Sandbox } from '../../api/types';
 import { Dialog } from '../../components/parts/Dialog';
 import { Composer } from '../../components/tasks/Composer';
+import { t } from '../../language/t';
 import { notify } from '../../state/announce';
 import { wordsOf } from '../document/rich';
 import type { Item } from '../document/items';
@@ -27,10 +28,10 @@ export function GiveDialog({ id, stage, item, shared, onClose }: GiveDialogProps
     hangWork(stage, stage.board.item(item.id) ?? item, first);
     // Others at the dashboard may watch it; without the link it works all the same.
     for (const one of made) dashboardsApi.linkSandbox(id, one.sandbox_id).catch(() => undefined);
-    notify(`${first.agent ?? 'An agent'} is on it.`);
+    notify(t`${first.agent ?? t`An agent`} is on it.`);
   }
   return (
-    <Dialog title="Hand it to an agent" onClose={onClose} wide>
+    <Dialog title={t`Hand it to an agent`} onClose={onClose} wide>
       <Composer
         prompt={wordsOf(item.text).trim() || item.title}
         shared={shared}

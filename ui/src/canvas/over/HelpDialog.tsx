@@ -1,13 +1,14 @@
 /** All keys of the canvas. */
 
 import { Dialog } from '../../components/parts/Dialog';
+import { t } from '../../language/t';
 import { COMMAND_GROUPS, OTHER_KEYS } from '../view/commands';
 
 export function HelpDialog({ onClose }: { readonly onClose: () => void }) {
   return (
-    <Dialog title="Keys of the canvas" onClose={onClose} wide>
+    <Dialog title={t`Keys of the canvas`} onClose={onClose} wide>
       <div className="keys">
-        {COMMAND_GROUPS.map(({ title, commands }) => (
+        {COMMAND_GROUPS().map(({ title, commands }) => (
           <section key={title}>
             <h3>{title}</h3>
             <dl>
@@ -20,9 +21,9 @@ export function HelpDialog({ onClose }: { readonly onClose: () => void }) {
           </section>
         ))}
         <section>
-          <h3>Besides</h3>
+          <h3>{t`Besides`}</h3>
           <dl>
-            {OTHER_KEYS.map(({ keys, words }) => (
+            {OTHER_KEYS().map(({ keys, words }) => (
               <KeyLine key={keys} keys={[keys]} words={words} />
             ))}
           </dl>

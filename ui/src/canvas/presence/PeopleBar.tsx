@@ -2,6 +2,7 @@
 
 import { useEffect } from 'react';
 import { Avatar } from '../../components/parts/Avatar';
+import { t } from '../../language/t';
 import { announce } from '../../state/announce';
 import { useStore } from '../../state/store';
 import type { Stage } from '../view/stage';
@@ -25,11 +26,11 @@ export function PeopleBar({ stage, peers }: PeopleBarProps) {
   }, [stage, followed, leader]);
   if (peers.length === 0) return null;
   return (
-    <ul className="board-people" aria-label="People here">
+    <ul className="board-people" aria-label={t`People here`}>
       {peers.map((peer) => {
         const on = peer.client === followed;
         const where = whereWords(stage, peer);
-        const words = `${on ? 'Stop following' : 'Follow'} ${peer.name}${where}`;
+        const words = `${on ? t`Stop following` : t`Follow`} ${peer.name}${where}`;
         return (
           <li key={peer.client}>
             <button
@@ -40,7 +41,7 @@ export function PeopleBar({ stage, peers }: PeopleBarProps) {
               title={words}
               onClick={() => {
                 stage.followed.set(on ? null : peer.client);
-                announce(on ? `No longer following ${peer.name}.` : `Following ${peer.name}.`);
+                announce(on ? t`No longer following ${peer.name}.` : t`Following ${peer.name}.`);
               }}
             >
               <Avatar name={peer.name} principal={peer.id} drives={peer.inside !== null} />
@@ -55,5 +56,5 @@ export function PeopleBar({ stage, peers }: PeopleBarProps) {
 /** The terminal or item that somebody is in. */
 function whereWords(stage: Stage, { inside }: Peer): string {
   const item = inside === null ? null : stage.board.item(inside);
-  return item === null ? '' : `, in ${item.title || item.kind}`;
+  return item === null ? '' : t`, in ${item.title || item.kind}`;
 }

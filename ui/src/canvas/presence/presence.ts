@@ -1,5 +1,6 @@
 /** Who is on a dashboard and what they do there, as read from the awareness of others. Pure. */
 
+import { t } from '../../language/t';
 import { hueOf } from '../../terminal/attach/party';
 import type { Box } from '../document/items';
 import type { Point } from '../document/geometry';
@@ -53,7 +54,7 @@ function peerOf(client: number, state: unknown): Peer | null {
   if (said === null) return null;
   const user = recordOf(said['user']) ?? {};
   const id = wordOf(user['id']) ?? `client ${client}`;
-  const name = (wordOf(user['name']) ?? 'Somebody').slice(0, MAX_NAME);
+  const name = (wordOf(user['name']) ?? t`Somebody`).slice(0, MAX_NAME);
   return {
     client,
     id,

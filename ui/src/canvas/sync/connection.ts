@@ -9,6 +9,7 @@
 import { Awareness, removeAwarenessStates } from 'y-protocols/awareness';
 import * as Y from 'yjs';
 
+import { t, worded } from '../../language/t';
 import { Pulse } from '../../pulse';
 import { retryDelay } from '../../retry';
 import { Alarm, type Timers } from '../../terminal/attach/alarm';
@@ -57,11 +58,11 @@ const GATHER_MS = 40;
 const AWARENESS_MS = 50;
 const START_TIMEOUT_MS = 10_000;
 const CLOSE_NORMAL = 1000;
-const OVER: Readonly<Record<number, string>> = {
-  4401: 'Your way in has ended.',
-  4403: 'You may no longer see this dashboard.',
-  4404: 'This dashboard is gone.',
-};
+const OVER = worded<Readonly<Record<number, string>>>(() => ({
+  4401: t`Your way in has ended.`,
+  4403: t`You may no longer see this dashboard.`,
+  4404: t`This dashboard is gone.`,
+}));
 /** The server has too many connections: others first. */
 const CLOSE_TOO_MANY = 4429;
 
@@ -228,7 +229,7 @@ export class Connection {
   #onClose(code: number): void {
     this.#hangUp();
     this.#forgetOthers();
-    const over = OVER[code];
+    const over = OVER()[code];
     if (over !== undefined) {
       this.#set({ phase: 'over', reason: over });
       return;

@@ -2,6 +2,7 @@
 
 import { MenuButton } from '../../components/parts/MenuButton';
 import { Icon } from '../../components/parts/icons';
+import { plural, t } from '../../language/t';
 import { goTo } from '../../state/route';
 import { PeopleBar } from '../presence/PeopleBar';
 import type { DocumentStatus } from '../sync/connection';
@@ -28,7 +29,7 @@ export function BoardBar(props: BoardBarProps) {
       {onMenu !== null && <Ways onMenu={onMenu} />}
       <h1 className="board-title">
         {stage.edits ? (
-          <button type="button" title="Rename" onClick={onRename}>
+          <button type="button" title={t`Rename`} onClick={onRename}>
             {dashboard?.name ?? '…'}
           </button>
         ) : (
@@ -38,7 +39,7 @@ export function BoardBar(props: BoardBarProps) {
       <Kept status={status} onRetry={session.retry} />
       {opening > 0 && (
         <span className="board-opening" role="status">
-          {opening === 1 ? 'Opening a terminal…' : `Opening ${opening} terminals…`}
+          {plural(opening, { one: 'Opening a terminal…', other: 'Opening # terminals…' })}
         </span>
       )}
       <span className="spring" />
@@ -48,11 +49,11 @@ export function BoardBar(props: BoardBarProps) {
         <button
           type="button"
           className="button button-small button-primary"
-          aria-label="Share"
+          aria-label={t`Share`}
           onClick={onShare}
         >
           <Icon name="share" />
-          <span className="roomy-only">Share</span>
+          <span className="roomy-only">{t`Share`}</span>
         </button>
       )}
     </header>
@@ -67,8 +68,8 @@ function Ways({ onMenu }: { readonly onMenu: () => void }) {
       <button
         type="button"
         className="button-icon"
-        aria-label="All dashboards"
-        title="All dashboards"
+        aria-label={t`All dashboards`}
+        title={t`All dashboards`}
         onClick={() => goTo('dashboards')}
       >
         <Icon name="board" />
@@ -87,11 +88,11 @@ function CommentsButton({ open, onPress }: CommentsButtonProps) {
     <button
       type="button"
       className="button button-small"
-      aria-label={open === 0 ? 'Comments' : `Comments: ${open} open`}
+      aria-label={open === 0 ? t`Comments` : t`Comments: ${open} open`}
       onClick={onPress}
     >
       <Icon name="comment" />
-      <span className="roomy-only">{open === 0 ? 'Comments' : open}</span>
+      <span className="roomy-only">{open === 0 ? t`Comments` : open}</span>
     </button>
   );
 }
@@ -113,20 +114,20 @@ function Kept({ status, onRetry }: KeptProps) {
   if (phase !== 'live' && (loaded || phase === 'waiting'))
     return (
       <span className="board-kept board-cut" role="status">
-        Offline{saved ? '' : ': your edits are kept here'}
+        {t`Offline${saved ? '' : t`: your edits are kept here`}`}
         <button type="button" className="button button-slim" onClick={onRetry}>
-          Try now
+          {t`Try now`}
         </button>
       </span>
     );
   return (
     <span className="board-kept" role="status">
-      {loaded ? keptWords(role === 'viewer', saved) : 'Opening…'}
+      {loaded ? keptWords(role === 'viewer', saved) : t`Opening…`}
     </span>
   );
 }
 
 function keptWords(viewer: boolean, saved: boolean): string {
-  if (viewer) return 'View only';
-  return saved ? 'Saved' : 'Saving…';
+  if (viewer) return t`View only`;
+  return saved ? t`Saved` : t`Saving…`;
 }

@@ -1,6 +1,7 @@
 /** The plane of a dashboard: its items, drawn where the window looks, and all that is done there. */
 
 import { Suspense, useEffect, useMemo, useRef, type RefObject } from 'react';
+import { t } from '../../language/t';
 import { useStore } from '../../state/store';
 import { overlap } from '../document/geometry';
 import type { Item } from '../document/items';
@@ -60,7 +61,7 @@ export function Canvas(props: CanvasProps) {
       ref={root}
       className="canvas"
       role="application"
-      aria-label="Canvas. Press question mark for its keys."
+      aria-label={t`Canvas. Press question mark for its keys.`}
       tabIndex={focused === null ? 0 : -1}
     >
       <div ref={world} className="world">
@@ -144,12 +145,12 @@ function drawWorld(ground: HTMLElement | null, plane: HTMLElement | null, stage:
   const [left, top] = [Math.round(-view.x * view.zoom), Math.round(-view.y * view.zoom)];
   const scale = view.zoom / rest;
   const scaled = scale === 1 ? '' : ` scale(${scale})`;
-  plane.style.transform = `translate(${left}px, ${top}px)${scaled}`;
+  plane.style.transform = t`translate(${left}px, ${top}px)${scaled}`;
   plane.style.setProperty('--z', String(rest));
   plane.classList.toggle('world-moving', scale !== 1);
   // Not as custom properties: all items inherit these, and would be styled anew at every move.
-  ground.style.backgroundPosition = `${left}px ${top}px`;
-  ground.style.backgroundSize = `${gridPx(view.zoom)}px ${gridPx(view.zoom)}px`;
+  ground.style.backgroundPosition = t`${left}px ${top}px`;
+  ground.style.backgroundSize = t`${gridPx(view.zoom)}px ${gridPx(view.zoom)}px`;
 }
 
 /** The dots of the ground, far enough from each other at any zoom. */

@@ -3,6 +3,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { reportLoggedOut } from '../../api/call';
 import { pageCommands } from '../../components/frame/page-commands';
+import { t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { go, hashOf } from '../../state/route';
 import { useStore } from '../../state/store';
@@ -47,8 +48,8 @@ export function DashboardPage({ id, item, onMenu }: DashboardPageProps) {
   }, [open?.dashboard]);
   if (open === null)
     return (
-      <main className="board" aria-label="Dashboard">
-        <p className="boards-none quiet">Opening…</p>
+      <main className="board" aria-label={t`Dashboard`}>
+        <p className="boards-none quiet">{t`Opening…`}</p>
       </main>
     );
   return <Opened key={id} {...{ id, item, open, phone, onMenu }} />;
@@ -92,7 +93,7 @@ function Opened({ id, item, open, phone, onMenu }: OpenedProps) {
   usePalette(places);
 
   return (
-    <main className="board" aria-label={open.dashboard?.name ?? 'Dashboard'}>
+    <main className="board" aria-label={open.dashboard?.name ?? t`Dashboard`}>
       <BoardBar
         {...{ open, onMenu, opening }}
         onShare={places.share}
@@ -115,7 +116,7 @@ function Opened({ id, item, open, phone, onMenu }: OpenedProps) {
           <ZoomTools places={places} />
           <Minimap stage={stage} peers={peers} />
           <ChosenTools places={places} />
-          {!status.loaded && <p className="board-loading quiet">Loading its document…</p>}
+          {!status.loaded && <p className="board-loading quiet">{t`Loading its document…`}</p>}
           {status.loaded && <Empty open={open} />}
         </div>
       )}
@@ -160,8 +161,8 @@ function copyAddress(id: string, item: string | null): void {
   navigator.clipboard
     .writeText(address)
     .then(
-      () => notify('Its address is in the clipboard.'),
-      notifyFailure('It could not be copied'),
+      () => notify(t`Its address is in the clipboard.`),
+      notifyFailure(t`It could not be copied`),
     );
 }
 
@@ -171,11 +172,10 @@ function Empty({ open }: { readonly open: OpenDashboard }) {
   if (items.length > 0) return null;
   return (
     <div className="board-empty">
-      <p>Nothing is here yet.</p>
+      <p>{t`Nothing is here yet.`}</p>
       {open.stage.edits && (
         <p className="quiet">
-          Double-click for a note, <kbd>T</kbd> for a terminal, <kbd>D</kbd> for a todo,{' '}
-          <kbd>?</kbd> for the rest.
+          {t`Double-click for a note, ${(<kbd>T</kbd>)} for a terminal, ${(<kbd>D</kbd>)} for a todo, ${(<kbd>?</kbd>)} for the rest.`}
         </p>
       )}
     </div>
@@ -218,13 +218,15 @@ function usePalette(places: Places): void {
     const { stage } = places;
     const tell = (): void =>
       pageCommands.set(
-        COMMANDS.filter((command) => can(command, stage)).map((command) => ({
-          id: `board ${command.id}`,
-          words: command.words,
-          icon: command.icon,
-          ...(command.keys?.[0] === undefined ? {} : { note: command.keys[0] }),
-          run: () => command.run(places),
-        })),
+        COMMANDS()
+          .filter((command) => can(command, stage))
+          .map((command) => ({
+            id: `board ${command.id}`,
+            words: command.words,
+            icon: command.icon,
+            ...(command.keys?.[0] === undefined ? {} : { note: command.keys[0] }),
+            run: () => command.run(places),
+          })),
       );
     tell();
     const stop = stage.chosen.subscribe(tell);

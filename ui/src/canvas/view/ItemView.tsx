@@ -3,6 +3,7 @@
 import { memo, useEffect, useRef, useState, type CSSProperties } from 'react';
 import { Avatar } from '../../components/parts/Avatar';
 import { Icon, type IconName } from '../../components/parts/icons';
+import { t } from '../../language/t';
 import { rename } from '../document/acts';
 import { isPane, KIND_WORDS, MAX_TITLE, nameOf, type Item } from '../document/items';
 import { Link } from '../items/Link';
@@ -45,7 +46,7 @@ export const ItemView = memo(function ItemView(props: ItemViewProps) {
       data-item={id}
       data-kind={kind}
       role="group"
-      aria-roledescription={KIND_WORDS[kind] ?? kind}
+      aria-roledescription={KIND_WORDS()[kind] ?? kind}
       aria-label={labelOf(item, chosen)}
       tabIndex={reached ? 0 : -1}
     >
@@ -64,7 +65,7 @@ export const ItemView = memo(function ItemView(props: ItemViewProps) {
         </span>
       )}
       {comments > 0 && (
-        <span className="item-comments" title={`${comments} open comments`}>
+        <span className="item-comments" title={t`${comments} open comments`}>
           {comments}
         </span>
       )}
@@ -133,7 +134,7 @@ function Head({ stage, item, inside, visitors }: ItemViewProps) {
       <span className="spring" />
       {inside && (
         <span className="item-hint">
-          <kbd>{kind === 'terminal' || kind === 'agent' ? 'Ctrl Shift .' : 'Esc'}</kbd> leaves
+          {t`${(<kbd>{kind === 'terminal' || kind === 'agent' ? t`Ctrl Shift .` : 'Esc'}</kbd>)} leaves`}
         </span>
       )}
       {visitors.map((peer) => (
@@ -173,7 +174,7 @@ function Title({ stage, item, className }: TitleProps) {
     <input
       autoFocus
       className={`${className} item-rename`}
-      aria-label="Name"
+      aria-label={t`Name`}
       maxLength={MAX_TITLE}
       defaultValue={item.title}
       onBlur={({ target }) => keep(target.value)}

@@ -1,6 +1,7 @@
 /** The tools at the foot of the canvas, the zoom, and what can be done with what is chosen. */
 
 import { Icon, type IconName } from '../../components/parts/icons';
+import { t } from '../../language/t';
 import { useStore } from '../../state/store';
 import { around } from '../document/geometry';
 import type { Box } from '../document/items';
@@ -19,16 +20,16 @@ export function Toolbar({ places }: ToolbarProps) {
   const { stage } = places;
   const tool = useStore(stage.tool);
   return (
-    <div className="board-tools" role="toolbar" aria-label="Tools">
+    <div className="board-tools" role="toolbar" aria-label={t`Tools`}>
       <Tool
         icon="pointer"
-        words="Choose and move (V)"
+        words={t`Choose and move (V)`}
         on={tool === 'select'}
         onPress={() => stage.tool.set('select')}
       />
       <Tool
         icon="hand"
-        words="Pan (hold Space)"
+        words={t`Pan (hold Space)`}
         on={tool === 'hand'}
         onPress={() => stage.tool.set('hand')}
       />
@@ -62,14 +63,14 @@ interface CommandToolProps {
 }
 
 export function CommandTool({ id, places, off = false, labelled = false }: CommandToolProps) {
-  const command = COMMANDS.find((one) => one.id === id);
+  const command = COMMANDS().find((one) => one.id === id);
   if (command === undefined) return null;
   return (
     <Tool
       icon={command.icon}
       words={wordsOf(command)}
       off={off}
-      {...(labelled ? { label: command.words.replace('New ', '') } : {})}
+      {...(labelled ? { label: command.words.replace(t`New `, '') } : {})}
       onPress={() => command.run(places)}
     />
   );
@@ -110,13 +111,13 @@ export function ZoomTools({ places }: ToolbarProps) {
   const { stage } = places;
   const { zoom } = useStore(stage.view);
   return (
-    <div className="board-zoom" role="toolbar" aria-label="Zoom">
+    <div className="board-zoom" role="toolbar" aria-label={t`Zoom`}>
       <CommandTool id="zoom out" places={places} />
       <button
         type="button"
         className="board-percent"
-        title="Zoom to 100 % (0)"
-        aria-label={`Zoom: ${Math.round(zoom * 100)} %. To 100 %`}
+        title={t`Zoom to 100 % (0)`}
+        aria-label={t`Zoom: ${Math.round(zoom * 100)} %. To 100 %`}
         onClick={() => stage.glideToZoom(1)}
       >
         {Math.round(zoom * 100)} %
@@ -152,12 +153,12 @@ export function ChosenTools({ places }: ToolbarProps) {
   const place = placeOf(stage, box);
   const grouped = picked.some(({ group }) => group !== null);
   return (
-    <div className="board-chosen" role="toolbar" aria-label="What is chosen" style={place}>
+    <div className="board-chosen" role="toolbar" aria-label={t`What is chosen`} style={place}>
       <Colours stage={stage} items={picked} />
       {picked.length > 1 && <CommandTool id={grouped ? 'ungroup' : 'group'} places={places} />}
       {picked.length > 1 && <CommandTool id="tidy" places={places} />}
       {CHOSEN.map((id) => {
-        const command = COMMANDS.find((one) => one.id === id);
+        const command = COMMANDS().find((one) => one.id === id);
         return command !== undefined && can(command, stage) ? (
           <CommandTool key={id} id={id} places={places} />
         ) : null;

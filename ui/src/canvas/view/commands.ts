@@ -1,5 +1,6 @@
 /** What can be done on a canvas: one list for its keys, its toolbar, the palette and the help. */
 
+import { plural, t, worded } from '../../language/t';
 import { notify } from '../../state/announce';
 import type { IconName } from '../../components/parts/icons';
 import {
@@ -51,44 +52,46 @@ export interface CanvasCommand {
   readonly run: (places: Places) => void;
 }
 
-const MAKING: readonly CanvasCommand[] = [
-  { id: 'note', words: 'New note', keys: ['N'], icon: 'note', kind: 'note' },
-  { id: 'todo', words: 'New todo', keys: ['D'], icon: 'todo', kind: 'todo' },
-  { id: 'terminal', words: 'New terminal', keys: ['T'], icon: 'terminal', kind: 'terminal' },
-  { id: 'agent', words: 'New agent', keys: ['A'], icon: 'agent', kind: 'agent' },
-  { id: 'link', words: 'New link', keys: ['L'], icon: 'link', kind: 'link' },
-  { id: 'frame', words: 'New frame', keys: ['F'], icon: 'frame', kind: 'frame' },
-  { id: 'files', words: 'Files of a sandbox', icon: 'file', kind: 'files' },
-  { id: 'diff', words: 'Changes of a sandbox', icon: 'commit', kind: 'diff' },
-  { id: 'preview', words: 'Preview of a port', icon: 'network', kind: 'preview' },
-  { id: 'events', words: 'Recent events', icon: 'log', kind: 'events' },
-  { id: 'approvals', words: 'What needs me', icon: 'bell', kind: 'approvals' },
-].map(({ kind, ...command }) => ({
-  ...command,
-  icon: command.icon as IconName,
-  edits: true,
-  run: ({ stage, make }: Places) => {
-    // A frame goes around what is chosen.
-    const ids = stage.chosen.get();
-    const framed = kind === 'frame' ? frameItems(stage.board, ids, stage.author) : null;
-    if (framed === null) make(kind);
-    else stage.choose([framed], false);
-  },
-}));
+const MAKING = worded<readonly CanvasCommand[]>(() =>
+  [
+    { id: 'note', words: t`New note`, keys: ['N'], icon: 'note', kind: 'note' },
+    { id: 'todo', words: t`New todo`, keys: ['D'], icon: 'todo', kind: 'todo' },
+    { id: 'terminal', words: t`New terminal`, keys: ['T'], icon: 'terminal', kind: 'terminal' },
+    { id: 'agent', words: t`New agent`, keys: ['A'], icon: 'agent', kind: 'agent' },
+    { id: 'link', words: t`New link`, keys: ['L'], icon: 'link', kind: 'link' },
+    { id: 'frame', words: t`New frame`, keys: ['F'], icon: 'frame', kind: 'frame' },
+    { id: 'files', words: t`Files of a sandbox`, icon: 'file', kind: 'files' },
+    { id: 'diff', words: t`Changes of a sandbox`, icon: 'commit', kind: 'diff' },
+    { id: 'preview', words: t`Preview of a port`, icon: 'network', kind: 'preview' },
+    { id: 'events', words: t`Recent events`, icon: 'log', kind: 'events' },
+    { id: 'approvals', words: t`What needs me`, icon: 'bell', kind: 'approvals' },
+  ].map(({ kind, ...command }) => ({
+    ...command,
+    icon: command.icon as IconName,
+    edits: true,
+    run: ({ stage, make }: Places) => {
+      // A frame goes around what is chosen.
+      const ids = stage.chosen.get();
+      const framed = kind === 'frame' ? frameItems(stage.board, ids, stage.author) : null;
+      if (framed === null) make(kind);
+      else stage.choose([framed], false);
+    },
+  })),
+);
 
-const UPLOAD: CanvasCommand = {
+const UPLOAD = worded<CanvasCommand>(() => ({
   id: 'upload',
-  words: 'Your files and images…',
+  words: t`Your files and images…`,
   keys: ['U'],
   icon: 'upload',
   edits: true,
   run: ({ stage }) => chooseFiles(stage),
-};
+}));
 
-const CHOSEN: readonly CanvasCommand[] = [
+const CHOSEN = worded<readonly CanvasCommand[]>(() => [
   {
     id: 'open',
-    words: 'Open or edit',
+    words: t`Open or edit`,
     keys: ['Enter'],
     icon: 'alone',
     chosen: true,
@@ -96,28 +99,28 @@ const CHOSEN: readonly CanvasCommand[] = [
   },
   {
     id: 'tools',
-    words: 'Tools of a terminal, or what is asked there',
-    keys: ['Shift Enter'],
+    words: t`Tools of a terminal, or what is asked there`,
+    keys: [t`Shift Enter`],
     icon: 'terminal',
     chosen: true,
     run: ({ tools }) => tools(),
   },
   {
     id: 'give',
-    words: 'Do this: hand a todo to an agent',
+    words: t`Do this: hand a todo to an agent`,
     keys: ['G'],
     icon: 'agent',
     chosen: true,
     edits: true,
     run: ({ stage, give }) => {
       const todo = stage.picked.find(({ kind, task, done }) => kind === 'todo' && !task && !done);
-      if (todo === undefined) notify('Choose a todo that no agent has yet.');
+      if (todo === undefined) notify(t`Choose a todo that no agent has yet.`);
       else give?.(todo);
     },
   },
   {
     id: 'tick',
-    words: 'Tick or untick todos',
+    words: t`Tick or untick todos`,
     keys: ['X'],
     icon: 'todo',
     chosen: true,
@@ -126,8 +129,8 @@ const CHOSEN: readonly CanvasCommand[] = [
   },
   {
     id: 'duplicate',
-    words: 'Duplicate',
-    keys: ['Ctrl D'],
+    words: t`Duplicate`,
+    keys: [t`Ctrl D`],
     icon: 'copy',
     chosen: true,
     edits: true,
@@ -136,7 +139,7 @@ const CHOSEN: readonly CanvasCommand[] = [
   },
   {
     id: 'remove',
-    words: 'Remove',
+    words: t`Remove`,
     keys: ['Delete', 'Backspace'],
     icon: 'destroy',
     chosen: true,
@@ -145,8 +148,8 @@ const CHOSEN: readonly CanvasCommand[] = [
   },
   {
     id: 'group',
-    words: 'Group',
-    keys: ['Ctrl G'],
+    words: t`Group`,
+    keys: [t`Ctrl G`],
     icon: 'group',
     chosen: true,
     edits: true,
@@ -154,8 +157,8 @@ const CHOSEN: readonly CanvasCommand[] = [
   },
   {
     id: 'ungroup',
-    words: 'Ungroup',
-    keys: ['Ctrl Shift G'],
+    words: t`Ungroup`,
+    keys: [t`Ctrl Shift G`],
     icon: 'group',
     chosen: true,
     edits: true,
@@ -163,7 +166,7 @@ const CHOSEN: readonly CanvasCommand[] = [
   },
   {
     id: 'front',
-    words: 'Bring to the front',
+    words: t`Bring to the front`,
     keys: [']'],
     icon: 'up',
     chosen: true,
@@ -172,7 +175,7 @@ const CHOSEN: readonly CanvasCommand[] = [
   },
   {
     id: 'back',
-    words: 'Send to the back',
+    words: t`Send to the back`,
     keys: ['['],
     icon: 'down',
     chosen: true,
@@ -181,8 +184,8 @@ const CHOSEN: readonly CanvasCommand[] = [
   },
   {
     id: 'lock',
-    words: 'Lock or unlock',
-    keys: ['Ctrl Shift L'],
+    words: t`Lock or unlock`,
+    keys: [t`Ctrl Shift L`],
     icon: 'lock',
     chosen: true,
     edits: true,
@@ -190,27 +193,27 @@ const CHOSEN: readonly CanvasCommand[] = [
   },
   {
     id: 'address',
-    words: 'Copy its address',
-    keys: ['Shift L'],
+    words: t`Copy its address`,
+    keys: [t`Shift L`],
     icon: 'link',
     chosen: true,
     run: ({ copyAddress }) => copyAddress(),
   },
   {
     id: 'comment',
-    words: 'Comment',
+    words: t`Comment`,
     keys: ['C'],
     icon: 'comment',
     chosen: true,
     run: ({ comment }) => comment(),
   },
-];
+]);
 
-const PLACING: readonly CanvasCommand[] = [
+const PLACING = worded<readonly CanvasCommand[]>(() => [
   {
     id: 'tidy',
-    words: 'Tidy into rows',
-    keys: ['Shift T'],
+    words: t`Tidy into rows`,
+    keys: [t`Shift T`],
     icon: 'grid',
     edits: true,
     run: ({ stage }) => {
@@ -221,40 +224,40 @@ const PLACING: readonly CanvasCommand[] = [
   },
   {
     id: 'undo',
-    words: 'Undo',
-    keys: ['Ctrl Z'],
+    words: t`Undo`,
+    keys: [t`Ctrl Z`],
     icon: 'undo',
     edits: true,
     run: ({ stage }) => void stage.board.undo(),
   },
   {
     id: 'redo',
-    words: 'Redo',
-    keys: ['Ctrl Shift Z', 'Ctrl Y'],
+    words: t`Redo`,
+    keys: [t`Ctrl Shift Z`, t`Ctrl Y`],
     icon: 'redo',
     edits: true,
     run: ({ stage }) => void stage.board.redo(),
   },
   {
     id: 'all',
-    words: 'Choose everything',
-    keys: ['Ctrl A'],
+    words: t`Choose everything`,
+    keys: [t`Ctrl A`],
     icon: 'frame',
     run: ({ stage }) => stage.choose(stage.items.map(({ id }) => id)),
   },
-];
+]);
 
-const LOOKING: readonly CanvasCommand[] = [
+const LOOKING = worded<readonly CanvasCommand[]>(() => [
   {
     id: 'fit',
-    words: 'Show everything',
+    words: t`Show everything`,
     keys: ['1'],
     icon: 'fit',
     run: ({ stage }) => stage.fit(),
   },
   {
     id: 'fit chosen',
-    words: 'Show what is chosen',
+    words: t`Show what is chosen`,
     keys: ['2'],
     icon: 'fit',
     chosen: true,
@@ -262,70 +265,74 @@ const LOOKING: readonly CanvasCommand[] = [
   },
   {
     id: 'zoom real',
-    words: 'Zoom to 100 %',
+    words: t`Zoom to 100 %`,
     keys: ['0'],
     icon: 'search',
     run: ({ stage }) => stage.glideToZoom(1),
   },
   {
     id: 'zoom in',
-    words: 'Zoom in',
+    words: t`Zoom in`,
     keys: ['+', '='],
     icon: 'plus',
     run: ({ stage }) => stage.glideToZoom(zoomStep(stage.goal, 1)),
   },
   {
     id: 'zoom out',
-    words: 'Zoom out',
+    words: t`Zoom out`,
     keys: ['-'],
     icon: 'minus',
     run: ({ stage }) => stage.glideToZoom(zoomStep(stage.goal, -1)),
   },
   {
     id: 'share',
-    words: 'Share this dashboard',
-    keys: ['Shift S'],
+    words: t`Share this dashboard`,
+    keys: [t`Shift S`],
     icon: 'share',
     run: ({ share }) => share(),
   },
   {
     id: 'history',
-    words: 'History of this dashboard',
+    words: t`History of this dashboard`,
     icon: 'clock',
     run: ({ history }) => history(),
   },
   {
     id: 'help',
-    words: 'Keys of the canvas',
+    words: t`Keys of the canvas`,
     keys: ['?'],
     icon: 'question',
     run: ({ help }) => help(),
   },
-];
+]);
 
-export const COMMAND_GROUPS: readonly {
-  readonly title: string;
-  readonly commands: readonly CanvasCommand[];
-}[] = [
-  { title: 'Make', commands: [...MAKING, UPLOAD] },
-  { title: 'What is chosen', commands: CHOSEN },
-  { title: 'Everything', commands: PLACING },
-  { title: 'Look', commands: LOOKING },
-];
+export const COMMAND_GROUPS = worded<
+  readonly {
+    readonly title: string;
+    readonly commands: readonly CanvasCommand[];
+  }[]
+>(() => [
+  { title: t`Make`, commands: [...MAKING(), UPLOAD()] },
+  { title: t`What is chosen`, commands: CHOSEN() },
+  { title: t`Everything`, commands: PLACING() },
+  { title: t`Look`, commands: LOOKING() },
+]);
 
-export const COMMANDS = COMMAND_GROUPS.flatMap(({ commands }) => commands);
+export const COMMANDS = worded(() => COMMAND_GROUPS().flatMap(({ commands }) => commands));
 
 /** Keys that are no commands of the palette, for the help. */
-export const OTHER_KEYS: readonly { readonly keys: string; readonly words: string }[] = [
-  { keys: 'Tab', words: 'To the next item, in the order of reading' },
-  { keys: 'Arrows', words: 'Move what is chosen, with Shift further; else look around' },
-  { keys: 'Alt Arrows', words: 'Size what is chosen' },
-  { keys: 'Ctrl Arrows', words: 'To the item beside this one' },
-  { keys: 'Esc', words: 'Out of an item, then choose nothing' },
-  { keys: 'Ctrl C, X, V', words: 'Copy, cut, paste; text becomes a note' },
-  { keys: 'Space', words: 'Hold it to pan by the pointer' },
-  { keys: 'Ctrl Wheel', words: 'Zoom at the pointer' },
-];
+export const OTHER_KEYS = worded<readonly { readonly keys: string; readonly words: string }[]>(
+  () => [
+    { keys: 'Tab', words: t`To the next item, in the order of reading` },
+    { keys: 'Arrows', words: t`Move what is chosen, with Shift further; else look around` },
+    { keys: t`Alt Arrows`, words: t`Size what is chosen` },
+    { keys: t`Ctrl Arrows`, words: t`To the item beside this one` },
+    { keys: 'Esc', words: t`Out of an item, then choose nothing` },
+    { keys: t`Ctrl C, X, V`, words: t`Copy, cut, paste; text becomes a note` },
+    { keys: 'Space', words: t`Hold it to pan by the pointer` },
+    { keys: t`Ctrl Wheel`, words: t`Zoom at the pointer` },
+  ],
+);
 
 /** Whether a command can be run now. */
 export function can(command: CanvasCommand, stage: Stage): boolean {
@@ -345,7 +352,7 @@ export function keyOf(event: KeyboardEvent): string {
 }
 
 export function commandFor(key: string): CanvasCommand | null {
-  return COMMANDS.find(({ keys }) => keys?.includes(key) === true) ?? null;
+  return COMMANDS().find(({ keys }) => keys?.includes(key) === true) ?? null;
 }
 
 type Direction = 'left' | 'right' | 'up' | 'down';
@@ -401,6 +408,6 @@ export function removeChosen(stage: Stage): void {
   const count = removeItems(stage.board, stage.chosen.get());
   if (count === 0) return;
   stage.choose([]);
-  const words = count === 1 ? 'Removed.' : `Removed ${count} items.`;
-  notify(words, 'plain', { words: 'Undo', run: () => void stage.board.undo() });
+  const words = plural(count, { one: 'Removed.', other: 'Removed # items.' });
+  notify(words, 'plain', { words: t`Undo`, run: () => void stage.board.undo() });
 }

@@ -1,6 +1,7 @@
 /** Files that a person brings onto the canvas: they go into a sandbox, and items show them. */
 
 import { useEffect, type RefObject } from 'react';
+import { plural, t } from '../../language/t';
 import { announce, notify, notifyFailure } from '../../state/announce';
 import { plainName, uploadFiles, uploadRefusal, WORKSPACE } from '../../terminal/screen/uploads';
 import { addItem } from '../document/acts';
@@ -26,7 +27,7 @@ export async function bringFiles(
   }
   const sandbox = sandboxOf(stage);
   if (sandbox === null) {
-    notify('Open a terminal first: it brings a sandbox, which keeps the files.');
+    notify(t`Open a terminal first: it brings a sandbox, which keeps the files.`);
     return;
   }
   const stamp = new Date().toISOString().replace(/\D/g, '').slice(2, 17);
@@ -34,14 +35,16 @@ export async function bringFiles(
     const paths = await uploadFiles(sandbox, files, stamp);
     const made = paths.map((path, i) => put(stage, sandbox, path, files[i], shifted(at, i)));
     stage.choose(made, false);
-    announce(made.length === 1 ? 'The file is on the canvas.' : `${made.length} files are here.`);
+    announce(
+      plural(made.length, { one: 'The file is on the canvas.', other: '# files are here.' }),
+    );
   } catch (reason) {
-    notifyFailure('The files could not be uploaded')(reason);
+    notifyFailure(t`The files could not be uploaded`)(reason);
   }
 }
 
 function refusal(stage: Stage, files: readonly File[]): string | null {
-  return stage.edits ? uploadRefusal(files) : 'You may look here, not edit.';
+  return stage.edits ? uploadRefusal(files) : t`You may look here, not edit.`;
 }
 
 /** The sandbox of what is chosen, else of the first item with one. */

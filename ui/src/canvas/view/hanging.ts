@@ -1,6 +1,7 @@
 /** What hangs on a todo that an agent works on: its agent's pane and its changes, beside it. */
 
 import type { Sandbox } from '../../api/types';
+import { t } from '../../language/t';
 import { go } from '../../state/route';
 import { addItem, changeItems } from '../document/acts';
 import { freePlace, type Point } from '../document/geometry';
@@ -43,7 +44,7 @@ export function showWork(stage: Stage, todo: Item, kind: 'agent' | 'diff'): void
 /** The agent names itself; changes have the name of their branch. */
 function titleOf({ task }: Item, kind: 'agent' | 'diff'): string {
   if (kind === 'agent' || task === null || task.branch === '') return '';
-  return `Changes of ${task.branch}`.slice(0, MAX_TITLE);
+  return t`Changes of ${task.branch}`.slice(0, MAX_TITLE);
 }
 
 function addPane(

@@ -1,6 +1,7 @@
 /** Pointer, wheel, keys and clipboard of the canvas, each handed to what it means. */
 
 import { useEffect, type RefObject } from 'react';
+import { t } from '../../language/t';
 import { notify } from '../../state/announce';
 import { addItem } from '../document/acts';
 import { clipOf, fromText, pasteItems, readClip } from '../document/clip';
@@ -339,7 +340,7 @@ class Input {
     if (!this.#takesClipboard) return;
     event.preventDefault();
     if (!stage.edits) {
-      notify('You may look here, not edit.');
+      notify(t`You may look here, not edit.`);
       return;
     }
     const at = stage.cursor.get() ?? centre(stage.window);

@@ -34,7 +34,7 @@ describe('keys', () => {
   });
 
   it('mean one thing each', () => {
-    const keys = COMMANDS.flatMap(({ keys: all }) => all ?? []);
+    const keys = COMMANDS().flatMap(({ keys: all }) => all ?? []);
     expect(new Set(keys).size).toBe(keys.length);
     expect(commandFor('Ctrl Shift Z')?.id).toBe('redo');
     expect(commandFor('Q')).toBeNull();

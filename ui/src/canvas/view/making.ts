@@ -1,5 +1,6 @@
 /** New items that need more than the document: terminals and agents of the home sandbox. */
 
+import { t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { loadPorts, ports } from '../../state/previews/ports';
 import { loadTerminals } from '../../state/sandboxes';
@@ -51,19 +52,19 @@ const SHOWS_SANDBOX: ReadonlySet<string> = new Set(['files', 'diff', 'preview'])
 async function fieldsOf(kind: string, stage: Stage): Promise<Record<string, unknown> | null> {
   const id = sandboxOf(stage);
   if (id === null) {
-    notify('Open a terminal first: it brings a sandbox, of which this shows something.');
+    notify(t`Open a terminal first: it brings a sandbox, of which this shows something.`);
     return null;
   }
   if (kind !== 'preview') return { sandbox_id: id };
   try {
     await loadPorts(id);
   } catch (reason) {
-    notifyFailure('Its ports could not be listed')(reason);
+    notifyFailure(t`Its ports could not be listed`)(reason);
     return null;
   }
   const [port] = ports.get()[id] ?? [];
   if (port !== undefined) return { sandbox_id: id, port };
-  notify('No server listens inside: start one, then show it here.');
+  notify(t`No server listens inside: start one, then show it here.`);
   return null;
 }
 
@@ -88,7 +89,7 @@ async function openTerminal(
     await loadTerminals(sandboxId).catch(() => undefined);
     return { sandbox_id: sandboxId, terminal_id: terminalId };
   } catch (reason) {
-    notifyFailure('No terminal could be opened')(reason);
+    notifyFailure(t`No terminal could be opened`)(reason);
     return null;
   } finally {
     opening.set((now) => now - 1);
@@ -101,7 +102,7 @@ export async function renewTerminal(dashboard: string, stage: Stage, gone: Item)
   const made = await openTerminal(dashboard, gone, agent);
   if (made === null) return;
   if (stage.board.item(gone.id) === null) {
-    notify('Its item was removed meanwhile: the new terminal is in the sandbox.');
+    notify(t`Its item was removed meanwhile: the new terminal is in the sandbox.`);
     return;
   }
   changeItems(stage.board, [gone.id], { ...made });

@@ -3,6 +3,7 @@
 import { useCallback, useEffect, useMemo, useState } from 'react';
 import { api } from '../../api/client';
 import { useAnswer } from '../../components/parts/useAnswer';
+import { t } from '../../language/t';
 import { notify } from '../../state/announce';
 import { Store, useStore } from '../../state/store';
 import { MOST_IDS, type Peer } from '../presence/presence';
@@ -106,7 +107,7 @@ function useSession(id: string, onRenamed: (name: string) => void): Session | nu
   useEffect(() => {
     const made = openSession(id, {
       onRefused: (_, message) => {
-        notify(`The last change was not kept: ${message || 'the server refused it.'}`, 'bad');
+        notify(t`The last change was not kept: ${message || t`the server refused it.`}`, 'bad');
         // What was refused is in this document for good: a new one has what the server has.
         setTurn((now) => now + 1);
       },

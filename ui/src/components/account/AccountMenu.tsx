@@ -1,6 +1,7 @@
 /** Who is logged in and in which organization, at the foot of the rail, with the ways from there. */
 
 import type { Organization } from '../../api/team';
+import { t } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
 import { login, logOut } from '../../state/login';
 import { realms } from '../../state/realms';
@@ -26,7 +27,7 @@ export function AccountMenu({ onPick }: { readonly onPick: () => void }) {
   if (!shown || who.is !== 'in') return null;
   const where =
     ours === null
-      ? 'no organization'
+      ? t`no organization`
       : `${ours.organization.name} · ${roleName(ours.organization.role)}`;
   return (
     <div className="account-menu">
@@ -53,14 +54,14 @@ export function AccountMenu({ onPick }: { readonly onPick: () => void }) {
               <li>
                 <button type="button" onClick={pick(() => goTo('account'))}>
                   <Icon name="person" />
-                  Your account
+                  {t`Your account`}
                 </button>
               </li>
               {ours !== null && (
                 <li>
                   <button type="button" onClick={pick(() => goTo('team'))}>
                     <Icon name="share" />
-                    {ours.organization.name}: team and quotas
+                    {t`${ours.organization.name}: team and quotas`}
                   </button>
                 </li>
               )}
@@ -71,14 +72,14 @@ export function AccountMenu({ onPick }: { readonly onPick: () => void }) {
                     <li key={one.organization_id}>
                       <button type="button" onClick={pick(() => void switchTo(one))}>
                         <Icon name="recreate" />
-                        Switch to {one.name}
+                        {t`Switch to ${one.name}`}
                       </button>
                     </li>
                   ))}
               <li>
                 <button type="button" onClick={pick(() => void logOut())}>
                   <Icon name="stop" />
-                  Log out
+                  {t`Log out`}
                 </button>
               </li>
             </ul>
@@ -91,6 +92,6 @@ export function AccountMenu({ onPick }: { readonly onPick: () => void }) {
 
 /** Works in another organization; everything on the page is another one's then. */
 function switchTo({ name, organization_id: id }: Organization): Promise<void> {
-  const stayed = notifyFailure(`You still work where you did, not in ${name}`);
-  return workIn(id, `You work in ${name} now.`).catch(stayed);
+  const stayed = notifyFailure(t`You still work where you did, not in ${name}`);
+  return workIn(id, t`You work in ${name} now.`).catch(stayed);
 }

@@ -1,6 +1,7 @@
 /** One's own account: the name others see, the organization, where one is logged in, and tokens. */
 
 import { useState } from 'react';
+import { t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { login, rename } from '../../state/login';
 import { useStore } from '../../state/store';
@@ -21,19 +22,19 @@ export function AccountPage({ onMenu }: { readonly onMenu: () => void }) {
   const ours = useStore(team);
   const name = who.is === 'in' ? who.name : '';
   return (
-    <main className="page" aria-label="Your account">
+    <main className="page" aria-label={t`Your account`}>
       <div className="page-body">
         <header className="page-head">
           <MenuButton onMenu={onMenu} />
-          <h1>Your account</h1>
+          <h1>{t`Your account`}</h1>
         </header>
         <section>
-          <h2>You</h2>
+          <h2>{t`You`}</h2>
           <div className="secrets">
             <NameRow key={name} name={name} principal={ours?.me ?? name} />
             {ours === null ? (
               <p className="secret quiet">
-                You belong to no organization. Ask for an invitation’s link and open it here.
+                {t`You belong to no organization. Ask for an invitation’s link and open it here.`}
               </p>
             ) : (
               <OrganizationRow ours={ours} />
@@ -58,14 +59,14 @@ function NameRow({ name, principal }: { readonly name: string; readonly principa
         event.preventDefault();
         if (!changed) return;
         rename(draft.trim()).then(
-          () => notify('Others see your new name from now on.'),
-          notifyFailure('Your name was not changed'),
+          () => notify(t`Others see your new name from now on.`),
+          notifyFailure(t`Your name was not changed`),
         );
       }}
     >
       <Avatar name={name} principal={principal} />
       <label className="team-field">
-        <span className="spoken">Your name, as others see it</span>
+        <span className="spoken">{t`Your name, as others see it`}</span>
         <input
           autoComplete="nickname"
           maxLength={MAX_NAME}
@@ -74,7 +75,7 @@ function NameRow({ name, principal }: { readonly name: string; readonly principa
         />
       </label>
       <button type="submit" className="button button-small" disabled={!changed}>
-        Save the name
+        {t`Save the name`}
       </button>
     </form>
   );
@@ -99,24 +100,23 @@ function OrganizationRow({ ours }: { readonly ours: Team }) {
           className="button button-small button-destroy"
           onClick={() => setLeaving(true)}
         >
-          Leave…
+          {t`Leave…`}
         </button>
       )}
       {leaving && (
         <Confirm
-          title={`Leave ${organization.name}?`}
-          action="Leave"
+          title={t`Leave ${organization.name}?`}
+          action={t`Leave`}
           danger
           onClose={() => setLeaving(false)}
           onConfirm={() =>
             void leave(organization.organization_id, organization.name).catch(
-              notifyFailure('You have not left'),
+              notifyFailure(t`You have not left`),
             )
           }
         >
           <p>
-            Your sandboxes stop, keep their files, and wait for a new owner. Your secrets, links and
-            tokens there end at once. Only an invitation brings you back.
+            {t`Your sandboxes stop, keep their files, and wait for a new owner. Your secrets, links and tokens there end at once. Only an invitation brings you back.`}
           </p>
         </Confirm>
       )}

@@ -2,6 +2,7 @@
 
 import { useState } from 'react';
 import { accountApi, type WaitingCliLogin } from '../../api/account';
+import { t } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
 import { duration, secondsUntil, tick } from '../../state/clock';
 import { login } from '../../state/login';
@@ -20,11 +21,11 @@ export function CliLogin({ code, onMenu }: CliLoginProps) {
   const { value: waiting, problem } = useAnswer(accountApi.waitingCli, code ?? '');
   const [done, setDone] = useState(false);
   return (
-    <main className="page" aria-label="A command line logs in">
+    <main className="page" aria-label={t`A command line logs in`}>
       <div className="page-body">
         <header className="page-head">
           <MenuButton onMenu={onMenu} />
-          <h1>A command line logs in</h1>
+          <h1>{t`A command line logs in`}</h1>
         </header>
         {problem !== null && <p role="alert">{problem.message}</p>}
         {done && <Confirmed />}
@@ -49,28 +50,25 @@ function Question({ waiting, onDone }: QuestionProps) {
     setBusy(true);
     accountApi
       .confirmCli(code)
-      .then(onDone, notifyFailure('Not confirmed'))
+      .then(onDone, notifyFailure(t`Not confirmed`))
       .finally(() => setBusy(false));
   }
 
   return (
     <section className="cli-question">
       <p>
-        <strong>{machine}</strong> at <strong>{address}</strong> wants to act as{' '}
-        <strong>{who.is === 'in' ? who.name : 'you'}</strong>. Confirm only if you ran{' '}
-        <code>atoll login</code> there yourself a moment ago, and it shows this code:
+        {t`${(<strong>{machine}</strong>)} at ${(<strong>{address}</strong>)} wants to act as ${(<strong>{who.is === 'in' ? who.name : 'you'}</strong>)}. Confirm only if you ran ${(<code>atoll login</code>)} there yourself a moment ago, and it shows this code:`}
       </p>
       <p className="cli-code">{code}</p>
       <p className="quiet">
-        It gets a token of yours, which your account lists and revokes. The question ends in{' '}
-        {duration(secondsUntil(ends, now))}.
+        {t`It gets a token of yours, which your account lists and revokes. The question ends in ${duration(secondsUntil(ends, now))}.`}
       </p>
       <div className="welcome-acts">
         <button type="button" className="button button-primary" disabled={busy} onClick={confirm}>
-          Confirm
+          {t`Confirm`}
         </button>
         <button type="button" className="button" onClick={() => go(null)}>
-          This was not me
+          {t`This was not me`}
         </button>
       </div>
     </section>
@@ -80,9 +78,9 @@ function Question({ waiting, onDone }: QuestionProps) {
 function Confirmed() {
   return (
     <section role="status">
-      <p>Confirmed: the command line is logged in. You can close this page.</p>
+      <p>{t`Confirmed: the command line is logged in. You can close this page.`}</p>
       <button type="button" className="button" onClick={() => goTo('account')}>
-        Your tokens
+        {t`Your tokens`}
       </button>
     </section>
   );

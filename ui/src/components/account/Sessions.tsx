@@ -2,6 +2,7 @@
 
 import { useState } from 'react';
 import { accountApi, type Session } from '../../api/account';
+import { t, worded } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { age, tick } from '../../state/clock';
 import { logOut, logOutEverywhere } from '../../state/login';
@@ -22,23 +23,27 @@ export function Sessions() {
     try {
       await accountApi.endSession(session.id);
       asked.reload();
-      notify('Logged out there. What it had open closes within seconds.');
+      notify(t`Logged out there. What it had open closes within seconds.`);
     } catch (reason) {
-      notifyFailure('Not logged out')(reason);
+      notifyFailure(t`Not logged out`)(reason);
     }
   }
 
   return (
     <section>
       <div className="team-head">
-        <h2>Where you are logged in</h2>
+        <h2>{t`Where you are logged in`}</h2>
         <button type="button" className="button button-small" onClick={() => setEverywhere(true)}>
-          Log out everywhere…
+          {t`Log out everywhere…`}
         </button>
       </div>
-      <Listed asked={asked} what="logins" empty={<Empty>You are logged in nowhere else.</Empty>}>
+      <Listed
+        asked={asked}
+        what={t`logins`}
+        empty={<Empty>{t`You are logged in nowhere else.`}</Empty>}
+      >
         {(list) => (
-          <ul className="secrets" aria-label="Logins">
+          <ul className="secrets" aria-label={t`Logins`}>
             {list.map((session) => (
               <Row key={session.id} session={session} onEnd={() => void end(session)} />
             ))}
@@ -47,16 +52,15 @@ export function Sessions() {
       </Listed>
       {everywhere && (
         <Confirm
-          title="Log out everywhere?"
-          action="Log out everywhere"
+          title={t`Log out everywhere?`}
+          action={t`Log out everywhere`}
           onClose={() => setEverywhere(false)}
           onConfirm={() => {
-            logOutEverywhere().catch(notifyFailure('Not logged out'));
+            logOutEverywhere().catch(notifyFailure(t`Not logged out`));
           }}
         >
           <p>
-            Every browser and command line of yours is logged out, this one too. Sandboxes and
-            tokens go on.
+            {t`Every browser and command line of yours is logged out, this one too. Sandboxes and tokens go on.`}
           </p>
         </Confirm>
       )}
@@ -78,20 +82,21 @@ function Row({ session, onEnd }: RowProps) {
       <div className="secret-words">
         <p className="secret-name">
           {words}
-          {current && <span className="badge">here</span>}
+          {current && <span className="badge">{t`here`}</span>}
         </p>
         <p className="quiet">
-          {address !== '' && `from ${address} · `}since {new Date(since).toLocaleDateString()}
-          {!current && ` · used ${agoWords(used, now)}`}
+          {address !== '' && t`from ${address} · `}
+          {t`since ${new Date(since).toLocaleDateString()}`}
+          {!current && t` · used ${agoWords(used, now)}`}
         </p>
       </div>
       <button
         type="button"
         className="button button-small"
-        aria-label={current ? 'Log out here' : `Log out there: ${words} from ${address}`}
+        aria-label={current ? t`Log out here` : t`Log out there: ${words} from ${address}`}
         onClick={onEnd}
       >
-        {current ? 'Log out' : 'Log out there'}
+        {current ? t`Log out` : t`Log out there`}
       </button>
     </li>
   );
@@ -101,30 +106,36 @@ function Row({ session, onEnd }: RowProps) {
 export function browserWords(agent: string): string {
   const found = (names: readonly (readonly [string, string])[]): string =>
     names.find(([mark]) => agent.includes(mark))?.[1] ?? '';
-  const browser = found(BROWSERS) || 'A browser';
-  const system = found(SYSTEMS);
-  return system === '' ? browser : `${browser} on ${system}`;
+  const browser = found(BROWSERS()) || t`A browser`;
+  const system = found(SYSTEMS());
+  return system === '' ? browser : t`${browser} on ${system}`;
 }
 
 /** The first mark that is there counts: browsers carry the names of others, too. */
-const BROWSERS = [
-  ['Edg/', 'Edge'],
-  ['OPR/', 'Opera'],
-  ['Firefox/', 'Firefox'],
-  ['Chrome/', 'Chrome'],
-  ['Safari/', 'Safari'],
-] as const;
-const SYSTEMS = [
-  ['iPhone', 'iPhone'],
-  ['iPad', 'iPad'],
-  ['Android', 'Android'],
-  ['Windows', 'Windows'],
-  ['Mac OS', 'macOS'],
-  ['Linux', 'Linux'],
-] as const;
+const BROWSERS = worded(
+  () =>
+    [
+      [t`Edg/`, t`Edge`],
+      ['OPR/', t`Opera`],
+      [t`Firefox/`, t`Firefox`],
+      [t`Chrome/`, t`Chrome`],
+      [t`Safari/`, t`Safari`],
+    ] as const,
+);
+const SYSTEMS = worded(
+  () =>
+    [
+      ['iPhone', 'iPhone'],
+      ['iPad', 'iPad'],
+      [t`Android`, t`Android`],
+      [t`Windows`, t`Windows`],
+      [t`Mac OS`, 'macOS'],
+      [t`Linux`, t`Linux`],
+    ] as const,
+);
 
 /** `now` or `4 min ago`. */
 export function agoWords(at: string, now: number): string {
   const words = age(at, now);
-  return words === 'now' ? words : `${words} ago`;
+  return words === 'now' ? words : t`${words} ago`;
 }

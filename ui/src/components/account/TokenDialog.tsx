@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { Problem } from '../../api/call';
 import { accountApi, type MadeToken } from '../../api/account';
 import type { OrgRole } from '../../api/team';
+import { t, worded } from '../../language/t';
 import { areasOf, isReading } from '../../state/team/capabilities';
 import { Dialog } from '../parts/Dialog';
 import { Field } from '../parts/Field';
@@ -18,19 +19,19 @@ interface TokenDialogProps {
   readonly onMade: () => void;
 }
 
-const TTLS = [
-  { value: '1d', words: '1 day' },
-  { value: '7d', words: '7 days' },
+const TTLS = worded(() => [
+  { value: '1d', words: t`1 day` },
+  { value: '7d', words: t`7 days` },
   { value: '30d', words: '30 days' },
   { value: '90d', words: '90 days' },
-  { value: '365d', words: '1 year' },
-];
+  { value: '365d', words: t`1 year` },
+]);
 type May = 'read' | 'all' | 'chosen';
-const MAY: readonly { value: May; words: string }[] = [
-  { value: 'read', words: 'Only read' },
-  { value: 'all', words: 'All that you may' },
-  { value: 'chosen', words: 'Chosen things' },
-];
+const MAY = worded<readonly { value: May; words: string }[]>(() => [
+  { value: 'read', words: t`Only read` },
+  { value: 'all', words: t`All that you may` },
+  { value: 'chosen', words: t`Chosen things` },
+]);
 const MAX_NAME = 64;
 
 export function TokenDialog({ role, account, onClose, onMade }: TokenDialogProps) {
@@ -68,7 +69,7 @@ export function TokenDialog({ role, account, onClose, onMade }: TokenDialogProps
     }
   }
 
-  const title = account === null ? 'Make a token' : `Make a token of ${account.name}`;
+  const title = account === null ? t`Make a token` : t`Make a token of ${account.name}`;
   if (made !== null) return <Made title={title} made={made} onClose={onClose} />;
   return (
     <Dialog title={title} onClose={onClose} wide>
@@ -87,8 +88,8 @@ export function TokenDialog({ role, account, onClose, onMade }: TokenDialogProps
         )}
         <div className="form-row">
           <Field
-            label="Name"
-            hint="What uses it, such as “nightly build”"
+            label={t`Name`}
+            hint={t`What uses it, such as “nightly build”`}
             trouble={at('name')}
             grow
           >
@@ -103,10 +104,10 @@ export function TokenDialog({ role, account, onClose, onMade }: TokenDialogProps
               />
             )}
           </Field>
-          <Field label="Valid for" trouble={at('ttl')}>
+          <Field label={t`Valid for`} trouble={at('ttl')}>
             {(wiring) => (
               <select {...wiring} value={ttl} onChange={(event) => setTtl(event.target.value)}>
-                {TTLS.map(({ value, words }) => (
+                {TTLS().map(({ value, words }) => (
                   <option key={value} value={value}>
                     {words}
                   </option>
@@ -115,7 +116,7 @@ export function TokenDialog({ role, account, onClose, onMade }: TokenDialogProps
             )}
           </Field>
         </div>
-        <Segments legend="It may" choices={MAY} chosen={may} onChoose={setMay} />
+        <Segments legend={t`It may`} choices={MAY()} chosen={may} onChoose={setMay} />
         {may === 'chosen' && (
           <div className="token-areas">
             {areas.map(({ words, capabilities }) => (
@@ -136,14 +137,14 @@ export function TokenDialog({ role, account, onClose, onMade }: TokenDialogProps
           </div>
         )}
         <p className="quiet">
-          It approves nothing and logs nobody in, whatever it may do. Revoke it here at any time.
+          {t`It approves nothing and logs nobody in, whatever it may do. Revoke it here at any time.`}
         </p>
         <footer className="dialog-foot">
           <button type="button" className="button" onClick={onClose}>
-            Cancel
+            {t`Cancel`}
           </button>
           <button type="submit" className="button button-primary" disabled={busy}>
-            Make it
+            {t`Make it`}
           </button>
         </footer>
       </form>
@@ -160,9 +161,9 @@ function lackOf(
   may: May,
   chosen: readonly string[],
 ): { field: string | null; text: string } | null {
-  if (name.trim() === '') return { field: 'name', text: 'Give it a name.' };
+  if (name.trim() === '') return { field: 'name', text: t`Give it a name.` };
   if (may === 'chosen' && chosen.length === 0) {
-    return { field: null, text: 'Choose what it may do.' };
+    return { field: null, text: t`Choose what it may do.` };
   }
   return null;
 }
@@ -177,15 +178,14 @@ function Made({ title, made, onClose }: MadeProps) {
   return (
     <Dialog title={title} onClose={onClose} wide>
       <div className="form">
-        <OnceShown label="Token" value={made.token}>
+        <OnceShown label={t`Token`} value={made.token}>
           <p>
-            This is <strong>{made.name}</strong>. It is shown once: copy it to where it is used, and
-            send it to nobody.
+            {t`This is ${(<strong>{made.name}</strong>)}. It is shown once: copy it to where it is used, and send it to nobody.`}
           </p>
         </OnceShown>
         <footer className="dialog-foot">
           <button type="button" className="button button-primary" onClick={onClose}>
-            Done
+            {t`Done`}
           </button>
         </footer>
       </div>

@@ -3,6 +3,7 @@
 import { useState } from 'react';
 import { accountApi, type Token } from '../../api/account';
 import type { OrgRole } from '../../api/team';
+import { plural, t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { duration, secondsUntil, tick } from '../../state/clock';
 import { useStore } from '../../state/store';
@@ -29,19 +30,21 @@ export function Tokens({ role }: TokensProps) {
   return (
     <section>
       <div className="team-head">
-        <h2>Personal access tokens</h2>
+        <h2>{t`Personal access tokens`}</h2>
         <button type="button" className="button button-small" onClick={() => setMaking(true)}>
           <Icon name="plus" />
-          Make a token
+          {t`Make a token`}
         </button>
       </div>
       <Listed
         asked={asked}
-        what="tokens"
-        empty={<Empty icon="key">No tokens. A token lets a program call the API for you.</Empty>}
+        what={t`tokens`}
+        empty={
+          <Empty icon="key">{t`No tokens. A token lets a program call the API for you.`}</Empty>
+        }
       >
         {(list) => (
-          <ul className="secrets" aria-label="Tokens">
+          <ul className="secrets" aria-label={t`Tokens`}>
             {list.map((token) => (
               <TokenRow key={token.id} token={token} onRevoke={() => setRevoking(token)} />
             ))}
@@ -72,20 +75,22 @@ interface RevokeProps {
 export function RevokeToken({ token, onClose, onDone }: RevokeProps) {
   return (
     <Confirm
-      title={`Revoke ${token.name}?`}
-      action="Revoke"
+      title={t`Revoke ${token.name}?`}
+      action={t`Revoke`}
       danger
       onClose={onClose}
       onConfirm={() => {
-        accountApi.revokeToken(token.id).then(() => {
-          notify(`${token.name} was revoked.`);
-          onDone();
-        }, notifyFailure('Not revoked'));
+        accountApi.revokeToken(token.id).then(
+          () => {
+            notify(t`${token.name} was revoked.`);
+            onDone();
+          },
+          notifyFailure(t`Not revoked`),
+        );
       }}
     >
       <p>
-        It ends at once, with the tokens that were made by it. Connections that it has open close
-        within seconds.
+        {t`It ends at once, with the tokens that were made by it. Connections that it has open close within seconds.`}
       </p>
     </Confirm>
   );
@@ -106,16 +111,15 @@ export function TokenRow({ token, whose, onRevoke }: RowProps) {
       <div className="secret-words">
         <p className="secret-name">
           {name}
-          {whose !== undefined && <span className="quiet"> of {whose}</span>}
+          {whose !== undefined && <span className="quiet"> {t`of ${whose}`}</span>}
         </p>
         <p className="quiet">
-          {used === null ? 'never used' : `used ${agoWords(used, now)}`} ·{' '}
-          {duration(secondsUntil(end, now))} left
-          {sandbox !== null && ` · of ${sandbox} alone`}
+          {t`${used === null ? t`never used` : t`used ${agoWords(used, now)}`} · ${duration(secondsUntil(end, now))} left`}
+          {sandbox !== null && t` · of ${sandbox} alone`}
         </p>
         <details className="token-may">
           <summary>
-            may do {capabilities.length === 1 ? '1 thing' : `${capabilities.length} things`}
+            {t`may do ${plural(capabilities.length, { one: '# thing', other: '# things' })}`}
           </summary>
           <p className="secret-print">{capabilities.join(' ')}</p>
         </details>
@@ -123,10 +127,10 @@ export function TokenRow({ token, whose, onRevoke }: RowProps) {
       <button
         type="button"
         className="button button-small button-destroy"
-        aria-label={whose === undefined ? `Revoke ${name}` : `Revoke ${name} of ${whose}`}
+        aria-label={whose === undefined ? t`Revoke ${name}` : t`Revoke ${name} of ${whose}`}
         onClick={onRevoke}
       >
-        Revoke
+        {t`Revoke`}
       </button>
     </li>
   );

@@ -2,6 +2,7 @@
 
 import '../../styles/admin.css';
 import { useEffect, useRef, type KeyboardEvent, type ReactNode } from 'react';
+import { t, worded } from '../../language/t';
 import { connected } from '../../state/sandboxes';
 import { goTo } from '../../state/route';
 import { useStore } from '../../state/store';
@@ -22,17 +23,20 @@ import { Every } from './Every';
 import { Extensions } from './Extensions';
 import { Overview } from './Overview';
 
-const SECTIONS = [
-  { key: 'overview', words: 'Overview' },
-  { key: 'sandboxes', words: 'Sandboxes' },
-  { key: 'members', words: 'Members' },
-  { key: 'tokens', words: 'Tokens' },
-  { key: 'secrets', words: 'Secrets' },
-  { key: 'approvals', words: 'Approvals' },
-  { key: 'audit', words: 'Audit' },
-  { key: 'extensions', words: 'Extensions' },
-] as const;
-type Section = (typeof SECTIONS)[number]['key'];
+const SECTIONS = worded(
+  () =>
+    [
+      { key: 'overview', words: t`Overview` },
+      { key: 'sandboxes', words: t`Sandboxes` },
+      { key: 'members', words: t`Members` },
+      { key: 'tokens', words: t`Tokens` },
+      { key: 'secrets', words: t`Secrets` },
+      { key: 'approvals', words: t`Approvals` },
+      { key: 'audit', words: t`Audit` },
+      { key: 'extensions', words: t`Extensions` },
+    ] as const,
+);
+type Section = ReturnType<typeof SECTIONS>[number]['key'];
 
 interface AdminPageProps {
   readonly part: string | null;
@@ -42,15 +46,15 @@ interface AdminPageProps {
 export function AdminPage({ part, onMenu }: AdminPageProps) {
   const ours = useStore(team);
   const live = useStore(connected);
-  const section = SECTIONS.find(({ key }) => key === part)?.key ?? 'overview';
+  const section = SECTIONS().find(({ key }) => key === part)?.key ?? 'overview';
   return (
-    <main className="page admin" aria-label="Administration">
+    <main className="page admin" aria-label={t`Administration`}>
       <div className={section === 'sandboxes' ? 'admin-body admin-whole' : 'admin-body'}>
         <header className="page-head">
           <MenuButton onMenu={onMenu} />
-          <h1>Administration</h1>
+          <h1>{t`Administration`}</h1>
           {ours !== null && <span className="quiet">{ours.organization.name}</span>}
-          {!live && <span className="badge badge-bad">not live</span>}
+          {!live && <span className="badge badge-bad">{t`not live`}</span>}
         </header>
         <Sections chosen={section} />
         <div
@@ -77,9 +81,9 @@ function Sections({ chosen }: { readonly chosen: Section }) {
   }, [chosen]);
 
   function onKey(event: KeyboardEvent): void {
-    const now = SECTIONS.findIndex(({ key }) => key === chosen);
+    const now = SECTIONS().findIndex(({ key }) => key === chosen);
     const to = { ArrowRight: now + 1, ArrowLeft: now - 1, Home: 0, End: -1 }[event.key];
-    const next = to === undefined ? undefined : SECTIONS.at(to % SECTIONS.length);
+    const next = to === undefined ? undefined : SECTIONS().at(to % SECTIONS().length);
     if (next === undefined) return;
     event.preventDefault();
     goTo('admin', next.key);
@@ -91,11 +95,11 @@ function Sections({ chosen }: { readonly chosen: Section }) {
       ref={row}
       className="admin-tabs"
       role="tablist"
-      aria-label="Sections"
+      aria-label={t`Sections`}
       tabIndex={-1}
       onKeyDown={onKey}
     >
-      {SECTIONS.map(({ key, words }) => (
+      {SECTIONS().map(({ key, words }) => (
         <button
           key={key}
           type="button"
@@ -145,8 +149,7 @@ function Shown({ section, ours }: ShownProps): ReactNode {
 function Alone() {
   return (
     <p className="empty">
-      This is one person&rsquo;s home. <code>atoll org create NAME</code> makes it a team&rsquo;s,
-      while everything runs on.
+      {t`This is one person&rsquo;s home. ${(<code>atoll org create NAME</code>)} makes it a team&rsquo;s, while everything runs on.`}
     </p>
   );
 }
@@ -177,7 +180,7 @@ function Approvals() {
   return (
     <>
       {waiting === 0 && (
-        <p className="empty">Nothing waits for a decision. Requests are shown here as they come.</p>
+        <p className="empty">{t`Nothing waits for a decision. Requests are shown here as they come.`}</p>
       )}
       <Inbox />
       <Granted />

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from 'react';
 import { overviewApi, type AuditEntry, type AuditQuery } from '../../api/overview';
+import { t, worded } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
 import { useStore } from '../../state/store';
 import { memberName } from '../../state/team/rights';
@@ -11,20 +12,20 @@ import { Failed } from './Failed';
 
 const NONE: AuditQuery = { actor: '', kind: '', stream: '', since: '', until: '' };
 
-const KINDS = [
-  { value: 'sandbox.', words: 'Sandboxes' },
-  { value: 'agent.', words: 'Agents' },
-  { value: 'approval.', words: 'Approvals' },
-  { value: 'secret.', words: 'Secrets' },
-  { value: 'auth.', words: 'Logins' },
-  { value: 'member.', words: 'Members' },
-  { value: 'token.', words: 'Tokens' },
-  { value: 'share.', words: 'Share links' },
-  { value: 'webhook.', words: 'Webhooks' },
-  { value: 'quota.', words: 'Quotas' },
-  { value: 'git.', words: 'Git' },
-  { value: 'network.', words: 'Network' },
-];
+const KINDS = worded(() => [
+  { value: 'sandbox.', words: t`Sandboxes` },
+  { value: 'agent.', words: t`Agents` },
+  { value: 'approval.', words: t`Approvals` },
+  { value: 'secret.', words: t`Secrets` },
+  { value: 'auth.', words: t`Logins` },
+  { value: 'member.', words: t`Members` },
+  { value: 'token.', words: t`Tokens` },
+  { value: 'share.', words: t`Share links` },
+  { value: 'webhook.', words: t`Webhooks` },
+  { value: 'quota.', words: t`Quotas` },
+  { value: 'git.', words: t`Git` },
+  { value: 'network.', words: t`Network` },
+]);
 const WAIT_MS = 250;
 
 interface Found {
@@ -73,7 +74,7 @@ export function Audit() {
           : now,
       );
     } catch (reason) {
-      notifyFailure('Earlier entries could not be loaded')(reason);
+      notifyFailure(t`Earlier entries could not be loaded`)(reason);
     } finally {
       setBusy(false);
     }
@@ -84,18 +85,18 @@ export function Audit() {
       <AuditFilters query={query} onChange={(next) => setQuery({ ...query, ...next })} />
       {problem !== null && (
         <Failed
-          what="The audit log"
+          what={t`The audit log`}
           problem={problem}
           onRetry={() => setAttempt((now) => now + 1)}
         />
       )}
       {found === null && problem === null && (
         <p className="quiet" role="status">
-          Loading…
+          {t`Loading…`}
         </p>
       )}
       {found !== null && (
-        <ol className="audit" aria-label="Audit entries" aria-busy={found.key !== key}>
+        <ol className="audit" aria-label={t`Audit entries`} aria-busy={found.key !== key}>
           {found.entries.map((entry) => (
             <Entry
               key={entry.n}
@@ -106,7 +107,7 @@ export function Audit() {
         </ol>
       )}
       {found?.entries.length === 0 && found.previous === null && (
-        <p className="empty">Nothing fits. Entries are kept for the time that `audit_days` sets.</p>
+        <p className="empty">{t`Nothing fits. Entries are kept for the time that \`audit_days\` sets.`}</p>
       )}
       {found !== null && found.previous !== null && (
         <button
@@ -115,7 +116,7 @@ export function Audit() {
           disabled={busy}
           onClick={() => void more()}
         >
-          {busy ? 'Looking…' : 'Look further back'}
+          {busy ? t`Looking…` : t`Look further back`}
         </button>
       )}
     </>
@@ -142,7 +143,7 @@ function AuditFilters({ query, onChange }: FiltersProps) {
       link.click();
       window.setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
     } catch (reason) {
-      notifyFailure('Not exported')(reason);
+      notifyFailure(t`Not exported`)(reason);
     } finally {
       setSaving(false);
     }
@@ -151,10 +152,10 @@ function AuditFilters({ query, onChange }: FiltersProps) {
   return (
     <div className="audit-filters">
       <label>
-        <span>Kind</span>
+        <span>{t`Kind`}</span>
         <select value={query.kind} onChange={(event) => onChange({ kind: event.target.value })}>
-          <option value="">All</option>
-          {KINDS.map(({ value, words }) => (
+          <option value="">{t`All`}</option>
+          {KINDS().map(({ value, words }) => (
             <option key={value} value={value}>
               {words}
             </option>
@@ -162,10 +163,10 @@ function AuditFilters({ query, onChange }: FiltersProps) {
         </select>
       </label>
       <label>
-        <span>Actor</span>
+        <span>{t`Actor`}</span>
         <input
           list="audit-actors"
-          placeholder="Anybody"
+          placeholder={t`Anybody`}
           maxLength={200}
           value={query.actor}
           onChange={(event) => onChange({ actor: event.target.value.trim() })}
@@ -179,16 +180,16 @@ function AuditFilters({ query, onChange }: FiltersProps) {
         </datalist>
       </label>
       <label>
-        <span>Subject</span>
+        <span>{t`Subject`}</span>
         <input
-          placeholder="sandbox:sb_…"
+          placeholder={t`sandbox:sb_…`}
           maxLength={300}
           value={query.stream}
           onChange={(event) => onChange({ stream: event.target.value.trim() })}
         />
       </label>
       <label>
-        <span>From</span>
+        <span>{t`From`}</span>
         <input
           type="date"
           value={query.since}
@@ -196,7 +197,7 @@ function AuditFilters({ query, onChange }: FiltersProps) {
         />
       </label>
       <label>
-        <span>To</span>
+        <span>{t`To`}</span>
         <input
           type="date"
           value={query.until}
@@ -206,7 +207,7 @@ function AuditFilters({ query, onChange }: FiltersProps) {
       <div className="audit-acts">
         {filtered && (
           <button type="button" className="button button-small" onClick={() => onChange(NONE)}>
-            Clear
+            {t`Clear`}
           </button>
         )}
         <button
@@ -215,7 +216,7 @@ function AuditFilters({ query, onChange }: FiltersProps) {
           disabled={saving}
           onClick={() => void save()}
         >
-          {saving ? 'Exporting…' : filtered ? 'Export these' : 'Export all'}
+          {saving ? t`Exporting…` : filtered ? t`Export these` : t`Export all`}
         </button>
       </div>
     </div>
@@ -241,7 +242,7 @@ function Entry({ entry, onFilter }: EntryProps) {
         <button
           type="button"
           className="button-link audit-actor"
-          title={`Only what ${actor} did`}
+          title={t`Only what ${actor} did`}
           onClick={() => onFilter({ actor })}
         >
           {memberName(ours, actor)}
@@ -252,7 +253,7 @@ function Entry({ entry, onFilter }: EntryProps) {
           type="button"
           className="button-icon audit-open"
           aria-expanded={open}
-          aria-label={`Entry ${n}`}
+          aria-label={t`Entry ${n}`}
           onClick={() => setOpen(!open)}
         >
           <Icon name={open ? 'up' : 'down'} />
@@ -261,38 +262,38 @@ function Entry({ entry, onFilter }: EntryProps) {
       {reason !== null && <p className="quiet audit-reason">{reason}</p>}
       {open && (
         <dl className="audit-fields">
-          <dt>Subject</dt>
+          <dt>{t`Subject`}</dt>
           <dd>
             <button
               type="button"
               className="button-link"
-              title="Only this subject"
+              title={t`Only this subject`}
               onClick={() => onFilter({ stream })}
             >
               {stream}
             </button>
           </dd>
-          <dt>Actor</dt>
+          <dt>{t`Actor`}</dt>
           <dd>
             {actor} ({entry.actor_kind})
           </dd>
           {entry.address !== '' && (
             <>
-              <dt>Address</dt>
+              <dt>{t`Address`}</dt>
               <dd>{entry.address}</dd>
             </>
           )}
           {entry.token_id !== '' && (
             <>
-              <dt>Token</dt>
+              <dt>{t`Token`}</dt>
               <dd>{entry.token_id}</dd>
             </>
           )}
-          <dt>What</dt>
+          <dt>{t`What`}</dt>
           <dd>
             <code>{JSON.stringify(payload)}</code>
           </dd>
-          <dt>Entry</dt>
+          <dt>{t`Entry`}</dt>
           <dd>
             {n} · <code>{entry.hash.slice(0, 16)}…</code>
           </dd>

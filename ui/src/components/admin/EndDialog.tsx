@@ -1,6 +1,7 @@
 /** Asks before an administrator ends a sandbox, and says what that means for its owner. */
 
 import { overviewApi, type Overseen } from '../../api/overview';
+import { plural, t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { useStore } from '../../state/store';
 import { memberName } from '../../state/team/rights';
@@ -19,21 +20,21 @@ export function EndDialog({ organization, row, act, onClose, onDone }: EndDialog
   const ours = useStore(team);
   const own = ours === null || ours.me === row.owner;
   const whose = own ? 'your' : `${memberName(ours, row.owner)}’s`;
-  const verb = act === 'stop' ? 'Stop' : 'Destroy';
+  const verb = act === 'stop' ? t`Stop` : t`Destroy`;
 
   function end(): void {
     overviewApi.end(organization, row.sandbox_id, act).then(
       (ended) => {
         onDone(ended);
-        notify(act === 'stop' ? `${row.name} stops. Its files stay.` : `${row.name} is removed.`);
+        notify(act === 'stop' ? t`${row.name} stops. Its files stay.` : t`${row.name} is removed.`);
       },
-      notifyFailure(`${row.name} was not ended`),
+      notifyFailure(t`${row.name} was not ended`),
     );
   }
 
   return (
     <Confirm
-      title={`${verb} ${whose} sandbox ${row.name}?`}
+      title={t`${verb} ${whose} sandbox ${row.name}?`}
       action={verb}
       danger={act === 'destroy'}
       onClose={onClose}
@@ -41,20 +42,18 @@ export function EndDialog({ organization, row, act, onClose, onDone }: EndDialog
     >
       {act === 'stop' ? (
         <p>
-          All its terminals and programs end{row.working > 0 && `, with ${atWork(row.working)}`}.
-          Its files stay, and {own ? 'you' : 'its owner'} can start it again.
+          {t`All its terminals and programs end${row.working > 0 && t`, with ${atWork(row.working)}`}. Its files stay, and ${own ? 'you' : t`its owner`} can start it again.`}
         </p>
       ) : (
         <p>
-          Its programs, its files, and commits that were not pulled are removed for good
-          {row.working > 0 && `, while ${atWork(row.working)}`}. Nobody can undo this.
+          {t`Its programs, its files, and commits that were not pulled are removed for good${row.working > 0 && t`, while ${atWork(row.working)}`}. Nobody can undo this.`}
         </p>
       )}
-      {!own && <p className="quiet">The audit log will say that you did it.</p>}
+      {!own && <p className="quiet">{t`The audit log will say that you did it.`}</p>}
     </Confirm>
   );
 }
 
 function atWork(working: number): string {
-  return working === 1 ? 'an agent at work' : `${working} agents at work`;
+  return plural(working, { one: 'an agent at work', other: '# agents at work' });
 }

@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from 'react';
 import type { Overseen, OverseenQuery, SortKey } from '../../api/overview';
 import type { SandboxState } from '../../api/types';
+import { t, worded } from '../../language/t';
 import { drawn } from '../../state/overview/rows';
 import { useStore } from '../../state/store';
 import { team } from '../../state/team/team';
@@ -16,22 +17,22 @@ import { useSize } from './useSize';
 
 const ALL: OverseenQuery = { text: '', states: [], owner: '', sort: 'created', descending: true };
 
-const COLUMNS: readonly { key: SortKey | null; words: string; className: string }[] = [
-  { key: 'name', words: 'Name', className: 'every-name' },
-  { key: 'state', words: 'State', className: 'every-state' },
-  { key: 'owner', words: 'Owner', className: 'every-owner' },
-  { key: 'created', words: 'Age', className: 'every-age' },
-  { key: null, words: 'Agents', className: 'every-agents' },
-  { key: 'tokens', words: 'Tokens', className: 'every-tokens' },
-  { key: 'traffic', words: 'Traffic', className: 'every-traffic' },
-];
+const COLUMNS = worded<readonly { key: SortKey | null; words: string; className: string }[]>(() => [
+  { key: 'name', words: t`Name`, className: 'every-name' },
+  { key: 'state', words: t`State`, className: 'every-state' },
+  { key: 'owner', words: t`Owner`, className: 'every-owner' },
+  { key: 'created', words: t`Age`, className: 'every-age' },
+  { key: null, words: t`Agents`, className: 'every-agents' },
+  { key: 'tokens', words: t`Tokens`, className: 'every-tokens' },
+  { key: 'traffic', words: t`Traffic`, className: 'every-traffic' },
+]);
 
-const FILTERS: readonly { words: string; states: readonly SandboxState[] }[] = [
-  { words: 'Running', states: ['requested', 'provisioning', 'ready', 'active'] },
-  { words: 'Stopped', states: ['stopped'] },
-  { words: 'Ended', states: ['expired', 'failed', 'destroying'] },
-  { words: 'Destroyed', states: ['destroyed'] },
-];
+const FILTERS = worded<readonly { words: string; states: readonly SandboxState[] }[]>(() => [
+  { words: t`Running`, states: ['requested', 'provisioning', 'ready', 'active'] },
+  { words: t`Stopped`, states: ['stopped'] },
+  { words: t`Ended`, states: ['expired', 'failed', 'destroying'] },
+  { words: t`Destroyed`, states: ['destroyed'] },
+]);
 
 /** Below this width a row is a card of two lines and its acts. */
 const NARROW = 700;
@@ -61,13 +62,13 @@ export function Every({ organization }: { readonly organization: string }) {
     <>
       <Filters {...{ query, rows }} onChange={change} />
       {rows.problem !== null && (
-        <Failed what="The list" problem={rows.problem} onRetry={rows.reload} />
+        <Failed what={t`The list`} problem={rows.problem} onRetry={rows.reload} />
       )}
       {narrow && <SortChoice query={query} onChange={change} />}
       <div
         className={narrow ? 'every every-narrow' : 'every'}
         role="table"
-        aria-label="Every sandbox"
+        aria-label={t`Every sandbox`}
         aria-rowcount={(rows.total ?? 0) + 1}
         aria-busy={rows.total === null}
       >
@@ -133,10 +134,10 @@ function Filters({ query, rows, onChange }: FiltersProps) {
     <div className="every-filters">
       <label className="rail-filter every-search">
         <Icon name="search" />
-        <span className="spoken">Part of the name</span>
+        <span className="spoken">{t`Part of the name`}</span>
         <input
           type="search"
-          placeholder="Name"
+          placeholder={t`Name`}
           maxLength={200}
           value={query.text}
           onChange={(event) => onChange({ text: event.target.value })}
@@ -144,11 +145,11 @@ function Filters({ query, rows, onChange }: FiltersProps) {
       </label>
       {people.length > 1 && (
         <select
-          aria-label="Owner"
+          aria-label={t`Owner`}
           value={query.owner}
           onChange={(event) => onChange({ owner: event.target.value })}
         >
-          <option value="">All owners</option>
+          <option value="">{t`All owners`}</option>
           {people.map(({ member_id: id, name }) => (
             <option key={id} value={id}>
               {name}
@@ -156,8 +157,8 @@ function Filters({ query, rows, onChange }: FiltersProps) {
           ))}
         </select>
       )}
-      <div className="every-states" role="group" aria-label="States">
-        {FILTERS.map(({ words, states }) => (
+      <div className="every-states" role="group" aria-label={t`States`}>
+        {FILTERS().map(({ words, states }) => (
           <button
             key={words}
             type="button"
@@ -170,7 +171,7 @@ function Filters({ query, rows, onChange }: FiltersProps) {
         ))}
       </div>
       <p className="quiet every-total" role="status">
-        {rows.total === null ? 'Counting…' : `${rows.total.toLocaleString('en')} shown`}
+        {rows.total === null ? t`Counting…` : t`${rows.total.toLocaleString('en')} shown`}
       </p>
     </div>
   );
@@ -193,9 +194,9 @@ function SortChoice({ query, onChange }: HeadProps) {
   return (
     <div className="every-sort">
       <label className="quiet">
-        Sorted by{' '}
+        {t`Sorted by`}{' '}
         <select value={query.sort} onChange={(event) => sortBy(event.target.value as SortKey)}>
-          {COLUMNS.flatMap(({ key, words }) =>
+          {COLUMNS().flatMap(({ key, words }) =>
             key === null
               ? []
               : [
@@ -209,7 +210,7 @@ function SortChoice({ query, onChange }: HeadProps) {
       <button
         type="button"
         className="button-icon"
-        aria-label={query.descending ? 'Lowest first' : 'Highest first'}
+        aria-label={query.descending ? t`Lowest first` : t`Highest first`}
         onClick={() => onChange({ descending: !query.descending })}
       >
         <Icon name={query.descending ? 'down' : 'up'} />
@@ -223,7 +224,7 @@ function Head({ query, onChange }: HeadProps) {
   return (
     <div className="every-head" role="rowgroup">
       <div className="every-row" role="row" aria-rowindex={1}>
-        {COLUMNS.map(({ key, words, className }) => (
+        {COLUMNS().map(({ key, words, className }) => (
           <div
             key={words}
             role="columnheader"
@@ -243,7 +244,7 @@ function Head({ query, onChange }: HeadProps) {
           </div>
         ))}
         <div role="columnheader" className="every-acts">
-          <span className="spoken">Acts</span>
+          <span className="spoken">{t`Acts`}</span>
         </div>
       </div>
     </div>
@@ -257,17 +258,17 @@ interface NothingProps {
 
 function Nothing({ query, onClear }: NothingProps) {
   const filtered = query.text !== '' || query.owner !== '' || query.states.length > 0;
-  const states = query.states.map((state) => stateWords[state].toLowerCase()).join(', ');
+  const states = query.states.map((state) => stateWords()[state].toLowerCase()).join(', ');
   return (
     <div className="empty every-none">
       <p>
         {filtered
-          ? `No sandbox fits${states === '' ? '' : `: ${states}`}.`
-          : 'There is no sandbox yet. What anybody makes is shown here.'}
+          ? t`No sandbox fits${states === '' ? '' : `: ${states}`}.`
+          : t`There is no sandbox yet. What anybody makes is shown here.`}
       </p>
       {filtered && (
         <button type="button" className="button button-small" onClick={onClear}>
-          Show all
+          {t`Show all`}
         </button>
       )}
     </div>

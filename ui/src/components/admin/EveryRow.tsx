@@ -1,6 +1,7 @@
 /** One sandbox in the list of all: a row, or on a narrow screen a card. */
 
 import type { Overseen } from '../../api/overview';
+import { plural, t } from '../../language/t';
 import { age, tick } from '../../state/clock';
 import { countWords } from '../../state/overview/plot';
 import { go } from '../../state/route';
@@ -33,7 +34,7 @@ export function EveryRow({ index, tall, row, onEnd }: EveryRowProps) {
     return (
       <div className="every-row every-item" role="row" aria-rowindex={index + 2} style={place}>
         <div role="cell" className="every-wait">
-          <span className="spoken">Loading</span>
+          <span className="spoken">{t`Loading`}</span>
         </div>
       </div>
     );
@@ -50,7 +51,7 @@ export function EveryRow({ index, tall, row, onEnd }: EveryRowProps) {
     >
       <div role="cell" className="every-name">
         <Name row={row} />
-        {row.scope === 'shared' && <span className="badge">shared</span>}
+        {row.scope === 'shared' && <span className="badge">{t`shared`}</span>}
       </div>
       <div role="cell" className="every-state" title={row.reason ?? undefined}>
         <StateMark state={row.state} />
@@ -69,7 +70,7 @@ export function EveryRow({ index, tall, row, onEnd }: EveryRowProps) {
       </div>
       <div role="cell" className="every-tokens">
         {countWords(counts.tokens_in + counts.tokens_out)}
-        <span className="every-unit"> tokens</span>
+        <span className="every-unit"> {t`tokens`}</span>
       </div>
       <div role="cell" className="every-traffic">
         {sizeWords(counts.bytes_in + counts.bytes_out)}
@@ -79,8 +80,8 @@ export function EveryRow({ index, tall, row, onEnd }: EveryRowProps) {
           <button
             type="button"
             className="button-icon"
-            aria-label={`Stop ${row.name}`}
-            title="Stop"
+            aria-label={t`Stop ${row.name}`}
+            title={t`Stop`}
             onClick={() => onEnd(row, 'stop')}
           >
             <Icon name="stop" />
@@ -90,8 +91,8 @@ export function EveryRow({ index, tall, row, onEnd }: EveryRowProps) {
           <button
             type="button"
             className="button-icon button-destroy"
-            aria-label={`Destroy ${row.name}`}
-            title="Destroy"
+            aria-label={t`Destroy ${row.name}`}
+            title={t`Destroy`}
             onClick={() => onEnd(row, 'destroy')}
           >
             <Icon name="destroy" />
@@ -123,8 +124,8 @@ function Name({ row }: { readonly row: Overseen }) {
 
 /** What its agents do, most urgent first: those that wait need their person. */
 export function agentWords(agents: number, working: number, waiting: number): string {
-  if (waiting > 0) return `${waiting} waiting`;
-  if (working > 0) return working === 1 ? '1 at work' : `${working} at work`;
-  if (agents > 0) return agents === 1 ? '1 idle' : `${agents} idle`;
+  if (waiting > 0) return t`${waiting} waiting`;
+  if (working > 0) return plural(working, { one: '# at work', other: '# at work' });
+  if (agents > 0) return plural(agents, { one: '# idle', other: '# idle' });
   return '–';
 }

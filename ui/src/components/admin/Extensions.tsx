@@ -3,6 +3,7 @@
 import { overviewApi, type Finding } from '../../api/overview';
 import { Problem } from '../../api/call';
 import type { Extension } from '../../api/types';
+import { t } from '../../language/t';
 import { age, tick } from '../../state/clock';
 import { useStore } from '../../state/store';
 import { useAnswer } from '../parts/useAnswer';
@@ -24,16 +25,16 @@ export function Extensions() {
   return (
     <>
       <section>
-        <h2>Extensions</h2>
+        <h2>{t`Extensions`}</h2>
         {problem !== null && (
           <Failed
-            what="The extensions"
+            what={t`The extensions`}
             problem={problem.message}
             onRetry={() => setAttempt(attempt + 1)}
           />
         )}
-        {value === null && problem === null && <p className="quiet">Loading…</p>}
-        <ul className="secrets" aria-label="Extensions" hidden={value === null}>
+        {value === null && problem === null && <p className="quiet">{t`Loading…`}</p>}
+        <ul className="secrets" aria-label={t`Extensions`} hidden={value === null}>
           {value?.map((one) => (
             <Row key={one.name} extension={one} />
           ))}
@@ -50,8 +51,8 @@ function Row({ extension }: { readonly extension: Extension }) {
     able === null
       ? []
       : [
-          `isolation: ${able.isolation}`,
-          able.persistence ? 'keeps files' : 'keeps no files',
+          t`isolation: ${able.isolation}`,
+          able.persistence ? t`keeps files` : t`keeps no files`,
           able.gpu ? 'GPU' : '',
           ...able.abilities,
         ];
@@ -61,7 +62,7 @@ function Row({ extension }: { readonly extension: Extension }) {
         <p className="secret-name">
           {name}
           <span className={available ? 'badge badge-ok' : 'badge badge-bad'}>
-            {available ? 'available' : 'not available'}
+            {available ? t`available` : t`not available`}
           </span>
         </p>
         <p className="quiet">{reason ?? notes.filter((one) => one !== '').join(' · ')}</p>
@@ -79,34 +80,32 @@ function Machine() {
   return (
     <section>
       <div className="team-head">
-        <h2>This machine</h2>
+        <h2>{t`This machine`}</h2>
         {value !== null && (
           <button type="button" className="button button-small" onClick={again}>
-            Look again
+            {t`Look again`}
           </button>
         )}
       </div>
       {refused && (
         <p className="empty">
-          What <code>atoll doctor</code> finds on the machine is shown to whoever runs this
-          installation.
+          {t`What ${(<code>atoll doctor</code>)} finds on the machine is shown to whoever runs this installation.`}
         </p>
       )}
       {problem !== null && !refused && (
-        <Failed what="The report" problem={problem.message} onRetry={again} />
+        <Failed what={t`The report`} problem={problem.message} onRetry={again} />
       )}
       {value === null && problem === null && (
         <p className="quiet" role="status">
-          Looking at the machine…
+          {t`Looking at the machine…`}
         </p>
       )}
       {value !== null && (
         <>
           <p className="quiet">
-            What <code>atoll doctor</code> found,{' '}
-            {age(value.at, now) === 'now' ? 'just now' : `${age(value.at, now)} ago`}.
+            {t`What ${(<code>atoll doctor</code>)} found, ${age(value.at, now) === 'now' ? t`just now` : t`${age(value.at, now)} ago`}.`}
           </p>
-          <ul className="findings" aria-label="Findings">
+          <ul className="findings" aria-label={t`Findings`}>
             {[...value.findings].sort(byLevel).map((one) => (
               <li key={`${one.name} ${one.text}`} className="finding">
                 <span className={`badge finding-${one.level}`}>{LEVELS[one.level]}</span>

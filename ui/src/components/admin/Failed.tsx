@@ -1,5 +1,7 @@
 /** What could not be fetched, why, and the way to try again. */
 
+import { t } from '../../language/t';
+
 interface FailedProps {
   readonly what: string;
   readonly problem: string;
@@ -10,10 +12,10 @@ export function Failed({ what, problem, onRetry }: FailedProps) {
   return (
     <div className="admin-failed" role="alert">
       <p>
-        <strong>{what} could not be loaded.</strong> {problem}
+        <strong>{t`${what} could not be loaded.`}</strong> {problem}
       </p>
       <button type="button" className="button button-small" onClick={onRetry}>
-        Try again
+        {t`Try again`}
       </button>
     </div>
   );

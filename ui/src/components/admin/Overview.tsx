@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from 'react';
 import { overviewApi, type Usage } from '../../api/overview';
+import { t, worded } from '../../language/t';
 import { countWords } from '../../state/overview/plot';
 import { connected } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
@@ -10,13 +11,16 @@ import { Segments } from '../parts/Segments';
 import { Plot, type Series } from './Plot';
 import { Failed } from './Failed';
 
-const RANGES = [
-  { value: 'day', words: 'Day', hours: 24, bucket: '5m' },
-  { value: 'week', words: 'Week', hours: 7 * 24, bucket: '1h' },
-  { value: 'month', words: 'Month', hours: 30 * 24, bucket: '1d' },
-  { value: 'quarter', words: '3 months', hours: 92 * 24, bucket: '1d' },
-] as const;
-type Range = (typeof RANGES)[number]['value'];
+const RANGES = worded(
+  () =>
+    [
+      { value: 'day', words: t`Day`, hours: 24, bucket: '5m' },
+      { value: 'week', words: t`Week`, hours: 7 * 24, bucket: '1h' },
+      { value: 'month', words: t`Month`, hours: 30 * 24, bucket: '1d' },
+      { value: 'quarter', words: t`3 months`, hours: 92 * 24, bucket: '1d' },
+    ] as const,
+);
+type Range = ReturnType<typeof RANGES>[number]['value'];
 
 const AGAIN_MS = 30_000;
 
@@ -33,7 +37,7 @@ function useUsage(organization: string, range: Range) {
   const live = useStore(connected);
   useEffect(() => {
     let gone = false;
-    const { hours, bucket } = RANGES.find(({ value }) => value === range) ?? RANGES[0];
+    const { hours, bucket } = RANGES().find(({ value }) => value === range) ?? RANGES()[0];
     const load = (): void => {
       if (document.visibilityState === 'hidden') return;
       overviewApi.usage(organization, hours, bucket).then(
@@ -64,8 +68,8 @@ export function Overview({ organization }: { readonly organization: string }) {
   const { usage, problem, retry } = useUsage(organization, range);
   return (
     <>
-      <Segments legend="Time" choices={RANGES} chosen={range} onChoose={setRange} />
-      {problem !== null && <Failed what="Usage" problem={problem} onRetry={retry} />}
+      <Segments legend={t`Time`} choices={RANGES()} chosen={range} onChoose={setRange} />
+      {problem !== null && <Failed what={t`Usage`} problem={problem} onRetry={retry} />}
       {usage === null && problem === null && <Skeleton />}
       {usage !== null && <Figures usage={usage} />}
       {usage !== null && <Plots usage={usage} />}
@@ -75,7 +79,7 @@ export function Overview({ organization }: { readonly organization: string }) {
 
 function Skeleton() {
   return (
-    <div className="skeleton admin-skeleton" aria-label="Loading">
+    <div className="skeleton admin-skeleton" aria-label={t`Loading`}>
       <span />
       <span />
       <span />
@@ -88,12 +92,12 @@ function Figures({ usage }: { readonly usage: Usage }) {
   const { tokens_in: read, tokens_out: written, refused } = usage.counts;
   const { bytes_in: sent, bytes_out: received } = usage.counts;
   const rows = [
-    { words: 'Running sandboxes', value: now === null ? '–' : String(now.sandboxes) },
-    { words: 'Agents at work', value: now === null ? '–' : `${now.working} of ${now.agents}` },
-    { words: 'Open sessions', value: now === null ? '–' : String(now.sessions) },
-    { words: 'Tokens', value: countWords(read + written) },
-    { words: 'Through the doors', value: sizeWords(sent + received) },
-    { words: 'Refused requests', value: countWords(refused) },
+    { words: t`Running sandboxes`, value: now === null ? '–' : String(now.sandboxes) },
+    { words: t`Agents at work`, value: now === null ? '–' : t`${now.working} of ${now.agents}` },
+    { words: t`Open sessions`, value: now === null ? '–' : String(now.sessions) },
+    { words: t`Tokens`, value: countWords(read + written) },
+    { words: t`Through the doors`, value: sizeWords(sent + received) },
+    { words: t`Refused requests`, value: countWords(refused) },
   ];
   return (
     <dl className="figures">
@@ -122,30 +126,30 @@ function Plots({ usage }: { readonly usage: Usage }) {
   return (
     <div className="plots">
       <Plot
-        title="Running sandboxes"
-        summary={`At most ${highest.sandboxes} at once.`}
-        series={[gauge('Sandboxes', 'sandboxes')]}
+        title={t`Running sandboxes`}
+        summary={t`At most ${highest.sandboxes} at once.`}
+        series={[gauge(t`Sandboxes`, 'sandboxes')]}
         shape="lines"
         {...{ labels, words: plain }}
       />
       <Plot
-        title="Agents"
-        summary={`At most ${highest.working} at work, of ${highest.agents}.`}
-        series={[gauge('There', 'agents'), gauge('At work', 'working')]}
+        title={t`Agents`}
+        summary={t`At most ${highest.working} at work, of ${highest.agents}.`}
+        series={[gauge(t`There`, 'agents'), gauge(t`At work`, 'working')]}
         shape="lines"
         {...{ labels, words: plain }}
       />
       <Plot
-        title="Tokens"
-        summary={`${countWords(counts.tokens_in)} read and ${countWords(counts.tokens_out)} written.`}
-        series={[sum('Read', 'tokens_in'), sum('Written', 'tokens_out')]}
+        title={t`Tokens`}
+        summary={t`${countWords(counts.tokens_in)} read and ${countWords(counts.tokens_out)} written.`}
+        series={[sum(t`Read`, 'tokens_in'), sum(t`Written`, 'tokens_out')]}
         shape="bars"
         {...{ labels, words: countWords }}
       />
       <Plot
-        title="Door traffic"
-        summary={`${sizeWords(counts.bytes_in)} sent and ${sizeWords(counts.bytes_out)} received.`}
-        series={[sum('Sent', 'bytes_in'), sum('Received', 'bytes_out')]}
+        title={t`Door traffic`}
+        summary={t`${sizeWords(counts.bytes_in)} sent and ${sizeWords(counts.bytes_out)} received.`}
+        series={[sum(t`Sent`, 'bytes_in'), sum(t`Received`, 'bytes_out')]}
         shape="bars"
         base={1024}
         {...{ labels, words: (value: number) => sizeWords(Math.round(value)) }}

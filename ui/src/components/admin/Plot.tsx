@@ -4,6 +4,7 @@
  */
 
 import { useId, useRef, useState, type KeyboardEvent } from 'react';
+import { t } from '../../language/t';
 import {
   areaPath,
   heightOf,
@@ -76,7 +77,7 @@ export function Plot(props: PlotProps) {
         className="plot-box"
         tabIndex={0}
         role="img"
-        aria-label={`${title}. ${summary} Left and right show single values.`}
+        aria-label={t`${title}. ${summary} Left and right show single values.`}
         onKeyDown={onKey}
         onBlur={() => setAt(null)}
         onPointerMove={(event) => {
@@ -119,7 +120,7 @@ export function Plot(props: PlotProps) {
 }
 
 function valueWords(value: number | null | undefined, words: (value: number) => string): string {
-  return value === null || value === undefined ? 'not watched' : words(value);
+  return value === null || value === undefined ? t`not watched` : words(value);
 }
 
 /** Each series on top of those after it; the last one stands on the floor. */
@@ -232,13 +233,13 @@ function PlotTable({ title, series, labels, words }: TableProps) {
   const [open, setOpen] = useState(false);
   return (
     <details className="plot-table" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>Numbers</summary>
+      <summary>{t`Numbers`}</summary>
       {open && (
-        <div className="plot-rows" tabIndex={0} role="region" aria-label={`Numbers of ${title}`}>
+        <div className="plot-rows" tabIndex={0} role="region" aria-label={t`Numbers of ${title}`}>
           <table>
             <thead>
               <tr>
-                <th scope="col">Time</th>
+                <th scope="col">{t`Time`}</th>
                 {series.map((one) => (
                   <th key={one.words} scope="col">
                     {one.words}

@@ -2,6 +2,7 @@
 
 import { useCallback, useState } from 'react';
 import { accountApi, type TeamToken } from '../../api/account';
+import { t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import type { Team } from '../../state/team/rights';
 import { TokenRow } from '../account/Tokens';
@@ -23,14 +24,14 @@ export function TeamTokens({ ours }: { readonly ours: Team }) {
 
   return (
     <section>
-      <h2>Tokens of others</h2>
+      <h2>{t`Tokens of others`}</h2>
       <Listed
         asked={asked}
-        what="tokens of others"
-        empty={<Empty icon="key">Nobody else has a token.</Empty>}
+        what={t`tokens of others`}
+        empty={<Empty icon="key">{t`Nobody else has a token.`}</Empty>}
       >
         {(list) => (
-          <ul className="secrets" aria-label="Tokens of others">
+          <ul className="secrets" aria-label={t`Tokens of others`}>
             {list.map((token) => (
               <TokenRow
                 key={token.id}
@@ -44,21 +45,22 @@ export function TeamTokens({ ours }: { readonly ours: Team }) {
       </Listed>
       {revoking !== null && (
         <Confirm
-          title={`Revoke ${revoking.name} of ${whose(revoking)}?`}
-          action="Revoke"
+          title={t`Revoke ${revoking.name} of ${whose(revoking)}?`}
+          action={t`Revoke`}
           danger
           onClose={() => setRevoking(null)}
           onConfirm={() => {
-            accountApi.revokeTeamToken(organization, revoking.id).then(() => {
-              notify(`${revoking.name} of ${whose(revoking)} was revoked.`);
-              asked.reload();
-            }, notifyFailure('Not revoked'));
+            accountApi.revokeTeamToken(organization, revoking.id).then(
+              () => {
+                notify(t`${revoking.name} of ${whose(revoking)} was revoked.`);
+                asked.reload();
+              },
+              notifyFailure(t`Not revoked`),
+            );
           }}
         >
           <p>
-            What works with it stops at once, with the tokens that were made by it, and its open
-            connections close within seconds. {whose(revoking)} reads in the log that you did so.
-            This cannot be undone: they have to make another one.
+            {t`What works with it stops at once, with the tokens that were made by it, and its open connections close within seconds. ${whose(revoking)} reads in the log that you did so. This cannot be undone: they have to make another one.`}
           </p>
         </Confirm>
       )}

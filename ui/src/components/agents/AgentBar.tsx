@@ -3,6 +3,7 @@
 import { useState, type ReactNode } from 'react';
 import { api } from '../../api/client';
 import type { Agent, AgentAction } from '../../api/types';
+import { t, worded } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
 import { useRights } from '../../state/team/useRights';
 import type { AgentState } from '../../terminal/attach/party';
@@ -19,13 +20,13 @@ interface AgentBarProps {
   readonly children?: ReactNode;
 }
 
-const WORDS: Readonly<Record<AgentAction, { words: string; icon: IconName }>> = {
-  pause: { words: 'Pause', icon: 'pause' },
-  resume: { words: 'Resume', icon: 'start' },
-  interrupt: { words: 'Interrupt', icon: 'interrupt' },
-  stop: { words: 'Stop', icon: 'stop' },
-  unlock: { words: 'Type anyway', icon: 'terminal' },
-};
+const WORDS = worded<Readonly<Record<AgentAction, { words: string; icon: IconName }>>>(() => ({
+  pause: { words: t`Pause`, icon: 'pause' },
+  resume: { words: t`Resume`, icon: 'start' },
+  interrupt: { words: t`Interrupt`, icon: 'interrupt' },
+  stop: { words: t`Stop`, icon: 'stop' },
+  unlock: { words: t`Type anyway`, icon: 'terminal' },
+}));
 
 export function AgentBar(props: AgentBarProps) {
   const { sandboxId, terminalId, agent, machine = false, children } = props;
@@ -38,7 +39,7 @@ export function AgentBar(props: AgentBarProps) {
     try {
       await api.actOnAgent(sandboxId, terminalId, action);
     } catch (reason) {
-      notifyFailure(`${WORDS[action].words} failed`)(reason);
+      notifyFailure(t`${WORDS()[action].words} failed`)(reason);
     } finally {
       setBusy(false);
     }
@@ -61,24 +62,24 @@ export function AgentBar(props: AgentBarProps) {
             key={action}
             type="button"
             className="button button-slim"
-            title={WORDS[action].words}
+            title={WORDS()[action].words}
             disabled={busy}
             onMouseDown={(event) => event.preventDefault()}
             onClick={() => (action === 'stop' ? setStopping(true) : void act(action))}
           >
-            <Icon name={WORDS[action].icon} />
-            <span className="agent-act">{WORDS[action].words}</span>
+            <Icon name={WORDS()[action].icon} />
+            <span className="agent-act">{WORDS()[action].words}</span>
           </button>
         ))}
       {stopping && (
         <Confirm
-          title={`Stop ${agent.agent}?`}
-          action="Stop it"
+          title={t`Stop ${agent.agent}?`}
+          action={t`Stop it`}
           danger
           onClose={() => setStopping(false)}
           onConfirm={() => void act('stop')}
         >
-          <p>The agent and everything it started will end. Its files and conversation stay.</p>
+          <p>{t`The agent and everything it started will end. Its files and conversation stay.`}</p>
         </Confirm>
       )}
     </div>
@@ -95,14 +96,14 @@ function sentenceOf(agent: AgentState, owns: boolean): string {
   switch (moodOf(agent)) {
     case 'working':
       return owns && !agent.strict
-        ? `Agent is running: ${agent.agent} works, what you type reaches it`
-        : `Agent is running: ${agent.agent} works, typing is off`;
+        ? t`Agent is running: ${agent.agent} works, what you type reaches it`
+        : t`Agent is running: ${agent.agent} works, typing is off`;
     case 'waiting':
-      return `${agent.agent}: it is your turn`;
+      return t`${agent.agent}: it is your turn`;
     case 'paused':
-      return `${agent.agent} is paused, typing is off`;
+      return t`${agent.agent} is paused, typing is off`;
     case 'stopped':
-      return `${agent.agent} has stopped`;
+      return t`${agent.agent} has stopped`;
   }
 }
 
@@ -113,8 +114,8 @@ export function machineState({ agent, agent_state: state, turn }: Agent): AgentS
 
 function machineSentence(agent: AgentState): string {
   const mood = moodOf(agent);
-  if (mood === 'working') return `${agent.agent} works`;
-  return mood === 'paused' ? `${agent.agent} is paused` : sentenceOf(agent, true);
+  if (mood === 'working') return t`${agent.agent} works`;
+  return mood === 'paused' ? t`${agent.agent} is paused` : sentenceOf(agent, true);
 }
 
 /** What can be done about it; `unlocks`: its owner may lift the lock of a terminal. */

@@ -25,7 +25,7 @@ export function AgentMark({ agent }: { readonly agent: SandboxAgent }) {
   return (
     <span className={`state does-${status}`} data-status={status}>
       <AgentShape status={status} />
-      {statusWords[status]}
+      {statusWords()[status]}
     </span>
   );
 }

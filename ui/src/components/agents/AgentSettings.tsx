@@ -3,6 +3,7 @@
 import { useEffect, useState } from 'react';
 import { call, sandboxAt } from '../../api/call';
 import type { Agent, AgentSetting, AgentSettings as Settings } from '../../api/types';
+import { t, worded } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
 
 interface AgentSettingsProps {
@@ -13,10 +14,10 @@ interface AgentSettingsProps {
 
 type Name = keyof Settings;
 
-const NAMES: readonly { name: Name; words: string }[] = [
-  { name: 'model', words: 'Model' },
-  { name: 'permission_mode', words: 'Permissions' },
-];
+const NAMES = worded<readonly { name: Name; words: string }[]>(() => [
+  { name: 'model', words: t`Model` },
+  { name: 'permission_mode', words: t`Permissions` },
+]);
 
 export function AgentSettings({ sandboxId, agent, owns }: AgentSettingsProps) {
   const { id, model, permission_mode: mode } = agent;
@@ -43,7 +44,7 @@ export function AgentSettings({ sandboxId, agent, owns }: AgentSettingsProps) {
     try {
       setSettings((await call('PATCH', address, { [name]: value })) as Settings);
     } catch (reason) {
-      notifyFailure(`${agent.agent} was not changed`)(reason);
+      notifyFailure(t`${agent.agent} was not changed`)(reason);
     } finally {
       setBusy(false);
     }
@@ -52,7 +53,7 @@ export function AgentSettings({ sandboxId, agent, owns }: AgentSettingsProps) {
   if (settings === null) return null;
   return (
     <>
-      {NAMES.map(({ name, words }) => {
+      {NAMES().map(({ name, words }) => {
         const setting = settings[name];
         if (setting === null) return null;
         return owns ? (
@@ -83,7 +84,7 @@ export function AgentSettings({ sandboxId, agent, owns }: AgentSettingsProps) {
 /** The choices, and before them what is set now if it is none of them. */
 function optionsOf({ now, choices }: AgentSetting): AgentSetting['choices'] {
   if (choices.some(({ id }) => id === now)) return choices;
-  return [{ id: now, label: now === '' ? 'its own' : now }, ...choices];
+  return [{ id: now, label: now === '' ? t`its own` : now }, ...choices];
 }
 
 function labelOf(setting: AgentSetting): string {

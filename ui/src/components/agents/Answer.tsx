@@ -3,6 +3,7 @@
 import { useState } from 'react';
 import { api } from '../../api/client';
 import type { Card } from '../../api/types';
+import { t } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
 
 interface AnswerProps {
@@ -18,12 +19,12 @@ export function Answer({ card, sandboxId, terminalId, works, onTerminal }: Answe
   const [text, setText] = useState('');
   const [busy, setBusy] = useState(false);
   if (card.state !== 'pending') return null;
-  if (!works) return <p className="quiet">Its owner answers this.</p>;
+  if (!works) return <p className="quiet">{t`Its owner answers this.`}</p>;
   if (card.data['answerable'] !== true) {
-    if (onTerminal === null) return <p className="quiet">It cannot be answered from here.</p>;
+    if (onTerminal === null) return <p className="quiet">{t`It cannot be answered from here.`}</p>;
     return (
       <button type="button" className="button button-small talk-elsewhere" onClick={onTerminal}>
-        Answer at the terminal
+        {t`Answer at the terminal`}
       </button>
     );
   }
@@ -34,7 +35,7 @@ export function Answer({ card, sandboxId, terminalId, works, onTerminal }: Answe
     try {
       await api.answer(sandboxId, terminalId, card.id, body);
     } catch (reason) {
-      notifyFailure('Not answered')(reason);
+      notifyFailure(t`Not answered`)(reason);
     } finally {
       setBusy(false);
     }
@@ -62,13 +63,13 @@ export function Answer({ card, sandboxId, terminalId, works, onTerminal }: Answe
           }}
         >
           <input
-            aria-label="Your answer"
-            placeholder="Or in your own words"
+            aria-label={t`Your answer`}
+            placeholder={t`Or in your own words`}
             value={text}
             onChange={(event) => setText(event.target.value)}
           />
           <button type="submit" className="button" disabled={busy || text.trim() === ''}>
-            Send
+            {t`Send`}
           </button>
         </form>
       )}

@@ -2,6 +2,7 @@
 
 import { useState } from 'react';
 import { api } from '../../api/client';
+import { t } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
 import { useDraft } from '../../state/drafts';
 
@@ -25,7 +26,7 @@ export function AskBar({ sandboxId, agentId, agent, locked }: AskBarProps) {
       await api.ask(sandboxId, agentId, prompt);
       setPrompt('');
     } catch (reason) {
-      notifyFailure(`${agent} was not asked`)(reason);
+      notifyFailure(t`${agent} was not asked`)(reason);
     } finally {
       setBusy(false);
     }
@@ -41,8 +42,8 @@ export function AskBar({ sandboxId, agentId, agent, locked }: AskBarProps) {
     >
       <textarea
         rows={1}
-        aria-label={`Ask ${agent}`}
-        placeholder={locked ? `${agent} is busy` : `Ask ${agent}`}
+        aria-label={t`Ask ${agent}`}
+        placeholder={locked ? t`${agent} is busy` : t`Ask ${agent}`}
         value={prompt}
         onChange={(event) => setPrompt(event.target.value)}
         onKeyDown={(event) => {
@@ -57,7 +58,7 @@ export function AskBar({ sandboxId, agentId, agent, locked }: AskBarProps) {
         className="button button-primary"
         disabled={locked || busy || prompt.trim() === ''}
       >
-        Ask
+        {t`Ask`}
       </button>
     </form>
   );

@@ -1,6 +1,7 @@
 /** A terminal or a machine as cards: what the agent did, what it asks, and a line to ask it. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { t } from '../../language/t';
 import { useRights } from '../../state/team/useRights';
 import { NO_CARDS, type CardList } from '../../terminal/cards/cards';
 import { followCards } from '../../terminal/cards/follow-cards';
@@ -49,14 +50,16 @@ export function CardsView({ sandboxId, id, onTerminal, onRun = null }: CardsView
         ref={scroll}
         className="talk-scroll"
         role="log"
-        aria-label="What the agent did"
+        aria-label={t`What the agent did`}
         tabIndex={0}
         onScroll={({ currentTarget: at }) => {
           follows.current = at.scrollHeight - at.scrollTop - at.clientHeight < NEAR_PX;
         }}
       >
         <div className="talk-list">
-          {dropped > 0 && <p className="talk-status">{dropped} older cards are no longer kept.</p>}
+          {dropped > 0 && (
+            <p className="talk-status">{t`${dropped} older cards are no longer kept.`}</p>
+          )}
           {cards.map((card) => (
             <TalkCard
               key={card.id}
@@ -69,9 +72,9 @@ export function CardsView({ sandboxId, id, onTerminal, onRun = null }: CardsView
             />
           ))}
           {connected === true && cards.length === 0 && (
-            <p className="talk-status">Nothing to show yet.</p>
+            <p className="talk-status">{t`Nothing to show yet.`}</p>
           )}
-          {connected === false && <p className="talk-status">Not connected.</p>}
+          {connected === false && <p className="talk-status">{t`Not connected.`}</p>}
         </div>
       </div>
       {agent?.mode === 'machine' && (

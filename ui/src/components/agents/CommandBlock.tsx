@@ -2,6 +2,7 @@
 
 import { useMemo, type CSSProperties } from 'react';
 import type { Card } from '../../api/types';
+import { t } from '../../language/t';
 import { notify } from '../../state/announce';
 import { runsOf, withoutColours, type Look } from '../../terminal/cards/coloured';
 import { Icon } from '../parts/icons';
@@ -27,37 +28,37 @@ export function CommandBlock({ card, onRun }: CommandBlockProps) {
       <header className="talk-head">
         <Icon name="terminal" />
         <span className="talk-title talk-code" title={typeof cwd === 'string' ? cwd : undefined}>
-          {line || 'a command'}
+          {line || t`a command`}
         </span>
         <span className={`talk-state talk-state-${card.state}`}>
           {[exitWords(card, exit), timeWords(seconds)].filter(Boolean).join(' · ')}
         </span>
         {card.text !== '' && (
-          <Tool icon="copy" label="Copy the output" onClick={() => copy(card.text)} />
+          <Tool icon="copy" label={t`Copy the output`} onClick={() => copy(card.text)} />
         )}
-        {again && <Tool icon="recreate" label="Run again" onClick={() => onRun(line)} />}
+        {again && <Tool icon="recreate" label={t`Run again`} onClick={() => onRun(line)} />}
       </header>
       {card.text !== '' && <ColouredOutput text={card.text} />}
-      {card.cut && <p className="quiet">It was longer; the rest is not kept.</p>}
+      {card.cut && <p className="quiet">{t`It was longer; the rest is not kept.`}</p>}
     </section>
   );
 }
 
 function exitWords({ state }: Card, exit: unknown): string {
   if (state === 'running') return 'running';
-  return typeof exit === 'number' ? `exit ${exit}` : 'ended';
+  return typeof exit === 'number' ? t`exit ${exit}` : 'ended';
 }
 
 function timeWords(seconds: unknown): string {
   if (typeof seconds !== 'number') return '';
-  if (seconds >= 60) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+  if (seconds >= 60) return t`${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
   return seconds >= 10 ? `${Math.round(seconds)} s` : `${seconds.toFixed(1)} s`;
 }
 
 function copy(text: string): void {
   navigator.clipboard.writeText(withoutColours(text)).then(
-    () => notify('The output was copied.'),
-    () => notify('The browser does not let the page copy.', 'bad'),
+    () => notify(t`The output was copied.`),
+    () => notify(t`The browser does not let the page copy.`, 'bad'),
   );
 }
 
@@ -65,7 +66,7 @@ function ColouredOutput({ text }: { readonly text: string }) {
   const runs = useMemo(() => runsOf(text.replace(/\n$/, '')), [text]);
   const lines = text.split('\n').length - 1;
   const shown = (
-    <pre className="talk-out block-out" tabIndex={0} aria-label="Output">
+    <pre className="talk-out block-out" tabIndex={0} aria-label={t`Output`}>
       {runs.map((run, i) => (
         <span key={i} className={classOf(run.look)} style={styleOf(run.look)}>
           {run.text}
@@ -76,7 +77,7 @@ function ColouredOutput({ text }: { readonly text: string }) {
   if (lines <= FOLD_LINES) return shown;
   return (
     <details className="talk-fold">
-      <summary>{lines} lines</summary>
+      <summary>{t`${lines} lines`}</summary>
       {shown}
     </details>
   );

@@ -2,6 +2,7 @@
 
 import { memo } from 'react';
 import type { Card } from '../../api/types';
+import { t } from '../../language/t';
 import { Answer } from './Answer';
 import { CommandBlock } from './CommandBlock';
 import { Icon, type IconName } from '../parts/icons';
@@ -54,7 +55,7 @@ export const TalkCard = memo(function TalkCard(props: TalkCardProps) {
     case 'thinking':
       return (
         <details className="talk-thought">
-          <summary>Thinking</summary>
+          <summary>{t`Thinking`}</summary>
           <RichText text={card.text || card.title} />
         </details>
       );
@@ -91,7 +92,7 @@ function TurnLine({ card }: { readonly card: Card }) {
   return (
     <p className="talk-turn">
       <span>
-        {card.state === 'running' ? 'Working…' : `Turn ${STATES[card.state]}`}
+        {card.state === 'running' ? t`Working…` : t`Turn ${STATES[card.state]}`}
         {seconds !== null && ` · ${seconds} s`}
       </span>
     </p>
@@ -102,7 +103,7 @@ function Said({ card }: { readonly card: Card }) {
   const person = card.data['role'] === 'person';
   return (
     <div className={person ? 'talk-said talk-person' : 'talk-said'}>
-      <span className="spoken">{person ? 'Asked:' : 'Agent:'}</span>
+      <span className="spoken">{person ? t`Asked:` : t`Agent:`}</span>
       <RichText text={card.text || card.title} />
       <Cut card={card} />
     </div>
@@ -118,7 +119,7 @@ function Head({ card }: { readonly card: Card }) {
       <Icon name={ICONS[card.kind] ?? 'text'} />
       <span className={card.kind === 'bash' ? 'talk-title talk-code' : 'talk-title'}>{words}</span>
       <span className={`talk-state talk-state-${card.state}`}>
-        {typeof exit === 'number' && exit !== 0 ? `exit ${exit}` : STATES[card.state]}
+        {typeof exit === 'number' && exit !== 0 ? t`exit ${exit}` : STATES[card.state]}
       </span>
     </header>
   );
@@ -130,9 +131,7 @@ function Body({ card }: { readonly card: Card }) {
   if (kind === 'preview-link') {
     return (
       <p className="quiet">
-        Port {typeof port === 'number' ? port : '?'}
-        {typeof path === 'string' && path !== '/' && `, ${path}`}: <strong>Ports</strong> above
-        opens it.
+        {t`Port ${typeof port === 'number' ? port : '?'}${typeof path === 'string' && path !== '/' && `, ${path}`}: ${(<strong>{t`Ports`}</strong>)} above opens it.`}
       </p>
     );
   }
@@ -151,7 +150,7 @@ function Body({ card }: { readonly card: Card }) {
 }
 
 function Cut({ card }: { readonly card: Card }) {
-  return card.cut ? <p className="quiet">It was longer; the rest is not kept.</p> : null;
+  return card.cut ? <p className="quiet">{t`It was longer; the rest is not kept.`}</p> : null;
 }
 
 function Output({ text, kind }: { readonly text: string; readonly kind: string }) {
@@ -160,7 +159,7 @@ function Output({ text, kind }: { readonly text: string; readonly kind: string }
   if (lines.length <= FOLD_LINES) return shown;
   return (
     <details className="talk-fold">
-      <summary>{lines.length} lines</summary>
+      <summary>{t`${lines.length} lines`}</summary>
       {shown}
     </details>
   );

@@ -5,6 +5,7 @@
 
 import { useEffect, useState, type SubmitEvent } from 'react';
 import { Problem } from '../../api/call';
+import { t } from '../../language/t';
 import { notify } from '../../state/announce';
 import { Dialog } from '../parts/Dialog';
 import { Icon } from '../parts/icons';
@@ -35,7 +36,7 @@ export function DriveDialog({ sandbox, folder, onClose, onBrought }: DriveDialog
   const [search, setSearch] = useState('');
   const [chosen, setChosen] = useState<DriveFile | null>(null);
   const here = path.at(-1) ?? TOP;
-  const where = folder === '' ? 'the workspace' : visible(folder);
+  const where = folder === '' ? t`the workspace` : visible(folder);
 
   function enter(file: DriveFile): void {
     if (!file.folder) {
@@ -47,7 +48,7 @@ export function DriveDialog({ sandbox, folder, onClose, onBrought }: DriveDialog
   }
 
   return (
-    <Dialog title={`From Drive to ${where}`} onClose={onClose} wide>
+    <Dialog title={t`From Drive to ${where}`} onClose={onClose} wide>
       <div className="drive">
         <SearchField key={search} before={search} onSearch={setSearch} />
         <Steps
@@ -98,14 +99,14 @@ function SearchField({ before, onSearch }: SearchFieldProps) {
     >
       <input
         type="search"
-        aria-label="Search your Drive"
-        placeholder="Search your Drive by name"
+        aria-label={t`Search your Drive`}
+        placeholder={t`Search your Drive by name`}
         maxLength={100}
         value={text}
         onChange={(event) => setText(event.target.value)}
       />
       <button type="submit" className="button button-small">
-        Search
+        {t`Search`}
       </button>
     </form>
   );
@@ -118,7 +119,7 @@ interface StepsProps {
 
 function Steps({ path, onStep }: StepsProps) {
   return (
-    <nav className="drive-steps" aria-label="Folders">
+    <nav className="drive-steps" aria-label={t`Folders`}>
       {path.map((step, number) => (
         <button
           key={step.id}
@@ -172,12 +173,12 @@ function Listing({ folder, name, chosen, onChoose }: ListingProps) {
   const { files, next, problem } = listed;
   if (problem !== null)
     return <Refused problem={problem} onRetry={() => setAsking({ ...asking })} />;
-  if (next === undefined) return <Loading what="your Drive" />;
+  if (next === undefined) return <Loading what={t`your Drive`} />;
   if (files.length === 0) {
-    return <Empty icon="folder">{name === '' ? 'This folder is empty.' : 'No such name.'}</Empty>;
+    return <Empty icon="folder">{name === '' ? t`This folder is empty.` : t`No such name.`}</Empty>;
   }
   return (
-    <ul className="drive-list" aria-label="Files at Drive">
+    <ul className="drive-list" aria-label={t`Files at Drive`}>
       {files.map((file) => (
         <li key={file.id}>
           <button
@@ -200,7 +201,7 @@ function Listing({ folder, name, chosen, onChoose }: ListingProps) {
             className="button button-small"
             onClick={() => setAsking({ folder, name, cursor: next })}
           >
-            More
+            {t`More`}
           </button>
         </li>
       )}
@@ -210,7 +211,7 @@ function Listing({ folder, name, chosen, onChoose }: ListingProps) {
 
 function sideOf(file: DriveFile): string {
   if (file.folder) return '';
-  if (!file.importable) return 'has no content';
+  if (!file.importable) return t`has no content`;
   return file.size === null ? (file.forms[0] ?? '') : sizeWords(file.size);
 }
 
@@ -219,15 +220,15 @@ function Refused({ problem, onRetry }: { readonly problem: Error; readonly onRet
   const apart = code === 'not_connected' || code === 'drive_ended';
   const retry = (
     <button type="button" className="button" onClick={onRetry}>
-      Try again
+      {t`Try again`}
     </button>
   );
   return (
     <Trouble
-      title={apart ? 'Your Google Drive is not connected' : 'Google Drive could not be asked'}
+      title={apart ? t`Your Google Drive is not connected` : t`Google Drive could not be asked`}
       act={apart ? <ConnectButton /> : code === 'no_drive' ? undefined : retry}
     >
-      {apart ? 'Connect it once; then its files are here.' : problem.message}
+      {apart ? t`Connect it once; then its files are here.` : problem.message}
     </Trouble>
   );
 }
@@ -253,7 +254,7 @@ function Chosen({ file, sandbox, folder, onBrought }: ChosenProps) {
     const path = folder === '' ? '' : `${folder}/`;
     try {
       const entry = await drives.bring(sandbox, { file: file.id, path, form, replace });
-      notify(`${visible(entry.name)} is in the workspace.`);
+      notify(t`${visible(entry.name)} is in the workspace.`);
       onBrought();
     } catch (reason) {
       const why = reason instanceof Error ? reason : new Error(String(reason));
@@ -266,7 +267,7 @@ function Chosen({ file, sandbox, folder, onBrought }: ChosenProps) {
       <p className="drive-name">{visible(file.name)}</p>
       {file.forms.length > 0 && (
         <label>
-          as{' '}
+          {t`as`}{' '}
           <select value={form ?? ''} onChange={(event) => setForm(event.target.value)}>
             {file.forms.map((one) => (
               <option key={one}>{one}</option>
@@ -280,7 +281,7 @@ function Chosen({ file, sandbox, folder, onBrought }: ChosenProps) {
         disabled={busy}
         onClick={() => void bring(there)}
       >
-        {busy ? 'On its way…' : there ? 'Replace what is there' : 'Import'}
+        {busy ? t`On its way…` : there ? t`Replace what is there` : t`Import`}
       </button>
       {bringing.is === 'refused' && <p role="alert">{bringing.why.message}</p>}
     </div>

@@ -1,6 +1,7 @@
 /** The person's own Google Drive, among the settings of their account. */
 
 import { useCallback, useEffect, useState } from 'react';
+import { t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { Confirm } from '../parts/Dialog';
 import { Loading, Trouble } from '../parts/States';
@@ -23,15 +24,15 @@ export function DriveSection() {
   useEffect(ask, [ask]);
   if (asked.is === 'there' && !asked.drive.available && asked.drive.account === null) return null;
   return (
-    <section aria-label="Google Drive">
-      <h2>Google Drive</h2>
-      {asked.is === 'loading' && <Loading what="Google Drive" lines={1} />}
+    <section aria-label={t`Google Drive`}>
+      <h2>{t`Google Drive`}</h2>
+      {asked.is === 'loading' && <Loading what={t`Google Drive`} lines={1} />}
       {asked.is === 'problem' && (
         <Trouble
-          title="Whether your Drive is connected could not be asked"
+          title={t`Whether your Drive is connected could not be asked`}
           act={
             <button type="button" className="button button-small" onClick={ask}>
-              Try again
+              {t`Try again`}
             </button>
           }
         >
@@ -58,16 +59,19 @@ function Connection({ drive, onChange }: ConnectionProps) {
   async function disconnect(): Promise<void> {
     const { revoked } = await drives.disconnect();
     onChange();
-    if (revoked) notify('Your Google Drive is disconnected.');
+    if (revoked) notify(t`Your Google Drive is disconnected.`);
     else
-      notify('Disconnected here. Google could not be reached: end it in your account, too.', 'bad');
+      notify(
+        t`Disconnected here. Google could not be reached: end it in your account, too.`,
+        'bad',
+      );
   }
 
   if (drive.account === null) {
     return (
       <div className="secret">
         <p className="secret-words quiet">
-          Connect it to bring files into your sandboxes, and back.
+          {t`Connect it to bring files into your sandboxes, and back.`}
         </p>
         <ConnectButton />
       </div>
@@ -77,24 +81,24 @@ function Connection({ drive, onChange }: ConnectionProps) {
     <div className="secret">
       <div className="secret-words">
         <p className="secret-name">{drive.account}</p>
-        <p className="quiet">Connected. Its token stays in the vault and reaches no sandbox.</p>
+        <p className="quiet">{t`Connected. Its token stays in the vault and reaches no sandbox.`}</p>
       </div>
       <button
         type="button"
         className="button button-small button-destroy"
         onClick={() => setEnding(true)}
       >
-        Disconnect…
+        {t`Disconnect…`}
       </button>
       {ending && (
         <Confirm
-          title="Disconnect Google Drive?"
-          action="Disconnect"
+          title={t`Disconnect Google Drive?`}
+          action={t`Disconnect`}
           danger
           onClose={() => setEnding(false)}
-          onConfirm={() => void disconnect().catch(notifyFailure('Not disconnected'))}
+          onConfirm={() => void disconnect().catch(notifyFailure(t`Not disconnected`))}
         >
-          <p>The consent ends at Google, and its token is deleted here. Your files stay.</p>
+          <p>{t`The consent ends at Google, and its token is deleted here. Your files stay.`}</p>
         </Confirm>
       )}
     </div>
@@ -116,11 +120,11 @@ export function ConnectButton() {
           .then(openConsent)
           .catch((reason: unknown) => {
             setBusy(false);
-            notifyFailure('Google Drive is not connected')(reason);
+            notifyFailure(t`Google Drive is not connected`)(reason);
           });
       }}
     >
-      Connect Google Drive
+      {t`Connect Google Drive`}
     </button>
   );
 }

@@ -1,6 +1,7 @@
 /** The ways between a sandbox's files and its person's Drive, in the toolbar of the files. */
 
 import { useState } from 'react';
+import { t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { visible } from '../review/rows';
 import { DriveDialog } from './DriveDialog';
@@ -25,9 +26,9 @@ export function DriveTools({ sandbox, acts, folder, file, onBrought }: DriveTool
     setSending(true);
     try {
       const made = await drives.send(sandbox, { path, folder: 'root', secrets: 'refuse' });
-      notify(`${visible(made.name)} is in your Drive.`);
+      notify(t`${visible(made.name)} is in your Drive.`);
     } catch (reason) {
-      notifyFailure('Not sent to Drive')(reason);
+      notifyFailure(t`Not sent to Drive`)(reason);
     } finally {
       setSending(false);
     }
@@ -37,7 +38,7 @@ export function DriveTools({ sandbox, acts, folder, file, onBrought }: DriveTool
     <>
       {acts && (
         <button type="button" className="button button-small" onClick={() => setOpen(true)}>
-          From Drive…
+          {t`From Drive…`}
         </button>
       )}
       {file !== null && (
@@ -47,7 +48,7 @@ export function DriveTools({ sandbox, acts, folder, file, onBrought }: DriveTool
           disabled={sending}
           onClick={() => void send(file)}
         >
-          {sending ? 'Sending…' : 'To Drive'}
+          {sending ? t`Sending…` : t`To Drive`}
         </button>
       )}
       {open && <DriveDialog {...{ sandbox, folder, onBrought }} onClose={() => setOpen(false)} />}

@@ -1,5 +1,6 @@
 /** The dialogs of the tree: names to give, and what is asked before it is done. */
 
+import { plural, t } from '../../language/t';
 import { announce, notifyFailure } from '../../state/announce';
 import { Confirm } from '../parts/Dialog';
 import { visible } from '../review/rows';
@@ -43,27 +44,26 @@ export function FileDialogs(props: FileDialogsProps) {
     case 'replace':
       return (
         <Confirm
-          title={over.there === 1 ? 'Replace a file?' : `Replace ${over.there} files?`}
-          action="Replace"
+          title={plural(over.there, { one: 'Replace a file?', other: 'Replace # files?' })}
+          action={t`Replace`}
           danger
           onClose={onClose}
           onConfirm={() => onSend(over.outgoing)}
         >
-          <p>Files of the same names are there already. Their contents are lost then.</p>
+          <p>{t`Files of the same names are there already. Their contents are lost then.`}</p>
         </Confirm>
       );
     case 'secrets':
       return (
         <Confirm
-          title="Take secrets out, too?"
-          action="Download with secrets"
+          title={t`Take secrets out, too?`}
+          action={t`Download with secrets`}
           danger
           onClose={onClose}
           onConfirm={onTake}
         >
           <p>
-            A value of your secrets stands in {wordsOf(over.row)}. The download would hold it in
-            plain text, and the audit log says that you took it.
+            {t`A value of your secrets stands in ${wordsOf(over.row)}. The download would hold it in plain text, and the audit log says that you took it.`}
           </p>
         </Confirm>
       );
@@ -73,7 +73,7 @@ export function FileDialogs(props: FileDialogsProps) {
 type RowProps = FileDialogsProps & { readonly row: EntryRow | null };
 
 const wordsOf = (row: EntryRow | null): string =>
-  row === null ? 'the workspace' : visible(row.place.path);
+  row === null ? t`the workspace` : visible(row.place.path);
 
 /** Does it, says how it went, and shows what is there then. */
 function perform({ refresh }: TreeView, act: Promise<unknown>, said: string, what: string): void {
@@ -84,14 +84,14 @@ function Making({ id, tree, row, onClose }: RowProps) {
   const folder = folderFor(row);
   return (
     <NameDialog
-      title={folder === '' ? 'New folder' : `New folder in ${visible(folder)}`}
-      action="Make it"
+      title={folder === '' ? t`New folder` : t`New folder in ${visible(folder)}`}
+      action={t`Make it`}
       before=""
       onClose={onClose}
       onName={(name) => {
         if (row?.entry.type === 'dir') tree.toggle(row.place, true);
         const making = files.mkdir(id, joined(folder, name));
-        perform(tree, making, `Made ${name}.`, 'No folder was made');
+        perform(tree, making, t`Made ${name}.`, t`No folder was made`);
       }}
     />
   );
@@ -101,13 +101,13 @@ function Renaming({ id, tree, row, onClose, onMoved }: RowProps) {
   const path = row?.place.path ?? '';
   return (
     <NameDialog
-      title={`Rename or move ${visible(nameOf(path))}`}
-      action="Rename"
+      title={t`Rename or move ${visible(nameOf(path))}`}
+      action={t`Rename`}
       before={path}
       onClose={onClose}
       onName={(to) => {
         const moving = files.move(id, path, to).then(() => onMoved(to));
-        perform(tree, moving, `It is ${to} now.`, 'Not renamed');
+        perform(tree, moving, t`It is ${to} now.`, t`Not renamed`);
       }}
     />
   );
@@ -117,20 +117,21 @@ function Removing({ id, tree, row, onClose }: RowProps) {
   const words = wordsOf(row);
   return (
     <Confirm
-      title={`Delete ${words}?`}
-      action="Delete"
+      title={t`Delete ${words}?`}
+      action={t`Delete`}
       danger
       onClose={onClose}
       onConfirm={() => {
         const removing = files.remove(id, row?.place ?? ROOT);
-        perform(tree, removing, `Deleted ${words}.`, 'Not deleted');
+        perform(tree, removing, t`Deleted ${words}.`, t`Not deleted`);
       }}
     >
       <p>
-        {row?.entry.type === 'dir'
-          ? 'The folder and everything in it are gone then.'
-          : 'It is gone then.'}{' '}
-        Only what git or a checkpoint knows can be brought back.
+        {t`${
+          row?.entry.type === 'dir'
+            ? t`The folder and everything in it are gone then.`
+            : t`It is gone then.`
+        } Only what git or a checkpoint knows can be brought back.`}
       </p>
     </Confirm>
   );

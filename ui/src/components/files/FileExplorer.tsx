@@ -4,6 +4,7 @@
  */
 
 import { useCallback, useId, useState, type DragEvent, type KeyboardEvent } from 'react';
+import { t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { useStore } from '../../state/store';
 import { Icon, type IconName } from '../parts/icons';
@@ -63,7 +64,7 @@ export function FileExplorer(props: FileExplorerProps) {
     const refusal = await save(id, place, isFolder, secrets);
     if (refusal === null) return;
     if (props.owns) setOver({ is: 'secrets', row: entry });
-    else notify(`Not downloaded: ${refusal.message}`, 'bad');
+    else notify(t`Not downloaded: ${refusal.message}`, 'bad');
   }
 
   const press = (key: string): boolean => {
@@ -76,7 +77,7 @@ export function FileExplorer(props: FileExplorerProps) {
   return (
     <section
       className="files-explorer"
-      aria-label="Files"
+      aria-label={t`Files`}
       {...(acts ? bring.target : {})}
       data-over={bring.over}
       onKeyDown={(event) => {
@@ -136,35 +137,35 @@ function Tools(props: ToolsProps) {
   const { id, acts, entry, searching, tree, setSearching, setOver } = props;
   const { onUpload, onDownload } = props;
   const exact = entry !== null && entry.place.exact !== null;
-  const name = entry === null ? 'all files' : visible(nameOf(entry.place.path));
+  const name = entry === null ? t`all files` : visible(nameOf(entry.place.path));
   return (
-    <div className="files-tools" role="toolbar" aria-label="Files">
+    <div className="files-tools" role="toolbar" aria-label={t`Files`}>
       <Tool
         icon="search"
-        label={searching ? 'Close the search' : 'Search (Ctrl F)'}
+        label={searching ? t`Close the search` : t`Search (Ctrl F)`}
         pressed={searching}
         onClick={() => setSearching(!searching)}
       />
-      <Tool icon="recreate" label="Look again" onClick={tree.refresh} />
-      <Tool icon="download" label={`Download ${name}`} onClick={onDownload} />
+      <Tool icon="recreate" label={t`Look again`} onClick={tree.refresh} />
+      <Tool icon="download" label={t`Download ${name}`} onClick={onDownload} />
       {acts && (
         <>
-          <Tool icon="upload" label="Upload files" onClick={onUpload} />
+          <Tool icon="upload" label={t`Upload files`} onClick={onUpload} />
           <Tool
             icon="folderPlus"
-            label="New folder"
+            label={t`New folder`}
             onClick={() => setOver({ is: 'folder', row: entry })}
           />
           <span className="spring" />
           <Tool
             icon="rename"
-            label={exact ? 'Its name is not UTF-8: rename it inside' : 'Rename or move (F2)'}
+            label={exact ? t`Its name is not UTF-8: rename it inside` : t`Rename or move (F2)`}
             disabled={entry === null || exact}
             onClick={() => setOver({ is: 'rename', row: entry })}
           />
           <Tool
             icon="destroy"
-            label="Delete (Del)"
+            label={t`Delete (Del)`}
             disabled={entry === null}
             onClick={() => setOver({ is: 'remove', row: entry })}
           />
@@ -259,7 +260,7 @@ function TreeRows({ tree, at, index, setAt, chosen, press, onOpen }: TreeRowsPro
     <VirtualRows
       className="files-tree"
       role="tree"
-      aria-label="Files of the workspace"
+      aria-label={t`Files of the workspace`}
       aria-activedescendant={index >= 0 ? `${prefix}${index}` : undefined}
       tabIndex={0}
       onKeyDown={onKeyDown}
@@ -298,16 +299,16 @@ interface LiveNoteProps {
 function LiveNote({ liveness, live, onRefresh }: LiveNoteProps) {
   if (liveness === 'live') return null;
   const words = {
-    partly: 'There are too many folders to follow: some changes show only when you look again.',
-    waiting: 'Connecting…',
-    off: live ? 'Changes show when you look again.' : 'It does not run: this is what is kept.',
+    partly: t`There are too many folders to follow: some changes show only when you look again.`,
+    waiting: t`Connecting…`,
+    off: live ? t`Changes show when you look again.` : t`It does not run: this is what is kept.`,
   }[liveness];
   return (
     <p className="files-note quiet" role="status">
       {words}
       {liveness !== 'waiting' && live && (
         <button type="button" className="button button-small" onClick={onRefresh}>
-          Look again
+          {t`Look again`}
         </button>
       )}
     </p>
@@ -326,7 +327,7 @@ function useBring(id: string, folder: string, setOver: (over: Over) => void) {
       if (there.length === 0) send(outgoing);
       else setOver({ is: 'replace', outgoing, there: there.length });
     } catch (reason) {
-      notifyFailure('Not uploaded')(reason);
+      notifyFailure(t`Not uploaded`)(reason);
     }
   }
 

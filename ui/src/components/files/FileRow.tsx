@@ -1,5 +1,6 @@
 /** One row of the tree: an entry, or what is to be said of a folder. */
 
+import { t } from '../../language/t';
 import { Icon, type IconName } from '../parts/icons';
 import { sizeWords } from '../parts/words';
 import { visible } from '../review/rows';
@@ -29,7 +30,7 @@ export function FileRow({ id, row, here, chosen, onOpen }: FileRowProps) {
         aria-disabled
         data-quiet
       >
-        {row.kind === 'more' ? 'Loading more…' : visible(row.words)}
+        {row.kind === 'more' ? t`Loading more…` : visible(row.words)}
       </div>
     );
   }
@@ -71,6 +72,6 @@ function sideOf({ entry: { type, size, target } }: EntryRow): string {
 
 function titleOf({ entry, place }: EntryRow): string {
   const { type, size, mode, mtime } = entry;
-  const kinds = { file: sizeWords(size), dir: 'folder', symlink: 'link', other: 'special file' };
+  const kinds = { file: sizeWords(size), dir: 'folder', symlink: 'link', other: t`special file` };
   return `${visible(place.path)} · ${kinds[type]} · ${mode} · ${new Date(mtime).toLocaleString()}`;
 }

@@ -2,6 +2,7 @@
 
 import { useState } from 'react';
 import type { Sandbox } from '../../api/types';
+import { t } from '../../language/t';
 import { isLive } from '../../state/acts';
 import { useRights } from '../../state/team/useRights';
 import { panelOf } from '../parts/TabList';
@@ -23,7 +24,7 @@ export default function FilesPane({ sandbox }: { readonly sandbox: Sandbox }) {
       />
       {chosen === null ? (
         <p className="files-empty quiet">
-          Choose a file to see it here. Drop files on a folder to upload them.
+          {t`Choose a file to see it here. Drop files on a folder to upload them.`}
         </p>
       ) : (
         <FileViewer {...{ id, live, owns, chosen }} onOpen={setChosen} />

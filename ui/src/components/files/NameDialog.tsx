@@ -1,6 +1,7 @@
 /** Asks for a name, or a path of the workspace. */
 
 import { useState } from 'react';
+import { t } from '../../language/t';
 import { Dialog } from '../parts/Dialog';
 import { Field } from '../parts/Field';
 import { nameOf } from './tree';
@@ -30,7 +31,7 @@ export function NameDialog({ title, action, before, onName, onClose }: NameDialo
           onName(path);
         }}
       >
-        <Field label={before === '' ? 'Name' : 'Path in the workspace'} trouble={trouble}>
+        <Field label={before === '' ? t`Name` : t`Path in the workspace`} trouble={trouble}>
           {(wiring) => (
             <input
               {...wiring}
@@ -51,7 +52,7 @@ export function NameDialog({ title, action, before, onName, onClose }: NameDialo
         </Field>
         <div className="dialog-foot">
           <button type="button" className="button" onClick={onClose}>
-            Cancel
+            {t`Cancel`}
           </button>
           <button type="submit" className="button button-primary" disabled={path === before}>
             {action}
@@ -67,7 +68,7 @@ function troubleOf(path: string, before: string): string | null {
   if (path === before) return null;
   const parts = path.split('/');
   if (parts.some((part) => part === '' || part === '.' || part === '..')) {
-    return 'A path of names in the workspace, such as src/a.txt.';
+    return t`A path of names in the workspace, such as src/a.txt.`;
   }
   return null;
 }

@@ -1,6 +1,7 @@
 /** A search of names or contents, which runs inside; what is found shows as it is found. */
 
 import { useEffect, useState } from 'react';
+import { plural, t } from '../../language/t';
 import { Icon } from '../parts/icons';
 import { sizeWords } from '../parts/words';
 import { visible } from '../review/rows';
@@ -54,8 +55,8 @@ export function SearchPanel({ id, folder, onFound, onClose }: SearchPanelProps) 
         autoFocus
         type="search"
         className="files-query"
-        aria-label="Search for"
-        placeholder={wanted.where === 'name' ? 'Part of a name' : 'Text in files'}
+        aria-label={t`Search for`}
+        placeholder={wanted.where === 'name' ? t`Part of a name` : t`Text in files`}
         maxLength={300}
         spellCheck={false}
         value={wanted.text}
@@ -63,12 +64,12 @@ export function SearchPanel({ id, folder, onFound, onClose }: SearchPanelProps) 
       />
       <div className="files-choices">
         <select
-          aria-label="Search in"
+          aria-label={t`Search in`}
           value={wanted.where}
           onChange={(event) => change({ where: event.target.value === 'text' ? 'text' : 'name' })}
         >
-          <option value="name">Names</option>
-          <option value="text">Contents</option>
+          <option value="name">{t`Names`}</option>
+          <option value="text">{t`Contents`}</option>
         </select>
         <label className="check">
           <input
@@ -76,15 +77,15 @@ export function SearchPanel({ id, folder, onFound, onClose }: SearchPanelProps) 
             checked={wanted.exact}
             onChange={(event) => change({ exact: event.target.checked })}
           />
-          Match case
+          {t`Match case`}
         </label>
-        <label className="check" title="Also in .git, node_modules and caches of programs">
+        <label className="check" title={t`Also in .git, node_modules and caches of programs`}>
           <input
             type="checkbox"
             checked={wanted.all}
             onChange={(event) => change({ all: event.target.checked })}
           />
-          Everywhere
+          {t`Everywhere`}
         </label>
       </div>
       <p className="files-note quiet" role="status">
@@ -105,7 +106,7 @@ function ResultRows({ results, onFound }: ResultRowsProps) {
     <VirtualRows
       className="files-results"
       role="list"
-      aria-label="Found"
+      aria-label={t`Found`}
       tabIndex={-1}
       count={results.matches.length}
       height={ROW}
@@ -164,7 +165,7 @@ function useSearch(id: string, folder: Place, wanted: Wanted): Results {
         drawn = performance.now();
         setResults({ matches: [...matches], end: null, problem: null });
       }
-      setResults({ matches, end: null, problem: 'The search was cut off.' });
+      setResults({ matches, end: null, problem: t`The search was cut off.` });
     };
     const timer = window.setTimeout(() => {
       setResults(NOTHING);
@@ -185,17 +186,17 @@ function useSearch(id: string, folder: Place, wanted: Wanted): Results {
 /** How the search went, with what it left out. */
 function wordsOf({ matches, end, problem }: Results): string {
   if (problem !== null) return problem;
-  const count = matches.length === 1 ? '1 match' : `${matches.length} matches`;
-  if (end === null) return `Searching… ${count}`;
-  const looked = `${count} in ${end.files} ${end.bytes > 0 ? `files, ${sizeWords(end.bytes)}` : 'names'}`;
+  const count = plural(matches.length, { one: '# match', other: '# matches' });
+  if (end === null) return t`Searching… ${count}`;
+  const looked = t`${count} in ${end.files} ${end.bytes > 0 ? t`files, ${sizeWords(end.bytes)}` : t`names`}`;
   const reasons = {
     all: '',
-    matches: 'there are more: narrow it down',
-    files: 'the rest has too many files: search a folder',
-    bytes: 'the rest is too large: search a folder',
-    time: 'it took too long: search a folder',
+    matches: t`there are more: narrow it down`,
+    files: t`the rest has too many files: search a folder`,
+    bytes: t`the rest is too large: search a folder`,
+    time: t`it took too long: search a folder`,
   }[end.reason];
-  const large = end.large > 0 ? `left out for more than 16 MiB: ${end.large}` : '';
-  const more = end.more > 0 ? `files with more lines: ${end.more}` : '';
+  const large = end.large > 0 ? t`left out for more than 16 MiB: ${end.large}` : '';
+  const more = end.more > 0 ? t`files with more lines: ${end.more}` : '';
   return [looked, reasons, large, more].filter((one) => one !== '').join(' · ');
 }

@@ -1,5 +1,6 @@
 /** What is on its way in or out, how far it is, and a way to end it. */
 
+import { t } from '../../language/t';
 import { sizeWords } from '../parts/words';
 import { visible } from '../review/rows';
 import { dismissTransfer, type Transfer } from './transfers';
@@ -7,7 +8,7 @@ import { dismissTransfer, type Transfer } from './transfers';
 export function TransferList({ running }: { readonly running: readonly Transfer[] }) {
   if (running.length === 0) return null;
   return (
-    <ul className="files-transfers" aria-label="Transfers">
+    <ul className="files-transfers" aria-label={t`Transfers`}>
       {running.map((one) => (
         <li key={one.id}>
           <span className="files-name">{visible(one.words)}</span>
@@ -24,7 +25,7 @@ export function TransferList({ running }: { readonly running: readonly Transfer[
               className="button button-small"
               onClick={() => (one.state === 'failed' ? dismissTransfer(one.id) : one.cancel())}
             >
-              {one.state === 'failed' ? 'Dismiss' : 'Cancel'}
+              {one.state === 'failed' ? t`Dismiss` : t`Cancel`}
             </button>
           )}
         </li>
@@ -34,7 +35,7 @@ export function TransferList({ running }: { readonly running: readonly Transfer[
 }
 
 function Progress({ transfer: { words, done, total, state } }: { readonly transfer: Transfer }) {
-  if (state === 'done') return <span className="files-side">done</span>;
+  if (state === 'done') return <span className="files-side">{t`done`}</span>;
   // A tar is a little larger than what is in it.
   const most = total === null ? undefined : Math.max(total, done, 1);
   return (
@@ -46,7 +47,7 @@ function Progress({ transfer: { words, done, total, state } }: { readonly transf
       />
       <span className="files-side">
         {sizeWords(done)}
-        {total !== null && ` of ${sizeWords(total)}`}
+        {total !== null && t` of ${sizeWords(total)}`}
       </span>
     </>
   );

@@ -11,6 +11,7 @@ import {
 } from '../../api/call';
 import type { Schemas } from '../../api/types';
 import { SseParser } from '../../api/sse';
+import { t } from '../../language/t';
 import type { Entry, Place } from './tree';
 
 export interface Page {
@@ -149,7 +150,7 @@ export async function open(path: string, signal: AbortSignal, headers: Query): P
     });
   } catch (reason) {
     if (signal.aborted) throw reason;
-    throw new Problem('The server cannot be reached. Is “atoll up” running?', 0, 'unreachable');
+    throw new Problem(t`The server cannot be reached. Is “atoll up” running?`, 0, 'unreachable');
   }
   if (response.ok) return response;
   if (response.status === 401) reportLoggedOut();

@@ -1,6 +1,7 @@
 /** Files on their way in and out: dropped trees, uploads with progress, and downloads. */
 
 import { address, Problem, problemOf } from '../../api/call';
+import { t } from '../../language/t';
 import { Store } from '../../state/store';
 import { files, open } from './calls';
 import { joined, keyOf, nameOf, type Place } from './tree';
@@ -123,7 +124,7 @@ export async function upload(id: string, outgoing: readonly Outgoing[]): Promise
   const total = outgoing.reduce((sum, { file }) => sum + file.size, 0);
   const [first] = outgoing;
   if (first === undefined) return;
-  const words = outgoing.length === 1 ? nameOf(first.path) : `${outgoing.length} files`;
+  const words = outgoing.length === 1 ? nameOf(first.path) : t`${outgoing.length} files`;
   const transfer = add(id, words, total, () => abort.abort());
   let before = 0;
   try {
@@ -163,7 +164,7 @@ function put(
       else failed(problemOf(request.status, request.responseText));
     };
     request.onerror = () =>
-      failed(new Problem('The connection was lost while the file was sent.', 0, 'unreachable'));
+      failed(new Problem(t`The connection was lost while the file was sent.`, 0, 'unreachable'));
     request.onabort = () => failed(new Error('cancelled'));
     signal.addEventListener('abort', () => request.abort());
     request.send(file);

@@ -4,6 +4,7 @@
  */
 
 import type { Schemas } from '../../api/types';
+import { t } from '../../language/t';
 
 export type Entry = Schemas['FileEntry'];
 
@@ -106,7 +107,7 @@ function add(rows: Row[], tree: Tree, folder: Place, depth: number): void {
   const key = keyOf(folder);
   const found = tree.folders.get(key);
   if (found === undefined) {
-    rows.push({ kind: 'note', key: `${key}\0note`, words: 'Loading…', depth });
+    rows.push({ kind: 'note', key: `${key}\0note`, words: t`Loading…`, depth });
     return;
   }
   const entries = ordered(found);
@@ -118,7 +119,7 @@ function add(rows: Row[], tree: Tree, folder: Place, depth: number): void {
     rows.push({ kind: 'entry', key: inner, place, entry, depth, open, at: i + 1, of });
     if (open) add(rows, tree, place, depth + 1);
   });
-  const words = found.problem ?? (entries.length === 0 && !found.loading ? 'Empty' : null);
+  const words = found.problem ?? (entries.length === 0 && !found.loading ? t`Empty` : null);
   if (words !== null) rows.push({ kind: 'note', key: `${key}\0note`, words, depth });
   if (found.next !== null) rows.push({ kind: 'more', key: `${key}\0more`, place: folder, depth });
 }

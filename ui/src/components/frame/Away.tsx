@@ -1,6 +1,7 @@
 /** The page where no server answers: what this browser keeps of it, until one does. */
 
 import { useEffect, useState } from 'react';
+import { t } from '../../language/t';
 import { enterAgain } from '../../state/login';
 import { Mark } from '../parts/icons';
 
@@ -21,12 +22,11 @@ export function Away() {
     <main className="welcome">
       <div className="welcome-card" role="status">
         <Mark />
-        <h1>Atoll cannot be reached</h1>
+        <h1>{t`Atoll cannot be reached`}</h1>
         <p>
-          Sandboxes, terminals and agents go on without this page. It comes back by itself once the
-          server answers.
+          {t`Sandboxes, terminals and agents go on without this page. It comes back by itself once the server answers.`}
         </p>
-        <p className="quiet">On your own machine: is “atoll up” running?</p>
+        <p className="quiet">{t`On your own machine: is “atoll up” running?`}</p>
         <div className="welcome-acts">
           <button
             type="button"
@@ -37,7 +37,7 @@ export function Away() {
               void enterAgain().finally(() => setTries(false));
             }}
           >
-            {tries ? 'Trying…' : 'Try again'}
+            {tries ? t`Trying…` : t`Try again`}
           </button>
         </div>
       </div>

@@ -1,6 +1,7 @@
 /** The page after a fault of its own: what is known, and the way back. Nothing of it is sent. */
 
 import { Component, type ReactNode } from 'react';
+import { t } from '../../language/t';
 import { Mark } from '../parts/icons';
 
 interface Fault {
@@ -26,10 +27,9 @@ export function Broken({ message }: { readonly message: string }) {
     <main className="welcome">
       <div className="welcome-card" role="alert">
         <Mark />
-        <h1>The page broke</h1>
+        <h1>{t`The page broke`}</h1>
         <p>
-          This is a fault of the page, not of your work: sandboxes, terminals and agents go on. Load
-          the page again.
+          {t`This is a fault of the page, not of your work: sandboxes, terminals and agents go on. Load the page again.`}
         </p>
         <pre className="command">
           <code>{message}</code>
@@ -40,7 +40,7 @@ export function Broken({ message }: { readonly message: string }) {
             className="button button-primary"
             onClick={() => window.location.reload()}
           >
-            Reload
+            {t`Reload`}
           </button>
         </div>
       </div>

@@ -2,6 +2,7 @@
 
 import { useState } from 'react';
 import type { Sandbox } from '../../api/types';
+import { t } from '../../language/t';
 import { actWords, perform, type Act } from '../../state/acts';
 import { Confirm } from '../parts/Dialog';
 import { UnpulledWork } from '../sandboxes/UnpulledWork';
@@ -16,8 +17,8 @@ export function ConfirmAct({ sandbox, act, onClose }: ConfirmActProps) {
   const [keepWorktree, setKeepWorktree] = useState(false);
   return (
     <Confirm
-      title={`${actWords[act]} ${sandbox.name}?`}
-      action={actWords[act]}
+      title={`${actWords()[act]} ${sandbox.name}?`}
+      action={actWords()[act]}
       danger={act === 'destroy'}
       onClose={onClose}
       onConfirm={() => void perform(sandbox, act, keepWorktree)}
@@ -31,7 +32,7 @@ export function ConfirmAct({ sandbox, act, onClose }: ConfirmActProps) {
             checked={keepWorktree}
             onChange={(event) => setKeepWorktree(event.target.checked)}
           />
-          Keep its files and commits on the server first
+          {t`Keep its files and commits on the server first`}
         </label>
       )}
     </Confirm>
@@ -41,12 +42,12 @@ export function ConfirmAct({ sandbox, act, onClose }: ConfirmActProps) {
 function consequences(act: Act): string {
   switch (act) {
     case 'stop':
-      return 'All its terminals and programs end. Its files stay, and it can be started again.';
+      return t`All its terminals and programs end. Its files stay, and it can be started again.`;
     case 'recreate':
-      return 'It starts over from its profile: programs end and files are made anew. Commits that were not pulled are saved as a bundle first.';
+      return t`It starts over from its profile: programs end and files are made anew. Commits that were not pulled are saved as a bundle first.`;
     case 'destroy':
-      return 'Its programs, its files, and commits that were not pulled are removed for good, unless you keep them.';
+      return t`Its programs, its files, and commits that were not pulled are removed for good, unless you keep them.`;
     case 'start':
-      return 'It starts again with its files as they were.';
+      return t`It starts again with its files as they were.`;
   }
 }

@@ -3,6 +3,7 @@
 import { useEffect, useState } from 'react';
 import { api } from '../../api/client';
 import type { Profile, Sandbox } from '../../api/types';
+import { t } from '../../language/t';
 import { isLive } from '../../state/acts';
 import { leadOf, needyFirst, sumOf } from '../../state/attention/agents';
 import { duration, secondsUntil, tick } from '../../state/clock';
@@ -59,7 +60,7 @@ export function Home({ list, missing, onNew, onMenu, onPalette }: HomeProps) {
         <Inbox />
         {running.length > 0 && (
           <section>
-            <h2>Running now</h2>
+            <h2>{t`Running now`}</h2>
             <ul className="cards">
               {running.map((sandbox) => (
                 <SandboxCard key={sandbox.sandbox_id} sandbox={sandbox} />
@@ -71,12 +72,12 @@ export function Home({ list, missing, onNew, onMenu, onPalette }: HomeProps) {
         <TaskGroups list={list} />
         {works && (
           <section>
-            {running.length > 0 && <h2>New task</h2>}
+            {running.length > 0 && <h2>{t`New task`}</h2>}
             <Composer />
           </section>
         )}
         <section hidden={!works}>
-          <h2>{running.length > 0 ? 'Or begin something new' : 'Begin with a profile'}</h2>
+          <h2>{running.length > 0 ? t`Or begin something new` : t`Begin with a profile`}</h2>
           <ul className="cards">
             {profiles
               .filter(isUsable)
@@ -89,8 +90,7 @@ export function Home({ list, missing, onNew, onMenu, onPalette }: HomeProps) {
         </section>
         <Recent />
         <p className="quiet home-keys" hidden={!works}>
-          <kbd>Ctrl</kbd> <kbd>K</kbd> finds everything · <kbd>H</kbd> begins a task · <kbd>N</kbd>{' '}
-          makes a sandbox
+          {t`${(<kbd>Ctrl</kbd>)} ${(<kbd>K</kbd>)} finds everything · ${(<kbd>H</kbd>)} begins a task · ${(<kbd>N</kbd>)} makes a sandbox`}
         </p>
       </div>
     </main>
@@ -102,7 +102,7 @@ function SearchButton({ onPalette }: { readonly onPalette: () => void }) {
   return (
     <button type="button" className="home-search" onClick={onPalette}>
       <Icon name="search" />
-      <span>Find everything by its name or words</span>
+      <span>{t`Find everything by its name or words`}</span>
       <kbd>/</kbd>
     </button>
   );
@@ -115,20 +115,20 @@ function greeting(
 ): { title: string; lead: string } {
   if (missing) {
     return {
-      title: 'That sandbox is gone',
-      lead: 'It was destroyed, or it never existed. Your sandboxes are in the list beside this.',
+      title: t`That sandbox is gone`,
+      lead: t`It was destroyed, or it never existed. Your sandboxes are in the list beside this.`,
     };
   }
-  if (live.length > 0) return { title: 'Your sandboxes', lead: sumOf(live) };
+  if (live.length > 0) return { title: t`Your sandboxes`, lead: sumOf(live) };
   if (!works) {
     return {
-      title: 'Nothing runs just now',
-      lead: 'You watch what your team shares. Its running sandboxes are shown here.',
+      title: t`Nothing runs just now`,
+      lead: t`You watch what your team shares. Its running sandboxes are shown here.`,
     };
   }
   return {
-    title: 'Give an agent a place of its own',
-    lead: 'A sandbox has its own files, terminals and limits. You can watch and drive each terminal.',
+    title: t`Give an agent a place of its own`,
+    lead: t`A sandbox has its own files, terminals and limits. You can watch and drive each terminal.`,
   };
 }
 
@@ -161,7 +161,7 @@ function SandboxCard({ sandbox }: { readonly sandbox: Sandbox }) {
         )}
         {sandbox.ends_soon && (
           <span className="card-note fact-warn">
-            ends soon: {duration(secondsUntil(end, now))} left
+            {t`ends soon: ${duration(secondsUntil(end, now))} left`}
           </span>
         )}
       </button>

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from 'react';
 import { overviewApi, type BoardCard } from '../../api/overview';
+import { plural, t } from '../../language/t';
 import { age, tick } from '../../state/clock';
 import { hereWords, recentBoards } from '../../state/overview/boards';
 import { goTo } from '../../state/route';
@@ -37,17 +38,17 @@ export function HomeBoards() {
   if (list === null || (list.length === 0 && !works)) return null;
   return (
     <section>
-      <h2>Dashboards</h2>
+      <h2>{t`Dashboards`}</h2>
       {list.length === 0 ? (
         <p className="quiet home-none">
-          A plane for people and agents: terminals, notes and todos side by side.{' '}
+          {t`A plane for people and agents: terminals, notes and todos side by side.`}{' '}
           <button type="button" className="button button-small" onClick={() => setMaking(true)}>
             <Icon name="plus" />
-            Make a dashboard
+            {t`Make a dashboard`}
           </button>
         </p>
       ) : (
-        <ul className="cards" aria-label="Dashboards">
+        <ul className="cards" aria-label={t`Dashboards`}>
           {recentBoards(list, SHOWN).map((board) => (
             <Card key={board.id} board={board} now={now} />
           ))}
@@ -55,7 +56,7 @@ export function HomeBoards() {
       )}
       {list.length > SHOWN && (
         <button type="button" className="button-link" onClick={() => goTo('dashboards')}>
-          All {list.length} dashboards
+          {t`All ${list.length} dashboards`}
         </button>
       )}
       {making && <NewDialog onClose={() => setMaking(false)} />}
@@ -76,9 +77,7 @@ function Card({ board, now }: { readonly board: BoardCard; readonly now: number 
           </span>
         </span>
         <span className="card-note">
-          {items === 1 ? '1 item' : `${items} items`} · {scope === 'shared' ? 'team' : 'private'} ·
-          changed {changed}
-          {changed === 'now' ? '' : ' ago'}
+          {t`${plural(items, { one: '# item', other: '# items' })} · ${scope === 'shared' ? 'team' : 'private'} · changed ${changed}${changed === 'now' ? '' : ' ago'}`}
         </span>
         {present.length > 0 && (
           <span className="card-note home-present">

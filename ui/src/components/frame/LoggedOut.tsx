@@ -1,5 +1,6 @@
 /** The pages before anybody is logged in, and after a guest's visit: how to get a link. */
 
+import { t } from '../../language/t';
 import { logOut } from '../../state/login';
 import { realms } from '../../state/realms';
 import { useStore } from '../../state/store';
@@ -19,23 +20,21 @@ export function LoggedOut({ why, ended }: LoggedOutProps) {
     <main className="welcome">
       <div className="welcome-card">
         <Mark />
-        <h1>Log in to Atoll</h1>
+        <h1>{t`Log in to Atoll`}</h1>
         {why !== null && (
           <p className="welcome-why" role="alert">
             {why}
           </p>
         )}
         <p>
-          Atoll has no passwords. On the machine that runs it, ask for a login link and open it in
-          this browser:
+          {t`Atoll has no passwords. On the machine that runs it, ask for a login link and open it in this browser:`}
         </p>
         <pre className="command">
           <span aria-hidden="true">$ </span>
           <code>atoll login</code>
         </pre>
         <p className="quiet">
-          The link works once. If Atoll is not running, <code>atoll up</code> starts it and prints
-          one too; no terminal is lost by either.
+          {t`The link works once. If Atoll is not running, ${(<code>atoll up</code>)} starts it and prints one too; no terminal is lost by either.`}
         </p>
       </div>
     </main>
@@ -48,14 +47,13 @@ export function Newcomer({ name }: { readonly name: string }) {
     <main className="welcome">
       <div className="welcome-card">
         <Mark />
-        <h1>You have no team yet</h1>
+        <h1>{t`You have no team yet`}</h1>
         <p>
-          You are logged in as <strong>{name}</strong>, and a member of no organization. Ask its
-          administrator for an invitation, and open its link in this browser.
+          {t`You are logged in as ${(<strong>{name}</strong>)}, and a member of no organization. Ask its administrator for an invitation, and open its link in this browser.`}
         </p>
         <div className="welcome-acts">
           <button type="button" className="button" onClick={() => void logOut()}>
-            Log out
+            {t`Log out`}
           </button>
         </div>
       </div>
@@ -69,10 +67,9 @@ export function VisitOver() {
     <main className="welcome">
       <div className="welcome-card">
         <Mark />
-        <h1>Your access has ended</h1>
+        <h1>{t`Your access has ended`}</h1>
         <p>
-          The link you came by was revoked or has expired, or you left. Ask whoever invited you for
-          a new one.
+          {t`The link you came by was revoked or has expired, or you left. Ask whoever invited you for a new one.`}
         </p>
       </div>
     </main>

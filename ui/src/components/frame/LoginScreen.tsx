@@ -1,5 +1,6 @@
 /** The way in by providers of identities, and back to where somebody was. */
 
+import { t } from '../../language/t';
 import { joining } from '../../state/joining';
 import { loginAddress, type Realm } from '../../state/realms';
 import { hashOf, route } from '../../state/route';
@@ -26,21 +27,21 @@ export function LoginScreen({ realms, why, ended }: LoginScreenProps) {
           </p>
         )}
         <p>{leadOf(invited, back)}</p>
-        <ul className="welcome-realms" aria-label="Ways to log in">
+        <ul className="welcome-realms" aria-label={t`Ways to log in`}>
           {realms.map((realm) => (
             <li key={realm.realm}>
               <a
                 className={realms.length === 1 ? 'button button-primary' : 'button'}
                 href={loginAddress(realm, back)}
               >
-                Continue with {realm.name}
+                {t`Continue with ${realm.name}`}
               </a>
             </li>
           ))}
         </ul>
-        {realms.length === 0 && <p>No provider is set up yet: ask whoever runs this Atoll.</p>}
+        {realms.length === 0 && <p>{t`No provider is set up yet: ask whoever runs this Atoll.`}</p>}
         <p className="quiet">
-          Do you run this Atoll? On its machine, <code>atoll login</code> prints a link for you.
+          {t`Do you run this Atoll? On its machine, ${(<code>atoll login</code>)} prints a link for you.`}
         </p>
       </div>
     </main>
@@ -48,12 +49,12 @@ export function LoginScreen({ realms, why, ended }: LoginScreenProps) {
 }
 
 function titleOf(invited: boolean, ended: boolean): string {
-  if (invited) return 'You are invited to a team';
-  return ended ? 'You are logged out' : 'Log in to Atoll';
+  if (invited) return t`You are invited to a team`;
+  return ended ? t`You are logged out` : t`Log in to Atoll`;
 }
 
 function leadOf(invited: boolean, back: string): string {
-  if (invited) return 'Log in to see the invitation. Nothing is accepted by that.';
-  if (back !== '#/') return 'Log in, and you are back where you were.';
-  return 'You log in with your organization. Atoll itself has no passwords.';
+  if (invited) return t`Log in to see the invitation. Nothing is accepted by that.`;
+  if (back !== '#/') return t`Log in, and you are back where you were.`;
+  return t`You log in with your organization. Atoll itself has no passwords.`;
 }

@@ -1,5 +1,6 @@
 /** Messages that come and go, and the live region for what is only spoken. */
 
+import { t } from '../../language/t';
 import { dismiss, notices, spoken } from '../../state/announce';
 import { useStore } from '../../state/store';
 import { Icon } from '../parts/icons';
@@ -31,7 +32,7 @@ export function Notices() {
             <button
               type="button"
               className="button-icon"
-              aria-label="Dismiss"
+              aria-label={t`Dismiss`}
               onClick={() => dismiss(notice.id)}
             >
               <Icon name="close" />

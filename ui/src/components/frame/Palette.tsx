@@ -1,6 +1,7 @@
 /** Everything the page can do, by name, and what the server finds: opened with Ctrl or Cmd and K. */
 
 import { useEffect, useId, useMemo, useRef, useState, type KeyboardEvent } from 'react';
+import { t } from '../../language/t';
 import { commandsOfHits } from '../../state/overview/hits';
 import { useSearch, type Searched } from '../../state/overview/useSearch';
 import { Icon, type IconName } from '../parts/icons';
@@ -68,7 +69,7 @@ export function Palette({ commands, onProfile, onClose }: PaletteProps) {
     <dialog
       ref={dialog}
       className="dialog palette"
-      aria-label="Commands"
+      aria-label={t`Commands`}
       onCancel={(event) => {
         event.preventDefault();
         onClose();
@@ -82,11 +83,11 @@ export function Palette({ commands, onProfile, onClose }: PaletteProps) {
         <input
           autoFocus
           role="combobox"
-          aria-label="Find a command or sandbox, or anything else"
+          aria-label={t`Find a command or sandbox, or anything else`}
           aria-expanded={found.length > 0}
           aria-controls={listId}
           aria-activedescendant={found.length > 0 ? `${listId}-${active}` : undefined}
-          placeholder="Find commands, sandboxes, tasks, branches, people…"
+          placeholder={t`Find commands, sandboxes, tasks, branches, people…`}
           value={text}
           onChange={(event) => {
             setText(event.target.value);
@@ -98,7 +99,7 @@ export function Palette({ commands, onProfile, onClose }: PaletteProps) {
       <ul
         id={listId}
         role="listbox"
-        aria-label="Commands"
+        aria-label={t`Commands`}
         className="palette-list"
         hidden={found.length === 0}
       >
@@ -127,10 +128,10 @@ export function Palette({ commands, onProfile, onClose }: PaletteProps) {
 
 /** What is said below the list. */
 function footWords({ is }: Searched, count: number): string {
-  if (is === 'searching') return 'Searching…';
-  if (is === 'failed') return 'The server was not searched: it did not answer.';
-  if (count === 0) return is === 'found' ? 'Nothing by that name.' : 'No command by that name.';
-  return '↑ ↓ choose · Enter opens · Esc closes';
+  if (is === 'searching') return t`Searching…`;
+  if (is === 'failed') return t`The server was not searched: it did not answer.`;
+  if (count === 0) return is === 'found' ? t`Nothing by that name.` : t`No command by that name.`;
+  return t`↑ ↓ choose · Enter opens · Esc closes`;
 }
 
 /** The commands that match; those whose words begin so come first. */

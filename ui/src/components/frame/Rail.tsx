@@ -2,6 +2,7 @@
 
 import { useMemo, useState } from 'react';
 import type { Sandbox } from '../../api/types';
+import { t, worded } from '../../language/t';
 import { age, tick } from '../../state/clock';
 import { isLive } from '../../state/acts';
 import { leadOf, needyFirst, statusWords } from '../../state/attention/agents';
@@ -26,17 +27,17 @@ interface RailProps {
   readonly onPick: () => void;
 }
 
-const GROUPS: readonly { title: string; has: (sandbox: Sandbox) => boolean }[] = [
+const GROUPS = worded<readonly { title: string; has: (sandbox: Sandbox) => boolean }[]>(() => [
   {
-    title: 'Running',
+    title: t`Running`,
     has: ({ state }) => ['requested', 'provisioning', 'ready', 'active'].includes(state),
   },
-  { title: 'Stopped', has: ({ state }) => state === 'stopped' },
+  { title: t`Stopped`, has: ({ state }) => state === 'stopped' },
   {
-    title: 'Ended',
+    title: t`Ended`,
     has: ({ state }) => ['expired', 'failed', 'destroying', 'destroyed'].includes(state),
   },
-];
+]);
 
 /** The filter is worth its room only when the list is long. */
 const FILTER_FROM = 8;
@@ -53,7 +54,7 @@ export function Rail({ onNew, onPalette, onPick }: RailProps) {
   }, [list, filter]);
 
   return (
-    <nav className="rail" aria-label="Sandboxes">
+    <nav className="rail" aria-label={t`Sandboxes`}>
       <header className="rail-head">
         <a
           className="brand"
@@ -65,14 +66,14 @@ export function Rail({ onNew, onPalette, onPick }: RailProps) {
           }}
         >
           <Mark />
-          Atoll
+          {t`Atoll`}
         </a>
         <button
           type="button"
           className="button-icon"
           onClick={onPalette}
-          aria-label="Commands"
-          title="Commands (Ctrl K)"
+          aria-label={t`Commands`}
+          title={t`Commands (Ctrl K)`}
         >
           <Icon name="command" />
         </button>
@@ -80,16 +81,16 @@ export function Rail({ onNew, onPalette, onPick }: RailProps) {
       {works && (
         <button type="button" className="button button-primary rail-new" onClick={onNew}>
           <Icon name="plus" />
-          New sandbox
+          {t`New sandbox`}
         </button>
       )}
       {list !== null && list.length >= FILTER_FROM && (
         <label className="rail-filter">
           <Icon name="search" />
-          <span className="spoken">Filter sandboxes</span>
+          <span className="spoken">{t`Filter sandboxes`}</span>
           <input
             type="search"
-            placeholder="Filter"
+            placeholder={t`Filter`}
             value={filter}
             onChange={(event) => setFilter(event.target.value)}
           />
@@ -97,11 +98,11 @@ export function Rail({ onNew, onPalette, onPick }: RailProps) {
       )}
       <div className="rail-lists">
         {list === null && <RailSkeleton />}
-        {GROUPS.map(({ title, has }) => (
+        {GROUPS().map(({ title, has }) => (
           <Group key={title} title={title} list={needyFirst(shown.filter(has))} onPick={onPick} />
         ))}
         {list !== null && shown.length === 0 && (
-          <p className="rail-empty">{filter === '' ? 'No sandboxes yet.' : 'None matches.'}</p>
+          <p className="rail-empty">{filter === '' ? t`No sandboxes yet.` : t`None matches.`}</p>
         )}
       </div>
       <RailPlaces onPick={onPick} />
@@ -113,7 +114,7 @@ export function Rail({ onNew, onPalette, onPick }: RailProps) {
 
 function RailSkeleton() {
   return (
-    <div className="skeleton" aria-label="Loading">
+    <div className="skeleton" aria-label={t`Loading`}>
       <span />
       <span />
       <span />
@@ -183,11 +184,13 @@ function Row({ sandbox, onPick }: { readonly sandbox: Sandbox; readonly onPick: 
         </time>
         <span className="row-note">
           {lead === null ? (
-            <span className={`state-word state-${sandbox.state}`}>{stateWords[sandbox.state]}</span>
+            <span className={`state-word state-${sandbox.state}`}>
+              {stateWords()[sandbox.state]}
+            </span>
           ) : (
             <>
               <span className={`state-word does-${lead.status.status}`}>
-                {statusWords[lead.status.status]}
+                {statusWords()[lead.status.status]}
               </span>
               <AgentAbout agent={lead} />
             </>
@@ -202,14 +205,16 @@ function Row({ sandbox, onPick }: { readonly sandbox: Sandbox; readonly onPick: 
   );
 }
 
-const PLACES: readonly { page: PlainPage; icon: IconName; words: string; key?: string }[] = [
-  { page: 'dashboards', icon: 'board', words: 'Dashboards', key: 'D' },
-  { page: 'inbox', icon: 'question', words: 'Inbox', key: 'I' },
-  { page: 'wall', icon: 'grid', words: 'Wall', key: 'W' },
-  { page: 'secrets', icon: 'key', words: 'Secrets and approvals' },
-  { page: 'notifications', icon: 'bell', words: 'Notifications' },
-  { page: 'admin', icon: 'shield', words: 'Administration', key: 'A' },
-];
+const PLACES = worded<readonly { page: PlainPage; icon: IconName; words: string; key?: string }[]>(
+  () => [
+    { page: 'dashboards', icon: 'board', words: t`Dashboards`, key: 'D' },
+    { page: 'inbox', icon: 'question', words: t`Inbox`, key: 'I' },
+    { page: 'wall', icon: 'grid', words: t`Wall`, key: 'W' },
+    { page: 'secrets', icon: 'key', words: t`Secrets and approvals` },
+    { page: 'notifications', icon: 'bell', words: t`Notifications` },
+    { page: 'admin', icon: 'shield', words: t`Administration`, key: 'A' },
+  ],
+);
 
 function RailPlaces({ onPick }: { readonly onPick: () => void }) {
   const here = useStore(route).page;
@@ -219,26 +224,28 @@ function RailPlaces({ onPick }: { readonly onPick: () => void }) {
     page === 'admin' ? mayOversee(ours) : mayWork(ours) || page !== 'secrets';
   return (
     <div className="rail-places">
-      {PLACES.filter(({ page }) => offered(page)).map(({ page, icon, words, key }) => {
-        const count = page === 'inbox' ? waiting : 0;
-        return (
-          <button
-            key={page}
-            type="button"
-            className={count > 0 ? 'rail-place rail-pending' : 'rail-place'}
-            aria-current={here === page ? 'page' : undefined}
-            title={key === undefined ? undefined : `${words} (${key})`}
-            onClick={() => {
-              goTo(page);
-              onPick();
-            }}
-          >
-            <Icon name={icon} />
-            {words}
-            {count > 0 && <span className="count">{count}</span>}
-          </button>
-        );
-      })}
+      {PLACES()
+        .filter(({ page }) => offered(page))
+        .map(({ page, icon, words, key }) => {
+          const count = page === 'inbox' ? waiting : 0;
+          return (
+            <button
+              key={page}
+              type="button"
+              className={count > 0 ? 'rail-place rail-pending' : 'rail-place'}
+              aria-current={here === page ? 'page' : undefined}
+              title={key === undefined ? undefined : `${words} (${key})`}
+              onClick={() => {
+                goTo(page);
+                onPick();
+              }}
+            >
+              <Icon name={icon} />
+              {words}
+              {count > 0 && <span className="count">{count}</span>}
+            </button>
+          );
+        })}
     </div>
   );
 }
@@ -251,14 +258,14 @@ function RailFoot() {
     <footer className="rail-foot">
       <span className={live ? 'link link-live' : 'link link-cut'} role="status">
         <span className="link-dot" aria-hidden="true" />
-        {live ? 'Live' : 'Reconnecting…'}
+        {live ? t`Live` : t`Reconnecting…`}
       </span>
       <button
         type="button"
         className="button-icon"
         onClick={toggleTheme}
-        aria-label={`Switch to ${other} colours`}
-        title={`Switch to ${other} colours`}
+        aria-label={t`Switch to ${other} colours`}
+        title={t`Switch to ${other} colours`}
       >
         <Icon name={now === 'dark' ? 'sun' : 'moon'} />
       </button>

@@ -3,6 +3,7 @@
 import { useEffect, useState } from 'react';
 import { overviewApi } from '../../api/overview';
 import type { Envelope } from '../../api/types';
+import { t } from '../../language/t';
 import { age, tick } from '../../state/clock';
 import { recentOf } from '../../state/overview/recent';
 import { go } from '../../state/route';
@@ -36,8 +37,8 @@ export function Recent() {
   if (shown.length === 0) return null;
   return (
     <section>
-      <h2>Lately</h2>
-      <ol className="recent" aria-label="Recent events">
+      <h2>{t`Lately`}</h2>
+      <ol className="recent" aria-label={t`Recent events`}>
         {shown.map(({ id, at, subject, words, reason, sandbox }) => (
           <li key={id} className="recent-event">
             <span className="recent-words">

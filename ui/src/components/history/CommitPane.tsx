@@ -1,6 +1,7 @@
 /** One commit: its message, its files, and the diff of the chosen one. */
 
 import { useCallback, useState } from 'react';
+import { plural, t } from '../../language/t';
 import { useAnswer } from '../parts/useAnswer';
 import { DiffView } from '../review/DiffView';
 import { visible, type FileDiff } from '../review/rows';
@@ -21,16 +22,16 @@ export function CommitPane({ id, repo, commit, onChoose }: CommitPaneProps) {
   if (value === null) {
     return (
       <p className="files-empty quiet" role={problem === null ? undefined : 'alert'}>
-        {problem === null ? 'Loading…' : visible(problem.message)}
+        {problem === null ? t`Loading…` : visible(problem.message)}
       </p>
     );
   }
   const file = value.files.find((one) => one.path === path) ?? value.files[0];
   return (
-    <section className="commit" aria-label={`Commit ${commit.slice(0, 12)}`}>
+    <section className="commit" aria-label={t`Commit ${commit.slice(0, 12)}`}>
       <CommitHead shown={value} onChoose={onChoose} />
       {value.files.length > 1 && (
-        <ul className="commit-files" aria-label="Files of the commit">
+        <ul className="commit-files" aria-label={t`Files of the commit`}>
           {value.files.map((one) => (
             <li key={one.path}>
               <button
@@ -48,7 +49,7 @@ export function CommitPane({ id, repo, commit, onChoose }: CommitPaneProps) {
         </ul>
       )}
       {file === undefined ? (
-        <p className="files-empty quiet">It changes no file.</p>
+        <p className="files-empty quiet">{t`It changes no file.`}</p>
       ) : (
         <FileChange key={file.path} file={file} />
       )}
@@ -72,7 +73,7 @@ function CommitHead({ shown: { commit, message, truncated, files }, onChoose }: 
         {commit.parents.map((parent) => (
           <span key={parent}>
             {' '}
-            · parent{' '}
+            {t`· parent`}{' '}
             <button type="button" className="prose-link" onClick={() => onChoose(parent)}>
               {parent.slice(0, 8)}
             </button>
@@ -85,16 +86,16 @@ function CommitHead({ shown: { commit, message, truncated, files }, onChoose }: 
         </pre>
       )}
       <p className="quiet">
-        {files.length === 1 ? '1 file' : `${files.length} files`}
-        {truncated && ': more was changed than is shown'}
-        {commit.parents.length > 1 && ', against its first parent'}
+        {plural(files.length, { one: '# file', other: '# files' })}
+        {truncated && t`: more was changed than is shown`}
+        {commit.parents.length > 1 && t`, against its first parent`}
       </p>
     </header>
   );
 }
 
 function Counts({ file }: { readonly file: FileDiff }) {
-  if (file.binary) return <span className="quiet">binary</span>;
+  if (file.binary) return <span className="quiet">{t`binary`}</span>;
   const lines = file.hunks.flatMap((hunk) => hunk.lines);
   const count = (sign: string): number => lines.filter((line) => line.startsWith(sign)).length;
   return (
@@ -116,7 +117,7 @@ function FileChange({ file }: { readonly file: FileDiff }) {
         {visible(file.path)}
       </p>
       {file.hunks.length === 0 ? (
-        <p className="review-note quiet">{file.binary ? 'It is binary.' : 'No line differs.'}</p>
+        <p className="review-note quiet">{file.binary ? t`It is binary.` : t`No line differs.`}</p>
       ) : (
         <DiffView
           file={file}

@@ -2,6 +2,7 @@
 
 import { useCallback, useId, useMemo, useState, type KeyboardEvent } from 'react';
 import type { Sandbox } from '../../api/types';
+import { t } from '../../language/t';
 import { isLive } from '../../state/acts';
 import { VirtualRows } from '../files/VirtualRows';
 import { panelOf } from '../parts/TabList';
@@ -26,7 +27,7 @@ export default function HistoryPane({ sandbox }: { readonly sandbox: Sandbox }) 
         {repos.length > 1 && (
           <div className="files-tools">
             <select
-              aria-label="Repository"
+              aria-label={t`Repository`}
               value={repo}
               onChange={(event) => {
                 setRepo(Number(event.target.value));
@@ -45,7 +46,7 @@ export default function HistoryPane({ sandbox }: { readonly sandbox: Sandbox }) 
         <CommitRows history={history} chosen={chosen} onChoose={setChosen} />
       </div>
       {chosen === null ? (
-        <p className="files-empty quiet">Choose a commit to see what it changed.</p>
+        <p className="files-empty quiet">{t`Choose a commit to see what it changed.`}</p>
       ) : (
         <CommitPane key={chosen} {...{ id, repo }} commit={chosen} onChoose={setChosen} />
       )}
@@ -62,7 +63,7 @@ function Note({ history: { page, list, problem } }: { readonly history: History 
     );
   }
   if (list.length > 0) return null;
-  return <p className="files-note quiet">{page === null ? 'Loading…' : 'No commits yet.'}</p>;
+  return <p className="files-note quiet">{page === null ? t`Loading…` : t`No commits yet.`}</p>;
 }
 
 interface CommitRowsProps {
@@ -107,7 +108,7 @@ function CommitRows({ history, chosen, onChoose }: CommitRowsProps) {
     <VirtualRows
       className="history-rows"
       role="listbox"
-      aria-label="Commits"
+      aria-label={t`Commits`}
       aria-activedescendant={index >= 0 ? `${prefix}${index}` : undefined}
       tabIndex={0}
       onKeyDown={onKeyDown}
@@ -180,7 +181,7 @@ function CommitRow(props: CommitRowProps) {
       onClick={onChoose}
     >
       <Graph row={row} />
-      {isHead && <span className="ref ref-head">HEAD</span>}
+      {isHead && <span className="ref ref-head">{t`HEAD`}</span>}
       {refs.slice(0, REFS_MAX).map((ref) => (
         <span key={`${ref.kind} ${ref.name}`} className={`ref ref-${ref.kind}`}>
           {visible(ref.name)}

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from 'react';
 import type { Sandbox } from '../../api/types';
+import { t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import {
   dropHeld,
@@ -27,7 +28,7 @@ export function HeldPushes({ sandbox, watched, pulls, onOrdered }: HeldPushesPro
   const done = pulls.filter(({ state }) => state === 'done').length;
 
   useEffect(() => {
-    pushesOf(id).then(setHeld, notifyFailure('Held pushes could not be shown'));
+    pushesOf(id).then(setHeld, notifyFailure(t`Held pushes could not be shown`));
   }, [id, done]);
 
   async function run(act: () => Promise<unknown>): Promise<void> {
@@ -36,7 +37,7 @@ export function HeldPushes({ sandbox, watched, pulls, onOrdered }: HeldPushesPro
       await act();
       setHeld(await pushesOf(id));
     } catch (reason) {
-      notifyFailure('Not done')(reason);
+      notifyFailure(t`Not done`)(reason);
     } finally {
       setBusy(false);
     }
@@ -46,44 +47,44 @@ export function HeldPushes({ sandbox, watched, pulls, onOrdered }: HeldPushesPro
     await orderHeld(id, one);
     onOrdered();
     if (!watched)
-      notify(`Run “atoll pull ${name} --pushed ${quoted(one.branch)}” in your checkout.`);
+      notify(t`Run “atoll pull ${name} --pushed ${quoted(one.branch)}” in your checkout.`);
   }
 
   async function drop(one: HeldPush): Promise<void> {
     await dropHeld(one);
-    notify(`${one.branch} is dropped.`);
+    notify(t`${one.branch} is dropped.`);
   }
 
   if (held.length === 0) return null;
   return (
     <section>
-      <h3 className="form-title">Pushed inside, held for you</h3>
+      <h3 className="form-title">{t`Pushed inside, held for you`}</h3>
       <ul className="lines lines-scroll">
         {held.map((one) => (
           <li key={one.kept_id}>
             <span className="lines-words">
               <code>{one.branch}</code>
               <span className="quiet">
-                {one.commits} new · {one.commit.slice(0, 12)} · {one.subject}
+                {t`${one.commits} new · ${one.commit.slice(0, 12)} · ${one.subject}`}
               </span>
             </span>
             <button
               type="button"
               className="button button-small"
               disabled={busy}
-              aria-label={`Pull ${one.branch}`}
+              aria-label={t`Pull ${one.branch}`}
               onClick={() => void run(() => pull(one))}
             >
-              Pull
+              {t`Pull`}
             </button>
             <button
               type="button"
               className="button button-small"
               disabled={busy}
-              aria-label={`Drop ${one.branch}`}
+              aria-label={t`Drop ${one.branch}`}
               onClick={() => void run(() => drop(one))}
             >
-              Drop
+              {t`Drop`}
             </button>
           </li>
         ))}

@@ -2,6 +2,7 @@
 
 import { useState } from 'react';
 import type { Sandbox } from '../../api/types';
+import { t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { isLive } from '../../state/acts';
 import { bundleOf, orderPull, pullCommand, type PullWish } from '../../state/home/home';
@@ -22,14 +23,14 @@ export function HomeDialog({ sandbox, onClose }: HomeDialogProps) {
   const [pulls, reload] = usePulls(sandbox.sandbox_id);
   const done = pulls?.pulls.filter(({ state }) => state === 'done').length ?? 0;
   return (
-    <Dialog title={`Bring ${sandbox.name} home`} onClose={onClose} wide>
+    <Dialog title={t`Bring ${sandbox.name} home`} onClose={onClose} wide>
       <div className="form">
         <section>
-          <h3 className="form-title">What is only there</h3>
+          <h3 className="form-title">{t`What is only there`}</h3>
           <UnpulledWork key={done} sandboxId={sandbox.sandbox_id} />
         </section>
         <section>
-          <h3 className="form-title">Pull</h3>
+          <h3 className="form-title">{t`Pull`}</h3>
           <PullForm sandbox={sandbox} wish={wish} onChange={setWish} />
           <PullActs
             sandbox={sandbox}
@@ -63,7 +64,7 @@ function PullForm({ sandbox, wish, onChange }: PullFormProps) {
     <>
       {sandbox.repos.length > 1 && (
         <div className="field">
-          <label htmlFor="pull-repo">Repository</label>
+          <label htmlFor="pull-repo">{t`Repository`}</label>
           <select
             id="pull-repo"
             value={wish.repo}
@@ -78,12 +79,18 @@ function PullForm({ sandbox, wish, onChange }: PullFormProps) {
         </div>
       )}
       <div className="home-fields">
-        <Branch id="pull-from" words="Branch there" own={own} value={wish.branch} {...{ onChange }}>
+        <Branch
+          id="pull-from"
+          words={t`Branch there`}
+          own={own}
+          value={wish.branch}
+          {...{ onChange }}
+        >
           {(branch) => ({ ...wish, branch })}
         </Branch>
         <Branch
           id="pull-into"
-          words="Branch of your repository"
+          words={t`Branch of your repository`}
           own={wish.branch === '' ? own : wish.branch}
           value={wish.into}
           {...{ onChange }}
@@ -97,7 +104,7 @@ function PullForm({ sandbox, wish, onChange }: PullFormProps) {
           checked={wish.uncommitted}
           onChange={(event) => onChange({ ...wish, uncommitted: event.target.checked })}
         />
-        With what is not committed, as a commit of its own
+        {t`With what is not committed, as a commit of its own`}
       </label>
     </>
   );
@@ -143,7 +150,7 @@ function PullActs({ sandbox, wish, watched, onOrdered }: PullActsProps) {
     try {
       await act();
     } catch (reason) {
-      notifyFailure('Not pulled')(reason);
+      notifyFailure(t`Not pulled`)(reason);
     } finally {
       setBusy(false);
     }
@@ -161,15 +168,15 @@ function PullActs({ sandbox, wish, watched, onOrdered }: PullActsProps) {
     link.download = `${sandbox.name}.bundle`;
     link.click();
     URL.revokeObjectURL(bundle);
-    notify(`git fetch ${sandbox.name}.bundle brings it into a checkout.`);
+    notify(t`git fetch ${sandbox.name}.bundle brings it into a checkout.`);
   }
 
   return (
     <>
       <p className="field-hint" role="status">
         {watched
-          ? 'A checkout of this repository waits: it writes the branch, never your working tree.'
-          : 'Run “atoll pull --watch” in your checkout, and this button writes the branch there. Or run:'}
+          ? t`A checkout of this repository waits: it writes the branch, never your working tree.`
+          : t`Run “atoll pull --watch” in your checkout, and this button writes the branch there. Or run:`}
       </p>
       {!watched && <code className="home-command">{pullCommand(sandbox.name, wish)}</code>}
       <div className="home-acts">
@@ -180,10 +187,10 @@ function PullActs({ sandbox, wish, watched, onOrdered }: PullActsProps) {
           disabled={busy}
           onClick={() => void run(order)}
         >
-          Pull into my checkout
+          {t`Pull into my checkout`}
         </button>
         <button type="button" className="button" disabled={busy} onClick={() => void run(save)}>
-          Download as a bundle
+          {t`Download as a bundle`}
         </button>
       </div>
     </>

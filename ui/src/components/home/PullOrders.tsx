@@ -2,6 +2,7 @@
 
 import { useCallback, useEffect, useState } from 'react';
 import type { Schemas } from '../../api/types';
+import { t } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
 import { cancelPull, pullsOf, type PullOrder } from '../../state/home/home';
 
@@ -42,11 +43,11 @@ interface PullOrdersProps {
 export function PullOrders({ list, onChange }: PullOrdersProps) {
   if (list.length === 0) return null;
   return (
-    <ul className="lines lines-scroll" aria-label="Pulls" aria-live="polite">
+    <ul className="lines lines-scroll" aria-label={t`Pulls`} aria-live="polite">
       {list.slice(0, 8).map((order) => (
         <li key={order.order_id}>
           <span className="lines-words">
-            <code>{order.written ?? order.into ?? order.branch ?? 'its own branch'}</code>
+            <code>{order.written ?? order.into ?? order.branch ?? t`its own branch`}</code>
             <span className="quiet">{wordsOf(order)}</span>
           </span>
           {order.state === 'waiting' && <CancelButton order={order} onDone={onChange} />}
@@ -61,7 +62,7 @@ function CancelButton({ order, onDone }: { readonly order: PullOrder; onDone: ()
   function cancel(): void {
     setBusy(true);
     cancelPull(order)
-      .then(onDone, notifyFailure('Not cancelled'))
+      .then(onDone, notifyFailure(t`Not cancelled`))
       .finally(() => setBusy(false));
   }
   return (
@@ -69,10 +70,10 @@ function CancelButton({ order, onDone }: { readonly order: PullOrder; onDone: ()
       type="button"
       className="button button-small"
       disabled={busy}
-      aria-label={`Cancel the pull of ${order.branch ?? 'its own branch'}`}
+      aria-label={t`Cancel the pull of ${order.branch ?? t`its own branch`}`}
       onClick={cancel}
     >
-      Cancel
+      {t`Cancel`}
     </button>
   );
 }
@@ -81,14 +82,14 @@ function wordsOf({ state, commit, commits, said }: PullOrder): string {
   const more = said === '' ? '' : ` · ${said}`;
   switch (state) {
     case 'waiting':
-      return 'waits for “atoll pull --watch” in your checkout';
+      return t`waits for “atoll pull --watch” in your checkout`;
     case 'taken':
-      return 'is being pulled';
+      return t`is being pulled`;
     case 'done':
-      return `is at ${commit?.slice(0, 12) ?? '?'} in your checkout: ${commits} new ${commits === 1 ? 'commit' : 'commits'}${more}`;
+      return t`is at ${commit?.slice(0, 12) ?? '?'} in your checkout: ${commits} new ${commits === 1 ? 'commit' : 'commits'}${more}`;
     case 'failed':
       return `failed${more}`;
     case 'cancelled':
-      return 'was cancelled';
+      return t`was cancelled`;
   }
 }

@@ -3,6 +3,7 @@
 import { useEffect, useState } from 'react';
 import { Problem } from '../../api/call';
 import type { Sandbox } from '../../api/types';
+import { t } from '../../language/t';
 import { openTerminal } from '../../state/acts';
 import { notifyFailure } from '../../state/announce';
 import { syncWith, type Sync } from '../../state/home/home';
@@ -49,7 +50,7 @@ export function SyncSection({ sandbox, repo, onTerminal }: SyncSectionProps) {
     } catch (reason) {
       if (reason instanceof Problem && reason.code === 'agent_works') {
         setHeld({ why: reason.message, act, agent });
-      } else notifyFailure('Not synced')(reason);
+      } else notifyFailure(t`Not synced`)(reason);
     } finally {
       setBusy(false);
     }
@@ -58,7 +59,7 @@ export function SyncSection({ sandbox, repo, onTerminal }: SyncSectionProps) {
   const stuck = sync?.outcome === 'conflict';
   return (
     <section aria-busy={busy}>
-      <h3 className="form-title">Newer commits</h3>
+      <h3 className="form-title">{t`Newer commits`}</h3>
       <p className="field-hint" role="status">
         {sync === null || sync.outcome === 'clean' ? hint(uploaded, sandbox.name) : wordsOf(sync)}
       </p>
@@ -72,7 +73,7 @@ export function SyncSection({ sandbox, repo, onTerminal }: SyncSectionProps) {
             disabled={busy}
             onClick={() => void run(held.act, held.agent, true)}
           >
-            Sync all the same
+            {t`Sync all the same`}
           </button>
         </div>
       )}
@@ -85,7 +86,7 @@ export function SyncSection({ sandbox, repo, onTerminal }: SyncSectionProps) {
               disabled={busy}
               onClick={() => void run('rebase', true)}
             >
-              Let the agent resolve it
+              {t`Let the agent resolve it`}
             </button>
             <button
               type="button"
@@ -97,7 +98,7 @@ export function SyncSection({ sandbox, repo, onTerminal }: SyncSectionProps) {
                 });
               }}
             >
-              Resolve it in a terminal
+              {t`Resolve it in a terminal`}
             </button>
             <button
               type="button"
@@ -105,7 +106,7 @@ export function SyncSection({ sandbox, repo, onTerminal }: SyncSectionProps) {
               disabled={busy}
               onClick={() => void run('abort')}
             >
-              Give the rebase up
+              {t`Give the rebase up`}
             </button>
           </>
         ) : (
@@ -115,7 +116,7 @@ export function SyncSection({ sandbox, repo, onTerminal }: SyncSectionProps) {
             disabled={busy}
             onClick={() => void run('rebase')}
           >
-            {busy ? 'Rebasing…' : 'Sync'}
+            {busy ? t`Rebasing…` : t`Sync`}
           </button>
         )}
       </div>
@@ -125,36 +126,36 @@ export function SyncSection({ sandbox, repo, onTerminal }: SyncSectionProps) {
 
 function Conflict({ sync }: { readonly sync: Sync }) {
   return (
-    <ul className="lines lines-scroll" aria-label="Files in conflict">
+    <ul className="lines lines-scroll" aria-label={t`Files in conflict`}>
       {sync.files.map((path) => (
         <li key={path}>
           <code>{path}</code>
         </li>
       ))}
-      {sync.more > 0 && <li>and {sync.more} more</li>}
+      {sync.more > 0 && <li>{t`and ${sync.more} more`}</li>}
     </ul>
   );
 }
 
 function hint(uploaded: boolean, name: string): string {
   return uploaded
-    ? `Rebases its branch onto what your checkout sent last. “atoll sync ${name}” there sends newer commits first.`
-    : 'Fetches the remote, and rebases its branch onto the newer commits.';
+    ? t`Rebases its branch onto what your checkout sent last. “atoll sync ${name}” there sends newer commits first.`
+    : t`Fetches the remote, and rebases its branch onto the newer commits.`;
 }
 
 function wordsOf({ outcome, commits, onto, commit, stashed, agent }: Sync): string {
-  const more = stashed ? ' What was not committed did not fit: it is in a stash inside.' : '';
+  const more = stashed ? t` What was not committed did not fit: it is in a stash inside.` : '';
   switch (outcome) {
     case 'updated':
-      return `It stands on ${commits} newer ${commits === 1 ? 'commit' : 'commits'} of ${onto}.${more}`;
+      return t`It stands on ${commits} newer ${commits === 1 ? 'commit' : 'commits'} of ${onto}.${more}`;
     case 'current':
-      return `It has all of ${onto} already.`;
+      return t`It has all of ${onto} already.`;
     case 'conflict':
       return agent === null
-        ? 'A rebase stopped at a conflict in these files:'
-        : 'Its agent was asked to resolve the conflict in these files:';
+        ? t`A rebase stopped at a conflict in these files:`
+        : t`Its agent was asked to resolve the conflict in these files:`;
     case 'aborted':
-      return `The rebase is given up: it is back at ${commit.slice(0, 12)}.`;
+      return t`The rebase is given up: it is back at ${commit.slice(0, 12)}.`;
     case 'clean':
       return '';
   }

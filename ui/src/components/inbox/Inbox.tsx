@@ -2,6 +2,7 @@
 
 import { useMemo } from 'react';
 import type { InboxItem } from '../../api/types';
+import { t } from '../../language/t';
 import { inbox } from '../../state/attention/inbox';
 import { useStore } from '../../state/store';
 import { mayWork } from '../../state/team/rights';
@@ -25,9 +26,9 @@ export function Inbox() {
   const items = useInbox();
   if (items.length === 0) return null;
   return (
-    <section className="inbox" aria-label="Waiting for you">
+    <section className="inbox" aria-label={t`Waiting for you`}>
       <h2>
-        Waiting for you <span className="count">{items.length}</span>
+        {t`Waiting for you`} <span className="count">{items.length}</span>
       </h2>
       <ul className="asks">
         {items.map((item) => (

@@ -2,6 +2,7 @@
 
 import { useState } from 'react';
 import type { InboxItem } from '../../api/types';
+import { t, worded } from '../../language/t';
 import { age, tick } from '../../state/clock';
 import { answerItem, dismissItem, optionFor, placeOf } from '../../state/attention/inbox';
 import { useDraft } from '../../state/drafts';
@@ -9,17 +10,19 @@ import { go, goTo } from '../../state/route';
 import { useStore } from '../../state/store';
 import { Icon, type IconName } from '../parts/icons';
 
-const KINDS: Readonly<Record<InboxItem['kind'], { icon: IconName; words: string }>> = {
-  agent: { icon: 'agent', words: 'asks' },
-  secret: { icon: 'key', words: 'wants to send a secret' },
-  command: { icon: 'terminal', words: 'wants to run a command' },
-  push: { icon: 'branch', words: 'pushed a branch, held for you' },
-  end: { icon: 'clock', words: 'ends soon' },
-  setup: { icon: 'terminal', words: 'waits: the set-up failed' },
-  host: { icon: 'network', words: 'wants to reach a host' },
-  mention: { icon: 'comment', words: 'mentions you' },
-  todo: { icon: 'todo', words: 'has a todo for you' },
-};
+const KINDS = worded<Readonly<Record<InboxItem['kind'], { icon: IconName; words: string }>>>(
+  () => ({
+    agent: { icon: 'agent', words: t`asks` },
+    secret: { icon: 'key', words: t`wants to send a secret` },
+    command: { icon: 'terminal', words: t`wants to run a command` },
+    push: { icon: 'branch', words: t`pushed a branch, held for you` },
+    end: { icon: 'clock', words: t`ends soon` },
+    setup: { icon: 'terminal', words: t`waits: the set-up failed` },
+    host: { icon: 'network', words: t`wants to reach a host` },
+    mention: { icon: 'comment', words: t`mentions you` },
+    todo: { icon: 'todo', words: t`has a todo for you` },
+  }),
+);
 
 /** Answers that keys choose carry `data-key`, so that a key does what a click does. */
 export function Item({ item }: { readonly item: InboxItem }) {
@@ -78,9 +81,9 @@ function Mention({ item, place }: MentionProps) {
           className="button button-primary"
           data-key="Enter"
           onClick={open}
-          aria-label={`Open ${place.dashboard_name}`}
+          aria-label={t`Open ${place.dashboard_name}`}
         >
-          Open
+          {t`Open`}
         </button>
         <button
           type="button"
@@ -88,7 +91,7 @@ function Mention({ item, place }: MentionProps) {
           data-key="n"
           onClick={() => void dismissItem(item)}
         >
-          Dismiss
+          {t`Dismiss`}
         </button>
       </div>
     </>
@@ -98,7 +101,7 @@ function Mention({ item, place }: MentionProps) {
 function Head({ item }: { readonly item: InboxItem }) {
   const now = useStore(tick);
   const { kind, agent, author, since, times } = item;
-  const { icon, words } = KINDS[kind];
+  const { icon, words } = KINDS()[kind];
   const who = agent ?? author;
   return (
     <p className="asking-head">
@@ -106,7 +109,7 @@ function Head({ item }: { readonly item: InboxItem }) {
       <strong>{placeOf(item)}</strong>
       <span>{who === null ? words : `${who} ${words}`}</span>
       <span className="quiet" title={new Date(since).toLocaleString()}>
-        {times > 1 && `${times} times · `}
+        {times > 1 && t`${times} times · `}
         {age(since, now)}
       </span>
     </p>
@@ -130,13 +133,13 @@ function OwnWords({ item, busy, onSend }: OwnWordsProps) {
       }}
     >
       <input
-        aria-label={`Your answer to ${placeOf(item)}`}
-        placeholder={item.options.length > 0 ? 'Or in your own words' : 'Your answer'}
+        aria-label={t`Your answer to ${placeOf(item)}`}
+        placeholder={item.options.length > 0 ? t`Or in your own words` : t`Your answer`}
         value={text}
         onChange={(event) => setText(event.target.value)}
       />
       <button type="submit" className="button" disabled={busy || text.trim() === ''}>
-        Send
+        {t`Send`}
       </button>
     </form>
   );
@@ -152,7 +155,7 @@ function OpenButton({ item }: { readonly item: InboxItem }) {
       data-key="Enter"
       onClick={() => go(sandbox, agent)}
     >
-      {by === 'terminal' ? 'Answer at its terminal' : 'Open'}
+      {by === 'terminal' ? t`Answer at its terminal` : t`Open`}
     </button>
   );
 }

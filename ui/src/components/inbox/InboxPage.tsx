@@ -6,6 +6,7 @@
  */
 
 import { useEffect, useRef, useState } from 'react';
+import { t } from '../../language/t';
 import { actOnNotice } from '../../state/announce';
 import { useStore } from '../../state/store';
 import { mayWork } from '../../state/team/rights';
@@ -51,22 +52,22 @@ export function InboxPage({ onMenu }: { readonly onMenu: () => void }) {
   }, []);
 
   return (
-    <main className="page" aria-label="Inbox">
+    <main className="page" aria-label={t`Inbox`}>
       <div className="page-body">
         <header className="page-head">
           <MenuButton onMenu={onMenu} />
-          <h1>Inbox</h1>
+          <h1>{t`Inbox`}</h1>
           {items.length > 0 && <span className="count">{items.length}</span>}
         </header>
         {items.length === 0 ? (
           <Empty icon="question">
             {works
-              ? 'Nothing waits for you.'
-              : 'Nothing waits for you. Viewers watch: what agents ask, members answer.'}
+              ? t`Nothing waits for you.`
+              : t`Nothing waits for you. Viewers watch: what agents ask, members answer.`}
           </Empty>
         ) : (
           <>
-            <ul className="asks inbox" aria-label="Waiting for you" ref={list}>
+            <ul className="asks inbox" aria-label={t`Waiting for you`} ref={list}>
               {items.map((item) => (
                 <li
                   key={item.id}
@@ -79,8 +80,7 @@ export function InboxPage({ onMenu }: { readonly onMenu: () => void }) {
               ))}
             </ul>
             <p className="quiet home-keys">
-              <kbd>J</kbd> <kbd>K</kbd> choose · <kbd>Y</kbd> allows · <kbd>N</kbd> denies or
-              dismisses · <kbd>U</kbd> undoes · <kbd>Enter</kbd> opens its terminal or dashboard
+              {t`${(<kbd>J</kbd>)} ${(<kbd>K</kbd>)} choose · ${(<kbd>Y</kbd>)} allows · ${(<kbd>N</kbd>)} denies or dismisses · ${(<kbd>U</kbd>)} undoes · ${(<kbd>Enter</kbd>)} opens its terminal or dashboard`}
             </p>
           </>
         )}

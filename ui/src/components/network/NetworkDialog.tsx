@@ -3,6 +3,7 @@
 import { useEffect, useState } from 'react';
 import { api } from '../../api/client';
 import type { Network, NetworkChange, NetworkRule, Sandbox } from '../../api/types';
+import { t, worded } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { age, tick } from '../../state/clock';
 import { loadRefusals, refusals, type Refusal } from '../../state/refusals';
@@ -16,12 +17,27 @@ interface NetworkDialogProps {
   readonly onClose: () => void;
 }
 
-const MODES = [
-  { value: 'none', words: 'None', note: 'Nothing leaves but model calls through the broker.' },
-  { value: 'limited', words: 'Limited', note: 'Only the rules below; everything else is refused.' },
-  { value: 'host-only', words: 'Host only', note: 'Chosen ports of this machine, and its ranges.' },
-  { value: 'full', words: 'Full', note: 'Every public address; private ones stay refused.' },
-] as const;
+const MODES = worded(
+  () =>
+    [
+      {
+        value: 'none',
+        words: t`None`,
+        note: t`Nothing leaves but model calls through the broker.`,
+      },
+      {
+        value: 'limited',
+        words: t`Limited`,
+        note: t`Only the rules below; everything else is refused.`,
+      },
+      {
+        value: 'host-only',
+        words: t`Host only`,
+        note: t`Chosen ports of this machine, and its ranges.`,
+      },
+      { value: 'full', words: t`Full`, note: t`Every public address; private ones stay refused.` },
+    ] as const,
+);
 
 export function NetworkDialog({ sandbox, onClose }: NetworkDialogProps) {
   const { sandbox_id: id } = sandbox;
@@ -30,7 +46,7 @@ export function NetworkDialog({ sandbox, onClose }: NetworkDialogProps) {
   const refused = useStore(refusals)[id] ?? [];
 
   useEffect(() => {
-    api.network(id).then(setNetwork, notifyFailure('The network could not be shown'));
+    api.network(id).then(setNetwork, notifyFailure(t`The network could not be shown`));
     loadRefusals(id).catch(() => undefined);
   }, [id]);
 
@@ -40,28 +56,28 @@ export function NetworkDialog({ sandbox, onClose }: NetworkDialogProps) {
       setNetwork(await api.switchNetwork(id, what));
       notify(done);
     } catch (reason) {
-      notifyFailure('Not changed')(reason);
+      notifyFailure(t`Not changed`)(reason);
     } finally {
       setBusy(false);
     }
   }
 
-  const allow = (host: string): void => void change({ allow: [host] }, `${host} is allowed.`);
-  const mode = MODES.find(({ value }) => value === network?.mode);
+  const allow = (host: string): void => void change({ allow: [host] }, t`${host} is allowed.`);
+  const mode = MODES().find(({ value }) => value === network?.mode);
   return (
-    <Dialog title={`Network of ${sandbox.name}`} onClose={onClose} wide>
+    <Dialog title={t`Network of ${sandbox.name}`} onClose={onClose} wide>
       <div className="form">
         <div className="form-group">
           <Segments
-            legend="What it may reach"
-            choices={MODES}
+            legend={t`What it may reach`}
+            choices={MODES()}
             chosen={mode?.value ?? null}
             disabled={busy || network === null}
-            onChoose={(one) => void change({ mode: one }, `The network is ${one} now.`)}
+            onChoose={(one) => void change({ mode: one }, t`The network is ${one} now.`)}
           />
           <p className="field-hint">
             {mode?.note ?? '\u00a0'}
-            {network?.mode === 'full' && ` Open there: ${openPorts(network)}.`}
+            {network?.mode === 'full' && t` Open there: ${openPorts(network)}.`}
           </p>
         </div>
         <Refused
@@ -70,12 +86,12 @@ export function NetworkDialog({ sandbox, onClose }: NetworkDialogProps) {
           onAllow={allow}
         />
         <section>
-          <h3 className="form-title">Allowed</h3>
+          <h3 className="form-title">{t`Allowed`}</h3>
           <AllowLine busy={busy} onAllow={allow} />
           {network !== null && (
             <Rules
               network={network}
-              onForget={(host) => void change({ forget: [host] }, `${host} is forgotten.`)}
+              onForget={(host) => void change({ forget: [host] }, t`${host} is forgotten.`)}
             />
           )}
         </section>
@@ -95,16 +111,16 @@ function Refused({ list, busy, onAllow }: RefusedProps) {
   if (list.length === 0) return null;
   return (
     <section>
-      <h3 className="form-title">Recently refused</h3>
+      <h3 className="form-title">{t`Recently refused`}</h3>
       <ul className="lines lines-scroll">
         {list.map(({ host, port, detail, at, times }) => {
           const target = targetOf({ host, port });
           return (
             <li key={`${host} ${port}`}>
               <span className="lines-words">
-                {host === '' ? 'Further destinations' : <code>{target}</code>}
+                {host === '' ? t`Further destinations` : <code>{target}</code>}
                 <span className="quiet">
-                  {times > 1 && `${times} times · `}
+                  {times > 1 && t`${times} times · `}
                   {age(at, now)} · {detail}
                 </span>
               </span>
@@ -113,10 +129,10 @@ function Refused({ list, busy, onAllow }: RefusedProps) {
                   type="button"
                   className="button button-small"
                   disabled={busy}
-                  aria-label={`Allow ${target}`}
+                  aria-label={t`Allow ${target}`}
                   onClick={() => onAllow(target)}
                 >
-                  Allow
+                  {t`Allow`}
                 </button>
               )}
             </li>
@@ -145,8 +161,8 @@ function AllowLine({ busy, onAllow }: Pick<RefusedProps, 'busy' | 'onAllow'>) {
       }}
     >
       <input
-        aria-label="Host to allow"
-        placeholder="host, *.host, host:port or preset:pypi"
+        aria-label={t`Host to allow`}
+        placeholder={t`host, *.host, host:port or preset:pypi`}
         autoComplete="off"
         autoCapitalize="off"
         spellCheck={false}
@@ -154,7 +170,7 @@ function AllowLine({ busy, onAllow }: Pick<RefusedProps, 'busy' | 'onAllow'>) {
         onChange={(event) => setHost(event.target.value)}
       />
       <button type="submit" className="button" disabled={busy || host.trim() === ''}>
-        Allow
+        {t`Allow`}
       </button>
     </form>
   );
@@ -169,7 +185,7 @@ function Rules({ network, onForget }: RulesProps) {
   const { allowed, denied, rules } = network;
   const others = rules.filter(({ origin }) => origin !== 'owner');
   if (allowed.length + denied.length + others.length === 0) {
-    return <p className="quiet">No host by name.</p>;
+    return <p className="quiet">{t`No host by name.`}</p>;
   }
   return (
     <ul className="lines lines-scroll">
@@ -177,15 +193,15 @@ function Rules({ network, onForget }: RulesProps) {
         <li key={one.host}>
           <span className="lines-words">
             <code>{one.host}</code>
-            <span className="quiet">{one.denied ? 'refused by its owner' : 'by its owner'}</span>
+            <span className="quiet">{one.denied ? t`refused by its owner` : t`by its owner`}</span>
           </span>
           <button
             type="button"
             className="button button-small"
-            aria-label={`Forget ${one.host}`}
+            aria-label={t`Forget ${one.host}`}
             onClick={() => onForget(one.host)}
           >
-            Forget
+            {t`Forget`}
           </button>
         </li>
       ))}
@@ -193,7 +209,7 @@ function Rules({ network, onForget }: RulesProps) {
         <li key={i}>
           <span className="lines-words">
             <code>{ruleWords(rule)}</code>
-            <span className="quiet">by {rule.origin}</span>
+            <span className="quiet">{t`by ${rule.origin}`}</span>
           </span>
         </li>
       ))}

@@ -1,6 +1,7 @@
 /** How this browser tells its person that an agent needs them; and the page as an installed one. */
 
 import { useEffect, useState } from 'react';
+import { t } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
 import { push, turnOffPush, turnOnPush, whyNot } from '../../state/attention/push';
 import { keepNotifySettings, notifySettings } from '../../state/attention/settings';
@@ -11,25 +12,24 @@ import { MenuButton } from '../parts/MenuButton';
 export function NotificationsPage({ onMenu }: { readonly onMenu: () => void }) {
   const { desktop, sound } = useStore(notifySettings);
   return (
-    <main className="page" aria-label="Notifications">
+    <main className="page" aria-label={t`Notifications`}>
       <div className="page-body">
         <header className="page-head">
           <MenuButton onMenu={onMenu} />
-          <h1>Notifications</h1>
+          <h1>{t`Notifications`}</h1>
         </header>
         <p className="quiet">
-          You are told when an agent begins to need you, is done or fails, unless you look at it. A
-          notification holds the sandbox’s name and never text from inside it.
+          {t`You are told when an agent begins to need you, is done or fails, unless you look at it. A notification holds the sandbox’s name and never text from inside it.`}
         </p>
         <section>
-          <h2>While the page is open</h2>
+          <h2>{t`While the page is open`}</h2>
           <label className="check">
             <input
               type="checkbox"
               checked={desktop}
               onChange={(event) => void setDesktop(event.target.checked)}
             />
-            Notify me on this desktop
+            {t`Notify me on this desktop`}
           </label>
           <label className="check">
             <input
@@ -40,7 +40,7 @@ export function NotificationsPage({ onMenu }: { readonly onMenu: () => void }) {
                 if (event.target.checked) beep();
               }}
             />
-            Play a sound
+            {t`Play a sound`}
           </label>
         </section>
         <PushSection />
@@ -53,11 +53,11 @@ export function NotificationsPage({ onMenu }: { readonly onMenu: () => void }) {
 async function setDesktop(on: boolean): Promise<void> {
   if (on) {
     if (!('Notification' in window)) {
-      notifyFailure('Not turned on')('This browser has no notifications here.');
+      notifyFailure(t`Not turned on`)(t`This browser has no notifications here.`);
       return;
     }
     if ((await Notification.requestPermission()) !== 'granted') {
-      notifyFailure('Not turned on')('The browser does not allow it: see its settings.');
+      notifyFailure(t`Not turned on`)(t`The browser does not allow it: see its settings.`);
       return;
     }
   }
@@ -68,7 +68,7 @@ function PushSection() {
   const state = useStore(push);
   return (
     <section>
-      <h2>While the page is closed</h2>
+      <h2>{t`While the page is closed`}</h2>
       {state.is === 'impossible' ? (
         <p role="note">{state.why}</p>
       ) : (
@@ -79,14 +79,14 @@ function PushSection() {
             disabled={state.is === 'busy' || state.is === 'unknown'}
             onChange={(event) => {
               const act = event.target.checked ? turnOnPush() : turnOffPush();
-              act.catch(notifyFailure('Not changed'));
+              act.catch(notifyFailure(t`Not changed`));
             }}
           />
-          Also while the page is closed (push to this browser)
+          {t`Also while the page is closed (push to this browser)`}
         </label>
       )}
       <p className="quiet">
-        The browser’s vendor carries the messages. They are encrypted for this browser alone.
+        {t`The browser’s vendor carries the messages. They are encrypted for this browser alone.`}
       </p>
     </section>
   );
@@ -105,7 +105,7 @@ window.addEventListener('beforeinstallprompt', (event) => {
 
 function InstallSection() {
   const [offer, setOffer] = useState(offered);
-  const installed = window.matchMedia('(display-mode: standalone)').matches;
+  const installed = window.matchMedia(t`(display-mode: standalone)`).matches;
   useEffect(() => {
     const look = (): void => setOffer(offered);
     window.addEventListener('beforeinstallprompt', look);
@@ -113,18 +113,21 @@ function InstallSection() {
   }, []);
   return (
     <section>
-      <h2>On the home screen</h2>
-      {installed && <p>This page is installed.</p>}
-      {!installed && whyNot() !== null && <p role="note">It cannot be installed. {whyNot()}</p>}
+      <h2>{t`On the home screen`}</h2>
+      {installed && <p>{t`This page is installed.`}</p>}
+      {!installed && whyNot() !== null && (
+        <p role="note">
+          {t`It cannot be installed.`} {whyNot()}
+        </p>
+      )}
       {!installed && whyNot() === null && offer === null && (
         <p>
-          Use “Add to Home Screen” or “Install” in the browser’s menu. iPhones push to installed
-          pages only.
+          {t`Use “Add to Home Screen” or “Install” in the browser’s menu. iPhones push to installed pages only.`}
         </p>
       )}
       {!installed && offer !== null && (
         <button type="button" className="button" onClick={() => void offer.prompt()}>
-          Install Atoll
+          {t`Install Atoll`}
         </button>
       )}
     </section>

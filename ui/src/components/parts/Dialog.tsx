@@ -1,6 +1,7 @@
 /** A modal dialog: the browser's own, which keeps focus inside and closes on Escape. */
 
 import { useEffect, useId, useRef, type ReactNode } from 'react';
+import { t } from '../../language/t';
 import { Icon } from './icons';
 
 interface DialogProps {
@@ -41,7 +42,7 @@ export function Dialog({ title, onClose, children, wide = false }: DialogProps) 
       <div className="dialog-body">
         <header className="dialog-head">
           <h2 id={titleId}>{title}</h2>
-          <button type="button" className="button-icon" aria-label="Close" onClick={onClose}>
+          <button type="button" className="button-icon" aria-label={t`Close`} onClick={onClose}>
             <Icon name="close" />
           </button>
         </header>
@@ -68,7 +69,7 @@ export function Confirm(props: ConfirmProps) {
       <div className="dialog-text">{children}</div>
       <footer className="dialog-foot">
         <button type="button" className="button" data-first-focus onClick={onClose}>
-          Cancel
+          {t`Cancel`}
         </button>
         <button
           type="button"

@@ -1,6 +1,7 @@
 /** A list of the server's with its states: it loads, it failed, it is empty, or it is there. */
 
 import { useCallback, useEffect, useRef, useState, type ReactNode } from 'react';
+import { t } from '../../language/t';
 import { Loading, Trouble } from './States';
 
 export interface AskedList<T> {
@@ -55,17 +56,17 @@ export function Listed<T>({ asked, what, empty, children }: ListedProps<T>) {
   const { list, problem, reload } = asked;
   const retry = (
     <button type="button" className="button button-small" onClick={reload}>
-      Try again
+      {t`Try again`}
     </button>
   );
   return (
     <>
       {problem !== null && (
-        <Trouble title={`The ${what} could not be listed`} act={retry}>
+        <Trouble title={t`The ${what} could not be listed`} act={retry}>
           {problem.message}
         </Trouble>
       )}
-      {list === null && problem === null && <Loading what={`the ${what}`} />}
+      {list === null && problem === null && <Loading what={t`the ${what}`} />}
       {list !== null && (list.length === 0 ? empty : children(list))}
     </>
   );

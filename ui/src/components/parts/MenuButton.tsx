@@ -1,5 +1,6 @@
 /** Opens the rail where there is no room for it beside the page, or where it was folded away. */
 
+import { t } from '../../language/t';
 import { foldRail, railFolded } from '../../state/layouts';
 import { useStore } from '../../state/store';
 import { Icon } from './icons';
@@ -10,7 +11,7 @@ export function MenuButton({ onMenu }: { readonly onMenu: () => void }) {
     <button
       type="button"
       className={folded ? 'button-icon' : 'button-icon narrow-only'}
-      aria-label="Sandboxes"
+      aria-label={t`Sandboxes`}
       onClick={() => {
         if (folded) foldRail();
         onMenu();

@@ -1,6 +1,7 @@
 /** A text that is shown once: a link or a token, with a button that copies it. */
 
 import type { ReactNode } from 'react';
+import { t } from '../../language/t';
 import { notify } from '../../state/announce';
 import { copyText } from '../../state/clipboard';
 
@@ -22,7 +23,7 @@ export function OnceShown({ label, value, children }: OnceShownProps) {
           onFocus={(event) => event.target.select()}
         />
         <button type="button" className="button" onClick={() => void copy(value)}>
-          Copy
+          {t`Copy`}
         </button>
       </div>
     </div>
@@ -33,8 +34,8 @@ export function OnceShown({ label, value, children }: OnceShownProps) {
 async function copy(value: string): Promise<void> {
   try {
     await copyText(value);
-    notify('Copied.');
+    notify(t`Copied.`);
   } catch {
-    notify('This page may not copy: select the text and press Ctrl-C.', 'bad');
+    notify(t`This page may not copy: select the text and press Ctrl-C.`, 'bad');
   }
 }

@@ -1,6 +1,7 @@
 /** What stands where there is nothing to show: it loads, it is empty, it failed, or it is cut off. */
 
 import type { ReactNode } from 'react';
+import { t } from '../../language/t';
 import { Icon, type IconName } from './icons';
 
 interface LoadingProps {
@@ -13,7 +14,7 @@ interface LoadingProps {
 export function Loading({ what = 'this', lines = 3 }: LoadingProps) {
   return (
     <div className="blank blank-loading" role="status">
-      <span className="spoken">Loading {what}…</span>
+      <span className="spoken">{t`Loading ${what}…`}</span>
       {Array.from({ length: lines }, (_, line) => (
         <span key={line} className="blank-bar" aria-hidden="true" />
       ))}

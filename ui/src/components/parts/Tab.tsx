@@ -1,6 +1,7 @@
 /** One terminal's tab: what runs there, how it ended, and its close button. */
 
 import type { Terminal } from '../../api/types';
+import { t } from '../../language/t';
 import type { AttachStatus } from '../../terminal/attach/status';
 import { Icon } from './icons';
 import { tabOf } from './TabList';
@@ -23,8 +24,8 @@ interface TabProps {
 /** The keys of a tab, for people and for screen readers. */
 function keysOf(words: string, works: boolean) {
   const keys = works
-    ? 'F2 renames, Alt and an arrow moves, Delete closes'
-    : 'Alt and an arrow moves';
+    ? t`F2 renames, Alt and an arrow moves, Delete closes`
+    : t`Alt and an arrow moves`;
   return {
     'aria-keyshortcuts': `${works ? 'Delete F2 ' : ''}Alt+ArrowLeft Alt+ArrowRight`,
     title: `${words} (${keys})`,
@@ -64,7 +65,7 @@ export function Tab({ terminal, status, agent, selected, ...calls }: TabProps) {
         {exit !== null && (
           <span className={exit === 'exit 0' ? 'badge' : 'badge badge-bad'}>{exit}</span>
         )}
-        {status?.phase === 'waiting' && <span className="badge badge-warn">offline</span>}
+        {status?.phase === 'waiting' && <span className="badge badge-warn">{t`offline`}</span>}
       </button>
       {onClose !== null && <CloseButton {...{ words, selected, onClose }} />}
     </div>
@@ -83,7 +84,7 @@ function CloseButton({ words, selected, onClose }: CloseButtonProps) {
       type="button"
       className="tab-close"
       tabIndex={selected ? 0 : -1}
-      aria-label={`Close ${words}`}
+      aria-label={t`Close ${words}`}
       onClick={onClose}
     >
       <Icon name="close" />

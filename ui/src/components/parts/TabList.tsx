@@ -6,6 +6,7 @@
  */
 
 import { useEffect, useRef, type KeyboardEvent, type ReactNode } from 'react';
+import { t } from '../../language/t';
 import { Icon, type IconName } from './icons';
 
 interface TabListProps {
@@ -49,7 +50,7 @@ export function TabList({ keys, chosen, children }: TabListProps) {
     <div ref={row} className="tab-list" onKeyDown={rove}>
       <div
         role="tablist"
-        aria-label="Terminals"
+        aria-label={t`Terminals`}
         aria-owns={keys.map((key) => `tab-${key}`).join(' ')}
       />
       {children}

@@ -1,6 +1,7 @@
 /** Parts of the page that are fetched when they are first shown. */
 
 import { Component, lazy, Suspense, type ComponentType, type ReactNode } from 'react';
+import { t } from '../../language/t';
 import { Loading, Trouble } from './States';
 
 /** The server has another version of the page by now, or cannot be reached. */
@@ -17,13 +18,13 @@ export function later<Props extends object>(
     try {
       return { default: await load() };
     } catch (reason) {
-      throw new PartMissing('a part of the page could not be fetched', { cause: reason });
+      throw new PartMissing(t`a part of the page could not be fetched`, { cause: reason });
     }
   });
   return function Later(props: Props) {
     return (
       <Guard>
-        <Suspense fallback={<Loading what="this part of the page" />}>
+        <Suspense fallback={<Loading what={t`this part of the page`} />}>
           <Part {...props} />
         </Suspense>
       </Guard>
@@ -55,14 +56,14 @@ class Guard extends Component<{ readonly children: ReactNode }, Failure> {
 export function Missing() {
   const reload = (
     <button type="button" className="button" onClick={() => window.location.reload()}>
-      Reload
+      {t`Reload`}
     </button>
   );
   return (
-    <Trouble title="This part of the page could not be loaded" act={reload}>
+    <Trouble title={t`This part of the page could not be loaded`} act={reload}>
       {navigator.onLine
-        ? 'A newer version of the page may be there, or the server does not answer.'
-        : 'This device is offline. Reload when it is back.'}
+        ? t`A newer version of the page may be there, or the server does not answer.`
+        : t`This device is offline. Reload when it is back.`}
     </Trouble>
   );
 }

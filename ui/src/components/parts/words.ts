@@ -1,6 +1,7 @@
 /** Short words for things of the API. Pure. */
 
 import type { Network, Sandbox, Secret, Terminal } from '../../api/types';
+import { t } from '../../language/t';
 
 /** `owner/repo · branch` of the first repository; null when there is none. */
 export function repoWords(sandbox: Sandbox): string | null {
@@ -39,8 +40,8 @@ export function agentWords(agent: string, terminal: Terminal, title: string): st
 export function exitWords(exit: Readonly<Record<string, unknown>> | null): string {
   const signal = exit?.['signal'];
   const code = exit?.['code'];
-  if (typeof signal === 'string' || typeof signal === 'number') return `ended by ${signal}`;
-  return typeof code === 'number' ? `exit ${code}` : 'ended';
+  if (typeof signal === 'string' || typeof signal === 'number') return t`ended by ${signal}`;
+  return typeof code === 'number' ? t`exit ${code}` : 'ended';
 }
 
 /** A profile's id without its prefix. */
@@ -66,23 +67,23 @@ export function purposeWords(secret: Secret): string {
   const { kind, provider, remote, env } = secret;
   switch (kind) {
     case 'provider':
-      return `key of ${provider ?? 'a provider'}`;
+      return t`key of ${provider ?? t`a provider`}`;
     case 'git':
-      return `git at ${remote ?? 'a remote'}`;
+      return t`git at ${remote ?? t`a remote`}`;
     case 'forge':
-      return `pull requests at ${remote ?? 'a forge'}`;
+      return t`pull requests at ${remote ?? t`a forge`}`;
     case 'drive':
-      return 'your Google Drive';
+      return t`your Google Drive`;
     case 'env':
-      return `variable ${env ?? ''}`;
+      return t`variable ${env ?? ''}`;
     case 'custom':
       return customWords(secret);
   }
 }
 
 function customWords({ hosts, headers }: Secret): string {
-  const where = hosts.length > 0 ? `for ${hosts.join(', ')}` : 'asks before each new host';
-  return headers.length > 0 ? `${where} · lets headers pass: ${headers.join(', ')}` : where;
+  const where = hosts.length > 0 ? t`for ${hosts.join(', ')}` : t`asks before each new host`;
+  return headers.length > 0 ? t`${where} · lets headers pass: ${headers.join(', ')}` : where;
 }
 
 const FULL_PORTS = [80, 443, 22];
@@ -90,6 +91,6 @@ const FULL_PORTS = [80, 443, 22];
 /** The ports that mode `full` opens: the usual ones (domain/network/egress.py) and the profile's. */
 export function openPorts({ ports }: Pick<Network, 'ports'>): string {
   const more = ports.filter((port) => !FULL_PORTS.includes(port));
-  const usual = `ports ${FULL_PORTS.join(', ')}`;
-  return more.length > 0 ? `${usual} and, by the profile, ${more.join(', ')}` : usual;
+  const usual = t`ports ${FULL_PORTS.join(', ')}`;
+  return more.length > 0 ? t`${usual} and, by the profile, ${more.join(', ')}` : usual;
 }

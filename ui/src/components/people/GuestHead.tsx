@@ -1,6 +1,7 @@
 /** The line above what a guest sees: where they are, what their link allows, and the way out. */
 
 import type { GuestAccess } from '../../api/types';
+import { t } from '../../language/t';
 import { duration, secondsUntil, tick } from '../../state/clock';
 import { logOut } from '../../state/login';
 import { useStore } from '../../state/store';
@@ -26,7 +27,7 @@ export function GuestHead({ name, access, over, place }: GuestHeadProps) {
       <span className="guest-name">{name}</span>
       {!over && (
         <button type="button" className="button button-small" onClick={() => void logOut()}>
-          Leave
+          {t`Leave`}
         </button>
       )}
     </header>
@@ -37,21 +38,21 @@ function Allowed({ access }: { readonly access: GuestAccess }) {
   const now = useStore(tick);
   return (
     <span className="quiet wide-only">
-      {mayWords(access)} · {duration(secondsUntil(access.expires_at, now))} left
+      {t`${mayWords(access)} · ${duration(secondsUntil(access.expires_at, now))} left`}
     </span>
   );
 }
 
 function mayWords({ recording_id: recording, dashboard_id: dashboard, role }: GuestAccess): string {
-  if (dashboard !== null) return 'You may look';
-  if (recording !== null) return 'You may play this recording';
-  return role === 'viewer' ? 'You may watch' : 'You may watch and ask to type';
+  if (dashboard !== null) return t`You may look`;
+  if (recording !== null) return t`You may play this recording`;
+  return role === 'viewer' ? t`You may watch` : t`You may watch and ask to type`;
 }
 
 function Ended({ inviter }: { readonly inviter: string }) {
   return (
     <span className="guest-ended" role="status">
-      This link has ended. Ask {inviter === '' ? 'whoever invited you' : inviter} for a new one.
+      {t`This link has ended. Ask ${inviter === '' ? t`whoever invited you` : inviter} for a new one.`}
     </span>
   );
 }

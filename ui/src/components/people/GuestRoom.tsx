@@ -4,6 +4,7 @@ import { Suspense, use, useCallback, useEffect, useState } from 'react';
 import { Problem, reportLoggedOut } from '../../api/call';
 import { api } from '../../api/client';
 import type { GuestAccess, Terminal } from '../../api/types';
+import { t } from '../../language/t';
 import { clientId } from '../../terminal/attach/client-id';
 import type { AttachStatus } from '../../terminal/attach/status';
 import { fontsLoaded } from '../../terminal/screen/fonts';
@@ -25,7 +26,7 @@ const LOOK_MS = 5_000;
 
 export function GuestRoom({ name, access, over }: GuestRoomProps) {
   const recording = access.recording_id;
-  const place = access.sandbox_name ?? 'Sandbox';
+  const place = access.sandbox_name ?? t`Sandbox`;
   const sandboxId = access.sandbox_id ?? '';
 
   useEffect(() => {
@@ -35,7 +36,7 @@ export function GuestRoom({ name, access, over }: GuestRoomProps) {
   return (
     <main
       className="sandbox guest"
-      aria-label={`${recording === null ? 'Terminal' : 'Recording'} of ${place}`}
+      aria-label={t`${recording === null ? t`Terminal` : t`Recording`} of ${place}`}
     >
       <GuestHead {...{ name, access, over }} place={place} />
       {recording === null ? (
@@ -59,7 +60,7 @@ function Terminals({ sandboxId, over }: TerminalsProps) {
   return (
     <>
       {list !== null && list.length > 1 && (
-        <div className="tabs" role="group" aria-label="Terminals">
+        <div className="tabs" role="group" aria-label={t`Terminals`}>
           {list.map((terminal) => (
             <button
               key={terminal.terminal_id}
@@ -87,7 +88,7 @@ function Terminals({ sandboxId, over }: TerminalsProps) {
             </Suspense>
           )}
           {list !== null && chosen === undefined && (
-            <p className="log quiet">{trouble ?? 'No terminal is open here just now.'}</p>
+            <p className="log quiet">{trouble ?? t`No terminal is open here just now.`}</p>
           )}
         </div>
       </div>
@@ -103,14 +104,14 @@ interface RecordingProps {
 /** The recording of the link, played when the guest likes. */
 function Recording({ sandboxId, id }: RecordingProps) {
   const [cast, setCast] = useState<Cast | null>(null);
-  const [trouble, setTrouble] = useState('Loading…');
+  const [trouble, setTrouble] = useState(t`Loading…`);
   useEffect(() => {
     let gone = false;
     api.recording(sandboxId, id).then(
       (text) => {
         if (gone) return;
         setCast(readCast(text));
-        setTrouble('This recording cannot be played.');
+        setTrouble(t`This recording cannot be played.`);
       },
       (reason: unknown) => {
         if (!gone) setTrouble(reason instanceof Error ? reason.message : String(reason));

@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { Problem } from '../../api/call';
 import { api } from '../../api/client';
 import type { Invitation } from '../../api/types';
+import { t } from '../../language/t';
 import { duration, secondsUntil, tick } from '../../state/clock';
 import { comeIn, guestName } from '../../state/login';
 import { useStore } from '../../state/store';
@@ -43,9 +44,9 @@ export function Invited({ ticket, why }: InvitedProps) {
           </p>
         )}
         {invitation !== null && <Offer invitation={invitation} />}
-        <p>Everyone there sees that you are there. What should they call you?</p>
+        <p>{t`Everyone there sees that you are there. What should they call you?`}</p>
         <div className="field">
-          <label htmlFor="guest-name">Your name</label>
+          <label htmlFor="guest-name">{t`Your name`}</label>
           <input
             id="guest-name"
             autoFocus
@@ -56,7 +57,7 @@ export function Invited({ ticket, why }: InvitedProps) {
           />
         </div>
         <button type="submit" className="button button-primary" disabled={busy}>
-          Join
+          {t`Join`}
         </button>
       </form>
     </main>
@@ -65,13 +66,13 @@ export function Invited({ ticket, why }: InvitedProps) {
 
 function titleOf(invitation: Invitation | null): string {
   const what = whatOf(invitation);
-  if (invitation === null || invitation.inviter === '') return `You are invited to ${what}`;
-  return `${invitation.inviter} invites you to ${what}`;
+  if (invitation === null || invitation.inviter === '') return t`You are invited to ${what}`;
+  return t`${invitation.inviter} invites you to ${what}`;
 }
 
 function whatOf(invitation: Invitation | null): string {
-  if (invitation?.dashboard_name != null) return 'a dashboard';
-  return invitation?.recording_id == null ? 'a terminal' : 'a recording';
+  if (invitation?.dashboard_name != null) return t`a dashboard`;
+  return invitation?.recording_id == null ? t`a terminal` : t`a recording`;
 }
 
 function Offer({ invitation }: { readonly invitation: Invitation }) {
@@ -80,24 +81,20 @@ function Offer({ invitation }: { readonly invitation: Invitation }) {
   if (invitation.dashboard_name !== null) {
     return (
       <p>
-        <strong>{invitation.dashboard_name}</strong>: you may look for{' '}
-        {duration(secondsUntil(end, now))}.
+        {t`${(<strong>{invitation.dashboard_name}</strong>)}: you may look for ${duration(secondsUntil(end, now))}.`}
       </p>
     );
   }
   if (invitation.recording_id !== null) {
     return (
       <p>
-        One recording of <strong>{sandbox}</strong>: you may play it for{' '}
-        {duration(secondsUntil(end, now))}.
+        {t`One recording of ${(<strong>{sandbox}</strong>)}: you may play it for ${duration(secondsUntil(end, now))}.`}
       </p>
     );
   }
   return (
     <p>
-      {terminal === null ? 'The terminals' : 'One terminal'} of <strong>{sandbox}</strong>:{' '}
-      {role === 'viewer' ? 'you may watch' : 'you may watch and ask to type'}, for{' '}
-      {duration(secondsUntil(end, now))}.
+      {t`${terminal === null ? t`The terminals` : t`One terminal`} of ${(<strong>{sandbox}</strong>)}: ${role === 'viewer' ? t`you may watch` : t`you may watch and ask to type`}, for ${duration(secondsUntil(end, now))}.`}
     </p>
   );
 }
@@ -107,7 +104,7 @@ function Refused({ why }: { readonly why: string }) {
     <main className="welcome">
       <div className="welcome-card">
         <Mark />
-        <h1>This link does not work</h1>
+        <h1>{t`This link does not work`}</h1>
         <p className="welcome-why" role="alert">
           {why}
         </p>

@@ -3,6 +3,7 @@
 import { useState } from 'react';
 import { Problem } from '../../api/call';
 import { teamApi, type OfferedPlace } from '../../api/team';
+import { t } from '../../language/t';
 import { duration, secondsUntil, tick } from '../../state/clock';
 import { forgetInvitation } from '../../state/joining';
 import { login, logOut } from '../../state/login';
@@ -30,7 +31,7 @@ export function Joining({ secret }: { readonly secret: string }) {
     <main className="welcome">
       <div className="welcome-card">
         <Mark />
-        <h1>{offer === null ? 'You are invited to a team' : titleOf(offer)}</h1>
+        <h1>{offer === null ? t`You are invited to a team` : titleOf(offer)}</h1>
         {offer !== null && <Offer offer={offer} />}
         <Identity />
         <div className="welcome-acts">
@@ -40,10 +41,10 @@ export function Joining({ secret }: { readonly secret: string }) {
             disabled={busy || offer === null}
             onClick={join}
           >
-            {offer === null ? 'Join' : `Join ${offer.organization}`}
+            {offer === null ? t`Join` : t`Join ${offer.organization}`}
           </button>
           <button type="button" className="button" onClick={forgetInvitation}>
-            Not now
+            {t`Not now`}
           </button>
         </div>
       </div>
@@ -56,17 +57,16 @@ const UNNAMED = 'person';
 
 function titleOf({ organization, invited_by: by }: OfferedPlace): string {
   return by === '' || by === UNNAMED
-    ? `You are invited to ${organization}`
-    : `${by} invites you to ${organization}`;
+    ? t`You are invited to ${organization}`
+    : t`${by} invites you to ${organization}`;
 }
 
 function Offer({ offer }: { readonly offer: OfferedPlace }) {
   const now = useStore(tick);
-  const role = ROLES.find(({ value }) => value === offer.role);
+  const role = ROLES().find(({ value }) => value === offer.role);
   return (
     <p>
-      You join as <strong>{role?.words.toLowerCase()}</strong>. {role?.note} The invitation works
-      once, for another {duration(secondsUntil(offer.expires_at, now))}.
+      {t`You join as ${(<strong>{role?.words.toLowerCase()}</strong>)}. ${role?.note} The invitation works once, for another ${duration(secondsUntil(offer.expires_at, now))}.`}
     </p>
   );
 }
@@ -77,9 +77,9 @@ function Identity() {
   if (who.is !== 'in' && who.is !== 'newcomer') return null;
   return (
     <p className="quiet">
-      You are logged in as <strong>{who.name}</strong>.{' '}
+      {t`You are logged in as ${(<strong>{who.name}</strong>)}.`}{' '}
       <button type="button" className="button-link" onClick={() => void logOut()}>
-        Log in as somebody else
+        {t`Log in as somebody else`}
       </button>
     </p>
   );
@@ -90,13 +90,13 @@ function Refused({ why }: { readonly why: string }) {
     <main className="welcome">
       <div className="welcome-card">
         <Mark />
-        <h1>You cannot join by this</h1>
+        <h1>{t`You cannot join by this`}</h1>
         <p className="welcome-why" role="alert">
           {why}
         </p>
         <div className="welcome-acts">
           <button type="button" className="button button-primary" onClick={forgetInvitation}>
-            Go on to Atoll
+            {t`Go on to Atoll`}
           </button>
         </div>
       </div>

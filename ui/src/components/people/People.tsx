@@ -1,5 +1,6 @@
 /** Who is at a terminal, who drives it, and handing control on. */
 
+import { plural, t } from '../../language/t';
 import type { AttachStatus } from '../../terminal/attach/status';
 import { everybody, type Control, type Party } from '../../terminal/attach/party';
 import type { TerminalView } from '../../terminal/screen/view';
@@ -30,7 +31,7 @@ export function People({ status, view }: PeopleProps) {
         {more > 0 && <span className="avatars-more">+{more}</span>}
       </span>
       <span className="spoken">
-        {all.length === 1 ? '1 person is here' : `${all.length} people are here`}
+        {plural(all.length, { one: '# person is here', other: '# people are here' })}
       </span>
     </>
   );
@@ -38,13 +39,13 @@ export function People({ status, view }: PeopleProps) {
     <Pop summary={summary}>
       {(close) => (
         <>
-          <ul className="people" aria-label="People at this terminal">
+          <ul className="people" aria-label={t`People at this terminal`}>
             {all.map((party) => (
               <li key={party.client}>
                 <Avatar {...party} drives={isDriver(control, party)} />
                 <span className="people-name">
                   {party.name}
-                  {party.client === me?.client && <span className="quiet"> (you)</span>}
+                  {party.client === me?.client && <span className="quiet"> {t`(you)`}</span>}
                   <span className="people-note">{noteOf(control, party)}</span>
                 </span>
                 {mayGive(status, party) && (
@@ -56,7 +57,7 @@ export function People({ status, view }: PeopleProps) {
                       view?.grantControl(party.client);
                     }}
                   >
-                    Give control
+                    {t`Give control`}
                   </button>
                 )}
               </li>
@@ -78,7 +79,7 @@ function PointersSwitch() {
         checked={on}
         onChange={(event) => showPointers(event.target.checked)}
       />
-      Show where each of us points
+      {t`Show where each of us points`}
     </label>
   );
 }
@@ -89,9 +90,9 @@ function isDriver({ driver }: Control, { client }: Party): boolean {
 
 function noteOf(control: Control, party: Party): string {
   const waits = control.waiting.some(({ client }) => client === party.client);
-  if (isDriver(control, party)) return control.away ? 'drives, away for a moment' : 'drives';
-  if (waits) return 'asks for control';
-  return party.role === 'viewer' ? 'watches only' : 'watches';
+  if (isDriver(control, party)) return control.away ? t`drives, away for a moment` : 'drives';
+  if (waits) return t`asks for control`;
+  return party.role === 'viewer' ? t`watches only` : 'watches';
 }
 
 /** The driver and owners hand control to anyone who may type. */

@@ -3,6 +3,7 @@
 import { useEffect, useState } from 'react';
 import { api } from '../../api/client';
 import type { MadeShare, RecordingInfo, Share, Terminal } from '../../api/types';
+import { t, worded } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { duration, secondsUntil, tick } from '../../state/clock';
 import { login, rename } from '../../state/login';
@@ -20,19 +21,19 @@ interface ShareDialogProps {
   readonly onClose: () => void;
 }
 
-const ROLES: readonly { value: Share['role']; words: string }[] = [
-  { value: 'viewer', words: 'Watch' },
-  { value: 'controller', words: 'Watch and ask to type' },
-];
+const ROLES = worded<readonly { value: Share['role']; words: string }[]>(() => [
+  { value: 'viewer', words: t`Watch` },
+  { value: 'controller', words: t`Watch and ask to type` },
+]);
 /** The name of somebody who chose none. */
 const UNNAMED = 'person';
 const MAX_NAME = 64;
-const TTLS = [
-  { value: '15m', words: '15 minutes' },
-  { value: '1h', words: '1 hour' },
-  { value: '8h', words: '8 hours' },
-  { value: '7d', words: '7 days' },
-];
+const TTLS = worded(() => [
+  { value: '15m', words: t`15 minutes` },
+  { value: '1h', words: t`1 hour` },
+  { value: '8h', words: t`8 hours` },
+  { value: '7d', words: t`7 days` },
+]);
 
 export function ShareDialog({ sandboxId, terminal, onClose }: ShareDialogProps) {
   const recording = 'recording_id' in terminal ? terminal.recording_id : null;
@@ -47,7 +48,7 @@ export function ShareDialog({ sandboxId, terminal, onClose }: ShareDialogProps) 
   const [name, setName] = useState(known);
 
   useEffect(() => {
-    api.shares(sandboxId).then(setList, notifyFailure('The links could not be listed'));
+    api.shares(sandboxId).then(setList, notifyFailure(t`The links could not be listed`));
   }, [sandboxId]);
 
   async function make(): Promise<void> {
@@ -61,7 +62,7 @@ export function ShareDialog({ sandboxId, terminal, onClose }: ShareDialogProps) 
       setMade(share);
       setList(await api.shares(sandboxId));
     } catch (reason) {
-      notifyFailure('No link could be made')(reason);
+      notifyFailure(t`No link could be made`)(reason);
     } finally {
       setBusy(false);
     }
@@ -72,14 +73,14 @@ export function ShareDialog({ sandboxId, terminal, onClose }: ShareDialogProps) 
       await api.revokeShare(sandboxId, share.share_id);
       setList((now) => now.filter(({ share_id: id }) => id !== share.share_id));
       if (made?.share_id === share.share_id) setMade(null);
-      notify('Revoked. Its guests are disconnected within seconds.');
+      notify(t`Revoked. Its guests are disconnected within seconds.`);
     } catch (reason) {
-      notifyFailure('The link could not be revoked')(reason);
+      notifyFailure(t`The link could not be revoked`)(reason);
     }
   }
 
   return (
-    <Dialog title={recording === null ? 'Share' : 'Share this recording'} onClose={onClose} wide>
+    <Dialog title={recording === null ? t`Share` : t`Share this recording`} onClose={onClose} wide>
       <form
         className="form"
         onSubmit={(event) => {
@@ -88,27 +89,27 @@ export function ShareDialog({ sandboxId, terminal, onClose }: ShareDialogProps) 
         }}
       >
         {'recording_id' in terminal ? (
-          <p>Whoever has the link can play “{terminal.name}”, and see nothing else here.</p>
+          <p>{t`Whoever has the link can play “${terminal.name}”, and see nothing else here.`}</p>
         ) : (
           <>
             <Segments
-              legend="Whoever has the link can"
-              choices={ROLES}
+              legend={t`Whoever has the link can`}
+              choices={ROLES()}
               chosen={role}
               onChoose={setRole}
             />
             <Segments
-              legend="At"
+              legend={t`At`}
               choices={[
                 { value: 'one', words: terminalWords(terminal, '') },
-                { value: 'all', words: 'Every terminal here' },
+                { value: 'all', words: t`Every terminal here` },
               ]}
               chosen={all ? 'all' : 'one'}
               onChoose={(place) => setAll(place === 'all')}
             />
           </>
         )}
-        <Field label="Your name, as guests see it" trouble={null}>
+        <Field label={t`Your name, as guests see it`} trouble={null}>
           {(wiring) => (
             <input
               {...wiring}
@@ -121,9 +122,9 @@ export function ShareDialog({ sandboxId, terminal, onClose }: ShareDialogProps) 
         </Field>
         <div className="share-make">
           <label className="share-ttl">
-            For
+            {t`For`}
             <select value={ttl} onChange={(event) => setTtl(event.target.value)}>
-              {TTLS.map(({ value, words }) => (
+              {TTLS().map(({ value, words }) => (
                 <option key={value} value={value}>
                   {words}
                 </option>
@@ -132,13 +133,13 @@ export function ShareDialog({ sandboxId, terminal, onClose }: ShareDialogProps) 
           </label>
           <span className="spring" />
           <button type="submit" className="button button-primary" disabled={busy}>
-            Make a link
+            {t`Make a link`}
           </button>
         </div>
         {made !== null && <Made link={made.link} localOnly={made.local_only} />}
         {list.length > 0 && (
           <section>
-            <h3 className="form-title">Links alive</h3>
+            <h3 className="form-title">{t`Links alive`}</h3>
             <ul className="lines">
               {list.map((share) => (
                 <Line
@@ -163,12 +164,11 @@ interface MadeProps {
 
 function Made({ link, localOnly }: MadeProps) {
   return (
-    <OnceShown label="Share link" value={link}>
-      <p>This link is shown once. Send it only to people you trust with this terminal.</p>
+    <OnceShown label={t`Share link`} value={link}>
+      <p>{t`This link is shown once. Send it only to people you trust with this terminal.`}</p>
       {localOnly && (
         <p className="share-local">
-          It works on this machine only. For people elsewhere start Atoll with{' '}
-          <code>atoll up --lan</code>, or with <code>--public-url</code> behind a tunnel.
+          {t`It works on this machine only. For people elsewhere start Atoll with ${(<code>atoll up --lan</code>)}, or with ${(<code>--public-url</code>)} behind a tunnel.`}
         </p>
       )}
     </OnceShown>
@@ -186,26 +186,24 @@ interface LineProps {
 function placeOf(share: Share, here: string): string {
   const one = share.recording_id ?? share.terminal_id;
   if (share.recording_id !== null)
-    return one === here ? 'Play this recording' : 'Play another recording';
-  const act = share.role === 'viewer' ? 'Watch' : 'Ask to type';
-  if (one === null) return `${act} · every terminal`;
-  return `${act} · ${one === here ? 'this terminal' : 'another'}`;
+    return one === here ? t`Play this recording` : t`Play another recording`;
+  const act = share.role === 'viewer' ? t`Watch` : t`Ask to type`;
+  if (one === null) return t`${act} · every terminal`;
+  return `${act} · ${one === here ? t`this terminal` : 'another'}`;
 }
 
 function Line({ share, here, onRevoke }: LineProps) {
   const now = useStore(tick);
   const left = duration(secondsUntil(share.expires_at, now));
-  const guests = share.guests === 0 ? 'no guests yet' : share.guest_names.join(', ');
+  const guests = share.guests === 0 ? t`no guests yet` : share.guest_names.join(', ');
   return (
     <li>
       <span className="lines-words">
         {placeOf(share, here)}
-        <span className="quiet">
-          {guests} · {left} left
-        </span>
+        <span className="quiet">{t`${guests} · ${left} left`}</span>
       </span>
       <button type="button" className="button button-small" onClick={onRevoke}>
-        Revoke
+        {t`Revoke`}
       </button>
     </li>
   );

@@ -1,6 +1,7 @@
 /** A line of talk beside a shared terminal: what people there said, and one's own. */
 
 import { useEffect, useRef, useState } from 'react';
+import { t } from '../../language/t';
 import { notify } from '../../state/announce';
 import type { TalkLine } from '../../terminal/attach/party';
 import { everybody } from '../../terminal/attach/party';
@@ -27,7 +28,7 @@ export function TalkBox({ status, view }: TalkBoxProps) {
   if (people.size < 2 && talk.lines.length === 0) return null;
   return (
     <Pop
-      summary={talk.lines.length === 0 ? 'Talk' : `Talk · ${talk.lines.at(-1)?.name ?? ''}`}
+      summary={talk.lines.length === 0 ? t`Talk` : t`Talk · ${talk.lines.at(-1)?.name ?? ''}`}
       tone=""
     >
       {() => (
@@ -51,14 +52,14 @@ function Lines({ lines, mine }: LinesProps) {
     // In braces: a browser may return a promise, which is no way to undo an effect.
     end.current?.scrollIntoView({ block: 'nearest' });
   }, [lines]);
-  if (lines.length === 0) return <p className="quiet">Nobody has said anything yet.</p>;
+  if (lines.length === 0) return <p className="quiet">{t`Nobody has said anything yet.`}</p>;
   return (
-    <ol className="chat-lines" aria-label="What people here said" tabIndex={0}>
+    <ol className="chat-lines" aria-label={t`What people here said`} tabIndex={0}>
       {lines.map((line, at) => (
         <li key={line.number} ref={at === lines.length - 1 ? end : undefined}>
           <Avatar name={line.name} principal={line.principal} />
           <span className="chat-words">
-            <strong>{line.principal === mine ? 'You' : line.name}</strong> {line.text}
+            <strong>{line.principal === mine ? t`You` : line.name}</strong> {line.text}
           </span>
         </li>
       ))}
@@ -85,15 +86,15 @@ function Say({ text, onText, onSay }: SayProps) {
     >
       <input
         autoFocus
-        aria-label="Say to everybody here"
-        placeholder="Say to everybody here"
+        aria-label={t`Say to everybody here`}
+        placeholder={t`Say to everybody here`}
         autoComplete="off"
         maxLength={MAX_CHARACTERS}
         value={text}
         onChange={(event) => onText(event.target.value)}
       />
       <button type="submit" className="button button-small">
-        Say
+        {t`Say`}
       </button>
     </form>
   );

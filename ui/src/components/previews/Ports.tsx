@@ -2,6 +2,7 @@
 
 import { useEffect } from 'react';
 import type { Sandbox } from '../../api/types';
+import { t } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
 import { closePort, copyLink, loadPorts, openPort, ports } from '../../state/previews/ports';
 import { useStore } from '../../state/store';
@@ -31,7 +32,7 @@ function PortList({ id }: { readonly id: string }) {
   const list = useStore(ports)[id] ?? NONE;
   useEffect(() => {
     const look = (): void => {
-      loadPorts(id).catch(notifyFailure('The ports could not be read'));
+      loadPorts(id).catch(notifyFailure(t`The ports could not be read`));
     };
     look();
     // While it is shown: a server on a port that the log leaves out is found, too.
@@ -41,29 +42,29 @@ function PortList({ id }: { readonly id: string }) {
   if (list.length === 0) {
     return (
       <p className="quiet">
-        Nothing listens inside. Start a server in a terminal, and it appears here.
+        {t`Nothing listens inside. Start a server in a terminal, and it appears here.`}
       </p>
     );
   }
   return (
     <>
-      <ul className="ports" aria-label="Ports on which something listens">
+      <ul className="ports" aria-label={t`Ports on which something listens`}>
         {list.map((port) => (
           <li key={port}>
             <strong>{port}</strong>
             <button
               type="button"
               className="button button-small"
-              aria-label={`Open port ${port}`}
+              aria-label={t`Open port ${port}`}
               onClick={() => void openPort(id, port)}
             >
-              Open
+              {t`Open`}
             </button>
             <button
               type="button"
               className="button-icon"
-              aria-label={`Copy a link to port ${port}`}
-              title="Copy a link, good for one use"
+              aria-label={t`Copy a link to port ${port}`}
+              title={t`Copy a link, good for one use`}
               onClick={() => void copyLink(id, port)}
             >
               <Icon name="copy" />
@@ -71,8 +72,8 @@ function PortList({ id }: { readonly id: string }) {
             <button
               type="button"
               className="button-icon"
-              aria-label={`Close what is open of port ${port}`}
-              title="End its links and open pages"
+              aria-label={t`Close what is open of port ${port}`}
+              title={t`End its links and open pages`}
               onClick={() => void closePort(id, port)}
             >
               <Icon name="close" />
@@ -80,7 +81,7 @@ function PortList({ id }: { readonly id: string }) {
           </li>
         ))}
       </ul>
-      <p className="quiet">Whoever opens a link acts there in your name.</p>
+      <p className="quiet">{t`Whoever opens a link acts there in your name.`}</p>
     </>
   );
 }

@@ -6,11 +6,13 @@
  */
 
 import { useEffect, useState } from 'react';
+import { t, worded } from '../../language/t';
 import { linkTo, openPort } from '../../state/previews/ports';
 import { Icon } from '../parts/icons';
 
-const ALLOWED =
-  'allow-scripts allow-same-origin allow-forms allow-modals allow-popups allow-downloads';
+const ALLOWED = worded(
+  () => t`allow-scripts allow-same-origin allow-forms allow-modals allow-popups allow-downloads`,
+);
 
 interface PreviewFrameProps {
   readonly sandboxId: string;
@@ -43,18 +45,18 @@ export function PreviewFrame({ sandboxId, port, path = '/' }: PreviewFrameProps)
   }, [sandboxId, port, path, visit]);
 
   return (
-    <section className="preview" aria-label={`Preview of port ${port}`}>
+    <section className="preview" aria-label={t`Preview of port ${port}`}>
       <header className="preview-bar">
         <Icon name="network" />
         <span className="preview-name">
-          port {port}
+          {t`port ${port}`}
           {path !== '/' && path}
         </span>
         <span className="spring" />
         <button
           type="button"
           className="button-icon"
-          aria-label="Load again"
+          aria-label={t`Load again`}
           onClick={() => {
             setShown(null);
             setVisit((now) => now + 1);
@@ -65,7 +67,7 @@ export function PreviewFrame({ sandboxId, port, path = '/' }: PreviewFrameProps)
         <button
           type="button"
           className="button-icon"
-          aria-label="Open in a tab"
+          aria-label={t`Open in a tab`}
           onClick={() => void openPort(sandboxId, port, path)}
         >
           <Icon name="alone" />
@@ -74,9 +76,9 @@ export function PreviewFrame({ sandboxId, port, path = '/' }: PreviewFrameProps)
       {shown !== null && 'url' in shown && (
         <iframe
           className="preview-frame"
-          title={`Port ${port}`}
+          title={t`Port ${port}`}
           src={shown.url}
-          sandbox={ALLOWED}
+          sandbox={ALLOWED()}
           referrerPolicy="no-referrer"
         />
       )}

@@ -2,6 +2,7 @@
 
 import { Terminal } from '@xterm/xterm';
 import { useEffect, useMemo, useRef, useState } from 'react';
+import { t } from '../../language/t';
 import { useStore } from '../../state/store';
 import { shade } from '../../state/theme';
 import { CastClock, chapters, findIn, type Cast, type CastEvent } from '../../terminal/screen/cast';
@@ -89,7 +90,7 @@ export function Player({ cast, start }: PlayerProps) {
         <button
           type="button"
           className="button-icon"
-          aria-label={playing ? 'Pause the recording' : 'Play the recording'}
+          aria-label={playing ? t`Pause the recording` : t`Play the recording`}
           onClick={() => {
             if (!playing && clock.ended) seek(0);
             setPlaying(!playing);
@@ -99,7 +100,7 @@ export function Player({ cast, start }: PlayerProps) {
         </button>
         <input
           type="range"
-          aria-label="Moment"
+          aria-label={t`Moment`}
           aria-valuetext={clockWords(at)}
           min={0}
           max={cast.length}
@@ -111,7 +112,7 @@ export function Player({ cast, start }: PlayerProps) {
           {clockWords(at)} / {clockWords(cast.length)}
         </span>
         <select
-          aria-label="Speed"
+          aria-label={t`Speed`}
           value={speed}
           onChange={(event) => {
             clock.play(Number(event.target.value));
@@ -129,12 +130,12 @@ export function Player({ cast, start }: PlayerProps) {
         <Find cast={cast} at={at} onSeek={seek} />
         {marks.length > 0 && (
           <select
-            aria-label="Jump to a command"
+            aria-label={t`Jump to a command`}
             value=""
             onChange={(event) => seek(Number(event.target.value))}
           >
             <option value="" disabled>
-              Jump to a command
+              {t`Jump to a command`}
             </option>
             {marks.map((mark, i) => (
               <option key={i} value={mark.at}>
@@ -144,7 +145,7 @@ export function Player({ cast, start }: PlayerProps) {
           </select>
         )}
       </div>
-      <div className="player-screen" ref={host} role="img" aria-label="The recorded terminal" />
+      <div className="player-screen" ref={host} role="img" aria-label={t`The recorded terminal`} />
     </div>
   );
 }
@@ -162,7 +163,7 @@ function Find({ cast, at, onSeek }: FindProps) {
     <form
       className="player-find"
       role="search"
-      aria-label="This recording"
+      aria-label={t`This recording`}
       onSubmit={(event) => {
         event.preventDefault();
         const found = findIn(cast, words);
@@ -173,8 +174,8 @@ function Find({ cast, at, onSeek }: FindProps) {
     >
       <Icon name="search" />
       <input
-        aria-label="Find in this recording"
-        placeholder="Find"
+        aria-label={t`Find in this recording`}
+        placeholder={t`Find`}
         value={words}
         onChange={(event) => setWords(event.target.value)}
       />

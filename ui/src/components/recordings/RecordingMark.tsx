@@ -1,6 +1,7 @@
 /** Whether a terminal is being recorded: shown to everybody at it, switched by whoever works there. */
 
 import { api } from '../../api/client';
+import { t } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
 import type { AttachStatus } from '../../terminal/attach/status';
 import { Icon } from '../parts/icons';
@@ -15,24 +16,24 @@ interface RecordingMarkProps {
 export function RecordingMark({ sandboxId, terminalId, works, status }: RecordingMarkProps) {
   const { recording, phase } = status;
   const on = recording?.on === true;
-  if (!works) return on ? <span className="rec rec-on">Recorded</span> : null;
+  if (!works) return on ? <span className="rec rec-on">{t`Recorded`}</span> : null;
   if (phase !== 'live') return null;
-  const label = on ? 'Stop recording' : 'Record this terminal';
+  const label = on ? t`Stop recording` : t`Record this terminal`;
   return (
     <button
       type="button"
       className={on ? 'rec rec-on' : 'rec'}
       aria-pressed={on}
       aria-label={label}
-      title={on && recording.by !== '' ? `${label} (begun by ${recording.by})` : label}
+      title={on && recording.by !== '' ? t`${label} (begun by ${recording.by})` : label}
       onMouseDown={(event) => event.preventDefault()}
       onClick={() => {
-        const failed = notifyFailure('The recording could not be switched');
+        const failed = notifyFailure(t`The recording could not be switched`);
         api.record(sandboxId, terminalId, !on).catch(failed);
       }}
     >
       <Icon name="record" />
-      {on && <span>Recording</span>}
+      {on && <span>{t`Recording`}</span>}
     </button>
   );
 }

@@ -3,6 +3,7 @@
 import { useCallback, useEffect, useState } from 'react';
 import { api } from '../../api/client';
 import type { Found, RecordingInfo } from '../../api/types';
+import { t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { duration } from '../../state/clock';
 import { go } from '../../state/route';
@@ -31,7 +32,7 @@ export function RecordingsPane({ sandboxId }: { readonly sandboxId: string }) {
   const load = useCallback(() => {
     api.recordings(sandboxId).then(setList, (reason: unknown) => {
       setList([]);
-      notifyFailure('The recordings could not be listed')(reason);
+      notifyFailure(t`The recordings could not be listed`)(reason);
     });
   }, [sandboxId]);
   useEffect(load, [load]);
@@ -39,10 +40,10 @@ export function RecordingsPane({ sandboxId }: { readonly sandboxId: string }) {
   async function play(id: string, start: number): Promise<void> {
     try {
       const cast = readCast(await api.recording(sandboxId, id));
-      if (cast === null) notify('That file is no recording this page can play.', 'bad');
+      if (cast === null) notify(t`That file is no recording this page can play.`, 'bad');
       else setPlaying({ id, cast, start });
     } catch (reason) {
-      notifyFailure('The recording could not be loaded')(reason);
+      notifyFailure(t`The recording could not be loaded`)(reason);
     }
   }
 
@@ -52,7 +53,7 @@ export function RecordingsPane({ sandboxId }: { readonly sandboxId: string }) {
       if (playing?.id === id) setPlaying(null);
       load();
     } catch (reason) {
-      notifyFailure('Not removed')(reason);
+      notifyFailure(t`Not removed`)(reason);
     }
   }
 
@@ -64,18 +65,19 @@ export function RecordingsPane({ sandboxId }: { readonly sandboxId: string }) {
       )}
       {list?.length === 0 && (
         <p className="quiet">
-          No recordings. Nothing of a terminal is written down unless somebody asks for it there.
+          {t`No recordings. Nothing of a terminal is written down unless somebody asks for it there.`}
         </p>
       )}
-      <ul className="lines" aria-label="Recordings">
+      <ul className="lines" aria-label={t`Recordings`}>
         {(list ?? []).map((one) => (
           <li key={one.recording_id}>
             <span className="lines-words">
               {one.name || one.recording_id}
-              {one.state === 'recording' && <span className="rec rec-on">still recording</span>}
+              {one.state === 'recording' && (
+                <span className="rec rec-on">{t`still recording`}</span>
+              )}
               <span className="quiet">
-                {new Date(one.started_at).toLocaleString()} · {duration(one.seconds)} ·{' '}
-                {sizeWords(one.bytes)} · by {one.by}
+                {t`${new Date(one.started_at).toLocaleString()} · ${duration(one.seconds)} · ${sizeWords(one.bytes)} · by ${one.by}`}
               </span>
             </span>
             <button
@@ -84,19 +86,19 @@ export function RecordingsPane({ sandboxId }: { readonly sandboxId: string }) {
               onClick={() => void play(one.recording_id, 0)}
             >
               <Icon name="start" />
-              Play
+              {t`Play`}
             </button>
             <button
               type="button"
               className="button button-small"
               onClick={() => void save(sandboxId, one)}
             >
-              Download
+              {t`Download`}
             </button>
             {manages && (
               <button type="button" className="button button-small" onClick={() => setSharing(one)}>
                 <Icon name="share" />
-                Share
+                {t`Share`}
               </button>
             )}
             {works && (
@@ -105,7 +107,7 @@ export function RecordingsPane({ sandboxId }: { readonly sandboxId: string }) {
                 className="button button-small button-destroy"
                 onClick={() => setRemoving(one.recording_id)}
               >
-                Remove
+                {t`Remove`}
               </button>
             )}
           </li>
@@ -116,13 +118,13 @@ export function RecordingsPane({ sandboxId }: { readonly sandboxId: string }) {
       )}
       {removing !== null && (
         <Confirm
-          title="Remove this recording?"
-          action="Remove"
+          title={t`Remove this recording?`}
+          action={t`Remove`}
           danger
           onClose={() => setRemoving(null)}
           onConfirm={() => void remove(removing)}
         >
-          <p>It is deleted from the disk for good.</p>
+          <p>{t`It is deleted from the disk for good.`}</p>
         </Confirm>
       )}
     </div>
@@ -141,7 +143,7 @@ async function save(sandboxId: string, one: RecordingInfo): Promise<void> {
     // The browser reads it after this turn.
     window.setTimeout(() => URL.revokeObjectURL(address), 10_000);
   } catch (reason) {
-    notifyFailure('The recording could not be downloaded')(reason);
+    notifyFailure(t`The recording could not be downloaded`)(reason);
   }
 }
 
@@ -159,33 +161,33 @@ function Search({ sandboxId, onPlay }: SearchProps) {
       <form
         className="allow"
         role="search"
-        aria-label="All terminals and recordings"
+        aria-label={t`All terminals and recordings`}
         onSubmit={(event) => {
           event.preventDefault();
           if (words.trim() === '') return;
-          api.search(sandboxId, words).then(setFound, notifyFailure('The search failed'));
+          api.search(sandboxId, words).then(setFound, notifyFailure(t`The search failed`));
         }}
       >
         <input
           type="search"
-          aria-label="Search all terminals and recordings"
-          placeholder="Search all terminals and recordings"
+          aria-label={t`Search all terminals and recordings`}
+          placeholder={t`Search all terminals and recordings`}
           value={words}
           onChange={(event) => setWords(event.target.value)}
         />
         <button type="submit" className="button" disabled={words.trim() === ''}>
-          Search
+          {t`Search`}
         </button>
       </form>
       {found !== null && (
-        <ul className="lines lines-scroll" aria-label="Found">
-          {found.length === 0 && <li className="quiet">Nothing was found.</li>}
+        <ul className="lines lines-scroll" aria-label={t`Found`}>
+          {found.length === 0 && <li className="quiet">{t`Nothing was found.`}</li>}
           {found.map((match, i) => (
             <li key={i}>
               <span className="lines-words">
                 <code>{match.text}</code>
                 <span className="quiet">
-                  {match.name} · {match.recording_id === null ? 'terminal' : 'recording'}
+                  {match.name} · {match.recording_id === null ? t`terminal` : t`recording`}
                   {match.command !== null && match.command !== '' && ` · ${match.command}`}
                 </span>
               </span>
@@ -197,7 +199,7 @@ function Search({ sandboxId, onPlay }: SearchProps) {
                   else onPlay(match.recording_id, Math.max(0, (match.seconds ?? 0) - 1));
                 }}
               >
-                Show
+                {t`Show`}
               </button>
             </li>
           ))}

@@ -3,6 +3,7 @@
 import { useEffect, useState } from 'react';
 import { api } from '../../api/client';
 import type { Agent, Sandbox } from '../../api/types';
+import { plural, t } from '../../language/t';
 import { agentsOf } from '../../state/attention/agents';
 import { agentsMoved } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
@@ -72,9 +73,9 @@ interface CommentBarProps {
 export function CommentBar({ sandboxId, outbox, works, onOpen }: CommentBarProps) {
   const { list, agent, queued } = outbox;
   if (!works || list.length === 0) return null;
-  const many = list.length === 1 ? '1 comment' : `${list.length} comments`;
+  const many = plural(list.length, { one: '# comment', other: '# comments' });
   return (
-    <div className="review-bar" role="region" aria-label="Comments to send">
+    <div className="review-bar" role="region" aria-label={t`Comments to send`}>
       <details className="review-collected">
         <summary>{many}</summary>
         <ul>
@@ -94,7 +95,7 @@ export function CommentBar({ sandboxId, outbox, works, onOpen }: CommentBarProps
                 className="button button-small"
                 onClick={() => removeComments(sandboxId, [one])}
               >
-                Remove
+                {t`Remove`}
               </button>
             </li>
           ))}
@@ -102,7 +103,7 @@ export function CommentBar({ sandboxId, outbox, works, onOpen }: CommentBarProps
       </details>
       <Receivers outbox={outbox} />
       {agent === null ? (
-        <span className="quiet">No agent runs here that could take them. They are kept.</span>
+        <span className="quiet">{t`No agent runs here that could take them. They are kept.`}</span>
       ) : (
         <Sending outbox={outbox} name={agent.agent} />
       )}
@@ -112,7 +113,7 @@ export function CommentBar({ sandboxId, outbox, works, onOpen }: CommentBarProps
           className="button button-small"
           onClick={() => queueComments(sandboxId, null)}
         >
-          Wait
+          {t`Wait`}
         </button>
       )}
       <button
@@ -120,7 +121,7 @@ export function CommentBar({ sandboxId, outbox, works, onOpen }: CommentBarProps
         className="button button-small"
         onClick={() => removeComments(sandboxId, list)}
       >
-        Drop all
+        {t`Drop all`}
       </button>
     </div>
   );
@@ -129,7 +130,11 @@ export function CommentBar({ sandboxId, outbox, works, onOpen }: CommentBarProps
 function Receivers({ outbox: { agents, agent, choose } }: { readonly outbox: Outbox }) {
   if (agents.length < 2) return null;
   return (
-    <select aria-label="Agent" value={agent?.id} onChange={(event) => choose(event.target.value)}>
+    <select
+      aria-label={t`Agent`}
+      value={agent?.id}
+      onChange={(event) => choose(event.target.value)}
+    >
       {agents.map(({ id, agent: name }) => (
         <option key={id} value={id}>
           {name}
@@ -144,26 +149,26 @@ function Sending({ outbox, name }: { readonly outbox: Outbox; readonly name: str
   return (
     <>
       {queued && (
-        <span role="status">{name} gets them when its turn ends; this page sends them.</span>
+        <span role="status">{t`${name} gets them when its turn ends; this page sends them.`}</span>
       )}
       {busy && !queued && (
         <button
           type="button"
           className="button button-small button-primary"
-          title="Ctrl+Enter"
+          title={t`Ctrl+Enter`}
           onClick={() => send(false)}
         >
-          Send when {name} is done
+          {t`Send when ${name} is done`}
         </button>
       )}
       <button
         type="button"
         className={busy ? 'button button-small' : 'button button-small button-primary'}
-        title={busy ? 'Ctrl+Shift+Enter' : 'Ctrl+Enter'}
+        title={busy ? t`Ctrl+Shift+Enter` : t`Ctrl+Enter`}
         disabled={sending}
         onClick={() => send(true)}
       >
-        {busy ? 'Send now' : `Send to ${name}`}
+        {busy ? t`Send now` : t`Send to ${name}`}
       </button>
     </>
   );

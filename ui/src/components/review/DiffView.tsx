@@ -1,6 +1,7 @@
 /** The diff of one file: only the rows on the screen are drawn, so that long files stay smooth. */
 
 import { memo, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { t } from '../../language/t';
 import { coloured, commentOf } from './colours';
 import type { Comment } from './comments';
 import {
@@ -59,7 +60,7 @@ export function DiffView(props: DiffViewProps) {
       className="diff"
       tabIndex={0}
       role="group"
-      aria-label={`Changes of ${visible(file.path)}`}
+      aria-label={t`Changes of ${visible(file.path)}`}
     >
       <div className="diff-all" style={{ height: offsets.at(-1), ...{ '--widest': widest } }}>
         <div className="diff-rows" style={{ transform: `translateY(${offsets[from] ?? 0}px)` }}>
@@ -80,7 +81,9 @@ export function DiffView(props: DiffViewProps) {
           ))}
         </div>
       </div>
-      {file.truncated && <p className="quiet">The rest of this file is too long to be shown.</p>}
+      {file.truncated && (
+        <p className="quiet">{t`The rest of this file is too long to be shown.`}</p>
+      )}
     </div>
   );
 }
@@ -133,7 +136,7 @@ const RowView = memo(function RowView(props: RowProps) {
           <span>{visible(row.words)}</span>
           {onDiscard !== null && (
             <button type="button" className="diff-discard" onClick={() => onDiscard(row.hunk)}>
-              Discard
+              {t`Discard`}
             </button>
           )}
         </div>
@@ -171,14 +174,14 @@ const RowView = memo(function RowView(props: RowProps) {
             className="button button-small"
             onClick={() => onEdit?.({ ...row.comment, comment: row.comment })}
           >
-            Edit
+            {t`Edit`}
           </button>
           <button
             type="button"
             className="button button-small"
             onClick={() => onRemove(row.comment)}
           >
-            Remove
+            {t`Remove`}
           </button>
         </div>
       );
@@ -226,7 +229,7 @@ function Number({ line, left = false, onEdit }: NumberProps) {
       type="button"
       className="diff-number"
       tabIndex={-1}
-      aria-label={`Comment on ${place.side === 'old' ? 'removed ' : ''}line ${place.line}`}
+      aria-label={t`Comment on ${place.side === 'old' ? 'removed ' : ''}line ${place.line}`}
       onClick={() => onEdit({ ...place, text: line.text })}
     >
       {number}
@@ -280,18 +283,18 @@ function Editor({ words: before, onSave, onCancel }: EditorProps) {
     >
       <textarea
         ref={field}
-        aria-label="Comment"
+        aria-label={t`Comment`}
         maxLength={4000}
-        placeholder="What should the agent change here?"
+        placeholder={t`What should the agent change here?`}
         value={words}
         onChange={(event) => setWords(event.target.value)}
       />
       <div className="diff-editor-acts">
         <button type="submit" className="button button-small" disabled={words.trim() === ''}>
-          {before === '' ? 'Add comment' : 'Change comment'}
+          {before === '' ? t`Add comment` : t`Change comment`}
         </button>
         <button type="button" className="button button-small" onClick={onCancel}>
-          Cancel
+          {t`Cancel`}
         </button>
       </div>
     </form>

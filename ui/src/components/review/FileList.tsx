@@ -1,6 +1,7 @@
 /** The files that differ, by folder, with their counts of lines and whether they were seen. */
 
 import { useEffect, useRef } from 'react';
+import { t } from '../../language/t';
 import type { Comment } from './comments';
 import { sizesOf } from './ImagePair';
 import type { ChangedFile } from './reviews';
@@ -26,7 +27,7 @@ const LETTERS: Readonly<Record<ChangedFile['kind'], string>> = {
 
 export function FileList({ files, chosen, isSeen, comments, onChoose }: FileListProps) {
   return (
-    <nav className="review-files" aria-label="Changed files">
+    <nav className="review-files" aria-label={t`Changed files`}>
       <ul>
         {files.map((file, i) => {
           const folder = folderOf(file.path);
@@ -62,7 +63,7 @@ function FileButton({ file, chosen, seen, comments, onChoose }: FileButtonProps)
   useEffect(() => {
     if (chosen) button.current?.scrollIntoView({ block: 'nearest' });
   }, [chosen]);
-  const state = file.untracked ? 'new, not in git' : file.kind;
+  const state = file.untracked ? t`new, not in git` : file.kind;
   return (
     <button
       ref={button}
@@ -79,7 +80,7 @@ function FileButton({ file, chosen, seen, comments, onChoose }: FileButtonProps)
       {comments > 0 && <span className="review-count">{comments} ✎</span>}
       {file.binary ? (
         <span className="quiet" title={sizesOf(file)}>
-          binary
+          {t`binary`}
         </span>
       ) : (
         <span className="review-lines">
@@ -87,7 +88,7 @@ function FileButton({ file, chosen, seen, comments, onChoose }: FileButtonProps)
           <span className="review-minus">−{file.deletions}</span>
         </span>
       )}
-      {seen && <span className="review-tick">seen</span>}
+      {seen && <span className="review-tick">{t`seen`}</span>}
     </button>
   );
 }

@@ -1,6 +1,7 @@
 /** One changed file: its head, and its lines or why there are none. */
 
 import { useMemo } from 'react';
+import { t } from '../../language/t';
 import { announce, notifyFailure } from '../../state/announce';
 import { Confirm } from '../parts/Dialog';
 import { removeComments, type Comment } from './comments';
@@ -39,7 +40,7 @@ export function FilePane(props: FilePaneProps) {
   const discards = edits && !file.path.endsWith('/');
   const asked = discards ? askedOf(props.asked, value) : null;
   return (
-    <section className="review-diff" aria-label="Diff">
+    <section className="review-diff" aria-label={t`Diff`}>
       <FileHead
         file={file}
         seen={props.seen}
@@ -51,17 +52,16 @@ export function FilePane(props: FilePaneProps) {
         <Confirm
           title={
             asked === 'file'
-              ? `Discard the changes of ${visible(file.path)}?`
-              : 'Discard this change?'
+              ? t`Discard the changes of ${visible(file.path)}?`
+              : t`Discard this change?`
           }
-          action="Discard"
+          action={t`Discard`}
           danger
           onClose={() => onAsk(null)}
           onConfirm={() => void discard(id, compared, file, asked === 'file' ? null : asked)}
         >
           <p>
-            It becomes as it is on the other side of this comparison. The files are saved as a
-            checkpoint first, which undoes this.
+            {t`It becomes as it is on the other side of this comparison. The files are saved as a checkpoint first, which undoes this.`}
           </p>
         </Confirm>
       )}
@@ -88,7 +88,7 @@ function FileBody(props: FileBodyProps) {
   if (diff === null || diff.hunks.length === 0) {
     return (
       <p className="review-note quiet" role={problem === null ? undefined : 'alert'}>
-        {problem ?? (diff === null ? 'Loading…' : reasonOf(file, look.blanks))}
+        {problem ?? (diff === null ? t`Loading…` : reasonOf(file, look.blanks))}
       </p>
     );
   }
@@ -120,21 +120,21 @@ interface FileHeadProps {
 }
 
 function FileHead({ file, seen, onSeen, onDiscard }: FileHeadProps) {
-  const inGit = file.uncommitted ? 'not committed' : 'committed';
+  const inGit = file.uncommitted ? t`not committed` : 'committed';
   return (
     <header className="review-head">
       <h2>
         {file.old_path !== null && <span className="quiet">{visible(file.old_path)} → </span>}
         {visible(file.path)}
       </h2>
-      <span className="quiet">{file.untracked ? 'not in git yet' : inGit}</span>
+      <span className="quiet">{file.untracked ? t`not in git yet` : inGit}</span>
       <label className="check">
         <input type="checkbox" checked={seen} onChange={onSeen} />
-        Seen
+        {t`Seen`}
       </label>
       {onDiscard !== null && (
         <button type="button" className="button button-small button-destroy" onClick={onDiscard}>
-          Discard
+          {t`Discard`}
         </button>
       )}
     </header>
@@ -149,22 +149,22 @@ async function discard(
 ): Promise<void> {
   try {
     const { saved } = await reviews.discard(id, compared, file, hunk);
-    announce(`Discarded. Checkpoint ${saved} has the files as they were.`);
+    announce(t`Discarded. Checkpoint ${saved} has the files as they were.`);
   } catch (reason) {
-    notifyFailure('Not discarded')(reason);
+    notifyFailure(t`Not discarded`)(reason);
   }
 }
 
 /** Why a file has no lines to see. */
 function reasonOf(file: ChangedFile, blanks: boolean): string {
-  if (file.path.endsWith('/')) return 'A git repository of its own lies here.';
-  if (file.binary) return `This file is binary: ${sizesOf(file)}.`;
+  if (file.path.endsWith('/')) return t`A git repository of its own lies here.`;
+  if (file.binary) return t`This file is binary: ${sizesOf(file)}.`;
   if (file.additions + file.deletions > 0) {
-    if (file.path.includes('\ufffd')) return 'Its name is not UTF-8: read it inside.';
-    return blanks ? 'Its lines cannot be shown.' : 'Only blanks differ.';
+    if (file.path.includes('\ufffd')) return t`Its name is not UTF-8: read it inside.`;
+    return blanks ? t`Its lines cannot be shown.` : t`Only blanks differ.`;
   }
   const kept = file.kind !== 'added' && file.kind !== 'deleted';
   return kept && file.old_mode !== file.new_mode
-    ? `Its mode changed from ${file.old_mode} to ${file.new_mode}.`
-    : 'No line differs.';
+    ? t`Its mode changed from ${file.old_mode} to ${file.new_mode}.`
+    : t`No line differs.`;
 }

@@ -5,6 +5,7 @@
  */
 
 import { useEffect, useState } from 'react';
+import { t } from '../../language/t';
 import { reviews, type ChangedFile } from './reviews';
 import { visible } from './rows';
 
@@ -44,7 +45,7 @@ interface SideProps {
 function Side({ id, repo, path, commit, name, size }: SideProps) {
   const [shown, setShown] = useState<{ url: string | null; words: string }>({
     url: null,
-    words: 'Loading…',
+    words: t`Loading…`,
   });
   const [pixels, setPixels] = useState('');
   useEffect(() => {
@@ -95,7 +96,7 @@ function dataOf(image: Blob): Promise<string> {
 /** `12.0 KiB → 13.5 KiB`; one of them where the other side is not there. */
 export function sizesOf({ old_size: before, new_size: now }: ChangedFile): string {
   const sizes = [before, now].filter((size) => size !== null).map(bytesOf);
-  return sizes.join(' → ') || 'its size is not known';
+  return sizes.join(' → ') || t`its size is not known`;
 }
 
 function bytesOf(size: number): string {

@@ -3,6 +3,7 @@
 import { useEffect, useState, type SubmitEvent } from 'react';
 import { Problem } from '../../api/call';
 import type { Sandbox } from '../../api/types';
+import { t, worded } from '../../language/t';
 import { isLive } from '../../state/acts';
 import { announce, notify } from '../../state/announce';
 import { age, tick } from '../../state/clock';
@@ -42,10 +43,10 @@ function PullRequest(props: PullRequestProps) {
   return (
     <>
       <button type="button" className="button button-small" onClick={() => setOpen(true)}>
-        Pull request…
+        {t`Pull request…`}
       </button>
       {open && (
-        <Dialog title={`Pull request of ${props.at.branch}`} onClose={() => setOpen(false)} wide>
+        <Dialog title={t`Pull request of ${props.at.branch}`} onClose={() => setOpen(false)} wide>
           <Body {...props} />
         </Dialog>
       )}
@@ -80,7 +81,7 @@ function Body({ at, live }: PullRequestProps) {
 
   switch (asked.is) {
     case 'loading':
-      return <Loading what="the pull request" />;
+      return <Loading what={t`the pull request`} />;
     case 'problem':
       return <Refused problem={asked.problem} onRetry={again} />;
     case 'there': {
@@ -99,10 +100,10 @@ function Refused({ problem, onRetry }: { readonly problem: Error; readonly onRet
   const none = problem instanceof Problem && problem.code === 'no_forge';
   const act = (
     <button type="button" className="button" onClick={() => (none ? goTo('secrets') : onRetry())}>
-      {none ? 'Secrets' : 'Try again'}
+      {none ? t`Secrets` : t`Try again`}
     </button>
   );
-  const title = none ? 'No token for this forge yet' : 'The forge could not be asked';
+  const title = none ? t`No token for this forge yet` : t`The forge could not be asked`;
   return (
     <Trouble title={title} act={act}>
       {problem.message}
@@ -110,7 +111,7 @@ function Refused({ problem, onRetry }: { readonly problem: Error; readonly onRet
   );
 }
 
-const STATES = { open: 'Open', merged: 'Merged', closed: 'Closed' } as const;
+const STATES = worded(() => ({ open: t`Open`, merged: t`Merged`, closed: t`Closed` }) as const);
 const CHECKS = {
   pending: 'runs',
   passed: 'passed',
@@ -132,16 +133,14 @@ function Shown({ pull, sandbox, onRetry }: ShownProps) {
         <a href={url} target="_blank" rel="noreferrer noopener">
           #{number} {title}
         </a>
-        <span className={`badge pull-${state}`}>{draft ? 'Draft' : STATES[state]}</span>
+        <span className={`badge pull-${state}`}>{draft ? t`Draft` : STATES()[state]}</span>
         <button type="button" className="button button-small" onClick={onRetry}>
-          Look again
+          {t`Look again`}
         </button>
       </p>
-      <p className="quiet">
-        {branch} into {base} · {commit.slice(0, 12)}
-      </p>
+      <p className="quiet">{t`${branch} into ${base} · ${commit.slice(0, 12)}`}</p>
       {checks.length > 0 && (
-        <ul className="pull-checks" aria-label="Checks">
+        <ul className="pull-checks" aria-label={t`Checks`}>
           {checks.map(({ name, state: outcome }) => (
             <li key={name} className={`pull-check pull-${outcome}`}>
               <span className="pull-outcome">{CHECKS[outcome]}</span> {name}
@@ -166,13 +165,13 @@ function Comments({
   const take = (several: readonly ForgeComment[]): void => {
     for (const one of several) collect(sandbox, one);
     setTaken([...taken, ...several.map(({ id }) => id)]);
-    announce('It is among your comments. Send them below the diff.');
+    announce(t`It is among your comments. Send them below the diff.`);
   };
   const left = list.filter(({ id }) => !taken.includes(id));
-  if (list.length === 0) return <Empty icon="text">Nobody has commented yet.</Empty>;
+  if (list.length === 0) return <Empty icon="text">{t`Nobody has commented yet.`}</Empty>;
   return (
     <>
-      <ul className="pull-comments" aria-label="Comments">
+      <ul className="pull-comments" aria-label={t`Comments`}>
         {list.map((one) => (
           <li key={one.id} className="pull-comment">
             <p className="pull-by">
@@ -193,7 +192,7 @@ function Comments({
                 disabled={taken.includes(one.id)}
                 onClick={() => take([one])}
               >
-                {taken.includes(one.id) ? 'Taken' : 'To the agent'}
+                {taken.includes(one.id) ? t`Taken` : t`To the agent`}
               </button>
             </p>
             <p className="pull-text">{one.text}</p>
@@ -202,7 +201,7 @@ function Comments({
       </ul>
       {left.length > 1 && (
         <button type="button" className="button" onClick={() => take(left)}>
-          All {left.length} to the agent
+          {t`All ${left.length} to the agent`}
         </button>
       )}
     </>
@@ -241,7 +240,7 @@ function NewPull({ at: { sandbox, repo, branch }, live, onOpened }: NewPullProps
         base: base === '' ? null : base,
         draft,
       });
-      notify(made.existed ? 'It is open already.' : `Pull request ${made.number} is open.`);
+      notify(made.existed ? t`It is open already.` : t`Pull request ${made.number} is open.`);
       setTitle('');
       setText('');
       onOpened();
@@ -253,7 +252,8 @@ function NewPull({ at: { sandbox, repo, branch }, live, onOpened }: NewPullProps
     }
   }
 
-  if (!live) return <Empty>Start the sandbox to push its branch and open a pull request.</Empty>;
+  if (!live)
+    return <Empty>{t`Start the sandbox to push its branch and open a pull request.`}</Empty>;
   return (
     <form className="form" noValidate onSubmit={(event) => void submit(event)}>
       {trouble !== null && !['title', 'base'].includes(trouble.field ?? '') && (
@@ -262,7 +262,7 @@ function NewPull({ at: { sandbox, repo, branch }, live, onOpened }: NewPullProps
         </p>
       )}
       <div className="form-row">
-        <Field label="Title" hint="One line" trouble={at('title')} grow>
+        <Field label={t`Title`} hint={t`One line`} trouble={at('title')} grow>
           {(wiring) => (
             <input
               {...wiring}
@@ -273,10 +273,10 @@ function NewPull({ at: { sandbox, repo, branch }, live, onOpened }: NewPullProps
             />
           )}
         </Field>
-        <Field label="Into" hint="Where its branch began" trouble={at('base')}>
+        <Field label={t`Into`} hint={t`Where its branch began`} trouble={at('base')}>
           {(wiring) => (
             <select {...wiring} value={base} onChange={(event) => setBase(event.target.value)}>
-              <option value="">By default</option>
+              <option value="">{t`By default`}</option>
               {bases
                 .filter((one) => one !== branch)
                 .map((one) => (
@@ -286,7 +286,7 @@ function NewPull({ at: { sandbox, repo, branch }, live, onOpened }: NewPullProps
           )}
         </Field>
       </div>
-      <Field label="Text" trouble={at('text')}>
+      <Field label={t`Text`} trouble={at('text')}>
         {(wiring) => (
           <textarea
             {...wiring}
@@ -304,7 +304,7 @@ function NewPull({ at: { sandbox, repo, branch }, live, onOpened }: NewPullProps
           checked={draft}
           onChange={(event) => setDraft(event.target.checked)}
         />
-        A draft
+        {t`A draft`}
       </label>
       <footer className="dialog-foot">
         <button
@@ -312,7 +312,7 @@ function NewPull({ at: { sandbox, repo, branch }, live, onOpened }: NewPullProps
           className="button button-primary"
           disabled={busy || title.trim() === ''}
         >
-          {busy ? 'Pushing…' : 'Push and open'}
+          {busy ? t`Pushing…` : t`Push and open`}
         </button>
       </footer>
     </form>

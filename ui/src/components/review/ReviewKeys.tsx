@@ -1,26 +1,27 @@
 /** The keys of a review, and the dialog that names them. */
 
 import type { KeyboardEvent } from 'react';
+import { t, worded } from '../../language/t';
 import { Dialog } from '../parts/Dialog';
 
 type Named = readonly (readonly [readonly string[], string])[];
 
-const KEYS: Named = [
-  [['j', 'k'], 'next and previous file'],
-  [['n', 'p'], 'next and previous change in the file'],
-  [['↓', '↑'], 'next and previous line'],
-  [['v'], 'mark the file as seen, or as not seen'],
-  [['s', 'u'], 'side by side, or in one column'],
-  [['?'], 'these keys'],
-];
+const KEYS = worded<Named>(() => [
+  [['j', 'k'], t`next and previous file`],
+  [['n', 'p'], t`next and previous change in the file`],
+  [['↓', '↑'], t`next and previous line`],
+  [['v'], t`mark the file as seen, or as not seen`],
+  [['s', 'u'], t`side by side, or in one column`],
+  [['?'], t`these keys`],
+]);
 
 /** Those of whoever changes something. */
-const WORK_KEYS: Named = [
-  [['c'], 'comment on the line, or reword the comment'],
-  [['x'], 'discard the change, after a question; before any line is chosen the file'],
-  [['Ctrl+Enter'], 'send the comments: when the agent is done, at once where it does not work'],
-  [['Ctrl+Shift+Enter'], 'send the comments now'],
-];
+const WORK_KEYS = worded<Named>(() => [
+  [['c'], t`comment on the line, or reword the comment`],
+  [['x'], t`discard the change, after a question; before any line is chosen the file`],
+  [[t`Ctrl+Enter`], t`send the comments: when the agent is done, at once where it does not work`],
+  [[t`Ctrl+Shift+Enter`], t`send the comments now`],
+]);
 
 interface ReviewKeysProps {
   readonly works: boolean;
@@ -29,9 +30,9 @@ interface ReviewKeysProps {
 
 export function ReviewKeys({ works, onClose }: ReviewKeysProps) {
   return (
-    <Dialog title="Keys of the review" onClose={onClose}>
+    <Dialog title={t`Keys of the review`} onClose={onClose}>
       <dl className="review-keys">
-        {[...KEYS, ...(works ? WORK_KEYS : [])].map(([keys, words]) => (
+        {[...KEYS(), ...(works ? WORK_KEYS() : [])].map(([keys, words]) => (
           <div key={words}>
             <dt>
               {keys.map((key) => (
@@ -52,7 +53,7 @@ export function onKeys(keys: Readonly<Record<string, () => void>>): (event: Keyb
     const withCommand = event.ctrlKey || event.metaKey;
     if (event.altKey || (withCommand && event.key !== 'Enter')) return;
     if (inside(event.target, 'input, textarea, select, dialog')) return;
-    const name = `${withCommand ? 'Ctrl+' : ''}${withCommand && event.shiftKey ? 'Shift+' : ''}`;
+    const name = `${withCommand ? t`Ctrl+` : ''}${withCommand && event.shiftKey ? t`Shift+` : ''}`;
     const act = keys[name + event.key];
     if (act === undefined) return;
     event.preventDefault();

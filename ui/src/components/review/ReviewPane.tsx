@@ -5,6 +5,7 @@
 
 import { useLayoutEffect, useRef, useState, type RefObject } from 'react';
 import type { Sandbox } from '../../api/types';
+import { t } from '../../language/t';
 import { isLive } from '../../state/acts';
 import { useRights } from '../../state/team/useRights';
 import { panelOf } from '../parts/TabList';
@@ -163,7 +164,7 @@ function Note({ problem, loading, empty }: NoteProps) {
     );
   }
   if (!empty) return null;
-  return <p className="review-note quiet">{loading ? 'Comparing…' : 'Nothing differs.'}</p>;
+  return <p className="review-note quiet">{loading ? t`Comparing…` : t`Nothing differs.`}</p>;
 }
 
 /** The chosen file; the first where it is gone. */

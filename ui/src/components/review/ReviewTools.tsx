@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from 'react';
 import type { Sandbox } from '../../api/types';
+import { plural, t, worded } from '../../language/t';
 import { announce, notifyFailure } from '../../state/announce';
 import { useDraft } from '../../state/drafts';
 import { Confirm, Dialog } from '../parts/Dialog';
@@ -23,20 +24,20 @@ interface ReviewToolsProps {
 
 const TO_THE_MINUTE = { hour: '2-digit', minute: '2-digit' } as const;
 
-const CHOICES: readonly { readonly value: Against; readonly words: string }[] = [
-  { value: 'base', words: 'Since its branch began' },
-  { value: 'turn', words: 'Since a turn began' },
-  { value: 'uncommitted', words: 'Not committed' },
-];
+const CHOICES = worded<readonly { readonly value: Against; readonly words: string }[]>(() => [
+  { value: 'base', words: t`Since its branch began` },
+  { value: 'turn', words: t`Since a turn began` },
+  { value: 'uncommitted', words: t`Not committed` },
+]);
 
 export function ReviewTools(props: ReviewToolsProps) {
   const { sandbox, edits, compared, changes, look, onCompare, onLook, onHelp } = props;
   const { repos } = sandbox;
   return (
-    <div className="review-tools" role="toolbar" aria-label="Review">
+    <div className="review-tools" role="toolbar" aria-label={t`Review`}>
       {repos.length > 1 && (
         <select
-          aria-label="Repository"
+          aria-label={t`Repository`}
           value={compared.repo}
           onChange={(event) => onCompare({ ...compared, repo: Number(event.target.value) })}
         >
@@ -48,15 +49,15 @@ export function ReviewTools(props: ReviewToolsProps) {
         </select>
       )}
       <select
-        aria-label="Compared with"
+        aria-label={t`Compared with`}
         value={compared.against}
         onChange={(event) => {
           const against =
-            CHOICES.find(({ value }) => value === event.target.value)?.value ?? 'base';
+            CHOICES().find(({ value }) => value === event.target.value)?.value ?? 'base';
           onCompare({ ...compared, against, checkpoint: null });
         }}
       >
-        {CHOICES.map(({ value, words }) => (
+        {CHOICES().map(({ value, words }) => (
           <option key={value} value={value}>
             {words}
           </option>
@@ -77,7 +78,7 @@ export function ReviewTools(props: ReviewToolsProps) {
           checked={look.split}
           onChange={(event) => onLook({ ...look, split: event.target.checked })}
         />
-        Side by side
+        {t`Side by side`}
       </label>
       <label className="check">
         <input
@@ -85,10 +86,10 @@ export function ReviewTools(props: ReviewToolsProps) {
           checked={!look.blanks}
           onChange={(event) => onLook({ ...look, blanks: !event.target.checked })}
         />
-        Ignore blanks
+        {t`Ignore blanks`}
       </label>
       <button type="button" className="button button-small review-help" onClick={onHelp}>
-        Keys
+        {t`Keys`}
       </button>
     </div>
   );
@@ -98,11 +99,11 @@ function Sum({ changes }: { readonly changes: Changes }) {
   const { total, additions, deletions, commits, files } = changes;
   return (
     <span className="review-sum">
-      {total === 1 ? '1 file' : `${total} files`}
-      {total > files.length && ` (the first ${files.length} are listed)`}{' '}
+      {plural(total, { one: '# file', other: '# files' })}
+      {total > files.length && t` (the first ${files.length} are listed)`}{' '}
       <span className="review-plus">+{additions}</span>{' '}
       <span className="review-minus">−{deletions}</span>
-      {commits > 0 && ` · ${commits === 1 ? '1 commit' : `${commits} commits`}`}
+      {commits > 0 && ` · ${plural(commits, { one: '# commit', other: '# commits' })}`}
     </span>
   );
 }
@@ -117,19 +118,19 @@ function Commit({ id, repo }: { readonly id: string; readonly repo: number }) {
       const { commit: made } = await reviews.commit(id, repo, message);
       setOpen(false);
       setMessage('');
-      announce(`Committed as ${made.slice(0, 12)}.`);
+      announce(t`Committed as ${made.slice(0, 12)}.`);
     } catch (reason) {
-      notifyFailure('Not committed')(reason);
+      notifyFailure(t`Not committed`)(reason);
     }
   }
 
   return (
     <>
       <button type="button" className="button button-small" onClick={() => setOpen(true)}>
-        Commit…
+        {t`Commit…`}
       </button>
       {open && (
-        <Dialog title="Commit all that is not committed" onClose={() => setOpen(false)}>
+        <Dialog title={t`Commit all that is not committed`} onClose={() => setOpen(false)}>
           <form
             className="review-commit"
             onSubmit={(event) => {
@@ -139,8 +140,8 @@ function Commit({ id, repo }: { readonly id: string; readonly repo: number }) {
           >
             <textarea
               data-first-focus
-              aria-label="Message"
-              placeholder="What changes, and why"
+              aria-label={t`Message`}
+              placeholder={t`What changes, and why`}
               maxLength={10000}
               value={message}
               onChange={(event) => setMessage(event.target.value)}
@@ -150,7 +151,7 @@ function Commit({ id, repo }: { readonly id: string; readonly repo: number }) {
               className="button button-primary"
               disabled={message.trim() === ''}
             >
-              Commit
+              {t`Commit`}
             </button>
           </form>
         </Dialog>
@@ -176,17 +177,17 @@ function Checkpoints({ sandbox, edits, compared, changes, onCompare }: Checkpoin
   async function restore(number: number): Promise<void> {
     try {
       const { saved } = await reviews.restore(id, repo, number);
-      announce(`The files are back at checkpoint ${number}. Checkpoint ${saved} undoes that.`);
+      announce(t`The files are back at checkpoint ${number}. Checkpoint ${saved} undoes that.`);
       setList(await reviews.checkpoints(id, repo));
     } catch (reason) {
-      notifyFailure('The files were not brought back')(reason);
+      notifyFailure(t`The files were not brought back`)(reason);
     }
   }
 
   return (
     <>
       <select
-        aria-label="Checkpoint"
+        aria-label={t`Checkpoint`}
         value={chosen.number}
         onChange={(event) => onCompare({ ...compared, checkpoint: Number(event.target.value) })}
       >
@@ -198,20 +199,19 @@ function Checkpoints({ sandbox, edits, compared, changes, onCompare }: Checkpoin
       </select>
       {edits && (
         <button type="button" className="button button-small" onClick={() => setAsking(true)}>
-          Back to before it
+          {t`Back to before it`}
         </button>
       )}
       {asking && (
         <Confirm
-          title={`Back to checkpoint ${chosen.number}?`}
-          action="Bring the files back"
+          title={t`Back to checkpoint ${chosen.number}?`}
+          action={t`Bring the files back`}
           danger
           onClose={() => setAsking(false)}
           onConfirm={() => void restore(chosen.number)}
         >
           <p>
-            The files and the branch become what they were then. The present ones are saved as a
-            checkpoint first, which undoes this.
+            {t`The files and the branch become what they were then. The present ones are saved as a checkpoint first, which undoes this.`}
           </p>
         </Confirm>
       )}

@@ -3,6 +3,7 @@
  * The browser keeps them, so that they outlast a reload and a restart of the server.
  */
 
+import { plural, t } from '../../language/t';
 import { Store } from '../../state/store';
 import type { Place, Side } from './rows';
 
@@ -129,17 +130,20 @@ export function forgetComments(known: ReadonlySet<string>): void {
 export function promptOf(list: readonly Comment[]): string {
   const sorted = [...list].sort((a, b) => compare(a.path, b.path) || a.line - b.line);
   const parts = sorted.map(({ path, side, line, text, words }) => {
-    const where = `${plain(placeOf({ path, line }))}${side === 'old' ? ' (a line that was removed)' : ''}`;
+    const where = `${plain(placeOf({ path, line }))}${side === 'old' ? t` (a line that was removed)` : ''}`;
     const quoted = text === '' ? '' : `> ${plain(text).trim().slice(0, MAX_QUOTED)}\n`;
     return `${where}\n${quoted}${words.split('\n').map(plain).join('\n')}`;
   });
-  const many = list.length === 1 ? 'this review comment' : `these ${list.length} review comments`;
-  return [`Please address ${many} on your changes.`, ...parts].join('\n\n');
+  const many = plural(list.length, {
+    one: 'this review comment',
+    other: 'these # review comments',
+  });
+  return [t`Please address ${many} on your changes.`, ...parts].join('\n\n');
 }
 
 /** `path:line`; what has no line is about a whole file, what has no path about all of it. */
 export function placeOf({ path, line }: Pick<Comment, 'path' | 'line'>): string {
-  if (path === '') return 'The whole';
+  if (path === '') return t`The whole`;
   return line === 0 ? path : `${path}:${line}`;
 }
 

@@ -2,6 +2,7 @@
 
 import { api } from '../../api/client';
 import type { SandboxAgent } from '../../api/types';
+import { t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { agentsOf } from '../../state/attention/agents';
 import { sandboxes } from '../../state/sandboxes';
@@ -43,9 +44,9 @@ export async function sendComments(
   try {
     await api.ask(sandbox, agent.id, promptOf(list));
     removeComments(sandbox, list);
-    notify(`The comments were sent to ${agent.agent}.`);
+    notify(t`The comments were sent to ${agent.agent}.`);
   } catch (reason) {
-    notifyFailure('The comments were not sent, and are kept')(reason);
+    notifyFailure(t`The comments were not sent, and are kept`)(reason);
   }
 }
 
@@ -78,7 +79,10 @@ function look(): void {
     const fate = fateOf(agent);
     if (fate === 'release') {
       queueComments(id, null);
-      notify(`${sandbox.name}: the agent ended before it got your comments. They are kept.`, 'bad');
+      notify(
+        t`${sandbox.name}: the agent ended before it got your comments. They are kept.`,
+        'bad',
+      );
     } else if (fate === 'send' && agent !== undefined) void sendOnce(id, agent);
   }
 }

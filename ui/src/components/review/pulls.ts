@@ -2,6 +2,7 @@
 
 import { call, sandboxAt } from '../../api/call';
 import type { Schemas } from '../../api/types';
+import { t } from '../../language/t';
 import { addComment } from './comments';
 
 export type Pull = Schemas['PullRequestView'];
@@ -41,5 +42,5 @@ export const pulls = {
 /** Puts a comment among those that the person sends to an agent. */
 export function collect(sandbox: string, { path, line, text, author }: ForgeComment): void {
   const place = { path: path ?? '', side: 'new', line: line ?? 0, text: '' } as const;
-  addComment(sandbox, place, `${author} wrote on the pull request: ${text}`);
+  addComment(sandbox, place, t`${author} wrote on the pull request: ${text}`);
 }

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from 'react';
 import { Problem } from '../../api/call';
+import { t } from '../../language/t';
 import { reviews, type ChangedFile, type Changes, type Compared } from './reviews';
 import type { FileDiff } from './rows';
 
@@ -101,7 +102,7 @@ function passes(reason: unknown): boolean {
 }
 
 const wordsOf = (reason: unknown): string =>
-  reason instanceof Error ? reason.message : 'The changes could not be read.';
+  reason instanceof Error ? reason.message : t`The changes could not be read.`;
 
 const pause = (): Promise<void> => new Promise((done) => window.setTimeout(done, PAUSE_MS));
 

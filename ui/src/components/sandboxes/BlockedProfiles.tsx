@@ -1,6 +1,7 @@
 /** The profiles that cannot be used here, apart from the others, each with the reason. */
 
 import type { Profile } from '../../api/types';
+import { t } from '../../language/t';
 import { profileWords } from '../parts/words';
 
 export function isUsable({ obstacle }: Profile): boolean {
@@ -12,8 +13,8 @@ export function BlockedProfiles({ profiles }: { readonly profiles: readonly Prof
   if (blocked.length === 0) return null;
   return (
     <details className="composer-more">
-      <summary>Not ready here: {blocked.map(({ id }) => profileWords(id)).join(', ')}</summary>
-      <ul className="composer-blocked" aria-label="Profiles that cannot be used here">
+      <summary>{t`Not ready here: ${blocked.map(({ id }) => profileWords(id)).join(', ')}`}</summary>
+      <ul className="composer-blocked" aria-label={t`Profiles that cannot be used here`}>
         {blocked.map(({ id, obstacle }) => (
           <li key={id} className="blocked">
             <strong>{profileWords(id)}</strong>

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'react';
 import { Problem } from '../../api/call';
 import { api } from '../../api/client';
 import type { CreateSandbox, Extension, NetworkMode, Profile, Repository } from '../../api/types';
+import { t, worded } from '../../language/t';
 import { notify } from '../../state/announce';
 import { withProject } from '../../state/project';
 import { go } from '../../state/route';
@@ -43,21 +44,21 @@ const EMPTY: Draft = {
   shared: false,
 };
 
-const TTLS = [
-  { value: '', words: 'As the profile says' },
-  { value: '1h', words: '1 hour' },
-  { value: '4h', words: '4 hours' },
-  { value: '12h', words: '12 hours' },
-  { value: '1d', words: '1 day' },
-];
+const TTLS = worded(() => [
+  { value: '', words: t`As the profile says` },
+  { value: '1h', words: t`1 hour` },
+  { value: '4h', words: t`4 hours` },
+  { value: '12h', words: t`12 hours` },
+  { value: '1d', words: t`1 day` },
+]);
 
-const NETWORKS = [
-  { value: '', words: 'As the profile says' },
-  { value: 'none', words: 'None' },
-  { value: 'limited', words: 'Limited to the profile’s list' },
-  { value: 'host-only', words: 'Chosen ports of this machine' },
-  { value: 'full', words: 'Any public address' },
-];
+const NETWORKS = worded(() => [
+  { value: '', words: t`As the profile says` },
+  { value: 'none', words: t`None` },
+  { value: 'limited', words: t`Limited to the profile’s list` },
+  { value: 'host-only', words: t`Chosen ports of this machine` },
+  { value: 'full', words: t`Any public address` },
+]);
 
 interface Trouble {
   readonly field: FieldName | null;
@@ -101,14 +102,14 @@ export function CreateDialog({ profile, onClose }: CreateDialogProps) {
   async function submit(event: { preventDefault: () => void }): Promise<void> {
     event.preventDefault();
     if (draft.source === 'url' && draft.url.trim() === '') {
-      setTrouble({ field: 'repo_url', text: 'Give the address of a repository, or choose none.' });
+      setTrouble({ field: 'repo_url', text: t`Give the address of a repository, or choose none.` });
       return;
     }
     setBusy(true);
     try {
       const made = await api.create(await withProject(bodyOf(draft, known)), key);
       keep(made);
-      notify(`${made.name} is on its way.`);
+      notify(t`${made.name} is on its way.`);
       onClose();
       go(made.sandbox_id);
     } catch (reason) {
@@ -121,7 +122,7 @@ export function CreateDialog({ profile, onClose }: CreateDialogProps) {
   const at = (field: FieldName): string | null => (trouble?.field === field ? trouble.text : null);
 
   return (
-    <Dialog title="New sandbox" onClose={onClose} wide>
+    <Dialog title={t`New sandbox`} onClose={onClose} wide>
       <form className="form" noValidate onSubmit={(event) => void submit(event)}>
         {trouble?.field === null && (
           <p className="form-trouble" role="alert">
@@ -138,8 +139,8 @@ export function CreateDialog({ profile, onClose }: CreateDialogProps) {
         <SourceFields draft={draft} known={known} at={at} change={change} />
         <div className="form-row">
           <Field
-            label="Name"
-            hint="Left empty: made from repository and branch"
+            label={t`Name`}
+            hint={t`Left empty: made from repository and branch`}
             trouble={at('name')}
           >
             {(props) => (
@@ -152,16 +153,16 @@ export function CreateDialog({ profile, onClose }: CreateDialogProps) {
             )}
           </Field>
           <Select
-            label="Lives for"
+            label={t`Lives for`}
             value={draft.ttl}
-            options={TTLS}
+            options={TTLS()}
             trouble={at('ttl')}
             onChange={(ttl) => change({ ttl })}
           />
           <Select
-            label="Network"
+            label={t`Network`}
             value={draft.network}
-            options={NETWORKS}
+            options={NETWORKS()}
             trouble={at('network_mode')}
             onChange={(network) => change({ network })}
           />
@@ -169,14 +170,14 @@ export function CreateDialog({ profile, onClose }: CreateDialogProps) {
         <SharedChoice shared={draft.shared} onChange={(shared) => change({ shared })} />
         <footer className="dialog-foot">
           <button type="button" className="button" onClick={onClose}>
-            Cancel
+            {t`Cancel`}
           </button>
           <button
             type="submit"
             className="button button-primary"
             disabled={busy || draft.profile === ''}
           >
-            {busy ? 'Creating…' : 'Create sandbox'}
+            {busy ? t`Creating…` : t`Create sandbox`}
           </button>
         </footer>
       </form>
@@ -193,14 +194,14 @@ interface SourceProps {
 
 function SourceFields({ draft, known, at, change }: SourceProps) {
   const sources: readonly { value: Draft['source']; words: string }[] = [
-    { value: 'none', words: 'None' },
-    { value: 'url', words: 'By address' },
-    ...(known.length > 0 ? [{ value: 'known' as const, words: 'Already here' }] : []),
+    { value: 'none', words: t`None` },
+    { value: 'url', words: t`By address` },
+    ...(known.length > 0 ? [{ value: 'known' as const, words: t`Already here` }] : []),
   ];
   return (
     <div className="form-group">
       <Segments
-        legend="Repository"
+        legend={t`Repository`}
         choices={sources}
         chosen={draft.source}
         onChoose={(source) =>
@@ -213,13 +214,18 @@ function SourceFields({ draft, known, at, change }: SourceProps) {
       {draft.source !== 'none' && (
         <div className="form-row">
           {draft.source === 'url' ? (
-            <Field label="Address" hint="https://… or owner/repo" trouble={at('repo_url')} grow>
+            <Field
+              label={t`Address`}
+              hint={t`https://… or owner/repo`}
+              trouble={at('repo_url')}
+              grow
+            >
               {(props) => (
                 <input
                   {...props}
                   type="text"
                   inputMode="url"
-                  placeholder="https://github.com/owner/repo"
+                  placeholder={t`https://github.com/owner/repo`}
                   autoComplete="off"
                   spellCheck={false}
                   value={draft.url}
@@ -229,14 +235,14 @@ function SourceFields({ draft, known, at, change }: SourceProps) {
             </Field>
           ) : (
             <Select
-              label="Which"
+              label={t`Which`}
               value={draft.known}
               options={known.map((repo) => ({ value: repo.key, words: knownWords(repo) }))}
               trouble={at('repo_url')}
               onChange={(chosen) => change({ known: chosen })}
             />
           )}
-          <Field label="Branch" hint="Made if it is new" trouble={at('branch')}>
+          <Field label={t`Branch`} hint={t`Made if it is new`} trouble={at('branch')}>
             {(props) => (
               <input
                 {...props}
@@ -247,7 +253,11 @@ function SourceFields({ draft, known, at, change }: SourceProps) {
               />
             )}
           </Field>
-          <Field label="From branch" hint="Left empty: the default" trouble={at('from_branch')}>
+          <Field
+            label={t`From branch`}
+            hint={t`Left empty: the default`}
+            trouble={at('from_branch')}
+          >
             {(props) => (
               <input
                 {...props}

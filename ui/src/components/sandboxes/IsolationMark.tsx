@@ -1,6 +1,7 @@
 /** What the wall of a sandbox truly gives, said in full on request. */
 
 import type { Isolation, Sandbox } from '../../api/types';
+import { t } from '../../language/t';
 import { Icon } from '../parts/icons';
 import { Pop } from '../parts/Pop';
 import { SafetyLayers } from './SafetyLayers';
@@ -16,7 +17,7 @@ export function IsolationMark({ sandbox, isolation }: IsolationMarkProps) {
   const summary = (
     <>
       <Icon name="shield" />
-      {weak ? 'weak isolation' : `${level} wall`}
+      {weak ? t`weak isolation` : `${level} wall`}
       {missing > 0 && ` · ${missing} ${missing === 1 ? 'limit' : 'limits'} missing`}
     </>
   );
@@ -38,23 +39,22 @@ function Wall({ isolation }: { readonly isolation: Isolation }) {
     <>
       {weak && (
         <p className="pop-bad">
-          This wall lacks a limit that protects the machine. Run nothing in it that you would not
-          run beside your own programs.
+          {t`This wall lacks a limit that protects the machine. Run nothing in it that you would not run beside your own programs.`}
         </p>
       )}
       <dl>
-        <dt>Level</dt>
+        <dt>{t`Level`}</dt>
         <dd>{level}</dd>
-        <dt>Mechanism</dt>
+        <dt>{t`Mechanism`}</dt>
         <dd>{mechanism}</dd>
-        {uid !== null && <dt>User on the host</dt>}
+        {uid !== null && <dt>{t`User on the host`}</dt>}
         {uid !== null && <dd>{uid}</dd>}
       </dl>
       {degraded.length === 0 ? (
-        <p className="quiet">Every limit of the profile is in force.</p>
+        <p className="quiet">{t`Every limit of the profile is in force.`}</p>
       ) : (
         <>
-          <p>This host cannot give:</p>
+          <p>{t`This host cannot give:`}</p>
           <ul className="pop-notes">
             {degraded.map((note) => (
               <li key={note}>{note}</li>

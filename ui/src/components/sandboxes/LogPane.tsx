@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { api } from '../../api/client';
 import type { LogLine, Sandbox } from '../../api/types';
+import { t } from '../../language/t';
 import { openTerminal } from '../../state/acts';
 import { useRights } from '../../state/team/useRights';
 import { Icon } from '../parts/icons';
@@ -53,7 +54,7 @@ export function LogPane({ sandbox, waitsForTerminal }: LogPaneProps) {
     <div className="log" {...panelOf('log')}>
       {waitsForTerminal && (
         <div className="log-invite">
-          <p>The sandbox is ready. Nothing runs in it yet.</p>
+          <p>{t`The sandbox is ready. Nothing runs in it yet.`}</p>
           {works && (
             <button
               type="button"
@@ -61,7 +62,7 @@ export function LogPane({ sandbox, waitsForTerminal }: LogPaneProps) {
               onClick={() => void openTerminal(id)}
             >
               <Icon name="terminal" />
-              Open a terminal
+              {t`Open a terminal`}
             </button>
           )}
         </div>
@@ -76,11 +77,11 @@ export function LogPane({ sandbox, waitsForTerminal }: LogPaneProps) {
         {moving && (
           <li className="log-now">
             <time>…</time>
-            <span>working</span>
+            <span>{t`working`}</span>
           </li>
         )}
       </ol>
-      {lines?.length === 0 && !moving && <p className="quiet">Nothing was logged.</p>}
+      {lines?.length === 0 && !moving && <p className="quiet">{t`Nothing was logged.`}</p>}
     </div>
   );
 }

@@ -1,6 +1,7 @@
 /** Whose a shared sandbox is, where it is another member's. */
 
 import type { Sandbox } from '../../api/types';
+import { t } from '../../language/t';
 import { useStore } from '../../state/store';
 import { ownerOf } from '../../state/team/rights';
 import { team } from '../../state/team/team';
@@ -16,9 +17,9 @@ export function OwnerMark({ sandbox, named = false }: OwnerMarkProps) {
   const owner = ownerOf(useStore(team), sandbox);
   if (owner === null) return null;
   return (
-    <span className="owner-mark" title={`${owner}’s, shared with the team`}>
+    <span className="owner-mark" title={t`${owner}’s, shared with the team`}>
       <Avatar name={owner} principal={sandbox.owner} />
-      <span className={named ? '' : 'spoken'}>{`${owner}’s`}</span>
+      <span className={named ? '' : 'spoken'}>{t`${owner}’s`}</span>
     </span>
   );
 }

@@ -1,6 +1,7 @@
 /** The profiles that can be used here, as a group of radio cards. */
 
 import type { Profile } from '../../api/types';
+import { t } from '../../language/t';
 import { Icon } from '../parts/icons';
 import { Loading } from '../parts/States';
 import { profileWords } from '../parts/words';
@@ -16,14 +17,14 @@ interface ProfilePickerProps {
 export function ProfilePicker({ profiles, chosen, trouble, onChoose }: ProfilePickerProps) {
   return (
     <fieldset className="form-group">
-      <legend>Profile</legend>
+      <legend>{t`Profile`}</legend>
       {trouble !== null && (
         <p className="field-trouble" role="alert">
           {trouble}
         </p>
       )}
       <div className="cards">
-        {profiles === null && <Loading what="the profiles" lines={2} />}
+        {profiles === null && <Loading what={t`the profiles`} lines={2} />}
         {(profiles ?? []).filter(isUsable).map((profile) => (
           <label key={profile.id} className="card">
             <input

@@ -1,34 +1,34 @@
 /** Asks the person what of a repository's own file may be used; every proposal in its exact text. */
 
 import type { Project } from '../../api/types';
+import { plural, t, worded } from '../../language/t';
 import { projectQuestion } from '../../state/project';
 import { useStore } from '../../state/store';
 import { Dialog } from '../parts/Dialog';
 
 type Proposal = Project['proposals'][number];
 
-const KINDS: readonly { readonly kind: Proposal['kind']; readonly words: string }[] = [
-  { kind: 'setup', words: 'Run in the sandbox' },
-  { kind: 'network', words: 'Reach the registries' },
-  { kind: 'host', words: 'Send to and receive from the hosts' },
-  { kind: 'port', words: 'Offer the ports' },
-  { kind: 'env', words: 'Set the variables' },
-  { kind: 'profile', words: 'Use the profile (here yours counts, as chosen)' },
-  { kind: 'copy', words: 'Copy from your checkout' },
-];
+const KINDS = worded<readonly { readonly kind: Proposal['kind']; readonly words: string }[]>(() => [
+  { kind: 'setup', words: t`Run in the sandbox` },
+  { kind: 'network', words: t`Reach the registries` },
+  { kind: 'host', words: t`Send to and receive from the hosts` },
+  { kind: 'port', words: t`Offer the ports` },
+  { kind: 'env', words: t`Set the variables` },
+  { kind: 'profile', words: t`Use the profile (here yours counts, as chosen)` },
+  { kind: 'copy', words: t`Copy from your checkout` },
+]);
 
 export function ProjectDialog() {
   const question = useStore(projectQuestion);
   if (question === null) return null;
   const { project, answer } = question;
   return (
-    <Dialog title="What this repository asks for" onClose={() => answer('later')}>
+    <Dialog title={t`What this repository asks for`} onClose={() => answer('later')}>
       <div className="form">
         <p>
-          <code>{project.file}</code> of <strong>{project.repository}</strong> proposes this.
-          Nothing of it is used unless you approve it.
+          {t`${(<code>{project.file}</code>)} of ${(<strong>{project.repository}</strong>)} proposes this. Nothing of it is used unless you approve it.`}
         </p>
-        {KINDS.map(({ kind, words }) => (
+        {KINDS().map(({ kind, words }) => (
           <Proposals
             key={kind}
             words={words}
@@ -37,8 +37,7 @@ export function ProjectDialog() {
         ))}
         {project.proposals.some(({ kind }) => kind === 'copy') && (
           <p className="quiet">
-            This page cannot read your disk. Once the sandbox is there, run{' '}
-            <code>atoll project copy NAME</code> in your checkout: it shows each file and asks.
+            {t`This page cannot read your disk. Once the sandbox is there, run ${(<code>atoll project copy NAME</code>)} in your checkout: it shows each file and asks.`}
           </p>
         )}
         <Changes project={project} />
@@ -50,14 +49,14 @@ export function ProjectDialog() {
             data-first-focus
             onClick={() => answer('declined')}
           >
-            Not now
+            {t`Not now`}
           </button>
           <button
             type="button"
             className="button button-primary"
             onClick={() => answer('approved')}
           >
-            Approve
+            {t`Approve`}
           </button>
         </footer>
       </div>
@@ -92,18 +91,14 @@ function Changes({ project }: { readonly project: Project }) {
   const { added, removed } = project.changes;
   if (added.length + removed.length === 0) return null;
   return (
-    <section className="proposals" aria-label="Since your last decision">
-      <h3>Since your last decision</h3>
+    <section className="proposals" aria-label={t`Since your last decision`}>
+      <h3>{t`Since your last decision`}</h3>
       <ul>
         {added.map((one) => (
-          <li key={`+${one.kind}${one.text}`}>
-            added <code>{one.text}</code>
-          </li>
+          <li key={`+${one.kind}${one.text}`}>{t`added ${(<code>{one.text}</code>)}`}</li>
         ))}
         {removed.map((one) => (
-          <li key={`-${one.kind}${one.text}`}>
-            removed <code>{one.text}</code>
-          </li>
+          <li key={`-${one.kind}${one.text}`}>{t`removed ${(<code>{one.text}</code>)}`}</li>
         ))}
       </ul>
     </section>
@@ -115,7 +110,7 @@ function Ignored({ lines }: { readonly lines: readonly string[] }) {
   return (
     <details>
       <summary>
-        {lines.length === 1 ? '1 entry has' : `${lines.length} entries have`} no effect here
+        {t`${plural(lines.length, { one: '# entry has', other: '# entries have' })} no effect here`}
       </summary>
       <ul>
         {lines.map((line) => (

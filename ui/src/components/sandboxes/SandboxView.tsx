@@ -2,6 +2,7 @@
 
 import { useState } from 'react';
 import type { Sandbox } from '../../api/types';
+import { t } from '../../language/t';
 import { actsOf, actWords, comesHome, isSettled, type Act } from '../../state/acts';
 import { refusals } from '../../state/refusals';
 import { go } from '../../state/route';
@@ -38,7 +39,7 @@ export function SandboxView({ sandbox, onAct, onHome, onPalette, onMenu }: Sandb
   const ours = useStore(team);
   const manages = mayManage(ours, sandbox);
   return (
-    <main className="sandbox" aria-label={`Sandbox ${sandbox.name}`}>
+    <main className="sandbox" aria-label={t`Sandbox ${sandbox.name}`}>
       <header className="sandbox-head">
         <div className="sandbox-title">
           <MenuButton onMenu={onMenu} />
@@ -48,11 +49,11 @@ export function SandboxView({ sandbox, onAct, onHome, onPalette, onMenu }: Sandb
           <OwnerMark sandbox={sandbox} named />
           <Facts sandbox={sandbox} manages={manages} works={mayWork(ours)} />
           <span className="spring" />
-          <div className="acts" role="toolbar" aria-label="Sandbox" hidden={!manages}>
+          <div className="acts" role="toolbar" aria-label={t`Sandbox`} hidden={!manages}>
             {manages && ours !== null && isSettled(sandbox) && <GiveButton sandbox={sandbox} />}
             {manages && comesHome(sandbox) && (
               <button type="button" className="button button-small" onClick={onHome}>
-                Bring home
+                {t`Bring home`}
               </button>
             )}
             {(manages ? actsOf(sandbox) : []).map((act) => (
@@ -62,14 +63,14 @@ export function SandboxView({ sandbox, onAct, onHome, onPalette, onMenu }: Sandb
                 className={`button button-small button-${act}`}
                 onClick={() => onAct(act)}
               >
-                {actWords[act]}
+                {actWords()[act]}
               </button>
             ))}
           </div>
           <button
             type="button"
             className="button-icon narrow-only"
-            aria-label="Commands"
+            aria-label={t`Commands`}
             onClick={onPalette}
           >
             <Icon name="more" />
@@ -95,7 +96,7 @@ function GiveButton({ sandbox }: { readonly sandbox: Sandbox }) {
   return (
     <>
       <button type="button" className="button button-small" onClick={() => setOpen(true)}>
-        Give
+        {t`Give`}
       </button>
       {open && (
         <GiveDialog
@@ -137,7 +138,7 @@ function Facts({ sandbox, manages, works }: FactsProps) {
         {manages ? (
           <NetworkFact sandbox={sandbox} />
         ) : (
-          <span className="fact">network {sandbox.network_mode}</span>
+          <span className="fact">{t`network ${sandbox.network_mode}`}</span>
         )}
       </li>
       {works && RUNNING.includes(sandbox.state) && (
@@ -166,8 +167,7 @@ function Instructions({ sandbox }: { readonly sandbox: Sandbox }) {
   return (
     <details className="instructions">
       <summary>
-        Instructions{source ? ` from ${source}` : ''}:{' '}
-        {instructed ? 'its agent has them' : 'for its first agent'}
+        {t`Instructions${source ? t` from ${source}` : ''}: ${instructed ? t`its agent has them` : t`for its first agent`}`}
       </summary>
       <pre>{instructions}</pre>
     </details>
@@ -182,11 +182,11 @@ function NetworkFact({ sandbox }: { readonly sandbox: Sandbox }) {
       <button
         type="button"
         className={refused.length > 0 ? 'pop-face fact fact-warn' : 'pop-face fact'}
-        title="What its egress proxy lets through"
+        title={t`What its egress proxy lets through`}
         onClick={() => setOpen(true)}
       >
         <Icon name="network" />
-        network {sandbox.network_mode}
+        {t`network ${sandbox.network_mode}`}
         {refused.length > 0 && ` · ${refused.length} refused`}
       </button>
       {open && <NetworkDialog sandbox={sandbox} onClose={() => setOpen(false)} />}
@@ -199,9 +199,12 @@ function Reason({ sandbox }: { readonly sandbox: Sandbox }) {
   if (state !== 'failed' && state !== 'expired') return null;
   return (
     <p className={`reason reason-${state}`} role="alert">
-      <strong>{state === 'failed' ? 'It failed.' : 'Its time ran out.'}</strong> {reason}
+      <strong>{state === 'failed' ? t`It failed.` : t`Its time ran out.`}</strong> {reason}
       {until !== null && (
-        <span className="quiet"> Its files are kept until {new Date(until).toLocaleString()}.</span>
+        <span className="quiet">
+          {' '}
+          {t`Its files are kept until ${new Date(until).toLocaleString()}.`}
+        </span>
       )}
     </p>
   );

@@ -2,6 +2,7 @@
 
 import { Problem } from '../../api/call';
 import type { Sandbox } from '../../api/types';
+import { t } from '../../language/t';
 import { notify } from '../../state/announce';
 import { useRights } from '../../state/team/useRights';
 import { beginTask, runSetup } from '../../state/project';
@@ -14,8 +15,8 @@ export function SetupNote({ sandbox }: { readonly sandbox: Sandbox }) {
   if (project.state !== 'running') return <Unsettled sandbox={sandbox} up={up} waits={waits} />;
   return up ? (
     <p className="setup-note" role="status">
-      The set-up runs in the terminal <code>setup</code>.
-      {waits && ' The task begins once it has succeeded.'}
+      {t`The set-up runs in the terminal ${(<code>setup</code>)}.`}
+      {waits && t` The task begins once it has succeeded.`}
     </p>
   ) : null;
 }
@@ -33,12 +34,12 @@ function Unsettled({ sandbox, up, waits }: UnsettledProps) {
   const failed = project?.state === 'failed';
   return (
     <p className="setup-note" role={failed ? 'alert' : 'status'}>
-      <strong>{failed ? 'The set-up failed.' : 'The set-up has not run.'}</strong> {project?.reason}{' '}
-      {waits && 'The task waits. '}
+      <strong>{failed ? t`The set-up failed.` : t`The set-up has not run.`}</strong>{' '}
+      {project?.reason} {waits && t`The task waits. `}
       {manages && up && (
-        <Act words={failed ? 'Run it again' : 'Run it'} act={() => runSetup(id)} />
+        <Act words={failed ? t`Run it again` : t`Run it`} act={() => runSetup(id)} />
       )}{' '}
-      {manages && waits && <Act words="Start the task anyway" act={() => beginTask(id)} />}
+      {manages && waits && <Act words={t`Start the task anyway`} act={() => beginTask(id)} />}
     </p>
   );
 }

@@ -1,19 +1,20 @@
 /** A sandbox's state as a shape and a word; colour only repeats what they say. */
 
 import type { SandboxState } from '../../api/types';
+import { t, worded } from '../../language/t';
 
 /** The words a person reads, by state. */
-export const stateWords: Readonly<Record<SandboxState, string>> = {
-  requested: 'Requested',
-  provisioning: 'Provisioning',
-  ready: 'Ready',
-  active: 'Active',
-  stopped: 'Stopped',
-  expired: 'Expired',
-  failed: 'Failed',
-  destroying: 'Destroying',
-  destroyed: 'Destroyed',
-};
+export const stateWords = worded<Readonly<Record<SandboxState, string>>>(() => ({
+  requested: t`Requested`,
+  provisioning: t`Provisioning`,
+  ready: t`Ready`,
+  active: t`Active`,
+  stopped: t`Stopped`,
+  expired: t`Expired`,
+  failed: t`Failed`,
+  destroying: t`Destroying`,
+  destroyed: t`Destroyed`,
+}));
 
 const shapes: Readonly<Record<SandboxState, string>> = {
   requested: 'M8 3a5 5 0 1 0 0 10A5 5 0 0 0 8 3Z',
@@ -39,7 +40,7 @@ export function StateMark({ state }: { readonly state: SandboxState }) {
   return (
     <span className={`state state-${state}`} data-state={state}>
       <StateShape state={state} />
-      {stateWords[state]}
+      {stateWords()[state]}
     </span>
   );
 }

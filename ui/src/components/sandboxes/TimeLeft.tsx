@@ -2,6 +2,7 @@
 
 import { api } from '../../api/client';
 import type { Sandbox } from '../../api/types';
+import { t, worded } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { duration, secondsUntil, tick } from '../../state/clock';
 import { keep } from '../../state/sandboxes';
@@ -9,12 +10,12 @@ import { useStore } from '../../state/store';
 import { Icon } from '../parts/icons';
 import { Pop } from '../parts/Pop';
 
-const CHOICES = [
-  { ttl: '1h', words: '1 hour more' },
-  { ttl: '4h', words: '4 hours more' },
-  { ttl: '12h', words: '12 hours more' },
-  { ttl: '1d', words: '1 day more' },
-];
+const CHOICES = worded(() => [
+  { ttl: '1h', words: t`1 hour more` },
+  { ttl: '4h', words: t`4 hours more` },
+  { ttl: '12h', words: t`12 hours more` },
+  { ttl: '1d', words: t`1 day more` },
+]);
 
 export function TimeLeft({ sandbox }: { readonly sandbox: Sandbox }) {
   const now = useStore(tick);
@@ -24,16 +25,16 @@ export function TimeLeft({ sandbox }: { readonly sandbox: Sandbox }) {
   const summary = (
     <>
       <Icon name="clock" />
-      {left > 0 ? `${soon ? 'ends soon: ' : ''}${duration(left)} left` : 'time is up'}
+      {left > 0 ? t`${soon ? t`ends soon: ` : ''}${duration(left)} left` : t`time is up`}
     </>
   );
   return (
     <Pop summary={summary} tone={soon ? 'fact-warn' : ''}>
       {(close) => (
         <>
-          <p>Extend it by</p>
+          <p>{t`Extend it by`}</p>
           <ul className="pop-choices">
-            {CHOICES.map(({ ttl, words }) => (
+            {CHOICES().map(({ ttl, words }) => (
               <li key={ttl}>
                 <button
                   type="button"
@@ -48,7 +49,7 @@ export function TimeLeft({ sandbox }: { readonly sandbox: Sandbox }) {
               </li>
             ))}
           </ul>
-          <p className="quiet">At most {duration(most)} from now, says its profile.</p>
+          <p className="quiet">{t`At most ${duration(most)} from now, says its profile.`}</p>
         </>
       )}
     </Pop>
@@ -56,9 +57,12 @@ export function TimeLeft({ sandbox }: { readonly sandbox: Sandbox }) {
 }
 
 function extend(id: string, ttl: string): void {
-  api.extend(id, ttl).then((next) => {
-    keep(next);
-    const left = secondsUntil(next.expires_at, Date.now());
-    notify(`${next.name} now has ${duration(left)} left.`);
-  }, notifyFailure('Its time could not be extended'));
+  api.extend(id, ttl).then(
+    (next) => {
+      keep(next);
+      const left = secondsUntil(next.expires_at, Date.now());
+      notify(t`${next.name} now has ${duration(left)} left.`);
+    },
+    notifyFailure(t`Its time could not be extended`),
+  );
 }

@@ -2,6 +2,7 @@
 
 import { api } from '../../api/client';
 import type { Schemas, UnpulledPlace } from '../../api/types';
+import { t } from '../../language/t';
 import { useAnswer } from '../parts/useAnswer';
 
 const SHOWN = 8;
@@ -9,11 +10,13 @@ const SHOWN = 8;
 export function UnpulledWork({ sandboxId }: { readonly sandboxId: string }) {
   const { value: work, problem } = useAnswer(api.unpulled, sandboxId);
   return (
-    <div className="unpulled" role="status" aria-label="Work that exists only here" tabIndex={0}>
+    <div className="unpulled" role="status" aria-label={t`Work that exists only here`} tabIndex={0}>
       {work === null && problem === null && (
-        <p className="quiet">Looking for work that exists only here…</p>
+        <p className="quiet">{t`Looking for work that exists only here…`}</p>
       )}
-      {problem !== null && <p>Work that exists only here cannot be listed: {problem.message}</p>}
+      {problem !== null && (
+        <p>{t`Work that exists only here cannot be listed: ${problem.message}`}</p>
+      )}
       {work !== null && <Work work={work} />}
     </div>
   );
@@ -22,7 +25,7 @@ export function UnpulledWork({ sandboxId }: { readonly sandboxId: string }) {
 function Work({ work: { places, pushes } }: { readonly work: Schemas['UnpulledView'] }) {
   return (
     <>
-      {places.length === 0 && <p className="quiet">No work exists only here.</p>}
+      {places.length === 0 && <p className="quiet">{t`No work exists only here.`}</p>}
       {places.map((place) => (
         <Place key={place.path} place={place} />
       ))}
@@ -35,17 +38,14 @@ function Work({ work: { places, pushes } }: { readonly work: Schemas['UnpulledVi
 function Pushes({ pushes }: { readonly pushes: Schemas['UnpulledView']['pushes'] }) {
   return (
     <section>
-      <p>
-        <strong>Pushed inside, not pulled:</strong> held on the server
-      </p>
+      <p>{t`${(<strong>{t`Pushed inside, not pulled:`}</strong>)} held on the server`}</p>
       <ul>
         {pushes.slice(0, SHOWN).map(({ kept_id: id, branch, commits, kept_until: until }) => (
           <li key={id}>
-            <code>{branch}</code>, {count(commits, 'new commit')}, until{' '}
-            {new Date(until).toLocaleString()}
+            {t`${(<code>{branch}</code>)}, ${count(commits, t`new commit`)}, until ${new Date(until).toLocaleString()}`}
           </li>
         ))}
-        {pushes.length > SHOWN && <li>and {pushes.length - SHOWN} more</li>}
+        {pushes.length > SHOWN && <li>{t`and ${pushes.length - SHOWN} more`}</li>}
       </ul>
     </section>
   );
@@ -61,7 +61,7 @@ function Place({ place }: { readonly place: UnpulledPlace }) {
   return (
     <section>
       <p>
-        <strong>Only in {place.path}:</strong> {summary(place)}
+        <strong>{t`Only in ${place.path}:`}</strong> {summary(place)}
       </p>
       <ul>
         {shown.map(({ path, kind }) => (
@@ -69,7 +69,7 @@ function Place({ place }: { readonly place: UnpulledPlace }) {
             {kind} <code>{path}</code>
           </li>
         ))}
-        {left > 0 && <li>and {left} more</li>}
+        {left > 0 && <li>{t`and ${left} more`}</li>}
       </ul>
     </section>
   );
@@ -78,7 +78,7 @@ function Place({ place }: { readonly place: UnpulledPlace }) {
 function summary({ commits, tip, subject, stashes, changed, untracked, more }: UnpulledPlace) {
   const words: string[] = [];
   if (commits > 0)
-    words.push(`${count(commits, 'commit')} up to ${tip?.slice(0, 12) ?? '?'} (${subject})`);
+    words.push(t`${count(commits, 'commit')} up to ${tip?.slice(0, 12) ?? '?'} (${subject})`);
   if (stashes > 0) words.push(count(stashes, 'stash', 'stashes'));
   const files = changed.length + untracked.length + more;
   if (files > 0) words.push(count(files, 'file'));

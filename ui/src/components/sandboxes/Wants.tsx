@@ -1,6 +1,7 @@
 /** What a profile needs and gives, and whether this server has it. */
 
 import type { Extension, Profile } from '../../api/types';
+import { t } from '../../language/t';
 import { sizeWords } from '../parts/words';
 
 interface WantsProps {
@@ -14,14 +15,14 @@ export function Wants({ profile, extensions }: WantsProps) {
   const extension = extensions.find(({ name }) => name === profile.extension);
   const secrets = profile.setup?.secret_refs ?? [];
   return (
-    <div className="wants" role="group" aria-label="What this profile needs">
+    <div className="wants" role="group" aria-label={t`What this profile needs`}>
       {factsOf(profile).map((fact) => (
         <span key={fact}>{fact}</span>
       ))}
-      {secrets.length > 0 && <span>needs secrets {secrets.join(', ')}</span>}
+      {secrets.length > 0 && <span>{t`needs secrets ${secrets.join(', ')}`}</span>}
       {extension !== undefined && !extension.available && (
         <span className="wants-bad" role="alert">
-          {extension.name} is not available here: {extension.reason}
+          {t`${extension.name} is not available here:`} {extension.reason}
         </span>
       )}
     </div>
@@ -32,12 +33,12 @@ export function Wants({ profile, extensions }: WantsProps) {
 export function factsOf(profile: Profile): readonly string[] {
   const { extension = '', image, isolation, network, resources, ttl } = profile;
   return [
-    extension === '' ? '' : `runs on ${extension.replace(/^ext\./, '')}`,
-    image === undefined ? '' : image === 'host' ? 'system of this machine' : `image ${image}`,
+    extension === '' ? '' : t`runs on ${extension.replace(/^ext\./, '')}`,
+    image === undefined ? '' : image === 'host' ? t`system of this machine` : t`image ${image}`,
     isolation === undefined ? '' : `${isolation.level} wall`,
-    network === undefined ? '' : `network ${network.mode}`,
+    network === undefined ? '' : t`network ${network.mode}`,
     ...limitsOf(resources),
-    ttl === undefined ? '' : `lives ${ttl.default}`,
+    ttl === undefined ? '' : t`lives ${ttl.default}`,
   ].filter((fact) => fact !== '');
 }
 
@@ -45,7 +46,7 @@ function limitsOf(resources: Profile['resources']): readonly string[] {
   const memory = resources?.['memory_mb'] ?? null;
   const cpu = resources?.['cpu'] ?? null;
   return [
-    memory === null ? '' : `memory ${sizeWords(memory * MIB)}`,
-    cpu === null ? '' : `${cpu} CPU`,
+    memory === null ? '' : t`memory ${sizeWords(memory * MIB)}`,
+    cpu === null ? '' : t`${cpu} CPU`,
   ];
 }

@@ -4,6 +4,7 @@ import { useState, type ReactNode } from 'react';
 import { Problem } from '../../api/call';
 import { api } from '../../api/client';
 import type { Secret, SecretKind, SetSecret } from '../../api/types';
+import { t, worded } from '../../language/t';
 import { notify } from '../../state/announce';
 import { sandboxes } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
@@ -18,13 +19,13 @@ interface DialogProps {
   readonly onDone: () => void;
 }
 
-const KINDS: readonly { value: SecretKind; words: string }[] = [
-  { value: 'provider', words: 'Model provider' },
-  { value: 'custom', words: 'Any HTTPS service' },
-  { value: 'git', words: 'Git remote' },
-  { value: 'forge', words: 'Pull requests' },
-  { value: 'env', words: 'Variable' },
-];
+const KINDS = worded<readonly { value: SecretKind; words: string }[]>(() => [
+  { value: 'provider', words: t`Model provider` },
+  { value: 'custom', words: t`Any HTTPS service` },
+  { value: 'git', words: t`Git remote` },
+  { value: 'forge', words: t`Pull requests` },
+  { value: 'env', words: t`Variable` },
+]);
 const PROVIDERS = [
   'anthropic',
   'openai',
@@ -123,7 +124,7 @@ export function SecretDialog({ onClose, onDone, provider }: SecretDialogProps) {
         draft.name.trim(),
         doubtful ? { ...body, look_alike: true } : body,
       );
-      notify(`${made.name} is set.`);
+      notify(t`${made.name} is set.`);
       onDone();
       onClose();
     } catch (reason) {
@@ -134,7 +135,7 @@ export function SecretDialog({ onClose, onDone, provider }: SecretDialogProps) {
   }
 
   return (
-    <Dialog title="Set a secret" onClose={onClose} wide>
+    <Dialog title={t`Set a secret`} onClose={onClose} wide>
       <Form onSubmit={() => void submit()}>
         {trouble !== null && !known.includes(trouble.field ?? '') && (
           <p className="form-trouble" role="alert">
@@ -142,13 +143,13 @@ export function SecretDialog({ onClose, onDone, provider }: SecretDialogProps) {
           </p>
         )}
         <Segments
-          legend="What it is for"
-          choices={KINDS}
+          legend={t`What it is for`}
+          choices={KINDS()}
           chosen={draft.kind}
           onChoose={(kind) => change({ kind })}
         />
         <div className="form-row">
-          <Field label="Name" hint="How you will find it" trouble={at('name')}>
+          <Field label={t`Name`} hint={t`How you will find it`} trouble={at('name')}>
             {(props) => (
               <Text {...props} value={draft.name} onChange={(name) => change({ name })} />
             )}
@@ -172,7 +173,7 @@ export function SecretDialog({ onClose, onDone, provider }: SecretDialogProps) {
         </div>
         <Exposure draft={draft} change={change} />
         <Foot busy={busy} able={draft.name.trim() !== '' && draft.value !== ''} onClose={onClose}>
-          {doubtful ? 'Use this host' : 'Set secret'}
+          {doubtful ? t`Use this host` : t`Set secret`}
         </Foot>
       </Form>
     </Dialog>
@@ -189,7 +190,7 @@ function Purpose({ draft, at, change }: PurposeProps) {
   switch (draft.kind) {
     case 'provider':
       return (
-        <Field label="Provider" trouble={at('provider')}>
+        <Field label={t`Provider`} trouble={at('provider')}>
           {(props) => (
             <select
               {...props}
@@ -205,12 +206,16 @@ function Purpose({ draft, at, change }: PurposeProps) {
       );
     case 'custom':
       return (
-        <Field label="Hosts" hint="Other hosts need your approval first" trouble={at('hosts')}>
+        <Field
+          label={t`Hosts`}
+          hint={t`Other hosts need your approval first`}
+          trouble={at('hosts')}
+        >
           {(props) => (
             <Text
               {...props}
               value={draft.hosts}
-              placeholder="api.example.com"
+              placeholder={t`api.example.com`}
               onChange={(hosts) => change({ hosts })}
             />
           )}
@@ -218,12 +223,12 @@ function Purpose({ draft, at, change }: PurposeProps) {
       );
     case 'git':
       return (
-        <Field label="Remote" hint="Git may use it below this URL" trouble={at('remote')}>
+        <Field label={t`Remote`} hint={t`Git may use it below this URL`} trouble={at('remote')}>
           {(props) => (
             <Text
               {...props}
               value={draft.remote}
-              placeholder="https://github.com/owner"
+              placeholder={t`https://github.com/owner`}
               onChange={(remote) => change({ remote })}
             />
           )}
@@ -239,7 +244,7 @@ function Purpose({ draft, at, change }: PurposeProps) {
 function ForgeFields({ draft, at, change }: PurposeProps) {
   return (
     <>
-      <Field label="Forge" trouble={at('forge')}>
+      <Field label={t`Forge`} trouble={at('forge')}>
         {(props) => (
           <select
             {...props}
@@ -248,17 +253,17 @@ function ForgeFields({ draft, at, change }: PurposeProps) {
               change({ forge: event.target.value === 'gitea' ? 'gitea' : 'github' })
             }
           >
-            <option value="github">GitHub</option>
-            <option value="gitea">Gitea or Forgejo</option>
+            <option value="github">{t`GitHub`}</option>
+            <option value="gitea">{t`Gitea or Forgejo`}</option>
           </select>
         )}
       </Field>
-      <Field label="Address" hint="The token goes to its API alone" trouble={at('remote')}>
+      <Field label={t`Address`} hint={t`The token goes to its API alone`} trouble={at('remote')}>
         {(props) => (
           <Text
             {...props}
             value={draft.remote}
-            placeholder={draft.forge === 'github' ? GITHUB : 'https://git.example.com'}
+            placeholder={draft.forge === 'github' ? GITHUB : t`https://git.example.com`}
             onChange={(remote) => change({ remote })}
           />
         )}
@@ -269,12 +274,12 @@ function ForgeFields({ draft, at, change }: PurposeProps) {
 
 function EnvField({ draft, at, change }: PurposeProps) {
   return (
-    <Field label="Variable" hint="Its name in the sandbox" trouble={at('env')}>
+    <Field label={t`Variable`} hint={t`Its name in the sandbox`} trouble={at('env')}>
       {(props) => (
         <Text
           {...props}
           value={draft.env}
-          placeholder="API_TOKEN"
+          placeholder={t`API_TOKEN`}
           onChange={(env) => change({ env })}
         />
       )}
@@ -294,13 +299,12 @@ function Exposure({ draft, change }: Pick<PurposeProps, 'draft' | 'change'>) {
             checked={draft.exposed}
             onChange={(event) => change({ exposed: event.target.checked })}
           />
-          Put the value itself inside (not broker-protected)
+          {t`Put the value itself inside (not broker-protected)`}
         </label>
       )}
       {exposed && (
         <p>
-          Everything in the sandbox can read it, and can send it away. Sandboxes that hold it are
-          marked as exposed.
+          {t`Everything in the sandbox can read it, and can send it away. Sandboxes that hold it are marked as exposed.`}
         </p>
       )}
     </div>
@@ -317,16 +321,16 @@ function ScopeField({ scope, trouble, onChange }: ScopeProps) {
   const ours = useStore(team);
   const own = (useStore(sandboxes) ?? []).filter((one) => ownerOf(ours, one) === null);
   return (
-    <Field label="Who may use it" trouble={trouble}>
+    <Field label={t`Who may use it`} trouble={trouble}>
       {(props) => (
         <select {...props} value={scope} onChange={(event) => onChange(event.target.value)}>
-          <option value="person">All my sandboxes</option>
+          <option value="person">{t`All my sandboxes`}</option>
           {mayChangeSecret(ours, 'organization') && (
-            <option value="organization">The organization</option>
+            <option value="organization">{t`The organization`}</option>
           )}
           {own.map(({ sandbox_id: id, name }) => (
             <option key={id} value={`sandbox:${id}`}>
-              Sandbox {name}
+              {t`Sandbox ${name}`}
             </option>
           ))}
         </select>
@@ -348,7 +352,7 @@ export function RotateDialog({ secret, onClose, onDone }: RotateProps) {
     setBusy(true);
     try {
       const next = await api.rotateSecret(secret, value);
-      notify(`${next.name} is at version ${next.version}, in every running sandbox.`);
+      notify(t`${next.name} is at version ${next.version}, in every running sandbox.`);
       onDone();
       onClose();
     } catch (reason) {
@@ -359,11 +363,11 @@ export function RotateDialog({ secret, onClose, onDone }: RotateProps) {
   }
 
   return (
-    <Dialog title={`Rotate ${secret.name}`} onClose={onClose}>
+    <Dialog title={t`Rotate ${secret.name}`} onClose={onClose}>
       <Form onSubmit={() => void submit()}>
         <ValueField value={value} trouble={trouble} onChange={setValue} />
         <Foot busy={busy} able={value !== ''} onClose={onClose}>
-          Rotate
+          {t`Rotate`}
         </Foot>
       </Form>
     </Dialog>
@@ -394,7 +398,7 @@ interface ValueProps {
 
 function ValueField({ value, trouble, onChange }: ValueProps) {
   return (
-    <Field label="Value" hint="Never shown again" trouble={trouble} grow>
+    <Field label={t`Value`} hint={t`Never shown again`} trouble={trouble} grow>
       {(props) => (
         <input
           {...props}
@@ -439,7 +443,7 @@ function Foot({ busy, able, onClose, children }: FootProps) {
   return (
     <footer className="dialog-foot">
       <button type="button" className="button" onClick={onClose}>
-        Cancel
+        {t`Cancel`}
       </button>
       <button type="submit" className="button button-primary" disabled={busy || !able}>
         {children}

@@ -3,6 +3,7 @@
 import { useState } from 'react';
 import { api } from '../../api/client';
 import type { Approval, Secret } from '../../api/types';
+import { t, worded } from '../../language/t';
 import { approvals, revoke } from '../../state/approvals';
 import { notify, notifyFailure } from '../../state/announce';
 import { sandboxes, secretsMoved } from '../../state/sandboxes';
@@ -36,19 +37,23 @@ export function Secrets() {
   return (
     <section>
       <div className="team-head">
-        <h2>Secrets</h2>
+        <h2>{t`Secrets`}</h2>
         <button
           type="button"
           className="button button-primary"
           onClick={() => setOver({ is: 'new' })}
         >
           <Icon name="plus" />
-          Set a secret
+          {t`Set a secret`}
         </button>
       </div>
-      <Listed asked={asked} what="secrets" empty={<Empty icon="key">No secrets yet.</Empty>}>
+      <Listed
+        asked={asked}
+        what={t`secrets`}
+        empty={<Empty icon="key">{t`No secrets yet.`}</Empty>}
+      >
         {(list) => (
-          <ul className="secrets" aria-label="Secrets">
+          <ul className="secrets" aria-label={t`Secrets`}>
             {list.map((secret) => (
               <Row
                 key={secret.secret_id}
@@ -66,13 +71,13 @@ export function Secrets() {
       )}
       {over?.is === 'remove' && (
         <Confirm
-          title={`Remove ${over.secret.name}?`}
-          action="Remove"
+          title={t`Remove ${over.secret.name}?`}
+          action={t`Remove`}
           danger
           onClose={close}
           onConfirm={() => void remove(over.secret).then(reload)}
         >
-          <p>It is removed from every running sandbox at once. Programs that need it will fail.</p>
+          <p>{t`It is removed from every running sandbox at once. Programs that need it will fail.`}</p>
         </Confirm>
       )}
     </section>
@@ -82,9 +87,9 @@ export function Secrets() {
 async function remove(secret: Secret): Promise<void> {
   try {
     await api.removeSecret(secret);
-    notify(`${secret.name} was removed.`);
+    notify(t`${secret.name} was removed.`);
   } catch (reason) {
-    notifyFailure('Not removed')(reason);
+    notifyFailure(t`Not removed`)(reason);
   }
 }
 
@@ -104,24 +109,24 @@ function Row({ secret, onRotate, onRemove }: RowProps) {
       <div className="secret-words">
         <p className="secret-name">
           {name}
-          {!brokered && <span className="badge badge-bad">exposed inside</span>}
+          {!brokered && <span className="badge badge-bad">{t`exposed inside`}</span>}
         </p>
         <p className="quiet">
-          {purposeWords(secret)} · <Scope scope={secret.scope} /> · version {version}
-          {!allowed && ' · changed by its administrators'}
+          {purposeWords(secret)} · <Scope scope={secret.scope} /> {t`· version ${version}`}
+          {!allowed && t` · changed by its administrators`}
         </p>
       </div>
-      <p className="secret-print" title="Fingerprint and the last four characters">
+      <p className="secret-print" title={t`Fingerprint and the last four characters`}>
         {fingerprint.slice(0, 16)}
         {last4 !== '' && <span> …{last4}</span>}
       </p>
       {changes && (
         <div className="secret-acts">
           <button type="button" className="button button-small" onClick={onRotate}>
-            Rotate
+            {t`Rotate`}
           </button>
           <button type="button" className="button button-small button-destroy" onClick={onRemove}>
-            Remove
+            {t`Remove`}
           </button>
         </div>
       )}
@@ -132,10 +137,14 @@ function Row({ secret, onRotate, onRemove }: RowProps) {
 function Scope({ scope }: { readonly scope: string }) {
   const list = useStore(sandboxes) ?? [];
   const [kind, id] = scope.split(':');
-  if (kind === 'person') return <>all my sandboxes</>;
-  if (kind === 'organization') return <>the organization</>;
-  if (kind === 'profile' && id !== undefined) return <>profile {profileWords(id)}</>;
-  return <>sandbox {list.find(({ sandbox_id: one }) => one === id)?.name ?? id}</>;
+  if (kind === 'person') return <>{t`all my sandboxes`}</>;
+  if (kind === 'organization') return <>{t`the organization`}</>;
+  if (kind === 'profile' && id !== undefined) return <>{t`profile ${profileWords(id)}`}</>;
+  return (
+    <>
+      {t`sandbox`} {list.find(({ sandbox_id: one }) => one === id)?.name ?? id}
+    </>
+  );
 }
 
 /** The approvals in force; nothing where there are none. */
@@ -144,7 +153,7 @@ export function Granted() {
   if (granted.length === 0) return null;
   return (
     <section>
-      <h2>Approvals in force</h2>
+      <h2>{t`Approvals in force`}</h2>
       <ul className="asks">
         {granted.map((approval) => (
           <Standing key={approval.approval_id} approval={approval} />
@@ -154,7 +163,11 @@ export function Granted() {
   );
 }
 
-const REACHES = { once: 'once', sandbox: 'for its sandbox', organization: 'for the organization' };
+const REACHES = worded(() => ({
+  once: 'once',
+  sandbox: 'for its sandbox',
+  organization: t`for the organization`,
+}));
 
 function Standing({ approval }: { readonly approval: Approval }) {
   const { until } = approval;
@@ -163,12 +176,12 @@ function Standing({ approval }: { readonly approval: Approval }) {
       <Lines lines={approval.lines} />
       <div className="asking-acts">
         <span className="quiet">
-          Approved {approval.for === null ? '' : REACHES[approval.for]}
-          {until !== null && `, until ${new Date(until).toLocaleString()}`}
+          {t`Approved ${approval.for === null ? '' : REACHES()[approval.for]}`}
+          {until !== null && t`, until ${new Date(until).toLocaleString()}`}
         </span>
         <span className="spring" />
         <button type="button" className="button button-small" onClick={() => void revoke(approval)}>
-          Revoke
+          {t`Revoke`}
         </button>
       </div>
     </li>

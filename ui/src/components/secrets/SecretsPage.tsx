@@ -1,5 +1,6 @@
 /** The page of secrets and approvals. */
 
+import { t } from '../../language/t';
 import { DriveSection } from '../drive/DriveSection';
 import { Inbox } from '../inbox/Inbox';
 import { MenuButton } from '../parts/MenuButton';
@@ -7,15 +8,14 @@ import { Granted, Secrets } from './Secrets';
 
 export function SecretsPage({ onMenu }: { readonly onMenu: () => void }) {
   return (
-    <main className="page" aria-label="Secrets">
+    <main className="page" aria-label={t`Secrets`}>
       <div className="page-body">
         <header className="page-head">
           <MenuButton onMenu={onMenu} />
-          <h1>Secrets and approvals</h1>
+          <h1>{t`Secrets and approvals`}</h1>
         </header>
         <p className="quiet">
-          Values go in and never come out. Sandboxes hold placeholders; the real ones are put in
-          outside of them, on the way to the hosts they are for.
+          {t`Values go in and never come out. Sandboxes hold placeholders; the real ones are put in outside of them, on the way to the hosts they are for.`}
         </p>
         <Inbox />
         <Secrets />

@@ -3,6 +3,7 @@
 import { useEffect, useState } from 'react';
 import { api } from '../../api/client';
 import type { CatalogueAgent } from '../../api/types';
+import { t } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
 import { useStore } from '../../state/store';
 import { mayInstall } from '../../state/team/rights';
@@ -36,12 +37,11 @@ export function AgentChoice({ agents, chosen, onChoose, onMended }: AgentChoiceP
 
   return (
     <fieldset className="form-group">
-      <legend>Agents</legend>
-      {agents === null && <Loading what="the agents" lines={1} />}
+      <legend>{t`Agents`}</legend>
+      {agents === null && <Loading what={t`the agents`} lines={1} />}
       {agents !== null && working.length === 0 && (
         <p className="quiet">
-          No agent is ready yet.{' '}
-          {installs ? 'Install one, or set its key.' : 'Below is what each of them lacks.'}
+          {t`No agent is ready yet. ${installs ? t`Install one, or set its key.` : t`Below is what each of them lacks.`}`}
         </p>
       )}
       <div className="composer-agents">
@@ -62,7 +62,7 @@ export function AgentChoice({ agents, chosen, onChoose, onMended }: AgentChoiceP
       </div>
       {lacking.length > 0 && (
         <details className="composer-more" open={working.length === 0}>
-          <summary>Not ready here: {lacking.map(({ name }) => name).join(', ')}</summary>
+          <summary>{t`Not ready here: ${lacking.map(({ name }) => name).join(', ')}`}</summary>
           <ul className="composer-blocked">
             {lacking.map((one) => (
               <Lacking key={one.name} agent={one} onMended={onMended} />
@@ -92,17 +92,17 @@ function Lacking({ agent, onMended }: LackingProps) {
       <strong>{name}</strong>
       <span className="blocked-why">
         {reason}
-        {state === 'unavailable' && mend !== null && ` To mend it, ${mend}.`}
+        {state === 'unavailable' && mend !== null && t` To mend it, ${mend}.`}
       </span>
       {state === 'not_installed' &&
         (installs ? (
           <Install agent={agent} onMended={onMended} />
         ) : (
-          <span className="quiet">An administrator of your team installs it.</span>
+          <span className="quiet">{t`An administrator of your team installs it.`}</span>
         ))}
       {state === 'key_missing' && (
         <button type="button" className="button button-small" onClick={() => setAsks(true)}>
-          Set a key
+          {t`Set a key`}
         </button>
       )}
       {asks && (
@@ -123,7 +123,7 @@ function Install({ agent, onMended }: LackingProps) {
     const { bytes, expected } = install;
     return (
       <label className="composer-progress">
-        Installing {name}
+        {t`Installing ${name}`}
         <progress {...(expected > 0 ? { max: expected, value: Math.min(bytes, expected) } : {})} />
       </label>
     );
@@ -134,15 +134,16 @@ function Install({ agent, onMended }: LackingProps) {
         type="button"
         className="button button-small"
         onClick={() => {
-          api.installAgent(name).then(onMended, notifyFailure(`${name} was not installed`));
+          api.installAgent(name).then(onMended, notifyFailure(t`${name} was not installed`));
         }}
       >
-        Install<span className="spoken"> {name}</span>
+        {t`Install`}
+        <span className="spoken"> {name}</span>
         {size > 0 && <span className="quiet"> · {sizeWords(size * MIB)}</span>}
       </button>
       {install !== null && (
         <p className="field-trouble" role="alert">
-          {install.failed} On this host: <code>{mend}</code>
+          {install.failed} {t`On this host: ${(<code>{mend}</code>)}`}
         </p>
       )}
     </>

@@ -2,6 +2,7 @@
 
 import { use, useEffect, useState } from 'react';
 import type { Sandbox, SandboxAgent } from '../../api/types';
+import { t } from '../../language/t';
 import { isLive } from '../../state/acts';
 import { aboutOf, changeWords, leadOf } from '../../state/attention/agents';
 import { age, tick } from '../../state/clock';
@@ -38,15 +39,15 @@ export function Compare({ list, group, onMenu }: CompareProps) {
   const keeps = members.length > 1 && members.every((one) => mayManage(ours, one));
   const others = members.filter((one) => one !== kept);
   return (
-    <main className="compare" aria-label="Comparison">
+    <main className="compare" aria-label={t`Comparison`}>
       <header className="wall-head">
         <MenuButton onMenu={onMenu} />
-        <h1 className="compare-head">{headOf(members) || 'Nothing to compare'}</h1>
+        <h1 className="compare-head">{headOf(members) || t`Nothing to compare`}</h1>
       </header>
       {members.length === 0 && (
-        <p className="log quiet">The sandboxes of this task are gone. Home lists those that run.</p>
+        <p className="log quiet">{t`The sandboxes of this task are gone. Home lists those that run.`}</p>
       )}
-      <ul className="compare-columns" aria-label="Agents">
+      <ul className="compare-columns" aria-label={t`Agents`}>
         {members.map((sandbox) => (
           <Column
             key={sandbox.sandbox_id}
@@ -80,16 +81,19 @@ function Column({ sandbox, onKeep }: ColumnProps) {
       <Screen sandbox={sandbox} lead={lead} />
       <div className="compare-acts">
         <button type="button" className="button" onClick={() => go(id, lead?.id ?? null)}>
-          Open<span className="spoken"> {name}</span>
+          {t`Open`}
+          <span className="spoken"> {name}</span>
         </button>
         {sandbox.repos.length > 0 && (
           <button type="button" className="button" onClick={() => go(id, 'changes')}>
-            Changes<span className="spoken"> of {name}</span>
+            {t`Changes`}
+            <span className="spoken"> {t`of ${name}`}</span>
           </button>
         )}
         {onKeep !== null && (
           <button type="button" className="button button-primary" onClick={onKeep}>
-            Keep this one<span className="spoken">: {name}</span>
+            {t`Keep this one`}
+            <span className="spoken">: {name}</span>
           </button>
         )}
       </div>
@@ -113,14 +117,14 @@ function Facts({ sandbox, lead }: LeadProps) {
 
 function obstacleOf({ task, project, reason }: Sandbox): string {
   const waits = task?.state === 'waiting' && project !== null && project.state !== 'done';
-  if (waits) return `Waits for the set-up, which is ${project.state}.`;
-  return task?.reason ?? reason ?? 'No agent runs.';
+  if (waits) return t`Waits for the set-up, which is ${project.state}.`;
+  return task?.reason ?? reason ?? t`No agent runs.`;
 }
 
 function Work({ lead }: { readonly lead: SandboxAgent }) {
   const now = useStore(tick);
   const { status } = lead;
-  const changed = changeWords(status) || 'no changes yet';
+  const changed = changeWords(status) || t`no changes yet`;
   const said = [...new Set([aboutOf(lead), status.on])].filter(
     (words) => words !== '' && words !== changed,
   );
@@ -145,7 +149,7 @@ function Screen({ sandbox, lead }: LeadProps) {
   );
   if (terminal === undefined || !isLive(sandbox)) return null;
   return (
-    <ul className="compare-screen" aria-label={`Terminal of ${sandbox.name}`}>
+    <ul className="compare-screen" aria-label={t`Terminal of ${sandbox.name}`}>
       <Tile
         {...{ sandbox, terminal, client }}
         onOpen={() => go(sandbox.sandbox_id, terminal.terminal_id)}

@@ -4,6 +4,7 @@ import { useEffect, useState, type KeyboardEvent } from 'react';
 import { Problem } from '../../api/call';
 import { api } from '../../api/client';
 import type { CatalogueAgent, Profile, Repository, Sandbox } from '../../api/types';
+import { t } from '../../language/t';
 import { notify } from '../../state/announce';
 import { withProject } from '../../state/project';
 import { go } from '../../state/route';
@@ -88,7 +89,7 @@ export function Composer({ prompt = '', shared = false, onStarted = show }: Comp
   return (
     <form
       className="composer form"
-      aria-label="New task"
+      aria-label={t`New task`}
       noValidate
       onSubmit={(event) => void submit(event)}
       onKeyDown={onKeyDown}
@@ -98,13 +99,13 @@ export function Composer({ prompt = '', shared = false, onStarted = show }: Comp
           {trouble}
         </p>
       )}
-      <Field label="What is to be done" hint="Ctrl+Enter starts it" trouble={null}>
+      <Field label={t`What is to be done`} hint={t`Ctrl+Enter starts it`} trouble={null}>
         {(props) => (
           <textarea
             {...props}
             rows={3}
             value={draft.prompt}
-            placeholder="Fix the login page so that …"
+            placeholder={t`Fix the login page so that …`}
             onChange={(event) => change({ prompt: event.target.value })}
           />
         )}
@@ -144,9 +145,9 @@ function firstChoice(
 }
 
 function startWords(agents: readonly string[], busy: boolean): string {
-  if (busy) return 'Starting…';
-  if (agents.length > 1) return `Start ${agents.length} agents`;
-  return agents[0] === undefined ? 'Start' : `Start ${agents[0]}`;
+  if (busy) return t`Starting…`;
+  if (agents.length > 1) return t`Start ${agents.length} agents`;
+  return agents[0] === undefined ? t`Start` : t`Start ${agents[0]}`;
 }
 
 /** Makes the sandboxes. */
@@ -169,7 +170,7 @@ async function start(
 function show(made: readonly Sandbox[]): void {
   const [only] = made;
   if (made.length === 1 && only !== undefined) go(only.sandbox_id);
-  else notify(`Started ${made.map(({ name }) => name).join(', ')}.`);
+  else notify(t`Started ${made.map(({ name }) => name).join(', ')}.`);
 }
 
 interface RepoProps {
@@ -181,25 +182,25 @@ interface RepoProps {
 function RepoFields({ draft, known, change }: RepoProps) {
   return (
     <div className="form-row">
-      <Field label="Repository" trouble={null}>
+      <Field label={t`Repository`} trouble={null}>
         {(props) => (
           <select
             {...props}
             value={draft.repo}
             onChange={(event) => change({ repo: event.target.value })}
           >
-            <option value="">None: an empty workspace</option>
+            <option value="">{t`None: an empty workspace`}</option>
             {known.map((repo) => (
               <option key={repo.key} value={`key:${repo.key}`}>
                 {repo.name}
               </option>
             ))}
-            <option value="url">By address…</option>
+            <option value="url">{t`By address…`}</option>
           </select>
         )}
       </Field>
       {draft.repo === 'url' && (
-        <Field label="Address" hint="https://… or owner/repo" trouble={null} grow>
+        <Field label={t`Address`} hint={t`https://… or owner/repo`} trouble={null} grow>
           {(props) => (
             <input
               {...props}
@@ -213,7 +214,7 @@ function RepoFields({ draft, known, change }: RepoProps) {
         </Field>
       )}
       {draft.repo !== '' && (
-        <Field label="Branch" hint="Proposed from your words" trouble={null}>
+        <Field label={t`Branch`} hint={t`Proposed from your words`} trouble={null}>
           {(props) => (
             <input
               {...props}

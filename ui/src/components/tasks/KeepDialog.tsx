@@ -3,6 +3,7 @@
 import { useState } from 'react';
 import { api } from '../../api/client';
 import type { Sandbox } from '../../api/types';
+import { plural, t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { keep } from '../../state/sandboxes';
 import { Confirm } from '../parts/Dialog';
@@ -16,17 +17,17 @@ interface KeepDialogProps {
 
 export function KeepDialog({ kept, others, onClose }: KeepDialogProps) {
   const [saves, setSaves] = useState(true);
-  const count = others.length === 1 ? 'the other one' : `the ${others.length} others`;
+  const count = plural(others.length, { one: 'the other one', other: 'the # others' });
   return (
     <Confirm
-      title={`Keep ${kept.name}?`}
-      action={`Destroy ${count}`}
+      title={t`Keep ${kept.name}?`}
+      action={t`Destroy ${count}`}
       danger
       onClose={onClose}
       onConfirm={() => void endAll(others, saves)}
     >
       <p>
-        {kept.name} stays as it is. These are destroyed, with everything that exists only there:
+        {t`${kept.name} stays as it is. These are destroyed, with everything that exists only there:`}
       </p>
       {others.map(({ sandbox_id: id, name }) => (
         <section key={id} aria-label={name}>
@@ -36,7 +37,7 @@ export function KeepDialog({ kept, others, onClose }: KeepDialogProps) {
       ))}
       <label className="check">
         <input type="checkbox" checked={saves} onChange={() => setSaves(!saves)} />
-        Keep their files and commits on the server first
+        {t`Keep their files and commits on the server first`}
       </label>
     </Confirm>
   );
@@ -47,9 +48,9 @@ async function endAll(others: readonly Sandbox[], saves: boolean): Promise<void>
   for (const { sandbox_id: id, name } of others) {
     try {
       keep(await api.destroy(id, saves));
-      notify(`${name} is being destroyed.`);
+      notify(t`${name} is being destroyed.`);
     } catch (reason) {
-      notifyFailure(`${name} was not destroyed`)(reason);
+      notifyFailure(t`${name} was not destroyed`)(reason);
     }
   }
 }

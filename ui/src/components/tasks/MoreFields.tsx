@@ -2,6 +2,7 @@
 
 import type { ReactNode } from 'react';
 import type { Profile } from '../../api/types';
+import { plural, t } from '../../language/t';
 import { Field } from '../parts/Field';
 import { BlockedProfiles, isUsable } from '../sandboxes/BlockedProfiles';
 import { profileWords } from '../parts/words';
@@ -17,10 +18,14 @@ export function MoreFields({ draft, profiles, change }: MoreProps) {
   const usable = profiles.filter(isUsable);
   return (
     <details className="composer-more">
-      <summary>More</summary>
+      <summary>{t`More`}</summary>
       <div className="form-row">
-        <Choice label="Profile" value={draft.profile} onChange={(profile) => change({ profile })}>
-          <option value="">shell</option>
+        <Choice
+          label={t`Profile`}
+          value={draft.profile}
+          onChange={(profile) => change({ profile })}
+        >
+          <option value="">{t`shell`}</option>
           {usable
             .filter(({ id }) => id !== 'profile.shell')
             .map(({ id }) => (
@@ -30,40 +35,44 @@ export function MoreFields({ draft, profiles, change }: MoreProps) {
             ))}
         </Choice>
         <Choice
-          label="The agent works"
+          label={t`The agent works`}
           value={draft.mode === 'tui' ? 'tui' : draft.asks ? 'ask' : 'machine'}
           onChange={(value) =>
             change({ mode: value === 'tui' ? 'tui' : 'machine', asks: value === 'ask' })
           }
         >
-          <option value="tui">at a terminal</option>
-          <option value="machine">with cards, without asking</option>
-          <option value="ask">with cards, asking before it acts</option>
-        </Choice>
-        <Choice label="Network" value={draft.network} onChange={(network) => change({ network })}>
-          <option value="">As the profile says</option>
-          <option value="none">None</option>
-          <option value="limited">Limited to the profile’s list</option>
-          <option value="full">Any public address</option>
-        </Choice>
-        <Choice label="Lives for" value={draft.ttl} onChange={(ttl) => change({ ttl })}>
-          <option value="">As the profile says</option>
-          <option value="4h">4 hours</option>
-          <option value="1d">1 day</option>
+          <option value="tui">{t`at a terminal`}</option>
+          <option value="machine">{t`with cards, without asking`}</option>
+          <option value="ask">{t`with cards, asking before it acts`}</option>
         </Choice>
         <Choice
-          label="Queue it while"
+          label={t`Network`}
+          value={draft.network}
+          onChange={(network) => change({ network })}
+        >
+          <option value="">{t`As the profile says`}</option>
+          <option value="none">{t`None`}</option>
+          <option value="limited">{t`Limited to the profile’s list`}</option>
+          <option value="full">{t`Any public address`}</option>
+        </Choice>
+        <Choice label={t`Lives for`} value={draft.ttl} onChange={(ttl) => change({ ttl })}>
+          <option value="">{t`As the profile says`}</option>
+          <option value="4h">{t`4 hours`}</option>
+          <option value="1d">{t`1 day`}</option>
+        </Choice>
+        <Choice
+          label={t`Queue it while`}
           value={draft.maxWorking}
           onChange={(maxWorking) => change({ maxWorking })}
         >
-          <option value="">as the server says</option>
+          <option value="">{t`as the server says`}</option>
           {[1, 2, 3, 5, 8].map((most) => (
             <option key={most} value={most}>
-              {most === 1 ? '1 is at work' : `${most} are at work`}
+              {plural(most, { one: '# is at work', other: '# are at work' })}
             </option>
           ))}
         </Choice>
-        <Field label="From branch" hint="Left empty: the default" trouble={null}>
+        <Field label={t`From branch`} hint={t`Left empty: the default`} trouble={null}>
           {(props) => (
             <input
               {...props}

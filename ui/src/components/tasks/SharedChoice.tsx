@@ -1,5 +1,6 @@
 /** Whether a new sandbox is the whole team's to find; nothing where there is no team. */
 
+import { t } from '../../language/t';
 import { useStore } from '../../state/store';
 import { team } from '../../state/team/team';
 
@@ -18,7 +19,7 @@ export function SharedChoice({ shared, onChange }: SharedChoiceProps) {
         checked={shared}
         onChange={(event) => onChange(event.target.checked)}
       />
-      Share it with {ours.organization.name}: members drive by turns, viewers watch
+      {t`Share it with ${ours.organization.name}: members drive by turns, viewers watch`}
     </label>
   );
 }

@@ -1,6 +1,7 @@
 /** The sandboxes that received the same sentence, each group with the way to its comparison. */
 
 import type { Sandbox } from '../../api/types';
+import { t } from '../../language/t';
 import { leadOf } from '../../state/attention/agents';
 import { go, goTo } from '../../state/route';
 import { AgentMark } from '../agents/AgentMark';
@@ -16,7 +17,7 @@ export function TaskGroups({ list }: TaskGroupsProps) {
   if (groups.length === 0) return null;
   return (
     <section>
-      <h2>The same task, several agents</h2>
+      <h2>{t`The same task, several agents`}</h2>
       {groups.map((group) => (
         <article key={group[0]?.task?.group} className="task-group">
           <h3>{headOf(group)}</h3>
@@ -30,7 +31,7 @@ export function TaskGroups({ list }: TaskGroupsProps) {
             className="button button-small"
             onClick={() => goTo('compare', group[0]?.task?.group)}
           >
-            Compare side by side
+            {t`Compare side by side`}
           </button>
         </article>
       ))}

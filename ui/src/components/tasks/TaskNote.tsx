@@ -1,6 +1,7 @@
 /** The task of a sandbox: its words folded, and what keeps it from being at work. */
 
 import type { Sandbox } from '../../api/types';
+import { t } from '../../language/t';
 
 export function TaskNote({ sandbox }: { readonly sandbox: Sandbox }) {
   const { task } = sandbox;
@@ -9,18 +10,17 @@ export function TaskNote({ sandbox }: { readonly sandbox: Sandbox }) {
     <>
       {task.state === 'queued' && (
         <p className="reason" role="status">
-          <strong>It waits for a place.</strong> {task.before} before it. It starts when another
-          task is done.
+          {t`${(<strong>{t`It waits for a place.`}</strong>)} ${task.before} before it. It starts when another task is done.`}
         </p>
       )}
       {task.state === 'failed' && (
         <p className="reason reason-failed" role="alert">
-          <strong>The task was not started.</strong> {task.reason}
+          <strong>{t`The task was not started.`}</strong> {task.reason}
         </p>
       )}
       <details className="instructions">
         <summary>
-          Task: <span className="task-words">{task.prompt.trim().split('\n', 1)}</span>
+          {t`Task:`} <span className="task-words">{task.prompt.trim().split('\n', 1)}</span>
         </summary>
         <pre>{task.prompt}</pre>
       </details>

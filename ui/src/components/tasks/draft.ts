@@ -1,6 +1,7 @@
 /** The draft of a task, and the requests that it makes: one for each agent. Pure. */
 
 import type { CreateSandbox, NetworkMode, Repository } from '../../api/types';
+import { t } from '../../language/t';
 import { branchForAgent, proposedBranch } from './branch';
 
 /** `repo`: '' for none, `key:…` of one that is here, `url` for the address. */
@@ -45,9 +46,9 @@ export function branchOf(draft: TaskDraft): string {
 
 /** Why the draft cannot be sent, null when it can. */
 export function lackOf(draft: TaskDraft): string | null {
-  if (draft.prompt.trim() === '') return 'Say what is to be done.';
-  if (draft.agents.length === 0) return 'Choose an agent.';
-  if (draft.repo === 'url' && draft.url.trim() === '') return 'Give the address of a repository.';
+  if (draft.prompt.trim() === '') return t`Say what is to be done.`;
+  if (draft.agents.length === 0) return t`Choose an agent.`;
+  if (draft.repo === 'url' && draft.url.trim() === '') return t`Give the address of a repository.`;
   return null;
 }
 

@@ -3,6 +3,7 @@
 import { useEffect, useState } from 'react';
 import { accountApi, type Token } from '../../api/account';
 import { teamApi, type Member } from '../../api/team';
+import { plural, t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import type { Team } from '../../state/team/rights';
 import { loadTeam } from '../../state/team/team';
@@ -20,18 +21,18 @@ export function Accounts({ ours }: { readonly ours: Team }) {
     try {
       await teamApi.addAccount(ours.organization.organization_id, name.trim(), 'member');
       setName('');
-      notify(`${name.trim()} is there: make a token for it.`);
+      notify(t`${name.trim()} is there: make a token for it.`);
       await loadTeam();
     } catch (reason) {
-      notifyFailure('Not added')(reason);
+      notifyFailure(t`Not added`)(reason);
     }
   }
 
   return (
     <section>
-      <h2>Service accounts</h2>
+      <h2>{t`Service accounts`}</h2>
       {accounts.length > 0 && (
-        <ul className="secrets" aria-label="Service accounts">
+        <ul className="secrets" aria-label={t`Service accounts`}>
           {accounts.map((account) => (
             <AccountRow key={account.member_id} {...{ ours, account }} />
           ))}
@@ -45,15 +46,15 @@ export function Accounts({ ours }: { readonly ours: Team }) {
         }}
       >
         <input
-          aria-label="Name of a new service account"
-          placeholder="deploy"
+          aria-label={t`Name of a new service account`}
+          placeholder={t`deploy`}
           autoComplete="off"
           maxLength={64}
           value={name}
           onChange={(event) => setName(event.target.value)}
         />
         <button type="submit" className="button" disabled={name.trim() === ''}>
-          Add
+          {t`Add`}
         </button>
       </form>
     </section>
@@ -71,7 +72,7 @@ function AccountRow({ ours, account }: RowProps) {
   const [making, setMaking] = useState(false);
   const [revoking, setRevoking] = useState<Token | null>(null);
   const load = (): void => {
-    accountApi.tokens(id).then(setTokens, notifyFailure('Its tokens could not be listed'));
+    accountApi.tokens(id).then(setTokens, notifyFailure(t`Its tokens could not be listed`));
   };
   useEffect(() => {
     accountApi.tokens(id).then(setTokens, () => setTokens([]));
@@ -82,21 +83,21 @@ function AccountRow({ ours, account }: RowProps) {
       <div className="secret-words">
         <p className="secret-name">{name}</p>
         <p className="quiet">
-          {tokens.length === 1 ? '1 token' : `${tokens.length} tokens`} · approves nothing
+          {t`${plural(tokens.length, { one: '# token', other: '# tokens' })} · approves nothing`}
           {account.groups.length > 0 && ` · ${groupWords(account)}`}
         </p>
       </div>
       <button
         type="button"
         className="button button-small"
-        aria-label={`Make a token of ${name}`}
+        aria-label={t`Make a token of ${name}`}
         onClick={() => setMaking(true)}
       >
-        Token…
+        {t`Token…`}
       </button>
       <MemberActs ours={ours} member={account} />
       {tokens.length > 0 && (
-        <ul className="team-inner" aria-label={`Tokens of ${name}`}>
+        <ul className="team-inner" aria-label={t`Tokens of ${name}`}>
           {tokens.map((token) => (
             <TokenRow key={token.id} token={token} onRevoke={() => setRevoking(token)} />
           ))}

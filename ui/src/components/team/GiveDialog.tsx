@@ -3,6 +3,7 @@
 import { useState } from 'react';
 import { Problem } from '../../api/call';
 import { teamApi } from '../../api/team';
+import { t } from '../../language/t';
 import { notify } from '../../state/announce';
 import { useStore } from '../../state/store';
 import { heirs } from '../../state/team/rights';
@@ -36,13 +37,13 @@ export function GiveDialog({ given, onClose, onGiven }: GiveDialogProps) {
   async function give(): Promise<void> {
     const to = people.find(({ member_id: id }) => id === member);
     if (to === undefined) {
-      setTrouble('Choose a member.');
+      setTrouble(t`Choose a member.`);
       return;
     }
     setBusy(true);
     try {
       await (how === undefined ? teamApi.give(thing, member) : how.give(member));
-      notify(`${given.name} belongs to ${to.name} now.`);
+      notify(t`${given.name} belongs to ${to.name} now.`);
       onGiven();
       onClose();
     } catch (reason) {
@@ -53,7 +54,7 @@ export function GiveDialog({ given, onClose, onGiven }: GiveDialogProps) {
   }
 
   return (
-    <Dialog title={`Give ${given.name} to a member`} onClose={onClose}>
+    <Dialog title={t`Give ${given.name} to a member`} onClose={onClose}>
       <form
         className="form"
         noValidate
@@ -62,7 +63,7 @@ export function GiveDialog({ given, onClose, onGiven }: GiveDialogProps) {
           void give();
         }}
       >
-        <Field label="To" trouble={trouble}>
+        <Field label={t`To`} trouble={trouble}>
           {(wiring) => (
             <select
               {...wiring}
@@ -70,7 +71,7 @@ export function GiveDialog({ given, onClose, onGiven }: GiveDialogProps) {
               value={member}
               onChange={(event) => setMember(event.target.value)}
             >
-              <option value="">Choose…</option>
+              <option value="">{t`Choose…`}</option>
               {people.map(({ member_id: id, name }) => (
                 <option key={id} value={id}>
                   {name}
@@ -81,14 +82,14 @@ export function GiveDialog({ given, onClose, onGiven }: GiveDialogProps) {
         </Field>
         <p className="quiet">
           {how?.words ??
-            'It is stopped first, and goes along with its files and history. Its links end, and secrets for it alone are removed.'}
+            t`It is stopped first, and goes along with its files and history. Its links end, and secrets for it alone are removed.`}
         </p>
         <footer className="dialog-foot">
           <button type="button" className="button" onClick={onClose}>
-            Cancel
+            {t`Cancel`}
           </button>
           <button type="submit" className="button button-primary" disabled={busy}>
-            {busy ? 'Giving…' : 'Give it'}
+            {busy ? t`Giving…` : t`Give it`}
           </button>
         </footer>
       </form>

@@ -3,6 +3,7 @@
 import { useState } from 'react';
 import { Problem } from '../../api/call';
 import { teamApi, type Member } from '../../api/team';
+import { t } from '../../language/t';
 import { notify } from '../../state/announce';
 import { groupsIn, type Team } from '../../state/team/rights';
 import { loadTeam } from '../../state/team/team';
@@ -29,12 +30,12 @@ export function GroupsDialog({ ours, member, onClose }: GroupsDialogProps) {
       return;
     }
     onClose();
-    notify(`The groups of ${name} are set.`);
+    notify(t`The groups of ${name} are set.`);
     await loadTeam();
   }
 
   return (
-    <Dialog title={`Groups of ${name}`} onClose={onClose}>
+    <Dialog title={t`Groups of ${name}`} onClose={onClose}>
       <form
         className="form"
         noValidate
@@ -44,8 +45,8 @@ export function GroupsDialog({ ours, member, onClose }: GroupsDialogProps) {
         }}
       >
         <Field
-          label="Groups"
-          hint="With blanks between them. Other systems read them; they allow nothing here."
+          label={t`Groups`}
+          hint={t`With blanks between them. Other systems read them; they allow nothing here.`}
           trouble={trouble}
         >
           {(wiring) => (
@@ -55,7 +56,7 @@ export function GroupsDialog({ ours, member, onClose }: GroupsDialogProps) {
               autoComplete="off"
               autoCapitalize="off"
               spellCheck={false}
-              placeholder="dev on-call"
+              placeholder={t`dev on-call`}
               value={text}
               onChange={(event) => setText(event.target.value)}
             />
@@ -63,10 +64,10 @@ export function GroupsDialog({ ours, member, onClose }: GroupsDialogProps) {
         </Field>
         <footer className="dialog-foot">
           <button type="button" className="button" onClick={onClose}>
-            Cancel
+            {t`Cancel`}
           </button>
           <button type="submit" className="button button-primary">
-            Set the groups
+            {t`Set the groups`}
           </button>
         </footer>
       </form>

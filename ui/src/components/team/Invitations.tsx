@@ -3,6 +3,7 @@
 import { useEffect, useState } from 'react';
 import { Problem } from '../../api/call';
 import { teamApi, type OrgInvitation, type OrgRole } from '../../api/team';
+import { t, worded } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { duration, secondsUntil, tick } from '../../state/clock';
 import { useStore } from '../../state/store';
@@ -23,49 +24,49 @@ export function Invitations({ ours }: { readonly ours: Team }) {
   useEffect(() => {
     teamApi
       .invitations(organization)
-      .then(setList, notifyFailure('The invitations could not be listed'));
+      .then(setList, notifyFailure(t`The invitations could not be listed`));
   }, [organization, moved]);
 
   async function revoke(one: OrgInvitation): Promise<void> {
     try {
       await teamApi.uninvite(organization, one.invitation_id);
       setList((before) => before.filter((other) => other !== one));
-      notify('Revoked: its link works no more.');
+      notify(t`Revoked: its link works no more.`);
     } catch (reason) {
-      notifyFailure('Not revoked')(reason);
+      notifyFailure(t`Not revoked`)(reason);
     }
   }
 
   return (
     <section>
       <div className="team-head">
-        <h2>Invitations</h2>
+        <h2>{t`Invitations`}</h2>
         <button
           type="button"
           className="button button-small button-primary"
           onClick={() => setMaking(true)}
         >
           <Icon name="plus" />
-          Invite somebody
+          {t`Invite somebody`}
         </button>
       </div>
       {list.length > 0 && (
-        <ul className="secrets" aria-label="Invitations">
+        <ul className="secrets" aria-label={t`Invitations`}>
           {list.map((one) => (
             <li key={one.invitation_id} className="secret">
               <div className="secret-words">
-                <p className="secret-name">{one.email || 'Whoever has the link'}</p>
+                <p className="secret-name">{one.email || t`Whoever has the link`}</p>
                 <p className="quiet">
-                  as {roleName(one.role).toLowerCase()} · {leftWords(one, now)}
+                  {t`as ${roleName(one.role).toLowerCase()} · ${leftWords(one, now)}`}
                 </p>
               </div>
               <button
                 type="button"
                 className="button button-small"
-                aria-label={`Revoke the invitation for ${one.email || 'whoever has the link'}`}
+                aria-label={t`Revoke the invitation for ${one.email || t`whoever has the link`}`}
                 onClick={() => void revoke(one)}
               >
-                Revoke
+                {t`Revoke`}
               </button>
             </li>
           ))}
@@ -78,14 +79,14 @@ export function Invitations({ ours }: { readonly ours: Team }) {
 
 function leftWords({ expires_at: end }: OrgInvitation, now: number): string {
   const left = secondsUntil(end, now);
-  return left > 0 ? `${duration(left)} left` : 'has ended';
+  return left > 0 ? t`${duration(left)} left` : t`has ended`;
 }
 
-const TTLS = [
-  { value: '1d', words: '1 day' },
-  { value: '7d', words: '7 days' },
+const TTLS = worded(() => [
+  { value: '1d', words: t`1 day` },
+  { value: '7d', words: t`7 days` },
   { value: '30d', words: '30 days' },
-];
+]);
 
 interface InviteProps {
   readonly ours: Team;
@@ -112,7 +113,7 @@ function InviteDialog({ ours, onClose }: InviteProps) {
   }
 
   return (
-    <Dialog title={`Invite somebody to ${ours.organization.name}`} onClose={onClose} wide>
+    <Dialog title={t`Invite somebody to ${ours.organization.name}`} onClose={onClose} wide>
       <form
         className="form"
         noValidate
@@ -128,8 +129,8 @@ function InviteDialog({ ours, onClose }: InviteProps) {
         )}
         <div className="form-row">
           <Field
-            label="As"
-            hint={ROLES.find(({ value }) => value === role)?.note ?? ''}
+            label={t`As`}
+            hint={ROLES().find(({ value }) => value === role)?.note ?? ''}
             trouble={null}
           >
             {(wiring) => (
@@ -148,10 +149,10 @@ function InviteDialog({ ours, onClose }: InviteProps) {
               </select>
             )}
           </Field>
-          <Field label="Works for" trouble={null}>
+          <Field label={t`Works for`} trouble={null}>
             {(wiring) => (
               <select {...wiring} value={ttl} onChange={(event) => setTtl(event.target.value)}>
-                {TTLS.map(({ value, words }) => (
+                {TTLS().map(({ value, words }) => (
                   <option key={value} value={value}>
                     {words}
                   </option>
@@ -159,7 +160,12 @@ function InviteDialog({ ours, onClose }: InviteProps) {
               </select>
             )}
           </Field>
-          <Field label="For whom" hint="A note for this list; nothing is sent" trouble={null} grow>
+          <Field
+            label={t`For whom`}
+            hint={t`A note for this list; nothing is sent`}
+            trouble={null}
+            grow
+          >
             {(wiring) => (
               <input
                 {...wiring}
@@ -172,17 +178,17 @@ function InviteDialog({ ours, onClose }: InviteProps) {
           </Field>
         </div>
         {link !== null && (
-          <OnceShown label="Invitation link" value={link}>
-            <p>This link is shown once and works once. Whoever opens it logs in, and joins.</p>
+          <OnceShown label={t`Invitation link`} value={link}>
+            <p>{t`This link is shown once and works once. Whoever opens it logs in, and joins.`}</p>
           </OnceShown>
         )}
         <footer className="dialog-foot">
           <button type="button" className="button" onClick={onClose}>
-            {link === null ? 'Cancel' : 'Done'}
+            {link === null ? t`Cancel` : t`Done`}
           </button>
           {link === null && (
             <button type="submit" className="button button-primary">
-              Make a link
+              {t`Make a link`}
             </button>
           )}
         </footer>

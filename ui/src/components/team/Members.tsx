@@ -2,6 +2,7 @@
 
 import { useState } from 'react';
 import { teamApi, type Member, type OrgRole } from '../../api/team';
+import { t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import {
   isInstallation,
@@ -20,9 +21,9 @@ export function Members({ ours }: { readonly ours: Team }) {
   return (
     <section>
       <h2>
-        Members <span className="quiet">{people.length}</span>
+        {t`Members`} <span className="quiet">{people.length}</span>
       </h2>
-      <ul className="secrets" aria-label="Members">
+      <ul className="secrets" aria-label={t`Members`}>
         {people.map((member) => (
           <MemberRow key={member.member_id} {...{ ours, member }} />
         ))}
@@ -38,7 +39,7 @@ interface RowProps {
 
 function MemberRow({ ours, member }: RowProps) {
   const { member_id: id, name, email } = member;
-  const runs = isInstallation(ours, id) ? 'runs this installation' : '';
+  const runs = isInstallation(ours, id) ? t`runs this installation` : '';
   const notes = [runs, email, groupWords(member)].filter((one) => one !== '');
   return (
     <li className="secret">
@@ -46,7 +47,7 @@ function MemberRow({ ours, member }: RowProps) {
       <div className="secret-words">
         <p className="secret-name">
           {name}
-          {id === ours.me && <span className="badge">you</span>}
+          {id === ours.me && <span className="badge">{t`you`}</span>}
         </p>
         {notes.length > 0 && <p className="quiet">{notes.join(' · ')}</p>}
       </div>
@@ -59,7 +60,7 @@ function MemberRow({ ours, member }: RowProps) {
 export function groupWords({ groups, groups_claimed: claimed }: Member): string {
   if (groups.length === 0) return '';
   const words = groups.map((one) => `#${one}`).join(' ');
-  return claimed ? `${words} (from the login provider)` : words;
+  return claimed ? t`${words} (from the login provider)` : words;
 }
 
 /** A member's role, and for administrators the ways to change or end it. */
@@ -79,7 +80,7 @@ export function MemberActs({ ours, member }: RowProps) {
 function RoleChoice({ ours, member, roles }: RowProps & { readonly roles: readonly OrgRole[] }) {
   return (
     <select
-      aria-label={`Role of ${member.name}`}
+      aria-label={t`Role of ${member.name}`}
       value={member.role}
       onChange={(event) => {
         const role = roles.find((one) => one === event.target.value);
@@ -102,10 +103,10 @@ function GroupsButton({ ours, member }: RowProps) {
       <button
         type="button"
         className="button button-small"
-        aria-label={`Groups of ${member.name}`}
+        aria-label={t`Groups of ${member.name}`}
         onClick={() => setOpen(true)}
       >
-        Groups…
+        {t`Groups…`}
       </button>
       {open && <GroupsDialog {...{ ours, member }} onClose={() => setOpen(false)} />}
     </>
@@ -119,23 +120,21 @@ function RemoveButton({ ours, member }: RowProps) {
       <button
         type="button"
         className="button button-small button-destroy"
-        aria-label={`Remove ${member.name}`}
+        aria-label={t`Remove ${member.name}`}
         onClick={() => setRemoving(true)}
       >
-        Remove
+        {t`Remove`}
       </button>
       {removing && (
         <Confirm
-          title={`Remove ${member.name}?`}
-          action="Remove"
+          title={t`Remove ${member.name}?`}
+          action={t`Remove`}
           danger
           onClose={() => setRemoving(false)}
           onConfirm={() => void remove(ours, member)}
         >
           <p>
-            What they have open closes within seconds. Their secrets, links, tokens and approvals
-            end. Their sandboxes stop, keep their files, and wait here for a new owner. Their
-            dashboards go to whoever edits them, or wait here, too.
+            {t`What they have open closes within seconds. Their secrets, links, tokens and approvals end. Their sandboxes stop, keep their files, and wait here for a new owner. Their dashboards go to whoever edits them, or wait here, too.`}
           </p>
         </Confirm>
       )}
@@ -146,10 +145,10 @@ function RemoveButton({ ours, member }: RowProps) {
 async function change(ours: Team, member: Member, role: OrgRole): Promise<void> {
   try {
     await teamApi.changeMember(ours.organization.organization_id, member.member_id, { role });
-    notify(`${member.name} is ${roleName(role).toLowerCase()} now.`);
+    notify(t`${member.name} is ${roleName(role).toLowerCase()} now.`);
     await loadTeam();
   } catch (reason) {
-    notifyFailure('The role was not changed')(reason);
+    notifyFailure(t`The role was not changed`)(reason);
   }
 }
 
@@ -158,9 +157,9 @@ async function remove(ours: Team, member: Member): Promise<void> {
   try {
     if (member.kind === 'adm') await teamApi.removeMember(organization, member.member_id);
     else await teamApi.removeAccount(organization, member.member_id);
-    notify(`${member.name} was removed.`);
+    notify(t`${member.name} was removed.`);
     await loadTeam();
   } catch (reason) {
-    notifyFailure('Not removed')(reason);
+    notifyFailure(t`Not removed`)(reason);
   }
 }

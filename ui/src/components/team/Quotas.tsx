@@ -3,6 +3,7 @@
 import { useEffect, useState } from 'react';
 import { Problem } from '../../api/call';
 import { teamApi, type HeldQuota, type QuotaBody } from '../../api/team';
+import { t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
 import { useStore } from '../../state/store';
 import { LIMITS, partOf } from '../../state/team/quota';
@@ -20,10 +21,13 @@ export function Quotas({ ours }: { readonly ours: Team }) {
 
   useEffect(() => {
     const [own, others] = [teamApi.ownQuotas(), administers ? teamApi.quotas(organization) : null];
-    Promise.all([own, others]).then(([mine, all]) => {
-      const known = new Set(mine.map(({ member }) => member));
-      setList([...mine, ...(all ?? []).filter(({ member }) => !known.has(member))]);
-    }, notifyFailure('The quotas could not be listed'));
+    Promise.all([own, others]).then(
+      ([mine, all]) => {
+        const known = new Set(mine.map(({ member }) => member));
+        setList([...mine, ...(all ?? []).filter(({ member }) => !known.has(member))]);
+      },
+      notifyFailure(t`The quotas could not be listed`),
+    );
   }, [organization, administers, moved]);
   const without = ours.members.filter(
     ({ member_id: id }) => !list.some(({ member }) => member === id),
@@ -31,7 +35,7 @@ export function Quotas({ ours }: { readonly ours: Team }) {
 
   return (
     <section>
-      <h2>Quotas</h2>
+      <h2>{t`Quotas`}</h2>
       <div className="quotas">
         {list.map((held) => (
           <Quota
@@ -44,17 +48,17 @@ export function Quotas({ ours }: { readonly ours: Team }) {
       </div>
       {administers && without.length > 0 && (
         <label className="team-other">
-          Limit another member
+          {t`Limit another member`}
           <select
             value=""
             onChange={(event) => {
-              const none = Object.fromEntries(LIMITS.map(({ key }) => [key, null]));
+              const none = Object.fromEntries(LIMITS().map(({ key }) => [key, null]));
               const quota = none as HeldQuota['quota'];
               if (event.target.value !== '')
                 setEditing({ member: event.target.value, quota, used: quota });
             }}
           >
-            <option value="">Choose…</option>
+            <option value="">{t`Choose…`}</option>
             {without.map(({ member_id: id, name }) => (
               <option key={id} value={id}>
                 {name}
@@ -77,7 +81,7 @@ export function Quotas({ ours }: { readonly ours: Team }) {
 
 function whose(ours: Team, member: string | null): string {
   if (member === null) return ours.organization.name;
-  if (member === ours.me) return 'You';
+  if (member === ours.me) return t`You`;
   return ours.members.find(({ member_id: id }) => id === member)?.name ?? member;
 }
 
@@ -96,20 +100,24 @@ function Quota({ held: { quota, used }, words, onEdit }: QuotaProps) {
           <button
             type="button"
             className="button button-small"
-            aria-label={`Edit the quota of ${words}`}
+            aria-label={t`Edit the quota of ${words}`}
             onClick={onEdit}
           >
-            Edit
+            {t`Edit`}
           </button>
         )}
       </div>
       <dl>
-        {LIMITS.map(({ key, words: what }) => (
+        {LIMITS().map(({ key, words: what }) => (
           <div key={key} className="quota-line">
             <dt>{what}</dt>
             <dd>
               {used[key] ?? 0}
-              {quota[key] === null ? <span className="quiet"> no limit</span> : ` of ${quota[key]}`}
+              {quota[key] === null ? (
+                <span className="quiet"> {t`no limit`}</span>
+              ) : (
+                t` of ${quota[key]}`
+              )}
             </dd>
             <Bar part={partOf(used[key], quota[key])} />
           </div>
@@ -138,13 +146,13 @@ interface DialogProps {
 
 function QuotaDialog({ organization, held, words, onClose }: DialogProps) {
   const [draft, setDraft] = useState<Readonly<Record<string, string>>>(() =>
-    Object.fromEntries(LIMITS.map(({ key }) => [key, String(held.quota[key] ?? '')])),
+    Object.fromEntries(LIMITS().map(({ key }) => [key, String(held.quota[key] ?? '')])),
   );
   const [trouble, setTrouble] = useState<{ field: string | null; text: string } | null>(null);
-  const known = LIMITS.some(({ key }) => key === trouble?.field);
+  const known = LIMITS().some(({ key }) => key === trouble?.field);
 
   async function save(): Promise<void> {
-    const entries = LIMITS.flatMap(({ key }) => {
+    const entries = LIMITS().flatMap(({ key }) => {
       const text = (draft[key] ?? '').trim();
       if (text === '') return [];
       return [[key, key === 'sandboxes' || key === 'concurrentSessions' ? Number(text) : text]];
@@ -152,7 +160,7 @@ function QuotaDialog({ organization, held, words, onClose }: DialogProps) {
     try {
       const body = Object.fromEntries(entries) as QuotaBody;
       await teamApi.setQuota(organization, held.member, body);
-      notify(`The quota of ${words} is set. What is held beyond it stays.`);
+      notify(t`The quota of ${words} is set. What is held beyond it stays.`);
       teamMoved.set((now) => now + 1);
       onClose();
     } catch (reason) {
@@ -162,7 +170,7 @@ function QuotaDialog({ organization, held, words, onClose }: DialogProps) {
   }
 
   return (
-    <Dialog title={`Quota of ${words}`} onClose={onClose}>
+    <Dialog title={t`Quota of ${words}`} onClose={onClose}>
       <form
         className="form"
         noValidate
@@ -176,11 +184,11 @@ function QuotaDialog({ organization, held, words, onClose }: DialogProps) {
             {trouble.text}
           </p>
         )}
-        {LIMITS.map(({ key, words: what, hint }) => (
+        {LIMITS().map(({ key, words: what, hint }) => (
           <Field
             key={key}
             label={what}
-            hint={`${hint}; left empty: no limit`}
+            hint={t`${hint}; left empty: no limit`}
             trouble={trouble?.field === key ? trouble.text : null}
           >
             {(wiring) => (
@@ -195,10 +203,10 @@ function QuotaDialog({ organization, held, words, onClose }: DialogProps) {
         ))}
         <footer className="dialog-foot">
           <button type="button" className="button" onClick={onClose}>
-            Cancel
+            {t`Cancel`}
           </button>
           <button type="submit" className="button button-primary">
-            Set the quota
+            {t`Set the quota`}
           </button>
         </footer>
       </form>

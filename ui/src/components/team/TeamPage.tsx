@@ -1,6 +1,7 @@
 /** The team: its invitations, before a long list of members, what waits for an owner, quotas, and
  *  service accounts. */
 
+import { t } from '../../language/t';
 import { useStore } from '../../state/store';
 import { mayAdminister } from '../../state/team/rights';
 import { team } from '../../state/team/team';
@@ -16,7 +17,7 @@ export function TeamPage({ onMenu }: { readonly onMenu: () => void }) {
   if (ours === null) return null;
   const administers = mayAdminister(ours);
   return (
-    <main className="page" aria-label="Team">
+    <main className="page" aria-label={t`Team`}>
       <div className="page-body">
         <header className="page-head">
           <MenuButton onMenu={onMenu} />

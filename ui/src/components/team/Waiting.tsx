@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from 'react';
 import { teamApi } from '../../api/team';
+import { t } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
 import { duration, secondsUntil, tick } from '../../state/clock';
 import { useStore } from '../../state/store';
@@ -22,7 +23,7 @@ async function waitingSandboxes(organization: string): Promise<readonly WaitingT
     ...one,
     id,
     ends_at: kept ?? at,
-    ends: 'it ends',
+    ends: t`it ends`,
   }));
 }
 
@@ -32,10 +33,10 @@ async function waitingDashboards(organization: string): Promise<readonly Waiting
     ...one,
     state: `${items} ${items === 1 ? 'item' : 'items'}`,
     ends_at: at,
-    ends: 'it is removed',
+    ends: t`it is removed`,
     how: {
       give: (member: string) => teamApi.giveDashboard(one.id, member),
-      words: 'It goes along with all that is on it and its history. Only they see it then.',
+      words: t`It goes along with all that is on it and its history. Only they see it then.`,
     },
   }));
 }
@@ -45,8 +46,8 @@ export function Waiting({ ours }: { readonly ours: Team }) {
   const organization = ours.organization.organization_id;
   return (
     <>
-      <WaitingList {...{ organization }} things="Sandboxes" load={waitingSandboxes} />
-      <WaitingList {...{ organization }} things="Dashboards" load={waitingDashboards} />
+      <WaitingList {...{ organization }} things={t`Sandboxes`} load={waitingSandboxes} />
+      <WaitingList {...{ organization }} things={t`Dashboards`} load={waitingDashboards} />
     </>
   );
 }
@@ -63,10 +64,10 @@ function WaitingList({ organization, things, load }: WaitingListProps) {
   const moved = useStore(teamMoved);
   const now = useStore(tick);
   useEffect(() => {
-    load(organization).then(setList, notifyFailure('What waits for an owner could not be listed'));
+    load(organization).then(setList, notifyFailure(t`What waits for an owner could not be listed`));
   }, [load, organization, moved]);
   if (list.length === 0) return null;
-  const title = `${things} that wait for a new owner`;
+  const title = t`${things} that wait for a new owner`;
   return (
     <section>
       <h2>{title}</h2>
@@ -78,16 +79,16 @@ function WaitingList({ organization, things, load }: WaitingListProps) {
               <p className="quiet">
                 {one.state}
                 {one.ends_at !== null &&
-                  ` · ${duration(secondsUntil(one.ends_at, now))} until ${one.ends}`}
+                  t` · ${duration(secondsUntil(one.ends_at, now))} until ${one.ends}`}
               </p>
             </div>
             <button
               type="button"
               className="button button-small"
-              aria-label={`Give ${one.name}`}
+              aria-label={t`Give ${one.name}`}
               onClick={() => setGiving(one)}
             >
-              Give…
+              {t`Give…`}
             </button>
           </li>
         ))}

@@ -1,6 +1,7 @@
 /** Over a terminal's upper edge: a program in it asks to put a text into the clipboard. */
 
 import { useCallback, useState } from 'react';
+import { t, worded } from '../../language/t';
 import { announce, notify, notifyFailure } from '../../state/announce';
 import { copyRules, copyText, decideCopies } from '../../state/clipboard';
 import { copyWords, preview, type CopyWish } from '../../terminal/screen/clipboard';
@@ -14,7 +15,7 @@ export interface Copying {
 
 export type CopyAnswer = 'once' | 'always' | 'no' | 'never';
 
-const REFUSED = 'The program could not copy';
+const REFUSED = worded(() => t`The program could not copy`);
 
 /** The requests of one terminal's programs, decided by its rule or by the person. */
 export function useCopying(terminalId: string): Copying {
@@ -23,13 +24,13 @@ export function useCopying(terminalId: string): Copying {
   // What is asked stays as it was read, whatever the program sends before the answer.
   const ask = (text: string): void => setAsked((now) => now ?? text);
   const copy = useCallback((text: string, onFailed: (reason: unknown) => void) => {
-    copyText(text).then(() => announce(`The program copied ${copyWords(text)}.`), onFailed);
+    copyText(text).then(() => announce(t`The program copied ${copyWords(text)}.`), onFailed);
   }, []);
   const onWish = useCallback(
     ({ text }: CopyWish) => {
       const rule = copyRules.get()[terminalId];
       if (rule === 'never') return;
-      if (text === null) notify('A program wanted to copy more than 64 Ki characters: refused.');
+      if (text === null) notify(t`A program wanted to copy more than 64 Ki characters: refused.`);
       // A browser that wants a click for it gets one.
       else if (rule === 'always') copy(text, () => ask(text));
       else ask(text);
@@ -41,7 +42,7 @@ export function useCopying(terminalId: string): Copying {
       setAsked(null);
       if (given === 'always' || given === 'never') decideCopies(terminalId, given);
       if (asked !== null && (given === 'once' || given === 'always'))
-        copy(asked, notifyFailure(REFUSED));
+        copy(asked, notifyFailure(REFUSED()));
     },
     [terminalId, asked, copy],
   );
@@ -70,14 +71,12 @@ export function CopyNotice({ copying: { asked, answer }, onDone }: CopyNoticePro
   );
   return (
     <div className="copy-notice" role="alert">
-      <p>
-        This program wants to copy {copyWords(asked)}: <code>{preview(asked)}</code>
-      </p>
+      <p>{t`This program wants to copy ${copyWords(asked)}: ${(<code>{preview(asked)}</code>)}`}</p>
       <div className="copy-acts">
-        {choice('no', 'No')}
-        {choice('never', 'Never here')}
-        {choice('always', 'Always here')}
-        {choice('once', 'Allow once', true)}
+        {choice('no', t`No`)}
+        {choice('never', t`Never here`)}
+        {choice('always', t`Always here`)}
+        {choice('once', t`Allow once`, true)}
       </div>
     </div>
   );

@@ -2,6 +2,7 @@
 
 import { useState, type ReactNode } from 'react';
 import type { Terminal } from '../../api/types';
+import { t, worded } from '../../language/t';
 import { useRights } from '../../state/team/useRights';
 import type { AttachStatus } from '../../terminal/attach/status';
 import { actWords, controlActs, roleWords, type ControlAct } from '../../terminal/attach/turns';
@@ -47,10 +48,10 @@ export function PaneBar(props: PaneBarProps) {
       {!cards && <ZoomChoice status={status} view={view} />}
       <Tool
         icon={cards ? 'terminal' : 'cards'}
-        label={cards ? 'Show the terminal' : 'Show as cards'}
+        label={cards ? t`Show the terminal` : t`Show as cards`}
         onClick={onCards}
       />
-      {manages && <Tool icon="share" label="Share this terminal" onClick={onShare} />}
+      {manages && <Tool icon="share" label={t`Share this terminal`} onClick={onShare} />}
       {!cards && <ScreenTools {...props} />}
     </div>
   );
@@ -67,7 +68,7 @@ function SizeButton({ works, status, onSize }: SizeButtonProps) {
   const words = `${status.cols} × ${status.rows}${status.fixed ? ' fixed' : ''}`;
   if (!works) {
     return (
-      <span className="pane-size wide-only" title="Columns × rows">
+      <span className="pane-size wide-only" title={t`Columns × rows`}>
         {words}
       </span>
     );
@@ -76,8 +77,8 @@ function SizeButton({ works, status, onSize }: SizeButtonProps) {
     <button
       type="button"
       className="button button-slim pane-size wide-only"
-      aria-label={`Size: ${words}`}
-      title="Columns × rows: fix the size"
+      aria-label={t`Size: ${words}`}
+      title={t`Columns × rows: fix the size`}
       onClick={onSize}
     >
       {words}
@@ -85,11 +86,11 @@ function SizeButton({ works, status, onSize }: SizeButtonProps) {
   );
 }
 
-const ZOOMS: readonly { value: Zoom; words: string }[] = [
-  { value: 'all', words: 'All of it' },
-  { value: 'width', words: 'Full width' },
-  { value: 'text', words: 'Text size' },
-];
+const ZOOMS = worded<readonly { value: Zoom; words: string }[]>(() => [
+  { value: 'all', words: t`All of it` },
+  { value: 'width', words: t`Full width` },
+  { value: 'text', words: t`Text size` },
+]);
 
 /** How a screen is shown that has not this window's size. */
 function ZoomChoice({ status, view }: Pick<PaneBarProps, 'status' | 'view'>) {
@@ -98,15 +99,15 @@ function ZoomChoice({ status, view }: Pick<PaneBarProps, 'status' | 'view'>) {
   return (
     <select
       className="pane-zoom"
-      aria-label="Zoom"
+      aria-label={t`Zoom`}
       value={zoom}
       onChange={(event) => {
-        const next = ZOOMS.find(({ value }) => value === event.target.value)?.value ?? 'all';
+        const next = ZOOMS().find(({ value }) => value === event.target.value)?.value ?? 'all';
         setZoom(next);
         view?.setZoom(next);
       }}
     >
-      {ZOOMS.map(({ value, words }) => (
+      {ZOOMS().map(({ value, words }) => (
         <option key={value} value={value}>
           {words}
         </option>
@@ -137,7 +138,7 @@ function Turn({ status, view }: TurnProps) {
             backTo(view);
           }}
         >
-          {actWords[act]}
+          {actWords()[act]}
         </button>
       ))}
     </>
@@ -164,15 +165,15 @@ function ScreenTools({ status, view, onSearch, onText }: PaneBarProps) {
     <>
       <Tool
         icon="copy"
-        label="Copy selection (Ctrl Shift C)"
+        label={t`Copy selection (Ctrl Shift C)`}
         onClick={() => void view?.copySelection()}
       />
-      <Tool icon="search" label="Search (Ctrl Shift F)" onClick={onSearch} />
-      <Tool icon="text" label="Show as text" onClick={onText} />
+      <Tool icon="search" label={t`Search (Ctrl Shift F)`} onClick={onSearch} />
+      <Tool icon="text" label={t`Show as text`} onClick={onText} />
       {status?.drives === true && !status.fixed && (
         <Tool
           icon="fit"
-          label="Fit the terminal to this screen"
+          label={t`Fit the terminal to this screen`}
           onClick={() => view?.fitToScreen()}
         />
       )}

@@ -1,6 +1,7 @@
 /** What lies over a terminal's lower edge when it is not simply live. */
 
 import { useEffect, useState } from 'react';
+import { t } from '../../language/t';
 import { isOver, type AttachStatus } from '../../terminal/attach/status';
 import type { TerminalView } from '../../terminal/screen/view';
 import { TurnNotice } from './TurnNotice';
@@ -24,7 +25,7 @@ export function PaneNotice({ status, refused, view, onUnlock }: PaneNoticeProps)
       <Words status={status} refused={refused !== null} />
       {isCut(status) && (
         <button type="button" className="button button-small" onClick={() => view?.retryNow()}>
-          Reconnect now
+          {t`Reconnect now`}
         </button>
       )}
       {status.phase === 'parked' && (
@@ -36,7 +37,7 @@ export function PaneNotice({ status, refused, view, onUnlock }: PaneNoticeProps)
             view?.focus();
           }}
         >
-          Take back
+          {t`Take back`}
         </button>
       )}
     </div>
@@ -51,20 +52,20 @@ function isCut({ phase, quiet, resumes }: AttachStatus): boolean {
 function Words({ status, refused }: { readonly status: AttachStatus; readonly refused: boolean }) {
   switch (status.phase) {
     case 'connecting':
-      if (!status.resumes) return <span>Connecting…</span>;
+      if (!status.resumes) return <span>{t`Connecting…`}</span>;
       return <Cut refused={refused} until={0} />;
     case 'waiting':
       return <Cut refused={refused} until={status.retryAt} />;
     case 'parked':
-      return <span>This terminal moved to another tab of yours.</span>;
+      return <span>{t`This terminal moved to another tab of yours.`}</span>;
     case 'ended':
       return (
-        <span>The program ended: {status.exit === null ? '' : exitWords(plain(status.exit))}.</span>
+        <span>{t`The program ended: ${status.exit === null ? '' : exitWords(plain(status.exit))}.`}</span>
       );
     case 'gone':
-      return <span>{status.reason === '' ? 'This terminal is gone.' : status.reason}</span>;
+      return <span>{status.reason === '' ? t`This terminal is gone.` : status.reason}</span>;
     case 'revoked':
-      return <span>Your access has ended. Ask whoever invited you for a new link.</span>;
+      return <span>{t`Your access has ended. Ask whoever invited you for a new link.`}</span>;
     case 'live':
       // Live and quiet: it is only slow, or it is given up in a few seconds.
       return <Quiet refused={refused} />;
@@ -78,7 +79,7 @@ function plain(exit: NonNullable<AttachStatus['exit']>): Readonly<Record<string,
 }
 
 function Quiet({ refused }: { readonly refused: boolean }) {
-  return <span>{refused ? 'Not typed: offline.' : 'Offline: the server does not answer.'}</span>;
+  return <span>{refused ? t`Not typed: offline.` : t`Offline: the server does not answer.`}</span>;
 }
 
 interface CutProps {
@@ -90,7 +91,7 @@ interface CutProps {
 function Cut({ refused, until }: CutProps) {
   return (
     <span>
-      {refused ? 'Not typed: disconnected. ' : 'Disconnected. '}
+      {refused ? t`Not typed: disconnected. ` : t`Disconnected. `}
       <Countdown until={until} />
     </span>
   );
@@ -102,7 +103,7 @@ function Countdown({ until }: { readonly until: number | null }) {
     const timer = window.setInterval(() => setNow(Date.now()), 500);
     return () => window.clearInterval(timer);
   }, []);
-  if (until === null) return <>Catching up…</>;
+  if (until === null) return <>{t`Catching up…`}</>;
   const seconds = Math.ceil((until - now) / 1000);
-  return <>{seconds > 0 ? `Trying again in ${seconds} s` : 'Trying again…'}</>;
+  return <>{seconds > 0 ? t`Trying again in ${seconds} s` : t`Trying again…`}</>;
 }

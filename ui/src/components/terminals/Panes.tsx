@@ -2,6 +2,7 @@
 
 import { use, useRef, useState, type KeyboardEvent, type PointerEvent } from 'react';
 import type { Terminal } from '../../api/types';
+import { t } from '../../language/t';
 import { go, goTo } from '../../state/route';
 import { clientId } from '../../terminal/attach/client-id';
 import type { AttachStatus } from '../../terminal/attach/status';
@@ -140,7 +141,7 @@ function DividerLine({ divider, onMove }: DividerLineProps) {
       style={style}
       role="separator"
       tabIndex={0}
-      aria-label="Room of the panes beside this line"
+      aria-label={t`Room of the panes beside this line`}
       aria-orientation={row ? 'vertical' : 'horizontal'}
       aria-valuenow={Math.round(share * 100)}
       aria-valuemin={10}
@@ -157,29 +158,29 @@ export function ArrangeButtons({ arrangement }: { readonly arrangement: Arrangem
   const { possible, shown, zoomed, split, grid, zoom } = arrangement;
   if (!possible) return null;
   return (
-    <span className="arrange wide-only" role="toolbar" aria-label="Panes">
+    <span className="arrange wide-only" role="toolbar" aria-label={t`Panes`}>
       {split !== null && (
         <>
           <Arrange
             icon="splitRight"
-            label="Split right (Ctrl Shift D)"
+            label={t`Split right (Ctrl Shift D)`}
             onClick={() => split('row')}
           />
           <Arrange
             icon="splitDown"
-            label="Split down (Ctrl Shift E)"
+            label={t`Split down (Ctrl Shift E)`}
             onClick={() => split('column')}
           />
         </>
       )}
       <Arrange
         icon="grid"
-        label={shown === null ? 'All in a grid (Ctrl Shift G)' : 'One at a time (Ctrl Shift G)'}
+        label={shown === null ? t`All in a grid (Ctrl Shift G)` : t`One at a time (Ctrl Shift G)`}
         onClick={grid}
       />
       <Arrange
         icon="alone"
-        label={zoomed ? 'All of the page (Ctrl Shift Enter)' : 'Zoom (Ctrl Shift Enter)'}
+        label={zoomed ? t`All of the page (Ctrl Shift Enter)` : t`Zoom (Ctrl Shift Enter)`}
         onClick={zoom}
       />
     </span>

@@ -2,6 +2,7 @@
 
 import { useState } from 'react';
 import type { Terminal } from '../../api/types';
+import { t } from '../../language/t';
 import { changeTerminal } from '../../state/acts';
 import { Dialog } from '../parts/Dialog';
 import { Field } from '../parts/Field';
@@ -17,7 +18,7 @@ const NAME_MAX = 128;
 export function RenameDialog({ sandboxId, terminal, onClose }: RenameDialogProps) {
   const [name, setName] = useState(terminal.name);
   return (
-    <Dialog title="Rename this terminal" onClose={onClose}>
+    <Dialog title={t`Rename this terminal`} onClose={onClose}>
       <form
         className="form"
         onSubmit={(event) => {
@@ -27,7 +28,7 @@ export function RenameDialog({ sandboxId, terminal, onClose }: RenameDialogProps
           onClose();
         }}
       >
-        <Field label="Name" trouble={name.trim() === '' ? 'Give it a name.' : null}>
+        <Field label={t`Name`} trouble={name.trim() === '' ? t`Give it a name.` : null}>
           {(wiring) => (
             <input
               {...wiring}
@@ -41,10 +42,10 @@ export function RenameDialog({ sandboxId, terminal, onClose }: RenameDialogProps
         </Field>
         <div className="dialog-foot">
           <button type="button" className="button" onClick={onClose}>
-            Cancel
+            {t`Cancel`}
           </button>
           <button type="submit" className="button button-primary">
-            Rename
+            {t`Rename`}
           </button>
         </div>
       </form>

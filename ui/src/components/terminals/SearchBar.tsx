@@ -1,6 +1,7 @@
 /** Search in one terminal's screen and scrollback. */
 
 import { useState } from 'react';
+import { t } from '../../language/t';
 import { Icon } from '../parts/icons';
 
 interface SearchBarProps {
@@ -15,7 +16,7 @@ export function SearchBar({ matches, onFind, onClose }: SearchBarProps) {
     <form
       className="search"
       role="search"
-      aria-label="This terminal"
+      aria-label={t`This terminal`}
       onSubmit={(event) => {
         event.preventDefault();
         onFind(text, 'next', false);
@@ -32,8 +33,8 @@ export function SearchBar({ matches, onFind, onClose }: SearchBarProps) {
       <input
         autoFocus
         type="text"
-        aria-label="Search in this terminal"
-        placeholder="Search"
+        aria-label={t`Search in this terminal`}
+        placeholder={t`Search`}
         value={text}
         onChange={(event) => {
           setText(event.target.value);
@@ -41,20 +42,21 @@ export function SearchBar({ matches, onFind, onClose }: SearchBarProps) {
         }}
       />
       <span className="search-count" role="status">
-        {text !== '' && (matches.count === 0 ? 'none' : `${matches.index + 1} of ${matches.count}`)}
+        {text !== '' &&
+          (matches.count === 0 ? 'none' : t`${matches.index + 1} of ${matches.count}`)}
       </span>
       <button
         type="button"
         className="button-icon"
-        aria-label="Previous match"
+        aria-label={t`Previous match`}
         onClick={() => onFind(text, 'previous', false)}
       >
         <Icon name="up" />
       </button>
-      <button type="submit" className="button-icon" aria-label="Next match">
+      <button type="submit" className="button-icon" aria-label={t`Next match`}>
         <Icon name="down" />
       </button>
-      <button type="button" className="button-icon" aria-label="Close search" onClick={onClose}>
+      <button type="button" className="button-icon" aria-label={t`Close search`} onClick={onClose}>
         <Icon name="close" />
       </button>
     </form>

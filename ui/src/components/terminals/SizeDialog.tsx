@@ -1,6 +1,7 @@
 /** Gives a terminal a fixed size, which no driver's window changes, or lets it follow them again. */
 
 import { useState } from 'react';
+import { t } from '../../language/t';
 import { changeTerminal } from '../../state/acts';
 import type { AttachStatus } from '../../terminal/attach/status';
 import { Dialog } from '../parts/Dialog';
@@ -32,7 +33,7 @@ export function SizeDialog({ sandboxId, terminalId, status, onClose }: SizeDialo
     </Field>
   );
   return (
-    <Dialog title="Size of this terminal" onClose={onClose}>
+    <Dialog title={t`Size of this terminal`} onClose={onClose}>
       <form
         className="form"
         onSubmit={(event) => {
@@ -43,11 +44,10 @@ export function SizeDialog({ sandboxId, terminalId, status, onClose }: SizeDialo
         }}
       >
         <p>
-          A terminal has the size of its driver’s window. A fixed one keeps its size, whoever
-          drives; other windows show it with a frame.
+          {t`A terminal has the size of its driver’s window. A fixed one keeps its size, whoever drives; other windows show it with a frame.`}
         </p>
-        {side('Columns', cols, setCols, 1000)}
-        {side('Rows', rows, setRows, 500)}
+        {side(t`Columns`, cols, setCols, 1000)}
+        {side(t`Rows`, rows, setRows, 500)}
         <div className="dialog-foot">
           {status.fixed && (
             <button
@@ -58,11 +58,11 @@ export function SizeDialog({ sandboxId, terminalId, status, onClose }: SizeDialo
                 onClose();
               }}
             >
-              Follow the driver
+              {t`Follow the driver`}
             </button>
           )}
           <button type="submit" className="button button-primary">
-            Fix this size
+            {t`Fix this size`}
           </button>
         </div>
       </form>

@@ -3,6 +3,7 @@
 import { useCallback, useEffect, useRef, useState, type ReactNode } from 'react';
 import { createPortal } from 'react-dom';
 import type { Terminal } from '../../api/types';
+import { t } from '../../language/t';
 import { announce } from '../../state/announce';
 import { phone, prefersCards } from '../../state/screen';
 import { AgentBar } from '../agents/AgentBar';
@@ -252,7 +253,7 @@ function Screen({ terminal, viewed, hidden, searching, onSearched, onUnlock }: S
           ref={host}
           className="pane-screen"
           role="group"
-          aria-label={`Terminal ${terminal.name}. Control Shift Period leaves it.`}
+          aria-label={t`Terminal ${terminal.name}. Control Shift Period leaves it.`}
         />
         {hover !== null && <p className="pane-link">{hover}</p>}
         <PaneNotice {...{ status, refused, view, onUnlock }} />

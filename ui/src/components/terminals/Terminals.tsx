@@ -3,6 +3,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { api } from '../../api/client';
 import type { Agent, Sandbox, Terminal } from '../../api/types';
+import { t } from '../../language/t';
 import { closeTerminal, isLive, openTerminal } from '../../state/acts';
 import { agentsOf, hasAgent, longestNeedy } from '../../state/attention/agents';
 import { announce, notifyFailure } from '../../state/announce';
@@ -75,14 +76,14 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
   }, [list, machines, live]);
 
   useEffect(() => {
-    if (live) loadTerminals(id).catch(notifyFailure('The terminals could not be listed'));
+    if (live) loadTerminals(id).catch(notifyFailure(t`The terminals could not be listed`));
   }, [id, live]);
   const onStatus = useCallback((terminalId: string, status: AttachStatus) => {
     setStatuses((now) => ({ ...now, [terminalId]: status }));
   }, []);
   const onEscape = useCallback(() => {
     tabs.current?.querySelector<HTMLElement>('[aria-selected="true"]')?.focus();
-    announce('Left the terminal. Arrow keys choose a tab, Enter goes back in.');
+    announce(t`Left the terminal. Arrow keys choose a tab, Enter goes back in.`);
   }, []);
   useNeedyTab(sandbox, keys, listedOf(live, loaded, known));
   const arrangement = useArrangement({ id, works }, list, chosen);
@@ -95,7 +96,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
   }
 
   return (
-    <section className={frameOf(arrangement)} aria-label="Terminals">
+    <section className={frameOf(arrangement)} aria-label={t`Terminals`}>
       <div ref={tabs} className="tabs">
         <TabList keys={keys} chosen={chosen}>
           {list.map((terminal) => (
@@ -122,7 +123,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
               selected={chosen === machine.id}
               onChoose={() => go(id, machine.id)}
             >
-              {`${machine.agent} (cards)`}
+              {t`${machine.agent} (cards)`}
             </PlainTab>
           ))}
           <PlainTab
@@ -131,7 +132,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
             selected={chosen === CHANGES}
             onChoose={() => go(id, CHANGES)}
           >
-            Changes
+            {t`Changes`}
           </PlainTab>
           <PlainTab
             id={FILES}
@@ -139,7 +140,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
             selected={chosen === FILES}
             onChoose={() => go(id, FILES)}
           >
-            Files
+            {t`Files`}
           </PlainTab>
           <PlainTab
             id={COMMITS}
@@ -147,10 +148,10 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
             selected={chosen === COMMITS}
             onChoose={() => go(id, COMMITS)}
           >
-            Commits
+            {t`Commits`}
           </PlainTab>
           <PlainTab id={LOG} icon="log" selected={chosen === LOG} onChoose={() => go(id, LOG)}>
-            Log
+            {t`Log`}
           </PlainTab>
           {live && (
             <PlainTab
@@ -159,7 +160,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
               selected={chosen === RECORDINGS}
               onChoose={() => go(id, RECORDINGS)}
             >
-              Recordings
+              {t`Recordings`}
             </PlainTab>
           )}
         </TabList>
@@ -220,13 +221,13 @@ function Above({ sandboxId, over: { is, terminal }, onClose }: AboveProps) {
   if (is === 'rename') return <RenameDialog {...{ sandboxId, terminal, onClose }} />;
   return (
     <Confirm
-      title="Close this terminal?"
-      action="Close terminal"
+      title={t`Close this terminal?`}
+      action={t`Close terminal`}
       danger
       onClose={onClose}
       onConfirm={() => void closeTerminal(sandboxId, terminal.terminal_id)}
     >
-      <p>Its program and everything started from it will end, for everyone who watches.</p>
+      <p>{t`Its program and everything started from it will end, for everyone who watches.`}</p>
     </Confirm>
   );
 }
@@ -331,18 +332,18 @@ function OpenButtons({ sandbox, arrangement, works }: OpenButtonsProps) {
         <button
           type="button"
           className="button button-small"
-          aria-label="New terminal"
+          aria-label={t`New terminal`}
           onClick={() => void openTerminal(id)}
         >
           <Icon name="plus" />
-          <span className="roomy-only">Terminal</span>
+          <span className="roomy-only">{t`Terminal`}</span>
         </button>
       )}
       {works && agent !== null && (
         <button
           type="button"
           className="button button-small"
-          aria-label={`New ${agent} terminal`}
+          aria-label={t`New ${agent} terminal`}
           onClick={() => void openTerminal(id, agent)}
         >
           <Icon name="agent" />

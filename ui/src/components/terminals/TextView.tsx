@@ -1,5 +1,6 @@
 /** A terminal's screen and scrollback as plain text, for reading and screen readers. */
 
+import { t } from '../../language/t';
 import { notify } from '../../state/announce';
 import { Dialog } from '../parts/Dialog';
 
@@ -11,22 +12,22 @@ export function TextView({
   readonly onClose: () => void;
 }) {
   return (
-    <Dialog title="Terminal as text" onClose={onClose} wide>
+    <Dialog title={t`Terminal as text`} onClose={onClose} wide>
       <pre className="text-view" tabIndex={0}>
-        {text === '' ? '(nothing yet)' : text}
+        {text === '' ? t`(nothing yet)` : text}
       </pre>
       <footer className="dialog-foot">
         <button
           type="button"
           className="button"
           onClick={() => {
-            void navigator.clipboard.writeText(text).then(() => notify('Copied.'));
+            void navigator.clipboard.writeText(text).then(() => notify(t`Copied.`));
           }}
         >
-          Copy all
+          {t`Copy all`}
         </button>
         <button type="button" className="button button-primary" onClick={onClose}>
-          Done
+          {t`Done`}
         </button>
       </footer>
     </Dialog>

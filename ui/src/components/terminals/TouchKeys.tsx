@@ -5,6 +5,7 @@
  */
 
 import { useState } from 'react';
+import { t, worded } from '../../language/t';
 import type { TerminalView } from '../../terminal/screen/view';
 
 interface TouchProps {
@@ -13,9 +14,11 @@ interface TouchProps {
   readonly off: boolean;
 }
 
-const KEYS: readonly { label: string; name: string; plain: string; application?: string }[] = [
-  { label: 'Esc', name: 'Esc', plain: '\x1b' },
-  { label: 'Tab', name: 'Tab', plain: '\t' },
+const KEYS = worded<
+  readonly { label: string; name: string; plain: string; application?: string }[]
+>(() => [
+  { label: t`Esc`, name: 'Esc', plain: '\x1b' },
+  { label: t`Tab`, name: 'Tab', plain: '\t' },
   { label: '⇧Tab', name: 'Shift Tab', plain: '\x1b[Z' },
   { label: '^C', name: 'Control C', plain: '\x03' },
   { label: '^D', name: 'Control D', plain: '\x04' },
@@ -24,12 +27,12 @@ const KEYS: readonly { label: string; name: string; plain: string; application?:
   { label: '←', name: 'Left', plain: '\x1b[D', application: '\x1bOD' },
   { label: '→', name: 'Right', plain: '\x1b[C', application: '\x1bOC' },
   { label: '⏎', name: 'Enter', plain: '\r' },
-];
+]);
 
 export function TouchKeys({ view, off }: TouchProps) {
   return (
-    <div className="touch-keys" role="toolbar" aria-label="Terminal keys">
-      {KEYS.map(({ label, name, plain, application }) => (
+    <div className="touch-keys" role="toolbar" aria-label={t`Terminal keys`}>
+      {KEYS().map(({ label, name, plain, application }) => (
         <button
           key={name}
           type="button"
@@ -59,8 +62,8 @@ export function ComposeBar({ view, off }: TouchProps) {
     >
       <textarea
         rows={1}
-        aria-label="Type a line for the terminal"
-        placeholder={off ? 'Typing is off' : 'Type here'}
+        aria-label={t`Type a line for the terminal`}
+        placeholder={off ? t`Typing is off` : t`Type here`}
         disabled={off}
         autoCapitalize="off"
         autoCorrect="off"
@@ -75,7 +78,7 @@ export function ComposeBar({ view, off }: TouchProps) {
         }}
       />
       <button type="submit" className="button button-primary" disabled={off}>
-        Send
+        {t`Send`}
       </button>
     </form>
   );

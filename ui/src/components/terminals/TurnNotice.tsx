@@ -1,6 +1,7 @@
 /** Over a live terminal's lower edge: who asks for control, and why keys went nowhere. */
 
 import { useState } from 'react';
+import { t } from '../../language/t';
 import { phone } from '../../state/screen';
 import type { AttachStatus } from '../../terminal/attach/status';
 import { controlActs, mayUnlock } from '../../terminal/attach/turns';
@@ -25,7 +26,7 @@ export function TurnNotice({ status, refused, view, onUnlock }: TurnNoticeProps)
   if (passedOver === request) return null;
   return (
     <div className="pane-notice pane-notice-now" role="alert">
-      <span>{asker.name} asks for control</span>
+      <span>{t`${asker.name} asks for control`}</span>
       <span className="pane-notice-acts">
         <button
           type="button"
@@ -35,7 +36,7 @@ export function TurnNotice({ status, refused, view, onUnlock }: TurnNoticeProps)
             backTo(view);
           }}
         >
-          Not now
+          {t`Not now`}
         </button>
         <button
           type="button"
@@ -45,7 +46,7 @@ export function TurnNotice({ status, refused, view, onUnlock }: TurnNoticeProps)
             backTo(view);
           }}
         >
-          Give control
+          {t`Give control`}
         </button>
       </span>
     </div>
@@ -58,7 +59,7 @@ function Refused({ status, refused, view, onUnlock }: TurnNoticeProps) {
       <span>{refused}</span>
       {mayUnlock(status) && (
         <button type="button" className="button button-small" onClick={onUnlock}>
-          Type anyway (Ctrl Shift Y)
+          {t`Type anyway (Ctrl Shift Y)`}
         </button>
       )}
       {controlActs(status).includes('ask') && (
@@ -70,7 +71,7 @@ function Refused({ status, refused, view, onUnlock }: TurnNoticeProps) {
             backTo(view);
           }}
         >
-          Ask for control
+          {t`Ask for control`}
         </button>
       )}
     </div>

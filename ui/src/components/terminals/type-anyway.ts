@@ -1,6 +1,7 @@
 /** One key for whoever may: an owner types on although the agent works. */
 
 import { api } from '../../api/client';
+import { t } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
 import type { AttachStatus } from '../../terminal/attach/status';
 import { mayUnlock } from '../../terminal/attach/turns';
@@ -14,6 +15,6 @@ export async function typeAnyway(
   try {
     await api.actOnAgent(sandboxId, terminalId, 'unlock');
   } catch (reason) {
-    notifyFailure('Typing stays off')(reason);
+    notifyFailure(t`Typing stays off`)(reason);
   }
 }

@@ -2,6 +2,7 @@
 
 import { useMemo, useState } from 'react';
 import type { Terminal } from '../../api/types';
+import { t } from '../../language/t';
 import { openTerminal } from '../../state/acts';
 import { announce } from '../../state/announce';
 import { arrange, layouts } from '../../state/layouts';
@@ -72,19 +73,19 @@ export function useArrangement(
   function grid(): void {
     if (shown !== null) {
       arrange(id, null);
-      announce('One terminal at a time.');
+      announce(t`One terminal at a time.`);
       return;
     }
     const first = list.map((terminal) => terminal.terminal_id).filter((one) => one !== chosen);
     arrange(id, gridOf([chosen, ...first].slice(0, GRID_MAX)));
     setZoomed(false);
-    announce('All terminals in a grid.');
+    announce(t`All terminals in a grid.`);
   }
 
   function zoom(): void {
     if (!possible) return;
     setZoomed(!zoomed);
-    announce(zoomed ? 'All of the page again.' : 'This terminal alone.');
+    announce(zoomed ? t`All of the page again.` : t`This terminal alone.`);
   }
 
   function move(side: Side): void {

@@ -1,6 +1,7 @@
 /** One terminal's view tied to the page: made once, updated on changes, disposed in the end. */
 
 import { useEffect, useRef, useState, type RefObject } from 'react';
+import { plural, t } from '../../language/t';
 import { announce, notify, notifyFailure } from '../../state/announce';
 import { contrast } from '../../design/appearance';
 import { login } from '../../state/login';
@@ -132,7 +133,7 @@ async function send(view: TerminalView, sandboxId: string, files: readonly File[
   const brings = login.get().is === 'in' && mayWork(team.get());
   const refusal = brings
     ? uploadRefusal(files)
-    : 'Guests and viewers may not bring files into a sandbox.';
+    : t`Guests and viewers may not bring files into a sandbox.`;
   if (refusal !== null) {
     notify(refusal, 'bad');
     return;
@@ -141,16 +142,16 @@ async function send(view: TerminalView, sandboxId: string, files: readonly File[
   try {
     const stamp = new Date().toISOString().replace(/\D/g, '').slice(2, 14);
     const paths = await uploadFiles(sandboxId, files, stamp);
-    announce(paths.length === 1 ? 'Uploaded a file.' : `Uploaded ${paths.length} files.`);
+    announce(plural(paths.length, { one: 'Uploaded a file.', other: 'Uploaded # files.' }));
     view.paste(`${paths.join(' ')} `);
   } catch (reason) {
-    notifyFailure('The files could not be uploaded')(reason);
+    notifyFailure(t`The files could not be uploaded`)(reason);
   }
 }
 
 function expiryWords(name: string, mine: boolean, reason: string): string {
-  const who = mine ? 'You' : name;
+  const who = mine ? t`You` : name;
   return reason === 'idle'
-    ? `${who} lost control: nothing was typed for a long while.`
-    : `${who} lost control: ${mine ? 'your' : 'their'} connection stayed away.`;
+    ? t`${who} lost control: nothing was typed for a long while.`
+    : t`${who} lost control: ${mine ? 'your' : 'their'} connection stayed away.`;
 }

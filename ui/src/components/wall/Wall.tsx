@@ -2,6 +2,7 @@
 
 import { use, useEffect, useMemo, useRef, type KeyboardEvent } from 'react';
 import type { Sandbox, Terminal } from '../../api/types';
+import { plural, t } from '../../language/t';
 import { needyFirst } from '../../state/attention/agents';
 import { isLive } from '../../state/acts';
 import { go } from '../../state/route';
@@ -47,16 +48,16 @@ export function Wall({ list, from, onMenu, onPalette }: WallProps) {
   }, [some, from]);
 
   return (
-    <main className="wall" aria-label="Wall of terminals">
+    <main className="wall" aria-label={t`Wall of terminals`}>
       <header className="wall-head">
         <MenuButton onMenu={onMenu} />
-        <h1>Wall</h1>
+        <h1>{t`Wall`}</h1>
         <span className="quiet">
-          {shown.length === 1 ? '1 terminal' : `${shown.length} terminals`} · Enter opens one
+          {t`${plural(shown.length, { one: '# terminal', other: '# terminals' })} · Enter opens one`}
         </span>
       </header>
       {shown.length === 0 ? (
-        <p className="log quiet">No terminal is open in a running sandbox.</p>
+        <p className="log quiet">{t`No terminal is open in a running sandbox.`}</p>
       ) : (
         <ul
           ref={grid}

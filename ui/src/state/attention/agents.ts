@@ -1,6 +1,7 @@
 /** What the agents of sandboxes do. Pure: `sandboxes` holds them, and the log's events change them. */
 
 import type { AgentStatus, Envelope, Sandbox, SandboxAgent } from '../../api/types';
+import { t, worded } from '../../language/t';
 
 type Kind = AgentStatus['status'];
 
@@ -28,14 +29,14 @@ const COMING: readonly string[] = ['queued', 'waiting', 'given'];
 const MOST = 80;
 
 /** The words a person reads, by status. */
-export const statusWords: Readonly<Record<Kind, string>> = {
-  working: 'Working',
-  needs_you: 'Needs you',
-  done: 'Done',
-  idle: 'Idle',
-  stopped: 'Stopped',
-  failed: 'Failed',
-};
+export const statusWords = worded<Readonly<Record<Kind, string>>>(() => ({
+  working: t`Working`,
+  needs_you: t`Needs you`,
+  done: t`Done`,
+  idle: t`Idle`,
+  stopped: t`Stopped`,
+  failed: t`Failed`,
+}));
 
 export function agentsOf(sandbox: Sandbox): readonly SandboxAgent[] {
   return sandbox.agents;
@@ -82,15 +83,15 @@ export function sumOf(list: readonly Sandbox[]): string {
   const bare = list.filter((sandbox) => leadOf(sandbox) === null);
   const starting = bare.filter(({ agent }) => agent !== null).length;
   const more = [
-    ...(starting > 0 ? [`${starting} starting`] : []),
-    ...(bare.length > starting ? [`${bare.length - starting} without an agent`] : []),
+    ...(starting > 0 ? [t`${starting} starting`] : []),
+    ...(bare.length > starting ? [t`${bare.length - starting} without an agent`] : []),
   ];
   return [...counts, ...more].join(' · ');
 }
 
 function sumWords(kind: Kind, times: number): string {
-  if (kind === 'needs_you' && times > 1) return 'need you';
-  return statusWords[kind].toLowerCase();
+  if (kind === 'needs_you' && times > 1) return t`need you`;
+  return statusWords()[kind].toLowerCase();
 }
 
 /** What the status is about, in a line: the question, the last tool or sentence, the reason. */

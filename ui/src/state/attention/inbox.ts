@@ -2,6 +2,7 @@
 
 import { call, Problem } from '../../api/call';
 import type { InboxItem, Schemas } from '../../api/types';
+import { t } from '../../language/t';
 import { announce, notify, notifyFailure } from '../announce';
 import { revoke } from '../approvals';
 import { Store } from '../store';
@@ -15,7 +16,7 @@ export async function loadInbox(): Promise<void> {
   inbox.set(items);
   const known = new Set((before ?? []).map(({ id }) => id));
   const fresh = items.find(({ id }) => !known.has(id));
-  if (fresh !== undefined) announce(`${placeOf(fresh)} waits for you.`);
+  if (fresh !== undefined) announce(t`${placeOf(fresh)} waits for you.`);
 }
 
 /** The name of the sandbox, or of the dashboard, that an item belongs to. Pure. */
@@ -31,7 +32,7 @@ export async function dismissItem({ id }: InboxItem): Promise<void> {
   } catch (reason) {
     // Gone already is as well: its comment was deleted, or another tab dismissed it.
     if (!(reason instanceof Problem && reason.status === 404))
-      notifyFailure('Not dismissed')(reason);
+      notifyFailure(t`Not dismissed`)(reason);
     await loadInbox();
   }
 }
@@ -59,9 +60,9 @@ export async function answerItem(
     const words = wordsOf(item, option);
     // Its place in the list shows that it is answered; only what can be taken back stays a while.
     if (!lasts(item, option)) announce(words);
-    else notify(words, 'plain', { words: 'Undo', run: () => void revoke({ approval_id: id }) });
+    else notify(words, 'plain', { words: t`Undo`, run: () => void revoke({ approval_id: id }) });
   } catch (reason) {
-    notifyFailure('Not answered')(reason);
+    notifyFailure(t`Not answered`)(reason);
     await loadInbox();
   }
 }
@@ -76,6 +77,6 @@ function wordsOf(item: InboxItem, option: string | null): string {
   const chosen = item.options.find(({ id }) => id === option);
   const name = placeOf(item);
   const said =
-    chosen === undefined ? `${name} has your answer.` : `${name}: you chose “${chosen.label}”.`;
-  return lasts(item, option) ? `${said} “Secrets and approvals” takes it back later, too.` : said;
+    chosen === undefined ? t`${name} has your answer.` : t`${name}: you chose “${chosen.label}”.`;
+  return lasts(item, option) ? t`${said} “Secrets and approvals” takes it back later, too.` : said;
 }

@@ -1,6 +1,7 @@
 /** What has become news since the last look: an agent needs its person, is done, or failed. Pure. */
 
 import type { AgentStatus, InboxItem, Sandbox } from '../../api/types';
+import { t, worded } from '../../language/t';
 import { agentsOf } from './agents';
 
 export type NewsReason =
@@ -18,15 +19,15 @@ export interface News {
 export type Seen = ReadonlyMap<string, News & { readonly mark: string }>;
 
 /** The only sentences of a notification; the rest is the name of the sandbox or dashboard. */
-export const SENTENCES: Readonly<Record<NewsReason, string>> = {
-  needs_you: 'An agent needs you.',
-  done: 'An agent is done.',
-  failed: 'An agent failed.',
-  setup_failed: 'Its set-up failed.',
-  pushed: 'A pushed branch waits for you.',
-  ends_soon: 'Its time is nearly over.',
-  mentioned: 'Somebody mentions you.',
-};
+export const SENTENCES = worded<Readonly<Record<NewsReason, string>>>(() => ({
+  needs_you: t`An agent needs you.`,
+  done: t`An agent is done.`,
+  failed: t`An agent failed.`,
+  setup_failed: t`Its set-up failed.`,
+  pushed: t`A pushed branch waits for you.`,
+  ends_soon: t`Its time is nearly over.`,
+  mentioned: t`Somebody mentions you.`,
+}));
 
 const REASONS: Partial<Record<InboxItem['kind'], NewsReason>> = {
   end: 'ends_soon',

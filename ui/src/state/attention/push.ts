@@ -2,6 +2,7 @@
 
 import { call } from '../../api/call';
 import type { Schemas } from '../../api/types';
+import { t } from '../../language/t';
 import { go, goTo } from '../route';
 import { Store } from '../store';
 
@@ -18,9 +19,9 @@ const PATH = 'v1/push-subscriptions';
 /** Why this page can be neither installed nor pushed to; null when it can. */
 export function whyNot(): string | null {
   if (!window.isSecureContext) {
-    return `This address (${location.origin}) has no TLS, and browsers allow installing and push over https or on localhost only. Open the page there.`;
+    return t`This address (${location.origin}) has no TLS, and browsers allow installing and push over https or on localhost only. Open the page there.`;
   }
-  if (!('serviceWorker' in navigator)) return 'This browser has no service workers.';
+  if (!('serviceWorker' in navigator)) return t`This browser has no service workers.`;
   return null;
 }
 
@@ -37,7 +38,7 @@ export async function beginPush(): Promise<void> {
     if (!('pushManager' in worker)) {
       push.set({
         is: 'impossible',
-        why: 'Install the page first: this browser pushes to installed pages only.',
+        why: t`Install the page first: this browser pushes to installed pages only.`,
       });
       return;
     }
@@ -46,7 +47,7 @@ export async function beginPush(): Promise<void> {
     // The browser or the server may have new keys.
     if (known !== null && storedId() !== null) await subscribe(worker);
   } catch (reason) {
-    push.set({ is: 'impossible', why: `No service worker could be started: ${wordsOf(reason)}` });
+    push.set({ is: 'impossible', why: t`No service worker could be started: ${wordsOf(reason)}` });
   }
 }
 

@@ -1,6 +1,7 @@
 /** Which dashboards the home page shows, and how it says who is on them. Pure. */
 
 import type { BoardCard } from '../../api/overview';
+import { t } from '../../language/t';
 
 /** Those that somebody is on come first, then those that changed last. */
 export function recentBoards(list: readonly BoardCard[], most: number): readonly BoardCard[] {
@@ -16,7 +17,7 @@ export function recentBoards(list: readonly BoardCard[], most: number): readonly
 /** `Ann and Bob are here`. */
 export function hereWords(names: readonly string[]): string {
   const [first = '', second = ''] = names;
-  if (names.length === 1) return `${first} is here`;
-  if (names.length === 2) return `${first} and ${second} are here`;
-  return `${first} and ${names.length - 1} others are here`;
+  if (names.length === 1) return t`${first} is here`;
+  if (names.length === 2) return t`${first} and ${second} are here`;
+  return t`${first} and ${names.length - 1} others are here`;
 }

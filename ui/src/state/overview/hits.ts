@@ -3,18 +3,19 @@
 import type { Hit } from '../../api/overview';
 import type { Command } from '../../components/frame/Palette';
 import type { IconName } from '../../components/parts/icons';
+import { t, worded } from '../../language/t';
 import { go, goTo } from '../route';
 
-const KINDS: Readonly<Record<Hit['kind'], { words: string; icon: IconName }>> = {
-  sandbox: { words: 'Sandbox', icon: 'terminal' },
-  task: { words: 'Task', icon: 'agent' },
-  branch: { words: 'Branch', icon: 'branch' },
-  dashboard: { words: 'Dashboard', icon: 'grid' },
-  secret: { words: 'Secret', icon: 'key' },
-  member: { words: 'Member', icon: 'person' },
-  profile: { words: 'Profile', icon: 'plus' },
-  event: { words: 'Event', icon: 'log' },
-};
+const KINDS = worded<Readonly<Record<Hit['kind'], { words: string; icon: IconName }>>>(() => ({
+  sandbox: { words: t`Sandbox`, icon: 'terminal' },
+  task: { words: t`Task`, icon: 'agent' },
+  branch: { words: t`Branch`, icon: 'branch' },
+  dashboard: { words: t`Dashboard`, icon: 'grid' },
+  secret: { words: t`Secret`, icon: 'key' },
+  member: { words: t`Member`, icon: 'person' },
+  profile: { words: t`Profile`, icon: 'plus' },
+  event: { words: t`Event`, icon: 'log' },
+}));
 
 /** What is done with a hit; null for one that leads nowhere. */
 function wayOf(hit: Hit, onProfile: (profile: string) => void): (() => void) | null {
@@ -46,7 +47,7 @@ export function commandsOfHits(
   return hits.flatMap((hit, index) => {
     const run = wayOf(hit, onProfile);
     if (run === null || (hit.kind === 'sandbox' && offered.has(`go ${hit.id}`))) return [];
-    const { words, icon } = KINDS[hit.kind];
+    const { words, icon } = KINDS()[hit.kind];
     const note = [words, hit.text].filter((one) => one !== '').join(' · ');
     return [{ id: `hit ${index}`, words: hit.title, note, icon, run }];
   });

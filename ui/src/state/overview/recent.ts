@@ -1,33 +1,34 @@
 /** Which events are worth a line on the home page, and their words. Pure. */
 
 import type { Envelope } from '../../api/types';
+import { t, worded } from '../../language/t';
 
 /** Said of the subject, whose name stands before it. */
-const WORDS: Readonly<Record<string, string>> = {
-  'sandbox.requested': 'was requested',
-  'sandbox.ready': 'is ready',
-  'sandbox.stopped': 'was stopped',
+const WORDS = worded<Readonly<Record<string, string>>>(() => ({
+  'sandbox.requested': t`was requested`,
+  'sandbox.ready': t`is ready`,
+  'sandbox.stopped': t`was stopped`,
   'sandbox.expired': 'expired',
   'sandbox.failed': 'failed',
-  'sandbox.destroyed': 'was destroyed',
-  'sandbox.given': 'has another owner',
-  'sandbox.pulled': 'was pulled from',
-  'sandbox.setup_ended': 'was set up',
-  'task.given': 'began its task',
-  'task.failed': 'could not begin its task',
-  'git.pushed': 'holds a push for you',
-  'share.entered': 'has a guest',
-  'recording.started': 'is recorded',
-  'approval.granted': 'was allowed what it asked',
-  'approval.denied': 'was denied what it asked',
-  'secret.set': 'was set',
-  'secret.rotated': 'was rotated',
-  'secret.removed': 'was removed',
+  'sandbox.destroyed': t`was destroyed`,
+  'sandbox.given': t`has another owner`,
+  'sandbox.pulled': t`was pulled from`,
+  'sandbox.setup_ended': t`was set up`,
+  'task.given': t`began its task`,
+  'task.failed': t`could not begin its task`,
+  'git.pushed': t`holds a push for you`,
+  'share.entered': t`has a guest`,
+  'recording.started': t`is recorded`,
+  'approval.granted': t`was allowed what it asked`,
+  'approval.denied': t`was denied what it asked`,
+  'secret.set': t`was set`,
+  'secret.rotated': t`was rotated`,
+  'secret.removed': t`was removed`,
   'member.added': 'joined',
-  'member.changed': 'has another role or other groups',
+  'member.changed': t`has another role or other groups`,
   'member.removed': 'left',
-  'profile.saved': 'was saved',
-};
+  'profile.saved': t`was saved`,
+}));
 
 export interface RecentEvent {
   readonly id: string;
@@ -47,7 +48,7 @@ export function recentOf(
 ): readonly RecentEvent[] {
   const found: RecentEvent[] = [];
   for (const event of events.toReversed()) {
-    const words = WORDS[event.event_type];
+    const words = WORDS()[event.event_type];
     if (words === undefined) continue;
     const sandbox = event.stream.startsWith('sandbox:') ? event.stream.slice(8) : null;
     const told = ['name', 'profile_id'].map((key) => event.payload[key]);

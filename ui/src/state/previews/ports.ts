@@ -2,6 +2,7 @@
 
 import { call } from '../../api/call';
 import type { Envelope, Sandbox, Schemas } from '../../api/types';
+import { t } from '../../language/t';
 import { notify, notifyFailure } from '../announce';
 import { copyText } from '../clipboard';
 import { Store } from '../store';
@@ -43,14 +44,14 @@ export async function openPort(id: string, port: number, path = '/'): Promise<vo
   try {
     const { url } = await linkTo(id, port, path);
     if (tab === null) {
-      notify('The browser did not open a tab: allow pop-ups of this page.', 'bad');
+      notify(t`The browser did not open a tab: allow pop-ups of this page.`, 'bad');
       return;
     }
     tab.opener = null;
     tab.location.replace(url);
   } catch (reason) {
     tab?.close();
-    notifyFailure(`Port ${port} could not be opened`)(reason);
+    notifyFailure(t`Port ${port} could not be opened`)(reason);
   }
 }
 
@@ -59,9 +60,9 @@ export async function copyLink(id: string, port: number): Promise<void> {
   try {
     const { url, local_only: local } = await linkTo(id, port);
     await copyText(url);
-    notify(`Copied. The link is good for one use${local ? ', on this machine' : ''}.`);
+    notify(t`Copied. The link is good for one use${local ? t`, on this machine` : ''}.`);
   } catch (reason) {
-    notifyFailure('No link could be copied')(reason);
+    notifyFailure(t`No link could be copied`)(reason);
   }
 }
 
@@ -69,9 +70,9 @@ export async function copyLink(id: string, port: number): Promise<void> {
 export async function closePort(id: string, port: number): Promise<void> {
   try {
     await call('DELETE', `${portsAt(id)}/${port}/links`);
-    notify(`Pages and links of port ${port} end within seconds.`);
+    notify(t`Pages and links of port ${port} end within seconds.`);
   } catch (reason) {
-    notifyFailure(`Port ${port} could not be closed`)(reason);
+    notifyFailure(t`Port ${port} could not be closed`)(reason);
   }
 }
 
@@ -84,9 +85,9 @@ export function hearPort(id: string, event: Envelope, list: readonly Sandbox[]):
   const last = spokenAt.get(id) ?? -QUIET_MS;
   if (!opened || performance.now() - last < QUIET_MS) return;
   spokenAt.set(id, performance.now());
-  const name = list.find((one) => one.sandbox_id === id)?.name ?? 'a sandbox';
-  notify(`A server listens at port ${port} of ${name}.`, 'plain', {
-    words: 'Open',
+  const name = list.find((one) => one.sandbox_id === id)?.name ?? t`a sandbox`;
+  notify(t`A server listens at port ${port} of ${name}.`, 'plain', {
+    words: t`Open`,
     run: () => void openPort(id, port),
   });
 }

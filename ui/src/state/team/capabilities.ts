@@ -1,32 +1,33 @@
 /** What a token may be allowed, by what it is about; the names of `domain/people/capability.py`. */
 
 import type { OrgRole } from '../../api/team';
+import { t, worded } from '../../language/t';
 
 interface Area {
   readonly words: string;
   readonly capabilities: readonly string[];
 }
 
-export const AREAS: readonly Area[] = [
-  { words: 'Sandboxes', capabilities: ['sandbox.read', 'sandbox.create', 'sandbox.manage'] },
-  { words: 'Terminals', capabilities: ['terminal.watch', 'terminal.use'] },
-  { words: 'Commands', capabilities: ['exec.use'] },
-  { words: 'Files', capabilities: ['file.read', 'file.write'] },
-  { words: 'Agents', capabilities: ['agent.read', 'agent.use', 'agent.install'] },
-  { words: 'Recordings', capabilities: ['recording.read', 'recording.manage'] },
-  { words: 'Repositories', capabilities: ['repository.read', 'repository.write'] },
-  { words: 'Profiles', capabilities: ['profile.read', 'profile.manage'] },
-  { words: 'Secrets', capabilities: ['secret.read', 'secret.manage'] },
-  { words: 'Approvals', capabilities: ['approval.read', 'approval.decide'] },
+export const AREAS = worded<readonly Area[]>(() => [
+  { words: t`Sandboxes`, capabilities: ['sandbox.read', 'sandbox.create', 'sandbox.manage'] },
+  { words: t`Terminals`, capabilities: ['terminal.watch', 'terminal.use'] },
+  { words: t`Commands`, capabilities: ['exec.use'] },
+  { words: t`Files`, capabilities: ['file.read', 'file.write'] },
+  { words: t`Agents`, capabilities: ['agent.read', 'agent.use', 'agent.install'] },
+  { words: t`Recordings`, capabilities: ['recording.read', 'recording.manage'] },
+  { words: t`Repositories`, capabilities: ['repository.read', 'repository.write'] },
+  { words: t`Profiles`, capabilities: ['profile.read', 'profile.manage'] },
+  { words: t`Secrets`, capabilities: ['secret.read', 'secret.manage'] },
+  { words: t`Approvals`, capabilities: ['approval.read', 'approval.decide'] },
   {
-    words: 'Dashboards',
+    words: t`Dashboards`,
     capabilities: ['dashboard.read', 'dashboard.use', 'dashboard.manage'],
   },
-  { words: 'Links', capabilities: ['share.manage'] },
-  { words: 'Events', capabilities: ['event.read', 'webhook.manage'] },
-  { words: 'Yourself', capabilities: ['me.manage', 'token.manage'] },
-  { words: 'The organization', capabilities: ['org.read', 'org.manage', 'audit.read'] },
-];
+  { words: t`Links`, capabilities: ['share.manage'] },
+  { words: t`Events`, capabilities: ['event.read', 'webhook.manage'] },
+  { words: t`Yourself`, capabilities: ['me.manage', 'token.manage'] },
+  { words: t`The organization`, capabilities: ['org.read', 'org.manage', 'audit.read'] },
+]);
 
 const ADMINISTRATORS = ['org.manage', 'audit.read', 'agent.install'];
 const OF_VIEWERS = [
@@ -51,10 +52,12 @@ export function areasOf(role: OrgRole): readonly Area[] {
     if (role === 'viewer') return OF_VIEWERS.includes(one);
     return role !== 'member' || !ADMINISTRATORS.includes(one);
   };
-  return AREAS.map(({ words, capabilities }) => ({
-    words,
-    capabilities: capabilities.filter(has),
-  })).filter(({ capabilities }) => capabilities.length > 0);
+  return AREAS()
+    .map(({ words, capabilities }) => ({
+      words,
+      capabilities: capabilities.filter(has),
+    }))
+    .filter(({ capabilities }) => capabilities.length > 0);
 }
 
 /** Whether a capability only shows. Pure. */

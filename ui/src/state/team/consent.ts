@@ -1,6 +1,7 @@
 /** The way back from Google's page: what it sent is in the address, and is handed in once. */
 
 import { call } from '../../api/call';
+import { t } from '../../language/t';
 import { notify, notifyFailure } from '../announce';
 
 export const BACK = /^#drive=(.+)$/;
@@ -24,8 +25,8 @@ export async function finishConsent(): Promise<void> {
   brought = null;
   try {
     await call('POST', '/v1/drive/connection', body);
-    notify('Your Google Drive is connected.');
+    notify(t`Your Google Drive is connected.`);
   } catch (reason) {
-    notifyFailure('Google Drive is not connected')(reason);
+    notifyFailure(t`Google Drive is not connected`)(reason);
   }
 }

@@ -7,6 +7,7 @@
 
 import { accountApi } from '../../api/account';
 import { teamApi } from '../../api/team';
+import { t } from '../../language/t';
 import { notify } from '../announce';
 import { showBadge, titleOf } from '../attention/badge';
 import { movePush } from '../attention/push';
@@ -29,13 +30,13 @@ export async function workIn(organization: string, words: string): Promise<void>
 /** Becomes a member by an invitation, and goes on in its organization. */
 export async function acceptInvitation(secret: string): Promise<void> {
   const { name, organization_id: id } = await teamApi.accept(secret);
-  await workIn(id, `You are a member of ${name}.`);
+  await workIn(id, t`You are a member of ${name}.`);
 }
 
 /** Leaves an organization; those who are in another one go on there. */
 export async function leave(organization: string, name: string): Promise<void> {
   await movePush(() => teamApi.leave(organization));
-  await startOver(`You left ${name}.`);
+  await startOver(t`You left ${name}.`);
 }
 
 async function startOver(words: string): Promise<void> {

@@ -1,17 +1,18 @@
 /** Quotas in words and in parts of a bar. Pure. */
 
 import type { Quantities } from '../../api/team';
+import { t, worded } from '../../language/t';
 
 type Key = keyof Quantities;
 
 /** What is limited, in the order of the list. */
-export const LIMITS: readonly { key: Key; words: string; hint: string }[] = [
-  { key: 'sandboxes', words: 'Sandboxes', hint: 'a number' },
-  { key: 'concurrentSessions', words: 'Terminals and agents', hint: 'a number' },
-  { key: 'cpu', words: 'Cores', hint: 'such as 4 or 500m' },
-  { key: 'memory', words: 'Memory', hint: 'such as 64Gi' },
-  { key: 'storage', words: 'Storage', hint: 'such as 200Gi' },
-];
+export const LIMITS = worded<readonly { key: Key; words: string; hint: string }[]>(() => [
+  { key: 'sandboxes', words: t`Sandboxes`, hint: t`a number` },
+  { key: 'concurrentSessions', words: t`Terminals and agents`, hint: t`a number` },
+  { key: 'cpu', words: t`Cores`, hint: t`such as 4 or 500m` },
+  { key: 'memory', words: t`Memory`, hint: t`such as 64Gi` },
+  { key: 'storage', words: t`Storage`, hint: t`such as 200Gi` },
+]);
 
 const UNITS: Readonly<Record<string, number>> = {
   '': 1,

@@ -6,6 +6,7 @@
 
 import type { Sandbox } from '../../api/types';
 import type { Member, Organization, OrgRole } from '../../api/team';
+import { t, worded } from '../../language/t';
 
 /** The team of the caller. */
 export interface Team {
@@ -18,15 +19,15 @@ export interface Team {
 }
 
 /** The roles, from the most to the least, in words. */
-export const ROLES: readonly { value: OrgRole; words: string; note: string }[] = [
-  { value: 'owner', words: 'Owner', note: 'Everything, owners included.' },
-  { value: 'admin', words: 'Admin', note: 'Members, quotas and every shared sandbox, too.' },
-  { value: 'member', words: 'Member', note: 'Makes sandboxes and works in shared ones.' },
-  { value: 'viewer', words: 'Viewer', note: 'Watches shared sandboxes and reads their files.' },
-];
+export const ROLES = worded<readonly { value: OrgRole; words: string; note: string }[]>(() => [
+  { value: 'owner', words: t`Owner`, note: t`Everything, owners included.` },
+  { value: 'admin', words: t`Admin`, note: t`Members, quotas and every shared sandbox, too.` },
+  { value: 'member', words: t`Member`, note: t`Makes sandboxes and works in shared ones.` },
+  { value: 'viewer', words: t`Viewer`, note: t`Watches shared sandboxes and reads their files.` },
+]);
 
 export function roleName(role: OrgRole): string {
-  return ROLES.find(({ value }) => value === role)?.words ?? role;
+  return ROLES().find(({ value }) => value === role)?.words ?? role;
 }
 
 /** Whether they make sandboxes, use terminals and agents, and hold secrets. */
@@ -99,10 +100,10 @@ export function isInstallation({ organization }: Team, memberId: string): boolea
 
 /** Why they cannot leave their organization; null where they can. */
 export function stayWords(team: Team): string | null {
-  if (isInstallation(team, team.me)) return 'You run this installation, and stay its owner.';
+  if (isInstallation(team, team.me)) return t`You run this installation, and stay its owner.`;
   const owners = team.members.filter(({ role }) => role === 'owner');
   const last = team.organization.role === 'owner' && owners.length === 1;
-  return last ? 'You are its last owner: make somebody else an owner to leave.' : null;
+  return last ? t`You are its last owner: make somebody else an owner to leave.` : null;
 }
 
 /** The roles that they may give to this member; none where they may not change it. */
@@ -117,7 +118,7 @@ export function rolesFor(
 /** The roles that they may give to somebody who has this one. */
 export function rolesOf(team: Team, member: Pick<Member, 'role' | 'kind'>): readonly OrgRole[] {
   if (team.organization.role !== 'owner' && member.role === 'owner') return [];
-  const all = ROLES.map(({ value }) => value);
+  const all = ROLES().map(({ value }) => value);
   const owners = team.organization.role === 'owner' && member.kind === 'adm';
   return owners ? all : all.filter((role) => role !== 'owner');
 }
@@ -139,7 +140,7 @@ export function groupsIn(text: string): string[] {
 export function ownerOf(team: Team | null, sandbox: Pick<Sandbox, 'owner'>): string | null {
   if (team === null || sandbox.owner === team.me) return null;
   const owner = team.members.find(({ member_id: id }) => id === sandbox.owner);
-  return owner?.name ?? 'a former member';
+  return owner?.name ?? t`a former member`;
 }
 
 /** Members to whom a sandbox can be given. */

@@ -48,7 +48,7 @@ describe('capabilities that a token is given', () => {
     const names = [...CONTRACT.matchAll(/^ {4}[A-Z_]+ = "([a-z]+\.[a-z]+)"/gm)].map(
       ([, one]) => one,
     );
-    const offered = AREAS.flatMap(({ capabilities }) => capabilities);
+    const offered = AREAS().flatMap(({ capabilities }) => capabilities);
     expect([...offered, 'system.manage'].sort()).toEqual(names.sort());
   });
 

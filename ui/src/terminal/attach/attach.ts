@@ -7,6 +7,7 @@
  * reconnects, or the screen starts afresh (`resync`).
  */
 
+import { t } from '../../language/t';
 import { Pulse } from '../../pulse';
 import { retryDelay } from '../../retry';
 import { Alarm, type Timers } from './alarm';
@@ -307,7 +308,7 @@ export class Attachment {
 
   #onExpired(frame: Extract<PeopleFrame, { type: 'expired' }>): void {
     const before = this.#status.control?.driver;
-    const name = before?.client === frame.client ? before.name : 'The driver';
+    const name = before?.client === frame.client ? before.name : t`The driver`;
     this.#options.onExpired(name, frame.client === this.#client, frame.reason);
   }
 

@@ -1,17 +1,18 @@
 /** What a person may do about control right now, and the words for it. Pure. */
 
+import { t, worded } from '../../language/t';
 import type { AttachStatus } from './status';
 import type { Control, Party } from './party';
 
 /** What the one button about control does. `take` is the owner's right. */
 export type ControlAct = 'ask' | 'withdraw' | 'take' | 'release';
 
-export const actWords: Readonly<Record<ControlAct, string>> = {
-  ask: 'Ask for control',
-  withdraw: 'Withdraw',
-  take: 'Take control',
-  release: 'Release',
-};
+export const actWords = worded<Readonly<Record<ControlAct, string>>>(() => ({
+  ask: t`Ask for control`,
+  withdraw: t`Withdraw`,
+  take: t`Take control`,
+  release: t`Release`,
+}));
 
 type Seen = Pick<AttachStatus, 'phase' | 'control' | 'me' | 'drives' | 'driver'>;
 
@@ -51,11 +52,11 @@ export function mayUnlock({ agent, me }: Pick<AttachStatus, 'agent' | 'me'>): bo
 /** Who drives, for the bar. */
 export function roleWords({ phase, control, me, drives, driver }: Seen): string {
   if (phase !== 'live') return '\u00a0';
-  if (drives) return 'You drive';
+  if (drives) return t`You drive`;
   if (driver === null && control?.driver == null) {
-    return me?.role === 'viewer' ? 'Watching' : 'Nobody drives: type to take the wheel';
+    return me?.role === 'viewer' ? t`Watching` : t`Nobody drives: type to take the wheel`;
   }
-  return `Watching${driverWords(control, me?.principal)}`;
+  return t`Watching${driverWords(control, me?.principal)}`;
 }
 
 /** What changed about who drives, to be said aloud; null when nothing did, or nobody was connected
@@ -63,13 +64,13 @@ export function roleWords({ phase, control, me, drives, driver }: Seen): string 
 export function handoverWords(before: Seen, now: Seen): string | null {
   const [earlier, control] = [knownOf(before), knownOf(now)];
   if (earlier === null || control === null) return null;
-  if (now.drives) return before.drives ? null : 'You drive now.';
+  if (now.drives) return before.drives ? null : t`You drive now.`;
   const { driver } = control;
   if (earlier.driver?.client === driver?.client) return null;
   if (driver === null)
-    return before.drives ? 'You no longer drive; nobody does.' : 'Nobody drives.';
+    return before.drives ? t`You no longer drive; nobody does.` : t`Nobody drives.`;
   const mine = driver.principal === now.me?.principal;
-  return mine ? 'You drive elsewhere.' : `${driver.name} drives now.`;
+  return mine ? t`You drive elsewhere.` : t`${driver.name} drives now.`;
 }
 
 /** Who drives, where it is known at this moment. */
@@ -84,12 +85,12 @@ export function refusalWords(
   control: Control | null,
 ): string {
   const name = control?.driver?.name;
-  if (code === 'not_driver' && name !== undefined) return `${name} drives: ask for control.`;
+  if (code === 'not_driver' && name !== undefined) return t`${name} drives: ask for control.`;
   return message;
 }
 
 function driverWords(control: Control | null, mine: string | undefined): string {
   if (control?.driver == null) return '';
-  if (control.driver.principal === mine) return ': you drive elsewhere';
-  return control.away ? `: ${control.driver.name} is away` : `: ${control.driver.name} drives`;
+  if (control.driver.principal === mine) return t`: you drive elsewhere`;
+  return control.away ? t`: ${control.driver.name} is away` : t`: ${control.driver.name} drives`;
 }

@@ -5,6 +5,7 @@
  * run a command where it is pasted, and characters that are not seen.
  */
 
+import { plural, t } from '../../language/t';
 import { BLANK } from '../../unseen';
 
 /** Longer texts are refused. */
@@ -49,9 +50,9 @@ function cleanCopy(text: string): string {
 /** The size of a text in words: `34 characters`, with its lines where there are more. */
 export function copyWords(text: string): string {
   const count = Array.from(text).length;
-  const characters = count === 1 ? 'one character' : `${count} characters`;
+  const characters = plural(count, { one: 'one character', other: '# characters' });
   const lines = text.split('\n').length;
-  return lines === 1 ? characters : `${characters} in ${lines} lines`;
+  return lines === 1 ? characters : t`${characters} in ${lines} lines`;
 }
 
 /** The beginning of a text with all it holds made visible. */

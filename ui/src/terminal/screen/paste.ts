@@ -1,5 +1,7 @@
 /** What is pasted and dropped on a terminal, on its way into it. */
 
+import { plural, t } from '../../language/t';
+
 /**
  * Removes control characters but tab and line breaks. Above all ESC: pasted text that
  * holds the end mark of a bracketed paste would go on as typed commands.
@@ -17,18 +19,18 @@ export function lossWords(bytes: number, loss: Loss): string {
   const size = sizeWords(bytes);
   switch (loss) {
     case 'refused':
-      return `The rest of the paste, ${size}, was not typed.`;
+      return t`The rest of the paste, ${size}, was not typed.`;
     case 'cut':
-      return `The connection was cut in the middle of a paste: up to ${size} of it was not typed.`;
+      return t`The connection was cut in the middle of a paste: up to ${size} of it was not typed.`;
     case 'stuck':
-      return `The program reads no input: ${size} was not typed.`;
+      return t`The program reads no input: ${size} was not typed.`;
   }
 }
 
 function sizeWords(bytes: number): string {
-  if (bytes < 1024) return bytes === 1 ? 'one byte' : `${bytes} bytes`;
+  if (bytes < 1024) return plural(bytes, { one: 'one byte', other: '# bytes' });
   const kib = bytes / 1024;
-  return kib < 1024 ? `${Math.ceil(kib)} KiB` : `${(kib / 1024).toFixed(1)} MiB`;
+  return kib < 1024 ? t`${Math.ceil(kib)} KiB` : t`${(kib / 1024).toFixed(1)} MiB`;
 }
 
 interface Brought {

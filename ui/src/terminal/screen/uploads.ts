@@ -1,6 +1,7 @@
 /** Files on their way from the clipboard or a drop into the sandbox: names, bounds and paths. */
 
 import { sandboxAt, upload } from '../../api/call';
+import { t } from '../../language/t';
 
 /** In the workspace; an ignore file of its own keeps it out of `git status`. */
 const FOLDER = '.atoll-uploads';
@@ -17,9 +18,9 @@ export function plainName(name: string): string {
 
 /** Why these may not be uploaded, or null. */
 export function uploadRefusal(files: readonly Pick<File, 'size'>[]): string | null {
-  if (files.length > FILES_MAX) return `At most ${FILES_MAX} files can be dropped at once.`;
+  if (files.length > FILES_MAX) return t`At most ${FILES_MAX} files can be dropped at once.`;
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
-  return bytes > BYTES_MAX ? 'Files of more than 100 MiB are brought in by atoll cp.' : null;
+  return bytes > BYTES_MAX ? t`Files of more than 100 MiB are brought in by atoll cp.` : null;
 }
 
 /** Uploads the files, each under a name of its own. Returns their absolute paths. */

@@ -12,6 +12,7 @@ import { Terminal } from '@xterm/xterm';
 
 import { api } from '../../api/client';
 import { keyProtocols } from '../../api/page-key';
+import { t, worded } from '../../language/t';
 import { BROWSER_TIMERS } from '../../pulse';
 import { expose, unexpose } from '../../testing/hooks';
 import { guardAnswers } from '../cards/answers';
@@ -66,13 +67,16 @@ export interface TerminalViewOptions {
 
 const SCROLLBACK_LINES = 10_000;
 const INPUT_FULL = 'input_full';
-const CUT_OFF = 'Not connected: nothing was typed.';
-const LOCKS = {
-  agent_running: 'The agent is running: nothing was typed.',
-  agent_paused: 'The agent is paused: nothing was typed.',
-  viewer: 'You may watch here, not type.',
-} as const;
-const MODIFIERS = ['Shift', 'Control', 'Alt', 'Meta', 'AltGraph', 'CapsLock'];
+const CUT_OFF = worded(() => t`Not connected: nothing was typed.`);
+const LOCKS = worded(
+  () =>
+    ({
+      agent_running: t`The agent is running: nothing was typed.`,
+      agent_paused: t`The agent is paused: nothing was typed.`,
+      viewer: t`You may watch here, not type.`,
+    }) as const,
+);
+const MODIFIERS = worded(() => ['Shift', 'Control', 'Alt', 'Meta', 'AltGraph', t`CapsLock`]);
 /** xterm refuses smaller sizes itself: columns, rows. */
 const MIN = [2, 1] as const;
 
@@ -239,7 +243,7 @@ export class TerminalView {
   ready(): boolean {
     if (!this.#mayType()) return false;
     const { carries } = this.#attachment;
-    if (!carries) this.#options.onRefused(null, CUT_OFF);
+    if (!carries) this.#options.onRefused(null, CUT_OFF());
     return carries;
   }
 
@@ -250,11 +254,11 @@ export class TerminalView {
   /** Says why when typing is refused here already. */
   #mayType(keys: string | null = null): boolean {
     const lock = this.#lock(keys);
-    if (lock !== null) this.#options.onRefused(lock, LOCKS[lock]);
+    if (lock !== null) this.#options.onRefused(lock, LOCKS()[lock]);
     return lock === null;
   }
 
-  #lock(keys: string | null): keyof typeof LOCKS | null {
+  #lock(keys: string | null): keyof ReturnType<typeof LOCKS> | null {
     const { agent, me } = this.#attachment.status;
     return me?.role === 'viewer' ? 'viewer' : lockOf(agent, me?.role === 'owner', keys);
   }
@@ -263,7 +267,7 @@ export class TerminalView {
     // Another window of the same person drives: typing here moves control over, silently.
     if (drivesElsewhere(this.#attachment.status)) this.#attachment.requestControl();
     const sent = this.#attachment.send(data);
-    if (!sent) this.#options.onRefused(null, CUT_OFF);
+    if (!sent) this.#options.onRefused(null, CUT_OFF());
     return sent;
   }
 
@@ -421,7 +425,7 @@ export class TerminalView {
   /** Whether a key goes to the program; where it cannot, the person is told at once. */
   #passes(event: KeyboardEvent): boolean {
     if (this.#lock(interruptOf(event)) === null) return true;
-    const plain = event.type === 'keydown' && !event.metaKey && !MODIFIERS.includes(event.key);
+    const plain = event.type === 'keydown' && !event.metaKey && !MODIFIERS().includes(event.key);
     if (plain && !event.repeat) this.#mayType();
     // The browser's own keys still work; a printable one must not reach the hidden input.
     if (plain && !event.ctrlKey) event.preventDefault();

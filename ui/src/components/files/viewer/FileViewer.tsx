@@ -6,6 +6,7 @@
 
 import { useState } from 'react';
 import { Problem } from '../../../api/call';
+import { t } from '../../../language/t';
 import { notify } from '../../../state/announce';
 import { sizeWords } from '../../parts/words';
 import { visible } from '../../review/rows';
@@ -45,7 +46,7 @@ function Viewer({ id, live, owns, chosen, onOpen }: FileViewerProps) {
   const { part, problem } = useFile({ id, place, begin, secrets }, live);
   const line = chosen.line;
   return (
-    <section className="viewer" aria-label={`File ${visible(nameOf(place.path))}`}>
+    <section className="viewer" aria-label={t`File ${visible(nameOf(place.path))}`}>
       <Head
         {...{ place, part, raw }}
         onRaw={line === null ? setRaw : null}
@@ -54,7 +55,7 @@ function Viewer({ id, live, owns, chosen, onOpen }: FileViewerProps) {
       {problem !== null && (
         <Trouble problem={problem} owns={owns} onAnyway={() => setSecrets(true)} />
       )}
-      {problem === null && part === null && <p className="viewer-note quiet">Loading…</p>}
+      {problem === null && part === null && <p className="viewer-note quiet">{t`Loading…`}</p>}
       {part !== null && (
         <>
           <Body part={part} place={place} line={line} raw={raw || line !== null} onOpen={onOpen} />
@@ -92,11 +93,11 @@ function Head({ place, part, raw, onRaw, onDownload }: HeadProps) {
       {rendered && onRaw !== null && (
         <label className="check">
           <input type="checkbox" checked={raw} onChange={(event) => onRaw(event.target.checked)} />
-          Source
+          {t`Source`}
         </label>
       )}
       <button type="button" className="button button-small" onClick={onDownload}>
-        Download
+        {t`Download`}
       </button>
     </header>
   );
@@ -104,7 +105,7 @@ function Head({ place, part, raw, onRaw, onDownload }: HeadProps) {
 
 async function download(id: string, place: Place, secrets: boolean): Promise<void> {
   const refusal = await save(id, place, false, secrets);
-  if (refusal !== null) notify(`Not downloaded: ${refusal.message}`, 'bad');
+  if (refusal !== null) notify(t`Not downloaded: ${refusal.message}`, 'bad');
 }
 
 interface TroubleProps {
@@ -117,10 +118,10 @@ function Trouble({ problem, owns, onAnyway }: TroubleProps) {
   const holds = problem instanceof Problem && problem.code === 'holds_secret';
   return (
     <div className="viewer-note" role="alert">
-      <p>{holds ? 'This file holds a value of its owner’s secrets.' : visible(problem.message)}</p>
+      <p>{holds ? t`This file holds a value of its owner’s secrets.` : visible(problem.message)}</p>
       {holds && owns && (
         <button type="button" className="button button-small" onClick={onAnyway}>
-          Show it with its secrets
+          {t`Show it with its secrets`}
         </button>
       )}
     </div>
@@ -137,12 +138,12 @@ interface BodyProps {
 
 function Body({ part, place, line, raw, onOpen }: BodyProps) {
   const { kind, size } = part;
-  if (size === 0) return <p className="viewer-note quiet">This file is empty.</p>;
+  if (size === 0) return <p className="viewer-note quiet">{t`This file is empty.`}</p>;
   if (kind === 'binary') {
-    return <p className="viewer-note quiet">This file is binary: it can be downloaded.</p>;
+    return <p className="viewer-note quiet">{t`This file is binary: it can be downloaded.`}</p>;
   }
   if (part.bytes.length === 0) {
-    return <p className="viewer-note quiet">It is too large to be shown: download it.</p>;
+    return <p className="viewer-note quiet">{t`It is too large to be shown: download it.`}</p>;
   }
   if (kind === 'pdf') return <PdfPane key={size} bytes={part.bytes} name={visible(place.path)} />;
   if (kind === 'image') return <ImagePane bytes={part.bytes} name={visible(place.path)} />;
@@ -172,17 +173,17 @@ function Parts({ part, lines, onBack, onNext }: PartsProps) {
   if (next === null && onBack === null) return null;
   const end = begin.byte + bytes.length;
   return (
-    <nav className="viewer-parts" aria-label="Parts of the file">
+    <nav className="viewer-parts" aria-label={t`Parts of the file`}>
       <button
         type="button"
         className="button button-small"
         disabled={onBack === null}
         onClick={onBack ?? undefined}
       >
-        Back
+        {t`Back`}
       </button>
       <span className="quiet">
-        {sizeWords(begin.byte)} to {sizeWords(end)} of {sizeWords(size)}
+        {t`${sizeWords(begin.byte)} to ${sizeWords(end)} of ${sizeWords(size)}`}
       </span>
       <button
         type="button"
@@ -192,7 +193,7 @@ function Parts({ part, lines, onBack, onNext }: PartsProps) {
           if (next !== null) onNext({ byte: next, line: begin.line + lines });
         }}
       >
-        Next
+        {t`Next`}
       </button>
     </nav>
   );

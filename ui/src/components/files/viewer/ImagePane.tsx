@@ -1,6 +1,7 @@
 /** An image, as data of the kind that its first bytes say: a name or a header decides nothing. */
 
 import { useEffect, useMemo, useState } from 'react';
+import { t } from '../../../language/t';
 import { imageType, PIXELS_MAX, pixelsOf } from './kinds';
 
 export function ImagePane({ bytes, name }: { readonly bytes: Uint8Array; readonly name: string }) {
@@ -25,8 +26,8 @@ export function ImagePane({ bytes, name }: { readonly bytes: Uint8Array; readonl
     return (
       <p className="viewer-note quiet">
         {broken || pixels === null
-          ? 'This image is broken.'
-          : 'This image is too large to be shown.'}
+          ? t`This image is broken.`
+          : t`This image is too large to be shown.`}
       </p>
     );
   }

@@ -1,6 +1,7 @@
 /** Markdown as elements: no HTML, and no address is fetched or followed by itself. */
 
 import { useMemo, type ReactNode } from 'react';
+import { t } from '../../../language/t';
 import { followable } from '../../../terminal/screen/links';
 import { coloured, commentOf } from '../../review/colours';
 import { visible } from '../../review/rows';
@@ -24,11 +25,18 @@ export function Markdown({ text, path, onOpen }: MarkdownProps) {
   const blocks = useMemo(() => blocksOf(text.slice(0, TEXT_MAX)), [text]);
   const context = { folder: folderOf(path), onOpen };
   return (
-    <div className="viewer-prose" tabIndex={0} role="group" aria-label={`Text of ${visible(path)}`}>
+    <div
+      className="viewer-prose"
+      tabIndex={0}
+      role="group"
+      aria-label={t`Text of ${visible(path)}`}
+    >
       {blocks.map((block, i) => (
         <BlockView key={i} block={block} context={context} />
       ))}
-      {text.length > TEXT_MAX && <p className="quiet">The rest is too long: read its source.</p>}
+      {text.length > TEXT_MAX && (
+        <p className="quiet">{t`The rest is too long: read its source.`}</p>
+      )}
     </div>
   );
 }
@@ -54,7 +62,7 @@ function BlockView({ block, context }: { readonly block: Block; readonly context
       const items = block.items.map(({ done, blocks }, i) => (
         <li key={i} className={done === null ? undefined : 'prose-task'}>
           {done !== null && (
-            <input type="checkbox" checked={done} disabled aria-label={done ? 'Done' : 'To do'} />
+            <input type="checkbox" checked={done} disabled aria-label={done ? t`Done` : t`To do`} />
           )}
           {inner(blocks, context)}
         </li>
@@ -86,7 +94,7 @@ function TableView(props: {
 }) {
   const [head = [], ...rows] = props.rows;
   return (
-    <div className="prose-table" tabIndex={0} role="group" aria-label="Table">
+    <div className="prose-table" tabIndex={0} role="group" aria-label={t`Table`}>
       <table>
         <thead>
           <tr>
@@ -158,7 +166,7 @@ function inline(parts: readonly Inline[], context: Context): ReactNode {
       case 'image':
         return (
           <Link key={i} to={part.to} context={context}>
-            [image: {visible(part.text || part.to)}]
+            {t`[image: ${visible(part.text || part.to)}]`}
           </Link>
         );
       case 'link':

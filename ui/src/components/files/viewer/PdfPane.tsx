@@ -1,6 +1,7 @@
 /** A PDF, drawn by a frame without an origin: what the file does to it reaches nothing of ours. */
 
 import { useEffect, useRef, useState } from 'react';
+import { plural, t } from '../../../language/t';
 
 interface PdfPaneProps {
   readonly bytes: Uint8Array;
@@ -30,7 +31,7 @@ export function PdfPane({ bytes, name }: PdfPaneProps) {
   }, [bytes]);
   return (
     <div className="viewer-pdf">
-      <iframe ref={frame} src="pdf.html" sandbox="allow-scripts" title={`Pages of ${name}`} />
+      <iframe ref={frame} src="pdf.html" sandbox="allow-scripts" title={t`Pages of ${name}`} />
       <p className="viewer-note quiet" role="status">
         {wordsOf(told)}
       </p>
@@ -39,8 +40,8 @@ export function PdfPane({ bytes, name }: PdfPaneProps) {
 }
 
 function wordsOf(told: Told): string {
-  if (told === 'loading') return 'Loading…';
-  if (told === 'failed') return 'This PDF cannot be drawn: download it.';
-  const pages = told === 1 ? '1 page' : `${told} pages`;
-  return told > PAGES_MAX ? `${pages}, of which the first ${PAGES_MAX} are shown` : pages;
+  if (told === 'loading') return t`Loading…`;
+  if (told === 'failed') return t`This PDF cannot be drawn: download it.`;
+  const pages = plural(told, { one: '# page', other: '# pages' });
+  return told > PAGES_MAX ? t`${pages}, of which the first ${PAGES_MAX} are shown` : pages;
 }

@@ -1,6 +1,7 @@
 /** A table out of a text; only the rows on the screen are drawn. */
 
 import { useMemo } from 'react';
+import { t } from '../../../language/t';
 import { visible } from '../../review/rows';
 import { variables, VirtualRows } from '../VirtualRows';
 import { tableOf, widthsOf } from './csv';
@@ -24,7 +25,7 @@ export function TablePane({ text }: { readonly text: string }) {
       <VirtualRows
         className="viewer-table"
         role="table"
-        aria-label="Table"
+        aria-label={t`Table`}
         aria-rowcount={table.rows.length}
         aria-colcount={table.columns}
         tabIndex={0}
@@ -50,7 +51,7 @@ export function TablePane({ text }: { readonly text: string }) {
         )}
       />
       {table.cut && (
-        <p className="viewer-note quiet">Not all rows and columns are shown: read its source.</p>
+        <p className="viewer-note quiet">{t`Not all rows and columns are shown: read its source.`}</p>
       )}
     </>
   );

@@ -1,6 +1,7 @@
 /** Lines of text with their numbers and colours; only those on the screen are drawn. */
 
 import { useEffect, useMemo, useReducer, useRef, useState, type KeyboardEvent } from 'react';
+import { t } from '../../../language/t';
 import { visible } from '../../review/rows';
 import { variables, VirtualRows } from '../VirtualRows';
 import { found, lineAt, LINE_MAX, linesOf } from './lines';
@@ -62,7 +63,7 @@ export function TextLines({ text, path, first, line }: TextLinesProps) {
         key={`${line}`}
         className="viewer-lines"
         role="group"
-        aria-label={`Lines of ${visible(path)}`}
+        aria-label={t`Lines of ${visible(path)}`}
         tabIndex={0}
         style={variables({ '--digits': digits })}
         count={count}
@@ -127,7 +128,7 @@ function LineRow({ number, text, pieces, here }: LineRowProps) {
             </span>
           ),
         )}
-        {more > 0 && <span className="viewer-more"> … {more} more characters</span>}
+        {more > 0 && <span className="viewer-more"> {t`… ${more} more characters`}</span>}
       </code>
     </div>
   );
@@ -144,7 +145,8 @@ interface FindProps {
 
 /** Finds text in what is shown: the browser's own search sees only the lines on the screen. */
 function Find({ wanted, hits, at, onWant, onStep, onClose }: FindProps) {
-  const words = wanted === '' ? '' : hits.length === 0 ? 'Nothing' : `${at + 1} of ${hits.length}`;
+  const words =
+    wanted === '' ? '' : hits.length === 0 ? t`Nothing` : t`${at + 1} of ${hits.length}`;
   return (
     <div
       className="viewer-find"
@@ -159,8 +161,8 @@ function Find({ wanted, hits, at, onWant, onStep, onClose }: FindProps) {
       <input
         autoFocus
         type="search"
-        aria-label="Find in this file"
-        placeholder="Find in this file"
+        aria-label={t`Find in this file`}
+        placeholder={t`Find in this file`}
         maxLength={300}
         spellCheck={false}
         value={wanted}
@@ -170,7 +172,7 @@ function Find({ wanted, hits, at, onWant, onStep, onClose }: FindProps) {
         {words}
       </span>
       <button type="button" className="button button-small" onClick={onClose}>
-        Done
+        {t`Done`}
       </button>
     </div>
   );

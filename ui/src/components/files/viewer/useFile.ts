@@ -2,6 +2,7 @@
 
 import { useCallback, useEffect, useState } from 'react';
 import { Problem } from '../../../api/call';
+import { t } from '../../../language/t';
 import { files } from '../calls';
 import type { Entry, Place } from '../tree';
 import { useWatch, type News } from '../watch';
@@ -60,8 +61,8 @@ async function readPart(reading: Reading, signal: AbortSignal): Promise<Part> {
 
 /** Why an entry cannot be read; null where it can. */
 function refusalOf({ type }: Entry): string | null {
-  if (type === 'dir') return 'This is a folder.';
-  return type === 'other' ? 'This is a pipe, a socket or a device: it is not read.' : null;
+  if (type === 'dir') return t`This is a folder.`;
+  return type === 'other' ? t`This is a pipe, a socket or a device: it is not read.` : null;
 }
 
 type Text = Pick<Part, 'bytes' | 'text' | 'begin' | 'next'>;
