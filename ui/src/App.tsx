@@ -47,6 +47,7 @@ import { joining } from './state/joining';
 import { login, logOut, type Login } from './state/login';
 import { goTo, route, type PlainPage, type Route } from './state/route';
 import { connected, followSandboxes, sandboxes } from './state/sandboxes';
+import { t } from './language/t';
 import { useStore } from './state/store';
 import { mayOversee, mayWork } from './state/team/rights';
 import { team } from './state/team/team';
@@ -142,13 +143,13 @@ function Shell() {
   return (
     <div className={shellClass(menu, folded)}>
       <a className="skip" href="#main" onClick={skipToMain}>
-        Skip to the sandbox
+        {t`Skip to the sandbox`}
       </a>
       <Rail onNew={() => onNew(null)} onPalette={onPalette} onPick={() => setMenu(false)} />
       <button
         type="button"
         className="veil"
-        aria-label="Close the list"
+        aria-label={t`Close the list`}
         onClick={() => setMenu(false)}
       />
       <div className="stage" id="main" tabIndex={-1}>
@@ -185,7 +186,7 @@ function Offline() {
   const live = useStore(connected);
   return (
     <p className="offline" role="status">
-      {!live && 'Offline: what you see may be old. Trying again…'}
+      {!live && t`Offline: what you see may be old. Trying again…`}
     </p>
   );
 }
@@ -261,8 +262,13 @@ function Above({ over, setOver, place }: AboveProps) {
       );
     case 'logout':
       return (
-        <Confirm title="Log out?" action="Log out" onClose={close} onConfirm={() => void logOut()}>
-          <p>Sandboxes and terminals keep running. A new login link brings you back.</p>
+        <Confirm
+          title={t`Log out?`}
+          action={t`Log out`}
+          onClose={close}
+          onConfirm={() => void logOut()}
+        >
+          <p>{t`Sandboxes and terminals keep running. A new login link brings you back.`}</p>
         </Confirm>
       );
   }

@@ -119,7 +119,7 @@ export function commandsOf(place: Place): readonly Command[] {
     ...copies(),
     {
       id: 'theme',
-      words: t`Switch to ${shade.get() === 'dark' ? 'light' : 'dark'} colours`,
+      words: shade.get() === 'dark' ? t`Switch to light colours` : t`Switch to dark colours`,
       icon: shade.get() === 'dark' ? 'sun' : 'moon',
       run: toggleTheme,
     },

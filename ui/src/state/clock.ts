@@ -1,6 +1,7 @@
 /** Words for times and durations, and a shared slow tick that keeps them true. */
 
 import { Store } from './store';
+import { t } from '../language/t';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -13,10 +14,10 @@ window.setInterval(() => tick.set(Date.now()), 15_000);
 /** `12 s`, `4 min`, `3 h 20 min`, `2 d 4 h`: two units at most. */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds));
-  if (whole < MINUTE) return `${whole} s`;
-  if (whole < HOUR) return `${Math.floor(whole / MINUTE)} min`;
-  if (whole < DAY) return pair(whole, HOUR, 'h', MINUTE, 'min');
-  return pair(whole, DAY, 'd', HOUR, 'h');
+  if (whole < MINUTE) return t`${whole} s`;
+  if (whole < HOUR) return t`${Math.floor(whole / MINUTE)} min`;
+  if (whole < DAY) return pair(whole, HOUR, t`h`, MINUTE, t`min`);
+  return pair(whole, DAY, t`d`, HOUR, t`h`);
 }
 
 function pair(whole: number, big: number, bigWord: string, small: number, smallWord: string) {
@@ -27,11 +28,16 @@ function pair(whole: number, big: number, bigWord: string, small: number, smallW
 /** Age of a moment (RFC 3339): one unit, for lists. */
 export function age(at: string, now: number): string {
   const seconds = (now - Date.parse(at)) / 1000;
-  if (seconds < 10) return 'now';
-  if (seconds < MINUTE) return `${Math.floor(seconds)} s`;
-  if (seconds < HOUR) return `${Math.floor(seconds / MINUTE)} min`;
-  if (seconds < DAY) return `${Math.floor(seconds / HOUR)} h`;
-  return `${Math.floor(seconds / DAY)} d`;
+  if (seconds < 10) return t`now`;
+  if (seconds < MINUTE) return t`${Math.floor(seconds)} s`;
+  if (seconds < HOUR) return t`${Math.floor(seconds / MINUTE)} min`;
+  if (seconds < DAY) return t`${Math.floor(seconds / HOUR)} h`;
+  return t`${Math.floor(seconds / DAY)} d`;
+}
+
+/** When something changed: `changed now`, `changed 4 min ago`. */
+export function changedWords(at: string, now: number): string {
+  return now - Date.parse(at) < 10_000 ? t`changed now` : t`changed ${age(at, now)} ago`;
 }
 
 /** Seconds until a moment; negative when past. */

@@ -3,6 +3,7 @@
 import { api } from '../api/client';
 import type { Envelope } from '../api/types';
 import { Store } from './store';
+import { t } from '../language/t';
 
 export interface Refusal {
   /** Empty for refusals too many to list apart: `detail` names the last of them. */
@@ -39,7 +40,7 @@ function refusedOf({ payload }: Envelope): Pick<Refusal, 'host' | 'port' | 'deta
   const { host, port, detail, code, last } = payload;
   if (code === 'various') {
     const newest = (last as { readonly host?: unknown } | undefined)?.host;
-    return { host: '', port: 0, detail: typeof newest === 'string' ? `last ${newest}` : '' };
+    return { host: '', port: 0, detail: typeof newest === 'string' ? t`last ${newest}` : '' };
   }
   if (typeof host !== 'string' || host === '' || typeof port !== 'number') return null;
   return { host, port, detail: typeof detail === 'string' ? detail : '' };

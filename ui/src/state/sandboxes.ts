@@ -104,6 +104,7 @@ async function loadAll(): Promise<void> {
   const list = await api.sandboxes();
   sandboxes.set([...list].sort((a, b) => b.created_at.localeCompare(a.created_at)));
   forgetOthers();
+  // eslint-disable-next-line words/written -- a key, which nobody reads
   if (before !== statuses) soon('all again', loadAll, AGAIN_MS);
 }
 
@@ -111,6 +112,7 @@ async function loadOne(id: string): Promise<void> {
   const before = statuses;
   try {
     keep(await api.sandbox(id));
+    // eslint-disable-next-line words/written -- a key, which nobody reads
     if (before !== statuses) soon(`again ${id}`, () => loadOne(id), AGAIN_MS);
   } catch {
     await loadAll();
@@ -145,6 +147,7 @@ function movesInbox({ event_type: kind, stream, payload }: Envelope): boolean {
 function hearStatus(id: string, event: Envelope): void {
   statuses += 1;
   const now = withStatus(sandboxes.get() ?? [], id, event);
+  // eslint-disable-next-line words/written -- a key, which nobody reads
   if (now === null) soon(`sandbox ${id}`, () => loadOne(id));
   else sandboxes.set(now);
 }
@@ -177,8 +180,10 @@ function onEvent(event: Envelope): void {
   }
   TOLD[kind]?.(id, event);
   if (kind.startsWith('sandbox.') || SHOWN_MOVES.includes(kind))
+    // eslint-disable-next-line words/written -- a key, which nobody reads
     soon(`sandbox ${id}`, () => loadOne(id));
   if (kind.startsWith('terminal.') && id in terminals.get()) {
+    // eslint-disable-next-line words/written -- a key, which nobody reads
     soon(`terminals ${id}`, () => loadTerminals(id));
   }
 }
@@ -210,6 +215,7 @@ export function followSandboxes(): () => void {
       soon('approvals', loadApprovals);
       soon('inbox', loadInbox);
       for (const id of Object.keys(terminals.get())) {
+        // eslint-disable-next-line words/written -- a key, which nobody reads
         soon(`terminals ${id}`, () => loadTerminals(id));
       }
     },

@@ -5,7 +5,7 @@ import { MenuButton } from '../../components/parts/MenuButton';
 import { Icon } from '../../components/parts/icons';
 import { plural, t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
-import { age, tick } from '../../state/clock';
+import { changedWords, tick } from '../../state/clock';
 import { goTo } from '../../state/route';
 import { useStore } from '../../state/store';
 import { mayWork } from '../../state/team/rights';
@@ -125,7 +125,9 @@ function Row({ dashboard, onRename, onCopy, onRemove }: RowProps) {
       >
         <span className="board-name">{name}</span>
         <span className="board-facts">
-          {t`${plural(items, { one: '# item', other: '# items' })} · ${scope === 'shared' ? 'team' : 'private'}${role === 'viewer' && t` · view only`} · changed ${age(updated, now)}${age(updated, now) === 'now' ? '' : ' ago'}`}
+          {plural(items, { one: '# item', other: '# items' })} ·{' '}
+          {scope === 'shared' ? t`team` : t`private`}
+          {role === 'viewer' && t` · view only`} · {changedWords(updated, now)}
         </span>
       </a>
       {role !== 'viewer' && (

@@ -177,7 +177,7 @@ const TTLS = worded(() => [
   { value: '1h', words: t`1 hour` },
   { value: '1d', words: t`1 day` },
   { value: '7d', words: t`7 days` },
-  { value: '30d', words: '30 days' },
+  { value: '30d', words: t`30 days` },
 ]);
 
 /** Links by which anybody may look, and change nothing. */

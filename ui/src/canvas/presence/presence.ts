@@ -53,6 +53,7 @@ function peerOf(client: number, state: unknown): Peer | null {
   const said = recordOf(state);
   if (said === null) return null;
   const user = recordOf(said['user']) ?? {};
+  // eslint-disable-next-line words/written -- a key, which nobody reads
   const id = wordOf(user['id']) ?? `client ${client}`;
   const name = (wordOf(user['name']) ?? t`Somebody`).slice(0, MAX_NAME);
   return {

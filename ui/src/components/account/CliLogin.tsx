@@ -57,7 +57,7 @@ function Question({ waiting, onDone }: QuestionProps) {
   return (
     <section className="cli-question">
       <p>
-        {t`${(<strong>{machine}</strong>)} at ${(<strong>{address}</strong>)} wants to act as ${(<strong>{who.is === 'in' ? who.name : 'you'}</strong>)}. Confirm only if you ran ${(<code>atoll login</code>)} there yourself a moment ago, and it shows this code:`}
+        {t`${(<strong>{machine}</strong>)} at ${(<strong>{address}</strong>)} wants to act as ${(<strong>{who.is === 'in' ? who.name : t`you`}</strong>)}. Confirm only if you ran ${(<code>atoll login</code>)} there yourself a moment ago, and it shows this code:`}
       </p>
       <p className="cli-code">{code}</p>
       <p className="quiet">

@@ -22,8 +22,8 @@ interface TokenDialogProps {
 const TTLS = worded(() => [
   { value: '1d', words: t`1 day` },
   { value: '7d', words: t`7 days` },
-  { value: '30d', words: '30 days' },
-  { value: '90d', words: '90 days' },
+  { value: '30d', words: t`30 days` },
+  { value: '90d', words: t`90 days` },
   { value: '365d', words: t`1 year` },
 ]);
 type May = 'read' | 'all' | 'chosen';

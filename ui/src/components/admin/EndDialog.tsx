@@ -42,7 +42,7 @@ export function EndDialog({ organization, row, act, onClose, onDone }: EndDialog
     >
       {act === 'stop' ? (
         <p>
-          {t`All its terminals and programs end${row.working > 0 && t`, with ${atWork(row.working)}`}. Its files stay, and ${own ? 'you' : t`its owner`} can start it again.`}
+          {t`All its terminals and programs end${row.working > 0 && t`, with ${atWork(row.working)}`}. Its files stay, and ${own ? t`you` : t`its owner`} can start it again.`}
         </p>
       ) : (
         <p>

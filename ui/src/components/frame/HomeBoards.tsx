@@ -3,7 +3,7 @@
 import { useEffect, useState } from 'react';
 import { overviewApi, type BoardCard } from '../../api/overview';
 import { plural, t } from '../../language/t';
-import { age, tick } from '../../state/clock';
+import { changedWords, tick } from '../../state/clock';
 import { hereWords, recentBoards } from '../../state/overview/boards';
 import { goTo } from '../../state/route';
 import { useStore } from '../../state/store';
@@ -66,7 +66,6 @@ export function HomeBoards() {
 
 function Card({ board, now }: { readonly board: BoardCard; readonly now: number }) {
   const { id, name, items, scope, updated_at: updated, present } = board;
-  const changed = age(updated, now);
   return (
     <li className="card">
       <button type="button" className="card-face" onClick={() => goTo('dashboards', id)}>
@@ -77,7 +76,8 @@ function Card({ board, now }: { readonly board: BoardCard; readonly now: number 
           </span>
         </span>
         <span className="card-note">
-          {t`${plural(items, { one: '# item', other: '# items' })} · ${scope === 'shared' ? 'team' : 'private'} · changed ${changed}${changed === 'now' ? '' : ' ago'}`}
+          {plural(items, { one: '# item', other: '# items' })} ·{' '}
+          {scope === 'shared' ? t`team` : t`private`} · {changedWords(updated, now)}
         </span>
         {present.length > 0 && (
           <span className="card-note home-present">

@@ -2,7 +2,7 @@
 
 import { useCallback, useEffect, useState } from 'react';
 import type { Schemas } from '../../api/types';
-import { t } from '../../language/t';
+import { plural, t } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
 import { cancelPull, pullsOf, type PullOrder } from '../../state/home/home';
 
@@ -86,7 +86,16 @@ function wordsOf({ state, commit, commits, said }: PullOrder): string {
     case 'taken':
       return t`is being pulled`;
     case 'done':
-      return t`is at ${commit?.slice(0, 12) ?? '?'} in your checkout: ${commits} new ${commits === 1 ? 'commit' : 'commits'}${more}`;
+      return (
+        plural(
+          commits,
+          {
+            one: 'is at {commit} in your checkout: # new commit',
+            other: 'is at {commit} in your checkout: # new commits',
+          },
+          { commit: commit?.slice(0, 12) ?? '?' },
+        ) + more
+      );
     case 'failed':
       return `failed${more}`;
     case 'cancelled':

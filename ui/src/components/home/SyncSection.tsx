@@ -3,7 +3,7 @@
 import { useEffect, useState } from 'react';
 import { Problem } from '../../api/call';
 import type { Sandbox } from '../../api/types';
-import { t } from '../../language/t';
+import { plural, t } from '../../language/t';
 import { openTerminal } from '../../state/acts';
 import { notifyFailure } from '../../state/announce';
 import { syncWith, type Sync } from '../../state/home/home';
@@ -147,7 +147,16 @@ function wordsOf({ outcome, commits, onto, commit, stashed, agent }: Sync): stri
   const more = stashed ? t` What was not committed did not fit: it is in a stash inside.` : '';
   switch (outcome) {
     case 'updated':
-      return t`It stands on ${commits} newer ${commits === 1 ? 'commit' : 'commits'} of ${onto}.${more}`;
+      return (
+        plural(
+          commits,
+          {
+            one: 'It stands on # newer commit of {onto}.',
+            other: 'It stands on # newer commits of {onto}.',
+          },
+          { onto },
+        ) + more
+      );
     case 'current':
       return t`It has all of ${onto} already.`;
     case 'conflict':

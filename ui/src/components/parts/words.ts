@@ -52,7 +52,7 @@ export function profileWords(id: string): string {
 /** Bytes in the unit a person would use. */
 export function sizeWords(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;
-  const units = ['KiB', 'MiB', 'GiB', 'TiB'];
+  const units = [t`KiB`, t`MiB`, t`GiB`, t`TiB`];
   let value = bytes / 1024;
   let unit = 0;
   while (value >= 1024 && unit < units.length - 1) {

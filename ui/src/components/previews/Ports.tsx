@@ -2,7 +2,7 @@
 
 import { useEffect } from 'react';
 import type { Sandbox } from '../../api/types';
-import { t } from '../../language/t';
+import { plural, t } from '../../language/t';
 import { notifyFailure } from '../../state/announce';
 import { closePort, copyLink, loadPorts, openPort, ports } from '../../state/previews/ports';
 import { useStore } from '../../state/store';
@@ -19,7 +19,7 @@ export function Ports({ sandbox }: { readonly sandbox: Sandbox }) {
       summary={
         <>
           <Icon name="network" />
-          {count === 0 ? 'ports' : `${count} ${count === 1 ? 'port' : 'ports'}`}
+          {count === 0 ? t`ports` : plural(count, { one: '# port', other: '# ports' })}
         </>
       }
     >

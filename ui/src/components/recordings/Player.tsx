@@ -179,7 +179,7 @@ function Find({ cast, at, onSeek }: FindProps) {
         value={words}
         onChange={(event) => setWords(event.target.value)}
       />
-      <span role="status">{none ? 'none' : ''}</span>
+      <span role="status">{none ? t`none` : ''}</span>
     </form>
   );
 }

@@ -229,7 +229,11 @@ function Number({ line, left = false, onEdit }: NumberProps) {
       type="button"
       className="diff-number"
       tabIndex={-1}
-      aria-label={t`Comment on ${place.side === 'old' ? 'removed ' : ''}line ${place.line}`}
+      aria-label={
+        place.side === 'old'
+          ? t`Comment on removed line ${place.line}`
+          : t`Comment on line ${place.line}`
+      }
       onClick={() => onEdit({ ...place, text: line.text })}
     >
       {number}

@@ -100,7 +100,7 @@ export function sizesOf({ old_size: before, new_size: now }: ChangedFile): strin
 }
 
 function bytesOf(size: number): string {
-  const steps = ['bytes', 'KiB', 'MiB', 'GiB'];
+  const steps = [t`bytes`, t`KiB`, t`MiB`, t`GiB`];
   let value = size;
   let step = 0;
   while (value >= 1024 && step < steps.length - 1) {

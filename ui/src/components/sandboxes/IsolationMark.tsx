@@ -1,7 +1,7 @@
 /** What the wall of a sandbox truly gives, said in full on request. */
 
 import type { Isolation, Sandbox } from '../../api/types';
-import { t } from '../../language/t';
+import { plural, t } from '../../language/t';
 import { Icon } from '../parts/icons';
 import { Pop } from '../parts/Pop';
 import { SafetyLayers } from './SafetyLayers';
@@ -17,8 +17,8 @@ export function IsolationMark({ sandbox, isolation }: IsolationMarkProps) {
   const summary = (
     <>
       <Icon name="shield" />
-      {weak ? t`weak isolation` : `${level} wall`}
-      {missing > 0 && ` · ${missing} ${missing === 1 ? 'limit' : 'limits'} missing`}
+      {weak ? t`weak isolation` : t`${level} wall`}
+      {missing > 0 && plural(missing, { one: ' · # limit missing', other: ' · # limits missing' })}
     </>
   );
   return (

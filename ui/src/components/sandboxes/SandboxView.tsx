@@ -187,7 +187,7 @@ function NetworkFact({ sandbox }: { readonly sandbox: Sandbox }) {
       >
         <Icon name="network" />
         {t`network ${sandbox.network_mode}`}
-        {refused.length > 0 && ` · ${refused.length} refused`}
+        {refused.length > 0 && t` · ${refused.length} refused`}
       </button>
       {open && <NetworkDialog sandbox={sandbox} onClose={() => setOpen(false)} />}
     </>

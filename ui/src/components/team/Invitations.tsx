@@ -85,7 +85,7 @@ function leftWords({ expires_at: end }: OrgInvitation, now: number): string {
 const TTLS = worded(() => [
   { value: '1d', words: t`1 day` },
   { value: '7d', words: t`7 days` },
-  { value: '30d', words: '30 days' },
+  { value: '30d', words: t`30 days` },
 ]);
 
 interface InviteProps {

@@ -43,7 +43,7 @@ export function SearchBar({ matches, onFind, onClose }: SearchBarProps) {
       />
       <span className="search-count" role="status">
         {text !== '' &&
-          (matches.count === 0 ? 'none' : t`${matches.index + 1} of ${matches.count}`)}
+          (matches.count === 0 ? t`none` : t`${matches.index + 1} of ${matches.count}`)}
       </span>
       <button
         type="button"

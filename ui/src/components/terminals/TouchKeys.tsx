@@ -19,9 +19,9 @@ const KEYS = worded<
 >(() => [
   { label: t`Esc`, name: 'Esc', plain: '\x1b' },
   { label: t`Tab`, name: 'Tab', plain: '\t' },
-  { label: '⇧Tab', name: 'Shift Tab', plain: '\x1b[Z' },
-  { label: '^C', name: 'Control C', plain: '\x03' },
-  { label: '^D', name: 'Control D', plain: '\x04' },
+  { label: t`⇧Tab`, name: t`Shift Tab`, plain: '\x1b[Z' },
+  { label: t`^C`, name: t`Control C`, plain: '\x03' },
+  { label: t`^D`, name: t`Control D`, plain: '\x04' },
   { label: '↑', name: 'Up', plain: '\x1b[A', application: '\x1bOA' },
   { label: '↓', name: 'Down', plain: '\x1b[B', application: '\x1bOB' },
   { label: '←', name: 'Left', plain: '\x1b[D', application: '\x1bOD' },

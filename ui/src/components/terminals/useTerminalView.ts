@@ -151,7 +151,8 @@ async function send(view: TerminalView, sandboxId: string, files: readonly File[
 
 function expiryWords(name: string, mine: boolean, reason: string): string {
   const who = mine ? t`You` : name;
-  return reason === 'idle'
-    ? t`${who} lost control: nothing was typed for a long while.`
-    : t`${who} lost control: ${mine ? 'your' : 'their'} connection stayed away.`;
+  if (reason === 'idle') return t`${who} lost control: nothing was typed for a long while.`;
+  return mine
+    ? t`You lost control: your connection stayed away.`
+    : t`${name} lost control: their connection stayed away.`;
 }

@@ -1,7 +1,7 @@
 /** What the agents of sandboxes do. Pure: `sandboxes` holds them, and the log's events change them. */
 
 import type { AgentStatus, Envelope, Sandbox, SandboxAgent } from '../../api/types';
-import { t, worded } from '../../language/t';
+import { plural, t, worded } from '../../language/t';
 
 type Kind = AgentStatus['status'];
 
@@ -114,7 +114,7 @@ export function aboutOf({ status }: SandboxAgent): string {
 function doneWords(status: AgentStatus): string {
   const { turns, plus, minus } = status;
   const made = changeWords(plus === 0 && minus === 0 ? { ...status, plus: null } : status);
-  const took = turns === 0 ? '' : `${turns} turn${turns === 1 ? '' : 's'}`;
+  const took = turns === 0 ? '' : plural(turns, { one: '# turn', other: '# turns' });
   return [took, made].filter((one) => one !== '').join(', ');
 }
 
@@ -122,7 +122,9 @@ function doneWords(status: AgentStatus): string {
 export function changeWords({ commits, plus, minus }: AgentStatus): string {
   const lines = plus === null || minus === null ? '' : `+${plus} −${minus}`;
   const made =
-    commits === null || commits === 0 ? '' : `${commits} commit${commits === 1 ? '' : 's'}`;
+    commits === null || commits === 0
+      ? ''
+      : plural(commits, { one: '# commit', other: '# commits' });
   return [made, lines].filter((one) => one !== '').join(', ');
 }
 

@@ -23,6 +23,7 @@ async function notifyDesktop({ sandboxId, name, reason, item }: News): Promise<v
   // The same tag as a push has: one that was pushed, too, is shown once.
   const data =
     item === undefined ? { sandbox: name } : { sandbox: name, dashboard: sandboxId, item };
+  // eslint-disable-next-line words/written -- a key, which nobody reads
   const options = { body: SENTENCES()[reason], tag: `atoll ${name}`, data };
   const worker = await workerOf();
   if (worker !== undefined) {
