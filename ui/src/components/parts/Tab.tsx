@@ -27,6 +27,7 @@ function keysOf(words: string, works: boolean) {
     ? t`F2 renames, Alt and an arrow moves, Delete closes`
     : t`Alt and an arrow moves`;
   return {
+    // eslint-disable-next-line words/written -- names of keys, as ARIA spells them
     'aria-keyshortcuts': `${works ? 'Delete F2 ' : ''}Alt+ArrowLeft Alt+ArrowRight`,
     title: `${words} (${keys})`,
   };
