@@ -74,6 +74,14 @@ ALIKE = {
     "PUT /v1/repositories/local/{key}": "each organization has keys of its own to upload under",
     "POST /v1/repositories/local/{key}/have": "what is not there has no commits",
     "PUT /v1/profiles/{profile}": "it saves a profile of the caller's own organization",
+    **dict.fromkeys(
+        (
+            *("GET /v1/hosts/{host}", "PATCH /v1/hosts/{host}", "DELETE /v1/hosts/{host}"),
+            *("POST /v1/hosts/{host}/check", "POST /v1/hosts/{host}/drain"),
+            "POST /v1/hosts/{host}/undrain",
+        ),
+        "hosts are the installation's: refused by the permission, before one is looked for",
+    ),
 }
 """Operations that do not answer 404 for a missing thing, and why."""
 
@@ -81,6 +89,12 @@ QUERIES = {"path": "a", "provider": "openai", "from": "main", "ref": "HEAD", "q"
 OPEN = (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY)
 NOISE = {"date", "content-length"}
 
+
+HOST = {
+    "address": "ssh://ada@box.example",
+    "host_key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAS36OZisKD2OHSgwnvTaGeeTaqB04Tu8MCN8vpYPRQN",
+}
+"""A host of the installation, which no member may see."""
 
 KEY = "0123456789abcdef01234567"
 """The key of a checkout that ann uploaded."""
@@ -252,6 +266,7 @@ async def _things(atoll: World) -> Things:
         "organization": "acme",
         "invitation": await made(f"{org}/invitations", {}, "invitation_id", who=None),
         "account": await made(f"{org}/service-accounts", {"name": "bot"}, "member_id", who=None),
+        "host": await made("/v1/hosts", HOST, "host_id", who=None),
         "member": "walter",
         "subject": "walter",
         **{"terminal": "t_1", "command": "e_1", "recording": "r_1", "card": "c_1"},
