@@ -31,19 +31,26 @@ interface ReviewKeysProps {
 export function ReviewKeys({ works, onClose }: ReviewKeysProps) {
   return (
     <Dialog title={t`Keys of the review`} onClose={onClose}>
-      <dl className="review-keys">
-        {[...KEYS(), ...(works ? WORK_KEYS() : [])].map(([keys, words]) => (
-          <div key={words}>
-            <dt>
-              {keys.map((key) => (
-                <kbd key={key}>{key}</kbd>
-              ))}
-            </dt>
-            <dd>{words}</dd>
-          </div>
-        ))}
-      </dl>
+      <KeyList works={works} />
     </Dialog>
+  );
+}
+
+/** The keys and what they do; those that change something for whoever may. */
+export function KeyList({ works }: { readonly works: boolean }) {
+  return (
+    <dl className="review-keys">
+      {[...KEYS(), ...(works ? WORK_KEYS() : [])].map(([keys, words]) => (
+        <div key={words}>
+          <dt>
+            {keys.map((key) => (
+              <kbd key={key}>{key}</kbd>
+            ))}
+          </dt>
+          <dd>{words}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 

@@ -18,7 +18,7 @@ import { InboxPage } from '../inbox/InboxPage';
 import { Tab } from '../parts/Tab';
 import { CommentBar } from '../review/CommentBar';
 import { DiffView } from '../review/DiffView';
-import { ReviewKeys } from '../review/ReviewKeys';
+import { KeyList } from '../review/ReviewKeys';
 import { ReviewTools } from '../review/ReviewTools';
 import { LogPane } from '../sandboxes/LogPane';
 import { SetupNote } from '../sandboxes/SetupNote';
@@ -195,7 +195,7 @@ const PARTS: readonly Part[] = [
   },
   {
     name: 'keys of the review',
-    draw: handed(ReviewKeys, (works) => ({ works, onClose: nothing })),
+    draw: handed(KeyList, (works) => ({ works })),
     works: ['comment on the line', 'discard the change', 'send the comments now'],
   },
   {
