@@ -167,13 +167,19 @@ def test_event_is_a_line_and_a_row(scratch: Scratch) -> None:
     (block,) = blocks("add-an-event.md")
     note, line = block.splitlines()
     scratch.insert(
-        "domain/event_kind.py", "KINDS: Mapping[str, EventKind] = dict(\n    (", f"        {line}"
+        "domain/event_kinds/outside.py",
+        "OUTSIDE: Final[tuple[tuple[str, EventKind], ...]] = (",
+        f"    {line}",
     )
-    assert scratch.touched() == {"domain/event_kind.py"} == {note.split(":")[0].removeprefix("# ")}
+    assert (
+        scratch.touched()
+        == {"domain/event_kinds/outside.py"}
+        == {note.split(":")[0].removeprefix("# ")}
+    )
     assert " failed" in scratch.checked("tests/docs/test_events.py")
     scratch.insert("docs/program/events.md", "\n|---|---|---|---|---|", ROW)
     assert " failed" not in scratch.checked("tests/docs/test_events.py")
-    assert scratch.touched() == {"domain/event_kind.py", "docs/program/events.md"}
+    assert scratch.touched() == {"domain/event_kinds/outside.py", "docs/program/events.md"}
     said = scratch.run(
         "-c",
         "from atoll.domain.event_kind import KINDS; print(sorted(KINDS['lamp.switched'].fields))",

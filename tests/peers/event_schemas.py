@@ -9,7 +9,8 @@ import pytest
 
 from atoll.adapters.storage import events as rows
 from atoll.domain.event import Json
-from atoll.domain.event_kind import EventKind, check
+from atoll.domain.event_kind import check
+from atoll.domain.event_kinds.kind import EventKind
 from atoll.domain.event_schema import payload_schema
 
 

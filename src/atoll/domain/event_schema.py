@@ -7,7 +7,8 @@ What is not listed is a string.
 from collections.abc import Mapping
 
 from atoll.domain.event import Json
-from atoll.domain.event_kind import KINDS, EventKind
+from atoll.domain.event_kind import KINDS
+from atoll.domain.event_kinds.kind import EventKind
 
 _INTEGER: Json = {"type": "integer"}
 _BOOLEAN: Json = {"type": "boolean"}

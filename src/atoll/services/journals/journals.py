@@ -18,7 +18,8 @@ import structlog
 
 from atoll.domain.errors import Conflict, Failed, NotFound, Unavailable
 from atoll.domain.event import EventDraft, Json, sandbox_stream
-from atoll.domain.event_kind import KINDS, EventKind
+from atoll.domain.event_kind import KINDS
+from atoll.domain.event_kinds.kind import EventKind
 from atoll.domain.ids import PrincipalId, SandboxId
 from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
 from atoll.domain.sandbox.reported import AGENTS

@@ -1,0 +1,204 @@
+"""Events of one sandbox: its life, and what happens inside."""
+
+from typing import Final
+
+from atoll.domain.event_kinds.kind import EventKind, kind
+
+_LIFE = "sandbox_id name generation state"
+_INSIDE = "sandbox_id generation n id"
+_PORT = "sandbox_id generation n port"
+_PREVIEW = "preview_id sandbox_id app port state"
+_SHOWN = "pr_number sha terminal_id"
+_TYPED = _INSIDE + " principal name client"
+
+INSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
+    kind("sandbox.requested", _LIFE, "profile extension", "A sandbox was requested."),
+    kind("sandbox.provisioning", _LIFE, "", "The start of the sandbox began."),
+    kind("sandbox.ready", _LIFE, "", "The runtime of the sandbox answered."),
+    kind("sandbox.active", _LIFE, "", "A program was started in the sandbox."),
+    kind("sandbox.stopped", _LIFE, "", "The sandbox was stopped; its workspace is kept."),
+    kind(
+        "sandbox.expired",
+        _LIFE,
+        "retained_until",
+        "The sandbox reached the end of its time or was idle too long.",
+    ),
+    kind("sandbox.failed", _LIFE, "retained_until", "The sandbox failed; `reason` says why."),
+    kind("sandbox.destroying", _LIFE, "kept_at", "The removal of the sandbox began."),
+    kind(
+        "sandbox.pulled",
+        _LIFE + " repo commit",
+        "",
+        "Commits of the sandbox were pulled, up to this one.",
+    ),
+    kind(
+        "sandbox.destroyed",
+        _LIFE,
+        "removed leftovers",
+        "The sandbox is removed; nothing of it runs.",
+    ),
+    kind(
+        "sandbox.setup_started",
+        _LIFE + " terminal_id setup",
+        "",
+        "The set-up commands of the sandbox's project began in a terminal.",
+    ),
+    kind(
+        "sandbox.setup_ended",
+        _LIFE + " terminal_id setup",
+        "",
+        "The set-up ended; `reason` says why it failed.",
+    ),
+    kind("sandbox.ends_soon", _LIFE + " expires_at", "", "The sandbox expires soon."),
+    kind(
+        "sandbox.unpulled",
+        _LIFE + " expires_at places pushed",
+        "",
+        "Work is only in the sandbox, which expires soon: of each place `path`, `repo`, "
+        "`branch`, and how many `commits` up to `tip`, `stashes` and `files`; `pushed` are "
+        "held branches.",
+    ),
+    kind(
+        "sandbox.end_accepted",
+        _LIFE + " expires_at",
+        "",
+        "Its owner lets the sandbox expire at this time.",
+    ),
+    kind(
+        "sandbox.ttl_extended",
+        _LIFE,
+        "expires_at retained_until",
+        "The sandbox expires later, or is kept longer.",
+    ),
+    kind("terminal.opened", _INSIDE, "argv0 name", "A terminal was opened."),
+    kind("terminal.adopted", _INSIDE, "argv0 name", "A new runtime took a terminal over."),
+    kind("terminal.renamed", _INSIDE, "argv0 name", "A terminal was given another name."),
+    kind("terminal.closed", _INSIDE, "argv0 name", "A terminal was closed on request."),
+    kind("terminal.exited", _INSIDE, "argv0 name exit", "A terminal's leader ended."),
+    kind(
+        "terminal.input",
+        _TYPED + " bytes since",
+        "",
+        "Input, as a sum over a turn or a minute; never its content.",
+    ),
+    kind(
+        "terminal.control",
+        _INSIDE + " act epoch",
+        "principal name client by unrecorded",
+        "Control of a terminal was granted, released, taken or lost.",
+    ),
+    kind(
+        "recording.started",
+        _INSIDE + " terminal by",
+        "state bytes",
+        "A recording of a terminal's output began.",
+    ),
+    kind(
+        "recording.ended",
+        _INSIDE + " state",
+        "terminal by bytes",
+        "A recording ended: stopped, with its terminal, full, or failed.",
+    ),
+    kind("recording.deleted", _INSIDE, "", "A recording was deleted."),
+    kind("exec.started", _INSIDE, "argv0 background", "A command was started."),
+    kind("exec.exited", _INSIDE, "argv0 exit timed_out", "A command ended."),
+    kind("file.changed", "sandbox_id generation n", "path act bytes", "A file was changed."),
+    kind("port.opened", _PORT, "", "A program inside began to listen on a port."),
+    kind("port.closed", _PORT, "", "Nothing listens on the port any more."),
+    kind("preview.building", _PREVIEW, _SHOWN, "The set-up that builds a preview began."),
+    kind("preview.ready", _PREVIEW, _SHOWN, "The set-up of the preview succeeded."),
+    kind("preview.failed", _PREVIEW, _SHOWN, "The set-up failed; `reason` says why."),
+    kind(
+        "preview.gone",
+        _PREVIEW,
+        _SHOWN,
+        "A preview was torn down, or its sandbox was destroyed.",
+    ),
+    kind(
+        "preview.linked",
+        "sandbox_id port expires_at",
+        "preview_id",
+        "A person made a link to a port, good for one use.",
+    ),
+    kind("door.request", "sandbox_id generation n", "*", "A request passed a door."),
+    kind("door.refused", "sandbox_id generation n", "*", "A door refused a request."),
+    kind(
+        "network.switched",
+        _LIFE + " mode allowed denied host_ports ranges",
+        "",
+        "The owner changed the network rules of the sandbox.",
+    ),
+    kind(
+        "agent.state",
+        _INSIDE + " agent agent_state turn why",
+        "unrecorded",
+        "An agent started, waits, was paused or resumed, or ended.",
+    ),
+    kind(
+        "agent.status",
+        _INSIDE + " agent mode status since",
+        "begins on question card answer options words turns reason commits plus minus",
+        "An agent works, needs its person, is done, idle, stopped or failed.",
+    ),
+    kind(
+        "agent.started",
+        _INSIDE + " agent mode",
+        "name cwd by asks otherwise conversation softlock",
+        "An agent was started, or resumed with its sandbox.",
+    ),
+    kind(
+        "agent.conversation",
+        _INSIDE + " agent conversation",
+        "",
+        "An agent reported the id of its conversation.",
+    ),
+    kind(
+        "agent.instructed",
+        _INSIDE + " agent",
+        "instructions_id",
+        "An agent received the sandbox's instructions.",
+    ),
+    kind(
+        "agent.changed",
+        _INSIDE + " agent setting value by",
+        "unrecorded",
+        "The owner changed an agent's model or permission mode.",
+    ),
+    kind("agent.ended", _INSIDE + " agent why", "", "An agent ended by itself, or was stopped."),
+    kind(
+        "agent.forgotten",
+        "sandbox_id generation",
+        "",
+        "The runtime began anew: agents of before are no longer listed.",
+    ),
+    kind("task.queued", _LIFE + " before", "", "The task waits for a place, after so many."),
+    kind("task.given", _LIFE, "", "The agent of the sandbox received its task."),
+    kind("task.failed", _LIFE, "", "The task could not be started; `reason` says why."),
+    kind("agent.installed", "agent version", "", "An agent was installed on this host."),
+    kind("agent.install_failed", "agent", "", "An agent could not be installed."),
+    kind(
+        "agent.tool",
+        _INSIDE + " agent card card_kind",
+        "unrecorded",
+        "An agent began to use a tool; its card names it.",
+    ),
+    kind("agent.reported", "sandbox_id generation n", "*", "An agent reported its state."),
+    kind(
+        "project.decided",
+        "repository digest decision",
+        "",
+        "A person approved or declined what a repository's project file proposes.",
+    ),
+    kind(
+        "project.forgotten",
+        "repository decisions",
+        "",
+        "A person's decisions on a repository's project files were dropped.",
+    ),
+    kind(
+        "sandbox.given",
+        _LIFE + " from to",
+        "",
+        "A sandbox has another owner, who has its history, too.",
+    ),
+)
