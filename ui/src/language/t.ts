@@ -41,9 +41,7 @@ export function t(strings: TemplateStringsArray, ...values: readonly ReactNode[]
 export function t(strings: TemplateStringsArray, ...values: readonly ReactNode[]): ReactNode {
   const pieces = catalogue === null ? null : translated(catalogue, strings, values);
   const said = pieces ?? interleaved(strings, values);
-  return values.every(isWord)
-    ? said.map(String).join('')
-    : createElement(Fragment, null, ...said);
+  return values.every(isWord) ? said.map(String).join('') : createElement(Fragment, null, ...said);
 }
 
 /** A sentence that counts something, in the form that the number takes. */

@@ -60,7 +60,8 @@ export function onKeys(keys: Readonly<Record<string, () => void>>): (event: Keyb
     const withCommand = event.ctrlKey || event.metaKey;
     if (event.altKey || (withCommand && event.key !== 'Enter')) return;
     if (inside(event.target, 'input, textarea, select, dialog')) return;
-    const name = `${withCommand ? t`Ctrl+` : ''}${withCommand && event.shiftKey ? t`Shift+` : ''}`;
+    // eslint-disable-next-line words/written -- a key of `keys`, which nobody reads
+    const name = `${withCommand ? 'Ctrl+' : ''}${withCommand && event.shiftKey ? 'Shift+' : ''}`;
     const act = keys[name + event.key];
     if (act === undefined) return;
     event.preventDefault();
