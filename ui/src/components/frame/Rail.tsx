@@ -253,7 +253,7 @@ function RailPlaces({ onPick }: { readonly onPick: () => void }) {
 function RailFoot() {
   const live = useStore(connected);
   const now = useStore(shade);
-  const other = now === 'dark' ? 'light' : 'dark';
+  const words = now === 'dark' ? t`Switch to light colours` : t`Switch to dark colours`;
   return (
     <footer className="rail-foot">
       <span className={live ? 'link link-live' : 'link link-cut'} role="status">
@@ -264,8 +264,8 @@ function RailFoot() {
         type="button"
         className="button-icon"
         onClick={toggleTheme}
-        aria-label={t`Switch to ${other} colours`}
-        title={t`Switch to ${other} colours`}
+        aria-label={words}
+        title={words}
       >
         <Icon name={now === 'dark' ? 'sun' : 'moon'} />
       </button>

@@ -17,16 +17,16 @@ interface TouchProps {
 const KEYS = worded<
   readonly { label: string; name: string; plain: string; application?: string }[]
 >(() => [
-  { label: t`Esc`, name: 'Esc', plain: '\x1b' },
-  { label: t`Tab`, name: 'Tab', plain: '\t' },
+  { label: t`Esc`, name: t`Esc`, plain: '\x1b' },
+  { label: t`Tab`, name: t`Tab`, plain: '\t' },
   { label: t`⇧Tab`, name: t`Shift Tab`, plain: '\x1b[Z' },
   { label: t`^C`, name: t`Control C`, plain: '\x03' },
   { label: t`^D`, name: t`Control D`, plain: '\x04' },
-  { label: '↑', name: 'Up', plain: '\x1b[A', application: '\x1bOA' },
-  { label: '↓', name: 'Down', plain: '\x1b[B', application: '\x1bOB' },
-  { label: '←', name: 'Left', plain: '\x1b[D', application: '\x1bOD' },
-  { label: '→', name: 'Right', plain: '\x1b[C', application: '\x1bOC' },
-  { label: '⏎', name: 'Enter', plain: '\r' },
+  { label: '↑', name: t`Up`, plain: '\x1b[A', application: '\x1bOA' },
+  { label: '↓', name: t`Down`, plain: '\x1b[B', application: '\x1bOB' },
+  { label: '←', name: t`Left`, plain: '\x1b[D', application: '\x1bOD' },
+  { label: '→', name: t`Right`, plain: '\x1b[C', application: '\x1bOC' },
+  { label: '⏎', name: t`Enter`, plain: '\r' },
 ]);
 
 export function TouchKeys({ view, off }: TouchProps) {
