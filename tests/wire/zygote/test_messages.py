@@ -88,3 +88,9 @@ def test_answer_that_is_malformed_is_refused() -> None:
 def test_number_of_a_bad_request_is_found_when_it_is_there() -> None:
     assert wire.number_of(b'{"number":5,"request":1}') == 5
     assert wire.number_of(b"{") == 0
+
+
+def test_link_is_shown_without_its_key() -> None:
+    link = wire.Link(START, "ab" * 32, 600, "ext.ssh", ("/.atoll/init",))
+    assert "abab" not in repr(link)
+    assert "ext.ssh" in repr(link)
