@@ -14,7 +14,6 @@ from atoll.domain.profile.profile import Resources
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, State
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports import Capabilities
-from atoll.services.lifecycle.host_room import NO_HOST
 from atoll.testing.contracts.rows.host.hosts import host as ssh_host
 from tests.peers.databases.chosen import on_postgres
 from tests.services.scene import BARE, Scene, scene
@@ -45,7 +44,7 @@ def bounded(count: int) -> Host:
 async def refused(s: Scene, **request: object) -> Conflict:
     with pytest.raises(Conflict) as found:
         await s.sandboxes.create(LOCAL_PERSON, CreateSandbox(profile="bare", **request))  # type: ignore[arg-type]
-    assert found.value.code == NO_HOST
+    assert found.value.code == "no_host"
     return found.value
 
 
@@ -79,7 +78,7 @@ async def test_stopped_sandbox_gives_its_room_and_needs_it_again_to_start() -> N
         two = await s.ready(name="two")
         with pytest.raises(Conflict) as full:
             await s.sandboxes.start(LOCAL_PERSON, one.id)
-        assert full.value.code == NO_HOST and "no room for one" in full.value.message
+        assert full.value.code == "no_host" and "no room for one" in full.value.message
         await s.sandboxes.destroy(LOCAL_PERSON, two.id)
         await s.until(two, State.DESTROYED)
         await s.sandboxes.start(LOCAL_PERSON, one.id)

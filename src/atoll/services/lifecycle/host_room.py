@@ -24,7 +24,6 @@ from atoll.domain.profile.profile import Resources
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Extension, Transaction
 
-NO_HOST = "no_host"
 """The code of a refusal for want of a host."""
 
 
@@ -53,7 +52,7 @@ class HostRoom:
             if lack is None:
                 return replace(sandbox, host=host.name)
             rejected.append(Rejected(host.name, lack))
-        raise Conflict(refusal(request, rejected), code=NO_HOST, field="host")
+        raise Conflict(refusal(request, rejected), code="no_host", field="host")
 
     async def check(self, rows: Transaction, sandbox: Sandbox) -> None:
         """Check that a placed sandbox has room to start where its files are, also on a host that is
@@ -65,7 +64,7 @@ class HostRoom:
                     raise Conflict(
                         f"host {host.name} has no room for {sandbox.name}: {lack}. Stop another "
                         "sandbox there, or have its capacity raised",
-                        code=NO_HOST,
+                        code="no_host",
                         field="host",
                     )
 
