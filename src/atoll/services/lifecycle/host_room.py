@@ -24,8 +24,6 @@ from atoll.domain.profile.profile import Resources
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Extension, Transaction
 
-"""The code of a refusal for want of a host."""
-
 
 class HostRoom:
     """The room of hosts. `defaults` are limits of sandboxes whose profile names none."""
