@@ -1,0 +1,1 @@
+"""Browser tests of what teams add to the page; a scripted server plays the organization."""
