@@ -81,7 +81,7 @@ export function placesOf(words) {
 }
 
 const ACCENTS = new Map(
-  [...'aábƀcçdđeéfƒgĝhĥiîjĵkķlĺmɱnñoópƥrřsštţuúvṽwŵyýzž'].reduce((pairs, letter, at, all) => {
+  [...'aábƀcçdđeéfƒgĝhĥiîjĵkķlĺmɱnñoópƥqɋrřsštţuúvṽwŵxẋyýzž'].reduce((pairs, letter, at, all) => {
     if (at % 2 === 0) pairs.push([letter, all[at + 1]], capitals(letter, all[at + 1]));
     return pairs;
   }, []),

@@ -24,13 +24,19 @@ const HIDDEN = new Set(
 );
 /** Calls whose strings are names of the platform or words for developers. */
 const NAMES =
-  /^(?:console\.\w+|.*\.(?:closest|matches|querySelector|querySelectorAll|addEventListener|removeEventListener|setAttribute|getAttribute|toggleAttribute|getItem|setItem|getPropertyValue|setProperty|get|has|set|append|startsWith|endsWith|includes|indexOf|split|join|toLocaleString|localeCompare|getMap|getArray|getText)|matchMedia|CustomEvent|Error|TypeError|RangeError|RegExp|URL|DOMException|Worker|Date)$/;
+  /^(?:console\.\w+|.*\.(?:closest|matches|querySelector|querySelectorAll|addEventListener|removeEventListener|setAttribute|getAttribute|toggleAttribute|getItem|setItem|getPropertyValue|setProperty|get|has|set|append|startsWith|endsWith|includes|indexOf|split|join|toLocaleString|localeCompare|getMap|getArray|getText)|(?:window\.)?matchMedia|CustomEvent|Error|TypeError|RangeError|RegExp|URL|DOMException|Worker|Date)$/;
 const KEY =
-  /^(?:Enter|Escape|Esc|Tab|Space|Home|End|Insert|Delete|Backspace|Page(?:Up|Down)|Arrow\w+|Control|Ctrl|Alt|Shift|Meta|AltGraph|F\d+|Key[A-Z]|Digit\d|Bracket\w+|Unidentified|Dead|Process)$/;
+  /^(?:Enter|Escape|Esc|Tab|Space|Home|End|Insert|Delete|Backspace|Page(?:Up|Down)|Arrow\w+|Control|Ctrl|Alt|Shift|Meta|AltGraph|F\d+|Key[A-Z]|Digit\d|Bracket\w+|CapsLock|Arrows|Wheel|Unidentified|Dead|Process|.)$/;
+/** Names that are the same in every language. */
+const NAMED = new Set(
+  'Android Atoll Chrome Edge Firefox GitHub HEAD Linux Opera Safari Windows macOS'.split(' '),
+);
+const OPTION = /^--/;
+const PROGRAM = /^(?:Mac OS|atoll pull|\w+\/)$/;
 const HEADER = /^(?:[A-Z][A-Za-z]*-)+[A-Z][A-Za-z]*$/;
 const SELECTOR = /^[.#[]|^(?:a|button|input)[,[:]/;
 const PATH = /^[MLHVCSQTAZ][MLHVCSQTAZmlhvcsqtaz0-9{} .,-]*$/;
-const STYLE = /^\(?(?:rgb|prefers-|pointer:)|\d(?:px|ch)\b/;
+const STYLE = /^\(?(?:rgb|translate\(|prefers-|pointer:|display-)|\d(?:px|ch)\b/;
 const LETTER = /\p{L}/u;
 const SENTENCE = /(?:\p{L}[\p{L}’'”):,;.…]*|\d|\})\s+[“(]?(?:\p{L}{2}|\p{L}\s|\{)/u;
 const BEGUN = /^\s*[“(]?\p{Lu}\p{Ll}|…$/u;
@@ -67,9 +73,19 @@ function written(node, visit) {
 }
 
 function isText(node, checker) {
-  if (ts.isJsxText(node)) return LETTER.test(node.text) && !quoted(node);
+  if (ts.isJsxText(node)) {
+    return LETTER.test(node.text) && !NAMED.has(node.text.trim()) && !quoted(node);
+  }
   const words = wordsOf(node);
-  if (words === null || !LETTER.test(words) || notRead(node) || quoted(node)) return false;
+  if (
+    words === null ||
+    !LETTER.test(words) ||
+    NAMED.has(words) ||
+    isKeys(words) ||
+    notRead(node) ||
+    quoted(node)
+  )
+    return false;
   const place = placeOf(node);
   if (HIDDEN.has(place)) return false;
   if (!SHOWN.has(place) && !looksLikeText(words)) return false;
@@ -84,9 +100,19 @@ function wordsOf(node) {
 }
 
 function looksLikeText(words) {
-  if ([KEY, HEADER, SELECTOR, PATH, STYLE].some((form) => form.test(words)) || isClasses(words))
+  if (KEY.test(words) || isClasses(words)) return false;
+  if (
+    [OPTION, PROGRAM, HEADER, SELECTOR, PATH, STYLE].some((form) => form.test(words)) ||
+    isClasses(words)
+  )
     return false;
   return SENTENCE.test(words) || BEGUN.test(words);
+}
+
+/** Whether words are keys to press together, such as `Ctrl Shift G`. */
+function isKeys(words) {
+  const keys = words.split(/[ +]/);
+  return keys.length > 1 && keys.every((key) => KEY.test(key));
 }
 
 /** Whether words are classes of an element, such as `tab tab-on`. */

@@ -1,6 +1,7 @@
 /**
  * Writes src/language/messages.pot: everything the page says. With `--check` it only compares, and
- * fails when the file is not current or a translation has a place that its message has not.
+ * fails when the file is not current, a message has a blank at an edge, or a translation has a place
+ * that its message has not.
  */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -12,10 +13,12 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const FOLDER = path.join(ROOT, 'src/language');
 const TEMPLATE = path.join(FOLDER, 'messages.pot');
 
-const text = printed(await messagesOf(ROOT));
+const messages = await messagesOf(ROOT);
+const text = printed(messages);
 if (process.argv.includes('--check')) {
   const current = await readFile(TEMPLATE, 'utf8').catch(() => '');
   const troubles = current === text ? [] : [`${TEMPLATE} is not current: run npm run words`];
+  troubles.push(...messages.flatMap(({ id, files }) => edgesOf(id, files[0])));
   for (const name of await readdir(FOLDER)) {
     if (name.endsWith('.po')) troubles.push(...(await troublesOf(name)));
   }
@@ -23,6 +26,11 @@ if (process.argv.includes('--check')) {
   process.exitCode = troubles.length > 0 ? 1 : 0;
 } else {
   await writeFile(TEMPLATE, text);
+}
+
+/** A blank at an edge is lost in a translation, and says that a sentence is put together. */
+function edgesOf(id, file) {
+  return id.trim() === id ? [] : [`${file}: “${id}” begins or ends with a blank`];
 }
 
 async function troublesOf(name) {

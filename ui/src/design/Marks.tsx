@@ -10,55 +10,42 @@ import { RichText } from '../components/parts/RichText';
 import { Tab } from '../components/parts/Tab';
 import { panelOf, PlainTab, TabList } from '../components/parts/TabList';
 import { StateMark, stateWords } from '../components/sandboxes/StateMark';
-import { t, worded } from '../language/t';
 import { statusWords } from '../state/attention/agents';
 import { UNTOLD } from '../terminal/attach/status';
 import { keep } from './Controls';
 import { Specimen, Specimens } from './Specimens';
 
-const NAMES = worded(() => [
-  t`Ada Lovelace`,
-  t`Bo`,
-  t`Chinua Achebe`,
-  t`Dai`,
-  t`Emmy Noether`,
-  t`Fei-Fei Li`,
-]);
-const SAID = worded(
-  () => t`The test fails in \`parse\`: **two** spaces.
-\`\`\`
-assert 1 == 2
-\`\`\``,
-);
+const NAMES = ['Ada Lovelace', 'Bo', 'Chinua Achebe', 'Dai', 'Emmy Noether', 'Fei-Fei Li'];
+const SAID = 'The test fails in `parse`: **two** spaces.\n```\nassert 1 == 2\n```';
 
 export function Marks() {
   return (
-    <Specimens title={t`States, agents and people`}>
-      {(Object.keys(stateWords()) as SandboxState[]).map((state) => (
-        <Specimen key={state} state={t`a sandbox`}>
+    <Specimens title="States, agents and people">
+      {(Object.keys(stateWords) as SandboxState[]).map((state) => (
+        <Specimen key={state} state="a sandbox">
           <StateMark state={state} />
         </Specimen>
       ))}
       {(Object.keys(statusWords()) as AgentStatus['status'][]).map((status) => (
-        <Specimen key={status} state={t`an agent`}>
+        <Specimen key={status} state="an agent">
           <span className={`state does-${status}`}>
             <AgentShape status={status} />
             {statusWords()[status]}
           </span>
         </Specimen>
       ))}
-      {NAMES().map((name, at) => (
-        <Specimen key={name} state={at === 0 ? t`${name} drives` : name}>
+      {NAMES.map((name, at) => (
+        <Specimen key={name} state={at === 0 ? `${name} drives` : name}>
           <Avatar name={name} principal={name} drives={at === 0} />
         </Specimen>
       ))}
-      <Specimen state={t`counts and badges`}>
-        <span className="count">3</span> <span className="badge">{t`exit 0`}</span>{' '}
-        <span className="badge badge-warn">{t`offline`}</span>{' '}
-        <span className="badge badge-bad">{t`exit 1`}</span>
+      <Specimen state="counts and badges">
+        <span className="count">3</span> <span className="badge">exit 0</span>{' '}
+        <span className="badge badge-warn">offline</span>{' '}
+        <span className="badge badge-bad">exit 1</span>
       </Specimen>
-      <Specimen state={t`what an agent said`} wide>
-        <RichText text={SAID()} />
+      <Specimen state="what an agent said" wide>
+        <RichText text={SAID} />
       </Specimen>
     </Specimens>
   );
@@ -89,8 +76,8 @@ export function Navigation() {
     onMove: keep,
   });
   return (
-    <Specimens title={t`Ways`}>
-      <Specimen state={t`tabs: an agent, one that ended, one that stays`} wide>
+    <Specimens title="Ways">
+      <Specimen state="tabs: an agent, one that ended, one that stays" wide>
         <TabList keys={TABS} chosen={chosen}>
           <Tab {...tab(TABS[0], 'codex')} status={undefined} agent="codex" />
           <Tab {...tab(TABS[1], 'tests')} status={status} agent={null} />
@@ -100,29 +87,29 @@ export function Navigation() {
             selected={chosen === TABS[2]}
             onChoose={() => setChosen(TABS[2])}
           >
-            {t`Log`}
+            Log
           </PlainTab>
         </TabList>
         <p {...panelOf(chosen)} className="quiet">
-          {t`What the chosen tab shows`}
+          What the chosen tab shows
         </p>
       </Specimen>
-      <Specimen state={t`a word with more behind it`}>
-        <Pop summary={t`9 days left`}>{() => <p>{t`It ends by itself on Friday.`}</p>}</Pop>
+      <Specimen state="a word with more behind it">
+        <Pop summary="9 days left">{() => <p>It ends by itself on Friday.</p>}</Pop>
       </Specimen>
-      <Specimen state={t`… that warns`}>
-        <Pop summary={t`2 hours left`} tone="fact-warn">
-          {() => <p>{t`It ends soon.`}</p>}
+      <Specimen state="… that warns">
+        <Pop summary="2 hours left" tone="fact-warn">
+          {() => <p>It ends soon.</p>}
         </Pop>
       </Specimen>
-      <Specimen state={t`a card that is pressed`} wide>
+      <Specimen state="a card that is pressed" wide>
         <div className="card">
           <button type="button" className="card-face">
             <span className="card-title">
               <Icon name="agent" />
-              {t`default`}
+              default
             </span>
-            <span className="card-note">{t`An agent with a shell and a network of allowed hosts`}</span>
+            <span className="card-note">An agent with a shell and a network of allowed hosts</span>
           </button>
         </div>
       </Specimen>

@@ -2,7 +2,7 @@
  * What the page says, in the language it is shown in.
  *
  * The English stands in the sources, marked by `t` and `plural`; `npm run words` gathers it in
- * `en.po`. Another language is a catalogue beside that, which `languages.ts` loads. Without one
+ * `messages.pot`. Another language is a catalogue beside that, which `languages.ts` loads. Without one
  * nothing is looked up.
  */
 

@@ -62,8 +62,9 @@ export async function perform(sandbox: Sandbox, act: Act, keepWorktree = false):
     const now = act === 'destroy' ? await api.destroy(id, keepWorktree) : await api.act(id, act);
     keep(now);
     if (act !== 'destroy') return;
-    const kept = typeof now.kept_at === 'string' ? t` Its files are kept at ${now.kept_at}.` : '';
-    notify(t`${name} is being destroyed.${kept}`);
+    const kept =
+      typeof now.kept_at === 'string' ? ` ${t`Its files are kept at ${now.kept_at}.`}` : '';
+    notify(`${t`${name} is being destroyed.`}${kept}`);
     go(null);
   } catch (reason) {
     notifyFailure(t`${actWords()[act]} of ${name} failed`)(reason);

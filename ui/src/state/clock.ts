@@ -28,16 +28,21 @@ function pair(whole: number, big: number, bigWord: string, small: number, smallW
 /** Age of a moment (RFC 3339): one unit, for lists. */
 export function age(at: string, now: number): string {
   const seconds = (now - Date.parse(at)) / 1000;
-  if (seconds < 10) return t`now`;
+  if (isNow(at, now)) return t`now`;
   if (seconds < MINUTE) return t`${Math.floor(seconds)} s`;
   if (seconds < HOUR) return t`${Math.floor(seconds / MINUTE)} min`;
   if (seconds < DAY) return t`${Math.floor(seconds / HOUR)} h`;
   return t`${Math.floor(seconds / DAY)} d`;
 }
 
+/** Whether a moment is so fresh that its age is `now`. */
+export function isNow(at: string, now: number): boolean {
+  return now - Date.parse(at) < 10_000;
+}
+
 /** When something changed: `changed now`, `changed 4 min ago`. */
 export function changedWords(at: string, now: number): string {
-  return now - Date.parse(at) < 10_000 ? t`changed now` : t`changed ${age(at, now)} ago`;
+  return isNow(at, now) ? t`changed now` : t`changed ${age(at, now)} ago`;
 }
 
 /** Seconds until a moment; negative when past. */

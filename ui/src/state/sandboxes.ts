@@ -198,7 +198,9 @@ function welcomeGuest(id: string, { payload }: Envelope): void {
   const place = sandboxes.get()?.find((one) => one.sandbox_id === id)?.name ?? t`a sandbox`;
   const who = typeof name === 'string' ? name : t`A guest`;
   notify(
-    t`${who} came to ${place} by your link, to watch${role === 'viewer' ? '' : t` and type`}.`,
+    role === 'viewer'
+      ? t`${who} came to ${place} by your link, to watch.`
+      : t`${who} came to ${place} by your link, to watch and type.`,
   );
 }
 

@@ -13,7 +13,7 @@ import { TerminalPane } from '../../components/terminals/TerminalPane';
 import type { Terminal } from '../../api/types';
 import { t } from '../../language/t';
 import { isLive, perform } from '../../state/acts';
-import { age, tick } from '../../state/clock';
+import { age, isNow, tick } from '../../state/clock';
 import { login } from '../../state/login';
 import { go } from '../../state/route';
 import { loadTerminal, terminals } from '../../state/sandboxes';
@@ -217,8 +217,7 @@ function PictureOf({ terminalId, before = t`Taking a picture…` }: PictureProps
 }
 
 function ageWords(at: string, now: number): string {
-  const words = age(at, now);
-  return words === 'now' ? t`just now` : t`${words} old`;
+  return isNow(at, now) ? t`just now` : t`${age(at, now)} old`;
 }
 
 function Coming({ item }: { readonly item: Item }) {

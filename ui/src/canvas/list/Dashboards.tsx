@@ -127,7 +127,7 @@ function Row({ dashboard, onRename, onCopy, onRemove }: RowProps) {
         <span className="board-facts">
           {plural(items, { one: '# item', other: '# items' })} ·{' '}
           {scope === 'shared' ? t`team` : t`private`}
-          {role === 'viewer' && t` · view only`} · {changedWords(updated, now)}
+          {role === 'viewer' && ` · ${t`view only`}`} · {changedWords(updated, now)}
         </span>
       </a>
       {role !== 'viewer' && (

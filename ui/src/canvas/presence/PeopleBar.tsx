@@ -29,8 +29,7 @@ export function PeopleBar({ stage, peers }: PeopleBarProps) {
     <ul className="board-people" aria-label={t`People here`}>
       {peers.map((peer) => {
         const on = peer.client === followed;
-        const where = whereWords(stage, peer);
-        const words = `${on ? t`Stop following` : t`Follow`} ${peer.name}${where}`;
+        const words = followWords(on, peer.name, placeOf(stage, peer));
         return (
           <li key={peer.client}>
             <button
@@ -54,7 +53,12 @@ export function PeopleBar({ stage, peers }: PeopleBarProps) {
 }
 
 /** The terminal or item that somebody is in. */
-function whereWords(stage: Stage, { inside }: Peer): string {
+function placeOf(stage: Stage, { inside }: Peer): string | null {
   const item = inside === null ? null : stage.board.item(inside);
-  return item === null ? '' : t`, in ${item.title || item.kind}`;
+  return item === null ? null : item.title || item.kind;
+}
+
+function followWords(on: boolean, name: string, place: string | null): string {
+  if (place === null) return on ? t`Stop following ${name}` : t`Follow ${name}`;
+  return on ? t`Stop following ${name}, in ${place}` : t`Follow ${name}, in ${place}`;
 }

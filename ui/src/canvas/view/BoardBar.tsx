@@ -114,7 +114,7 @@ function Kept({ status, onRetry }: KeptProps) {
   if (phase !== 'live' && (loaded || phase === 'waiting'))
     return (
       <span className="board-kept board-cut" role="status">
-        {t`Offline${saved ? '' : t`: your edits are kept here`}`}
+        {saved ? t`Offline` : t`Offline: your edits are kept here`}
         <button type="button" className="button button-slim" onClick={onRetry}>
           {t`Try now`}
         </button>

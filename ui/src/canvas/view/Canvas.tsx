@@ -145,7 +145,7 @@ function drawWorld(ground: HTMLElement | null, plane: HTMLElement | null, stage:
   const [left, top] = [Math.round(-view.x * view.zoom), Math.round(-view.y * view.zoom)];
   const scale = view.zoom / rest;
   const scaled = scale === 1 ? '' : ` scale(${scale})`;
-  plane.style.transform = t`translate(${left}px, ${top}px)${scaled}`;
+  plane.style.transform = `translate(${left}px, ${top}px)${scaled}`;
   plane.style.setProperty('--z', String(rest));
   plane.classList.toggle('world-moving', scale !== 1);
   // Not as custom properties: all items inherit these, and would be styled anew at every move.

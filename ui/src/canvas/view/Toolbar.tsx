@@ -34,10 +34,7 @@ export function Toolbar({ places }: ToolbarProps) {
         onPress={() => stage.tool.set('hand')}
       />
       {stage.edits && <span className="board-line" />}
-      {stage.edits &&
-        MAKING.map((id) => (
-          <CommandTool key={id} id={id} places={places} labelled={id !== 'link'} />
-        ))}
+      {stage.edits && MAKING.map((id) => <CommandTool key={id} id={id} places={places} />)}
       {stage.edits && <UndoTools places={places} />}
     </div>
   );
@@ -59,10 +56,9 @@ interface CommandToolProps {
   readonly id: string;
   readonly places: Places;
   readonly off?: boolean;
-  readonly labelled?: boolean;
 }
 
-export function CommandTool({ id, places, off = false, labelled = false }: CommandToolProps) {
+export function CommandTool({ id, places, off = false }: CommandToolProps) {
   const command = COMMANDS().find((one) => one.id === id);
   if (command === undefined) return null;
   return (
@@ -70,7 +66,7 @@ export function CommandTool({ id, places, off = false, labelled = false }: Comma
       icon={command.icon}
       words={wordsOf(command)}
       off={off}
-      {...(labelled ? { label: command.words.replace(t`New `, '') } : {})}
+      {...(command.short === undefined ? {} : { label: command.short })}
       onPress={() => command.run(places)}
     />
   );

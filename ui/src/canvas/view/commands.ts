@@ -42,6 +42,8 @@ export interface Places {
 export interface CanvasCommand {
   readonly id: string;
   readonly words: string;
+  /** Its words beside an icon in the toolbar. */
+  readonly short?: string;
   /** Keys as a person reads them, the first as `keyOf` spells them. */
   readonly keys?: readonly string[];
   readonly icon: IconName;
@@ -54,12 +56,33 @@ export interface CanvasCommand {
 
 const MAKING = worded<readonly CanvasCommand[]>(() =>
   [
-    { id: 'note', words: t`New note`, keys: ['N'], icon: 'note', kind: 'note' },
-    { id: 'todo', words: t`New todo`, keys: ['D'], icon: 'todo', kind: 'todo' },
-    { id: 'terminal', words: t`New terminal`, keys: ['T'], icon: 'terminal', kind: 'terminal' },
-    { id: 'agent', words: t`New agent`, keys: ['A'], icon: 'agent', kind: 'agent' },
+    { id: 'note', words: t`New note`, short: t`note`, keys: ['N'], icon: 'note', kind: 'note' },
+    { id: 'todo', words: t`New todo`, short: t`todo`, keys: ['D'], icon: 'todo', kind: 'todo' },
+    {
+      id: 'terminal',
+      words: t`New terminal`,
+      short: t`terminal`,
+      keys: ['T'],
+      icon: 'terminal',
+      kind: 'terminal',
+    },
+    {
+      id: 'agent',
+      words: t`New agent`,
+      short: t`agent`,
+      keys: ['A'],
+      icon: 'agent',
+      kind: 'agent',
+    },
     { id: 'link', words: t`New link`, keys: ['L'], icon: 'link', kind: 'link' },
-    { id: 'frame', words: t`New frame`, keys: ['F'], icon: 'frame', kind: 'frame' },
+    {
+      id: 'frame',
+      words: t`New frame`,
+      short: t`frame`,
+      keys: ['F'],
+      icon: 'frame',
+      kind: 'frame',
+    },
     { id: 'files', words: t`Files of a sandbox`, icon: 'file', kind: 'files' },
     { id: 'diff', words: t`Changes of a sandbox`, icon: 'commit', kind: 'diff' },
     { id: 'preview', words: t`Preview of a port`, icon: 'network', kind: 'preview' },
@@ -100,7 +123,7 @@ const CHOSEN = worded<readonly CanvasCommand[]>(() => [
   {
     id: 'tools',
     words: t`Tools of a terminal, or what is asked there`,
-    keys: [t`Shift Enter`],
+    keys: ['Shift Enter'],
     icon: 'terminal',
     chosen: true,
     run: ({ tools }) => tools(),
@@ -130,7 +153,7 @@ const CHOSEN = worded<readonly CanvasCommand[]>(() => [
   {
     id: 'duplicate',
     words: t`Duplicate`,
-    keys: [t`Ctrl D`],
+    keys: ['Ctrl D'],
     icon: 'copy',
     chosen: true,
     edits: true,
@@ -149,7 +172,7 @@ const CHOSEN = worded<readonly CanvasCommand[]>(() => [
   {
     id: 'group',
     words: t`Group`,
-    keys: [t`Ctrl G`],
+    keys: ['Ctrl G'],
     icon: 'group',
     chosen: true,
     edits: true,
@@ -158,7 +181,7 @@ const CHOSEN = worded<readonly CanvasCommand[]>(() => [
   {
     id: 'ungroup',
     words: t`Ungroup`,
-    keys: [t`Ctrl Shift G`],
+    keys: ['Ctrl Shift G'],
     icon: 'group',
     chosen: true,
     edits: true,
@@ -185,7 +208,7 @@ const CHOSEN = worded<readonly CanvasCommand[]>(() => [
   {
     id: 'lock',
     words: t`Lock or unlock`,
-    keys: [t`Ctrl Shift L`],
+    keys: ['Ctrl Shift L'],
     icon: 'lock',
     chosen: true,
     edits: true,
@@ -194,7 +217,7 @@ const CHOSEN = worded<readonly CanvasCommand[]>(() => [
   {
     id: 'address',
     words: t`Copy its address`,
-    keys: [t`Shift L`],
+    keys: ['Shift L'],
     icon: 'link',
     chosen: true,
     run: ({ copyAddress }) => copyAddress(),
@@ -213,7 +236,7 @@ const PLACING = worded<readonly CanvasCommand[]>(() => [
   {
     id: 'tidy',
     words: t`Tidy into rows`,
-    keys: [t`Shift T`],
+    keys: ['Shift T'],
     icon: 'grid',
     edits: true,
     run: ({ stage }) => {
@@ -225,7 +248,7 @@ const PLACING = worded<readonly CanvasCommand[]>(() => [
   {
     id: 'undo',
     words: t`Undo`,
-    keys: [t`Ctrl Z`],
+    keys: ['Ctrl Z'],
     icon: 'undo',
     edits: true,
     run: ({ stage }) => void stage.board.undo(),
@@ -233,7 +256,7 @@ const PLACING = worded<readonly CanvasCommand[]>(() => [
   {
     id: 'redo',
     words: t`Redo`,
-    keys: [t`Ctrl Shift Z`, t`Ctrl Y`],
+    keys: ['Ctrl Shift Z', 'Ctrl Y'],
     icon: 'redo',
     edits: true,
     run: ({ stage }) => void stage.board.redo(),
@@ -241,7 +264,7 @@ const PLACING = worded<readonly CanvasCommand[]>(() => [
   {
     id: 'all',
     words: t`Choose everything`,
-    keys: [t`Ctrl A`],
+    keys: ['Ctrl A'],
     icon: 'frame',
     run: ({ stage }) => stage.choose(stage.items.map(({ id }) => id)),
   },
@@ -287,7 +310,7 @@ const LOOKING = worded<readonly CanvasCommand[]>(() => [
   {
     id: 'share',
     words: t`Share this dashboard`,
-    keys: [t`Shift S`],
+    keys: ['Shift S'],
     icon: 'share',
     run: ({ share }) => share(),
   },

@@ -2,9 +2,9 @@
 
 import { useState } from 'react';
 import { accountApi, type Session } from '../../api/account';
-import { t, worded } from '../../language/t';
+import { t } from '../../language/t';
 import { notify, notifyFailure } from '../../state/announce';
-import { age, tick } from '../../state/clock';
+import { age, isNow, tick } from '../../state/clock';
 import { logOut, logOutEverywhere } from '../../state/login';
 import { useStore } from '../../state/store';
 import { Confirm } from '../parts/Dialog';
@@ -85,9 +85,9 @@ function Row({ session, onEnd }: RowProps) {
           {current && <span className="badge">{t`here`}</span>}
         </p>
         <p className="quiet">
-          {address !== '' && t`from ${address} · `}
+          {address !== '' && `${t`from ${address}`} · `}
           {t`since ${new Date(since).toLocaleDateString()}`}
-          {!current && t` · used ${agoWords(used, now)}`}
+          {!current && ` · ${t`used ${agoWords(used, now)}`}`}
         </p>
       </div>
       <button
@@ -106,36 +106,29 @@ function Row({ session, onEnd }: RowProps) {
 export function browserWords(agent: string): string {
   const found = (names: readonly (readonly [string, string])[]): string =>
     names.find(([mark]) => agent.includes(mark))?.[1] ?? '';
-  const browser = found(BROWSERS()) || t`A browser`;
-  const system = found(SYSTEMS());
+  const browser = found(BROWSERS) || t`A browser`;
+  const system = found(SYSTEMS);
   return system === '' ? browser : t`${browser} on ${system}`;
 }
 
 /** The first mark that is there counts: browsers carry the names of others, too. */
-const BROWSERS = worded(
-  () =>
-    [
-      [t`Edg/`, t`Edge`],
-      ['OPR/', t`Opera`],
-      [t`Firefox/`, t`Firefox`],
-      [t`Chrome/`, t`Chrome`],
-      [t`Safari/`, t`Safari`],
-    ] as const,
-);
-const SYSTEMS = worded(
-  () =>
-    [
-      ['iPhone', 'iPhone'],
-      ['iPad', 'iPad'],
-      [t`Android`, t`Android`],
-      [t`Windows`, t`Windows`],
-      [t`Mac OS`, 'macOS'],
-      [t`Linux`, t`Linux`],
-    ] as const,
-);
+const BROWSERS = [
+  ['Edg/', 'Edge'],
+  ['OPR/', 'Opera'],
+  ['Firefox/', 'Firefox'],
+  ['Chrome/', 'Chrome'],
+  ['Safari/', 'Safari'],
+] as const;
+const SYSTEMS = [
+  ['iPhone', 'iPhone'],
+  ['iPad', 'iPad'],
+  ['Android', 'Android'],
+  ['Windows', 'Windows'],
+  ['Mac OS', 'macOS'],
+  ['Linux', 'Linux'],
+] as const;
 
 /** `now` or `4 min ago`. */
 export function agoWords(at: string, now: number): string {
-  const words = age(at, now);
-  return words === 'now' ? words : t`${words} ago`;
+  return isNow(at, now) ? t`now` : t`${age(at, now)} ago`;
 }

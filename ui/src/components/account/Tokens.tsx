@@ -114,8 +114,8 @@ export function TokenRow({ token, whose, onRevoke }: RowProps) {
           {whose !== undefined && <span className="quiet"> {t`of ${whose}`}</span>}
         </p>
         <p className="quiet">
-          {t`${used === null ? t`never used` : t`used ${agoWords(used, now)}`} · ${duration(secondsUntil(end, now))} left`}
-          {sandbox !== null && t` · of ${sandbox} alone`}
+          {`${used === null ? t`never used` : t`used ${agoWords(used, now)}`} · ${t`${duration(secondsUntil(end, now))} left`}`}
+          {sandbox !== null && ` · ${t`of ${sandbox} alone`}`}
         </p>
         <details className="token-may">
           <summary>

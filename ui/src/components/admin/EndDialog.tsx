@@ -42,11 +42,18 @@ export function EndDialog({ organization, row, act, onClose, onDone }: EndDialog
     >
       {act === 'stop' ? (
         <p>
-          {t`All its terminals and programs end${row.working > 0 && t`, with ${atWork(row.working)}`}. Its files stay, and ${own ? t`you` : t`its owner`} can start it again.`}
+          {row.working > 0
+            ? t`All its terminals and programs end, with ${atWork(row.working)}.`
+            : t`All its terminals and programs end.`}{' '}
+          {own
+            ? t`Its files stay, and you can start it again.`
+            : t`Its files stay, and its owner can start it again.`}
         </p>
       ) : (
         <p>
-          {t`Its programs, its files, and commits that were not pulled are removed for good${row.working > 0 && t`, while ${atWork(row.working)}`}. Nobody can undo this.`}
+          {row.working > 0
+            ? t`Its programs, its files, and commits that were not pulled are removed for good, while ${atWork(row.working)}. Nobody can undo this.`
+            : t`Its programs, its files, and commits that were not pulled are removed for good. Nobody can undo this.`}
         </p>
       )}
       {!own && <p className="quiet">{t`The audit log will say that you did it.`}</p>}

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from 'react';
 import type { Overseen, OverseenQuery, SortKey } from '../../api/overview';
 import type { SandboxState } from '../../api/types';
-import { t, worded } from '../../language/t';
+import { spoken, t, worded } from '../../language/t';
 import { drawn } from '../../state/overview/rows';
 import { useStore } from '../../state/store';
 import { team } from '../../state/team/team';
@@ -171,7 +171,7 @@ function Filters({ query, rows, onChange }: FiltersProps) {
         ))}
       </div>
       <p className="quiet every-total" role="status">
-        {rows.total === null ? t`Counting…` : t`${rows.total.toLocaleString('en')} shown`}
+        {rows.total === null ? t`Counting…` : t`${rows.total.toLocaleString(spoken())} shown`}
       </p>
     </div>
   );

@@ -4,7 +4,7 @@ import { overviewApi, type Finding } from '../../api/overview';
 import { Problem } from '../../api/call';
 import type { Extension } from '../../api/types';
 import { t } from '../../language/t';
-import { age, tick } from '../../state/clock';
+import { age, isNow, tick } from '../../state/clock';
 import { useStore } from '../../state/store';
 import { useAnswer } from '../parts/useAnswer';
 import { useState } from 'react';
@@ -103,7 +103,7 @@ function Machine() {
       {value !== null && (
         <>
           <p className="quiet">
-            {t`What ${(<code>atoll doctor</code>)} found, ${age(value.at, now) === 'now' ? t`just now` : t`${age(value.at, now)} ago`}.`}
+            {t`What ${(<code>atoll doctor</code>)} found, ${isNow(value.at, now) ? t`just now` : t`${age(value.at, now)} ago`}.`}
           </p>
           <ul className="findings" aria-label={t`Findings`}>
             {[...value.findings].sort(byLevel).map((one) => (

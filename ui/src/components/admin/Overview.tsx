@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from 'react';
 import { overviewApi, type Usage } from '../../api/overview';
-import { t, worded } from '../../language/t';
+import { spoken, t, worded } from '../../language/t';
 import { countWords } from '../../state/overview/plot';
 import { connected } from '../../state/sandboxes';
 import { useStore } from '../../state/store';
@@ -162,7 +162,7 @@ function Plots({ usage }: { readonly usage: Usage }) {
 function labelOf(at: string, seconds: number): string {
   const day = { month: 'short', day: 'numeric' } as const;
   const hour = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
-  if (seconds >= 86_400) return new Date(at).toLocaleDateString('en', day);
+  if (seconds >= 86_400) return new Date(at).toLocaleDateString(spoken(), day);
   const form = seconds >= 3_600 ? { ...day, ...hour } : hour;
-  return new Date(at).toLocaleString('en', form);
+  return new Date(at).toLocaleString(spoken(), form);
 }

@@ -93,7 +93,7 @@ function TurnLine({ card }: { readonly card: Card }) {
     <p className="talk-turn">
       <span>
         {card.state === 'running' ? t`Working…` : t`Turn ${STATES[card.state]}`}
-        {seconds !== null && t` · ${seconds} s`}
+        {seconds !== null && ` · ${t`${seconds} s`}`}
       </span>
     </p>
   );

@@ -46,8 +46,7 @@ function Progress({ transfer: { words, done, total, state } }: { readonly transf
         max={most}
       />
       <span className="files-side">
-        {sizeWords(done)}
-        {total !== null && t` of ${sizeWords(total)}`}
+        {total === null ? sizeWords(done) : t`${sizeWords(done)} of ${sizeWords(total)}`}
       </span>
     </>
   );

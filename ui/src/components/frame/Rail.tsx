@@ -66,7 +66,7 @@ export function Rail({ onNew, onPalette, onPick }: RailProps) {
           }}
         >
           <Mark />
-          {t`Atoll`}
+          Atoll
         </a>
         <button
           type="button"

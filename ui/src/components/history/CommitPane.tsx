@@ -73,7 +73,7 @@ function CommitHead({ shown: { commit, message, truncated, files }, onChoose }: 
         {commit.parents.map((parent) => (
           <span key={parent}>
             {' '}
-            {t`· parent`}{' '}
+            · {t`parent`}{' '}
             <button type="button" className="prose-link" onClick={() => onChoose(parent)}>
               {parent.slice(0, 8)}
             </button>
@@ -87,8 +87,8 @@ function CommitHead({ shown: { commit, message, truncated, files }, onChoose }: 
       )}
       <p className="quiet">
         {plural(files.length, { one: '# file', other: '# files' })}
-        {truncated && t`: more was changed than is shown`}
-        {commit.parents.length > 1 && t`, against its first parent`}
+        {truncated && `: ${t`more was changed than is shown`}`}
+        {commit.parents.length > 1 && `, ${t`against its first parent`}`}
       </p>
     </header>
   );

@@ -181,7 +181,7 @@ function CommitRow(props: CommitRowProps) {
       onClick={onChoose}
     >
       <Graph row={row} />
-      {isHead && <span className="ref ref-head">{t`HEAD`}</span>}
+      {isHead && <span className="ref ref-head">HEAD</span>}
       {refs.slice(0, REFS_MAX).map((ref) => (
         <span key={`${ref.kind} ${ref.name}`} className={`ref ref-${ref.kind}`}>
           {visible(ref.name)}

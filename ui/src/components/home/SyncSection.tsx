@@ -144,7 +144,7 @@ function hint(uploaded: boolean, name: string): string {
 }
 
 function wordsOf({ outcome, commits, onto, commit, stashed, agent }: Sync): string {
-  const more = stashed ? t` What was not committed did not fit: it is in a stash inside.` : '';
+  const more = stashed ? ` ${t`What was not committed did not fit: it is in a stash inside.`}` : '';
   switch (outcome) {
     case 'updated':
       return (

@@ -109,7 +109,7 @@ function Head({ item }: { readonly item: InboxItem }) {
       <strong>{placeOf(item)}</strong>
       <span>{who === null ? words : `${who} ${words}`}</span>
       <span className="quiet" title={new Date(since).toLocaleString()}>
-        {times > 1 && t`${times} times · `}
+        {times > 1 && `${t`${times} times`} · `}
         {age(since, now)}
       </span>
     </p>

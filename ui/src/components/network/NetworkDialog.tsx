@@ -77,7 +77,7 @@ export function NetworkDialog({ sandbox, onClose }: NetworkDialogProps) {
           />
           <p className="field-hint">
             {mode?.note ?? '\u00a0'}
-            {network?.mode === 'full' && t` Open there: ${openPorts(network)}.`}
+            {network?.mode === 'full' && ` ${t`Open there: ${openPorts(network)}.`}`}
           </p>
         </div>
         <Refused
@@ -120,7 +120,7 @@ function Refused({ list, busy, onAllow }: RefusedProps) {
               <span className="lines-words">
                 {host === '' ? t`Further destinations` : <code>{target}</code>}
                 <span className="quiet">
-                  {times > 1 && t`${times} times · `}
+                  {times > 1 && `${t`${times} times`} · `}
                   {age(at, now)} · {detail}
                 </span>
               </span>

@@ -105,7 +105,7 @@ window.addEventListener('beforeinstallprompt', (event) => {
 
 function InstallSection() {
   const [offer, setOffer] = useState(offered);
-  const installed = window.matchMedia(t`(display-mode: standalone)`).matches;
+  const installed = window.matchMedia('(display-mode: standalone)').matches;
   useEffect(() => {
     const look = (): void => setOffer(offered);
     window.addEventListener('beforeinstallprompt', look);

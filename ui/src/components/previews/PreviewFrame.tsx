@@ -6,13 +6,12 @@
  */
 
 import { useEffect, useState } from 'react';
-import { t, worded } from '../../language/t';
+import { t } from '../../language/t';
 import { linkTo, openPort } from '../../state/previews/ports';
 import { Icon } from '../parts/icons';
 
-const ALLOWED = worded(
-  () => t`allow-scripts allow-same-origin allow-forms allow-modals allow-popups allow-downloads`,
-);
+const ALLOWED =
+  'allow-scripts allow-same-origin allow-forms allow-modals allow-popups allow-downloads';
 
 interface PreviewFrameProps {
   readonly sandboxId: string;
@@ -78,7 +77,7 @@ export function PreviewFrame({ sandboxId, port, path = '/' }: PreviewFrameProps)
           className="preview-frame"
           title={t`Port ${port}`}
           src={shown.url}
-          sandbox={ALLOWED()}
+          sandbox={ALLOWED}
           referrerPolicy="no-referrer"
         />
       )}

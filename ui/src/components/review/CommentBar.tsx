@@ -155,7 +155,7 @@ function Sending({ outbox, name }: { readonly outbox: Outbox; readonly name: str
         <button
           type="button"
           className="button button-small button-primary"
-          title={t`Ctrl+Enter`}
+          title="Ctrl+Enter"
           onClick={() => send(false)}
         >
           {t`Send when ${name} is done`}
@@ -164,7 +164,7 @@ function Sending({ outbox, name }: { readonly outbox: Outbox; readonly name: str
       <button
         type="button"
         className={busy ? 'button button-small' : 'button button-small button-primary'}
-        title={busy ? t`Ctrl+Shift+Enter` : t`Ctrl+Enter`}
+        title={busy ? 'Ctrl+Shift+Enter' : 'Ctrl+Enter'}
         disabled={sending}
         onClick={() => send(true)}
       >

@@ -19,8 +19,8 @@ const KEYS = worded<Named>(() => [
 const WORK_KEYS = worded<Named>(() => [
   [['c'], t`comment on the line, or reword the comment`],
   [['x'], t`discard the change, after a question; before any line is chosen the file`],
-  [[t`Ctrl+Enter`], t`send the comments: when the agent is done, at once where it does not work`],
-  [[t`Ctrl+Shift+Enter`], t`send the comments now`],
+  [['Ctrl+Enter'], t`send the comments: when the agent is done, at once where it does not work`],
+  [['Ctrl+Shift+Enter'], t`send the comments now`],
 ]);
 
 interface ReviewKeysProps {

@@ -100,7 +100,7 @@ function Sum({ changes }: { readonly changes: Changes }) {
   return (
     <span className="review-sum">
       {plural(total, { one: '# file', other: '# files' })}
-      {total > files.length && t` (the first ${files.length} are listed)`}{' '}
+      {total > files.length && ` ${t`(the first ${files.length} are listed)`}`}{' '}
       <span className="review-plus">+{additions}</span>{' '}
       <span className="review-minus">−{deletions}</span>
       {commits > 0 && ` · ${plural(commits, { one: '# commit', other: '# commits' })}`}

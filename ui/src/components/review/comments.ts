@@ -130,7 +130,7 @@ export function forgetComments(known: ReadonlySet<string>): void {
 export function promptOf(list: readonly Comment[]): string {
   const sorted = [...list].sort((a, b) => compare(a.path, b.path) || a.line - b.line);
   const parts = sorted.map(({ path, side, line, text, words }) => {
-    const where = `${plain(placeOf({ path, line }))}${side === 'old' ? t` (a line that was removed)` : ''}`;
+    const where = `${plain(placeOf({ path, line }))}${side === 'old' ? ` ${t`(a line that was removed)`}` : ''}`;
     const quoted = text === '' ? '' : `> ${plain(text).trim().slice(0, MAX_QUOTED)}\n`;
     return `${where}\n${quoted}${words.split('\n').map(plain).join('\n')}`;
   });

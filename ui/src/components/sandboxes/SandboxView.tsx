@@ -167,7 +167,8 @@ function Instructions({ sandbox }: { readonly sandbox: Sandbox }) {
   return (
     <details className="instructions">
       <summary>
-        {t`Instructions${source ? t` from ${source}` : ''}: ${instructed ? t`its agent has them` : t`for its first agent`}`}
+        {source ? t`Instructions from ${source}` : t`Instructions`}:{' '}
+        {instructed ? t`its agent has them` : t`for its first agent`}
       </summary>
       <pre>{instructions}</pre>
     </details>
@@ -187,7 +188,7 @@ function NetworkFact({ sandbox }: { readonly sandbox: Sandbox }) {
       >
         <Icon name="network" />
         {t`network ${sandbox.network_mode}`}
-        {refused.length > 0 && t` · ${refused.length} refused`}
+        {refused.length > 0 && ` · ${t`${refused.length} refused`}`}
       </button>
       {open && <NetworkDialog sandbox={sandbox} onClose={() => setOpen(false)} />}
     </>

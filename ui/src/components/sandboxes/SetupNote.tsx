@@ -16,7 +16,7 @@ export function SetupNote({ sandbox }: { readonly sandbox: Sandbox }) {
   return up ? (
     <p className="setup-note" role="status">
       {t`The set-up runs in the terminal ${(<code>setup</code>)}.`}
-      {waits && t` The task begins once it has succeeded.`}
+      {waits && ` ${t`The task begins once it has succeeded.`}`}
     </p>
   ) : null;
 }
@@ -35,7 +35,7 @@ function Unsettled({ sandbox, up, waits }: UnsettledProps) {
   return (
     <p className="setup-note" role={failed ? 'alert' : 'status'}>
       <strong>{failed ? t`The set-up failed.` : t`The set-up has not run.`}</strong>{' '}
-      {project?.reason} {waits && t`The task waits. `}
+      {project?.reason} {waits && `${t`The task waits.`} `}
       {manages && up && (
         <Act words={failed ? t`Run it again` : t`Run it`} act={() => runSetup(id)} />
       )}{' '}

@@ -17,6 +17,11 @@ const CHOICES = worded(() => [
   { ttl: '1d', words: t`1 day more` },
 ]);
 
+function leftWords(left: number, soon: boolean): string {
+  if (left <= 0) return t`time is up`;
+  return soon ? t`ends soon: ${duration(left)} left` : t`${duration(left)} left`;
+}
+
 export function TimeLeft({ sandbox }: { readonly sandbox: Sandbox }) {
   const now = useStore(tick);
   const left = secondsUntil(sandbox.expires_at, now);
@@ -25,7 +30,7 @@ export function TimeLeft({ sandbox }: { readonly sandbox: Sandbox }) {
   const summary = (
     <>
       <Icon name="clock" />
-      {left > 0 ? t`${soon ? t`ends soon: ` : ''}${duration(left)} left` : t`time is up`}
+      {leftWords(left, soon)}
     </>
   );
   return (

@@ -253,7 +253,7 @@ function ForgeFields({ draft, at, change }: PurposeProps) {
               change({ forge: event.target.value === 'gitea' ? 'gitea' : 'github' })
             }
           >
-            <option value="github">{t`GitHub`}</option>
+            <option value="github">GitHub</option>
             <option value="gitea">{t`Gitea or Forgejo`}</option>
           </select>
         )}

@@ -112,8 +112,8 @@ function Row({ secret, onRotate, onRemove }: RowProps) {
           {!brokered && <span className="badge badge-bad">{t`exposed inside`}</span>}
         </p>
         <p className="quiet">
-          {purposeWords(secret)} · <Scope scope={secret.scope} /> {t`· version ${version}`}
-          {!allowed && t` · changed by its administrators`}
+          {purposeWords(secret)} · <Scope scope={secret.scope} /> · {t`version ${version}`}
+          {!allowed && ` · ${t`changed by its administrators`}`}
         </p>
       </div>
       <p className="secret-print" title={t`Fingerprint and the last four characters`}>
@@ -177,7 +177,7 @@ function Standing({ approval }: { readonly approval: Approval }) {
       <div className="asking-acts">
         <span className="quiet">
           {t`Approved ${approval.for === null ? '' : REACHES()[approval.for]}`}
-          {until !== null && t`, until ${new Date(until).toLocaleString()}`}
+          {until !== null && `, ${t`until ${new Date(until).toLocaleString()}`}`}
         </span>
         <span className="spring" />
         <button type="button" className="button button-small" onClick={() => void revoke(approval)}>

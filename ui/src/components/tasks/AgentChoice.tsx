@@ -92,7 +92,7 @@ function Lacking({ agent, onMended }: LackingProps) {
       <strong>{name}</strong>
       <span className="blocked-why">
         {reason}
-        {state === 'unavailable' && mend !== null && t` To mend it, ${mend}.`}
+        {state === 'unavailable' && mend !== null && ` ${t`To mend it, ${mend}.`}`}
       </span>
       {state === 'not_installed' &&
         (installs ? (

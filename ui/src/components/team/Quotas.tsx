@@ -116,7 +116,7 @@ function Quota({ held: { quota, used }, words, onEdit }: QuotaProps) {
               {quota[key] === null ? (
                 <span className="quiet"> {t`no limit`}</span>
               ) : (
-                t` of ${quota[key]}`
+                ` ${t`of ${quota[key]}`}`
               )}
             </dd>
             <Bar part={partOf(used[key], quota[key])} />

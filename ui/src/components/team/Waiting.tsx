@@ -79,7 +79,7 @@ function WaitingList({ organization, things, load }: WaitingListProps) {
               <p className="quiet">
                 {one.state}
                 {one.ends_at !== null &&
-                  t` · ${duration(secondsUntil(one.ends_at, now))} until ${one.ends}`}
+                  ` · ${t`${duration(secondsUntil(one.ends_at, now))} until ${one.ends}`}`}
               </p>
             </div>
             <button

@@ -91,8 +91,7 @@ interface CutProps {
 function Cut({ refused, until }: CutProps) {
   return (
     <span>
-      {refused ? t`Not typed: disconnected. ` : t`Disconnected. `}
-      <Countdown until={until} />
+      {refused ? t`Not typed: disconnected.` : t`Disconnected.`} <Countdown until={until} />
     </span>
   );
 }

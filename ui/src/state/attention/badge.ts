@@ -4,7 +4,6 @@ const SIZE = 64;
 
 /** `(2) box · Atoll`. Pure. */
 export function titleOf(count: number, name: string | null): string {
-  // eslint-disable-next-line words/written -- our own name, in every language
   const page = name === null ? 'Atoll' : `${name} · Atoll`;
   return count === 0 ? page : `(${count}) ${page}`;
 }

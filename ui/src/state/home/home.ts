@@ -2,7 +2,6 @@
 
 import { call, downloadBytes, sandboxAt } from '../../api/call';
 import type { Schemas } from '../../api/types';
-import { t } from '../../language/t';
 
 export type PullOrder = Schemas['PullView'];
 export type HeldPush = Schemas['PushView'];
@@ -66,11 +65,11 @@ export function syncWith(id: string, body: Schemas['SyncBody']): Promise<Sync> {
 /** The command that does on a terminal what the form asks for. Pure. */
 export function pullCommand(name: string, wish: PullWish): string {
   return [
-    t`atoll pull`,
+    'atoll pull',
     name,
     quoted(wish.into),
-    wish.branch === '' ? '' : t`--from ${quoted(wish.branch)}`,
-    wish.repo === 0 ? '' : t`--repo ${wish.repo}`,
+    wish.branch === '' ? '' : `--from ${quoted(wish.branch)}`,
+    wish.repo === 0 ? '' : `--repo ${wish.repo}`,
     wish.uncommitted ? '--uncommitted' : '',
   ]
     .filter((word) => word !== '')

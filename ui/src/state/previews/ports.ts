@@ -60,7 +60,11 @@ export async function copyLink(id: string, port: number): Promise<void> {
   try {
     const { url, local_only: local } = await linkTo(id, port);
     await copyText(url);
-    notify(t`Copied. The link is good for one use${local ? t`, on this machine` : ''}.`);
+    notify(
+      local
+        ? t`Copied. The link is good for one use, on this machine.`
+        : t`Copied. The link is good for one use.`,
+    );
   } catch (reason) {
     notifyFailure(t`No link could be copied`)(reason);
   }

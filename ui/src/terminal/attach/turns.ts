@@ -56,7 +56,7 @@ export function roleWords({ phase, control, me, drives, driver }: Seen): string 
   if (driver === null && control?.driver == null) {
     return me?.role === 'viewer' ? t`Watching` : t`Nobody drives: type to take the wheel`;
   }
-  return t`Watching${driverWords(control, me?.principal)}`;
+  return watchingWords(control, me?.principal);
 }
 
 /** What changed about who drives, to be said aloud; null when nothing did, or nobody was connected
@@ -89,8 +89,9 @@ export function refusalWords(
   return message;
 }
 
-function driverWords(control: Control | null, mine: string | undefined): string {
-  if (control?.driver == null) return '';
-  if (control.driver.principal === mine) return t`: you drive elsewhere`;
-  return control.away ? t`: ${control.driver.name} is away` : t`: ${control.driver.name} drives`;
+function watchingWords(control: Control | null, mine: string | undefined): string {
+  if (control?.driver == null) return t`Watching`;
+  const { name, principal } = control.driver;
+  if (principal === mine) return t`Watching: you drive elsewhere`;
+  return control.away ? t`Watching: ${name} is away` : t`Watching: ${name} drives`;
 }

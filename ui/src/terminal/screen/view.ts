@@ -76,7 +76,7 @@ const LOCKS = worded(
       viewer: t`You may watch here, not type.`,
     }) as const,
 );
-const MODIFIERS = worded(() => ['Shift', 'Control', 'Alt', 'Meta', 'AltGraph', t`CapsLock`]);
+const MODIFIERS = ['Shift', 'Control', 'Alt', 'Meta', 'AltGraph', 'CapsLock'];
 /** xterm refuses smaller sizes itself: columns, rows. */
 const MIN = [2, 1] as const;
 
@@ -425,7 +425,7 @@ export class TerminalView {
   /** Whether a key goes to the program; where it cannot, the person is told at once. */
   #passes(event: KeyboardEvent): boolean {
     if (this.#lock(interruptOf(event)) === null) return true;
-    const plain = event.type === 'keydown' && !event.metaKey && !MODIFIERS().includes(event.key);
+    const plain = event.type === 'keydown' && !event.metaKey && !MODIFIERS.includes(event.key);
     if (plain && !event.repeat) this.#mayType();
     // The browser's own keys still work; a printable one must not reach the hidden input.
     if (plain && !event.ctrlKey) event.preventDefault();

@@ -39,6 +39,7 @@ DATA = {
     "sb",
 }
 """Names, and words of the server: those stay as they are."""
+PAGES = ("secrets", "inbox", "notifications", "dashboards", "wall", "account", "team")
 
 
 async def plain_words(page: Page) -> set[str]:
@@ -63,7 +64,7 @@ async def test_page_in_another_language_says_nothing_in_english(
     there: OpenPage = await opened(server, tab)
     assert await there.page.evaluate("document.documentElement.lang") == "en-XA"
     found = {"sandbox": await plain_words(tab)}
-    for name in ("secrets", "inbox"):
+    for name in PAGES:
         await tab.goto(f"{server.url}#/{name}")
         await tab.locator("h1").first.wait_for()
         found[name] = await plain_words(tab)
