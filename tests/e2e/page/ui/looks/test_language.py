@@ -39,7 +39,7 @@ DATA = {
     "sb",
 }
 """Names, and words of the server: those stay as they are."""
-PAGES = ("secrets", "inbox", "notifications", "dashboards", "wall", "account", "team")
+PAGES = ("secrets", "inbox", "notifications", "dashboards", "wall")
 
 
 async def plain_words(page: Page) -> set[str]:
