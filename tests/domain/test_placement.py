@@ -12,6 +12,7 @@ from atoll.domain.placement import (
     bounded,
     candidates,
     load_of,
+    no_host_of,
     refusal,
     room_of,
     shortage,
@@ -173,6 +174,6 @@ def test_what_is_admitted_never_exceeds_the_capacity(
 
 
 def test_refusal_has_the_reason_of_each_host() -> None:
-    assert "atoll host add" in refusal(ASKED, ())
-    said = refusal(ASKED, (Rejected("a", "it is drained"), Rejected("b", "it is full")))
+    assert "atoll host add" in no_host_of(HostKind.SSH)
+    said = refusal((Rejected("a", "it is drained"), Rejected("b", "it is full")))
     assert said == "no host takes this sandbox (a: it is drained; b: it is full)"

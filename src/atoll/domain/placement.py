@@ -155,12 +155,15 @@ def shortage(host: Host, load: HostLoad, need: HostLoad) -> str | None:
     return None
 
 
-def refusal(request: PlaceRequest, rejected: Sequence[Rejected]) -> str:
+def no_host_of(kind: HostKind) -> str:
+    """Return the sentence for a sandbox whose backend has no host at all."""
+    return (
+        f"no host of the kind {kind.value} is there: an administrator adds one with "
+        "`atoll host add`"
+    )
+
+
+def refusal(rejected: Sequence[Rejected]) -> str:
     """Return the sentence for a sandbox that no host takes, with the reason of each."""
-    if not rejected:
-        return (
-            f"no host of the kind {request.kind.value} is there: an administrator adds one with "
-            "`atoll host add`"
-        )
     reasons = "; ".join(f"{one.name}: {one.reason}" for one in rejected)
     return f"no host takes this sandbox ({reasons})"

@@ -7,28 +7,43 @@ away again. What happens inside is the runtime's business, the same for all back
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 from atoll.domain.files.host_mount import HostMount
-from atoll.domain.host.host import LOCAL, Host, HostKind
+from atoll.domain.host.host import LOCAL, Host, HostKind, HourlyCost
 from atoll.domain.ids import SandboxId
-from atoll.domain.profile.profile import Profile
+from atoll.domain.profile.profile import Profile, Resources
+from atoll.domain.route.candidate import ImageKind
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.wire.zygote.messages import Agent as RuntimeAgent
+
+SELF_HOSTED: Final = "self-hosted"
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
     """The abilities of a backend. Optional abilities are listed by the name of their protocol.
-    `host_kind` is the kind of hosts that it places sandboxes on."""
+
+    - `host_kind` is the kind of hosts that it places sandboxes on; None: the vendor's machines, in
+      one of its `regions`.
+    - `gpus`: the kinds of GPU that a sandbox can have. `images`: the kinds of image it shows.
+    - `closes_network`: it keeps a sandbox from every place that no door leads to.
+    - `limits`: the most that one sandbox may have; None is no limit.
+    - `pricing`: `self-hosted`, else how a vendor counts; `cost_per_hour` is a declared price.
+    """
 
     isolation: IsolationLevel
     regions: tuple[str, ...] = ("local",)
-    gpu: bool = False
+    gpus: frozenset[str] = frozenset()
     persistence: bool = True
-    pricing: str = "self-hosted"
+    pricing: str = SELF_HOSTED
     abilities: frozenset[str] = frozenset()
-    host_kind: HostKind = HostKind.LOCAL
+    host_kind: HostKind | None = HostKind.LOCAL
+    images: frozenset[ImageKind] = frozenset(ImageKind)
+    closes_network: bool = True
+    limits: Resources = Resources()
+    cost_per_hour: HourlyCost | None = None
+    latency_class: str = "standard"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from atoll.domain.ids import (
     PreviewId,
     PrincipalId,
     PushSubscriptionId,
+    RouteId,
     SandboxId,
     SecretId,
     SessionId,
@@ -121,6 +122,10 @@ class Identifiers:
     def person(self) -> PrincipalId:
         """Return a new principal id of a person who logs in at a provider."""
         return PrincipalId(spell("usr", self._entropy(ID_ENTROPY_BYTES)))
+
+    def route(self) -> RouteId:
+        """Return a new id of a route's decision."""
+        return RouteId(spell("rt", self._entropy(ID_ENTROPY_BYTES)))
 
     def host(self) -> HostId:
         """Return a new host id."""

@@ -9,8 +9,8 @@ import atoll
 from atoll.domain.errors import Invalid
 from atoll.domain.network.network import NetworkMode
 from atoll.domain.profile.profile import WorkspaceMode
+from atoll.domain.profile.route import extension_name
 from atoll.domain.profile.schema import (
-    extension_name,
     profile_document,
     profile_id,
     read_profile,

@@ -49,7 +49,7 @@ async def desk() -> AsyncIterator[Desk]:
         async def findings() -> tuple[Sequence[Finding], datetime]:
             return found, s.clock.now()
 
-        room = HostRoom(Resources(cpu=1.0), {})
+        room = HostRoom(Resources(cpu=1.0))
         yield Desk(s, machines, Hosts(s.ground, room, machines, findings=findings), found)
 
 

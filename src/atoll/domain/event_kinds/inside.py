@@ -12,7 +12,18 @@ _SHOWN = "pr_number sha terminal_id"
 _TYPED = _INSIDE + " principal name client"
 
 INSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
-    kind("sandbox.requested", _LIFE, "profile extension", "A sandbox was requested."),
+    kind(
+        "sandbox.requested",
+        _LIFE,
+        "profile extension host route_id",
+        "A sandbox was requested.",
+    ),
+    kind(
+        "sandbox.rerouted",
+        _LIFE + " extension host",
+        "",
+        "Its backend could not bring the sandbox up (`reason`), so another one tries.",
+    ),
     kind("sandbox.provisioning", _LIFE, "", "The start of the sandbox began."),
     kind("sandbox.ready", _LIFE, "", "The runtime of the sandbox answered."),
     kind("sandbox.active", _LIFE, "", "A program was started in the sandbox."),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from atoll.domain.network.network import Network
+from atoll.domain.route.policy import DEFAULT_EXTENSION, RoutePolicy
 from atoll.domain.terminal.softlock import Strictness
 from atoll.domain.wall.isolation import IsolationLevel
 
@@ -150,6 +151,8 @@ class Repo:
 class Profile:
     """A whole recipe.
 
+    `extension` is the backend, and the only one unless a `route` says otherwise; empty where the
+    route names none, or where the default route is to choose.
     `image` is `host`, a root tree, or an OCI reference; `root` tells whether a writable layer lies
     above it. `agent_catalogue` names the agents that may run; None allows all of the
     installation's. `resume_agents`: agents that ran when it stopped are resumed when it starts.
@@ -158,7 +161,7 @@ class Profile:
 
     id: str
     version: str
-    extension: str = "ext.namespaces"
+    extension: str = DEFAULT_EXTENSION
     image: str = "host"
     root: RootMode = RootMode.READ_ONLY
     isolation: IsolationLevel = IsolationLevel.CONTAINER
@@ -182,3 +185,4 @@ class Profile:
     cost_class: str = "self-hosted"
     latency_class: str = "standard"
     labels: tuple[tuple[str, str], ...] = field(default=())
+    route: RoutePolicy | None = None

@@ -31,6 +31,7 @@ from atoll.domain.profile.profile import (
     Workspace,
     WorkspaceMode,
 )
+from atoll.domain.profile.route import read_extension, read_route, route_document
 from atoll.domain.profile.yaml_fields import Fields, choice, matching, number, text
 from atoll.domain.profile.yaml_tree import Node, read_tree
 from atoll.domain.terminal.softlock import Strictness
@@ -38,7 +39,6 @@ from atoll.domain.wall.environment import read_env
 from atoll.domain.wall.isolation import IsolationLevel
 
 _ID = re.compile(r"profile\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
-_EXTENSION = re.compile(r"ext\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _VERSION = re.compile(
     r"(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})"
     r"(?:-((?:[0-9A-Za-z-]{1,40}\.?){1,5}(?<!\.)))?(?:\+[0-9A-Za-z.-]{1,40})?"
@@ -46,12 +46,9 @@ _VERSION = re.compile(
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,127}")
 _IMAGE = re.compile(r"[A-Za-z0-9./][A-Za-z0-9._:/@-]{0,254}")
 
-DEFAULT_EXTENSION = "ext.namespaces"
-
 _version = matching(_VERSION, "a version such as 1.0.0 (quote it)")
 _word = matching(_WORD, "a plain name")
 
-_EXTENSION_ALIASES = {"ext.in_memory": "ext.in-memory"}
 _MODE_ALIASES = {"remote": WorkspaceMode.REMOTE_CANONICAL}
 
 
@@ -63,15 +60,6 @@ def profile_id(ref: str) -> str:
             f"{ref[:80]!r} cannot name a profile: lower-case letters, digits and `-`.",
             field="profile",
         )
-    return whole
-
-
-def extension_name(ref: str) -> str:
-    """Return the whole name a person means: `namespaces` is `ext.namespaces`. Raises `Invalid`."""
-    whole = ref if ref.startswith("ext.") else f"ext.{ref}"
-    whole = _EXTENSION_ALIASES.get(whole, whole)
-    if not _EXTENSION.fullmatch(whole):
-        raise Invalid(f"{ref[:80]!r} cannot name an extension.", field="extension")
     return whole
 
 
@@ -97,11 +85,13 @@ def read_profile(document: str) -> Profile:
     """Return the profile in `document` (YAML or JSON). Raises `Invalid` with line and field."""
     fields = Fields(read_tree(document))
     identity = fields.need("id")
+    extension = read_extension(fields.take("extension"))
     metadata = fields.part("metadata")
     profile = Profile(
         id=_identity(identity),
         version=_version(fields.need("version")),
-        extension=_extension(fields.take("extension")),
+        extension=extension,
+        route=read_route(fields.take("route"), extension),
         image=_image(fields.take("image")),
         root=fields.choice("root", RootMode.READ_ONLY),
         isolation=_isolation(fields.part("isolation")),
@@ -138,7 +128,8 @@ def profile_document(profile: Profile) -> dict[str, Json]:
         "id": profile.id,
         "version": profile.version,
         "description": profile.description,
-        "extension": profile.extension,
+        "extension": profile.extension or None,
+        "route": route_document(profile),
         "image": profile.image,
         "root": profile.root.value,
         "isolation": {"level": profile.isolation.value},
@@ -194,16 +185,6 @@ def _identity(node: Node) -> str:
         return profile_id(value)
     except Invalid as err:
         raise node.wrong("must be `profile.` and lower-case letters, digits and `-`") from err
-
-
-def _extension(node: Node | None) -> str:
-    if node is None:
-        return DEFAULT_EXTENSION
-    value = text(node)
-    try:
-        return extension_name(value)
-    except Invalid as err:
-        raise node.wrong("must be `ext.` and lower-case letters, digits and `-`") from err
 
 
 def _image(node: Node | None) -> str:

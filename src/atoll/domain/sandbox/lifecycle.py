@@ -39,6 +39,7 @@ from atoll.domain.sandbox.stimulus import (
     Recreate,
     Renewed,
     Requested,
+    Rerouted,
     RuntimeBegan,
     SetupBegan,
     SetupEnded,
@@ -71,6 +72,12 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
         case AgentStarted() | AgentConversed() | AgentEnded() | RuntimeBegan():
             return agents_reported(sandbox, stimulus)
         case (
-            Requested() | Reached() | Renewed() | Broke() | TornDown() | TeardownFailed()
+            Requested()
+            | Reached()
+            | Renewed()
+            | Broke()
+            | Rerouted()
+            | TornDown()
+            | TeardownFailed()
         ):  # pragma: no branch - the cases are all
             return reported(sandbox, stimulus, now)

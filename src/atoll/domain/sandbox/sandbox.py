@@ -12,11 +12,12 @@ from atoll.domain.agent.resumable import RunningAgent
 from atoll.domain.errors import Forbidden
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.host.host import LOCAL
-from atoll.domain.ids import OrgId, PrincipalId, SandboxId
+from atoll.domain.ids import OrgId, PrincipalId, RouteId, SandboxId
 from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import ActorKind, Principal
 from atoll.domain.profile.profile import Access, Profile, Scope, WorkspaceMode
+from atoll.domain.route.policy import NO_WISH, RouteWish
 from atoll.domain.sandbox.project import ProjectRequest, SandboxProject
 from atoll.domain.sandbox.task import Task, TaskRequest
 from atoll.domain.terminal.softlock import Strictness
@@ -144,6 +145,7 @@ class CreateSandbox:
     task: TaskRequest | None = None
     project: ProjectRequest | None = None
     host: str | None = None
+    route: RouteWish = NO_WISH
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +178,8 @@ class Sandbox:
       their conversations.
     - `task`: the words its agent begins with, and whether it has them.
     - `project`: what its person approved of its repository's file, and the state of its set-up.
-    - `host`: the name of the machine it was placed on, empty until it is.
+    - `host`: the name of the machine it was placed on, empty until it is, and on a vendor's.
+    - `route`: the decision that placed it; None for one that is older than routes.
     """
 
     id: SandboxId
@@ -220,6 +223,7 @@ class Sandbox:
     project: SandboxProject | None = None
     end_accepted: datetime | None = None
     host: str = LOCAL
+    route: RouteId | None = None
 
 
 def may_see(caller: Principal, sandbox: Sandbox) -> bool:

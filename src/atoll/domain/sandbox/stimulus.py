@@ -57,6 +57,17 @@ class Broke:
 
 
 @dataclass(frozen=True, slots=True)
+class Rerouted:
+    """A report that its backend could not bring it up, for a `reason`, that nothing of it stands
+    there, and that another one is to try."""
+
+    generation: int
+    extension: str
+    host: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Touched:
     """A report of input, an exec or a file change. Watching is not activity."""
 
@@ -239,6 +250,7 @@ Stimulus = (
     | Reached
     | Renewed
     | Broke
+    | Rerouted
     | Touched
     | Due
     | Idle

@@ -21,6 +21,7 @@ from atoll.ports.store.dashboards.dashboards import (
 from atoll.ports.store.dashboards.mentions import DashboardMentionRows
 from atoll.ports.store.events import EventRows
 from atoll.ports.store.host.hosts import HostRows
+from atoll.ports.store.host.routes import RouteRows
 from atoll.ports.store.identity.people import (
     CliLoginRows,
     LoginTicketRows,
@@ -156,6 +157,9 @@ class Transaction:
 
     hosts: HostRows
     """Hosts, and the sandboxes on each."""
+
+    routes: RouteRows
+    """Decisions of routes, their rules, and how backends fared."""
 
     every_sandbox: OverviewSandboxRows
     """Sandboxes as administrators look over them."""

@@ -70,6 +70,7 @@ class Transitions:
             after, instructions = step(before, stimulus, self._clock.now())
             if after.state is State.PROVISIONING and before.state is not after.state:
                 after = await self._room.take(rows, after)
+            if after.state is State.PROVISIONING and _moved(before, after):
                 await self._hosts.check(rows, after)
             if before.state in RUNNING and after.state not in RUNNING:
                 await rows.sessions.clear(after.id)
@@ -155,3 +156,8 @@ class Transitions:
             reason=told.reason,
             payload=payload,
         )
+
+
+def _moved(before: Sandbox, after: Sandbox) -> bool:
+    """Report whether a sandbox takes room that it did not take before."""
+    return before.state is not after.state or before.host != after.host

@@ -9,7 +9,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 
-from atoll.domain.errors import AtollError, Failed
+import structlog
+
+from atoll.domain.errors import AtollError, Failed, Invalid
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Access
 from atoll.domain.sandbox.entry import MECHANISMS, entry_steps
@@ -62,10 +64,16 @@ PHASE_SECONDS = Metric(
 """Phases: `repositories` (fetched into the shelf), `wall` (until the runtime answers), `workspace`
 (laid out inside), `agents` (their files, and those that go on)."""
 
+_log = structlog.get_logger(__name__)
+
 Report = Callable[[str], None]
 
 Ending = Callable[[Sandbox, RuntimeClient], Awaitable[None]]
 """Act for a sandbox before its runtime ends."""
+
+
+class BackendFailed(Failed):
+    """A wall that a backend did not bring up. Nothing of the caller's ran behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +151,7 @@ class Provisioning:
             report("Laying out a workspace that is read-only afterwards.")
             request, sandbox = await self._filled(sandbox, request, report)
         with self._phase("wall"):
-            handle = await extension.provision(replace(request, report=report))
-            reach = await extension.wait_ready(handle)
-        self._check_wall(reach.isolation)
+            handle, reach = await self._raised(extension, replace(request, report=report))
         report(f"The runtime answers ({reach.isolation.mechanism}).")
         client = self._runtimes.client_at(reach)
         unchanged = changes == self._policies.changes
@@ -165,6 +171,26 @@ class Provisioning:
         report("Ready.")
         attachment = Attachment(handle.data, reach.address, reach.token, reach.isolation)
         return Provisioned(attachment, sandbox.repos, instructions, task, project)
+
+    async def _raised(
+        self, extension: Extension, request: Provision
+    ) -> tuple[Handle, Reachability]:
+        """Raise a wall. Whatever a backend fails by is `BackendFailed`; a fault of the request
+        passes as `Invalid`."""
+        try:
+            handle = await extension.provision(request)
+            reach = await extension.wait_ready(handle)
+            self._check_wall(reach.isolation)
+        except (StoreUnavailable, Invalid):
+            raise
+        except AtollError as err:
+            raise BackendFailed(err.message, code=err.code) from err
+        except Exception as err:
+            _log.exception("backend_broke", extension=extension.name, sandbox=request.sandbox_id)
+            raise BackendFailed(
+                f"{extension.name} broke unexpectedly ({type(err).__name__}); the log says more."
+            ) from err
+        return handle, reach
 
     def _phase(self, name: str) -> AbstractContextManager[object]:
         return self._telemetry.timed(f"provision.{name}", PHASE_SECONDS, name)
@@ -198,9 +224,8 @@ class Provisioning:
         extension = self.extension(sandbox)
         workspace = replace(request.profile.workspace, access=Access.READ_WRITE)
         open_ = replace(request, profile=replace(request.profile, workspace=workspace))
-        handle = await extension.provision(open_)
+        handle, reach = await self._raised(extension, open_)
         try:
-            reach = await extension.wait_ready(handle)
             client = self._runtimes.client_at(reach)
             repos = await self._workspaces.prepare(sandbox, client, report)
         finally:

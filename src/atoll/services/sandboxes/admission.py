@@ -17,6 +17,7 @@ from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, LimitR
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Profile, Scope
 from atoll.domain.repository.project import DecidedProject, ProjectDecision
+from atoll.domain.route.decision import Decision
 from atoll.domain.sandbox.create import (
     Circumstances,
     agent_key,
@@ -42,11 +43,11 @@ from atoll.ports import (
     WorkspacePreparer,
 )
 from atoll.services.ground import Ground
-from atoll.services.lifecycle.host_room import HostRoom
 from atoll.services.lifecycle.room import SandboxRoom
 from atoll.services.lifecycle.transitions import Transitions, Work
 from atoll.services.policies.policies import check_secrets, references
 from atoll.services.provisioning.instructions import check_instructions
+from atoll.services.routes.routing import Routing
 from atoll.services.sandboxes.settings import AdmissionSettings
 
 MAX_KEY = 200
@@ -76,7 +77,7 @@ class Admission:
         profiles: ProfileSource,
         *,
         room: SandboxRoom,
-        hosts: HostRoom,
+        routing: Routing,
         extensions: Mapping[str, Extension],
         agents: AgentLayers,
         workspaces: WorkspacePreparer,
@@ -85,7 +86,7 @@ class Admission:
         self._ground = ground
         self._transitions = transitions
         self._room = room
-        self._hosts = hosts
+        self._routing = routing
         self._profiles = profiles
         self._extensions = extensions
         self._agents = agents
@@ -128,6 +129,18 @@ class Admission:
                 await rows.idempotency.put(caller.org_id, caller.id, key=key, record=record)
         return sandbox, work
 
+    async def explain(self, caller: Principal, request: CreateSandbox) -> Decision:
+        """Return the decision that a create would make now; nothing is stored. Raises what `admit`
+        raises, but for a decision that chooses nothing."""
+        check_references(request)
+        profile = await self._profiles.get(caller, request.profile, version=request.profile_version)
+        self._check_extension(profile)
+        self._check_catalogue(request, profile)
+        async with self._ground.store.read() as rows:
+            asked = grant(request, profile, self._circumstances(caller, frozenset()))
+            allowed = await self._room.take(rows, asked)
+            return await self._routing.decide(rows, allowed, request.route, host=request.host)
+
     async def _earlier(
         self, rows: Transaction, caller: Principal, *, key: str, digest: str
     ) -> Sandbox | None:
@@ -159,12 +172,22 @@ class Admission:
         circumstances = replace(known, project=project, branches=branches)
         asked = grant(request, profile, circumstances)
         allowed = await self._room.take(rows, asked)
-        sandbox = await self._hosts.place(rows, allowed, named=request.host)
+        sandbox, route = await self._routing.place(
+            rows, allowed, request.route, host=request.host
+        )
         if references(sandbox):
             check_secrets(sandbox, await rows.secrets.visible(caller.org_id, caller.id))
         told = Append(
-            "sandbox.requested", None, {"profile": profile.id, "extension": profile.extension}
+            "sandbox.requested",
+            None,
+            {
+                "profile": profile.id,
+                "extension": sandbox.profile.extension,
+                "host": sandbox.host,
+                "route_id": route.id,
+            },
         )
+        await rows.routes.put(route)
         task, most = sandbox.task, self._settings.max_working
         if task is not None and (task.max_working or most):
             # `TaskQueue` starts it, at once where there is a place.
@@ -236,6 +259,17 @@ class Admission:
         return None
 
     def _check_extension(self, profile: Profile) -> None:
+        """Check a backend that the profile itself chose, or that any of those is there which it
+        names. Raises `Invalid`."""
+        if profile.route is not None:
+            named = profile.route.extensions
+            if named and not any(name in self._extensions for name in named):
+                raise Invalid(
+                    f"{profile.id} asks for {', '.join(named)}, and this Atoll has none of them",
+                    field="profile",
+                )
+        if profile.route is not None or not profile.extension:
+            return
         extension = self._extensions.get(profile.extension)
         if extension is None:
             have = ", ".join(sorted(self._extensions)) or "none"

@@ -9,10 +9,11 @@ from datetime import timedelta
 
 import structlog
 
-from atoll.domain.errors import AtollError
+from atoll.domain.errors import AtollError, Conflict
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import SYSTEM, Principal
+from atoll.domain.route.decision import place
 from atoll.domain.sandbox.instruction import Provision, Teardown
 from atoll.domain.sandbox.lifetime import deadline, idle_deadline
 from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
@@ -22,6 +23,7 @@ from atoll.domain.sandbox.stimulus import (
     Due,
     Reached,
     Renewed,
+    Rerouted,
     Stimulus,
     TeardownFailed,
     TornDown,
@@ -32,7 +34,8 @@ from atoll.ports.telemetry.metrics import Metric
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.live_log import LiveLog
 from atoll.services.lifecycle.transitions import Also, Transitions, Work
-from atoll.services.provisioning.provisioning import Provisioning
+from atoll.services.provisioning.provisioning import BackendFailed, Provisioning
+from atoll.services.routes.rerouting import Rerouting, Tried
 from atoll.services.sandboxes.deadlines import Deadlines
 from atoll.services.sandboxes.final_collection import FinalCollection
 from atoll.services.sandboxes.maintenance import Maintenance
@@ -96,6 +99,7 @@ class Reconciler:
         maintenance: Maintenance,
         work_queues: WorkQueues,
         owed_work: OwedWork,
+        rerouting: Rerouting,
         deadlines: Deadlines,
         runner: TaskRunner,
     ) -> None:
@@ -107,6 +111,7 @@ class Reconciler:
         self._work_queues = work_queues
         self._leadership = ground.leadership
         self._owed_work = owed_work
+        self._rerouting = rerouting
         self._deadlines = deadlines
         self._runner = runner
         self._followed: set[SandboxId] = set()
@@ -283,7 +288,7 @@ class Reconciler:
             live.close()
 
     async def _bring_up(self, sandbox: Sandbox, work: Provision, live: LiveLog) -> None:
-        report = live.report
+        report, began = live.report, self._rerouting.began()
         try:
             sandbox = await self._with_agents(sandbox)
             if work.renew:
@@ -292,6 +297,9 @@ class Reconciler:
             brought = await self._provisioning.bring_up(sandbox, report, fresh=work.renew)
         except StoreUnavailable:
             raise  # nothing is wrong with the sandbox: it is taken up again
+        except BackendFailed as err:
+            await self._elsewhere(Tried(sandbox, began, err.message), live)
+            return
         except AtollError as err:
             await self._broke(sandbox, err.message, live)
             return
@@ -308,7 +316,8 @@ class Reconciler:
             brought.task,
             brought.project,
         )
-        ready = await self._outcome(sandbox.id, stimulus, await live.taken())
+        noted = self._rerouting.noted(Tried(sandbox, began))
+        ready = await self._outcome(sandbox.id, stimulus, await live.taken(), also=noted)
         self._count(sandbox, "ready")
         if ready.state in RUNNING:
             self._begin(lambda _: self._provisioning.settle(ready), sandbox.id)
@@ -324,19 +333,55 @@ class Reconciler:
         return sandbox if known is None else replace(sandbox, agents=known.agents)
 
     async def _outcome(
-        self, sandbox_id: SandboxId, stimulus: Stimulus, lines: Sequence[LogLine] = ()
+        self,
+        sandbox_id: SandboxId,
+        stimulus: Stimulus,
+        lines: Sequence[LogLine] = (),
+        *,
+        also: Also | None = None,
     ) -> Sandbox:
         """Apply the outcome of work, unless another process leads by now and does it again."""
         sandbox, work = await self._transitions.apply(
-            sandbox_id, stimulus, lines=lines, leading=True
+            sandbox_id, stimulus, lines=lines, leading=True, also=also
         )
         self._stored(sandbox, work)
         return sandbox
 
-    async def _broke(self, sandbox: Sandbox, reason: str, live: LiveLog) -> None:
+    async def _elsewhere(self, tried: Tried, live: LiveLog) -> None:
+        """Have the next candidate try, once nothing stands at the one that failed. Two walls, and
+        two bills, are never there at once."""
+        sandbox, reason, also = tried.sandbox, tried.reason or "", self._rerouting.noted(tried)
+        left = await self._rerouting.left(sandbox)
+        standing = await self._standing(sandbox) if left else ""
+        if standing:
+            reason = f"{reason} It was tried nowhere else, as this may still stand: {standing}"
+        for candidate in () if standing else left:
+            live.report(f"{reason} {place(candidate)} tries next.")
+            stimulus = Rerouted(sandbox.generation, candidate.extension, candidate.host, reason)
+            try:
+                await self._outcome(sandbox.id, stimulus, await live.taken(), also=also)
+            except Conflict as err:
+                live.report(err.message)
+            else:
+                return
+        await self._broke(sandbox, reason, live, also=also)
+
+    async def _standing(self, sandbox: Sandbox) -> str:
+        """Tear down what a failed attempt left. Returns what may still stand there."""
+        try:
+            report = await self._provisioning.tear_down(sandbox, keep_state=False)
+        except StoreUnavailable:
+            raise
+        except AtollError as err:
+            return err.message
+        return "; ".join(report.leftovers)
+
+    async def _broke(
+        self, sandbox: Sandbox, reason: str, live: LiveLog, *, also: Also | None = None
+    ) -> None:
         live.report(reason)
         stimulus = Broke(sandbox.generation, reason)
-        await self._outcome(sandbox.id, stimulus, await live.taken())
+        await self._outcome(sandbox.id, stimulus, await live.taken(), also=also)
         self._count(sandbox, "failed")
 
     def _count(self, before: Sandbox, outcome: str) -> None:

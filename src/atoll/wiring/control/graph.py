@@ -62,6 +62,7 @@ from atoll.services.previews.previews import Previews, PreviewServices, PreviewW
 from atoll.services.previews.visits import Visits
 from atoll.services.provisioning.provisioning import Layers, Provisioning
 from atoll.services.provisioning.settings import ProvisioningSettings
+from atoll.services.routes.rerouting import Rerouting
 from atoll.services.sandboxes.admission import Admission
 from atoll.services.sandboxes.backend_watch import BackendWatch
 from atoll.services.sandboxes.background import Background, Runners
@@ -97,7 +98,7 @@ from atoll.wiring.control.library import (
     build_repositories,
 )
 from atoll.wiring.control.outside.drive import build_drive
-from atoll.wiring.control.outside.hosts import build_backends, host_room
+from atoll.wiring.control.outside.hosts import build_backends, build_routing
 from atoll.wiring.control.overview.services import build_overview
 from atoll.wiring.control.replicas import readiness
 from atoll.wiring.control.tenancy import build_tenancy
@@ -148,7 +149,7 @@ def build_lifecycle(
     """Return what changes the states of sandboxes."""
     directory, metadata = Directory(ground.clock), Metadata(ground.store, ports.metadata)
     room = SandboxRoom(settings.admission.default_limits)
-    hosts = host_room(ports.extensions, settings.admission)
+    hosts = HostRoom(settings.admission.default_limits)
     projections = Projections(ground)
     transitions = Transitions(
         ground,
@@ -291,6 +292,7 @@ def build_reconciler(
         maintenance=maintenance,
         work_queues=queues,
         owed_work=OwedWork(ground, queues),
+        rerouting=Rerouting(ground),
         deadlines=Deadlines(ground.clock),
         runner=cycle.runners.own,
     )
@@ -330,7 +332,7 @@ def build_admission(
         cycle.transitions,
         preparation.profiles,
         room=cycle.room,
-        hosts=cycle.hosts,
+        routing=build_routing(ground, ports.extensions, cycle.hosts, settings=settings),
         extensions=ports.extensions,
         agents=ports.agents,
         workspaces=preparation.workspaces,

@@ -43,6 +43,7 @@ from atoll.domain.wall.interior import (
     MIB,
     default_cpu_millis,
 )
+from atoll.domain.route.candidate import ImageKind
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.ports.extension import (
     Capabilities,
@@ -108,7 +109,9 @@ class Docker:
 
     def capabilities(self) -> Capabilities:
         """Return the abilities of containers here, whose directories are kept over a stop."""
-        return Capabilities(isolation=IsolationLevel.CONTAINER)
+        return Capabilities(
+            isolation=IsolationLevel.CONTAINER, images=frozenset({ImageKind.OTHER})
+        )
 
     async def provision(self, request: Provision) -> Handle:
         """Start a container, or attach to it again. Raises `Invalid` for an image that cannot be

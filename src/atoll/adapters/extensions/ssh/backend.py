@@ -20,6 +20,7 @@ from atoll.domain.agent.registry import AGENT_STATE
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.domain.host.host import LOCAL, HostKind
 from atoll.domain.profile.profile import Access
+from atoll.domain.route.candidate import ImageKind
 from atoll.domain.sandbox.image import HOST
 from atoll.domain.wall.etc import hosts_text
 from atoll.domain.wall.interior import DEFAULT_FILES, DEFAULT_NETLINK
@@ -72,7 +73,10 @@ class SshBackend:
     def capabilities(self) -> Capabilities:
         """Return what these machines give: containers whose files are kept."""
         return Capabilities(
-            isolation=IsolationLevel.CONTAINER, regions=("remote",), host_kind=HostKind.SSH
+            isolation=IsolationLevel.CONTAINER,
+            regions=("remote",),
+            host_kind=HostKind.SSH,
+            images=frozenset({ImageKind.HOST}),
         )
 
     async def provision(self, request: Provision, terms: LinkTerms) -> FarPlace:

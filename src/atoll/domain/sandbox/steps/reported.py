@@ -27,6 +27,7 @@ from atoll.domain.sandbox.stimulus import (
     Reached,
     Renewed,
     Requested,
+    Rerouted,
     TeardownFailed,
     TornDown,
 )
@@ -36,7 +37,7 @@ from atoll.domain.sandbox.task_queue import is_queued
 
 def reported(
     sandbox: Sandbox,
-    stimulus: Requested | Reached | Renewed | Broke | TornDown | TeardownFailed,
+    stimulus: Requested | Reached | Renewed | Broke | Rerouted | TornDown | TeardownFailed,
     now: datetime,
 ) -> Outcome:
     """Return the outcome of a report about provisioning or teardown."""
@@ -49,6 +50,8 @@ def reported(
             return _renewed(sandbox, generation)
         case Broke(generation, reason):
             return _broke(sandbox, now, generation=generation, reason=reason)
+        case Rerouted():
+            return _rerouted(sandbox, stimulus, now)
         case TornDown():
             return _torn_down(sandbox, stimulus, now)
         case TeardownFailed():  # pragma: no branch - the cases are all
@@ -107,6 +110,21 @@ def _broke(sandbox: Sandbox, now: datetime, *, generation: int, reason: str) -> 
     if generation != sandbox.generation or sandbox.state not in LIVE - {State.STOPPED}:
         return sandbox, ()
     return end_life(sandbox, State.FAILED, now, reason=reason)
+
+
+def _rerouted(sandbox: Sandbox, report: Rerouted, now: datetime) -> Outcome:
+    if report.generation != sandbox.generation or sandbox.state is not State.PROVISIONING:
+        return sandbox, ()
+    moved = replace(
+        sandbox,
+        profile=replace(sandbox.profile, extension=report.extension),
+        host=report.host,
+        attachment=Attachment(),
+        updated_at=now,
+    )
+    extra: dict[str, Json] = {"extension": report.extension, "host": report.host}
+    told = Append("sandbox.rerouted", report.reason, extra)
+    return moved, (told, Provision(sandbox.generation))
 
 
 def _torn_down(sandbox: Sandbox, report: TornDown, now: datetime) -> Outcome:

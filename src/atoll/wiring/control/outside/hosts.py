@@ -10,6 +10,8 @@ from atoll.services.ground import Ground
 from atoll.services.hosts.hosts import Hosts
 from atoll.services.lifecycle.host_room import HostRoom, all_hosts
 from atoll.services.overview.machine import MachineHealth
+from atoll.services.routes.candidates import Candidates
+from atoll.services.routes.routing import Routing
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.wiring.control.library import LibraryPorts
 
@@ -22,14 +24,21 @@ def build_backends(
     settings: AdmissionSettings,
 ) -> Backends:
     """Return the extensions, and the use cases of hosts."""
-    room, health = host_room(extensions, settings), MachineHealth(ground.clock, ports.examine)
+    room, health = HostRoom(settings.default_limits), MachineHealth(ground.clock, ports.examine)
     hosts = Hosts(ground, room, ports.machines, findings=health.findings)
     return Backends(extensions, hosts)
 
 
-def host_room(extensions: Mapping[str, Extension], settings: AdmissionSettings) -> HostRoom:
-    """Return the room of hosts."""
-    return HostRoom(settings.default_limits, extensions)
+def build_routing(
+    ground: Ground,
+    extensions: Mapping[str, Extension],
+    room: HostRoom,
+    *,
+    settings: AdmissionSettings,
+) -> Routing:
+    """Return what decides where sandboxes go."""
+    candidates = Candidates(ground, room, extensions)
+    return Routing(ground, candidates, required=settings.require_isolation)
 
 
 def hosts_in(store: Store) -> ListHosts:

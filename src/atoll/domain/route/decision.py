@@ -1,0 +1,158 @@
+"""The decision of a route: every candidate with its verdict, and the one that is taken.
+
+Pure and deterministic: the same request and the same candidates, in whatever order, give the same
+decision. A decision holds what it was made from, so it can be made again to the same result.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from atoll.domain.host.host import HourlyCost
+from atoll.domain.route.candidate import Candidate, Need, ailing, breaches, lacks
+from atoll.domain.route.policy import Constraints, Strategy
+
+_UNKNOWN = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class RouteRequest:
+    """A request for a route.
+
+    - `extensions`: the candidates in declared order; none are all.
+    - `only`: the one that the caller named, among these.
+    - `allowed`: lists of backends that the organization and the installation allow.
+    - `limits`: every one of them holds.
+    """
+
+    strategy: Strategy
+    need: Need = Need()
+    extensions: tuple[str, ...] = ()
+    only: str | None = None
+    allowed: tuple[tuple[str, ...], ...] = ()
+    limits: tuple[Constraints, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A candidate, and why it cannot take the sandbox; without a reason it can."""
+
+    candidate: Candidate
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def fit(self) -> bool:
+        """Report whether it can."""
+        return not self.reasons
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A decision. The verdicts are in the order in which the candidates are tried: those that fit
+    first."""
+
+    request: RouteRequest
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def fit(self) -> tuple[Candidate, ...]:
+        """The candidates that can take the sandbox, in order."""
+        return tuple(one.candidate for one in self.verdicts if one.fit)
+
+    @property
+    def chosen(self) -> Candidate | None:
+        """The first of them; None when there is none."""
+        fit = self.fit
+        return fit[0] if fit else None
+
+    @property
+    def explicit(self) -> bool:
+        """Report whether somebody chose the backend by name: it is never routed elsewhere."""
+        return self.request.strategy is Strategy.EXPLICIT
+
+
+def decide(request: RouteRequest, candidates: Iterable[Candidate]) -> Decision:
+    """Return the decision for a request. Hard limits first: no strategy takes a candidate that
+    breaks one."""
+    judged = [Verdict(one, tuple(_objections(request, one))) for one in candidates]
+    currency = _currency(request)
+    return Decision(
+        request,
+        tuple(
+            sorted(
+                judged, key=lambda one: (not one.fit, *_rank(request, one.candidate, currency))
+            )
+        ),
+    )
+
+
+def again(decision: Decision) -> Decision:
+    """Return the decision as made from its own inputs: the same, unless the rules changed."""
+    return decide(decision.request, (one.candidate for one in decision.verdicts))
+
+
+def _objections(request: RouteRequest, candidate: Candidate) -> Iterable[str]:
+    name = candidate.extension
+    if request.extensions and name not in request.extensions:
+        yield "the route does not name it"
+    if request.only is not None and name != request.only:
+        yield f"{request.only} was asked for"
+    if any(name not in allowed for allowed in request.allowed):
+        yield "it is not allowed here"
+    yield from candidate.obstacles
+    yield from lacks(candidate, request.need)
+    seen: set[str] = set()
+    for limits in request.limits:
+        for why in breaches(candidate, limits):
+            if why not in seen:
+                seen.add(why)
+                yield why
+    if request.strategy is not Strategy.EXPLICIT:
+        yield from ailing(candidate)
+
+
+def _currency(request: RouteRequest) -> str:
+    """Return the currency in which prices are compared: that of the first limit, else USD."""
+    limits = (one.max_cost_per_hour for one in request.limits)
+    return next((one.currency for one in limits if one is not None), HourlyCost(0).currency)
+
+
+def _rank(
+    request: RouteRequest, candidate: Candidate, currency: str
+) -> tuple[float, int, int, str, str, str]:
+    named = request.extensions
+    name = candidate.extension
+    declared = named.index(name) if name in named else len(named)
+    first = _preference(request.strategy, candidate, currency)
+    return first, declared, candidate.order, name, candidate.host, candidate.region
+
+
+def _preference(strategy: Strategy, candidate: Candidate, currency: str) -> float:
+    match strategy:
+        case Strategy.PREFER_SELF_HOSTED:
+            return float(not candidate.self_hosted)
+        case Strategy.LOWEST_COST:
+            price = candidate.cost_per_hour
+            known = price is not None and price.currency == currency
+            return float(price.micros) if price is not None and known else _UNKNOWN
+        case Strategy.LOWEST_LATENCY:
+            median = candidate.health.p50_ms
+            return _UNKNOWN if median is None else float(median)
+        case Strategy.EXPLICIT:  # pragma: no branch - the cases are all
+            return 0.0
+
+
+def refusal(decision: Decision) -> str:
+    """Return the sentence for a sandbox that no candidate takes, with the reasons of each."""
+    if not decision.verdicts:
+        return "no backend is there that could take this sandbox"
+    told = "; ".join(
+        f"{place(one.candidate)}: {', '.join(one.reasons)}" for one in decision.verdicts
+    )
+    return f"no backend takes this sandbox ({told})"
+
+
+def place(candidate: Candidate) -> str:
+    """Return what people call a candidate: `ext.ssh on box`."""
+    if candidate.host:
+        return f"{candidate.extension} on {candidate.host}"
+    return f"{candidate.extension} in {candidate.region}" if candidate.region else candidate.extension

@@ -1,0 +1,122 @@
+"""Policies of routes: which backends may take a sandbox, in which order, and under which limits.
+
+The nouns only. A profile has a policy of its own, or takes the default of its organization or of
+the installation. A request may narrow it and never widen it.
+"""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from atoll.domain.errors import Invalid
+from atoll.domain.host.host import HourlyCost
+from atoll.domain.wall.isolation import IsolationLevel
+
+DEFAULT_EXTENSION: Final = "ext.namespaces"
+
+OPEN_NETWORK: Final = "network"
+
+MAX_NAMED: Final = 32
+"""The backends that a policy or an allowlist names."""
+
+
+class Strategy(StrEnum):
+    """An order of candidates; ties go by declared order, then by name.
+
+    `prefer-self-hosted`: our own machines first. `lowest-cost`: by declared price. `lowest-latency`:
+    by the measured median until ready. `explicit`: the one that is named, and never another.
+    """
+
+    PREFER_SELF_HOSTED = "prefer-self-hosted"
+    LOWEST_COST = "lowest-cost"
+    LOWEST_LATENCY = "lowest-latency"
+    EXPLICIT = "explicit"
+
+
+@dataclass(frozen=True, slots=True)
+class Constraints:
+    """Limits that a candidate must keep; None is no limit. What is unknown of a candidate does not
+    keep a limit.
+
+    - `region`: the candidate's region, or a part of the world it lies in: `eu` holds `eu-1`.
+    - `gpu`: a kind of GPU, or `any`.
+    - `max_ready_ms`: the measured median from the start of an attempt to a ready sandbox.
+    - `min_success`: the measured share of attempts that ended ready, from 0 to 1.
+    """
+
+    max_cost_per_hour: HourlyCost | None = None
+    require_isolation: IsolationLevel | None = None
+    region: str | None = None
+    gpu: str | None = None
+    max_ready_ms: int | None = None
+    min_success: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RoutePolicy:
+    """A policy. `extensions` are the candidates in declared order; none are all that are
+    installed. `explicit` names exactly one."""
+
+    strategy: Strategy = Strategy.PREFER_SELF_HOSTED
+    extensions: tuple[str, ...] = ()
+    constraints: Constraints = Constraints()
+
+
+@dataclass(frozen=True, slots=True)
+class RouteRules:
+    """The rules of an installation or an organization: the policy of profiles that have none, and
+    the backends that may be used at all (None: every one)."""
+
+    default: RoutePolicy | None = None
+    allow: tuple[str, ...] | None = None
+
+
+NO_RULES: Final = RouteRules()
+
+BUILT_IN: Final = RoutePolicy(extensions=(DEFAULT_EXTENSION,))
+"""The policy where nobody set another."""
+
+
+@dataclass(frozen=True, slots=True)
+class RouteWish:
+    """The narrower choice of one request. A named `extension` is explicit. `accept` names what its
+    caller agrees to do without: `network` is a network that is closed."""
+
+    strategy: Strategy | None = None
+    extension: str | None = None
+    constraints: Constraints = Constraints()
+    accept: tuple[str, ...] = ()
+
+
+NO_WISH: Final = RouteWish()
+
+
+def read_policy(policy: RoutePolicy) -> RoutePolicy:
+    """Return a policy that makes sense. Raises `Invalid`."""
+    named = policy.extensions
+    if len(named) > MAX_NAMED:
+        raise Invalid(f"at most {MAX_NAMED} extensions can be named", field="extensions")
+    if len(set(named)) != len(named):
+        raise Invalid("an extension is named twice", field="extensions")
+    if policy.strategy is Strategy.EXPLICIT and len(named) != 1:
+        raise Invalid("`explicit` names exactly one extension", field="extensions")
+    return policy
+
+
+def narrowed(policy: RoutePolicy, wish: RouteWish) -> RoutePolicy:
+    """Return a policy with the order that a request wishes. Raises `Invalid` for a strategy that
+    would turn an explicit choice into another one."""
+    if set(wish.accept) - {OPEN_NETWORK}:
+        raise Invalid("only `network` can be accepted", field="route.accept")
+    if wish.extension is not None:
+        return replace(policy, strategy=Strategy.EXPLICIT)
+    if wish.strategy is None or wish.strategy is policy.strategy:
+        return policy
+    if policy.strategy is Strategy.EXPLICIT:
+        raise Invalid(
+            f"the choice of {policy.extensions[0]} is explicit: no other strategy applies",
+            field="route.strategy",
+        )
+    if wish.strategy is Strategy.EXPLICIT:
+        raise Invalid("`explicit` needs the extension: name it", field="route.extension")
+    return replace(policy, strategy=wish.strategy)

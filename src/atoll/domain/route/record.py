@@ -1,0 +1,45 @@
+"""A stored decision, and what came of it."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from atoll.domain.ids import OrgId, PrincipalId, RouteId, SandboxId
+from atoll.domain.route.candidate import Candidate
+from atoll.domain.route.decision import Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A start at one place that ended. `reason` is why it failed, None when it was ready."""
+
+    extension: str
+    host: str
+    at: datetime
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RouteRecord:
+    """The decision for a sandbox, and the attempts since, oldest first."""
+
+    id: RouteId
+    sandbox_id: SandboxId
+    org_id: OrgId
+    owner: PrincipalId
+    at: datetime
+    decision: Decision
+    attempts: tuple[Attempt, ...] = ()
+
+    def after(self, attempt: Attempt) -> "RouteRecord":
+        """Return the record with one more attempt."""
+        return replace(self, attempts=(*self.attempts, attempt))
+
+    def left(self) -> tuple[Candidate, ...]:
+        """Return the candidates that were fit and not tried, in order. An explicit choice leaves
+        none."""
+        if self.decision.explicit:
+            return ()
+        tried = {(one.extension, one.host) for one in self.attempts}
+        return tuple(
+            one for one in self.decision.fit if (one.extension, one.host) not in tried
+        )

@@ -1,0 +1,1 @@
+"""Routes: candidates from what is installed and there, decisions, and what became of them."""

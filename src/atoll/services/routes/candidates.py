@@ -1,0 +1,153 @@
+"""Candidates of a route: each backend at each of its places, as it is in this transaction."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from atoll.domain.errors import AtollError
+from atoll.domain.host.host import LOCAL, Host, HostKind
+from atoll.domain.placement import PlaceRequest, candidates, no_host_of
+from atoll.domain.profile.profile import Profile
+from atoll.domain.route.candidate import Candidate
+from atoll.domain.route.health import Breaker, health_of
+from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.ports import Extension, Transaction
+from atoll.ports.extension import SELF_HOSTED, Capabilities
+from atoll.ports.store.host.routes import Place
+from atoll.services.ground import Ground
+from atoll.services.lifecycle.host_room import HostRoom, all_hosts
+
+_ON_TRIAL = "one start is under way, which shows whether it works again"
+
+
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """A sandbox to place, and the host that its caller named, if any."""
+
+    sandbox: Sandbox
+    host: str | None = None
+
+    @property
+    def profile(self) -> Profile:
+        """The recipe of the sandbox."""
+        return self.sandbox.profile
+
+
+class Candidates:
+    """The places where sandboxes can be, with their room and their health."""
+
+    def __init__(
+        self, ground: Ground, room: HostRoom, extensions: Mapping[str, Extension]
+    ) -> None:
+        self._ground = ground
+        self._room = room
+        self._extensions = extensions
+
+    @property
+    def installed(self) -> Mapping[str, Extension]:
+        """The backends by name, aliases too."""
+        return self._extensions
+
+    async def of(
+        self, rows: Transaction, placing: Placing, names: Sequence[str]
+    ) -> list[Candidate]:
+        """Return the candidates of these extensions; without a name, of every one."""
+        wanted = names or sorted({one.name for one in self._extensions.values()})
+        hosts = await all_hosts(rows)
+        found = [
+            one
+            for name in wanted
+            for one in await self._at_places(rows, placing, name=name, hosts=hosts)
+        ]
+        return await self._with_health(rows, found)
+
+    async def _at_places(
+        self, rows: Transaction, placing: Placing, *, name: str, hosts: Sequence[Host]
+    ) -> list[Candidate]:
+        extension = self._extensions.get(name)
+        if extension is None:
+            return [Candidate(name, obstacles=("this Atoll does not have it",))]
+        try:
+            able = extension.capabilities()
+        except AtollError as err:
+            return [Candidate(name, obstacles=(err.message,))]
+        base = _able(name, able)
+        if able.host_kind is None:
+            elsewhere = (
+                () if placing.host is None else (f"host {placing.host} is not one of its own",)
+            )
+            return [replace(base, region=region, obstacles=elsewhere) for region in able.regions]
+        return await self._on_hosts(rows, placing, base=base, kind=able.host_kind, hosts=hosts)
+
+    async def _on_hosts(
+        self,
+        rows: Transaction,
+        placing: Placing,
+        *,
+        base: Candidate,
+        kind: HostKind,
+        hosts: Sequence[Host],
+    ) -> list[Candidate]:
+        profile = placing.profile
+        request = PlaceRequest(
+            kind, placing.sandbox.org_id, profile.id, profile.placement, placing.host
+        )
+        taken = candidates(request, hosts)
+        by_name = {host.name: host for host in hosts}
+        found = [
+            replace(_on(base, host, order), obstacles=await self._lacks(rows, placing, host))
+            for order, host in enumerate(taken.hosts)
+        ]
+        found += [
+            replace(_on(base, by_name.get(one.name), 0), host=one.name, obstacles=(one.reason,))
+            for one in taken.rejected
+        ]
+        return found or [replace(base, obstacles=(no_host_of(kind),))]
+
+    async def _lacks(self, rows: Transaction, placing: Placing, host: Host) -> tuple[str, ...]:
+        lack = await self._room.shortage(rows, host, placing.sandbox)
+        return () if lack is None else (lack,)
+
+    async def _with_health(self, rows: Transaction, found: Sequence[Candidate]) -> list[Candidate]:
+        known = await rows.routes.outcomes({one.extension for one in found})
+        now = self._ground.clock.now()
+        judged = []
+        for one in found:
+            health = health_of(known.get(place_of(one), ()), now)
+            candidate = replace(one, health=health)
+            if health.breaker is Breaker.HALF_OPEN and await self._tried(rows, one):
+                candidate = replace(candidate, obstacles=(*one.obstacles, _ON_TRIAL))
+            judged.append(candidate)
+        return judged
+
+    async def _tried(self, rows: Transaction, candidate: Candidate) -> bool:
+        """Return whether a first start is under way there."""
+        starting = await rows.hosts.sandboxes(candidate.host, [State.PROVISIONING])
+        return any(one.profile.extension == candidate.extension for one in starting)
+
+
+def place_of(candidate: Candidate) -> Place:
+    """Return the place whose health counts for a candidate."""
+    return candidate.extension, candidate.host or candidate.region
+
+
+def _able(name: str, able: Capabilities) -> Candidate:
+    return Candidate(
+        name,
+        isolation=able.isolation,
+        self_hosted=able.pricing == SELF_HOSTED,
+        gpus=able.gpus,
+        images=able.images,
+        closes_network=able.closes_network,
+        abilities=able.abilities,
+        limits=able.limits,
+        cost_per_hour=able.cost_per_hour,
+    )
+
+
+def _on(base: Candidate, host: Host | None, order: int) -> Candidate:
+    """Return a candidate at a host, with the region and the price of that."""
+    if host is None:
+        return base
+    region = host.region or (LOCAL if host.kind is HostKind.LOCAL else "")
+    price = base.cost_per_hour if host.cost_per_hour is None else host.cost_per_hour
+    return replace(base, host=host.name, region=region, order=order, cost_per_hour=price)

@@ -1,0 +1,148 @@
+"""Routing: the decision of where a sandbox goes, made in the transaction that admits it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from atoll.domain.errors import Conflict
+from atoll.domain.placement import Rejected
+from atoll.domain.placement import refusal as refusal_of_hosts
+from atoll.domain.profile.profile import Profile
+from atoll.domain.profile.route import placed, policy_of
+from atoll.domain.route.candidate import Need, image_kind
+from atoll.domain.route.decision import Decision, RouteRequest, decide, refusal
+from atoll.domain.route.policy import (
+    BUILT_IN,
+    OPEN_NETWORK,
+    Constraints,
+    RoutePolicy,
+    RouteRules,
+    RouteWish,
+    narrowed,
+)
+from atoll.domain.route.record import RouteRecord
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.wall.isolation import IsolationLevel
+from atoll.ports import Extension, Transaction
+from atoll.services.ground import Ground
+from atoll.services.routes.candidates import Candidates, Placing
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules that hold for an organization: its own, and the installation's."""
+
+    organization: RouteRules
+    installation: RouteRules
+
+    @property
+    def default(self) -> RoutePolicy:
+        """The policy of profiles that have none."""
+        return self.organization.default or self.installation.default or BUILT_IN
+
+    @property
+    def allowed(self) -> tuple[tuple[str, ...], ...]:
+        """The lists of backends that are allowed."""
+        both = (self.organization.allow, self.installation.allow)
+        return tuple(one for one in both if one is not None)
+
+
+class Routing:
+    """Decisions for sandboxes. `required` is the isolation that the installation requires."""
+
+    def __init__(
+        self, ground: Ground, candidates: Candidates, *, required: IsolationLevel | None
+    ) -> None:
+        self._ground = ground
+        self._candidates = candidates
+        self._required = required
+
+    async def decide(
+        self, rows: Transaction, sandbox: Sandbox, wish: RouteWish, *, host: str | None
+    ) -> Decision:
+        """Return the decision for a sandbox that is about to be made. Raises `Invalid` for a wish
+        that its policy excludes."""
+        rules = await rules_of(rows, sandbox)
+        policy = narrowed(policy_of(sandbox.profile, rules.default), wish)
+        installed = self._candidates.installed
+        named = canonical(policy.extensions, installed)
+        only = None if wish.extension is None else canonical((wish.extension,), installed)[0]
+        request = RouteRequest(
+            strategy=policy.strategy,
+            need=_need(sandbox.profile, wish),
+            extensions=named,
+            only=only,
+            allowed=tuple(canonical(each, installed) for each in rules.allowed),
+            limits=_limits(policy.constraints, wish.constraints, self._required),
+        )
+        # One that the policy does not name is judged too, so that its reason is told.
+        names = named if only is None or not named else tuple(dict.fromkeys((*named, only)))
+        placing = Placing(sandbox, host)
+        return decide(request, await self._candidates.of(rows, placing, names))
+
+    async def place(
+        self, rows: Transaction, sandbox: Sandbox, wish: RouteWish, *, host: str | None
+    ) -> tuple[Sandbox, RouteRecord]:
+        """Return the sandbox with its backend and its host, and the record to store. Raises
+        `Conflict` with every candidate's reasons."""
+        decision = await self.decide(rows, sandbox, wish, host=host)
+        chosen = decision.chosen
+        if chosen is None:
+            raise self.refused(decision)
+        record = RouteRecord(
+            self._ground.ids.route(),
+            sandbox.id,
+            sandbox.org_id,
+            sandbox.owner,
+            self._ground.clock.now(),
+            decision,
+        )
+        profile = placed(sandbox.profile, chosen.extension)
+        return replace(sandbox, profile=profile, host=chosen.host, route=record.id), record
+
+    def refused(self, decision: Decision) -> Conflict:
+        """Return the error of a decision that chose nothing: about hosts alone where a chosen
+        backend lacks only those."""
+        verdicts, installed = decision.verdicts, self._candidates.installed
+        about_hosts = decision.explicit and all(
+            one.candidate.extension in installed and one.reasons == one.candidate.obstacles
+            for one in verdicts
+        )
+        if not about_hosts:
+            return Conflict(refusal(decision), code="no_route", field="route")
+        rejected = [
+            Rejected(one.candidate.host, ", ".join(one.reasons))
+            for one in verdicts
+            if one.candidate.host
+        ]
+        told = refusal_of_hosts(rejected) if rejected else verdicts[0].reasons[0]
+        return Conflict(told, code="no_host", field="host")
+
+
+async def rules_of(rows: Transaction, sandbox: Sandbox) -> Rules:
+    """Return the rules that hold for a sandbox."""
+    return Rules(await rows.routes.rules(sandbox.org_id), await rows.routes.rules(None))
+
+
+def canonical(names: Sequence[str], installed: Mapping[str, Extension]) -> tuple[str, ...]:
+    """Return the names that extensions call themselves by; an alias stands for its extension."""
+    return tuple(
+        dict.fromkeys(installed[name].name if name in installed else name for name in names)
+    )
+
+
+def _need(profile: Profile, wish: RouteWish) -> Need:
+    return Need(
+        isolation=profile.isolation,
+        image=image_kind(profile.image),
+        closed_network=OPEN_NETWORK not in wish.accept,
+        resources=profile.resources,
+    )
+
+
+def _limits(
+    policy: Constraints, wish: Constraints, required: IsolationLevel | None
+) -> tuple[Constraints, ...]:
+    each = (policy, wish, Constraints(require_isolation=required))
+    return tuple(one for one in each if one != Constraints())
+
+
