@@ -80,6 +80,32 @@ class ProjectUseBody(TypedDict, total=False):
 Scope = Literal["session", "agent", "shared"]
 
 
+class CostBody(TypedDict, total=False):
+    """A price of an hour, in millionths of a currency."""
+
+    micros: Required[int]
+    currency: str
+
+
+class ConstraintsBody(TypedDict, total=False):
+    """Limits that a backend must keep."""
+
+    max_cost_per_hour: CostBody | None
+    require_isolation: str | None
+    region: str | None
+    gpu: str | None
+    max_ready_ms: int | None
+    min_success: float | None
+
+
+class RouteWishBody(ConstraintsBody, total=False):
+    """The narrower choice of one request."""
+
+    strategy: Literal["prefer-self-hosted", "lowest-cost", "lowest-latency", "explicit"] | None
+    extension: str | None
+    accept: list[Literal["network"]]
+
+
 class CreateBody(TypedDict, total=False):
     """A request for a sandbox."""
 
@@ -101,6 +127,7 @@ class CreateBody(TypedDict, total=False):
     task: TaskBody
     project: ProjectUseBody | None
     host: str | None
+    route: RouteWishBody
 
 
 class NetworkBody(TypedDict, total=False):

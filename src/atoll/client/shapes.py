@@ -104,6 +104,7 @@ class Sandbox(Shape):
     profile = fields.one(ProfileName)
     extension = fields.text()
     host = fields.text()
+    route = fields.text()
     agent = fields.text()
     agent_catalogue = fields.texts()
     network_mode: Field[Mode] = fields.word()

@@ -22,7 +22,7 @@ BEGINNING = "0" * 64
 
 AUDITED_PREFIXES = (
     *("approval.", "auth.", "drive.", "host.", "member.", "org.", "profile.", "project."),
-    *("quota.", "safety.", "secret.", "share.", "token.", "vault."),
+    *("quota.", "route.", "safety.", "secret.", "share.", "token.", "vault."),
 )
 AUDITED_KINDS = frozenset(
     {

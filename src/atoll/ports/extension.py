@@ -19,6 +19,8 @@ from atoll.wire.zygote.messages import Agent as RuntimeAgent
 
 SELF_HOSTED: Final = "self-hosted"
 
+NO_LIMITS: Final = Resources()
+
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
@@ -41,7 +43,7 @@ class Capabilities:
     host_kind: HostKind | None = HostKind.LOCAL
     images: frozenset[ImageKind] = frozenset(ImageKind)
     closes_network: bool = True
-    limits: Resources = Resources()
+    limits: Resources = NO_LIMITS
     cost_per_hour: HourlyCost | None = None
     latency_class: str = "standard"
 

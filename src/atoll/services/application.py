@@ -60,6 +60,7 @@ from atoll.services.people.quotas import Quotas
 from atoll.services.people.shares import Shares
 from atoll.services.people.tokens import TeamTokens
 from atoll.services.previews.previews import PreviewServices
+from atoll.services.routes.routes import Routes
 from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.consumers import Consumers
 from atoll.services.sandboxes.sandboxes import Sandboxes
@@ -161,10 +162,12 @@ class DriveServices:
 
 @dataclass(frozen=True, slots=True)
 class Backends:
-    """The extensions, by name, and the use cases of the hosts that they place sandboxes on."""
+    """The extensions, by name, and the use cases of the hosts that they place sandboxes on, and of
+    the routes that choose among them."""
 
     extensions: Mapping[str, Extension]
     hosts: Hosts
+    routes: Routes
 
 
 @dataclass(frozen=True, slots=True)

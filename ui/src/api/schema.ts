@@ -180,6 +180,13 @@ export interface components {
             readonly ttl?: (number | string) | null;
             readonly words?: string | null;
         };
+        /** @description A start at one place that ended; `reason` is why it failed, null when it was ready. */
+        readonly AttemptView: {
+            readonly at: string;
+            readonly extension: string;
+            readonly host: string;
+            readonly reason: string | null;
+        };
         /**
          * @description An entry of the audit log. `n` counts from 1 in the organization. `hash` is SHA-256 over all
          *     other fields, of which `previous` is the hash of the entry before.
@@ -230,11 +237,43 @@ export interface components {
             readonly dashboard_name: string;
             readonly item_id: string;
         };
-        /** @description The capabilities of a backend; `abilities` are optional protocols such as `snapshot`. */
+        /**
+         * @description `open`: left out for a while. `half-open`: that while is over, and one attempt may tell.
+         * @enum {string}
+         */
+        readonly Breaker: "closed" | "open" | "half-open";
+        /**
+         * @description A backend at one place, in the order in which it is tried. `fit` is false where `reasons` say
+         *     why it cannot take the sandbox. `host` is empty on a vendor's machines.
+         */
+        readonly CandidateView: {
+            readonly cost_per_hour: components["schemas"]["HostCostView"] | null;
+            readonly extension: string;
+            readonly fit: boolean;
+            readonly gpus: readonly string[];
+            readonly health: components["schemas"]["atoll__surfaces__http__hosts__routes__HealthView"];
+            readonly host: string;
+            readonly isolation: components["schemas"]["IsolationLevel"];
+            readonly reasons: readonly string[];
+            readonly region: string;
+            readonly self_hosted: boolean;
+        };
+        /**
+         * @description The capabilities of a backend; `abilities` are optional protocols such as `snapshot`. `gpus`
+         *     are the kinds of GPU that a sandbox can have, `images` the kinds of image that it shows (`host`
+         *     is the machine's own `/usr`). `host_kind` is null on a vendor's machines.
+         */
         readonly CapabilitiesView: {
             readonly abilities: readonly string[];
+            readonly closes_network: boolean;
+            readonly cost_per_hour: components["schemas"]["HostCostView"] | null;
             readonly gpu: boolean;
+            readonly gpus: readonly string[];
+            readonly host_kind: components["schemas"]["HostKind"] | null;
+            readonly images: readonly string[];
             readonly isolation: components["schemas"]["IsolationLevel"];
+            readonly latency_class: string;
+            readonly limits: components["schemas"]["LimitsView"];
             readonly persistence: boolean;
             readonly pricing: string;
             readonly regions: readonly string[];
@@ -364,6 +403,12 @@ export interface components {
             readonly id: string;
             readonly label: string;
         };
+        /** @description The backend and the place that were chosen. */
+        readonly ChosenView: {
+            readonly extension: string;
+            readonly host: string;
+            readonly region: string;
+        };
         /** @description The machine on which the command line runs, for the person who confirms. */
         readonly CliLoginBody: {
             /** @default  */
@@ -441,6 +486,27 @@ export interface components {
         readonly ConsentView: {
             readonly url: string;
         };
+        /**
+         * @description Limits that a backend must keep; what is left out or null is no limit. What is unknown of a
+         *     backend keeps no limit. `min_success` is a share from 0 to 1.
+         */
+        readonly ConstraintsBody: {
+            readonly gpu?: string | null;
+            readonly max_cost_per_hour?: components["schemas"]["CostBody"] | null;
+            readonly max_ready_ms?: number | null;
+            readonly min_success?: number | null;
+            readonly region?: string | null;
+            readonly require_isolation?: components["schemas"]["IsolationLevel"] | null;
+        };
+        /** @description Limits that a backend must keep; null is no limit. */
+        readonly ConstraintsView: {
+            readonly gpu: string | null;
+            readonly max_cost_per_hour: components["schemas"]["HostCostView"] | null;
+            readonly max_ready_ms: number | null;
+            readonly min_success: number | null;
+            readonly region: string | null;
+            readonly require_isolation: components["schemas"]["IsolationLevel"] | null;
+        };
         /** @description The consumer for which the sandbox exists; at most one of the three ids is usual. */
         readonly Consumer: {
             readonly actor: components["schemas"]["ActorKind"];
@@ -473,7 +539,7 @@ export interface components {
         };
         /**
          * @description A request for a sandbox; every field may be left out. `host` is the one it is placed on, and
-         *     no other then.
+         *     no other then; `route` narrows the profile's choice of a backend.
          */
         readonly CreateBody: {
             readonly agent?: string | null;
@@ -504,6 +570,12 @@ export interface components {
             readonly prompt?: string | null;
             /** @default [] */
             readonly repos?: readonly components["schemas"]["RepoBody"][];
+            /**
+             * @default {
+             *       "accept": []
+             *     }
+             */
+            readonly route?: components["schemas"]["RouteWishBody"];
             readonly scope?: components["schemas"]["Scope"] | null;
             /**
              * @default {
@@ -694,6 +766,29 @@ export interface components {
             readonly decision: components["schemas"]["ProjectDecision"];
             readonly repository: components["schemas"]["ProjectBody"];
             readonly shown: string;
+        };
+        /**
+         * @description A decision: what it was made from, and the verdict on every candidate. `only` is the backend
+         *     that the caller named; every one of `limits` holds.
+         */
+        readonly DecisionView: {
+            readonly allowed: readonly (readonly string[])[];
+            readonly candidates: readonly components["schemas"]["CandidateView"][];
+            readonly chosen: components["schemas"]["ChosenView"] | null;
+            readonly extensions: readonly string[];
+            readonly limits: readonly components["schemas"]["ConstraintsView"][];
+            readonly need: components["schemas"]["NeedView"];
+            readonly only: string | null;
+            readonly strategy: components["schemas"]["Strategy"];
+        };
+        /**
+         * @description The rules of the caller's organization and of the installation, and the policy that profiles
+         *     without one follow by them.
+         */
+        readonly DefaultRouteView: {
+            readonly effective: components["schemas"]["PolicyView"];
+            readonly installation: components["schemas"]["RouteRulesView"];
+            readonly organization: components["schemas"]["RouteRulesView"];
         };
         /** @description A page by position; `next` is the following `after`. */
         readonly DeliveryPage: {
@@ -1109,16 +1204,6 @@ export interface components {
         readonly HaveView: {
             readonly have: readonly string[];
         };
-        /**
-         * @description The health of the server. `degraded` says what does not work meanwhile, and is left out when
-         *     everything does.
-         */
-        readonly HealthView: {
-            /** @default [] */
-            readonly degraded?: readonly string[];
-            /** @constant */
-            readonly status: "ok";
-        };
         /** @description A quota beside what is held; `member` is null for the organization's. */
         readonly HeldQuotaView: {
             readonly member: string | null;
@@ -1457,6 +1542,12 @@ export interface components {
             readonly command: string;
             readonly pid: number;
         };
+        /** @description The most that one sandbox may have; null is no limit. */
+        readonly LimitsView: {
+            readonly cpu: number | null;
+            readonly memory_mb: number | null;
+            readonly workspace_mb: number | null;
+        };
         /** @description A link to make: where it leads at its origin, and how long it may wait for its one use. */
         readonly LinkBody: {
             /** @default / */
@@ -1707,6 +1798,15 @@ export interface components {
             readonly last_seen_at: string;
             readonly realm: string;
         };
+        /** @description The needs of the sandbox that candidates were judged by. */
+        readonly NeedView: {
+            readonly closed_network: boolean;
+            readonly cpu: number | null;
+            readonly image: string;
+            readonly isolation: components["schemas"]["IsolationLevel"];
+            readonly memory_mb: number | null;
+            readonly workspace_mb: number | null;
+        };
         /**
          * @description The changes; what is left out stays.
          *
@@ -1913,6 +2013,16 @@ export interface components {
             readonly sandbox_id?: string | null;
             readonly ttl?: (number | string) | null;
         };
+        /** @description The health of every place where something was tried. */
+        readonly PlaceHealthList: {
+            readonly places: readonly components["schemas"]["PlaceHealthView"][];
+        };
+        /** @description The health of an extension at a host, or in a vendor's region. */
+        readonly PlaceHealthView: {
+            readonly extension: string;
+            readonly health: components["schemas"]["atoll__surfaces__http__hosts__routes__HealthView"];
+            readonly place: string;
+        };
         /** @description The agents of all sandboxes, those that need their person first. */
         readonly PlacedAgentList: {
             readonly agents: readonly components["schemas"]["PlacedAgentView"][];
@@ -1927,6 +2037,12 @@ export interface components {
             readonly sandbox_name: string;
             readonly sandbox_state: string;
             readonly status: components["schemas"]["StatusView"];
+        };
+        /** @description A policy: `extensions` in declared order; none are all that are installed. */
+        readonly PolicyView: {
+            readonly constraints: components["schemas"]["ConstraintsView"];
+            readonly extensions: readonly string[];
+            readonly strategy: components["schemas"]["Strategy"];
         };
         /** @description The ports of a sandbox on which something listens, in order. */
         readonly PortListView: {
@@ -2460,6 +2576,66 @@ export interface components {
             /** @default false */
             readonly at_once?: boolean;
         };
+        /** @description A policy: `extensions` in declared order; none are all that are installed. */
+        readonly RoutePolicyBody: {
+            /** @default {} */
+            readonly constraints?: components["schemas"]["ConstraintsBody"];
+            /** @default [] */
+            readonly extensions?: readonly string[];
+            /** @default prefer-self-hosted */
+            readonly strategy?: components["schemas"]["Strategy"];
+        };
+        /**
+         * @description The rules of the caller's organization or of the installation, which replace those before:
+         *     `default` is the policy of profiles without one, `allow` the backends that may be used, null
+         *     all of them.
+         */
+        readonly RouteRulesBody: {
+            readonly allow?: readonly string[] | null;
+            readonly default?: components["schemas"]["RoutePolicyBody"] | null;
+            /**
+             * @default organization
+             * @enum {string}
+             */
+            readonly scope?: "organization" | "installation";
+        };
+        /** @description Rules: `default` is null where none was set, `allow` where every backend is allowed. */
+        readonly RouteRulesView: {
+            readonly allow: readonly string[] | null;
+            readonly default: components["schemas"]["PolicyView"] | null;
+        };
+        /** @description The stored decision of a sandbox, and the attempts since, oldest first. */
+        readonly RouteView: {
+            readonly allowed: readonly (readonly string[])[];
+            readonly at: string;
+            readonly attempts: readonly components["schemas"]["AttemptView"][];
+            readonly candidates: readonly components["schemas"]["CandidateView"][];
+            readonly chosen: components["schemas"]["ChosenView"] | null;
+            readonly extensions: readonly string[];
+            readonly limits: readonly components["schemas"]["ConstraintsView"][];
+            readonly need: components["schemas"]["NeedView"];
+            readonly only: string | null;
+            readonly route_id: string;
+            readonly sandbox_id: string;
+            readonly strategy: components["schemas"]["Strategy"];
+        };
+        /**
+         * @description The narrower choice of one request: never more than its profile's route allows. A named
+         *     `extension` is the only one that is tried. `accept` names what its caller does without:
+         *     `network` is a closed network.
+         */
+        readonly RouteWishBody: {
+            /** @default [] */
+            readonly accept?: readonly "network"[];
+            readonly extension?: string | null;
+            readonly gpu?: string | null;
+            readonly max_cost_per_hour?: components["schemas"]["CostBody"] | null;
+            readonly max_ready_ms?: number | null;
+            readonly min_success?: number | null;
+            readonly region?: string | null;
+            readonly require_isolation?: components["schemas"]["IsolationLevel"] | null;
+            readonly strategy?: components["schemas"]["Strategy"] | null;
+        };
         /** @description The six layers, the wall in front of them (once it ran), and its missing parts. */
         readonly SafetyView: {
             readonly degraded: readonly string[];
@@ -2527,6 +2703,7 @@ export interface components {
             readonly reason: string | null;
             readonly repos: readonly components["schemas"]["RepoView"][];
             readonly retained_until: string | null;
+            readonly route: string | null;
             readonly sandbox_id: string;
             readonly scope: components["schemas"]["Scope"];
             readonly setup_metadata: components["schemas"]["SetupView"];
@@ -2777,6 +2954,15 @@ export interface components {
             readonly turns: number;
             readonly words: boolean;
         };
+        /**
+         * @description An order of candidates; ties go by declared order, then by name.
+         *
+         *     `prefer-self-hosted`: our own machines first. `lowest-cost`: by declared price.
+         *     `lowest-latency`: by the measured median until ready. `explicit`: the one that is named, and
+         *     never another.
+         * @enum {string}
+         */
+        readonly Strategy: "prefer-self-hosted" | "lowest-cost" | "lowest-latency" | "explicit";
         /**
          * @description The people whom the lock stops while the agent works: everybody but the owner, or
          *     everybody.
@@ -3213,6 +3399,24 @@ export interface components {
         readonly WorkspaceView: {
             readonly access: components["schemas"]["Access"];
             readonly mode: components["schemas"]["WorkspaceMode"];
+        };
+        /** @description Health as measured in the last day; null while nothing was. `success` is from 0 to 1. */
+        readonly atoll__surfaces__http__hosts__routes__HealthView: {
+            readonly attempts: number;
+            readonly breaker: components["schemas"]["Breaker"];
+            readonly p50_ms: number | null;
+            readonly p95_ms: number | null;
+            readonly success: number | null;
+        };
+        /**
+         * @description The health of the server. `degraded` says what does not work meanwhile, and is left out when
+         *     everything does.
+         */
+        readonly atoll__surfaces__http__server__health__HealthView: {
+            /** @default [] */
+            readonly degraded?: readonly string[];
+            /** @constant */
+            readonly status: "ok";
         };
     };
     responses: never;

@@ -11,6 +11,7 @@ from atoll.client.changes import Commits, PullRequests, WorkingTrees
 from atoll.client.organizations import Organizations
 from atoll.client.outside.drive import Drives
 from atoll.client.outside.hosts import Hosts
+from atoll.client.outside.routes import Routes
 from atoll.client.projects import Projects
 from atoll.client.sandboxes import KeptFiles
 from atoll.client.terminals import Agents
@@ -56,6 +57,17 @@ class AsyncTokens(AsyncNoun[Tokens]):
     list = Awaited(Tokens.list)
     revoke = Awaited(Tokens.revoke)
     rotate_keys = Awaited(Tokens.rotate_keys)
+
+
+class AsyncRoutes(AsyncNoun[Routes]):
+    """The routes of sandboxes."""
+
+    blocking = Routes
+    get = Awaited(Routes.get)
+    explain = Awaited(Routes.explain)
+    default = Awaited(Routes.default)
+    set_default = Awaited(Routes.set_default)
+    health = Awaited(Routes.health)
 
 
 class AsyncHosts(AsyncNoun[Hosts]):

@@ -19,6 +19,7 @@ from atoll.client.aio.areas import (
     AsyncOrganizations,
     AsyncProjects,
     AsyncPullRequests,
+    AsyncRoutes,
     AsyncSecrets,
     AsyncTokens,
     AsyncWorkingTrees,
@@ -84,6 +85,7 @@ class Atoll:
         self.tokens = AsyncTokens(self._connection)
         self.organizations = AsyncOrganizations(self._connection)
         self.hosts = AsyncHosts(self._connection)
+        self.routes = AsyncRoutes(self._connection)
         self.audit = AsyncAudit(self._connection)
 
     @classmethod

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Literal, Required, TypedDict
 
 from atoll.client import fields
+from atoll.client.bodies import CostBody
 from atoll.client.fields import Field, Shape
 from atoll.client.transport import Call, Transport, at, get, patch, post
 
@@ -84,13 +85,6 @@ class CapacityBody(TypedDict, total=False):
     sandboxes: int | None
     cpu: float | None
     memory_mb: int | None
-
-
-class CostBody(TypedDict, total=False):
-    """A price of an hour, in millionths of a currency."""
-
-    micros: Required[int]
-    currency: str
 
 
 class HostChangeBody(TypedDict, total=False):

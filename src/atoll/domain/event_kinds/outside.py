@@ -118,6 +118,12 @@ OUTSIDE: Final[tuple[tuple[str, EventKind], ...]] = (
     kind("host.drained", _HOST, "", "A host takes no new sandbox any more."),
     kind("host.undrained", _HOST, "", "A host takes sandboxes again."),
     kind("host.removed", _HOST, "", "A host was removed."),
+    kind(
+        "route.changed",
+        "scope",
+        "",
+        "The default route or the allowed backends of an organization or the installation changed.",
+    ),
     kind("profile.saved", "profile_id version", "", "A profile was saved."),
     kind("profile.deleted", "profile_id", "version", "A profile was deleted."),
     kind("repository.fetched", "key", "repo_url bytes", "A shared repository was fetched."),

@@ -78,9 +78,7 @@ def decide(request: RouteRequest, candidates: Iterable[Candidate]) -> Decision:
     return Decision(
         request,
         tuple(
-            sorted(
-                judged, key=lambda one: (not one.fit, *_rank(request, one.candidate, currency))
-            )
+            sorted(judged, key=lambda one: (not one.fit, *_rank(request, one.candidate, currency)))
         ),
     )
 
@@ -155,4 +153,6 @@ def place(candidate: Candidate) -> str:
     """Return what people call a candidate: `ext.ssh on box`."""
     if candidate.host:
         return f"{candidate.extension} on {candidate.host}"
-    return f"{candidate.extension} in {candidate.region}" if candidate.region else candidate.extension
+    return (
+        f"{candidate.extension} in {candidate.region}" if candidate.region else candidate.extension
+    )

@@ -23,8 +23,9 @@ MAX_NAMED: Final = 32
 class Strategy(StrEnum):
     """An order of candidates; ties go by declared order, then by name.
 
-    `prefer-self-hosted`: our own machines first. `lowest-cost`: by declared price. `lowest-latency`:
-    by the measured median until ready. `explicit`: the one that is named, and never another.
+    `prefer-self-hosted`: our own machines first. `lowest-cost`: by declared price.
+    `lowest-latency`: by the measured median until ready. `explicit`: the one that is named, and
+    never another.
     """
 
     PREFER_SELF_HOSTED = "prefer-self-hosted"

@@ -40,6 +40,4 @@ class RouteRecord:
         if self.decision.explicit:
             return ()
         tried = {(one.extension, one.host) for one in self.attempts}
-        return tuple(
-            one for one in self.decision.fit if (one.extension, one.host) not in tried
-        )
+        return tuple(one for one in self.decision.fit if (one.extension, one.host) not in tried)

@@ -35,9 +35,7 @@ class Placing:
 class Candidates:
     """The places where sandboxes can be, with their room and their health."""
 
-    def __init__(
-        self, ground: Ground, room: HostRoom, extensions: Mapping[str, Extension]
-    ) -> None:
+    def __init__(self, ground: Ground, room: HostRoom, extensions: Mapping[str, Extension]) -> None:
         self._ground = ground
         self._room = room
         self._extensions = extensions

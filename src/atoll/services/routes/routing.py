@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from atoll.domain.errors import Conflict
+from atoll.domain.ids import OrgId
 from atoll.domain.placement import Rejected
 from atoll.domain.placement import refusal as refusal_of_hosts
 from atoll.domain.profile.profile import Profile
@@ -61,7 +62,7 @@ class Routing:
     ) -> Decision:
         """Return the decision for a sandbox that is about to be made. Raises `Invalid` for a wish
         that its policy excludes."""
-        rules = await rules_of(rows, sandbox)
+        rules = await rules_of(rows, sandbox.org_id)
         policy = narrowed(policy_of(sandbox.profile, rules.default), wish)
         installed = self._candidates.installed
         named = canonical(policy.extensions, installed)
@@ -118,9 +119,9 @@ class Routing:
         return Conflict(told, code="no_host", field="host")
 
 
-async def rules_of(rows: Transaction, sandbox: Sandbox) -> Rules:
-    """Return the rules that hold for a sandbox."""
-    return Rules(await rows.routes.rules(sandbox.org_id), await rows.routes.rules(None))
+async def rules_of(rows: Transaction, org_id: OrgId) -> Rules:
+    """Return the rules that hold for an organization."""
+    return Rules(await rows.routes.rules(org_id), await rows.routes.rules(None))
 
 
 def canonical(names: Sequence[str], installed: Mapping[str, Extension]) -> tuple[str, ...]:
@@ -144,5 +145,3 @@ def _limits(
 ) -> tuple[Constraints, ...]:
     each = (policy, wish, Constraints(require_isolation=required))
     return tuple(one for one in each if one != Constraints())
-
-

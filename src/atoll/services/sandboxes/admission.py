@@ -172,9 +172,7 @@ class Admission:
         circumstances = replace(known, project=project, branches=branches)
         asked = grant(request, profile, circumstances)
         allowed = await self._room.take(rows, asked)
-        sandbox, route = await self._routing.place(
-            rows, allowed, request.route, host=request.host
-        )
+        sandbox, route = await self._routing.place(rows, allowed, request.route, host=request.host)
         if references(sandbox):
             check_secrets(sandbox, await rows.secrets.visible(caller.org_id, caller.id))
         told = Append(

@@ -18,6 +18,7 @@ from atoll.domain.network.switch import NetworkChange
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import SYSTEM, Principal
 from atoll.domain.profile.profile import Profile
+from atoll.domain.route.decision import Decision
 from atoll.domain.sandbox.project import SETUP_TERMINAL, SetupState, failure_of
 from atoll.domain.sandbox.sandbox import (
     RUNNING,
@@ -137,6 +138,10 @@ class Sandboxes:
         if work:
             self._reconciler.begin(sandbox, work)
         return sandbox
+
+    async def explain(self, caller: Principal, request: CreateSandbox) -> Decision:
+        """Return the decision that `create` would make about its backend now; nothing is made."""
+        return await self._admission.explain(caller, request)
 
     async def obstacle(self, profile: Profile) -> str | None:
         """Return why no sandbox can be made from this profile here; None when one can."""

@@ -15,8 +15,11 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
         *("image build", "image import", "image list", "image prune", "image pull", "image rm"),
     ),
     "me.manage": ("me", "logout", "org join", "org leave", "drive connect", "drive disconnect"),
-    "sandbox.read": ("list", "info", "kept", "logs", "net show", "preview list"),
-    "sandbox.create": ("new",),
+    "sandbox.read": (
+        *("list", "info", "kept", "logs", "net show", "preview list"),
+        *("route show", "route default"),
+    ),
+    "sandbox.create": ("new", "route explain"),
     "sandbox.manage": (
         *("start", "stop", "recreate", "extend-ttl", "destroy", "prune"),
         *("project setup", "agent begin", "give"),
@@ -68,11 +71,12 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
     "org.manage": (
         *("org invite", "org invitations", "org uninvite", "org role", "org remove"),
         *("org service-account", "org waiting", "dashboard waiting", "quota list", "quota set"),
+        "route set",
     ),
     "system.manage": (
         *("org create", "login", "vault rotate-master", "token rotate-keys"),
         *("host add", "host list", "host info", "host change", "host check"),
-        *("host drain", "host undrain", "host remove"),
+        *("host drain", "host undrain", "host remove", "route health"),
     ),
 }
 

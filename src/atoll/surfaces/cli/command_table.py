@@ -96,6 +96,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "down",
         "doctor",
         "host",
+        "route",
         "db",
         "wait-up",
         "completion",

@@ -35,6 +35,7 @@ from atoll.adapters.zygote.start import agents_of, host_mounts_of, hostname
 from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Access
+from atoll.domain.route.candidate import ImageKind
 from atoll.domain.wall.interior import (
     DEFAULT_FILES,
     DEFAULT_MEMORY_BYTES,
@@ -43,7 +44,6 @@ from atoll.domain.wall.interior import (
     MIB,
     default_cpu_millis,
 )
-from atoll.domain.route.candidate import ImageKind
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.ports.extension import (
     Capabilities,
@@ -109,9 +109,7 @@ class Docker:
 
     def capabilities(self) -> Capabilities:
         """Return the abilities of containers here, whose directories are kept over a stop."""
-        return Capabilities(
-            isolation=IsolationLevel.CONTAINER, images=frozenset({ImageKind.OTHER})
-        )
+        return Capabilities(isolation=IsolationLevel.CONTAINER, images=frozenset({ImageKind.OTHER}))
 
     async def provision(self, request: Provision) -> Handle:
         """Start a container, or attach to it again. Raises `Invalid` for an image that cannot be

@@ -108,9 +108,7 @@ class SqlRouteRows(RouteRows):
             },
         )
 
-    async def outcomes(
-        self, extensions: Collection[str]
-    ) -> Mapping[Place, tuple[Outcome, ...]]:
+    async def outcomes(self, extensions: Collection[str]) -> Mapping[Place, tuple[Outcome, ...]]:
         """See the port."""
         table = route_outcomes.c
         found = await self._connection.execute(

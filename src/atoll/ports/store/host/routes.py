@@ -36,8 +36,6 @@ class RouteRows(Protocol):
         """Add an outcome; only the newest are kept."""
         ...
 
-    async def outcomes(
-        self, extensions: Collection[str]
-    ) -> Mapping[Place, tuple[Outcome, ...]]:
+    async def outcomes(self, extensions: Collection[str]) -> Mapping[Place, tuple[Outcome, ...]]:
         """Return the outcomes at every place of these extensions, oldest first."""
         ...

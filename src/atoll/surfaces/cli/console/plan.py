@@ -47,6 +47,11 @@ class SandboxPlan:
     scope: str | None = None
     instructions: str | None = None
     host: str | None = None
+    route: str | None = None
+    extension: str | None = None
+    region: str | None = None
+    max_cost: str | None = None
+    gpu: str | None = None
 
     def over(self, other: "SandboxPlan") -> "SandboxPlan":
         """Return this plan, completed by the options that only `other` sets."""

@@ -21,6 +21,7 @@ from atoll.surfaces.http.body.answers import Json, no_content
 from atoll.surfaces.http.body.fields import Address, Body, ItemId, ResponseModel, Word
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.body.pages import at_most
+from atoll.surfaces.http.body.route_body import CostBody
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -28,7 +29,6 @@ from atoll.surfaces.http.server.problems import problems
 router = APIRouter(prefix="/v1/hosts", tags=["hosts"], route_class=JsonRoute)
 
 MAX_KEY = 8000
-MAX_MICROS = 10**15
 _Text = Annotated[str, Field(max_length=200, strict=True)]
 _Cores = Annotated[float, Field(ge=0, le=MAX_CORES, allow_inf_nan=False, strict=True)]
 _Factor = Annotated[float, Field(ge=1, le=MAX_OVERCOMMIT, allow_inf_nan=False, strict=True)]
@@ -41,13 +41,6 @@ class CapacityBody(Body):
     sandboxes: Annotated[StrictInt, Field(ge=0, le=MAX_COUNT)] | None = None
     cpu: _Cores | None = None
     memory_mb: Annotated[StrictInt, Field(ge=0, le=MAX_MEMORY_MB)] | None = None
-
-
-class CostBody(Body):
-    """A price of an hour, in millionths of a currency (ISO 4217)."""
-
-    micros: Annotated[StrictInt, Field(ge=0, le=MAX_MICROS)]
-    currency: Annotated[str, Field(pattern="^[A-Z]{3}$", strict=True)] = "USD"
 
 
 class HostChangeBody(Body):

@@ -22,6 +22,7 @@ from atoll.domain.sandbox.sandbox import (
 from atoll.domain.sandbox.task import MAX_PROMPT, AgentMode, TaskRequest
 from atoll.domain.terminal.softlock import Strictness
 from atoll.surfaces.http.body.fields import Address, Body, Seconds, Word
+from atoll.surfaces.http.body.route_body import RouteWishBody
 
 MAX_REPOS = 16
 MAX_ENV = 200
@@ -138,7 +139,7 @@ class ProjectUseBody(Body):
 
 class CreateBody(Body):
     """A request for a sandbox; every field may be left out. `host` is the one it is placed on, and
-    no other then."""
+    no other then; `route` narrows the profile's choice of a backend."""
 
     profile: Word = "shell"
     profile_version: Word | None = None
@@ -165,6 +166,7 @@ class CreateBody(Body):
     task: TaskBody = TaskBody()
     project: ProjectUseBody | None = None
     host: Word | None = None
+    route: RouteWishBody = RouteWishBody()
 
     def to_domain(self) -> CreateSandbox:
         """Return the domain's value."""
@@ -194,6 +196,7 @@ class CreateBody(Body):
             task=self._task(),
             project=None if self.project is None else self.project.to_domain(),
             host=self.host,
+            route=self.route.to_domain(),
         )
 
     def _task(self) -> TaskRequest | None:

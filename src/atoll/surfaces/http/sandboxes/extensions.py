@@ -6,6 +6,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from atoll.domain.errors import AtollError
+from atoll.domain.host.host import HostKind
 from atoll.domain.people.capability import Capability
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.extension import Extension
@@ -13,6 +14,7 @@ from atoll.ports.host import Level
 from atoll.surfaces.http.body.answers import Json, instant
 from atoll.surfaces.http.body.fields import ResponseModel
 from atoll.surfaces.http.body.pages import at_most
+from atoll.surfaces.http.hosts.hosts import HostCostView
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -20,15 +22,32 @@ from atoll.surfaces.http.server.problems import problems
 router = APIRouter(prefix="/v1/extensions", tags=["extensions"])
 
 
+class LimitsView(ResponseModel):
+    """The most that one sandbox may have; null is no limit."""
+
+    cpu: float | None
+    memory_mb: int | None
+    workspace_mb: int | None
+
+
 class CapabilitiesView(ResponseModel):
-    """The capabilities of a backend; `abilities` are optional protocols such as `snapshot`."""
+    """The capabilities of a backend; `abilities` are optional protocols such as `snapshot`. `gpus`
+    are the kinds of GPU that a sandbox can have, `images` the kinds of image that it shows (`host`
+    is the machine's own `/usr`). `host_kind` is null on a vendor's machines."""
 
     isolation: IsolationLevel
     regions: list[str]
     gpu: bool
+    gpus: list[str]
     persistence: bool
     pricing: str
+    cost_per_hour: HostCostView | None
+    latency_class: str
     abilities: list[str]
+    images: list[str]
+    closes_network: bool
+    limits: LimitsView
+    host_kind: HostKind | None
 
 
 class ExtensionView(ResponseModel):
@@ -97,7 +116,13 @@ def _view(extension: Extension) -> dict[str, Any]:
         able = extension.capabilities()
     except AtollError as error:
         reason = error.message
-    shown = able and CapabilitiesView.of(able, abilities=sorted(able.abilities))
+    shown = able and CapabilitiesView.of(
+        able,
+        abilities=sorted(able.abilities),
+        gpu=bool(able.gpus),
+        gpus=sorted(able.gpus),
+        images=sorted(able.images),
+    )
     return ExtensionView.of(
         extension, available=able is not None, reason=reason, capabilities=shown
     )

@@ -127,6 +127,7 @@ class SandboxView(ResponseModel):
     profile: ProfileName
     extension: str
     host: str
+    route: str | None
     agent: str | None
     agent_catalogue: list[str] | None
     scope: Scope

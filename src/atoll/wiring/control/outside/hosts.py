@@ -11,7 +11,9 @@ from atoll.services.hosts.hosts import Hosts
 from atoll.services.lifecycle.host_room import HostRoom, all_hosts
 from atoll.services.overview.machine import MachineHealth
 from atoll.services.routes.candidates import Candidates
+from atoll.services.routes.routes import Routes
 from atoll.services.routes.routing import Routing
+from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.wiring.control.library import LibraryPorts
 
@@ -21,12 +23,14 @@ def build_backends(
     extensions: Mapping[str, Extension],
     ports: LibraryPorts,
     *,
+    sandboxes: Sandboxes,
     settings: AdmissionSettings,
 ) -> Backends:
-    """Return the extensions, and the use cases of hosts."""
+    """Return the extensions, and the use cases of hosts and routes."""
     room, health = HostRoom(settings.default_limits), MachineHealth(ground.clock, ports.examine)
     hosts = Hosts(ground, room, ports.machines, findings=health.findings)
-    return Backends(extensions, hosts)
+    names = sorted({one.name for one in extensions.values()})
+    return Backends(extensions, hosts, Routes(ground, sandboxes, names))
 
 
 def build_routing(

@@ -91,6 +91,7 @@ def _lines(sandbox: Sandbox) -> list[tuple[str, str]]:
         ("may run", _catalogue(sandbox)),
         ("backend", sandbox.extension),
         ("host", sandbox.host),
+        ("route", sandbox.route),
         ("wall", _wall(sandbox.isolation)),
         ("network", sandbox.network_mode),
         ("created", since(sandbox.created_at)),

@@ -23,6 +23,7 @@ from atoll.surfaces.cli.console.waiting import name_of, place_notice, task_begun
 from atoll.surfaces.cli.create.agents import put_right
 from atoll.surfaces.cli.create.job import Job, jobs, read_prompt
 from atoll.surfaces.cli.create.request import create_body
+from atoll.surfaces.cli.create.route_options import route_options
 from atoll.surfaces.cli.dispatch.remote_names import branches
 from atoll.surfaces.cli.transfer.copies import read_copy, send_copies
 from atoll.surfaces.cli.transfer.mounts import granted, read_mount
@@ -116,6 +117,7 @@ class _Manner:
     "--scope", type=click.Choice(SCOPES), default=None, help="Whose it is: shared is your team's."
 )
 @click.option("--host", metavar="NAME", default=None, help="Place it on this host, and no other.")
+@route_options
 @click.option(
     "--preset",
     "chosen",

@@ -1,0 +1,100 @@
+"""Routes, as people look at them: decisions, explanations, default rules, and health."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from atoll.domain.errors import Forbidden, Invalid, NotFound
+from atoll.domain.ids import RouteId
+from atoll.domain.people.capability import Capability
+from atoll.domain.people.principal import Principal
+from atoll.domain.profile.route import extension_name
+from atoll.domain.route.decision import Decision
+from atoll.domain.route.health import Health, health_of
+from atoll.domain.route.policy import MAX_NAMED, RoutePolicy, RouteRules, read_policy
+from atoll.domain.route.record import RouteRecord
+from atoll.domain.sandbox.sandbox import CreateSandbox
+from atoll.services.ground import Ground
+from atoll.services.journals.events import Note, draft_of
+from atoll.services.routes.routing import Rules, rules_of
+from atoll.services.sandboxes.sandboxes import Sandboxes
+
+STREAM = "routes"
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceHealth:
+    """The health of an extension at a host, or in a vendor's region."""
+
+    extension: str
+    place: str
+    health: Health
+
+
+class Routes:
+    """The routes that a caller may see. A missing one is `NotFound`."""
+
+    def __init__(self, ground: Ground, sandboxes: Sandboxes, extensions: Sequence[str]) -> None:
+        self._ground = ground
+        self._sandboxes = sandboxes
+        self._extensions = extensions
+
+    async def get(self, caller: Principal, route_id: str) -> RouteRecord:
+        """Return the decision for a sandbox that the caller may see."""
+        async with self._ground.store.read() as rows:
+            record = await rows.routes.get(RouteId(route_id))
+        if record is None:
+            raise NotFound(f"There is no route {route_id[:80]!r} here.")
+        try:
+            await self._sandboxes.get(caller, record.sandbox_id)
+        except NotFound:
+            raise NotFound(f"There is no route {route_id[:80]!r} here.") from None
+        return record
+
+    async def explain(self, caller: Principal, request: CreateSandbox) -> Decision:
+        """Return the decision that a create would make now; nothing is made."""
+        return await self._sandboxes.explain(caller, request)
+
+    async def rules(self, caller: Principal) -> Rules:
+        """Return the rules that hold for the caller's organization."""
+        async with self._ground.store.read() as rows:
+            return await rules_of(rows, caller.org_id)
+
+    async def put_rules(self, caller: Principal, rules: RouteRules, *, installation: bool) -> Rules:
+        """Replace the rules of the caller's organization, or of the installation. Raises
+        `Forbidden`, and `Invalid`."""
+        if installation and not caller.may(Capability.SYSTEM_MANAGE):
+            raise Forbidden("Only who runs the installation may set its route.")
+        checked = _checked(rules)
+        async with self._ground.store.begin() as rows:
+            await rows.routes.put_rules(None if installation else caller.org_id, checked)
+            scope = "installation" if installation else "organization"
+            note = Note(STREAM, "route.changed", {"scope": scope})
+            ground = self._ground
+            draft = draft_of(note, caller, at=ground.clock.now(), event_id=ground.ids.event())
+            await rows.events.append((draft,))
+            found = await rules_of(rows, caller.org_id)
+        self._ground.bus.announce((STREAM,))
+        return found
+
+    async def health(self) -> list[PlaceHealth]:
+        """Return the health of every place where something was tried, by name."""
+        async with self._ground.store.read() as rows:
+            known = await rows.routes.outcomes(self._extensions)
+        now = self._ground.clock.now()
+        return [
+            PlaceHealth(extension, place, health_of(outcomes, now))
+            for (extension, place), outcomes in sorted(known.items())
+        ]
+
+
+def _checked(rules: RouteRules) -> RouteRules:
+    default = rules.default
+    if default is not None:
+        names = tuple(map(extension_name, default.extensions))
+        default = read_policy(RoutePolicy(default.strategy, names, default.constraints))
+    allow = rules.allow
+    if allow is not None:
+        if len(allow) > MAX_NAMED:
+            raise Invalid(f"at most {MAX_NAMED} extensions can be named", field="allow")
+        allow = tuple(map(extension_name, allow))
+    return RouteRules(default, allow)

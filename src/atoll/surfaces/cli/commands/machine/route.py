@@ -1,0 +1,194 @@
+"""`atoll route`: where sandboxes go, and why there."""
+
+from typing import Any, Literal, cast
+
+import click
+
+from atoll.client.bodies import CreateBody, given
+from atoll.client.outside.routes import (
+    DefaultRoute,
+    Route,
+    RouteCandidate,
+    RouteDecision,
+    RouteHealth,
+    RoutePolicy,
+    RouteRulesBody,
+    Routes,
+)
+from atoll.surfaces.cli.console.exits import FAILED
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import json_option, profile_option
+from atoll.surfaces.cli.console.output import say, show_json, show_table
+from atoll.surfaces.cli.console.plan import SandboxPlan
+from atoll.surfaces.cli.create.route_options import STRATEGIES, route_options, route_wish
+from atoll.surfaces.cli.dispatch.verbs import Verbs
+
+
+@click.group("route", cls=Verbs)
+def command() -> None:
+    """Show where sandboxes go, and why there."""
+
+
+@command.command("explain")
+@profile_option()
+@click.option("--host", metavar="NAME", default=None, help="Place it on this host, and no other.")
+@route_options
+@json_option()
+@pass_invocation
+def explain(
+    invocation: Invocation, /, *, profile: str | None, as_json: bool, **words: str | None
+) -> None:
+    """Show where `atoll new` would go with these options; nothing is created."""
+    plan = SandboxPlan(**words)  # type: ignore[arg-type]  # click made them of the right kind
+    body: CreateBody = {
+        "profile": profile or "shell",
+        "host": plan.host,
+        "route": route_wish(plan),
+    }
+    found = _routes(invocation).explain(given(body))
+    if as_json:
+        show_json(found.value)
+    else:
+        _show(found)
+    if not found.chosen.extension:
+        raise click.exceptions.Exit(FAILED)
+
+
+@command.command("show")
+@click.argument("sandbox")
+@json_option()
+@pass_invocation
+def show(invocation: Invocation, sandbox: str, *, as_json: bool) -> None:
+    """Show where a sandbox went, by its name or by the id of its route."""
+    route = sandbox
+    if not sandbox.startswith("rt_"):
+        route = invocation.api().sandboxes.get(sandbox).route
+    if not route:
+        say("it is older than routes: nobody wrote down why it is where it is")
+        return
+    found = _routes(invocation).get(route)
+    if as_json:
+        show_json(found.value)
+    else:
+        _show(found)
+        _attempts(found)
+
+
+@command.command("default")
+@json_option()
+@pass_invocation
+def default(invocation: Invocation, *, as_json: bool) -> None:
+    """Show the route of profiles that have none, and the backends that are allowed."""
+    _rules(_routes(invocation).default(), as_json=as_json)
+
+
+@command.command("set")
+@click.option(
+    "--strategy",
+    type=click.Choice(STRATEGIES),
+    default="prefer-self-hosted",
+    help="The order of the candidates.",
+)
+@click.option(
+    "--extension",
+    "extensions",
+    metavar="NAME",
+    multiple=True,
+    help="A candidate; repeated, in order  [default: no default route]",
+)
+@click.option(
+    "--allow",
+    metavar="NAME",
+    multiple=True,
+    help="A backend that may be used; repeated  [default: all]",
+)
+@click.option("--installation", is_flag=True, help="For the installation, not the organization.")
+@json_option()
+@pass_invocation
+def set_(
+    invocation: Invocation,
+    /,
+    *,
+    strategy: str,
+    extensions: tuple[str, ...],
+    allow: tuple[str, ...],
+    installation: bool,
+    as_json: bool,
+) -> None:
+    """Replace the default route and the allowed backends of your organization."""
+    scope: Literal["organization", "installation"] = (
+        "installation" if installation else "organization"
+    )
+    body: RouteRulesBody = {"scope": scope, "default": None, "allow": None}
+    if extensions:
+        # The option has the choices.
+        body["default"] = {"strategy": cast(Any, strategy), "extensions": [*extensions]}
+    if allow:
+        body["allow"] = [*allow]
+    _rules(_routes(invocation).set_default(body), as_json=as_json)
+
+
+@command.command("health")
+@json_option()
+@pass_invocation
+def health(invocation: Invocation, *, as_json: bool) -> None:
+    """Show how backends fared at each place in the last day."""
+    found = _routes(invocation).health()
+    if as_json:
+        show_json(found.value)
+        return
+    rows = [(one.extension, one.place, *_measured(one.health)) for one in found.places]
+    show_table(("EXTENSION", "PLACE", "TRIED", "READY", "P50", "P95", "BREAKER"), rows)
+
+
+def _routes(invocation: Invocation) -> Routes:
+    return Routes(invocation.api().transport)
+
+
+def _show(found: RouteDecision) -> None:
+    chosen = found.chosen
+    where = f"{chosen.extension} on {chosen.host or chosen.region}" if chosen.extension else "-"
+    say(f"chosen: {where} ({found.strategy})")
+    rows = [_row(one) for one in found.candidates]
+    show_table(("EXTENSION", "PLACE", "ISOLATION", "AN HOUR", "P50", "VERDICT"), rows)
+
+
+def _row(one: RouteCandidate) -> tuple[str, ...]:
+    cost = one.cost_per_hour
+    price = f"{cost.micros / 1_000_000:g} {cost.currency}" if cost.currency else "-"
+    verdict = "fit" if one.fit else "; ".join(one.reasons)
+    median = _milliseconds(one.health.p50_ms)
+    return one.extension, one.host or one.region or "-", one.isolation, price, median, verdict
+
+
+def _attempts(found: Route) -> None:
+    for one in found.attempts:
+        say(f"{one.at} {one.extension} on {one.host or '-'}: {one.reason or 'ready'}")
+
+
+def _rules(found: DefaultRoute, *, as_json: bool) -> None:
+    if as_json:
+        show_json(found.value)
+        return
+    say(f"in force: {_policy(found.effective)}")
+    for name, rules in (
+        ("organization", found.organization),
+        ("installation", found.installation),
+    ):
+        say(f"{name}: {_policy(rules.default)}; allowed: {', '.join(rules.allow) or 'all'}")
+
+
+def _policy(policy: RoutePolicy) -> str:
+    if not policy.strategy:
+        return "no default route"
+    return f"{policy.strategy} among {', '.join(policy.extensions) or 'all'}"
+
+
+def _measured(found: RouteHealth) -> tuple[str, ...]:
+    rate = "-" if found.success is None else f"{found.success:.0%}"
+    times = (_milliseconds(found.p50_ms), _milliseconds(found.p95_ms))
+    return str(found.attempts), rate, *times, found.breaker
+
+
+def _milliseconds(found: int) -> str:
+    return "-" if found < 0 else f"{found} ms"

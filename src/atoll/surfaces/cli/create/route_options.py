@@ -1,0 +1,59 @@
+"""Options that narrow the route of a new sandbox, and the request made of them."""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import click
+
+from atoll.client.bodies import CostBody, RouteWishBody
+from atoll.domain.host.reading import read_cost
+from atoll.surfaces.cli.console.plan import SandboxPlan
+
+STRATEGIES = ("prefer-self-hosted", "lowest-cost", "lowest-latency", "explicit")
+
+
+def route_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that narrow a route; they never widen what the profile allows."""
+    options = (
+        click.option(
+            "--route",
+            type=click.Choice(STRATEGIES),
+            default=None,
+            help="The order in which backends are tried.",
+        ),
+        click.option(
+            "--extension", metavar="NAME", default=None, help="This backend, and no other."
+        ),
+        click.option("--region", metavar="NAME", default=None, help="Only in this region."),
+        click.option(
+            "--max-cost", metavar="PRICE", default=None, help="At most this an hour: '0.12 EUR'."
+        ),
+        click.option("--gpu", metavar="KIND", default=None, help="With this GPU, or any."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def route_wish(plan: SandboxPlan) -> RouteWishBody:
+    """Return what a plan asks of its route. Raises `Invalid` for a price that is none."""
+    wish: RouteWishBody = {}
+    if plan.route is not None:
+        # The option has the choices, and the server checks a kept plan's.
+        wish["strategy"] = cast(Any, plan.route)
+    if plan.extension is not None:
+        name = plan.extension
+        wish["extension"] = name if name.startswith("ext.") else f"ext.{name}"
+    if plan.region is not None:
+        wish["region"] = plan.region
+    if plan.gpu is not None:
+        wish["gpu"] = plan.gpu
+    if plan.max_cost is not None:
+        wish["max_cost_per_hour"] = cost_body(plan.max_cost)
+    return wish
+
+
+def cost_body(text: str) -> CostBody:
+    """Return a price of an hour as the API has it. Raises `Invalid`."""
+    cost = read_cost(text)
+    return {"micros": cost.micros, "currency": cost.currency}

@@ -1,0 +1,92 @@
+"""Bodies of routes: policies, and what a request for a sandbox asks of its own."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StrictInt
+
+from atoll.domain.host.host import HourlyCost
+from atoll.domain.profile.route import MAX_READY_MS
+from atoll.domain.route.policy import (
+    MAX_NAMED,
+    Constraints,
+    RoutePolicy,
+    RouteRules,
+    RouteWish,
+    Strategy,
+)
+from atoll.domain.wall.isolation import IsolationLevel
+from atoll.surfaces.http.body.fields import Body, Word
+
+MAX_MICROS = 10**15
+Names = Annotated[tuple[Word, ...], Field(max_length=MAX_NAMED)]
+
+
+class CostBody(Body):
+    """A price of an hour, in millionths of a currency (ISO 4217)."""
+
+    micros: Annotated[StrictInt, Field(ge=0, le=MAX_MICROS)]
+    currency: Annotated[str, Field(pattern="^[A-Z]{3}$", strict=True)] = "USD"
+
+
+class ConstraintsBody(Body):
+    """Limits that a backend must keep; what is left out or null is no limit. What is unknown of a
+    backend keeps no limit. `min_success` is a share from 0 to 1."""
+
+    max_cost_per_hour: CostBody | None = None
+    require_isolation: IsolationLevel | None = None
+    region: Word | None = None
+    gpu: Word | None = None
+    max_ready_ms: Annotated[StrictInt, Field(ge=1, le=MAX_READY_MS)] | None = None
+    min_success: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, strict=True)] | None = None
+
+    def limits(self) -> Constraints:
+        """Return the domain's value."""
+        cost = self.max_cost_per_hour
+        return Constraints(
+            max_cost_per_hour=None if cost is None else HourlyCost(cost.micros, cost.currency),
+            require_isolation=self.require_isolation,
+            region=self.region,
+            gpu=self.gpu,
+            max_ready_ms=self.max_ready_ms,
+            min_success=self.min_success,
+        )
+
+
+class RouteWishBody(ConstraintsBody):
+    """The narrower choice of one request: never more than its profile's route allows. A named
+    `extension` is the only one that is tried. `accept` names what its caller does without:
+    `network` is a closed network."""
+
+    strategy: Strategy | None = None
+    extension: Word | None = None
+    accept: Annotated[tuple[Literal["network"], ...], Field(max_length=1)] = ()
+
+    def to_domain(self) -> RouteWish:
+        """Return the domain's value."""
+        return RouteWish(self.strategy, self.extension, self.limits(), self.accept)
+
+
+class RoutePolicyBody(Body):
+    """A policy: `extensions` in declared order; none are all that are installed."""
+
+    strategy: Strategy = Strategy.PREFER_SELF_HOSTED
+    extensions: Names = ()
+    constraints: ConstraintsBody = ConstraintsBody()
+
+    def to_domain(self) -> RoutePolicy:
+        """Return the domain's value."""
+        return RoutePolicy(self.strategy, self.extensions, self.constraints.limits())
+
+
+class RouteRulesBody(Body):
+    """The rules of the caller's organization or of the installation, which replace those before:
+    `default` is the policy of profiles without one, `allow` the backends that may be used, null
+    all of them."""
+
+    scope: Literal["organization", "installation"] = "organization"
+    default: RoutePolicyBody | None = None
+    allow: Names | None = None
+
+    def to_domain(self) -> RouteRules:
+        """Return the domain's value."""
+        return RouteRules(None if self.default is None else self.default.to_domain(), self.allow)
