@@ -144,9 +144,10 @@ async def opened(
     run: bool = True,
     leadership: Leadership | None = None,
     inside: Inside | None = None,
+    others: tuple[InMemory, ...] = (),
 ) -> AsyncIterator[Scene]:
     """A scene at `folder`; `before` is an earlier one whose backend lives on. With `leadership` it
-    is one of several replicas."""
+    is one of several replicas. `others` are further backends."""
     clock = before.clock if before else VirtualClock()
     extension = before.extension if before else InMemory()
     runtime = before.runtime if before else FakeRuntimes()
@@ -160,7 +161,11 @@ async def opened(
         }
         profiles = Profiles(store, bus, clock=clock, identifiers=ids, bundled=documents)
         ports = SandboxPorts(
-            {extension.name: extension}, runtime, HostAgents(), vault, inside=inside
+            {one.name: one for one in (extension, *others)},
+            runtime,
+            HostAgents(),
+            vault,
+            inside=inside,
         )
         preparation = Preparation(profiles, workspaces, workspaces)
         ground = Ground(store, bus, clock, ids, leadership=leadership or SoleLeader())
@@ -196,12 +201,18 @@ async def opened(
 
 @asynccontextmanager
 async def scene(
-    *, max_sandboxes: int = 50, run: bool = True, inside: Inside | None = None
+    *,
+    max_sandboxes: int = 50,
+    run: bool = True,
+    inside: Inside | None = None,
+    others: tuple[InMemory, ...] = (),
 ) -> AsyncIterator[Scene]:
     """A scene in a folder of its own."""
     folder = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
     try:
-        async with opened(folder, max_sandboxes=max_sandboxes, run=run, inside=inside) as made:
+        async with opened(
+            folder, max_sandboxes=max_sandboxes, run=run, inside=inside, others=others
+        ) as made:
             yield made
     finally:
         shutil.rmtree(folder)

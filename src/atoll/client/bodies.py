@@ -8,6 +8,7 @@ from typing import Literal, Required, TypedDict, TypeVar, cast
 
 from atoll.client.words import Action as Action
 from atoll.client.words import ActorKind as ActorKind
+from atoll.client.words import IsolationLevel as IsolationLevel
 from atoll.client.words import Mode as Mode
 from atoll.client.words import Reach as Reach
 from atoll.client.words import Role as Role
@@ -91,19 +92,19 @@ class ConstraintsBody(TypedDict, total=False):
     """Limits that a backend must keep."""
 
     max_cost_per_hour: CostBody | None
-    require_isolation: str | None
+    require_isolation: IsolationLevel | None
     region: str | None
     gpu: str | None
     max_ready_ms: int | None
     min_success: float | None
 
 
-class RouteWishBody(ConstraintsBody, total=False):
+class RouteOptionsBody(ConstraintsBody, total=False):
     """The narrower choice of one request."""
 
     strategy: Literal["prefer-self-hosted", "lowest-cost", "lowest-latency", "explicit"] | None
     extension: str | None
-    accept: list[Literal["network"]]
+    accept_open_network: bool
 
 
 class CreateBody(TypedDict, total=False):
@@ -127,7 +128,7 @@ class CreateBody(TypedDict, total=False):
     task: TaskBody
     project: ProjectUseBody | None
     host: str | None
-    route: RouteWishBody
+    route: RouteOptionsBody
 
 
 class NetworkBody(TypedDict, total=False):

@@ -180,13 +180,6 @@ export interface components {
             readonly ttl?: (number | string) | null;
             readonly words?: string | null;
         };
-        /** @description A start at one place that ended; `reason` is why it failed, null when it was ready. */
-        readonly AttemptView: {
-            readonly at: string;
-            readonly extension: string;
-            readonly host: string;
-            readonly reason: string | null;
-        };
         /**
          * @description An entry of the audit log. `n` counts from 1 in the organization. `hash` is SHA-256 over all
          *     other fields, of which `previous` is the hash of the entry before.
@@ -242,22 +235,6 @@ export interface components {
          * @enum {string}
          */
         readonly Breaker: "closed" | "open" | "half-open";
-        /**
-         * @description A backend at one place, in the order in which it is tried. `fit` is false where `reasons` say
-         *     why it cannot take the sandbox. `host` is empty on a vendor's machines.
-         */
-        readonly CandidateView: {
-            readonly cost_per_hour: components["schemas"]["HostCostView"] | null;
-            readonly extension: string;
-            readonly fit: boolean;
-            readonly gpus: readonly string[];
-            readonly health: components["schemas"]["atoll__surfaces__http__hosts__routes__HealthView"];
-            readonly host: string;
-            readonly isolation: components["schemas"]["IsolationLevel"];
-            readonly reasons: readonly string[];
-            readonly region: string;
-            readonly self_hosted: boolean;
-        };
         /**
          * @description The capabilities of a backend; `abilities` are optional protocols such as `snapshot`. `gpus`
          *     are the kinds of GPU that a sandbox can have, `images` the kinds of image that it shows (`host`
@@ -403,12 +380,6 @@ export interface components {
             readonly id: string;
             readonly label: string;
         };
-        /** @description The backend and the place that were chosen. */
-        readonly ChosenView: {
-            readonly extension: string;
-            readonly host: string;
-            readonly region: string;
-        };
         /** @description The machine on which the command line runs, for the person who confirms. */
         readonly CliLoginBody: {
             /** @default  */
@@ -498,15 +469,6 @@ export interface components {
             readonly region?: string | null;
             readonly require_isolation?: components["schemas"]["IsolationLevel"] | null;
         };
-        /** @description Limits that a backend must keep; null is no limit. */
-        readonly ConstraintsView: {
-            readonly gpu: string | null;
-            readonly max_cost_per_hour: components["schemas"]["HostCostView"] | null;
-            readonly max_ready_ms: number | null;
-            readonly min_success: number | null;
-            readonly region: string | null;
-            readonly require_isolation: components["schemas"]["IsolationLevel"] | null;
-        };
         /** @description The consumer for which the sandbox exists; at most one of the three ids is usual. */
         readonly Consumer: {
             readonly actor: components["schemas"]["ActorKind"];
@@ -572,10 +534,10 @@ export interface components {
             readonly repos?: readonly components["schemas"]["RepoBody"][];
             /**
              * @default {
-             *       "accept": []
+             *       "accept_open_network": false
              *     }
              */
-            readonly route?: components["schemas"]["RouteWishBody"];
+            readonly route?: components["schemas"]["RouteOptionsBody"];
             readonly scope?: components["schemas"]["Scope"] | null;
             /**
              * @default {
@@ -768,25 +730,11 @@ export interface components {
             readonly shown: string;
         };
         /**
-         * @description A decision: what it was made from, and the verdict on every candidate. `only` is the backend
-         *     that the caller named; every one of `limits` holds.
-         */
-        readonly DecisionView: {
-            readonly allowed: readonly (readonly string[])[];
-            readonly candidates: readonly components["schemas"]["CandidateView"][];
-            readonly chosen: components["schemas"]["ChosenView"] | null;
-            readonly extensions: readonly string[];
-            readonly limits: readonly components["schemas"]["ConstraintsView"][];
-            readonly need: components["schemas"]["NeedView"];
-            readonly only: string | null;
-            readonly strategy: components["schemas"]["Strategy"];
-        };
-        /**
          * @description The rules of the caller's organization and of the installation, and the policy that profiles
          *     without one follow by them.
          */
         readonly DefaultRouteView: {
-            readonly effective: components["schemas"]["PolicyView"];
+            readonly effective: components["schemas"]["RoutePolicyView"];
             readonly installation: components["schemas"]["RouteRulesView"];
             readonly organization: components["schemas"]["RouteRulesView"];
         };
@@ -1203,6 +1151,16 @@ export interface components {
         /** @description The commits among them that the server already has. */
         readonly HaveView: {
             readonly have: readonly string[];
+        };
+        /**
+         * @description The health of the server. `degraded` says what does not work meanwhile, and is left out when
+         *     everything does.
+         */
+        readonly HealthView: {
+            /** @default [] */
+            readonly degraded?: readonly string[];
+            /** @constant */
+            readonly status: "ok";
         };
         /** @description A quota beside what is held; `member` is null for the organization's. */
         readonly HeldQuotaView: {
@@ -1798,15 +1756,6 @@ export interface components {
             readonly last_seen_at: string;
             readonly realm: string;
         };
-        /** @description The needs of the sandbox that candidates were judged by. */
-        readonly NeedView: {
-            readonly closed_network: boolean;
-            readonly cpu: number | null;
-            readonly image: string;
-            readonly isolation: components["schemas"]["IsolationLevel"];
-            readonly memory_mb: number | null;
-            readonly workspace_mb: number | null;
-        };
         /**
          * @description The changes; what is left out stays.
          *
@@ -2020,7 +1969,7 @@ export interface components {
         /** @description The health of an extension at a host, or in a vendor's region. */
         readonly PlaceHealthView: {
             readonly extension: string;
-            readonly health: components["schemas"]["atoll__surfaces__http__hosts__routes__HealthView"];
+            readonly health: components["schemas"]["RouteHealthView"];
             readonly place: string;
         };
         /** @description The agents of all sandboxes, those that need their person first. */
@@ -2037,12 +1986,6 @@ export interface components {
             readonly sandbox_name: string;
             readonly sandbox_state: string;
             readonly status: components["schemas"]["StatusView"];
-        };
-        /** @description A policy: `extensions` in declared order; none are all that are installed. */
-        readonly PolicyView: {
-            readonly constraints: components["schemas"]["ConstraintsView"];
-            readonly extensions: readonly string[];
-            readonly strategy: components["schemas"]["Strategy"];
         };
         /** @description The ports of a sandbox on which something listens, in order. */
         readonly PortListView: {
@@ -2576,6 +2519,92 @@ export interface components {
             /** @default false */
             readonly at_once?: boolean;
         };
+        /** @description A start at one place that ended; `reason` is why it failed, null when it was ready. */
+        readonly RouteAttemptView: {
+            readonly at: string;
+            readonly extension: string;
+            readonly host: string;
+            readonly reason: string | null;
+        };
+        /**
+         * @description A backend at one place, in the order in which it is tried. `fit` is false where `reasons` say
+         *     why it cannot take the sandbox. `host` is empty on a vendor's machines.
+         */
+        readonly RouteCandidateView: {
+            readonly cost_per_hour: components["schemas"]["HostCostView"] | null;
+            readonly extension: string;
+            readonly fit: boolean;
+            readonly gpus: readonly string[];
+            readonly health: components["schemas"]["RouteHealthView"];
+            readonly host: string;
+            readonly isolation: components["schemas"]["IsolationLevel"];
+            readonly reasons: readonly string[];
+            readonly region: string;
+            readonly self_hosted: boolean;
+        };
+        /** @description The backend and the place that were chosen. */
+        readonly RouteChoiceView: {
+            readonly extension: string;
+            readonly host: string;
+            readonly region: string;
+        };
+        /** @description Limits that a backend must keep; null is no limit. */
+        readonly RouteConstraintsView: {
+            readonly gpu: string | null;
+            readonly max_cost_per_hour: components["schemas"]["HostCostView"] | null;
+            readonly max_ready_ms: number | null;
+            readonly min_success: number | null;
+            readonly region: string | null;
+            readonly require_isolation: components["schemas"]["IsolationLevel"] | null;
+        };
+        /**
+         * @description A decision: what it was made from, and the verdict on every candidate. `only` is the backend
+         *     that the caller named; every one of `limits` holds.
+         */
+        readonly RouteDecisionView: {
+            readonly allowed: readonly (readonly string[])[];
+            readonly candidates: readonly components["schemas"]["RouteCandidateView"][];
+            readonly chosen: components["schemas"]["RouteChoiceView"] | null;
+            readonly extensions: readonly string[];
+            readonly limits: readonly components["schemas"]["RouteConstraintsView"][];
+            readonly need: components["schemas"]["RouteNeedView"];
+            readonly only: string | null;
+            readonly strategy: components["schemas"]["Strategy"];
+        };
+        /** @description Health as measured in the last day; null while nothing was. `success` is from 0 to 1. */
+        readonly RouteHealthView: {
+            readonly attempts: number;
+            readonly breaker: components["schemas"]["Breaker"];
+            readonly p50_ms: number | null;
+            readonly p95_ms: number | null;
+            readonly success: number | null;
+        };
+        /** @description The needs of the sandbox that candidates were judged by. */
+        readonly RouteNeedView: {
+            readonly closed_network: boolean;
+            readonly cpu: number | null;
+            readonly image: string;
+            readonly isolation: components["schemas"]["IsolationLevel"];
+            readonly memory_mb: number | null;
+            readonly workspace_mb: number | null;
+        };
+        /**
+         * @description The narrower choice of one request: never more than its profile's route allows. A named
+         *     `extension` is the only one that is tried. `accept_open_network` agrees to one that cannot close
+         *     its network.
+         */
+        readonly RouteOptionsBody: {
+            /** @default false */
+            readonly accept_open_network?: boolean;
+            readonly extension?: string | null;
+            readonly gpu?: string | null;
+            readonly max_cost_per_hour?: components["schemas"]["CostBody"] | null;
+            readonly max_ready_ms?: number | null;
+            readonly min_success?: number | null;
+            readonly region?: string | null;
+            readonly require_isolation?: components["schemas"]["IsolationLevel"] | null;
+            readonly strategy?: components["schemas"]["Strategy"] | null;
+        };
         /** @description A policy: `extensions` in declared order; none are all that are installed. */
         readonly RoutePolicyBody: {
             /** @default {} */
@@ -2584,6 +2613,12 @@ export interface components {
             readonly extensions?: readonly string[];
             /** @default prefer-self-hosted */
             readonly strategy?: components["schemas"]["Strategy"];
+        };
+        /** @description A policy: `extensions` in declared order; none are all that are installed. */
+        readonly RoutePolicyView: {
+            readonly constraints: components["schemas"]["RouteConstraintsView"];
+            readonly extensions: readonly string[];
+            readonly strategy: components["schemas"]["Strategy"];
         };
         /**
          * @description The rules of the caller's organization or of the installation, which replace those before:
@@ -2602,39 +2637,22 @@ export interface components {
         /** @description Rules: `default` is null where none was set, `allow` where every backend is allowed. */
         readonly RouteRulesView: {
             readonly allow: readonly string[] | null;
-            readonly default: components["schemas"]["PolicyView"] | null;
+            readonly default: components["schemas"]["RoutePolicyView"] | null;
         };
         /** @description The stored decision of a sandbox, and the attempts since, oldest first. */
         readonly RouteView: {
             readonly allowed: readonly (readonly string[])[];
             readonly at: string;
-            readonly attempts: readonly components["schemas"]["AttemptView"][];
-            readonly candidates: readonly components["schemas"]["CandidateView"][];
-            readonly chosen: components["schemas"]["ChosenView"] | null;
+            readonly attempts: readonly components["schemas"]["RouteAttemptView"][];
+            readonly candidates: readonly components["schemas"]["RouteCandidateView"][];
+            readonly chosen: components["schemas"]["RouteChoiceView"] | null;
             readonly extensions: readonly string[];
-            readonly limits: readonly components["schemas"]["ConstraintsView"][];
-            readonly need: components["schemas"]["NeedView"];
+            readonly limits: readonly components["schemas"]["RouteConstraintsView"][];
+            readonly need: components["schemas"]["RouteNeedView"];
             readonly only: string | null;
             readonly route_id: string;
             readonly sandbox_id: string;
             readonly strategy: components["schemas"]["Strategy"];
-        };
-        /**
-         * @description The narrower choice of one request: never more than its profile's route allows. A named
-         *     `extension` is the only one that is tried. `accept` names what its caller does without:
-         *     `network` is a closed network.
-         */
-        readonly RouteWishBody: {
-            /** @default [] */
-            readonly accept?: readonly "network"[];
-            readonly extension?: string | null;
-            readonly gpu?: string | null;
-            readonly max_cost_per_hour?: components["schemas"]["CostBody"] | null;
-            readonly max_ready_ms?: number | null;
-            readonly min_success?: number | null;
-            readonly region?: string | null;
-            readonly require_isolation?: components["schemas"]["IsolationLevel"] | null;
-            readonly strategy?: components["schemas"]["Strategy"] | null;
         };
         /** @description The six layers, the wall in front of them (once it ran), and its missing parts. */
         readonly SafetyView: {
@@ -3399,24 +3417,6 @@ export interface components {
         readonly WorkspaceView: {
             readonly access: components["schemas"]["Access"];
             readonly mode: components["schemas"]["WorkspaceMode"];
-        };
-        /** @description Health as measured in the last day; null while nothing was. `success` is from 0 to 1. */
-        readonly atoll__surfaces__http__hosts__routes__HealthView: {
-            readonly attempts: number;
-            readonly breaker: components["schemas"]["Breaker"];
-            readonly p50_ms: number | null;
-            readonly p95_ms: number | null;
-            readonly success: number | null;
-        };
-        /**
-         * @description The health of the server. `degraded` says what does not work meanwhile, and is left out when
-         *     everything does.
-         */
-        readonly atoll__surfaces__http__server__health__HealthView: {
-            /** @default [] */
-            readonly degraded?: readonly string[];
-            /** @constant */
-            readonly status: "ok";
         };
     };
     responses: never;

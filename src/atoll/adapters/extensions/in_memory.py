@@ -45,9 +45,13 @@ class _Place:
 @dataclass(slots=True)
 class InMemory:
     """A backend of dictionaries. `address` is the address of every sandbox. With a `gate` every
-    provision waits until a test sets that event."""
+    provision waits until a test sets that event. Several stand beside each other by other names;
+    `able` is what this one says of itself, `left` what every teardown leaves."""
 
     address: str = "unix:/nonexistent/runtime.sock"
+    called: str = NAME
+    able: Capabilities = field(default_factory=lambda: Capabilities(IsolationLevel.NONE))
+    left: tuple[str, ...] = ()
     gate: asyncio.Event | None = None
     provisioned: list[Provision] = field(default_factory=list)
     _places: dict[SandboxId, _Place] = field(default_factory=dict)
@@ -86,12 +90,12 @@ class InMemory:
 
     @property
     def name(self) -> str:
-        """`ext.in-memory`."""
-        return NAME
+        """`ext.in-memory`, unless it is called otherwise."""
+        return self.called
 
     def capabilities(self) -> Capabilities:
-        """Return the abilities of this backend, which has no wall."""
-        return Capabilities(isolation=IsolationLevel.NONE)
+        """Return the abilities of this backend."""
+        return self.able
 
     async def provision(self, request: Provision) -> Handle:
         """Record a sandbox as running. Raises `Conflict` while another generation lives."""
@@ -132,7 +136,7 @@ class InMemory:
         if place is not None and not keep_state:
             del self._places[handle.sandbox_id]
             removed.append("state")
-        return CleanupReport(tuple(removed))
+        return CleanupReport(tuple(removed), self.left)
 
     async def survey(self) -> list[Handle]:
         """Return every running environment."""
@@ -155,7 +159,7 @@ class InMemory:
             await self._stirred.wait()
 
     def _handle(self, sandbox_id: SandboxId, generation: int) -> Handle:
-        return Handle(sandbox_id, generation, NAME)
+        return Handle(sandbox_id, generation, self.called)
 
 
 def make(_setup: ExtensionSetup) -> InMemory:

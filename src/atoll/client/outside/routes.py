@@ -7,6 +7,7 @@ from atoll.client.bodies import ConstraintsBody, CreateBody
 from atoll.client.fields import Field, Shape
 from atoll.client.outside.hosts import HostCost
 from atoll.client.transport import Transport, get, post, put
+from atoll.client.words import IsolationLevel
 
 Strategy = Literal["prefer-self-hosted", "lowest-cost", "lowest-latency", "explicit"]
 Breaker = Literal["closed", "open", "half-open"]
@@ -35,7 +36,7 @@ class RouteCandidate(Shape):
     region = fields.text()
     fit = fields.flag()
     reasons = fields.texts()
-    isolation = fields.text()
+    isolation: Field[IsolationLevel] = fields.word()
     self_hosted = fields.flag()
     gpus = fields.texts()
     cost_per_hour = fields.one(HostCost)

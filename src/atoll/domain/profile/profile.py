@@ -6,6 +6,7 @@ and field; the bundled ones are data in `atoll/profiles/`.
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from atoll.domain.network.network import Network
 from atoll.domain.route.policy import DEFAULT_EXTENSION, RoutePolicy
@@ -108,6 +109,9 @@ class Resources:
     ptys: int | None = None
     workspace_mb: int | None = None
     files: int | None = None
+
+
+NO_LIMITS: Final = Resources()
 
 
 @dataclass(frozen=True, slots=True)

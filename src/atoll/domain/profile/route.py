@@ -1,7 +1,6 @@
 """The `extension:` and `route:` sections of a profile document, read strictly and written back."""
 
 import re
-from dataclasses import replace
 from decimal import Decimal
 
 from atoll.domain.errors import Invalid
@@ -90,11 +89,6 @@ def policy_of(profile: Profile, default: RoutePolicy) -> RoutePolicy:
     if profile.extension:
         return RoutePolicy(Strategy.EXPLICIT, (profile.extension,))
     return default
-
-
-def placed(profile: Profile, extension: str) -> Profile:
-    """Return the recipe of a sandbox whose backend is chosen."""
-    return replace(profile, extension=extension)
 
 
 def cost_text(cost: HourlyCost) -> str:

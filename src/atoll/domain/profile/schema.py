@@ -135,11 +135,7 @@ def profile_document(profile: Profile) -> dict[str, Json]:
         "isolation": {"level": profile.isolation.value},
         "network": network_document(profile.network),
         "safety": safety_document(profile.safety),
-        "workspace": {
-            "mode": profile.workspace.mode.value,
-            "access": profile.workspace.access.value,
-            "scope_default": profile.workspace.scope_default.value,
-        },
+        "workspace": _workspace_document(profile.workspace),
         "ttl": _ttl_document(profile.ttl),
         "resources": dict(asdict(profile.resources)),
         "setup": {
@@ -164,6 +160,14 @@ def profile_document(profile: Profile) -> dict[str, Json]:
             "latency_class": profile.latency_class,
             "labels": dict(profile.labels),
         },
+    }
+
+
+def _workspace_document(workspace: Workspace) -> dict[str, Json]:
+    return {
+        "mode": workspace.mode.value,
+        "access": workspace.access.value,
+        "scope_default": workspace.scope_default.value,
     }
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from atoll.domain.host.host import HourlyCost
-from atoll.domain.profile.profile import Resources
+from atoll.domain.profile.profile import NO_LIMITS, Resources
 from atoll.domain.route.health import UNKNOWN, Breaker, Health
 from atoll.domain.route.policy import Constraints
 from atoll.domain.wall.isolation import IsolationLevel, reaches
@@ -47,7 +48,7 @@ class Candidate:
     images: frozenset[ImageKind] = frozenset(ImageKind)
     closes_network: bool = True
     abilities: frozenset[str] = frozenset()
-    limits: Resources = Resources()
+    limits: Resources = NO_LIMITS
     cost_per_hour: HourlyCost | None = None
     health: Health = UNKNOWN
     obstacles: tuple[str, ...] = ()
@@ -61,7 +62,10 @@ class Need:
     image: ImageKind = ImageKind.HOST
     closed_network: bool = False
     abilities: frozenset[str] = frozenset()
-    resources: Resources = Resources()
+    resources: Resources = NO_LIMITS
+
+
+NO_NEED: Final = Need()
 
 
 def lacks(candidate: Candidate, need: Need) -> Iterator[str]:

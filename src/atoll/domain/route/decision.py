@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from atoll.domain.host.host import HourlyCost
-from atoll.domain.route.candidate import Candidate, Need, ailing, breaches, lacks
+from atoll.domain.route.candidate import NO_NEED, Candidate, Need, ailing, breaches, lacks
 from atoll.domain.route.policy import Constraints, Strategy
 
 _UNKNOWN = float("inf")
@@ -25,7 +25,7 @@ class RouteRequest:
     """
 
     strategy: Strategy
-    need: Need = Need()
+    need: Need = NO_NEED
     extensions: tuple[str, ...] = ()
     only: str | None = None
     allowed: tuple[tuple[str, ...], ...] = ()
@@ -33,7 +33,7 @@ class RouteRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RouteVerdict:
     """A candidate, and why it cannot take the sandbox; without a reason it can."""
 
     candidate: Candidate
@@ -51,7 +51,7 @@ class Decision:
     first."""
 
     request: RouteRequest
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[RouteVerdict, ...]
 
     @property
     def fit(self) -> tuple[Candidate, ...]:
@@ -73,7 +73,7 @@ class Decision:
 def decide(request: RouteRequest, candidates: Iterable[Candidate]) -> Decision:
     """Return the decision for a request. Hard limits first: no strategy takes a candidate that
     breaks one."""
-    judged = [Verdict(one, tuple(_objections(request, one))) for one in candidates]
+    judged = [RouteVerdict(one, tuple(_objections(request, one))) for one in candidates]
     currency = _currency(request)
     return Decision(
         request,

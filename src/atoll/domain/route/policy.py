@@ -14,8 +14,6 @@ from atoll.domain.wall.isolation import IsolationLevel
 
 DEFAULT_EXTENSION: Final = "ext.namespaces"
 
-OPEN_NETWORK: Final = "network"
-
 MAX_NAMED: Final = 32
 """The backends that a policy or an allowlist names."""
 
@@ -79,17 +77,17 @@ BUILT_IN: Final = RoutePolicy(extensions=(DEFAULT_EXTENSION,))
 
 
 @dataclass(frozen=True, slots=True)
-class RouteWish:
-    """The narrower choice of one request. A named `extension` is explicit. `accept` names what its
-    caller agrees to do without: `network` is a network that is closed."""
+class RouteOptions:
+    """The narrower choice of one request. A named `extension` is explicit.
+    `accept_open_network`: its caller agrees to a backend that cannot close its network."""
 
     strategy: Strategy | None = None
     extension: str | None = None
     constraints: Constraints = Constraints()
-    accept: tuple[str, ...] = ()
+    accept_open_network: bool = False
 
 
-NO_WISH: Final = RouteWish()
+NO_OPTIONS: Final = RouteOptions()
 
 
 def read_policy(policy: RoutePolicy) -> RoutePolicy:
@@ -104,20 +102,18 @@ def read_policy(policy: RoutePolicy) -> RoutePolicy:
     return policy
 
 
-def narrowed(policy: RoutePolicy, wish: RouteWish) -> RoutePolicy:
-    """Return a policy with the order that a request wishes. Raises `Invalid` for a strategy that
+def narrowed(policy: RoutePolicy, options: RouteOptions) -> RoutePolicy:
+    """Return a policy with the order that a request names. Raises `Invalid` for a strategy that
     would turn an explicit choice into another one."""
-    if set(wish.accept) - {OPEN_NETWORK}:
-        raise Invalid("only `network` can be accepted", field="route.accept")
-    if wish.extension is not None:
+    if options.extension is not None:
         return replace(policy, strategy=Strategy.EXPLICIT)
-    if wish.strategy is None or wish.strategy is policy.strategy:
+    if options.strategy is None or options.strategy is policy.strategy:
         return policy
     if policy.strategy is Strategy.EXPLICIT:
         raise Invalid(
             f"the choice of {policy.extensions[0]} is explicit: no other strategy applies",
             field="route.strategy",
         )
-    if wish.strategy is Strategy.EXPLICIT:
+    if options.strategy is Strategy.EXPLICIT:
         raise Invalid("`explicit` needs the extension: name it", field="route.extension")
-    return replace(policy, strategy=wish.strategy)
+    return replace(policy, strategy=options.strategy)

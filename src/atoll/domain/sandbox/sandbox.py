@@ -17,7 +17,7 @@ from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.capability import Capability
 from atoll.domain.people.principal import ActorKind, Principal
 from atoll.domain.profile.profile import Access, Profile, Scope, WorkspaceMode
-from atoll.domain.route.policy import NO_WISH, RouteWish
+from atoll.domain.route.policy import NO_OPTIONS, RouteOptions
 from atoll.domain.sandbox.project import ProjectRequest, SandboxProject
 from atoll.domain.sandbox.task import Task, TaskRequest
 from atoll.domain.terminal.softlock import Strictness
@@ -145,7 +145,7 @@ class CreateSandbox:
     task: TaskRequest | None = None
     project: ProjectRequest | None = None
     host: str | None = None
-    route: RouteWish = NO_WISH
+    route: RouteOptions = NO_OPTIONS
 
 
 @dataclass(frozen=True, slots=True)

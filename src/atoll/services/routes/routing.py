@@ -8,16 +8,15 @@ from atoll.domain.ids import OrgId
 from atoll.domain.placement import Rejected
 from atoll.domain.placement import refusal as refusal_of_hosts
 from atoll.domain.profile.profile import Profile
-from atoll.domain.profile.route import placed, policy_of
+from atoll.domain.profile.route import policy_of
 from atoll.domain.route.candidate import Need, image_kind
 from atoll.domain.route.decision import Decision, RouteRequest, decide, refusal
 from atoll.domain.route.policy import (
     BUILT_IN,
-    OPEN_NETWORK,
     Constraints,
+    RouteOptions,
     RoutePolicy,
     RouteRules,
-    RouteWish,
     narrowed,
 )
 from atoll.domain.route.record import RouteRecord
@@ -58,22 +57,22 @@ class Routing:
         self._required = required
 
     async def decide(
-        self, rows: Transaction, sandbox: Sandbox, wish: RouteWish, *, host: str | None
+        self, rows: Transaction, sandbox: Sandbox, options: RouteOptions, *, host: str | None
     ) -> Decision:
-        """Return the decision for a sandbox that is about to be made. Raises `Invalid` for a wish
+        """Return the decision for a sandbox that is about to be made. Raises `Invalid` for one
         that its policy excludes."""
         rules = await rules_of(rows, sandbox.org_id)
-        policy = narrowed(policy_of(sandbox.profile, rules.default), wish)
+        policy = narrowed(policy_of(sandbox.profile, rules.default), options)
         installed = self._candidates.installed
         named = canonical(policy.extensions, installed)
-        only = None if wish.extension is None else canonical((wish.extension,), installed)[0]
+        only = None if options.extension is None else canonical((options.extension,), installed)[0]
         request = RouteRequest(
             strategy=policy.strategy,
-            need=_need(sandbox.profile, wish),
+            need=_need(sandbox.profile, options),
             extensions=named,
             only=only,
             allowed=tuple(canonical(each, installed) for each in rules.allowed),
-            limits=_limits(policy.constraints, wish.constraints, self._required),
+            limits=_limits(policy.constraints, options.constraints, self._required),
         )
         # One that the policy does not name is judged too, so that its reason is told.
         names = named if only is None or not named else tuple(dict.fromkeys((*named, only)))
@@ -81,11 +80,11 @@ class Routing:
         return decide(request, await self._candidates.of(rows, placing, names))
 
     async def place(
-        self, rows: Transaction, sandbox: Sandbox, wish: RouteWish, *, host: str | None
+        self, rows: Transaction, sandbox: Sandbox, options: RouteOptions, *, host: str | None
     ) -> tuple[Sandbox, RouteRecord]:
         """Return the sandbox with its backend and its host, and the record to store. Raises
         `Conflict` with every candidate's reasons."""
-        decision = await self.decide(rows, sandbox, wish, host=host)
+        decision = await self.decide(rows, sandbox, options, host=host)
         chosen = decision.chosen
         if chosen is None:
             raise self.refused(decision)
@@ -97,7 +96,7 @@ class Routing:
             self._ground.clock.now(),
             decision,
         )
-        profile = placed(sandbox.profile, chosen.extension)
+        profile = replace(sandbox.profile, extension=chosen.extension)
         return replace(sandbox, profile=profile, host=chosen.host, route=record.id), record
 
     def refused(self, decision: Decision) -> Conflict:
@@ -131,17 +130,17 @@ def canonical(names: Sequence[str], installed: Mapping[str, Extension]) -> tuple
     )
 
 
-def _need(profile: Profile, wish: RouteWish) -> Need:
+def _need(profile: Profile, options: RouteOptions) -> Need:
     return Need(
         isolation=profile.isolation,
         image=image_kind(profile.image),
-        closed_network=OPEN_NETWORK not in wish.accept,
+        closed_network=not options.accept_open_network,
         resources=profile.resources,
     )
 
 
 def _limits(
-    policy: Constraints, wish: Constraints, required: IsolationLevel | None
+    policy: Constraints, asked: Constraints, required: IsolationLevel | None
 ) -> tuple[Constraints, ...]:
-    each = (policy, wish, Constraints(require_isolation=required))
+    each = (policy, asked, Constraints(require_isolation=required))
     return tuple(one for one in each if one != Constraints())

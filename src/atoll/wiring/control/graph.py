@@ -369,9 +369,7 @@ def build_application(
         profiles=library.preparation.profiles,
         events=events,
         logins=access.logins,
-        backends=build_backends(
-            ground, ports.extensions, own, sandboxes=sandboxes, settings=settings.admission
-        ),
+        backends=build_backends(ground, sandboxes, ports.extensions, own, settings.admission),
         readiness=readiness(ground, background),
         secrets=secrets,
         approvals=approvals,

@@ -19,7 +19,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.repository.branch import branch_for_agent, proposed_branch
 from atoll.domain.sandbox.instructions import REPO
 from atoll.surfaces.cli.create.job import Job
-from atoll.surfaces.cli.create.route_options import route_wish
+from atoll.surfaces.cli.create.route_options import options_of
 from atoll.surfaces.cli.transfer.origin import RepositoryOrigin
 
 
@@ -55,7 +55,7 @@ def create_body(job: Job, found: list[RepositoryOrigin], env: dict[str, str]) ->
         "task": {} if job.prompts_later else given(task),
         "project": _project(job),
         "host": plan.host,
-        "route": route_wish(plan),
+        "route": options_of(plan),
     }
     return given(request)
 

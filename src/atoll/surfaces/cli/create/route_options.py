@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import click
 
-from atoll.client.bodies import CostBody, RouteWishBody
+from atoll.client.bodies import CostBody, RouteOptionsBody
 from atoll.domain.host.reading import read_cost
 from atoll.surfaces.cli.console.plan import SandboxPlan
 
@@ -35,22 +35,22 @@ def route_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def route_wish(plan: SandboxPlan) -> RouteWishBody:
+def options_of(plan: SandboxPlan) -> RouteOptionsBody:
     """Return what a plan asks of its route. Raises `Invalid` for a price that is none."""
-    wish: RouteWishBody = {}
+    options: RouteOptionsBody = {}
     if plan.route is not None:
         # The option has the choices, and the server checks a kept plan's.
-        wish["strategy"] = cast(Any, plan.route)
+        options["strategy"] = cast(Any, plan.route)
     if plan.extension is not None:
         name = plan.extension
-        wish["extension"] = name if name.startswith("ext.") else f"ext.{name}"
+        options["extension"] = name if name.startswith("ext.") else f"ext.{name}"
     if plan.region is not None:
-        wish["region"] = plan.region
+        options["region"] = plan.region
     if plan.gpu is not None:
-        wish["gpu"] = plan.gpu
+        options["gpu"] = plan.gpu
     if plan.max_cost is not None:
-        wish["max_cost_per_hour"] = cost_body(plan.max_cost)
-    return wish
+        options["max_cost_per_hour"] = cost_body(plan.max_cost)
+    return options
 
 
 def cost_body(text: str) -> CostBody:

@@ -2,16 +2,16 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StrictInt
+from pydantic import Field, StrictBool, StrictInt
 
 from atoll.domain.host.host import HourlyCost
 from atoll.domain.profile.route import MAX_READY_MS
 from atoll.domain.route.policy import (
     MAX_NAMED,
     Constraints,
+    RouteOptions,
     RoutePolicy,
     RouteRules,
-    RouteWish,
     Strategy,
 )
 from atoll.domain.wall.isolation import IsolationLevel
@@ -52,18 +52,18 @@ class ConstraintsBody(Body):
         )
 
 
-class RouteWishBody(ConstraintsBody):
+class RouteOptionsBody(ConstraintsBody):
     """The narrower choice of one request: never more than its profile's route allows. A named
-    `extension` is the only one that is tried. `accept` names what its caller does without:
-    `network` is a closed network."""
+    `extension` is the only one that is tried. `accept_open_network` agrees to one that cannot close
+    its network."""
 
     strategy: Strategy | None = None
     extension: Word | None = None
-    accept: Annotated[tuple[Literal["network"], ...], Field(max_length=1)] = ()
+    accept_open_network: StrictBool = False
 
-    def to_domain(self) -> RouteWish:
+    def to_domain(self) -> RouteOptions:
         """Return the domain's value."""
-        return RouteWish(self.strategy, self.extension, self.limits(), self.accept)
+        return RouteOptions(self.strategy, self.extension, self.limits(), self.accept_open_network)
 
 
 class RoutePolicyBody(Body):

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from atoll.domain.people.capability import Capability
 from atoll.domain.profile.profile import Resources
 from atoll.domain.route.candidate import Candidate, Need
-from atoll.domain.route.decision import Decision, Verdict
+from atoll.domain.route.decision import Decision, RouteVerdict
 from atoll.domain.route.health import Breaker
 from atoll.domain.route.policy import Constraints, RoutePolicy, RouteRules, Strategy
 from atoll.domain.route.record import RouteRecord
@@ -31,7 +31,7 @@ router = APIRouter(prefix="/v1/routes", tags=["routes"], route_class=JsonRoute)
 MAX_PLACES = 1000
 
 
-class ConstraintsView(ResponseModel):
+class RouteConstraintsView(ResponseModel):
     """Limits that a backend must keep; null is no limit."""
 
     max_cost_per_hour: HostCostView | None
@@ -42,18 +42,18 @@ class ConstraintsView(ResponseModel):
     min_success: float | None
 
 
-class PolicyView(ResponseModel):
+class RoutePolicyView(ResponseModel):
     """A policy: `extensions` in declared order; none are all that are installed."""
 
     strategy: Strategy
     extensions: list[str]
-    constraints: ConstraintsView
+    constraints: RouteConstraintsView
 
 
 class RouteRulesView(ResponseModel):
     """Rules: `default` is null where none was set, `allow` where every backend is allowed."""
 
-    default: PolicyView | None
+    default: RoutePolicyView | None
     allow: list[str] | None
 
 
@@ -63,10 +63,10 @@ class DefaultRouteView(ResponseModel):
 
     organization: RouteRulesView
     installation: RouteRulesView
-    effective: PolicyView
+    effective: RoutePolicyView
 
 
-class HealthView(ResponseModel):
+class RouteHealthView(ResponseModel):
     """Health as measured in the last day; null while nothing was. `success` is from 0 to 1."""
 
     attempts: int
@@ -81,7 +81,7 @@ class PlaceHealthView(ResponseModel):
 
     extension: str
     place: str
-    health: HealthView
+    health: RouteHealthView
 
 
 class PlaceHealthList(ResponseModel):
@@ -90,7 +90,7 @@ class PlaceHealthList(ResponseModel):
     places: list[PlaceHealthView]
 
 
-class CandidateView(ResponseModel):
+class RouteCandidateView(ResponseModel):
     """A backend at one place, in the order in which it is tried. `fit` is false where `reasons` say
     why it cannot take the sandbox. `host` is empty on a vendor's machines."""
 
@@ -103,10 +103,10 @@ class CandidateView(ResponseModel):
     self_hosted: bool
     gpus: list[str]
     cost_per_hour: HostCostView | None
-    health: HealthView
+    health: RouteHealthView
 
 
-class NeedView(ResponseModel):
+class RouteNeedView(ResponseModel):
     """The needs of the sandbox that candidates were judged by."""
 
     isolation: IsolationLevel
@@ -117,7 +117,7 @@ class NeedView(ResponseModel):
     workspace_mb: int | None
 
 
-class ChosenView(ResponseModel):
+class RouteChoiceView(ResponseModel):
     """The backend and the place that were chosen."""
 
     extension: str
@@ -125,7 +125,7 @@ class ChosenView(ResponseModel):
     region: str
 
 
-class DecisionView(ResponseModel):
+class RouteDecisionView(ResponseModel):
     """A decision: what it was made from, and the verdict on every candidate. `only` is the backend
     that the caller named; every one of `limits` holds."""
 
@@ -133,13 +133,13 @@ class DecisionView(ResponseModel):
     extensions: list[str]
     only: str | None
     allowed: list[list[str]]
-    limits: list[ConstraintsView]
-    need: NeedView
-    candidates: list[CandidateView]
-    chosen: ChosenView | None
+    limits: list[RouteConstraintsView]
+    need: RouteNeedView
+    candidates: list[RouteCandidateView]
+    chosen: RouteChoiceView | None
 
 
-class AttemptView(ResponseModel):
+class RouteAttemptView(ResponseModel):
     """A start at one place that ended; `reason` is why it failed, null when it was ready."""
 
     extension: str
@@ -148,13 +148,13 @@ class AttemptView(ResponseModel):
     reason: str | None
 
 
-class RouteView(DecisionView):
+class RouteView(RouteDecisionView):
     """The stored decision of a sandbox, and the attempts since, oldest first."""
 
     route_id: str
     sandbox_id: str
     at: str
-    attempts: list[AttemptView]
+    attempts: list[RouteAttemptView]
 
 
 @router.get("/default", response_model=DefaultRouteView, responses=problems())
@@ -189,7 +189,7 @@ async def list_route_health(atoll: Atoll, caller: Caller) -> Response:
     return Json({"places": [_place(one) for one in found[:MAX_PLACES]]})
 
 
-@router.post("/explain", response_model=DecisionView, responses=problems(404, 409, 413, 429))
+@router.post("/explain", response_model=RouteDecisionView, responses=problems(404, 409, 413, 429))
 @needs(Capability.SANDBOX_CREATE)
 async def explain_route(atoll: Atoll, caller: Caller, body: CreateBody) -> Response:
     """Return where a sandbox would go, and why there; nothing is created."""
@@ -204,26 +204,26 @@ async def get_route(atoll: Atoll, caller: Caller, route: ItemId) -> Response:
 
 
 def _record(record: RouteRecord) -> dict[str, Any]:
-    attempts = [AttemptView.of(one) for one in record.attempts]
+    attempts = [RouteAttemptView.of(one) for one in record.attempts]
     return RouteView.of(record, route_id=record.id, attempts=attempts, **_decision(record.decision))
 
 
 def _decision(decision: Decision) -> dict[str, Any]:
     request, chosen = decision.request, decision.chosen
-    return DecisionView.of(
+    return RouteDecisionView.of(
         request,
         extensions=[*request.extensions],
         allowed=[[*one] for one in request.allowed],
-        limits=[ConstraintsView.of(one) for one in request.limits],
+        limits=[RouteConstraintsView.of(one) for one in request.limits],
         need=_need(request.need),
         candidates=[_verdict(one) for one in decision.verdicts],
-        chosen=None if chosen is None else ChosenView.of(chosen),
+        chosen=None if chosen is None else RouteChoiceView.of(chosen),
     )
 
 
 def _need(need: Need) -> dict[str, Any]:
     wanted: Resources = need.resources
-    return NeedView.of(
+    return RouteNeedView.of(
         need,
         image=need.image.value,
         cpu=wanted.cpu,
@@ -232,9 +232,9 @@ def _need(need: Need) -> dict[str, Any]:
     )
 
 
-def _verdict(verdict: Verdict) -> dict[str, Any]:
+def _verdict(verdict: RouteVerdict) -> dict[str, Any]:
     candidate: Candidate = verdict.candidate
-    return CandidateView.of(
+    return RouteCandidateView.of(
         candidate, fit=verdict.fit, reasons=[*verdict.reasons], gpus=sorted(candidate.gpus)
     )
 
@@ -260,6 +260,6 @@ def _own(rules: RouteRules) -> dict[str, Any]:
 
 def _policy(policy: RoutePolicy) -> dict[str, Any]:
     limits: Constraints = policy.constraints
-    return PolicyView.of(
-        policy, extensions=[*policy.extensions], constraints=ConstraintsView.of(limits)
+    return RoutePolicyView.of(
+        policy, extensions=[*policy.extensions], constraints=RouteConstraintsView.of(limits)
     )

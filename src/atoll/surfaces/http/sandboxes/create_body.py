@@ -22,7 +22,7 @@ from atoll.domain.sandbox.sandbox import (
 from atoll.domain.sandbox.task import MAX_PROMPT, AgentMode, TaskRequest
 from atoll.domain.terminal.softlock import Strictness
 from atoll.surfaces.http.body.fields import Address, Body, Seconds, Word
-from atoll.surfaces.http.body.route_body import RouteWishBody
+from atoll.surfaces.http.body.route_body import RouteOptionsBody
 
 MAX_REPOS = 16
 MAX_ENV = 200
@@ -166,7 +166,7 @@ class CreateBody(Body):
     task: TaskBody = TaskBody()
     project: ProjectUseBody | None = None
     host: Word | None = None
-    route: RouteWishBody = RouteWishBody()
+    route: RouteOptionsBody = RouteOptionsBody()
 
     def to_domain(self) -> CreateSandbox:
         """Return the domain's value."""

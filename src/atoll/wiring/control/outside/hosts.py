@@ -20,10 +20,9 @@ from atoll.wiring.control.library import LibraryPorts
 
 def build_backends(
     ground: Ground,
+    sandboxes: Sandboxes,
     extensions: Mapping[str, Extension],
     ports: LibraryPorts,
-    *,
-    sandboxes: Sandboxes,
     settings: AdmissionSettings,
 ) -> Backends:
     """Return the extensions, and the use cases of hosts and routes."""

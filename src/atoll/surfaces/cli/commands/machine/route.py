@@ -20,7 +20,7 @@ from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, profile_option
 from atoll.surfaces.cli.console.output import say, show_json, show_table
 from atoll.surfaces.cli.console.plan import SandboxPlan
-from atoll.surfaces.cli.create.route_options import STRATEGIES, route_options, route_wish
+from atoll.surfaces.cli.create.route_options import STRATEGIES, options_of, route_options
 from atoll.surfaces.cli.dispatch.verbs import Verbs
 
 
@@ -43,7 +43,7 @@ def explain(
     body: CreateBody = {
         "profile": profile or "shell",
         "host": plan.host,
-        "route": route_wish(plan),
+        "route": options_of(plan),
     }
     found = _routes(invocation).explain(given(body))
     if as_json:

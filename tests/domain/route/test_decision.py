@@ -1,0 +1,238 @@
+from dataclasses import replace
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atoll.domain.host.host import HourlyCost
+from atoll.domain.profile.profile import Resources
+from atoll.domain.route.candidate import (
+    Candidate,
+    ImageKind,
+    Need,
+    breaches,
+    image_kind,
+    lacks,
+    spelled,
+)
+from atoll.domain.route.decision import Decision, RouteRequest, again, decide, place, refusal
+from atoll.domain.route.health import Breaker, Health
+from atoll.domain.route.policy import Constraints, Strategy
+from atoll.domain.wall.isolation import IsolationLevel
+
+CONTAINER, MICROVM = IsolationLevel.CONTAINER, IsolationLevel.MICROVM
+OURS = Candidate("ext.ours", "local", "local", isolation=CONTAINER)
+BOX = replace(OURS, extension="ext.ssh", host="box", region="eu-1")
+RENTED = Candidate(
+    "ext.rented",
+    region="eu",
+    isolation=MICROVM,
+    self_hosted=False,
+    gpus=frozenset({"h100"}),
+    cost_per_hour=HourlyCost(120_000),
+)
+PREFER = RouteRequest(Strategy.PREFER_SELF_HOSTED)
+
+
+def names(decision: Decision) -> list[str]:
+    return [one.extension for one in decision.fit]
+
+
+def why(candidate: Candidate, **limits: object) -> list[str]:
+    return list(breaches(candidate, Constraints(**limits)))  # type: ignore[arg-type]
+
+
+def test_our_own_machines_come_first_then_declared_order_then_names() -> None:
+    assert names(decide(PREFER, (RENTED, BOX, OURS))) == ["ext.ours", "ext.ssh", "ext.rented"]
+    declared = replace(PREFER, extensions=("ext.rented", "ext.ssh", "ext.ours"))
+    assert names(decide(declared, (OURS, RENTED, BOX))) == ["ext.ssh", "ext.ours", "ext.rented"]
+    first, second = replace(BOX, host="a", order=1), replace(BOX, host="b", order=0)
+    assert decide(PREFER, (first, second)).chosen == second
+
+
+def test_the_cheapest_comes_first_and_an_unknown_price_last() -> None:
+    cheap = replace(BOX, cost_per_hour=HourlyCost(1))
+    foreign = replace(OURS, extension="ext.z", cost_per_hour=HourlyCost(0, "EUR"))
+    request = RouteRequest(Strategy.LOWEST_COST)
+    found = decide(request, (OURS, RENTED, cheap, foreign))
+    assert names(found) == ["ext.ssh", "ext.rented", "ext.ours", "ext.z"]
+    euro = replace(request, limits=(Constraints(max_cost_per_hour=HourlyCost(5, "EUR")),))
+    assert names(decide(euro, (OURS, RENTED, cheap, foreign))) == ["ext.z"]
+
+
+def test_the_fastest_as_measured_comes_first() -> None:
+    fast = replace(RENTED, health=Health(1, 1.0, 90, 90))
+    slow = replace(BOX, health=Health(1, 1.0, 900, 900))
+    request = RouteRequest(Strategy.LOWEST_LATENCY)
+    assert names(decide(request, (OURS, slow, fast))) == ["ext.rented", "ext.ssh", "ext.ours"]
+
+
+def test_one_that_was_named_is_tried_even_while_its_breaker_is_open() -> None:
+    ill = replace(OURS, health=Health(9, 0.0, None, None, Breaker.OPEN))
+    assert decide(PREFER, (ill,)).chosen is None
+    explicit = RouteRequest(Strategy.EXPLICIT, only="ext.ours")
+    found = decide(explicit, (ill, BOX))
+    assert (found.explicit, found.chosen) == (True, ill)
+    assert found.verdicts[1].reasons == ("ext.ours was asked for",)
+
+
+def test_no_candidate_gets_around_the_lists_of_the_policy_and_the_organization() -> None:
+    request = replace(PREFER, extensions=("ext.ours", "ext.ssh"), allowed=(("ext.ssh",),))
+    found = decide(request, (OURS, BOX, RENTED))
+    assert names(found) == ["ext.ssh"]
+    reasons = {one.candidate.extension: one.reasons for one in found.verdicts}
+    assert reasons["ext.ours"] == ("it is not allowed here",)
+    assert reasons["ext.rented"] == ("the route does not name it", "it is not allowed here")
+
+
+def test_what_a_sandbox_needs_and_a_backend_cannot_give_is_said() -> None:
+    need = Need(
+        MICROVM,
+        ImageKind.HOST,
+        True,
+        frozenset({"pause"}),
+        Resources(cpu=8, memory_mb=9000, workspace_mb=100),
+    )
+    weak = replace(
+        OURS,
+        images=frozenset({ImageKind.OTHER}),
+        closes_network=False,
+        limits=Resources(cpu=4, memory_mb=8000, workspace_mb=200),
+    )
+    assert list(lacks(weak, need)) == [
+        "its isolation is container, and microvm is needed",
+        "it cannot show the machine's own /usr",
+        "it cannot close its network",
+        "it lacks pause",
+        "it gives at most 4 cores, and 8 are needed",
+        "it gives at most 8000 MiB of memory, and 9000 are needed",
+    ]
+    bare = replace(OURS, images=frozenset({ImageKind.HOST}))
+    assert list(lacks(bare, Need(image=image_kind("debian:12")))) == ["it cannot show an image"]
+    assert not list(lacks(OURS, Need(image=image_kind("host"))))
+
+
+def test_each_limit_is_judged_and_the_unknown_keeps_none() -> None:
+    dear = HourlyCost(100_000)
+    assert why(OURS, max_cost_per_hour=dear) == ["its price is not declared"]
+    assert why(RENTED, max_cost_per_hour=dear) == [
+        "an hour costs 0.12 USD, and at most 0.1 USD is allowed"
+    ]
+    assert why(RENTED, max_cost_per_hour=HourlyCost(1, "EUR")) == [
+        "its price is in USD, and the limit in EUR"
+    ]
+    assert not why(RENTED, max_cost_per_hour=HourlyCost(120_000))
+    assert why(OURS, require_isolation=MICROVM) == [
+        "its isolation is container, and microvm is required"
+    ]
+    assert not why(BOX, region="eu")
+    assert not why(BOX, region="eu-1")
+    assert why(BOX, region="e") == ["its region is eu-1, not e"]
+    assert why(Candidate("ext.x"), region="eu") == ["its region is unknown, not eu"]
+    assert not why(RENTED, gpu="any")
+    assert not why(RENTED, gpu="h100")
+    assert why(RENTED, gpu="a100") == ["it has no GPU a100"]
+    assert why(OURS, gpu="any") == ["it has no GPU"]
+    assert why(OURS, max_ready_ms=10, min_success=0.5) == [
+        "it was not measured how soon it is ready",
+        "it was not measured how often it succeeds",
+    ]
+    measured = replace(OURS, health=Health(4, 0.25, 20, 30))
+    assert why(measured, max_ready_ms=10, min_success=0.5) == [
+        "it is ready after 20 ms, and 10 are allowed",
+        "25% of its attempts succeed, and 50% are asked",
+    ]
+    assert not why(measured, max_ready_ms=20, min_success=0.25)
+
+
+def test_refusal_tells_every_reason_once() -> None:
+    limits = (Constraints(gpu="any"), Constraints(gpu="any", region="us"))
+    found = decide(replace(PREFER, limits=limits), (OURS, RENTED, Candidate("ext.x")))
+    assert found.chosen is None
+    assert refusal(found) == (
+        "no backend takes this sandbox (ext.ours on local: it has no GPU, its region is local, "
+        "not us; ext.x: it has no GPU, its region is unknown, not us; ext.rented in eu: its region "
+        "is eu, not us)"
+    )
+    assert refusal(decide(PREFER, ())) == "no backend is there that could take this sandbox"
+    assert place(BOX) == "ext.ssh on box"
+    assert spelled(HourlyCost(5, "EUR")) == "5e-06 EUR"
+
+
+prices = st.none() | st.builds(HourlyCost, st.integers(0, 5), st.sampled_from(["USD", "EUR"]))
+healths = st.builds(
+    Health,
+    st.integers(0, 9),
+    st.none() | st.sampled_from([0.0, 0.5, 1.0]),
+    st.none() | st.integers(1, 9),
+    st.none(),
+    st.sampled_from(Breaker),
+)
+candidates = st.lists(
+    st.builds(
+        Candidate,
+        st.sampled_from(["ext.a", "ext.b", "ext.c"]),
+        st.sampled_from(["", "x", "y"]),
+        st.sampled_from(["", "eu", "eu-1", "us"]),
+        st.integers(0, 3),
+        st.sampled_from(IsolationLevel),
+        st.booleans(),
+        st.frozensets(st.sampled_from(["h100", "a100"])),
+        cost_per_hour=prices,
+        health=healths,
+        obstacles=st.sampled_from([(), ("it is drained",)]),
+    ),
+    max_size=8,
+    unique_by=lambda one: (one.extension, one.host, one.region),
+)
+limited = st.builds(
+    Constraints,
+    prices,
+    st.none() | st.sampled_from(IsolationLevel),
+    st.none() | st.sampled_from(["eu", "eu-1", "us"]),
+    st.none() | st.sampled_from(["any", "h100"]),
+    st.none() | st.integers(1, 9),
+    st.none() | st.sampled_from([0.0, 0.5, 1.0]),
+)
+requests = st.builds(
+    RouteRequest,
+    st.sampled_from(Strategy),
+    st.builds(Need, st.sampled_from(IsolationLevel)),
+    st.lists(st.sampled_from(["ext.a", "ext.b", "ext.c"]), unique=True).map(tuple),
+    st.none() | st.sampled_from(["ext.a", "ext.b"]),
+    st.lists(st.lists(st.sampled_from(["ext.a", "ext.b"])).map(tuple), max_size=2).map(tuple),
+    st.lists(limited, max_size=2).map(tuple),
+)
+
+
+@given(requests, candidates, st.randoms(use_true_random=False))
+def test_decision_does_not_depend_on_the_order_and_replays_to_the_same(
+    request: RouteRequest, found: list[Candidate], random: Random
+) -> None:
+    decision = decide(request, found)
+    shuffled = [*found]
+    random.shuffle(shuffled)
+    assert decide(request, shuffled) == decision == again(decision)
+
+
+@given(requests, candidates)
+def test_no_candidate_that_breaks_a_limit_is_ever_fit(
+    request: RouteRequest, found: list[Candidate]
+) -> None:
+    for one in decide(request, found).fit:
+        assert not one.obstacles
+        assert not list(lacks(one, request.need))
+        assert not any(list(breaches(one, limits)) for limits in request.limits)
+        assert all(one.extension in allowed for allowed in request.allowed)
+        assert not request.extensions or one.extension in request.extensions
+        assert request.only in (None, one.extension)
+
+
+@given(requests, candidates, limited)
+def test_one_more_limit_never_adds_a_candidate_or_changes_the_order(
+    request: RouteRequest, found: list[Candidate], more: Constraints
+) -> None:
+    # The currency of the first limit is that of comparisons: another one changes what is known.
+    narrower = replace(request, limits=(*request.limits, replace(more, max_cost_per_hour=None)))
+    before, after = decide(request, found).fit, decide(narrower, found).fit
+    assert after == tuple(one for one in before if one in after)

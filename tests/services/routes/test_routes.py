@@ -1,0 +1,265 @@
+"""Routes through admission and start: decisions, fallbacks, refusals, and what is stored."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+
+from atoll.adapters.extensions.in_memory import FailurePoint, InMemory
+from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound
+from atoll.domain.host.host import LOCAL_HOST, HourlyCost
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.profile.profile import Resources
+from atoll.domain.route.health import PAUSE, TRIP, Breaker
+from atoll.domain.route.policy import Constraints, RouteOptions, RoutePolicy, RouteRules, Strategy
+from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, State
+from atoll.domain.wall.isolation import IsolationLevel
+from atoll.ports import Capabilities
+from atoll.services.routes.routes import STREAM, Routes
+from tests.services.scene import BARE, Scene, scene
+
+ROUTED = BARE.replace("bare", "routed").replace(
+    "extension: ext.in-memory", "route: {fallback: [ext.in-memory, ext.second, ext.vendor]}"
+)
+OPEN = BARE.replace("bare", "open").replace("extension: ext.in-memory\n", "")
+EXPLICIT = BARE.replace("bare", "second").replace("in-memory", "second")
+
+
+def vendor() -> InMemory:
+    """A backend on machines of others."""
+    able = Capabilities(
+        IsolationLevel.MICROVM,
+        regions=("eu-1", "us-1"),
+        host_kind=None,
+        pricing="per second",
+        cost_per_hour=HourlyCost(200_000),
+        gpus=frozenset({"h100"}),
+        limits=Resources(cpu=4),
+    )
+    return InMemory(called="ext.vendor", able=able)
+
+
+@asynccontextmanager
+async def routed(*, run: bool = True) -> AsyncIterator[tuple[Scene, InMemory, InMemory]]:
+    """A scene with three backends, and profiles that name them."""
+    second, third = InMemory(called="ext.second"), vendor()
+    async with scene(run=run, others=(second, third)) as s:
+        for name, text in (("routed", ROUTED), ("open", OPEN), ("second", EXPLICIT)):
+            await s.profiles.save(LOCAL_PERSON, name, text)
+        yield s, second, third
+
+
+def routes(s: Scene) -> Routes:
+    return Routes(s.ground, s.sandboxes, ("ext.in-memory", "ext.second", "ext.vendor"))
+
+
+async def create(s: Scene, profile: str = "routed", **options: object) -> Sandbox:
+    request = CreateSandbox(profile=profile, route=RouteOptions(**options))  # type: ignore[arg-type]
+    explained = await routes(s).explain(LOCAL_PERSON, request)
+    made = await s.sandboxes.create(LOCAL_PERSON, request)
+    chosen = explained.chosen
+    assert chosen is not None
+    assert (chosen.extension, chosen.host) == (made.profile.extension, made.host)
+    return await s.sandboxes.wait(LOCAL_PERSON, made.id)
+
+
+async def refused(s: Scene, profile: str = "routed", **options: object) -> Conflict:
+    request = CreateSandbox(profile=profile, route=RouteOptions(**options))  # type: ignore[arg-type]
+    assert (await routes(s).explain(LOCAL_PERSON, request)).chosen is None
+    with pytest.raises(Conflict) as found:
+        await s.sandboxes.create(LOCAL_PERSON, request)
+    return found.value
+
+
+async def test_first_declared_backend_takes_it_and_the_decision_is_stored() -> None:
+    async with routed() as (s, _second, _third):
+        made = await create(s)
+        assert (made.profile.extension, made.host) == ("ext.in-memory", "local")
+        record = await routes(s).get(LOCAL_PERSON, made.route or "")
+        assert record.sandbox_id == made.id
+        assert [one.extension for one in record.decision.fit] == [
+            *("ext.in-memory", "ext.second", "ext.vendor", "ext.vendor")
+        ]
+        (attempt,) = record.attempts
+        assert (attempt.extension, attempt.reason) == ("ext.in-memory", None)
+        (event, *_) = await s.events.list(LOCAL_PERSON, stream=f"sandbox:{made.id}")
+        assert event.payload["route_id"] == made.route
+        assert event.payload["extension"] == "ext.in-memory"
+        with pytest.raises(NotFound):
+            await routes(s).get(LOCAL_PERSON, "rt_none")
+
+
+async def test_a_dead_first_backend_falls_back_and_nothing_stands_there() -> None:
+    async with routed() as (s, second, _third):
+        s.extension.fail(FailurePoint.WAIT_READY, Failed("the machine is on fire"))
+        made = await create_dead(s)
+        assert (made.state, made.profile.extension) == (State.READY, "ext.second")
+        assert not s.extension.kept(made.id)
+        assert second.lives(made.id)
+        record = await routes(s).get(LOCAL_PERSON, made.route or "")
+        assert [(one.extension, one.reason) for one in record.attempts] == [
+            ("ext.in-memory", "the machine is on fire"),
+            ("ext.second", None),
+        ]
+        assert "sandbox.rerouted" in await s.kinds(made)
+        lines = await s.sandboxes.logs(LOCAL_PERSON, made.id)
+        told = " ".join(line.text for line in lines)
+        assert "the machine is on fire ext.second on local tries next." in told
+        # Later lives stay where the files are.
+        await s.sandboxes.stop(LOCAL_PERSON, made.id)
+        second.fail(FailurePoint.PROVISION, Failed("no"))
+        await s.sandboxes.start(LOCAL_PERSON, made.id)
+        assert (await s.sandboxes.wait(LOCAL_PERSON, made.id)).state is State.FAILED
+
+
+async def create_dead(s: Scene, profile: str = "routed") -> Sandbox:
+    made = await s.sandboxes.create(LOCAL_PERSON, CreateSandbox(profile=profile))
+    return await s.sandboxes.wait(LOCAL_PERSON, made.id)
+
+
+async def test_a_dead_explicit_one_fails() -> None:
+    async with routed() as (s, second, _third):
+        second.fail(FailurePoint.PROVISION, Failed("no power"))
+        made = await create_dead(s, "second")
+        assert (made.state, made.reason) == (State.FAILED, "no power")
+        assert made.profile.extension == "ext.second"
+        assert not s.extension.provisioned
+        s.extension.fail(FailurePoint.PROVISION, Failed("no power"))
+        request = CreateSandbox(profile="routed", route=RouteOptions(extension="ext.in-memory"))
+        named = await s.sandboxes.create(LOCAL_PERSON, request)
+        assert (await s.sandboxes.wait(LOCAL_PERSON, named.id)).state is State.FAILED
+
+
+async def test_never_two_walls_what_cannot_be_taken_down_is_named() -> None:
+    async with routed() as (s, second, _third):
+        s.extension.fail(FailurePoint.WAIT_READY, Failed("it hangs"))
+        s.extension.left = ("machine m-1 still runs",)
+        made = await create_dead(s)
+        assert made.state is State.FAILED
+        assert "m-1 still runs" in (made.reason or "")
+        assert not second.provisioned
+    async with routed() as (s, second, _third):
+        s.extension.fail(FailurePoint.WAIT_READY, Failed("it hangs"))
+        s.extension.fail(FailurePoint.TEARDOWN, Failed("it does not answer"))
+        made = await create_dead(s)
+        assert made.state is State.FAILED
+        assert "it does not answer" in (made.reason or "")
+        assert not second.provisioned
+
+
+async def test_a_fault_of_the_request_burns_no_candidate() -> None:
+    async with routed() as (s, second, _third):
+        s.extension.fail(FailurePoint.PROVISION, Invalid("no such image", field="image"))
+        made = await create_dead(s)
+        assert (made.state, made.reason) == (State.FAILED, "no such image")
+        assert not second.provisioned
+        assert await routes(s).health() == []
+
+
+async def test_every_candidate_fails_and_the_last_reason_is_told() -> None:
+    async with routed() as (s, second, third):
+        for one in (s.extension, second, third):
+            one.fail(FailurePoint.PROVISION, Failed(f"{one.name} is down"), times=2)
+        made = await create_dead(s)
+        assert made.state is State.FAILED
+        assert "ext.vendor is down" in (made.reason or "")
+        record = await routes(s).get(LOCAL_PERSON, made.route or "")
+        assert [one.extension for one in record.attempts] == [
+            *("ext.in-memory", "ext.second", "ext.vendor")
+        ]
+
+
+async def test_an_unexpected_error_of_a_backend_is_a_failure_like_any_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with routed() as (s, _second, _third):
+
+        async def broken(*_args: object) -> None:
+            raise ZeroDivisionError
+
+        monkeypatch.setattr(InMemory, "wait_ready", broken)
+        made = await create_dead(s)
+        assert "broke unexpectedly (ZeroDivisionError)" in (made.reason or "")
+        record = await routes(s).get(LOCAL_PERSON, made.route or "")
+        assert len(record.attempts) == 3
+
+
+async def test_options_narrow_and_what_nobody_keeps_is_refused_with_every_reason() -> None:
+    async with routed() as (s, _second, _third):
+        assert (await create(s, extension="ext.second")).profile.extension == "ext.second"
+        rented = await create(s, constraints=Constraints(region="eu"))
+        assert (rented.profile.extension, rented.host) == ("ext.vendor", "")
+        gpu = Constraints(gpu="h100", max_cost_per_hour=HourlyCost(100_000))
+        error = await refused(s, constraints=gpu)
+        assert error.code == "no_route"
+        assert "ext.second on local: its price is not declared, it has no GPU h100" in error.message
+        assert "an hour costs 0.2 USD, and at most 0.1 USD is allowed" in error.message
+        error = await refused(s, extension="ext.other")
+        assert "ext.other: the route does not name it, this Atoll does not have it" in error.message
+        error = await refused(s, "second", constraints=Constraints(region="eu"))
+        assert error.code == "no_route"
+
+
+async def test_price_of_a_host_counts_and_the_cheapest_is_taken() -> None:
+    async with routed() as (s, _second, _third):
+        async with s.store.begin() as rows:
+            await rows.hosts.put(replace(LOCAL_HOST, cost_per_hour=HourlyCost(300_000)))
+        cheap = await create(s, strategy=Strategy.LOWEST_COST)
+        assert cheap.profile.extension == "ext.vendor"
+        with pytest.raises(Invalid, match="is explicit"):
+            await create(s, "second", strategy=Strategy.LOWEST_COST)
+
+
+async def test_default_route_counts_where_a_profile_says_nothing() -> None:
+    async with routed() as (s, _second, _third):
+        assert "ext.namespaces: this Atoll does not have it" in (await refused(s, "open")).message
+        of = routes(s)
+        await of.put_rules(
+            LOCAL_PERSON, RouteRules(RoutePolicy(extensions=("second",))), installation=True
+        )
+        assert (await create(s, "open")).profile.extension == "ext.second"
+        rules = await of.put_rules(
+            LOCAL_PERSON,
+            RouteRules(RoutePolicy(extensions=("ext.in-memory",)), ("in-memory", "vendor")),
+            installation=False,
+        )
+        assert rules.default.extensions == ("ext.in-memory",)
+        assert (await create(s, "open")).profile.extension == "ext.in-memory"
+        assert "ext.second on local: it is not allowed here" in (await refused(s, "second")).message
+        found = await s.events.list(LOCAL_PERSON, stream=STREAM)
+        assert [one.payload["scope"] for one in found] == ["installation", "organization"]
+        member = replace(LOCAL_PERSON, capabilities=frozenset())
+        with pytest.raises(Forbidden):
+            await of.put_rules(member, RouteRules(), installation=True)
+        for wrong in (
+            RouteRules(RoutePolicy(Strategy.EXPLICIT)),
+            RouteRules(allow=("UP",)),
+            RouteRules(allow=("ext.a",) * 40),
+        ):
+            with pytest.raises(Invalid):
+                await of.put_rules(LOCAL_PERSON, wrong, installation=False)
+
+
+async def test_breaker_leaves_a_failing_backend_alone_and_one_start_tries_it_again() -> None:
+    async with routed() as (s, second, _third):
+        s.extension.fail(FailurePoint.PROVISION, Failed("down"), times=TRIP)
+        for _ in range(TRIP):
+            assert (await create_dead(s)).profile.extension == "ext.second"
+        (first, other) = await routes(s).health()
+        assert (first.extension, first.place, first.health.success) == ("ext.in-memory", "local", 0)
+        assert first.health.breaker is Breaker.OPEN
+        assert (other.health.success, other.health.attempts) == (1.0, TRIP)
+        await create(s)
+        assert len(second.provisioned) == TRIP + 1
+        s.clock.turn(PAUSE.total_seconds())
+        s.extension.gate = gate = asyncio.Event()
+        trial = await s.sandboxes.create(LOCAL_PERSON, CreateSandbox(profile="routed"))
+        assert trial.profile.extension == "ext.in-memory"
+        beside = await s.sandboxes.create(LOCAL_PERSON, CreateSandbox(profile="routed"))
+        assert beside.profile.extension == "ext.second"
+        gate.set()
+        assert (await s.sandboxes.wait(LOCAL_PERSON, trial.id)).state is State.READY
+        (first, _) = await routes(s).health()
+        assert first.health.breaker is Breaker.CLOSED
