@@ -14,15 +14,18 @@ import msgspec
 import pytest
 from pydantic import BaseModel
 
+from atoll.adapters.extensions.in_memory import InMemory
 from atoll.adapters.extensions.namespaces.extension import Namespaces
 from atoll.adapters.extensions.namespaces.extension import Settings as WallSettings
 from atoll.adapters.safety.layers import SafetyFolders
 from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.files.host_mount import HostMount
+from atoll.domain.host.host import HourlyCost
 from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
 from atoll.domain.profile.profile import Access, Scope, WorkspaceMode
 from atoll.domain.profile.schema import profile_document, read_profile
+from atoll.domain.route.policy import Constraints, RouteOptions, Strategy
 from atoll.domain.sandbox.project import ProjectRequest
 from atoll.domain.sandbox.sandbox import (
     Consumer,
@@ -34,7 +37,8 @@ from atoll.domain.sandbox.sandbox import (
 )
 from atoll.domain.sandbox.task import AgentMode, TaskRequest
 from atoll.domain.terminal.softlock import Strictness
-from atoll.ports import Provision
+from atoll.domain.wall.isolation import IsolationLevel
+from atoll.ports import Capabilities, Provision
 from atoll.services.agents.agents import Agents
 from atoll.services.terminals.terminals import Terminals
 from atoll.surfaces.http.sandboxes.create_body import CreateBody, MountBody
@@ -95,6 +99,7 @@ ACTING: dict[str, tuple[object, dict[str, Any]]] = {
     "setup.instructions": ("Read first.", {}),
     "placement.prefer": (["elsewhere"], {}),
     "placement.fallback": (["elsewhere"], {}),
+    "route": ({"constraints": {"region": "mars"}}, {}),
 }
 
 #: Keys that describe a recipe and promise no act.
@@ -156,7 +161,8 @@ async def _life(s: Scene, sandbox_id: str) -> list[str]:
 async def _effects(document: dict[str, Any], **request: Any) -> dict[str, Any]:
     """What a sandbox of this recipe makes others do."""
     wanted = CreateSandbox(**{"profile": "acting", **request})
-    async with scene() as s:
+    able = Capabilities(IsolationLevel.NONE, closes_network=False)
+    async with scene(others=(InMemory(called="ext.open", able=able),)) as s:
         profile = await s.profiles.save(LOCAL_PERSON, "acting", json.dumps(document))
         safety = SafetyFolders(Path("/nowhere"))
         effects: dict[str, Any] = {"shims": sorted(safety.env_for(profile.safety))}
@@ -179,7 +185,7 @@ async def _effects(document: dict[str, Any], **request: Any) -> dict[str, Any]:
         again = await _outcome(s.sandboxes.create(LOCAL_PERSON, wanted))
         effects["again"] = again if isinstance(again, str) else again.id == made.id
         plain = await _outcome(s.sandboxes.create(LOCAL_PERSON, CreateSandbox(profile="acting")))
-        effects["plain"] = plain.id == made.id
+        effects["plain"] = plain if isinstance(plain, str) else plain.id == made.id
         effects["strangers"] = [
             one.id == made.id for one in (await s.sandboxes.list(OTHER)).sandboxes
         ]
@@ -230,6 +236,14 @@ async def test_key_that_nothing_acts_on_changes_nothing(key: str, value: object)
     assert await _effects(_with(HEAD, key, value)) == await _effects(HEAD)
 
 
+def _route(**options: Any) -> dict[str, Any]:
+    return {"route": RouteOptions(**options)}
+
+
+def _keeping(**limits: Any) -> dict[str, Any]:
+    return _route(constraints=Constraints(**limits))
+
+
 AGENTS = {**HEAD, "workspace": {"scope_default": "agent"}}
 #: Field of a create, and what is wished; with what else both recipes hold.
 REQUESTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -277,6 +291,17 @@ REQUESTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "consumer.run_id": ({"consumer": Consumer(run_id="r")}, AGENTS),
     "consumer.job_id": ({"consumer": Consumer(job_id="j")}, AGENTS),
     "host": ({"host": "elsewhere"}, HEAD),
+    "route.strategy": (_route(strategy=Strategy.LOWEST_COST), HEAD),
+    "route.extension": (_route(extension="ext.other"), HEAD),
+    "route.max_cost_per_hour": (_keeping(max_cost_per_hour=HourlyCost(1)), HEAD),
+    "route.require_isolation": (_keeping(require_isolation=IsolationLevel.MICROVM), HEAD),
+    "route.region": (_keeping(region="mars"), HEAD),
+    "route.gpu": (_keeping(gpu="any"), HEAD),
+    "route.max_ready_ms": (_keeping(max_ready_ms=1), HEAD),
+    "route.min_success": (_keeping(min_success=1.0), HEAD),
+    "route.accept_open_network": (
+        _route(accept_open_network=True), {**HEAD, "extension": "ext.open"},
+    ),
 }  # fmt: skip
 OWED_REQUESTS = {
     "inputs.compose_bundle_ref": 16,

@@ -263,3 +263,12 @@ async def test_breaker_leaves_a_failing_backend_alone_and_one_start_tries_it_aga
         assert (await s.sandboxes.wait(LOCAL_PERSON, trial.id)).state is State.READY
         (first, _) = await routes(s).health()
         assert first.health.breaker is Breaker.CLOSED
+
+
+async def test_open_network_is_taken_only_where_its_caller_accepts_it() -> None:
+    able = Capabilities(IsolationLevel.NONE, closes_network=False)
+    async with scene(others=(InMemory(called="ext.second", able=able),)) as s:
+        await s.profiles.save(LOCAL_PERSON, "second", EXPLICIT)
+        assert "it cannot close its network" in (await refused(s, "second")).message
+        made = await create(s, "second", accept_open_network=True)
+        assert made.state is State.READY

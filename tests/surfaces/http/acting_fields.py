@@ -160,6 +160,11 @@ ACTS: dict[str, Acts] = {
     "PUT /v1/secrets/{secret}": LOOK_ALIKE,
     "POST /sessions": CREATE,
     "POST /v1/sandboxes": CREATE,
+    "POST /v1/routes/explain": {
+        field: test
+        for field, test in CREATE.items()
+        if field.startswith("route.") or field in {"profile", "profile_version", "host"}
+    },
     "POST /sessions/{session}/ptys": TERMINAL,
     f"POST {BOX}/terminals": TERMINAL,
     f"POST {BOX}/agents": AGENT,

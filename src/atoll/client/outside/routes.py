@@ -3,7 +3,7 @@
 from typing import Literal, TypedDict
 
 from atoll.client import fields
-from atoll.client.bodies import ConstraintsBody, CreateBody
+from atoll.client.bodies import ConstraintsBody, RouteOptionsBody
 from atoll.client.fields import Field, Shape
 from atoll.client.outside.hosts import HostCost
 from atoll.client.transport import Transport, get, post, put
@@ -115,6 +115,15 @@ class PlaceHealthList(Shape):
     places = fields.many(PlaceHealth)
 
 
+class ExplainBody(TypedDict, total=False):
+    """What of a request for a sandbox decides where it goes."""
+
+    profile: str
+    profile_version: str | None
+    host: str | None
+    route: RouteOptionsBody
+
+
 class RoutePolicyBody(TypedDict, total=False):
     """A policy."""
 
@@ -141,7 +150,7 @@ class Routes:
         """Return where a sandbox went, and why there."""
         return self._transport.read(Route, get("routes", route))
 
-    def explain(self, body: CreateBody) -> RouteDecision:
+    def explain(self, body: ExplainBody) -> RouteDecision:
         """Return where a sandbox would go; nothing is created."""
         return self._transport.read(RouteDecision, post("routes", "explain", value=body))
 

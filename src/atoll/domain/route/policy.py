@@ -72,7 +72,7 @@ class RouteRules:
 
 NO_RULES: Final = RouteRules()
 
-BUILT_IN: Final = RoutePolicy(extensions=(DEFAULT_EXTENSION,))
+BUILT_IN: Final = RoutePolicy(Strategy.EXPLICIT, (DEFAULT_EXTENSION,))
 """The policy where nobody set another."""
 
 

@@ -14,6 +14,7 @@ from atoll.domain.route.policy import (
     RouteRules,
     Strategy,
 )
+from atoll.domain.sandbox.sandbox import CreateSandbox
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.surfaces.http.body.fields import Body, Word
 
@@ -64,6 +65,24 @@ class RouteOptionsBody(ConstraintsBody):
     def to_domain(self) -> RouteOptions:
         """Return the domain's value."""
         return RouteOptions(self.strategy, self.extension, self.limits(), self.accept_open_network)
+
+
+class ExplainBody(Body):
+    """What of a request for a sandbox decides where it goes; as in `POST /v1/sandboxes`."""
+
+    profile: Word = "shell"
+    profile_version: Word | None = None
+    host: Word | None = None
+    route: RouteOptionsBody = RouteOptionsBody()
+
+    def to_domain(self) -> CreateSandbox:
+        """Return the domain's value."""
+        return CreateSandbox(
+            profile=self.profile,
+            profile_version=self.profile_version,
+            host=self.host,
+            route=self.route.to_domain(),
+        )
 
 
 class RoutePolicyBody(Body):

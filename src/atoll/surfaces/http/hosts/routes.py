@@ -19,9 +19,8 @@ from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import ItemId, ResponseModel
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.body.pages import at_most
-from atoll.surfaces.http.body.route_body import RouteRulesBody
+from atoll.surfaces.http.body.route_body import ExplainBody, RouteRulesBody
 from atoll.surfaces.http.hosts.hosts import HostCostView
-from atoll.surfaces.http.sandboxes.create_body import CreateBody
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.permissions import needs
 from atoll.surfaces.http.server.problems import problems
@@ -191,7 +190,7 @@ async def list_route_health(atoll: Atoll, caller: Caller) -> Response:
 
 @router.post("/explain", response_model=RouteDecisionView, responses=problems(404, 409, 413, 429))
 @needs(Capability.SANDBOX_CREATE)
-async def explain_route(atoll: Atoll, caller: Caller, body: CreateBody) -> Response:
+async def explain_route(atoll: Atoll, caller: Caller, body: ExplainBody) -> Response:
     """Return where a sandbox would go, and why there; nothing is created."""
     return Json(_decision(await atoll.backends.routes.explain(caller, body.to_domain())))
 

@@ -4,9 +4,10 @@ from typing import Any, Literal, cast
 
 import click
 
-from atoll.client.bodies import CreateBody, given
+from atoll.client.bodies import given
 from atoll.client.outside.routes import (
     DefaultRoute,
+    ExplainBody,
     Route,
     RouteCandidate,
     RouteDecision,
@@ -40,7 +41,7 @@ def explain(
 ) -> None:
     """Show where `atoll new` would go with these options; nothing is created."""
     plan = SandboxPlan(**words)  # type: ignore[arg-type]  # click made them of the right kind
-    body: CreateBody = {
+    body: ExplainBody = {
         "profile": profile or "shell",
         "host": plan.host,
         "route": options_of(plan),

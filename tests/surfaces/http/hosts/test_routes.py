@@ -1,0 +1,120 @@
+"""Routes over HTTP: where sandboxes go, why there, and who may say so."""
+
+from typing import Any
+
+import pytest
+
+from tests.surfaces.http.team import team_of
+from tests.surfaces.http.world import World, client_of
+
+PATH = "/v1/routes"
+ACTS = {
+    "PUT /v1/routes/default": {
+        "scope": "test_default_route_counts",
+        "allow": "test_default_route_counts",
+        "default.strategy": "test_default_route_counts",
+        "default.extensions": "test_default_route_counts",
+        "default.constraints.max_cost_per_hour.micros": "test_default_route_counts",
+        "default.constraints.max_cost_per_hour.currency": "test_default_route_counts",
+        "default.constraints.require_isolation": "test_default_route_counts",
+        "default.constraints.region": "test_default_route_counts",
+        "default.constraints.gpu": "test_default_route_counts",
+        "default.constraints.max_ready_ms": "test_default_route_counts",
+        "default.constraints.min_success": "test_default_route_counts",
+    },
+}
+
+
+async def test_decision_is_explained_stored_and_shown(atoll: World) -> None:
+    async with client_of(atoll.url, atoll.token) as client:
+        told = (await client.post(f"{PATH}/explain", json={"profile": "shell"})).json()
+        assert told["chosen"]["host"] == "local"
+        made = (await client.post("/v1/sandboxes", json={})).json()
+        found = (await client.get(f"{PATH}/{made['route']}")).json()
+        assert {name: found[name] for name in told} == told
+        assert found["sandbox_id"] == made["sandbox_id"]
+        assert made["extension"] == found["chosen"]["extension"]
+        assert (await client.get(f"{PATH}/rt_none")).status_code == 404
+        for body in ({"profile": "none"}, {"profile_version": "9.9.9"}):
+            assert (await client.post(f"{PATH}/explain", json=body)).status_code == 404
+        assert "places" in (await client.get(f"{PATH}/health")).json()
+
+
+LIMITS: list[dict[str, Any]] = [
+    {"max_cost_per_hour": {"micros": 1, "currency": "EUR"}},
+    {"require_isolation": "microvm"},
+    {"region": "mars"},
+    {"gpu": "h100"},
+    {"max_ready_ms": 1},
+    {"min_success": 0.5},
+]
+
+
+async def test_every_limit_narrows_and_its_reason_is_told(atoll: World) -> None:
+    async with client_of(atoll.url, atoll.token) as client:
+        wanted: list[dict[str, Any]] = [{"host": "elsewhere"}, {"route": {"extension": "ext.x"}}]
+        for body in wanted + [{"route": limits} for limits in LIMITS]:
+            told = (await client.post(f"{PATH}/explain", json=body)).json()
+            assert told["chosen"] is None, body
+            assert all(one["reasons"] for one in told["candidates"])
+            refused = await client.post("/v1/sandboxes", json=body)
+            assert refused.status_code == 409
+            assert refused.json()["code"] in ("no_route", "no_host")
+            assert told["candidates"][0]["reasons"][0] in refused.json()["detail"]
+        odd = await client.post(f"{PATH}/explain", json={"route": {"strategy": "lowest-cost"}})
+        assert (odd.status_code, odd.json()["field"]) == (422, "route.strategy")
+
+
+async def test_default_route_counts(atoll: World) -> None:
+    async with client_of(atoll.url, atoll.token) as client:
+        usual = (await client.get(f"{PATH}/default")).json()
+        assert usual["organization"] == usual["installation"] == {"default": None, "allow": None}
+        name = usual["effective"]["extensions"][0]
+        narrow: list[dict[str, Any]] = [
+            {"max_cost_per_hour": {"micros": 1, "currency": "EUR"}},
+            {"require_isolation": "microvm"},
+            {"region": "mars"},
+            {"gpu": "h100"},
+            {"max_ready_ms": 1},
+            {"min_success": 0.5},
+        ]
+        closed: list[dict[str, Any]] = [
+            {"allow": ["ext.other"]},
+            {"default": {"extensions": ["ext.other"]}},
+            *({"default": {"extensions": [name], "constraints": one}} for one in narrow),
+        ]
+        for scope in ("organization", "installation"):
+            for rules in closed:
+                put = await client.put(f"{PATH}/default", json={"scope": scope, **rules})
+                assert put.status_code == 200
+                assert (await client.post(f"{PATH}/explain", json={})).json()["chosen"] is None
+            cheap = {"default": {"strategy": "lowest-cost", "extensions": [name]}}
+            shown = await client.put(f"{PATH}/default", json={"scope": scope, **cheap})
+            assert shown.json()["effective"]["strategy"] == "lowest-cost"
+            assert (await client.post(f"{PATH}/explain", json={})).json()["chosen"] is not None
+            await client.put(f"{PATH}/default", json={"scope": scope})
+        assert (await client.get(f"{PATH}/default")).json() == usual
+        events = (await client.get("/v1/events?stream=routes")).json()["events"]
+        assert {one["event_type"] for one in events} == {"route.changed"}
+
+
+@pytest.mark.parametrize("body", [{"allow": ["UP"]}, {"default": {"strategy": "explicit"}}])
+async def test_rules_that_mean_nothing_are_refused(atoll: World, body: dict[str, Any]) -> None:
+    async with client_of(atoll.url, atoll.token) as client:
+        assert (await client.put(f"{PATH}/default", json=body)).status_code == 422
+
+
+async def test_routes_of_others_are_not_there_and_members_set_none(atoll: World) -> None:
+    team = await team_of(atoll, ada="admin", mel="member")
+    made = (await team.call("ada", "POST", "/v1/sandboxes", json={})).json()
+    assert (await team.call("ada", "PUT", f"{PATH}/default", json={})).status_code == 200
+    for who, method, path, body, status in (
+        ("ada", "PUT", "default", {"scope": "installation"}, 403),
+        ("ada", "GET", "health", None, 403),
+        ("ada", "GET", made["route"], None, 200),
+        ("mel", "GET", made["route"], None, 404),
+        ("mel", "PUT", "default", {}, 403),
+        ("mel", "GET", "default", None, 200),
+    ):
+        more = {} if body is None else {"json": body}
+        assert (await team.call(who, method, f"{PATH}/{path}", **more)).status_code == status
