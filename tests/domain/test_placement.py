@@ -17,8 +17,9 @@ from atoll.domain.placement import (
     room_of,
     shortage,
 )
-from atoll.domain.profile.profile import Placement, Resources
+from atoll.domain.profile.profile import Placement
 from atoll.domain.sandbox.sandbox import State
+from atoll.domain.wall.resources import Resources
 from atoll.testing.contracts.rows.sandboxes import sandbox
 
 ORG, OTHER = OrgId("org_1"), OrgId("org_2")

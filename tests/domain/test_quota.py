@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.domain.errors import Invalid, LimitReached
-from atoll.domain.profile.profile import Resources
 from atoll.domain.quota import (
     Quantity,
     Quota,
@@ -19,6 +18,7 @@ from atoll.domain.quota import (
     usage_of,
 )
 from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.domain.wall.resources import Resources
 from atoll.testing.contracts.rows.sandboxes import sandbox
 
 GRANTED = Resources(cpu=2.0, memory_mb=1024, workspace_mb=4096)

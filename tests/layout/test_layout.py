@@ -55,6 +55,7 @@ SMALL = {
     "domain/size.py": "shared by files, kept worktrees and the command line",
     "domain/terminal/size.py": VALUE,
     "domain/wall/environment.py": VALUE,
+    "domain/wall/resources.py": SHARED,
     "runtime/doors/broker/metering.py": VALUE,
     "runtime/doors/broker/secret_requests.py": VALUE,
     "runtime/doors/listener/own_address.py": SHARED,

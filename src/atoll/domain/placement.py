@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from atoll.domain.host.host import Host, HostKind, HostState
 from atoll.domain.ids import OrgId
-from atoll.domain.profile.profile import Placement, Resources
+from atoll.domain.profile.profile import Placement
 from atoll.domain.sandbox.sandbox import LIVE, Sandbox, State
+from atoll.domain.wall.resources import Resources
 
 ANYWHERE = Placement()
 """A placement that names no host."""

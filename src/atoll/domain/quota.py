@@ -10,8 +10,8 @@ from dataclasses import dataclass, fields, replace
 from typing import TypeAlias
 
 from atoll.domain.errors import Invalid, LimitReached
-from atoll.domain.profile.profile import Resources
 from atoll.domain.sandbox.sandbox import LIVE, Sandbox, State
+from atoll.domain.wall.resources import Resources
 
 Quantity: TypeAlias = "int | float | str | None"
 

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.domain.host.host import HourlyCost
-from atoll.domain.profile.profile import Resources
 from atoll.domain.route.candidate import (
     Candidate,
     ImageKind,
@@ -19,6 +18,7 @@ from atoll.domain.route.decision import Decision, RouteRequest, again, decide, p
 from atoll.domain.route.health import Breaker, Health
 from atoll.domain.route.policy import Constraints, Strategy
 from atoll.domain.wall.isolation import IsolationLevel
+from atoll.domain.wall.resources import Resources
 
 CONTAINER, MICROVM = IsolationLevel.CONTAINER, IsolationLevel.MICROVM
 OURS = Candidate("ext.ours", "local", "local", isolation=CONTAINER)

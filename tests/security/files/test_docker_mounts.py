@@ -19,7 +19,8 @@ from atoll.adapters.extensions.docker.extension import Docker, Settings
 from atoll.domain.errors import AtollError, Failed, Forbidden, Invalid
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.ids import SandboxId
-from atoll.domain.profile.profile import Profile, Resources
+from atoll.domain.profile.profile import Profile
+from atoll.domain.wall.resources import Resources
 from atoll.ports.extension import Provision
 from atoll.ports.host import Finding
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig

@@ -11,7 +11,8 @@ import pytest
 from atoll.adapters.extensions.docker.extension import Docker, Settings
 from atoll.domain.ids import SandboxId
 from atoll.domain.network.network import Network
-from atoll.domain.profile.profile import Profile, Resources
+from atoll.domain.profile.profile import Profile
+from atoll.domain.wall.resources import Resources
 from atoll.ports.extension import Provision
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire

@@ -13,8 +13,9 @@ import pytest
 from atoll.adapters.extensions.docker.extension import Docker, Settings
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.ids import SandboxId
-from atoll.domain.profile.profile import Profile, Resources
+from atoll.domain.profile.profile import Profile
 from atoll.domain.wall.interior import default_cpu_millis
+from atoll.domain.wall.resources import Resources
 from atoll.domain.wall.system_calls import DENIED
 from atoll.ports.extension import Provision
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig

@@ -11,7 +11,7 @@ from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, NotFound,
 from atoll.domain.host.host import LOCAL, Capacity, HostCheck, HostKind, HostState, HourlyCost
 from atoll.domain.host.reading import fingerprint
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.profile.profile import Resources
+from atoll.domain.wall.resources import Resources
 from atoll.ports.host import Finding
 from atoll.services.hosts.hosts import STREAM, Hosts, HostTraits, NewHost
 from atoll.services.lifecycle.host_room import HostRoom

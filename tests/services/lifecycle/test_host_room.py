@@ -10,9 +10,9 @@ from atoll.adapters.extensions.in_memory import InMemory
 from atoll.domain.errors import Conflict
 from atoll.domain.host.host import LOCAL_HOST, Capacity, Host, HostKind, HostState
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.profile.profile import Resources
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, State
 from atoll.domain.wall.isolation import IsolationLevel
+from atoll.domain.wall.resources import Resources
 from atoll.ports import Capabilities
 from atoll.testing.contracts.rows.host.hosts import host as ssh_host
 from tests.peers.databases.chosen import on_postgres

@@ -7,9 +7,9 @@ import pytest
 
 from atoll.domain.errors import AtollError, Failed, LimitReached
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.profile.profile import Resources
 from atoll.domain.quota import Quota
 from atoll.domain.sandbox.sandbox import CreateSandbox
+from atoll.domain.wall.resources import Resources
 from atoll.services.lifecycle.room import OPENING
 from atoll.services.terminals.terminals import Terminals
 from atoll.wire.contract.terminals import OpenBody

@@ -11,11 +11,11 @@ from atoll.adapters.extensions.in_memory import FailurePoint, InMemory
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound
 from atoll.domain.host.host import LOCAL_HOST, HourlyCost
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.profile.profile import Resources
 from atoll.domain.route.health import PAUSE, TRIP, Breaker
 from atoll.domain.route.policy import Constraints, RouteOptions, RoutePolicy, RouteRules, Strategy
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, State
 from atoll.domain.wall.isolation import IsolationLevel
+from atoll.domain.wall.resources import Resources
 from atoll.ports import Capabilities
 from atoll.services.routes.routes import STREAM, Routes
 from tests.services.scene import BARE, Scene, scene

@@ -23,11 +23,16 @@ PROJECTS = "tests/surfaces/test_projects.py::"
 PROJECT_DECIDED = "test_decision_is_bound_to_what_was_shown_and_asked_again_after_a_change"
 TREES = "tests/services/library/test_workspaces.py::"
 MOUNTS = "tests/e2e/walls/test_places.py::test_mounts_through_the_api_need_an_allowed_folder"
+PRICES = {
+    f"route.max_cost_per_hour.{part}": f"{CREATE_TEST}[route.max_cost_per_hour]"
+    for part in ("micros", "currency")
+}
 CREATE: Acts = {
+    **PRICES,
     **{
         field: f"{CREATE_TEST}[{field}]"
         for field in REQUESTED
-        if field not in {"repos", "mounts", "project"}
+        if field not in {"repos", "mounts", "project", "route.max_cost_per_hour"}
     },
     "repos.repo_url": TREES + "test_trees_of_two_repositories_lie_side_by_side",
     "repos.branch": LAYOUT

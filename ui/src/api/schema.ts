@@ -1006,6 +1006,22 @@ export interface components {
             readonly timed_out: boolean;
             readonly truncated: boolean;
         };
+        /**
+         * @description The parts of a request for a sandbox that decide where it goes, as `POST /v1/sandboxes` has
+         *     them.
+         */
+        readonly ExplainBody: {
+            readonly host?: string | null;
+            /** @default shell */
+            readonly profile?: string;
+            readonly profile_version?: string | null;
+            /**
+             * @default {
+             *       "accept_open_network": false
+             *     }
+             */
+            readonly route?: components["schemas"]["RouteOptionsBody"];
+        };
         /** @description The time to add. */
         readonly ExtendBody: {
             /**

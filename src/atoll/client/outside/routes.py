@@ -116,7 +116,7 @@ class PlaceHealthList(Shape):
 
 
 class ExplainBody(TypedDict, total=False):
-    """What of a request for a sandbox decides where it goes."""
+    """The parts of a request for a sandbox that decide where it goes."""
 
     profile: str
     profile_version: str | None

@@ -6,12 +6,12 @@ and field; the bundled ones are data in `atoll/profiles/`.
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
 
 from atoll.domain.network.network import Network
 from atoll.domain.route.policy import DEFAULT_EXTENSION, RoutePolicy
 from atoll.domain.terminal.softlock import Strictness
 from atoll.domain.wall.isolation import IsolationLevel
+from atoll.domain.wall.resources import NO_LIMITS, Resources
 
 
 class WorkspaceMode(StrEnum):
@@ -99,22 +99,6 @@ class Ttl:
 
 
 @dataclass(frozen=True, slots=True)
-class Resources:
-    """The limits of one sandbox; None takes the host's default. `files` bounds what each process
-    may have open."""
-
-    cpu: float | None = None
-    memory_mb: int | None = None
-    pids: int | None = None
-    ptys: int | None = None
-    workspace_mb: int | None = None
-    files: int | None = None
-
-
-NO_LIMITS: Final = Resources()
-
-
-@dataclass(frozen=True, slots=True)
 class Setup:
     """The set-up of a sandbox.
 
@@ -173,7 +157,7 @@ class Profile:
     safety: Safety = Safety()
     workspace: Workspace = Workspace()
     ttl: Ttl = Ttl()
-    resources: Resources = Resources()
+    resources: Resources = NO_LIMITS
     setup: Setup = Setup()
     placement: Placement = Placement()
     reachability: Reach = Reach()

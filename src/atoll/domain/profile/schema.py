@@ -23,7 +23,6 @@ from atoll.domain.profile.profile import (
     Reach,
     Recording,
     Repo,
-    Resources,
     RootMode,
     Scope,
     Setup,
@@ -37,6 +36,7 @@ from atoll.domain.profile.yaml_tree import Node, read_tree
 from atoll.domain.terminal.softlock import Strictness
 from atoll.domain.wall.environment import read_env
 from atoll.domain.wall.isolation import IsolationLevel
+from atoll.domain.wall.resources import Resources
 
 _ID = re.compile(r"profile\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _VERSION = re.compile(

@@ -6,10 +6,10 @@ from enum import StrEnum
 from typing import Final
 
 from atoll.domain.host.host import HourlyCost
-from atoll.domain.profile.profile import NO_LIMITS, Resources
 from atoll.domain.route.health import UNKNOWN, Breaker, Health
 from atoll.domain.route.policy import Constraints
 from atoll.domain.wall.isolation import IsolationLevel, reaches
+from atoll.domain.wall.resources import NO_LIMITS, Resources
 
 ANY_GPU = "any"
 

@@ -13,8 +13,8 @@ from atoll.domain.placement import (
     room_of,
     shortage,
 )
-from atoll.domain.profile.profile import Resources
 from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.wall.resources import Resources
 from atoll.ports import Transaction
 
 

@@ -10,7 +10,6 @@ from datetime import timedelta
 from typing import TypeVar
 
 from atoll.domain.ids import OrgId, PrincipalId
-from atoll.domain.profile.profile import Resources
 from atoll.domain.quota import (
     Quota,
     QuotaUsage,
@@ -20,6 +19,7 @@ from atoll.domain.quota import (
     usage_of,
 )
 from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.wall.resources import Resources
 from atoll.ports import Transaction
 from atoll.services.ground import Ground
 

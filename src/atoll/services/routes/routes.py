@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from atoll.domain.errors import Forbidden, Invalid, NotFound
 from atoll.domain.ids import RouteId
@@ -12,11 +13,10 @@ from atoll.domain.route.decision import Decision
 from atoll.domain.route.health import Health, health_of
 from atoll.domain.route.policy import MAX_NAMED, RoutePolicy, RouteRules, read_policy
 from atoll.domain.route.record import RouteRecord
-from atoll.domain.sandbox.sandbox import CreateSandbox
+from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of
 from atoll.services.routes.routing import Rules, rules_of
-from atoll.services.sandboxes.sandboxes import Sandboxes
 
 STREAM = "routes"
 
@@ -30,10 +30,22 @@ class PlaceHealth:
     health: Health
 
 
+class Placed(Protocol):
+    """Sandboxes, as far as routes need them."""
+
+    async def get(self, caller: Principal, ref: str) -> Sandbox:
+        """Return a sandbox. Raises `NotFound`."""
+        ...
+
+    async def explain(self, caller: Principal, request: CreateSandbox) -> Decision:
+        """Return the decision that a create would make now."""
+        ...
+
+
 class Routes:
     """The routes that a caller may see. A missing one is `NotFound`."""
 
-    def __init__(self, ground: Ground, sandboxes: Sandboxes, extensions: Sequence[str]) -> None:
+    def __init__(self, ground: Ground, sandboxes: Placed, extensions: Sequence[str]) -> None:
         self._ground = ground
         self._sandboxes = sandboxes
         self._extensions = extensions

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 from atoll.domain.errors import Invalid
 from atoll.domain.files.host_mount import check_source
-from atoll.domain.profile.profile import Resources
 from atoll.domain.quota import read_default_limits
 from atoll.domain.wall.isolation import IsolationLevel
+from atoll.domain.wall.resources import Resources
 
 
 @dataclass(frozen=True, slots=True)

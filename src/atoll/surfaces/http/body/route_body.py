@@ -68,7 +68,8 @@ class RouteOptionsBody(ConstraintsBody):
 
 
 class ExplainBody(Body):
-    """What of a request for a sandbox decides where it goes; as in `POST /v1/sandboxes`."""
+    """The parts of a request for a sandbox that decide where it goes, as `POST /v1/sandboxes` has
+    them."""
 
     profile: Word = "shell"
     profile_version: Word | None = None

@@ -6,13 +6,13 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from atoll.domain.people.capability import Capability
-from atoll.domain.profile.profile import Resources
 from atoll.domain.route.candidate import Candidate, Need
 from atoll.domain.route.decision import Decision, RouteVerdict
 from atoll.domain.route.health import Breaker
 from atoll.domain.route.policy import Constraints, RoutePolicy, RouteRules, Strategy
 from atoll.domain.route.record import RouteRecord
 from atoll.domain.wall.isolation import IsolationLevel
+from atoll.domain.wall.resources import Resources
 from atoll.services.routes.routes import PlaceHealth
 from atoll.services.routes.routing import Rules
 from atoll.surfaces.http.body.answers import Json
