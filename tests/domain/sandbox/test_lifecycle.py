@@ -50,6 +50,7 @@ from atoll.domain.sandbox.stimulus import (
     Recreate,
     Renewed,
     Requested,
+    Rerouted,
     Start,
     Stimulus,
     Stop,
@@ -109,6 +110,7 @@ def after(sandbox: Sandbox, *stimuli: Stimulus, now: datetime = NOW) -> Sandbox:
     return sandbox
 
 
+PROVISIONING = after(new_sandbox(), Requested())
 READY = after(new_sandbox(), Requested(), Reached(1, Attachment(address="unix:/x")))
 ACTIVE = after(READY, Touched())
 STOPPED = after(READY, Stop())
@@ -144,6 +146,8 @@ def test_reached_makes_ready_with_the_way_in() -> None:
         (READY, Reached(1, Attachment())),
         (after(new_sandbox(), Requested()), Reached(2, Attachment())),
         (READY, Broke(2, "late")),
+        (READY, Rerouted(1, "ext.b", "box", "late")),
+        (PROVISIONING, Rerouted(2, "ext.b", "box", "late")),
         (STOPPED, Broke(1, "late")),
         (READY, TornDown(1)),
         (DESTROYING, TornDown(2)),
@@ -211,6 +215,15 @@ def test_start_after_a_recreate_that_failed_takes_up_the_workspace_it_left() -> 
 def test_files_are_kept_by_what_ended_after_it_had_some() -> None:
     kept = [STOPPED, EXPIRED, FAILED, READY, NEVER_READY, DESTROYED]
     assert [keeps_files(one) for one in kept] == [True, True, True, False, False, False]
+
+
+def test_first_start_goes_on_elsewhere_when_a_backend_cannot_bring_it_up() -> None:
+    moved, instructions = step(PROVISIONING, Rerouted(1, "ext.b", "box", "it broke"), NOW)
+    assert (moved.state, moved.generation) == (State.PROVISIONING, 1)
+    assert (moved.profile.extension, moved.host) == ("ext.b", "box")
+    assert moved.attachment == Attachment()
+    told = Append("sandbox.rerouted", "it broke", {"extension": "ext.b", "host": "box"})
+    assert instructions == (told, Provision(1))
 
 
 def test_broke_keeps_reason_and_workspace_until_retention() -> None:
