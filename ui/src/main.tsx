@@ -1,5 +1,6 @@
 /** Where the page begins. */
 
+import { CSPProvider } from '@base-ui/react/csp-provider';
 import { createRoot } from 'react-dom/client';
 import '@xterm/xterm/css/xterm.css';
 import './design/tokens.css';
@@ -37,7 +38,9 @@ void begin().then(welcome);
 void speakFirst(navigator.languages).finally(() =>
   createRoot(root).render(
     <WhenBroken>
-      <App />
+      <CSPProvider disableStyleElements>
+        <App />
+      </CSPProvider>
     </WhenBroken>,
   ),
 );

@@ -58,7 +58,7 @@ _WIDE = """scrolled => {
   const cut = node => node !== null &&
     (getComputedStyle(node).textOverflow === 'ellipsis' || cut(node.parentElement));
   const edge = node => Math.min(innerWidth,
-    ...['dialog', '.card', '.row', '.tab'].map(
+    ...['.dialog', '.card', '.row', '.tab'].map(
       within => node.closest(within)?.getBoundingClientRect().right ?? innerWidth));
   return [...document.querySelectorAll('body *')]
     .filter(node => node.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
@@ -106,23 +106,28 @@ class Survey:
             name = f"{self.look}-{self.seen:02}-{'-'.join(view.split())}.png"
             await self.page.screenshot(path=Path(folder) / name)
 
+    @property
+    def dialog(self) -> Locator:
+        """The dialog, or the question, that lies over the page."""
+        return self.page.get_by_role("dialog").or_(self.page.get_by_role("alertdialog"))
+
     async def check_dialog(self, opener: Locator, view: str) -> None:
         """Open a dialog, judge it, close it by Escape."""
         await opener.click()
-        await expect(self.page.get_by_role("dialog")).to_be_visible()
+        await expect(self.dialog).to_be_visible()
         await self.check(view)
         await self.page.keyboard.press("Escape")
-        await expect(self.page.get_by_role("dialog")).to_have_count(0)
+        await expect(self.dialog).to_have_count(0)
 
     async def act(self, words: str, view: str) -> None:
         """Judge the dialog of a command of the palette."""
         await self.palette()
         await self.page.get_by_role("combobox", name="Find a command or sandbox").fill(words)
         await self.page.keyboard.press("Enter")
-        await expect(self.page.get_by_role("dialog")).to_be_visible()
+        await expect(self.dialog).to_be_visible()
         await self.check(view)
         await self.page.keyboard.press("Escape")
-        await expect(self.page.get_by_role("dialog")).to_have_count(0)
+        await expect(self.dialog).to_have_count(0)
 
     async def palette(self) -> None:
         buttons = self.page.get_by_role("button", name="Commands")

@@ -310,7 +310,7 @@ async def test_secret_is_set_marked_rotated_and_removed_and_never_shown(
             held = await page.content()
             assert all(value not in held for value in values)
             await row.get_by_role("button", name="Remove").click()
-            await page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+            await page.get_by_role("alertdialog").get_by_role("button", name="Remove").click()
             await expect(page.get_by_text("No secrets yet.")).to_be_visible()
 
 

@@ -102,6 +102,11 @@ export function Navigation() {
           {() => <p>It ends soon.</p>}
         </Pop>
       </Specimen>
+      <Specimen state="… that opens above">
+        <Pop summary="Ada Lovelace" above>
+          {() => <p>Acme · Owner</p>}
+        </Pop>
+      </Specimen>
       <Specimen state="a card that is pressed" wide>
         <div className="card">
           <button type="button" className="card-face">

@@ -155,7 +155,7 @@ async def project(found: BothColours, server: ScriptedServer, sandbox: str) -> N
     await page.get_by_role("button", name="Create sandbox").click()
     dialog = page.get_by_role("dialog", name="What this repository asks for")
     await expect(dialog).to_be_visible()
-    await expect(page.locator("dialog:focus-within")).to_contain_text("asks for")
+    await expect(page.locator(".dialog:focus-within")).to_contain_text("asks for")
     await found.check("what a repository asks for")
     await page.keyboard.press("Escape")
     await expect(page.get_by_role("heading", name="from-here")).to_be_visible()

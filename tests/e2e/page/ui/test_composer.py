@@ -34,7 +34,7 @@ async def test_sentence_goes_to_two_agents_by_keyboard(open_page: OpenPage) -> N
     columns = page.get_by_role("list", name="Agents").get_by_role("listitem")
     await expect(columns).to_have_count(2)
     await columns.first.get_by_role("button", name="Keep this one").click()
-    dialog = page.get_by_role("dialog")
+    dialog = page.get_by_role("alertdialog")
     await expect(dialog.get_by_text("exists only")).not_to_have_count(0)
     await dialog.get_by_role("button", name="Destroy the other one").click()
     await expect(columns).to_have_count(1)

@@ -363,7 +363,7 @@ async def test_files_come_from_a_drive_and_go_there(open_page: OpenPage) -> None
     await expect(dialog.locator("img")).to_have_count(0)
     if AXE.exists():
         await page.evaluate(AXE.read_text())
-        found = await page.evaluate("axe.run('dialog').then(({violations}) => violations)")
+        found = await page.evaluate("axe.run('[role=dialog]').then(({violations}) => violations)")
         assert [one["id"] for one in found] == []
     await dialog.get_by_label("as").select_option("pdf")
     await dialog.get_by_role("button", name="Import").click()
@@ -383,6 +383,6 @@ async def test_files_come_from_a_drive_and_go_there(open_page: OpenPage) -> None
     section = page.get_by_role("region", name="Google Drive")
     await expect(section).to_contain_text("ada@example.org")
     await section.get_by_role("button", name="Disconnect…").click()
-    await page.get_by_role("dialog").get_by_role("button", name="Disconnect").click()
+    await page.get_by_role("alertdialog").get_by_role("button", name="Disconnect").click()
     await expect(section.get_by_role("button", name="Connect Google Drive")).to_be_visible()
     assert drive.asked[-1][0] == "connection"

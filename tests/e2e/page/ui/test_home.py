@@ -25,7 +25,7 @@ SYNC = {
 }  # fmt: skip
 WORKS = {"title": "x", "status": 409, "code": "agent_works", "detail": "codex is at work in box."}
 NO_FAULTS = """async () => {
-  const found = await axe.run(document.querySelector('dialog'));
+  const found = await axe.run(document.querySelector('[role=dialog]'));
   return found.violations.map(({ id, nodes }) => `${id} ${nodes[0].html}`);
 }"""
 
@@ -91,7 +91,7 @@ async def opened(page: Page, home: Home) -> None:
 async def check(page: Page) -> None:
     await page.evaluate((ROOT / "ui/node_modules/axe-core/axe.min.js").read_text())
     assert await page.evaluate(NO_FAULTS) == []
-    wide = "() => document.querySelector('dialog').scrollWidth - window.innerWidth"
+    wide = "() => document.querySelector('[role=dialog]').scrollWidth - window.innerWidth"
     assert await page.evaluate(wide) <= 0
 
 

@@ -167,14 +167,11 @@ async def test_tabs_are_walked_chosen_and_closed_by_the_keyboard_alone(open_page
     await expect(page.get_by_role("tabpanel", name="claude")).to_be_visible()
     await other.focus()
     await page.keyboard.press("Delete")
-    dialog = page.get_by_role("dialog", name="Close this terminal?")
+    dialog = page.get_by_role("alertdialog", name="Close this terminal?")
     await expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
     for _ in range(4):
         await page.keyboard.press("Tab")
-        assert await page.evaluate(
-            "document.activeElement === document.body || "
-            "document.activeElement.closest('dialog') !== null"
-        )
+        await expect(dialog.locator(":focus")).to_have_count(1)
     await dialog.get_by_role("button", name="Close terminal").press("Enter")
     await expect(other).to_have_count(0)
     await expect(page.locator(".pane:not([hidden]) .xterm-helper-textarea")).to_be_focused()

@@ -146,7 +146,7 @@ async def is_discarded_and_committed(page: Page) -> None:
     await page.route(re.compile("/(commit|discard)$"), act)
     for key in ("n", "x"):
         await page.locator(".review").press(key)
-    await page.get_by_role("dialog").get_by_role("button", name="Discard").click()
+    await page.get_by_role("alertdialog").get_by_role("button", name="Discard").click()
     await page.get_by_role("button", name="Commit…").click()
     await page.get_by_role("textbox", name="Message").fill("Mend it")
     await page.get_by_role("dialog").get_by_role("button", name="Commit", exact=True).click()

@@ -111,7 +111,7 @@ async def test_created_sandbox_becoming_ready_offers_a_terminal(open_page: OpenP
 async def test_destroy_asks_first_and_cancel_is_the_safe_answer(open_page: OpenPage) -> None:
     page = open_page.page
     await page.get_by_role("toolbar", name="Sandbox").get_by_text("Destroy").click()
-    dialog = page.get_by_role("dialog")
+    dialog = page.get_by_role("alertdialog")
     await expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
     await page.keyboard.press("Escape")
     assert open_page.server.sandboxes[open_page.sandbox]["state"] == "active"
@@ -138,7 +138,7 @@ async def test_act_that_may_lose_work_names_it_first(open_page: OpenPage, act: s
         }
     ]
     await page.get_by_role("toolbar", name="Sandbox").get_by_text(act).click()
-    dialog = page.get_by_role("dialog")
+    dialog = page.get_by_role("alertdialog")
     words = "2 commits up to 0123456789ab (mend <b>it</b>), 1 stash, 13 files"
     await expect(dialog.get_by_role("status")).to_contain_text(f"Only in /workspace: {words}")
     await expect(dialog).to_contain_text("changed src/a.py")
@@ -150,7 +150,7 @@ async def test_act_that_may_lose_work_names_it_first(open_page: OpenPage, act: s
 async def test_destroy_keeps_the_files_when_asked_and_says_where(open_page: OpenPage) -> None:
     page = open_page.page
     await page.get_by_role("toolbar", name="Sandbox").get_by_text("Destroy").click()
-    dialog = page.get_by_role("dialog")
+    dialog = page.get_by_role("alertdialog")
     await expect(dialog).to_contain_text("No work exists only here.")
     await dialog.get_by_role("checkbox", name="Keep its files and commits").check()
     await dialog.get_by_role("button", name="Destroy").click()

@@ -121,7 +121,11 @@ async def test_terminal_exit_is_shown_and_not_reconnected(open_page: OpenPage) -
 
 async def test_terminal_closed_by_its_button_asks_while_it_runs(open_page: OpenPage) -> None:
     await open_page.page.get_by_role("button", name="Close bash").click()
-    await open_page.page.get_by_role("dialog").get_by_role("button", name="Close terminal").click()
+    await (
+        open_page.page.get_by_role("alertdialog")
+        .get_by_role("button", name="Close terminal")
+        .click()
+    )
     await expect(open_page.page.get_by_role("tab", name="bash")).to_have_count(0)
 
 

@@ -2,6 +2,7 @@
 
 import { useEffect, type RefObject } from 'react';
 import { t } from '../../language/t';
+import { dialogIsOpen } from '../../components/parts/Dialog';
 import { notify } from '../../state/announce';
 import { addItem } from '../document/acts';
 import { clipOf, fromText, pasteItems, readClip } from '../document/clip';
@@ -14,11 +15,11 @@ import { Gestures, type Handle } from './gestures';
 import type { Stage } from './stage';
 
 /** What a pointer uses itself. */
-const OWN = 'button, a, input, select, textarea, [contenteditable="true"], .item-slot, dialog';
+const OWN = 'button, a, input, select, textarea, [contenteditable="true"], .item-slot';
 /** The inside of a pane: its keys are its own, all but Escape where it has no use for it. */
 const PANE = '.item-pane > *';
 /** What keys are typed into. */
-const TYPED = 'input, select, textarea, [contenteditable="true"], .pane-screen, dialog';
+const TYPED = 'input, select, textarea, [contenteditable="true"], .pane-screen';
 const WHEEL_ZOOM = 0.0022;
 const LINE_PX = 16;
 
@@ -224,7 +225,7 @@ class Input {
    *  means there what it says. */
   #onLostKey(event: KeyboardEvent): void {
     // A dialog that lies over the canvas has the keys, wherever the focus is.
-    if (document.querySelector('dialog[open]') !== null) return;
+    if (dialogIsOpen()) return;
     const { chosen, inside, board } = this.#stage;
     const id = inside.get() ?? chosen.get()[0] ?? null;
     this.#focus(id === null ? null : board.item(id));
@@ -238,7 +239,7 @@ class Input {
     if (target === document.body && document.activeElement === document.body)
       this.#onLostKey(event);
     if (event.key !== 'Escape' || event.defaultPrevented || !this.#isInPane(target)) return;
-    if (closest(target, '.pane-screen, dialog') === null) this.#leave(event);
+    if (closest(target, '.pane-screen') === null) this.#leave(event);
   };
 
   #isInPane(target: EventTarget | null): boolean {
@@ -250,7 +251,7 @@ class Input {
     if (event.defaultPrevented || this.#isInPane(event.target)) return;
     if (closest(event.target, TYPED) !== null) {
       // A terminal keeps its Escape: another key leaves it.
-      if (event.key === 'Escape' && closest(event.target, '.pane-screen, dialog') === null)
+      if (event.key === 'Escape' && closest(event.target, '.pane-screen') === null)
         this.#leave(event);
       return;
     }

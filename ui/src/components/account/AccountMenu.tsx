@@ -32,6 +32,7 @@ export function AccountMenu({ onPick }: { readonly onPick: () => void }) {
   return (
     <div className="account-menu">
       <Pop
+        above
         summary={
           <>
             <Avatar name={who.name} principal={ours?.me ?? who.name} />

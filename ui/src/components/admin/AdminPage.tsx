@@ -1,7 +1,8 @@
 /** Administration: sections of one page, each at `#/admin/<section>`. */
 
 import '../../styles/admin.css';
-import { useEffect, useRef, type KeyboardEvent, type ReactNode } from 'react';
+import { Tabs } from '@base-ui/react/tabs';
+import { useEffect, useRef, type ReactNode } from 'react';
 import { t, worded } from '../../language/t';
 import { connected } from '../../state/sandboxes';
 import { goTo } from '../../state/route';
@@ -56,15 +57,16 @@ export function AdminPage({ part, onMenu }: AdminPageProps) {
           {ours !== null && <span className="quiet">{ours.organization.name}</span>}
           {!live && <span className="badge badge-bad">{t`not live`}</span>}
         </header>
-        <Sections chosen={section} />
-        <div
-          className="admin-section"
-          role="tabpanel"
-          id={`panel-admin-${section}`}
-          aria-labelledby={`tab-admin-${section}`}
+        <Tabs.Root
+          className="admin-parts"
+          value={section}
+          onValueChange={(next: Section) => goTo('admin', next)}
         >
-          <Shown section={section} ours={ours} />
-        </div>
+          <Sections chosen={section} />
+          <Tabs.Panel key={section} className="admin-section" value={section} tabIndex={-1}>
+            <Shown section={section} ours={ours} />
+          </Tabs.Panel>
+        </Tabs.Root>
       </div>
     </main>
   );
@@ -80,42 +82,15 @@ function Sections({ chosen }: { readonly chosen: Section }) {
     tab?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }, [chosen]);
 
-  function onKey(event: KeyboardEvent): void {
-    const now = SECTIONS().findIndex(({ key }) => key === chosen);
-    const to = { ArrowRight: now + 1, ArrowLeft: now - 1, Home: 0, End: -1 }[event.key];
-    const next = to === undefined ? undefined : SECTIONS().at(to % SECTIONS().length);
-    if (next === undefined) return;
-    event.preventDefault();
-    goTo('admin', next.key);
-    row.current?.querySelector<HTMLElement>(`#tab-admin-${next.key}`)?.focus();
-  }
-
   return (
-    <div
-      ref={row}
-      className="admin-tabs"
-      role="tablist"
-      aria-label={t`Sections`}
-      tabIndex={-1}
-      onKeyDown={onKey}
-    >
+    <Tabs.List ref={row} className="admin-tabs" aria-label={t`Sections`} activateOnFocus>
       {SECTIONS().map(({ key, words }) => (
-        <button
-          key={key}
-          type="button"
-          role="tab"
-          id={`tab-admin-${key}`}
-          className="admin-tab"
-          aria-selected={key === chosen}
-          aria-controls={key === chosen ? `panel-admin-${key}` : undefined}
-          tabIndex={key === chosen ? 0 : -1}
-          onClick={() => goTo('admin', key)}
-        >
+        <Tabs.Tab key={key} value={key} className="admin-tab">
           {words}
           {key === 'approvals' && waiting > 0 && <span className="count">{waiting}</span>}
-        </button>
+        </Tabs.Tab>
       ))}
-    </div>
+    </Tabs.List>
   );
 }
 

@@ -1,9 +1,15 @@
-/** Everything the page can do, by name, and what the server finds: opened with Ctrl or Cmd and K. */
+/**
+ * Everything the page can do, by name, and what the server finds: opened with Ctrl or Cmd and K.
+ *
+ * Keys that are typed right after those must not be lost, so it is in the page's first load. Base
+ * UI's combobox would cost that 12 kB; this one has one list, which is always open.
+ */
 
-import { useEffect, useId, useMemo, useRef, useState, type KeyboardEvent } from 'react';
+import { useEffect, useId, useMemo, useState, type KeyboardEvent } from 'react';
 import { t } from '../../language/t';
 import { commandsOfHits } from '../../state/overview/hits';
 import { useSearch, type Searched } from '../../state/overview/useSearch';
+import { Modal } from '../parts/Dialog';
 import { Icon, type IconName } from '../parts/icons';
 
 export interface Command {
@@ -25,7 +31,6 @@ interface PaletteProps {
 export function Palette({ commands, onProfile, onClose }: PaletteProps) {
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
-  const dialog = useRef<HTMLDialogElement>(null);
   const listId = useId();
   const searched = useSearch(text);
   const found = useMemo(() => {
@@ -34,15 +39,6 @@ export function Palette({ commands, onProfile, onClose }: PaletteProps) {
   }, [commands, text, searched.hits, onProfile]);
   const active = Math.min(at, Math.max(0, found.length - 1));
 
-  useEffect(() => {
-    const element = dialog.current;
-    const before = document.activeElement;
-    element?.showModal();
-    return () => {
-      element?.close();
-      if (before instanceof HTMLElement && document.contains(before)) before.focus();
-    };
-  }, []);
   useEffect(() => {
     document.getElementById(`${listId}-${active}`)?.scrollIntoView({ block: 'nearest' });
   }, [listId, active]);
@@ -66,22 +62,11 @@ export function Palette({ commands, onProfile, onClose }: PaletteProps) {
   }
 
   return (
-    <dialog
-      ref={dialog}
-      className="dialog palette"
-      aria-label={t`Commands`}
-      onCancel={(event) => {
-        event.preventDefault();
-        onClose();
-      }}
-      onMouseDown={(event) => {
-        if (event.target === dialog.current) onClose();
-      }}
-    >
+    <Modal className="dialog palette" label={t`Commands`} onClose={onClose}>
       <div className="palette-head">
         <Icon name="search" />
         <input
-          autoFocus
+          data-first-focus
           role="combobox"
           aria-label={t`Find a command or sandbox, or anything else`}
           aria-expanded={found.length > 0}
@@ -122,7 +107,7 @@ export function Palette({ commands, onProfile, onClose }: PaletteProps) {
       <p className={found.length === 0 ? 'palette-none' : 'palette-foot'} role="status">
         {footWords(searched, found.length)}
       </p>
-    </dialog>
+    </Modal>
   );
 }
 

@@ -12,6 +12,7 @@ import { useStore } from '../../state/store';
 import { mayWork } from '../../state/team/rights';
 import { team } from '../../state/team/team';
 import { hold, seen, step } from './choice';
+import { dialogIsOpen } from '../parts/Dialog';
 import { MenuButton } from '../parts/MenuButton';
 import { Empty } from '../parts/States';
 import { Item } from './InboxItems';
@@ -100,7 +101,7 @@ function answers(key: string, list: HTMLElement | null, since: number): boolean 
 
 function isOurs(event: KeyboardEvent): boolean {
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return false;
-  if (document.querySelector('dialog[open]') !== null) return false;
+  if (dialogIsOpen()) return false;
   const { target } = event;
   if (!(target instanceof Element)) return true;
   const typing = target.closest('input, textarea, select, .pane-screen') !== null;

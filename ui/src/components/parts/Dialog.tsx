@@ -1,6 +1,8 @@
-/** A modal dialog: the browser's own, which keeps focus inside and closes on Escape. */
+/** A modal dialog: keeps focus and keys inside, closes on Escape and a press beside it. */
 
-import { useEffect, useId, useRef, type ReactNode } from 'react';
+import { AlertDialog } from '@base-ui/react/alert-dialog';
+import { Dialog as Base } from '@base-ui/react/dialog';
+import { useState, type ReactNode } from 'react';
 import { t } from '../../language/t';
 import { Icon } from './icons';
 
@@ -12,43 +14,87 @@ interface DialogProps {
 }
 
 export function Dialog({ title, onClose, children, wide = false }: DialogProps) {
-  const ref = useRef<HTMLDialogElement>(null);
-  const titleId = useId();
-
-  useEffect(() => {
-    const dialog = ref.current;
-    const before = document.activeElement;
-    dialog?.showModal();
-    dialog?.querySelector<HTMLElement>('[data-first-focus]')?.focus();
-    return () => {
-      dialog?.close();
-      if (before instanceof HTMLElement) before.focus();
-    };
-  }, []);
-
   return (
-    <dialog
-      ref={ref}
-      className={wide ? 'dialog dialog-wide' : 'dialog'}
-      aria-labelledby={titleId}
-      onCancel={(event) => {
-        event.preventDefault();
-        onClose();
-      }}
-      onMouseDown={(event) => {
-        if (event.target === ref.current) onClose();
-      }}
-    >
-      <div className="dialog-body">
-        <header className="dialog-head">
-          <h2 id={titleId}>{title}</h2>
-          <button type="button" className="button-icon" aria-label={t`Close`} onClick={onClose}>
-            <Icon name="close" />
-          </button>
-        </header>
+    <Modal onClose={onClose} className={wide ? 'dialog dialog-wide' : 'dialog'}>
+      <Body title={title} onClose={onClose}>
         {children}
-      </div>
-    </dialog>
+      </Body>
+    </Modal>
+  );
+}
+
+/** Whether a modal dialog lies over the page: it has the keys then, wherever the focus is. */
+export function dialogIsOpen(): boolean {
+  return document.querySelector('.dialog') !== null;
+}
+
+interface ModalProps {
+  readonly className: string;
+  /** Its name, where no title says it. */
+  readonly label?: string;
+  /** Whether it asks before something ends. */
+  readonly asks?: boolean;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}
+
+/** What every modal dialog does. */
+export function Modal({ className, label, asks = false, onClose, children }: ModalProps) {
+  // Taken before anything inside has the focus.
+  const [before] = useState(() => document.activeElement);
+  const Root = asks ? AlertDialog.Root : Base.Root;
+  return (
+    <Root open onOpenChange={(open) => !open && onClose()}>
+      <Base.Portal>
+        <Base.Backdrop className="dialog-veil" />
+        <Base.Viewport
+          className="dialog-place"
+          onPointerDown={(event) => {
+            // Base UI leaves a question open; for ours a press beside it is a Cancel.
+            if (asks && event.target === event.currentTarget) onClose();
+          }}
+        >
+          <Base.Popup
+            ref={focusFirst}
+            className={className}
+            aria-label={label}
+            initialFocus={false}
+            finalFocus={() => (before instanceof HTMLElement && before.isConnected ? before : true)}
+          >
+            {children}
+          </Base.Popup>
+        </Base.Viewport>
+      </Base.Portal>
+    </Root>
+  );
+}
+
+const FIRST = ['[data-first-focus]', 'button, [href], input, select, textarea, [tabindex="0"]'];
+
+/** Moves the focus inside at once: Base UI waits for a frame, and quick keys would be lost. */
+function focusFirst(popup: HTMLElement | null): void {
+  if (popup === null || popup.contains(document.activeElement)) return;
+  const found = FIRST.map((one) => popup.querySelector<HTMLElement>(one));
+  (found.find((one) => one !== null) ?? popup).focus();
+}
+
+interface BodyProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}
+
+function Body({ title, onClose, children }: BodyProps) {
+  return (
+    <div className="dialog-body">
+      <header className="dialog-head">
+        <Base.Title>{title}</Base.Title>
+        <button type="button" className="button-icon" aria-label={t`Close`} onClick={onClose}>
+          <Icon name="close" />
+        </button>
+      </header>
+      {children}
+    </div>
   );
 }
 
@@ -65,23 +111,25 @@ interface ConfirmProps {
 export function Confirm(props: ConfirmProps) {
   const { title, children, action, danger = false, onConfirm, onClose } = props;
   return (
-    <Dialog title={title} onClose={onClose}>
-      <div className="dialog-text">{children}</div>
-      <footer className="dialog-foot">
-        <button type="button" className="button" data-first-focus onClick={onClose}>
-          {t`Cancel`}
-        </button>
-        <button
-          type="button"
-          className={danger ? 'button button-danger' : 'button button-primary'}
-          onClick={() => {
-            onClose();
-            onConfirm();
-          }}
-        >
-          {action}
-        </button>
-      </footer>
-    </Dialog>
+    <Modal asks className="dialog" onClose={onClose}>
+      <Body title={title} onClose={onClose}>
+        <div className="dialog-text">{children}</div>
+        <footer className="dialog-foot">
+          <button type="button" className="button" data-first-focus onClick={onClose}>
+            {t`Cancel`}
+          </button>
+          <button
+            type="button"
+            className={danger ? 'button button-danger' : 'button button-primary'}
+            onClick={() => {
+              onClose();
+              onConfirm();
+            }}
+          >
+            {action}
+          </button>
+        </footer>
+      </Body>
+    </Modal>
   );
 }

@@ -1,49 +1,39 @@
 /** A small panel under a word: opens on click or Enter, closes on Escape or a click away. */
 
-import { useEffect, useRef, useState, type ReactNode } from 'react';
+import { Popover } from '@base-ui/react/popover';
+import { useId, useState, type ReactNode } from 'react';
 
 interface PopProps {
   readonly summary: ReactNode;
   readonly tone?: '' | 'fact-warn' | 'fact-bad';
+  /** Whether it opens above its word, as wide as that. */
+  readonly above?: boolean;
   /** Called with a way to close the panel. */
   readonly children: (close: () => void) => ReactNode;
 }
 
-export function Pop({ summary, tone = '', children }: PopProps) {
+export function Pop({ summary, tone = '', above = false, children }: PopProps) {
   const [open, setOpen] = useState(false);
-  const root = useRef<HTMLDivElement>(null);
-
-  useEffect(() => {
-    if (!open) return;
-    const onPointer = (event: PointerEvent): void => {
-      if (event.target instanceof Node && root.current?.contains(event.target) !== true) {
-        setOpen(false);
-      }
-    };
-    document.addEventListener('pointerdown', onPointer);
-    return () => document.removeEventListener('pointerdown', onPointer);
-  }, [open]);
-
+  const id = useId();
   return (
-    <div
-      ref={root}
-      className="pop"
-      onKeyDown={(event) => {
-        if (event.key !== 'Escape' || !open) return;
-        event.stopPropagation();
-        setOpen(false);
-        root.current?.querySelector('button')?.focus();
-      }}
-    >
-      <button
-        type="button"
-        className={`pop-face fact ${tone}`}
-        aria-expanded={open}
-        onClick={() => setOpen(!open)}
-      >
+    <Popover.Root open={open} onOpenChange={setOpen}>
+      <Popover.Trigger id={id} className={`pop-face fact ${tone}`}>
         {summary}
-      </button>
-      {open && <div className="pop-body">{children(() => setOpen(false))}</div>}
-    </div>
+      </Popover.Trigger>
+      <Popover.Portal>
+        <Popover.Positioner
+          className={above ? 'pop-at pop-above' : 'pop-at'}
+          side={above ? 'top' : 'bottom'}
+          align="start"
+          sideOffset={above ? 6 : 8}
+          alignOffset={above ? 0 : -10}
+          collisionPadding={12}
+        >
+          <Popover.Popup className="pop-body" aria-labelledby={id}>
+            {children(() => setOpen(false))}
+          </Popover.Popup>
+        </Popover.Positioner>
+      </Popover.Portal>
+    </Popover.Root>
   );
 }

@@ -1,5 +1,7 @@
 /** A few choices side by side, of which one holds. */
 
+import { Radio } from '@base-ui/react/radio';
+import { RadioGroup } from '@base-ui/react/radio-group';
 import { useId } from 'react';
 
 interface SegmentsProps<Value extends string> {
@@ -12,23 +14,23 @@ interface SegmentsProps<Value extends string> {
 
 export function Segments<Value extends string>(props: SegmentsProps<Value>) {
   const { legend, choices, chosen, disabled = false, onChoose } = props;
-  const name = useId();
+  const id = useId();
   return (
     <fieldset className="form-group" disabled={disabled}>
-      <legend>{legend}</legend>
-      <div className="segments">
+      <legend id={id}>{legend}</legend>
+      <RadioGroup<Value | null>
+        className="segments"
+        aria-labelledby={id}
+        value={chosen}
+        disabled={disabled}
+        onValueChange={(value) => value !== null && onChoose(value)}
+      >
         {choices.map(({ value, words }) => (
-          <label key={value} className="segment">
-            <input
-              type="radio"
-              name={name}
-              checked={value === chosen}
-              onChange={() => onChoose(value)}
-            />
-            <span>{words}</span>
-          </label>
+          <Radio.Root key={value} value={value} className="segment">
+            {words}
+          </Radio.Root>
         ))}
-      </div>
+      </RadioGroup>
     </fieldset>
   );
 }

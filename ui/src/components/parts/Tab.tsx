@@ -1,5 +1,6 @@
 /** One terminal's tab: what runs there, how it ended, and its close button. */
 
+import { Tabs } from '@base-ui/react/tabs';
 import type { Terminal } from '../../api/types';
 import { t } from '../../language/t';
 import type { AttachStatus } from '../../terminal/attach/status';
@@ -41,8 +42,7 @@ export function Tab({ terminal, status, agent, selected, ...calls }: TabProps) {
   const exit = exitNote(terminal, status);
   return (
     <div className={selected ? 'tab tab-on' : 'tab'} role="presentation">
-      <button
-        type="button"
+      <Tabs.Tab
         {...tabOf(terminal.terminal_id, selected)}
         {...keysOf(words, onClose !== null)}
         onClick={onChoose}
@@ -67,7 +67,7 @@ export function Tab({ terminal, status, agent, selected, ...calls }: TabProps) {
           <span className={exit === 'exit 0' ? 'badge' : 'badge badge-bad'}>{exit}</span>
         )}
         {status?.phase === 'waiting' && <span className="badge badge-warn">{t`offline`}</span>}
-      </button>
+      </Tabs.Tab>
       {onClose !== null && <CloseButton {...{ words, selected, onClose }} />}
     </div>
   );

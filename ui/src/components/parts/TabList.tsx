@@ -2,10 +2,12 @@
  * The row of tabs of a sandbox, by the ARIA practices for tabs with manual activation.
  *
  * The tab list owns its tabs by `aria-owns`: their close buttons lie beside them and may not be
- * inside of a tab list, whose children are tabs alone.
+ * inside of a tab list, whose children are tabs alone. What tabs show is not Base UI's panel:
+ * several panes may be shown at a time.
  */
 
-import { useEffect, useRef, type KeyboardEvent, type ReactNode } from 'react';
+import { Tabs } from '@base-ui/react/tabs';
+import { useEffect, useRef, type ReactNode } from 'react';
 import { t } from '../../language/t';
 import { Icon, type IconName } from './icons';
 
@@ -19,12 +21,10 @@ interface TabListProps {
 /** Attributes of the tab of `key`. */
 export function tabOf(key: string, selected: boolean) {
   return {
-    role: 'tab',
+    value: key,
     id: `tab-${key}`,
     className: 'tab-face',
-    'aria-selected': selected,
     'aria-controls': selected ? `panel-${key}` : undefined,
-    tabIndex: selected ? 0 : -1,
   };
 }
 
@@ -47,14 +47,17 @@ export function TabList({ keys, chosen, children }: TabListProps) {
   }, [keys, chosen]);
 
   return (
-    <div ref={row} className="tab-list" onKeyDown={rove}>
+    <Tabs.Root
+      value={chosen}
+      render={<Tabs.List ref={row} className="tab-list" role="presentation" />}
+    >
       <div
         role="tablist"
         aria-label={t`Terminals`}
         aria-owns={keys.map((key) => `tab-${key}`).join(' ')}
       />
       {children}
-    </div>
+    </Tabs.Root>
   );
 }
 
@@ -63,17 +66,6 @@ function bringIn(row: HTMLElement, tab: HTMLElement): void {
   const [around, here] = [row.getBoundingClientRect(), tab.getBoundingClientRect()];
   if (here.left < around.left) row.scrollLeft -= around.left - here.left;
   else if (here.right > around.right) row.scrollLeft += here.right - around.right;
-}
-
-/** Move between tabs by the arrow keys, round the ends; Home and End go to the ends. */
-function rove(event: KeyboardEvent<HTMLDivElement>): void {
-  const all = [...event.currentTarget.querySelectorAll<HTMLElement>('[role="tab"]')];
-  const at = all.findIndex((tab) => tab === document.activeElement);
-  if (at < 0) return;
-  const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 }[event.key];
-  if (to === undefined) return;
-  event.preventDefault();
-  all.at(to % all.length)?.focus();
 }
 
 interface PlainTabProps {
@@ -88,10 +80,10 @@ interface PlainTabProps {
 export function PlainTab({ id, icon, selected, onChoose, children }: PlainTabProps) {
   return (
     <div className={selected ? 'tab tab-on' : 'tab'} role="presentation">
-      <button type="button" {...tabOf(id, selected)} title={children} onClick={onChoose}>
+      <Tabs.Tab {...tabOf(id, selected)} title={children} onClick={onChoose}>
         <Icon name={icon} />
         <span className="tab-plain">{children}</span>
-      </button>
+      </Tabs.Tab>
     </div>
   );
 }

@@ -59,7 +59,7 @@ export function onKeys(keys: Readonly<Record<string, () => void>>): (event: Keyb
   return (event) => {
     const withCommand = event.ctrlKey || event.metaKey;
     if (event.altKey || (withCommand && event.key !== 'Enter')) return;
-    if (inside(event.target, 'input, textarea, select, dialog')) return;
+    if (inside(event.target, 'input, textarea, select, .dialog, .pop-body')) return;
     // eslint-disable-next-line words/written -- a key of `keys`, which nobody reads
     const name = `${withCommand ? 'Ctrl+' : ''}${withCommand && event.shiftKey ? 'Shift+' : ''}`;
     const act = keys[name + event.key];

@@ -1,6 +1,6 @@
 /** What each role is offered, as the parts of the page draw it. */
 
-import { createElement, type FunctionComponent } from 'react';
+import { createElement, type ComponentProps, type FunctionComponent } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { describe, expect, it, vi } from 'vitest';
 import type { Card, Sandbox, Terminal } from '../../api/types';
@@ -16,6 +16,7 @@ import { AskBar } from '../agents/AskBar';
 import { Rail } from '../frame/Rail';
 import { InboxPage } from '../inbox/InboxPage';
 import { Tab } from '../parts/Tab';
+import { TabList } from '../parts/TabList';
 import { CommentBar } from '../review/CommentBar';
 import { DiffView } from '../review/DiffView';
 import { KeyList } from '../review/ReviewKeys';
@@ -76,6 +77,12 @@ const ASKS = {
 } as unknown as Card;
 const STRICT = { agent: 'claude', state: 'running', turn: 'working', strict: true } as const;
 
+/** A tab in its row, without which there is none. */
+function TabInRow(props: ComponentProps<typeof Tab>) {
+  const { terminal_id: id } = props.terminal;
+  return createElement(TabList, { keys: [id], chosen: id, children: createElement(Tab, props) });
+}
+
 function draw<P extends object>(component: FunctionComponent<P>, props: P): Drawn {
   return () => renderToStaticMarkup(createElement(component, props));
 }
@@ -132,7 +139,7 @@ const PARTS: readonly Part[] = [
   },
   {
     name: 'tab',
-    draw: handed(Tab, (works) => ({
+    draw: handed(TabInRow, (works) => ({
       ...{ terminal, status: undefined, agent: null, selected: true },
       ...{ onChoose: nothing, onMove: nothing },
       onClose: works ? nothing : null,

@@ -14,6 +14,7 @@ export interface Searched {
 }
 
 const NONE: Searched = { hits: [], is: 'idle' };
+const SEARCHING: Searched = { hits: [], is: 'searching' };
 
 export function useSearch(text: string): Searched {
   const wanted = text.trim().slice(0, MAX);
@@ -38,5 +39,5 @@ export function useSearch(text: string): Searched {
   }, [wanted, asks]);
   if (!asks) return NONE;
   if (found?.text === wanted) return found.searched;
-  return { hits: [], is: 'searching' };
+  return SEARCHING;
 }

@@ -58,7 +58,7 @@ async def test_logins_elsewhere_are_ended_one_by_one_or_all(
     await logins.last.get_by_role("button", name="Log out there: Safari on iPhone").click()
     await expect(logins).to_have_count(1)
     await main.get_by_role("button", name="Log out everywhere").click()
-    dialog = page.get_by_role("dialog", name="Log out everywhere?")
+    dialog = page.get_by_role("alertdialog", name="Log out everywhere?")
     await dialog.get_by_role("button", name="Log out everywhere").click()
     await expect(page.get_by_role("heading", name="You are logged out")).to_be_visible()
     assert [path for _, path, _ in server.team.asked] == [
@@ -93,7 +93,7 @@ async def test_token_is_shown_once_listed_and_revoked(server: ScriptedServer, pa
         "capabilities": ["sandbox.create"],
     }
     await tokens.get_by_role("button", name="Revoke nightly build").click()
-    await page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
+    await page.get_by_role("alertdialog").get_by_role("button", name="Revoke").click()
     await expect(main.get_by_text("No tokens.")).to_be_visible()
     assert PAT not in await page.content()
 

@@ -48,7 +48,7 @@ async def test_logging_out_says_so_and_the_keyboard_alone_leads_back(
     await page.keyboard.press("Control+k")
     await page.get_by_role("combobox", name="Find a command or sandbox").fill("Log out")
     await page.keyboard.press("Enter")
-    await page.get_by_role("dialog").get_by_role("button", name="Log out").press("Enter")
+    await page.get_by_role("alertdialog").get_by_role("button", name="Log out").press("Enter")
     await expect(page.get_by_role("heading", name="You are logged out")).to_be_visible()
     await page.keyboard.press("Tab")
     await expect(page.get_by_role("link", name="Continue with Acme")).to_be_focused()

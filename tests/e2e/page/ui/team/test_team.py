@@ -64,7 +64,7 @@ async def test_member_gets_another_role_and_leaves_sandboxes_to_be_given(
     await page.get_by_label("Role of Bob").select_option("Admin")
     await expect(page.get_by_text("Bob is admin now.")).to_be_visible()
     await page.get_by_role("button", name="Remove Bob").click()
-    dialog = page.get_by_role("dialog", name="Remove Bob?")
+    dialog = page.get_by_role("alertdialog", name="Remove Bob?")
     await expect(dialog).to_contain_text("wait here for a new owner")
     await dialog.get_by_role("button", name="Remove").click()
     await expect(members).to_have_count(2)
