@@ -75,7 +75,7 @@ export type Envelope = Pick<
 export type Profile = Schemas['ProfileView'] & {
   readonly description?: string;
   readonly agent?: string | null;
-  readonly extension?: string;
+  readonly extension?: string | null;
   readonly image?: string;
   readonly root?: string;
   readonly isolation?: { readonly level: string };

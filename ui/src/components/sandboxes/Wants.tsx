@@ -31,7 +31,9 @@ export function Wants({ profile, extensions }: WantsProps) {
 
 /** Short words for what a profile says. Pure. */
 export function factsOf(profile: Profile): readonly string[] {
-  const { extension = '', image, isolation, network, resources, ttl } = profile;
+  const { image, isolation, network, resources, ttl } = profile;
+  // A profile that names no backend leaves the choice to the route.
+  const extension = profile.extension ?? '';
   return [
     extension === '' ? '' : t`runs on ${extension.replace(/^ext\./, '')}`,
     image === undefined ? '' : image === 'host' ? t`system of this machine` : t`image ${image}`,
