@@ -250,8 +250,10 @@ async def _things(atoll: World) -> Things:
     org = "/v1/organizations/acme"
     board = await made("/v1/dashboards", {"name": "of ann"}, "id")
     comment = {"item_id": "itm_0123456789abcdef", "text": "of ann"}
+    shown = await team.call("ann", "GET", f"/v1/sandboxes/{box}")
     ids = {
         "sandbox": box,
+        "route": shown.json()["route"],
         "session": box,
         "secret": await made("/v1/secrets", secret, "secret_id"),
         "share": await made(f"/v1/sandboxes/{box}/shares", {}, "share_id"),
