@@ -59,7 +59,7 @@ export function Modal({ className, label, asks = false, onClose, children }: Mod
             className={className}
             aria-label={label}
             initialFocus={false}
-            finalFocus={() => (before instanceof HTMLElement && before.isConnected ? before : true)}
+            finalFocus={() => focusAgain(before)}
           >
             {children}
           </Base.Popup>
@@ -67,6 +67,19 @@ export function Modal({ className, label, asks = false, onClose, children }: Mod
       </Base.Portal>
     </Root>
   );
+}
+
+/**
+ * Gives the focus back. Base UI takes the first tabbable part of what cannot be tabbed to: for the
+ * page itself that is the link past the list, which would come into view.
+ */
+function focusAgain(before: Element | null): boolean | HTMLElement {
+  if (!(before instanceof HTMLElement) || !before.isConnected || before === document.body) {
+    return false;
+  }
+  if (before.tabIndex >= 0) return before;
+  before.focus();
+  return false;
 }
 
 const FIRST = ['[data-first-focus]', 'button, [href], input, select, textarea, [tabindex="0"]'];
