@@ -163,6 +163,7 @@ class Tab:
         self._room: Room | None = None
         self._connection: RoomConnection | None = None
         self._theirs = False
+        self._answered = False
         self._news = asyncio.Event()
         self._kept = self.doc.observe(self._note)
 
@@ -184,6 +185,8 @@ class Tab:
             replica.rooms.attach(who, board) as (self._room, self._connection),
             asyncio.TaskGroup() as group,
         ):
+            # What was made meanwhile is part of the answer to the server's question.
+            self._out, self._answered = [], False
             reader = group.create_task(self._read(self._connection))
             await self.send(spell_frame(SyncStep1(read_clocks(self.doc.get_state()))))
             try:
@@ -197,6 +200,9 @@ class Tab:
         await self._room.receive(self._connection, frame)
 
     async def flush(self) -> None:
+        """Send what was edited, as the page does: not before the server's question was answered."""
+        if not self._answered:
+            return
         out, self._out = self._out, []
         for frame in out:
             await self.send(frame)
@@ -253,9 +259,10 @@ class Tab:
         match read_frame(data):
             case SyncStep1(clocks):
                 update = self.doc.get_update(spell_clocks(clocks))
-                self._out.insert(0, spell_frame(SyncStep2(bytes(update))))
+                self._out, self._answered = [spell_frame(SyncStep2(bytes(update)))], True
                 self._news.set()
             case SyncStep2(update) | SyncUpdate(update):
+                self._answered = True
                 self._theirs = True
                 self.doc.apply_update(update)
                 self._theirs = False

@@ -9,6 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from atoll.adapters.storage.dashboards.documents import SqlDocumentRows
+from atoll.domain.ids import DashboardId
+from atoll.ports.store.dashboards.dashboards import DocumentSnapshot
 from atoll.services.dashboards import room, work
 from tests.services.dashboards.scene import Replica, Scene, Tab, item_id, person, scene
 
@@ -158,3 +161,26 @@ async def test_offline_edits_of_two_merge_and_nothing_is_doubled() -> None:
             ("move", 2, 1),
         ]
     )
+
+
+async def test_document_is_loaded_whole_while_it_is_compacted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with scene(tmp_path) as made:
+        board = await made.board()
+        tab = Tab()
+        async with tab.joined(made.replicas[0], board, PEOPLE[0]):
+            tab.add(1, "kept")
+            await tab.saved()
+            rows, compacted = SqlDocumentRows.snapshot, asyncio.Event()
+
+            async def overtaken(self: SqlDocumentRows, one: DashboardId) -> DocumentSnapshot | None:
+                found = await rows(self, one)
+                if not compacted.is_set():
+                    compacted.set()
+                    await made.documents.compact(DashboardId(board))
+                return found
+
+            monkeypatch.setattr(SqlDocumentRows, "snapshot", overtaken)
+            assert await made.stored(board) == tab.state() != {}
+            assert compacted.is_set()
