@@ -103,8 +103,10 @@ async def test_wrong_password_is_said_and_the_right_one_connects(
     with nats_server("--user", "atoll", "--pass", PASSWORD) as server:
         where = f"127.0.0.1:{server.port}"
         for user in ("", f"atoll:not{PASSWORD}@"):
-            error = await why_not(BusSettings(bus_url=f"nats://{user}{where}"))
-            assert "Authorization Violation" in error.message
+            # A server that closes before it read the last PING resets, which takes its words away.
+            said = ""
+            while "Authorization Violation" not in said:
+                said = (await why_not(BusSettings(bus_url=f"nats://{user}{where}"))).message
         right = BusSettings(bus_url=f"nats://atoll:{PASSWORD}@{where}")
         async with connected(right):
             pass
