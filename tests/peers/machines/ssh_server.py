@@ -18,8 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 USER = "atollssh"
-_UIDS = itertools.count(54321)
-"""Two servers at once have two users: the end of one must not be that of the other's programs."""
+_UIDS = itertools.count(20_000 + os.getpid() % 2500 * 16)
+"""Two servers at once have two users, also those of two test runs: the end of one must not be that
+of the other's programs."""
 
 STARTED_SECONDS = 20.0
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
