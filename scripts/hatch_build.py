@@ -1,4 +1,4 @@
-"""Puts the page and the init into the wheel, and refuses to make one without the page.
+"""Puts the page, the init and the link into the wheel, and refuses to make one without the page.
 
 Users install a wheel with neither Node nor a compiler, so both are built here, when the
 wheel is. An editable install skips this: `scripts/install` builds in place.
@@ -30,10 +30,12 @@ class AtollBuildHook(BuildHookInterface[Any]):
         if not page.exists():
             raise RuntimeError(f"the page is missing from {page.parent}: run scripts/install first")
         init = root / f"src/atoll/inside/bin/init-{platform.machine()}"
+        link = root / f"src/atoll/inside/bin/link-{platform.machine()}"
         shared_memory = root / f"src/atoll/zygote/host/bin/shared_memory-{platform.machine()}.so"
         self._build("init", init, "the wheel carries the Python init only")
+        self._build("link", link, "the wheel carries the Python link only")
         self._build("shared_memory", shared_memory, "runtimes will share less memory")
-        if init.exists() or shared_memory.exists():
+        if init.exists() or link.exists() or shared_memory.exists():
             build_data["pure_python"] = False
             build_data["tag"] = f"py3-none-linux_{platform.machine()}"
 

@@ -141,15 +141,19 @@ async def far_end(
         *(*host_link_program(twin=twin), "serve", "--socket", str(far)),
         *("--grace", str(grace), "--", *argv),
         stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         env={"PATH": os.environ.get("PATH", os.defpath)},
     )
     try:
         if process.stdin is not None:
             process.stdin.write(key)
             process.stdin.close()
-        async with asyncio.timeout(READY_SECONDS):
-            while not far.exists():  # noqa: ASYNC110  a file's coming has no event here
-                await asyncio.sleep(0.01)
+        # Not the socket's coming: it is there a moment before anybody may connect.
+        if process.stdout is not None:
+            async with asyncio.timeout(READY_SECONDS):
+                said = await process.stdout.readline()
+            if said != b"ready\n":
+                raise RuntimeError(f"the far end did not start: {said.decode()}")
         yield process
     finally:
         with contextlib.suppress(TimeoutError):
