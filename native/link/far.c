@@ -223,7 +223,7 @@ static bool live(void)
 		end(why);
 	} else if (phase == ENDING) {
 		ending();
-	} else if (phase == OVER && (now >= until || near_is_idle())) {
+	} else if (phase == OVER && (now >= until || near_is_idle() || !lingers())) {
 		return false;
 	}
 	return true;

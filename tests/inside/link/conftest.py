@@ -71,9 +71,15 @@ class FarEnds:
 
     def start(self, *more: str) -> subprocess.Popen[bytes]:
         """Start a far end; return it once it is ready."""
-        far = self.begin(*self.command("--grace", str(self.grace), *more))
-        assert far.stdout
-        assert far.stdout.readline() == b"ready\n"
+        while True:
+            far = self.begin(*self.command("--grace", str(self.grace), *more))
+            assert far.stdout
+            said = far.stdout.readline()
+            if b"already in use" not in said:
+                break
+            # Somebody took the port between our look and the bind.
+            self.doors = (free_port(),)
+        assert said == b"ready\n"
         return far
 
     def near(self, incarnation: int = 1, *, key: bytes | None = None) -> TestNearEnd:

@@ -111,7 +111,11 @@ class TestNearEnd:
         self.cut()
         line = connected(self.path)
         hello = Hello(self.incarnation, os.urandom(16))
-        challenge = challenged(line, self.key, hello)
+        try:
+            challenge = challenged(line, self.key, hello)
+        except ValueError:
+            line.close()
+            raise
         resumed = challenge.continuation is Continuation.RESUMED
         received = self.stream.received if resumed else 0
         line.sendall(encode_answer(self.key, hello, challenge, received))

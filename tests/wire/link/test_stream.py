@@ -140,3 +140,18 @@ def test_any_bytes_are_taken_or_broken(data: bytes) -> None:
         stream.feed(data)
     except Broken:
         return
+
+
+def test_bytes_before_a_broken_record_do_not_count_as_received() -> None:
+    one, other = ResumableStream(1000), ResumableStream(1000)
+    one.resume(0)
+    other.resume(0)
+    one.write(b"whole")
+    with pytest.raises(Broken):
+        other.feed(one.drain() + b"\x07\x00\x00\x00")
+    assert other.received == 0
+    other.cut()
+    one.cut()
+    one.resume(other.received)
+    other.resume(one.received)
+    assert other.feed(one.drain()) == b"whole"

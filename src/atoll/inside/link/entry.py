@@ -118,6 +118,8 @@ def _be_far_end(options: Options, key: bytes) -> int:
         init = InitProcess(options.command)
         far = FarEnd(init, options.grace)
     except (InitFailed, OSError) as error:
+        if listener is not None and options.socket is not None:
+            options.socket.unlink(missing_ok=True)
         said(" ".join(str(error).split()))
         return 1
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

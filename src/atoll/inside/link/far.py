@@ -60,7 +60,7 @@ class FarEnd:
         self._phase = Life.RUNNING
         self._reason = ""
         self._hurried = False
-        self._until = NEVER
+        self._until = self._drain_until = NEVER
 
     def watched(self) -> Iterator[Watch]:
         """Yield what to poll."""
@@ -98,8 +98,10 @@ class FarEnd:
         elif self._phase is Life.ENDING:
             self._until = now + LOOK_SECONDS
             if self._init.gone(now):
-                self._ended(now)
-        elif now >= self._until or self.near.idle:
+                self._drain_until = min(self._drain_until, now + LINGER_SECONDS)
+                if self._drained() or not self._lingers(now) or now >= self._drain_until:
+                    self._ended(now)
+        elif now >= self._until or self.near.idle or not self._lingers(now):
             raise SystemExit(0)
 
     def _end(self, reason: str, now: float) -> None:
@@ -108,16 +110,21 @@ class FarEnd:
         self._until = now
         self._init.close(now)
 
-    def _ended(self, now: float) -> None:
-        """Send what is left, and the last frame."""
-        for terminal in self._terminals.all.values():
-            self._terminals.read(terminal)
+    def _drained(self) -> bool:
+        """Return whether all that programs wrote is in the stream: nobody writes any more."""
+        drained = True
         for channel in list(self._channels.all.values()):
-            if channel.reads and channel.kind is not Passed.MASTER:
-                self._channels.read(channel)
+            if channel.reads:
+                channel.undrained = True
+                self._requests.drain(channel)
+                drained = drained and not channel.undrained
+        return drained
+
+    def _ended(self, now: float) -> None:
+        """Send the last ends, and the last frame."""
         self._requests.act(now)
-        reason = f"{self._reason} ({self._init.how()})"
-        self.near.send_kind(Kind.ENDED, 0, reason.encode("utf-8", "replace"))
+        self._reason += f" ({self._init.how()})"
+        self.near.send_kind(Kind.ENDED, 0, self._reason.encode("utf-8", "replace"))
         self._phase = Life.ENDED
         self._until = now + (LINGER_SECONDS if self._lingers(now) else 0)
 

@@ -127,12 +127,13 @@ class Requests:
         for tag, packet in list(self._held):
             channels = [one for one in self._channels.all.values() if one.tag == tag]
             for one in channels:
-                self._drain(one)
+                self.drain(one)
             if self._near.takes_packet and not any(one.undrained for one in channels):
                 self._held.remove((tag, packet))
                 self._near.send(encode_packet(packet, ()))
 
-    def _drain(self, channel: Channel) -> None:
+    def drain(self, channel: Channel) -> None:
+        """Read what there is, as far as credit and the stream have room."""
         terminal = self._terminals.all.get(channel.number)
         before = -1
         while channel.undrained and channel.credit != before:

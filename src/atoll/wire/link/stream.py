@@ -102,7 +102,8 @@ class ResumableStream:
         return out
 
     def feed(self, data: bytes) -> bytes:
-        """Take bytes of the connection and return the stream's next bytes. Raises `Broken`."""
+        """Take bytes of the connection and return the stream's next bytes. Raises `Broken`, and
+        then none of these bytes count as received."""
         self._partial += data
         out = bytearray()
         at, have = 0, len(self._partial)
@@ -119,10 +120,10 @@ class ResumableStream:
             at = start + length
             if kind == Record.DATA:
                 out += self._partial[start:at]
-                self.received += length
             else:
                 self._control(kind, bytes(self._partial[start:at]))
         del self._partial[:at]
+        self.received += len(out)
         return bytes(out)
 
     def cut(self) -> None:
