@@ -14,6 +14,9 @@ export type UsagePoint = Schemas['UsagePointView'];
 export type AuditEntry = Schemas['AuditEntryView'];
 export type BoardCard = Schemas['DashboardView'];
 export type Finding = Schemas['FindingView'];
+export type Host = Schemas['HostView'];
+export type PlaceHealth = Schemas['PlaceHealthView'];
+export type Route = Schemas['RouteView'];
 
 /** What to show of every sandbox, and in which order. */
 export interface OverseenQuery {
@@ -101,6 +104,16 @@ export const overviewApi = {
     return ((await call('GET', 'v1/extensions')) as Schemas['ExtensionList']).extensions;
   },
   findings: () => call('GET', 'v1/extensions/findings') as Promise<Schemas['FindingList']>,
+
+  async hosts(): Promise<readonly Host[]> {
+    return ((await call('GET', 'v1/hosts')) as Schemas['HostList']).hosts;
+  },
+  drain: (host: string, act: 'drain' | 'undrain') =>
+    call('POST', `v1/hosts/${encodeURIComponent(host)}/${act}`) as Promise<Host>,
+  async health(): Promise<readonly PlaceHealth[]> {
+    return ((await call('GET', 'v1/routes/health')) as Schemas['PlaceHealthList']).places;
+  },
+  route: (id: string) => call('GET', `v1/routes/${encodeURIComponent(id)}`) as Promise<Route>,
 
   /** The newest events, oldest first. */
   async newestEvents(limit: number): Promise<readonly Envelope[]> {

@@ -133,6 +133,7 @@ class ScriptedServer:
             "reason": None,
             "profile": {"id": "profile.shell", "version": "1.0.0"},
             "extension": "ext.namespaces",
+            "route": None,
             "agent": None,
             "scope": "session",
             "network_mode": "limited",

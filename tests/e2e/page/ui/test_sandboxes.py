@@ -53,6 +53,21 @@ async def test_sandbox_isolation_is_told_truthfully(server: ScriptedServer, page
     await expect(page.get_by_text("memory: no delegated cgroup")).to_be_hidden()
 
 
+async def test_sandbox_says_where_it_is_and_why_there(server: ScriptedServer, page: Page) -> None:
+    server.add_sandbox("placed", route="rt_one")
+    await page.goto(f"{server.url}#login={TICKET}")
+    await page.locator(".row").click()
+    await page.get_by_role("button", name="container wall").click()
+    await expect(page.get_by_text("Where it is, and why there")).to_be_visible()
+    await expect(page.get_by_text("ext.namespaces at local", exact=True).first).to_be_visible()
+    failed = page.get_by_role("list", name="Failed starts")
+    await expect(failed).to_have_text("ext.ssh at box-2 failed: the host did not answer")
+    await page.get_by_text("3 candidates").click()
+    considered = page.get_by_role("list", name="Candidates").get_by_role("listitem")
+    await expect(considered.nth(0)).to_contain_text("0.12 EUR per hour")
+    await expect(considered.nth(2)).to_contain_text("draining · no room for 2 cores")
+
+
 async def test_create_refused_shows_error_at_its_field_then_succeeds(open_page: OpenPage) -> None:
     page, server = open_page.page, open_page.server
     await page.get_by_role("button", name="New sandbox").click()

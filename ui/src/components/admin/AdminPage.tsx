@@ -22,6 +22,7 @@ import { Waiting } from '../team/Waiting';
 import { Audit } from './Audit';
 import { Every } from './Every';
 import { Extensions } from './Extensions';
+import { Hosts } from './Hosts';
 import { Overview } from './Overview';
 
 const SECTIONS = worded(
@@ -34,6 +35,7 @@ const SECTIONS = worded(
       { key: 'secrets', words: t`Secrets` },
       { key: 'approvals', words: t`Approvals` },
       { key: 'audit', words: t`Audit` },
+      { key: 'hosts', words: t`Hosts` },
       { key: 'extensions', words: t`Extensions` },
     ] as const,
 );
@@ -116,6 +118,8 @@ function Shown({ section, ours }: ShownProps): ReactNode {
       return <Approvals />;
     case 'audit':
       return <Audit key={organization} />;
+    case 'hosts':
+      return <Hosts />;
     case 'extensions':
       return <Extensions />;
   }

@@ -1,6 +1,6 @@
 /** Short words for things of the API. Pure. */
 
-import type { Network, Sandbox, Secret, Terminal } from '../../api/types';
+import type { Network, Sandbox, Schemas, Secret, Terminal } from '../../api/types';
 import { t } from '../../language/t';
 
 /** `owner/repo · branch` of the first repository; null when there is none. */
@@ -47,6 +47,11 @@ export function exitWords(exit: Readonly<Record<string, unknown>> | null): strin
 /** A profile's id without its prefix. */
 export function profileWords(id: string): string {
   return id.replace(/^profile\./, '');
+}
+
+/** A price, as `0.12 EUR`. */
+export function costWords(cost: Schemas['HostCostView']): string {
+  return `${cost.micros / 1_000_000} ${cost.currency}`;
 }
 
 /** Bytes in the unit a person would use. */

@@ -4,6 +4,7 @@ import type { Isolation, Sandbox } from '../../api/types';
 import { plural, t } from '../../language/t';
 import { Icon } from '../parts/icons';
 import { Pop } from '../parts/Pop';
+import { RouteNote } from './RouteNote';
 import { SafetyLayers } from './SafetyLayers';
 
 interface IsolationMarkProps {
@@ -26,6 +27,7 @@ export function IsolationMark({ sandbox, isolation }: IsolationMarkProps) {
       {() => (
         <>
           <Wall isolation={isolation} />
+          {sandbox.route !== null && <RouteNote routeId={sandbox.route} />}
           <SafetyLayers sandboxId={sandbox.sandbox_id} />
         </>
       )}

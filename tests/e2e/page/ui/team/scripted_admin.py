@@ -73,6 +73,48 @@ def _entry(number: int) -> dict[str, Any]:
     }
 
 
+def _host(number: int, kind: str) -> dict[str, Any]:
+    none: dict[str, Any] = {"sandboxes": None, "cpu": None, "memory_mb": None}
+    limited = {"sandboxes": 50, "cpu": 16.0, "memory_mb": 65_536}
+    return {
+        "host_id": f"hst_{number}",
+        "name": "local" if kind == "local" else f"box-{number}",
+        "kind": kind,
+        "address": "" if kind == "local" else f"ssh://atoll@box-{number}.example:22",
+        "fingerprint": None if kind == "local" else "SHA256:abc",
+        "region": "" if kind == "local" else "eu-west",
+        "labels": {},
+        "capacity": none if kind == "local" else limited,
+        "overcommit": 1.5,
+        "cost_per_hour": None if kind == "local" else {"micros": 120_000, "currency": "EUR"},
+        "organization": None,
+        "profile": None,
+        "state": "active",
+        "used": {"sandboxes": 3, "cpu": 4.5, "memory_mb": 6_144},
+        "kept": 2 * (number - 1),
+    }
+
+
+def _measured(breaker: str) -> dict[str, Any]:
+    found = {"attempts": 41, "success": 0.976, "p50_ms": 310, "p95_ms": 1_200}
+    return {**found, "breaker": breaker}
+
+
+def _considered(host: str, *reasons: str) -> dict[str, Any]:
+    return {
+        "extension": "ext.ssh" if host == "box-2" else "ext.namespaces",
+        "host": host,
+        "region": "",
+        "fit": not reasons,
+        "reasons": list(reasons),
+        "isolation": "container",
+        "self_hosted": True,
+        "gpus": [],
+        "cost_per_hour": {"micros": 120_000, "currency": "EUR"} if host == "box-2" else None,
+        "health": _measured("closed"),
+    }
+
+
 @dataclass
 class ScriptedAdmin:
     """See the file's head. Tests read and change its members as they like."""
@@ -84,6 +126,9 @@ class ScriptedAdmin:
     hits: list[dict[str, Any]] = field(default_factory=list)
     #: Who may read what `atoll doctor` finds.
     runs_it: bool = True
+    machines: list[dict[str, Any]] = field(
+        default_factory=lambda: [_host(1, "local"), _host(2, "ssh")]
+    )
     #: While set, nothing of this is answered.
     away: bool = False
     asked: list[tuple[str, str]] = field(default_factory=list)
@@ -101,6 +146,10 @@ class ScriptedAdmin:
             web.get("/v1/extensions", self._extensions),
             web.get("/v1/extensions/findings", self._findings),
             web.get("/v1/events", self._events),
+            web.get("/v1/hosts", self._hosts),
+            web.post("/v1/hosts/{id}/{act:drain|undrain}", self._drain),
+            web.get("/v1/routes/health", self._health),
+            web.get("/v1/routes/{id}", self._route),
         ]
 
     async def _search(self, request: web.Request) -> web.StreamResponse:
@@ -201,6 +250,57 @@ class ScriptedAdmin:
         other = {"name": "ext.docker", "available": False, "capabilities": None}
         other |= {"reason": "No daemon answers at unix:///var/run/docker.sock."}
         return web.json_response({"extensions": [one, other]})
+
+    async def _hosts(self, _: web.Request) -> web.StreamResponse:
+        if not self.runs_it:
+            return web.json_response({"detail": "needs system.manage"}, status=403)
+        return web.json_response({"hosts": self.machines})
+
+    async def _drain(self, request: web.Request) -> web.StreamResponse:
+        host = next(one for one in self.machines if one["host_id"] == request.match_info["id"])
+        act = request.match_info["act"]
+        self.asked.append((act, host["name"]))
+        host["state"] = "draining" if act == "drain" else "active"
+        return web.json_response(host)
+
+    async def _health(self, _: web.Request) -> web.StreamResponse:
+        good = {"extension": "ext.namespaces", "place": "local", "health": _measured("closed")}
+        bad = {"extension": "ext.ssh", "place": "box-2", "health": _measured("open")}
+        return web.json_response({"places": [good, bad]})
+
+    async def _route(self, request: web.Request) -> web.StreamResponse:
+        failed = {"extension": "ext.ssh", "host": "box-2", "at": _at(minutes=3)}
+        place = {"extension": "ext.namespaces", "host": "local"}
+        return web.json_response(
+            {
+                "route_id": request.match_info["id"],
+                "sandbox_id": "sb_one",
+                "at": _at(minutes=3),
+                "strategy": "prefer-self-hosted",
+                "extensions": [],
+                "only": None,
+                "allowed": [],
+                "limits": [],
+                "need": {
+                    "isolation": "container",
+                    "image": "",
+                    "closed_network": True,
+                    "cpu": None,
+                    "memory_mb": None,
+                    "workspace_mb": None,
+                },
+                "candidates": [
+                    _considered("box-2"),
+                    _considered("local"),
+                    _considered("box-3", "draining", "no room for 2 cores"),
+                ],
+                "chosen": {**place, "region": ""},
+                "attempts": [
+                    {**failed, "reason": "the host did not answer"},
+                    {**place, "at": _at(minutes=3), "reason": None},
+                ],
+            }
+        )
 
     async def _findings(self, _: web.Request) -> web.StreamResponse:
         if not self.runs_it:

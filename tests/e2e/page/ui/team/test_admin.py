@@ -127,6 +127,7 @@ async def test_administration_holds_to_axe_and_works_by_phone(
             "overview": page.get_by_text("Door traffic", exact=True),
             "sandboxes": page.get_by_text("box-00001"),
             "audit": page.get_by_text("thing-250"),
+            "hosts": page.get_by_text("half of them within 310 ms").first,
             "extensions": page.get_by_text("Turn swapaccount on."),
         }
         # Only the list differs so much between the two that it is looked at on both.
@@ -145,6 +146,28 @@ async def test_administration_holds_to_axe_and_works_by_phone(
         await expect(page.locator('[data-sandbox="sb_1"]')).to_contain_text("Destroying")
         asked = json.dumps(server.team.admin.asked)
         assert '["destroy", "sb_1"]' in asked
+
+
+async def test_host_is_drained_after_a_question_and_takes_sandboxes_again(
+    server: ScriptedServer, page: Page
+) -> None:
+    await every(server, page, "hosts")
+    row = page.get_by_role("list", name="Hosts").get_by_role("listitem").filter(has_text="box-2")
+    await expect(row).to_contain_text("sandboxes: 3 of 50 · cores: 4.5 of 24")
+    await expect(row).to_contain_text("2 are stopped")
+    await row.get_by_role("button", name="Drain box-2").click()
+    dialog = page.get_by_role("alertdialog", name="Drain box-2?")
+    await expect(dialog).to_contain_text("Those on it go on")
+    await dialog.get_by_role("button", name="Drain").click()
+    await expect(row).to_contain_text("drained")
+    await row.get_by_role("button", name="End the draining of box-2").click()
+    await expect(row).to_contain_text("takes sandboxes")
+    assert server.team.admin.asked[-2:] == [("drain", "box-2"), ("undrain", "box-2")]
+    measured = page.get_by_role("list", name="Starts in the last day").get_by_role("listitem")
+    await expect(measured.nth(1)).to_contain_text("not tried for a while")
+    server.team.admin.runs_it = False
+    await page.reload()
+    await expect(page.get_by_text("shown to whoever runs this installation")).to_be_visible()
 
 
 async def test_administrator_revokes_a_members_token_after_reading_what_that_means(

@@ -1,0 +1,80 @@
+/** Where a sandbox is, and why there: the decision of its route, in full on request. */
+
+import { overviewApi, type Route } from '../../api/overview';
+import { plural, t, worded } from '../../language/t';
+import { useAnswer } from '../parts/useAnswer';
+import { costWords } from '../parts/words';
+
+type Candidate = Route['candidates'][number];
+
+const STRATEGIES = worded<Readonly<Record<Route['strategy'], string>>>(() => ({
+  'prefer-self-hosted': t`the first machine of ours that fits, in declared order`,
+  'lowest-cost': t`the lowest declared price`,
+  'lowest-latency': t`what was ready soonest in the last day`,
+  explicit: t`named by its profile or by its creator; nothing else was tried`,
+}));
+
+export function RouteNote({ routeId }: { readonly routeId: string }) {
+  const { value: route } = useAnswer(overviewApi.route, routeId);
+  // Without it nothing is missing: the wall is told of above.
+  if (route === null) return null;
+  const failed = route.attempts.filter(({ reason }) => reason !== null);
+  return (
+    <>
+      <p>{t`Where it is, and why there`}</p>
+      <dl>
+        <dt>{t`Place`}</dt>
+        <dd>{route.chosen === null ? t`none` : placeWords(route.chosen)}</dd>
+        <dt>{t`Chosen by`}</dt>
+        <dd>{STRATEGIES()[route.strategy]}</dd>
+      </dl>
+      {failed.length > 0 && (
+        <ul className="pop-notes" aria-label={t`Failed starts`}>
+          {failed.map((one) => (
+            <li key={`${one.extension} ${one.host} ${one.at}`}>
+              {t`${placeWords(one)} failed: ${one.reason ?? ''}`}
+            </li>
+          ))}
+        </ul>
+      )}
+      <details className="route-more">
+        <summary>
+          {plural(route.candidates.length, { one: '# candidate', other: '# candidates' })}
+        </summary>
+        <ul className="layers" aria-label={t`Candidates`}>
+          {route.candidates.map((one) => (
+            <Considered key={placeWords(one)} candidate={one} />
+          ))}
+        </ul>
+      </details>
+    </>
+  );
+}
+
+function Considered({ candidate }: { readonly candidate: Candidate }) {
+  const { fit, reasons, isolation, cost_per_hour: cost } = candidate;
+  const able = [
+    t`isolation: ${isolation}`,
+    cost === null ? '' : t`${costWords(cost)} per hour`,
+  ].filter((one) => one !== '');
+  return (
+    <li className={fit ? 'layer-on' : 'layer-off'}>
+      <span className="layer-name">
+        {placeWords(candidate)}
+        <span className="badge">{fit ? t`fits` : t`left out`}</span>
+      </span>
+      <span className="quiet">{(fit ? able : reasons).join(' · ')}</span>
+    </li>
+  );
+}
+
+interface PlaceNamed {
+  readonly extension: string;
+  readonly host: string;
+  readonly region?: string;
+}
+
+function placeWords({ extension, host, region = '' }: PlaceNamed): string {
+  const at = host === '' ? region : host;
+  return at === '' ? extension : t`${extension} at ${at}`;
+}
