@@ -24,7 +24,7 @@ class TestPostgres(StoreContract):
             async with open_store(Settings(self.server.url(name))) as store:
                 yield store
         finally:
-            self.server.drop(name)
+            self.server.give_back(name)
 
 
 STRUCTURE = (

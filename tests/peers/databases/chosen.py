@@ -23,9 +23,9 @@ class _Databases:
             self.names[folder] = self.server.current()
         return self.server.url(self.names[folder])
 
-    def drop(self) -> None:
+    def give_back(self) -> None:
         for name in self.names.values():
-            self.server.drop(name)
+            self.server.give_back(name)
 
 
 _chosen: list[_Databases] = []
@@ -38,11 +38,11 @@ def database_url(folder: Path) -> str:
 
 @contextmanager
 def on_postgres(server: PostgresServer) -> Iterator[None]:
-    """Have `database_url` name databases of this server; they are gone afterwards."""
+    """Have `database_url` name databases of this server; others get them afterwards."""
     mine = _Databases(server)
     _chosen.append(mine)
     try:
         yield
     finally:
         _chosen.remove(mine)
-        mine.drop()
+        mine.give_back()

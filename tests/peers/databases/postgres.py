@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
+from collections import Counter
 from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
@@ -57,6 +58,19 @@ def _has_account() -> bool:
     return True
 
 
+EMPTY = """DO $$ DECLARE one text; BEGIN
+  FOR one IN SELECT quote_ident(tablename) FROM pg_tables
+      WHERE schemaname = 'public' AND tablename <> 'alembic_version' LOOP
+    EXECUTE 'DELETE FROM ' || one;
+  END LOOP;
+  PERFORM setval(oid::regclass, 1, false) FROM pg_class WHERE relkind = 'S';
+END $$"""
+"""Makes a database what it was when it was new. To delete is a tenth of the work of a copy."""
+
+USES = 40
+"""Tests that one database serves: what was deleted stays in its files."""
+
+
 class PostgresServer:
     """A running server. Its own connection lives on a thread, so that any test may call it."""
 
@@ -64,6 +78,8 @@ class PostgresServer:
         self.folder = folder
         self._numbers = itertools.count(1)
         self._template: str | None = None
+        self._free: list[str] = []
+        self._used: Counter[str] = Counter()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
@@ -80,7 +96,9 @@ class PostgresServer:
         return name
 
     def current(self) -> str:
-        """The name of a new database with the tables of today."""
+        """The name of a database with the tables of today, all empty."""
+        if self._free:
+            return self._free.pop()
         if self._template is None:
             self._template = self.empty()
             self._await(_made(self.url(self._template)))
@@ -88,6 +106,20 @@ class PostgresServer:
         # The files are copied whole: to write each page to the log takes twice as long.
         self.run(f"CREATE DATABASE {name} TEMPLATE {self._template} STRATEGY FILE_COPY")
         return name
+
+    def give_back(self, name: str) -> None:
+        """Empty a database that came of `current` and whose tables are as they were, for the next
+        one; end who still uses it."""
+        self._used[name] += 1
+        if self._used[name] == USES:
+            self.drop(name)
+            return
+        held = (
+            f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname='{name}'"
+        )
+        self.run(held)
+        self.rows(name, EMPTY)
+        self._free.append(name)
 
     def drop(self, name: str) -> None:
         """Remove a database, whoever still uses it."""

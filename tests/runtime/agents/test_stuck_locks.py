@@ -34,9 +34,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return self._now
 
     def _run_once(self) -> None:
-        scheduled = self._scheduled  # type: ignore[attr-defined]
-        if not self._ready and scheduled:  # type: ignore[attr-defined]
-            self._now = max(self._now, scheduled[0]._when)
+        timers = self._scheduled  # type: ignore[attr-defined]
+        due = [one.when() for one in timers if not one.cancelled()]
+        if not self._ready and due:  # type: ignore[attr-defined]
+            self._now = max(self._now, min(due))
         super()._run_once()  # type: ignore[misc]
 
 
