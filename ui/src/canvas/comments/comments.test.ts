@@ -28,5 +28,9 @@ describe('comments', () => {
     expect(mentionsIn('@ann lee, look', people)).toEqual(['p_ann']);
     expect(mentionsIn('@An and @Ann Lee', people)).toEqual(['p_ann', 'p_an']);
     expect(mentionsIn('ann lee', people)).toEqual([]);
+    expect(mentionsIn('@ann. @another one, mail me@an', people)).toEqual([]);
+    expect(mentionsIn('(@an), @AN!', people)).toEqual(['p_an']);
+    const odd = [{ id: 'p_odd', name: 'A. (B) $1' }];
+    expect(mentionsIn('@a. (b) $1 and @ax (b) $1', odd)).toEqual(['p_odd']);
   });
 });

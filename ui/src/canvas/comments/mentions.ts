@@ -2,6 +2,10 @@
 
 import type { Comment } from '../list/api';
 
+const SPECIAL = /[\\^$.*+?()[\]{}|/]/g;
+const BEFORE = '(?<![\\p{L}\\p{N}_])';
+const AFTER = '(?![\\p{L}\\p{N}_])';
+
 /** How many are open on each item. Pure. */
 export function countOf(list: readonly Comment[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
@@ -10,7 +14,8 @@ export function countOf(list: readonly Comment[]): ReadonlyMap<string, number> {
   return counts;
 }
 
-/** The people whose names stand in a text after `@`, the longest name first. Pure. */
+/** The people whose names stand in a text after `@`, the longest name first. A name ends where its
+ *  word does: `@ann` is not in `@anna`. Pure. */
 export function mentionsIn(
   text: string,
   people: readonly { readonly id: string; readonly name: string }[],
@@ -18,10 +23,12 @@ export function mentionsIn(
   let rest = text.toLowerCase();
   const found: string[] = [];
   for (const { id, name } of [...people].sort((a, b) => b.name.length - a.name.length)) {
-    const word = `@${name.toLowerCase()}`;
-    if (name === '' || !rest.includes(word)) continue;
+    if (name === '') continue;
+    const word = name.toLowerCase().replaceAll(SPECIAL, '\\$&');
+    const left = rest.replaceAll(new RegExp(`${BEFORE}@${word}${AFTER}`, 'gu'), ' ');
+    if (left === rest) continue;
     found.push(id);
-    rest = rest.replaceAll(word, '');
+    rest = left;
   }
   return found;
 }
