@@ -4,41 +4,30 @@ The wall is the one of this machine, built there by an ordinary user. What that 
 (memory, processes, disk) is said in `isolation`, never hidden.
 """
 
-import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import structlog
-
-from atoll.adapters.extensions.ssh import scripts
-from atoll.adapters.extensions.ssh.client import Ran, SshClient, SshHost
-from atoll.adapters.extensions.ssh.machine import COMMAND_SECONDS, Machine, packed_texts
-from atoll.adapters.zygote.start import hostname
-from atoll.domain.agent.registry import AGENT_STATE
-from atoll.domain.errors import Failed, Invalid, Unavailable
+from atoll.adapters.extensions.ssh.client import SshClient, SshHost
+from atoll.adapters.linked.machine import Machine
+from atoll.adapters.linked.wall import FarWall
+from atoll.domain.errors import Failed, Invalid
 from atoll.domain.host.host import LOCAL, HostKind
-from atoll.domain.profile.profile import Access
 from atoll.domain.route.candidate import ImageKind
 from atoll.domain.sandbox.image import HOST
-from atoll.domain.wall.etc import hosts_text
-from atoll.domain.wall.interior import DEFAULT_FILES, DEFAULT_NETLINK
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
-from atoll.domain.wall.remote import INIT, RemoteWall, etc_files, remote_wall_argv
-from atoll.ports.extension import Capabilities, CleanupReport, Mount, Provision
+from atoll.domain.wall.remote import INIT
+from atoll.ports.extension import Capabilities, CleanupReport, Provision
 from atoll.ports.far import FarBox, FarPlace, LinkTerms
 
 NAME = "ext.ssh"
-START_SECONDS = 60.0
 DEGRADED = (
     "memory: an ordinary user of that machine has no control group",
     "pids: an ordinary user of that machine has no control group",
     "disk: its files share the file system of that machine",
     "uid: every sandbox there has the uid of the same user",
 )
-
-_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +52,7 @@ class SshBackend:
     places: SshPlaces
     tag: str
     kind: str
-    _machines: dict[str, Machine] = field(default_factory=dict)
+    _machines: dict[str, tuple[SshHost, FarWall]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -88,43 +77,20 @@ class SshBackend:
                 "used there",
                 field="image",
             )
-        machine = await self._machine(request.host)
-        programs = await machine.place_programs()
-        views = [await self._view(machine, mount) for mount in request.mounts]
-        facts = await machine.facts()
-        files = f"{facts.base}/boxes/{request.sandbox_id}"
-        wall = self._wall(request, files, programs, tuple(views))
-        await self._stopped(machine, files, "keep")
-        await self._prepared(machine, request, files)
-        filter_name = "seccomp-debug.bpf" if request.profile.safety.debug else "seccomp.bpf"
-        ran = await machine.client.run(
-            scripts.START,
-            *(files, programs, str(request.generation), str(terms.grace_seconds)),
-            *(f"{programs}/{filter_name}", *remote_wall_argv(facts.machine, wall)),
-            given=terms.key,
-            seconds=START_SECONDS,
-        )
-        if ran.code:
-            raise Failed(f"host {machine.client.name} built no wall: {ran.complaint}")
-        return self._place(request, machine.client.name)
+        wall = await self._wall(request.host)
+        await wall.machine.place_programs()
+        await wall.prepare(request)
+        await wall.start(request, terms)
+        return self._place(request)
 
     async def attach(self, request: Provision) -> FarPlace | None:
         """Return the far end that runs; None when none does."""
-        machine = await self._machine(request.host)
-        facts = await machine.facts()
-        files = f"{facts.base}/boxes/{request.sandbox_id}"
-        ran = await self._run(machine, scripts.RUNNING, files, str(request.generation))
-        return None if ran.code else self._place(request, machine.client.name)
+        wall = await self._wall(request.host)
+        return self._place(request) if await wall.runs(request) else None
 
     async def carry(self, box: FarBox, near: socket.socket) -> None:
         """Carry bytes by a connection of its own. Raises `Unavailable` with the client's words."""
-        machine = await self._machine(_host_of(box))
-        programs = await machine.place_programs()
-        facts = await machine.facts()
-        files = f"{facts.base}/boxes/{box.sandbox_id}"
-        said = await machine.client.stream(scripts.ATTACH, files, programs, near=near)
-        if said:
-            raise Unavailable(f"host {machine.client.name}: {said}")
+        await (await self._wall(_host_of(box))).carry(box.sandbox_id, near)
 
     async def teardown(self, box: FarBox, *, keep_state: bool) -> CleanupReport:
         """End the link and its processes; without `keep_state` remove the sandbox's folder."""
@@ -133,79 +99,28 @@ class SshBackend:
             return CleanupReport()
         if name not in await self.find_hosts():
             return CleanupReport(leftovers=(f"files on host {name}, which is not known any more",))
-        machine = await self._machine(name)
-        facts = await machine.facts()
-        files = f"{facts.base}/boxes/{box.sandbox_id}"
-        return await self._stopped(machine, files, "keep" if keep_state else "remove")
+        wall = await self._wall(name)
+        return await wall.stop(box.sandbox_id, "keep" if keep_state else "remove")
 
     async def close(self) -> None:
         """Close the shared connections."""
-        for machine in self._machines.values():
-            await machine.client.close()
+        for _, wall in self._machines.values():
+            await wall.machine.client.close()
 
-    async def _machine(self, name: str) -> Machine:
+    async def _wall(self, name: str) -> FarWall:
         host = (await self.find_hosts()).get(name)
         if host is None:
             raise Failed(f"host {name!r} is not known any more: its sandboxes cannot be reached")
         known = self._machines.get(name)
-        if known is not None and known.client.host == host:
-            return known
+        if known is not None and known[0] == host:
+            return known[1]
         client = SshClient(name, host, self.places.folder)
-        made = Machine(client, self.tag, self.places.programs, self.kind)
-        self._machines[name] = made
+        made = FarWall(Machine(client, self.tag, self.places.programs, self.kind))
+        self._machines[name] = host, made
         return made
 
-    async def _view(self, machine: Machine, mount: Mount) -> tuple[str, str]:
-        source = Path(mount.source)
-        if mount.live:
-            return await machine.place_live(source), mount.target
-        version = str((await asyncio.to_thread(source.stat)).st_mtime_ns)
-        return await machine.place_folder(source, version), mount.target
-
-    def _wall(
-        self, request: Provision, files: str, programs: str, views: tuple[tuple[str, str], ...]
-    ) -> RemoteWall:
-        profile = request.profile
-        netlink = profile.network.netlink
-        return RemoteWall(
-            files=files,
-            programs=programs,
-            hostname=hostname(request.name),
-            views=views,
-            states=AGENT_STATE,
-            writable=profile.workspace.access is not Access.READ_ONLY,
-            bare=profile.workspace.access is Access.NONE,
-            netlink=DEFAULT_NETLINK if netlink is None else netlink,
-            open_files=profile.resources.files or DEFAULT_FILES,
-        )
-
-    async def _prepared(self, machine: Machine, request: Provision, files: str) -> None:
-        name = hostname(request.name)
-        ran = await machine.client.run(
-            scripts.PREPARE,
-            *(files, "fresh" if request.fresh else "kept"),
-            *(state for state, _ in AGENT_STATE),
-            given=packed_texts(etc_files(name, hosts_text(name))),
-            seconds=COMMAND_SECONDS,
-        )
-        if ran.code:
-            raise Failed(f"host {machine.client.name} has no place for it: {ran.complaint}")
-
-    async def _stopped(self, machine: Machine, files: str, what: str) -> CleanupReport:
-        ran = await self._run(machine, scripts.STOP, files, what)
-        removed = tuple(
-            f"{line} on host {machine.client.name}"
-            for line in ran.output.decode(errors="replace").splitlines()
-        )
-        if ran.code:
-            left = f"{files} on host {machine.client.name}: {ran.complaint or 'it does not end'}"
-            return CleanupReport(removed, (left,))
-        return CleanupReport(removed)
-
-    async def _run(self, machine: Machine, script: str, *words: str) -> Ran:
-        return await machine.client.run(script, *words, seconds=COMMAND_SECONDS)
-
-    def _place(self, request: Provision, host: str) -> FarPlace:
+    def _place(self, request: Provision) -> FarPlace:
+        host = request.host
         box = FarBox(request.sandbox_id, request.generation, (("host", host),), host)
         isolation = Isolation(IsolationLevel.CONTAINER, "bubblewrap", DEGRADED)
         return FarPlace(box, isolation, (INIT,))

@@ -16,6 +16,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from atoll.adapters.linked.shell import Ran
 from atoll.domain.errors import Failed, Unavailable
 from atoll.domain.host.reading import read_address
 
@@ -39,15 +40,6 @@ class SshHost:
     identity: str
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """A command that ran there: its exit code, and what it printed."""
-
-    code: int
-    output: bytes
-    complaint: str
-
-
 @dataclass(slots=True)
 class SshClient:
     """The way to one machine. `folder` holds sockets and the pinned key, and is ours alone."""
@@ -61,6 +53,11 @@ class SshClient:
         # Short, for a socket's path, and never that of another machine of the same name.
         spelled = f"{self.name} {self.host.address} {self.host.host_key}"
         self._stem = self.folder / hashlib.sha256(spelled.encode()).hexdigest()[:16]
+
+    @property
+    def label(self) -> str:
+        """See `linked.shell.Shell`."""
+        return f"host {self.name}"
 
     async def run(self, script: str, *words: str, given: bytes = b"", seconds: float) -> Ran:
         """Run a script of sh with these arguments, `given` as its input. Raises `Unavailable` when

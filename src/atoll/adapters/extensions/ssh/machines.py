@@ -8,7 +8,7 @@ from pathlib import Path
 from atoll.adapters.extensions.ssh.backend import DEGRADED, SshPlaces
 from atoll.adapters.extensions.ssh.client import SshClient, SshHost, openssh
 from atoll.adapters.extensions.ssh.identity import SshIdentity
-from atoll.adapters.extensions.ssh.machine import Machine
+from atoll.adapters.linked.machine import Machine
 from atoll.domain.errors import AtollError, Invalid, Unavailable
 from atoll.domain.host.host import Host, HostCheck
 from atoll.domain.host.reading import SshAddress, fingerprint, read_address, read_host_key

@@ -1,4 +1,4 @@
-"""A machine of `ext.ssh`: its facts, the programs on it, and the folders that were sent there.
+"""A machine that is not ours: its facts, the programs on it, and the folders that were sent there.
 
 Facts are asked for once; programs and folders travel once for each content.
 """
@@ -12,9 +12,9 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from atoll.adapters.extensions.ssh import scripts
-from atoll.adapters.extensions.ssh.client import Ran, SshClient
-from atoll.adapters.extensions.ssh.mirror import plan_mirror, read_listing, sizes_of
+from atoll.adapters.linked import scripts
+from atoll.adapters.linked.mirror import plan_mirror, read_listing, sizes_of
+from atoll.adapters.linked.shell import Into, Ran, Shell
 from atoll.domain.errors import Failed
 from atoll.domain.wall.interior import MASKED
 from atoll.domain.wall.remote import RemoteMachine
@@ -40,7 +40,7 @@ class Machine:
     """A machine, with what is known of it. `programs` is the archive of programs for other machines
     that the zygote wrote, `kind` what these run on."""
 
-    client: SshClient
+    client: Shell
     tag: str
     programs: Path
     kind: str
@@ -53,11 +53,11 @@ class Machine:
         if self._facts is None:
             ran = await self.client.run(scripts.FACTS, self.tag, *MASKED, seconds=COMMAND_SECONDS)
             if ran.code:
-                raise Failed(f"host {self.client.name} cannot be prepared: {ran.complaint}")
+                raise Failed(f"{self.client.label} cannot be prepared: {ran.complaint}")
             found = _read_facts(ran.output.decode(errors="replace"))
             if found.kind != f"Linux {self.kind}":
                 raise Failed(
-                    f"host {self.client.name} is {found.kind}: this Atoll has programs for Linux "
+                    f"{self.client.label} is {found.kind}: this Atoll has programs for Linux "
                     f"{self.kind} only"
                 )
             self._facts = found
@@ -78,7 +78,7 @@ class Machine:
             probed = await self._run(scripts.PROBE, place)
             if probed.code:
                 raise Failed(
-                    f"host {self.client.name} lets an ordinary user build no wall: "
+                    f"{self.client.label} lets an ordinary user build no wall: "
                     f"{probed.complaint}. Allow unprivileged user namespaces there"
                 )
             self._ready = place
@@ -104,7 +104,7 @@ class Machine:
         async with self._turn:
             ran = await self._run(scripts.LISTING, place)
             if ran.code:
-                raise Failed(f"host {self.client.name} has no place for it: {ran.complaint}")
+                raise Failed(f"{self.client.label} has no place for it: {ran.complaint}")
             here = await asyncio.to_thread(sizes_of, source)
             plan = plan_mirror(here, read_listing(ran.output))
             async with self.client.pipe(scripts.UPDATE, place, *plan.remove) as into:
@@ -133,7 +133,7 @@ def _listed(folder: Path, names: tuple[str, ...]) -> Path:
     return listed
 
 
-async def _poured(source: Path, names: tuple[str, ...], into: asyncio.StreamWriter) -> None:
+async def _poured(source: Path, names: tuple[str, ...], into: Into) -> None:
     """Pack these of a folder by this machine's tar, since they may be large, and a last file that
     says the archive is whole. Raises `Failed` when something cannot be read."""
     with tempfile.TemporaryDirectory(prefix="at") as folder:
