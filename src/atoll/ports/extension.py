@@ -136,12 +136,31 @@ async def _no_hosts() -> Sequence[Host]:
 
 
 @dataclass(frozen=True, slots=True)
+class VendorKey:
+    """A key that a vendor's machines are rented with. `id` is its secret's, and may be kept; the
+    value is opened for one call, and stands in no handle, event or log."""
+
+    id: str
+    value: str = field(repr=False)
+
+
+FindKeys: TypeAlias = Callable[[str, SandboxId | None], Awaitable[Sequence[VendorKey]]]
+"""The keys of the extension of this name that may pay for a sandbox, the narrowest scope first;
+without a sandbox, all there are. Raises `Unavailable`."""
+
+
+async def _no_keys(_extension: str, _sandbox_id: SandboxId | None) -> Sequence[VendorKey]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
 class ExtensionSetup:
     """The place and settings that an extension is made with. `home` is Atoll's directory, `tag`
     its name in places that several homes of one machine share (labels of containers); `agents`
     are those that a runtime may start, under every name they answer to; `upstreams` are base
     URLs of model providers that differ from the usual ones, by provider; `options` are the
-    settings of backends by name. `hosts` are those that sandboxes are placed on."""
+    settings of backends by name. `hosts` are those that sandboxes are placed on, `keys` those of
+    vendors."""
 
     home: Path
     tag: str
@@ -149,6 +168,7 @@ class ExtensionSetup:
     upstreams: tuple[tuple[str, str], ...] = ()
     options: Mapping[str, object] = field(default_factory=dict)
     hosts: ListHosts = _no_hosts
+    keys: FindKeys = _no_keys
 
 
 class Extension(Protocol):

@@ -38,6 +38,7 @@ EVERYTHING = {
     "extensions": ["docker"],
     "upstreams": {"openai": "https://example.com"},
     "docker_host": "unix:///d",
+    "e2b": {"templates": {"host": "tools"}},
     "builds": {"cpu": 1.5},
     "agent_catalogue": ["codex"],
     "master_key_command": ["print"],

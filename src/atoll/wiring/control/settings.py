@@ -16,6 +16,7 @@ from atoll.adapters.agents.settings import AgentSettings
 from atoll.adapters.bus.settings import BusSettings
 from atoll.adapters.drive.settings import DriveSettings
 from atoll.adapters.extensions.docker.settings import DockerSettings
+from atoll.adapters.extensions.e2b.settings import E2bSettings
 from atoll.adapters.forges.settings import ForgeSettings
 from atoll.adapters.notices.settings import NoticeSettings
 from atoll.adapters.push.settings import PushSettings
@@ -100,6 +101,16 @@ class ExtensionSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class CloudSettings:
+    """Settings of the vendors of machines.
+
+    `e2b`: where E2B answers, and its templates by image.
+    """
+
+    e2b: E2bSettings = field(default_factory=E2bSettings)
+
+
+@dataclass(frozen=True, slots=True)
 class ControlSettings:
     """Settings of one control plane, a section for each feature.
 
@@ -120,6 +131,7 @@ class ControlSettings:
     forges: ForgeSettings = field(default_factory=ForgeSettings)
     drive: DriveSettings = field(default_factory=DriveSettings)
     docker: DockerSettings = field(default_factory=DockerSettings)
+    clouds: CloudSettings = field(default_factory=CloudSettings)
     zygote: OwnSettings = field(default_factory=OwnSettings)
     services: ServiceSettings = field(default_factory=ServiceSettings)
     bus: BusSettings = field(default_factory=BusSettings)

@@ -1,0 +1,61 @@
+"""The errors of E2B's library, as what a caller can do about them."""
+
+import asyncio
+
+from connectrpc.code import Code
+from connectrpc.errors import ConnectError
+from e2b import (
+    AuthenticationException,
+    InvalidArgumentException,
+    NotFoundException,
+    RateLimitException,
+    SandboxException,
+    TemplateException,
+)
+from e2b.exceptions import SandboxNotRunningException, ServiceBusyException
+
+from atoll.adapters.rented.calls import Refused
+from atoll.adapters.rented.vendor import Gone
+from atoll.domain.errors import AtollError, Failed, Unavailable
+from atoll.ports.extension import VendorKey
+
+MAX_MESSAGE = 300
+SERVER_FAULT = 500
+_RPC = {
+    Code.NOT_FOUND: Gone,
+    Code.UNAUTHENTICATED: Failed,
+    Code.PERMISSION_DENIED: Failed,
+    Code.RESOURCE_EXHAUSTED: Refused,
+}
+
+
+def understood(error: Exception, what: str, key: VendorKey) -> BaseException:
+    """Return the error to raise. An error of an unknown kind is `Unavailable`: the answer was half
+    an answer, and whether the call did anything is not known."""
+    if isinstance(error, (AtollError, TimeoutError)):
+        return error
+    if isinstance(error, ConnectError) and isinstance(error.__cause__, asyncio.CancelledError):
+        # Its client turns a cancellation into an error of its own.
+        return error.__cause__
+    words = f"{what} failed: {_words(error, key)}"
+    return _kind(error)(words)
+
+
+def _kind(error: Exception) -> type[AtollError]:
+    if isinstance(error, ConnectError):
+        return _RPC.get(error.code, Unavailable)
+    if isinstance(error, (NotFoundException, SandboxNotRunningException)):
+        return Gone
+    if isinstance(error, (RateLimitException, ServiceBusyException)):
+        return Refused
+    if isinstance(error, (AuthenticationException, InvalidArgumentException, TemplateException)):
+        return Failed
+    if isinstance(error, SandboxException) and error.status_code is not None:
+        return Failed if error.status_code < SERVER_FAULT else Unavailable
+    return Unavailable
+
+
+def _words(error: Exception, key: VendorKey) -> str:
+    """Return what an error says, without the key: a server may send it back."""
+    said = str(error) or type(error).__name__
+    return said.replace(key.value, "…")[:MAX_MESSAGE]

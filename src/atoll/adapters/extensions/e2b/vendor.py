@@ -1,0 +1,114 @@
+"""E2B's API as a Vendor, by its library. Imported only where the extra `e2b` is installed."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from e2b import AsyncSandbox, SandboxQuery, SandboxState
+
+from atoll.adapters.extensions.e2b.errors import understood
+from atoll.adapters.extensions.e2b.settings import E2bSettings
+from atoll.adapters.extensions.e2b.shell import E2bShell
+from atoll.adapters.rented.calls import USUAL, Patience, patiently
+from atoll.adapters.rented.vendor import LIFE_SECONDS, Gone, Order, RentedMachine, RentedShell, Tags
+from atoll.domain.errors import Failed
+from atoll.ports.extension import VendorKey
+
+PAGE = 100
+REQUEST_SECONDS = 30.0
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class E2bVendor:
+    """`rented.vendor.Vendor` of E2B."""
+
+    settings: E2bSettings
+    patience: Patience = field(default=USUAL)
+
+    @property
+    def title(self) -> str:
+        """The vendor's name."""
+        return "E2B"
+
+    async def create(self, key: VendorKey, order: Order) -> RentedMachine:
+        """See the port. A machine without a network; E2B gives one for a token."""
+
+        async def act() -> RentedMachine:
+            made = await AsyncSandbox.create(
+                order.template,
+                timeout=order.seconds,
+                metadata=dict(order.tags),
+                allow_internet_access=False,
+                idempotency_key=order.token,
+                **self._options(key),
+            )
+            return RentedMachine(made.sandbox_id, order.tags)
+
+        return await self._call("a create of E2B", key, act)
+
+    async def find(self, key: VendorKey, tags: Tags) -> AsyncIterator[RentedMachine]:
+        """See the port."""
+        query = SandboxQuery(metadata=dict(tags), state=[SandboxState.RUNNING])
+        pages = AsyncSandbox.list(query, limit=PAGE, **self._options(key))
+        while pages.has_next:
+            for found in await self._call("a list of E2B", key, pages.next_items):
+                listed = tuple((name, str(value)) for name, value in found.metadata.items())
+                yield RentedMachine(found.sandbox_id, listed, found.end_at.isoformat())
+
+    async def renew(self, key: VendorKey, machine: str, seconds: int) -> None:
+        """See the port."""
+
+        async def act() -> None:
+            await AsyncSandbox.set_timeout(machine, seconds, **self._options(key))
+
+        await self._call("a renewal at E2B", key, act)
+
+    async def end(self, key: VendorKey, machine: str) -> bool:
+        """See the port."""
+
+        async def act() -> bool:
+            return bool(await AsyncSandbox.kill(machine, **self._options(key)))
+
+        try:
+            return await self._call("the end of a machine at E2B", key, act)
+        except Gone:
+            return False
+
+    async def shell(self, key: VendorKey, machine: str) -> RentedShell:
+        """See the port."""
+
+        async def act() -> RentedShell:
+            # A deadline must be named: a connection without one asks for the library's own.
+            opened = await AsyncSandbox.connect(machine, LIFE_SECONDS, **self._options(key))
+            return E2bShell(opened, key, self.patience)
+
+        return await self._call("a connection to a machine at E2B", key, act)
+
+    async def close(self) -> None:
+        """See the port; the library keeps its connections for the whole process."""
+
+    def _options(self, key: VendorKey) -> dict[str, Any]:
+        given = {
+            "domain": self.settings.domain,
+            "api_url": self.settings.api_url,
+            "sandbox_url": self.settings.sandbox_url,
+        }
+        return {
+            **{name: value for name, value in given.items() if value},
+            "api_key": key.value,
+            # Never what the environment says: it would print to a person's terminal.
+            "debug": False,
+            "request_timeout": min(REQUEST_SECONDS, self.patience.call),
+        }
+
+    async def _call(self, what: str, key: VendorKey, act: Callable[[], Awaitable[_T]]) -> _T:
+        async def translated() -> _T:
+            try:
+                return await act()
+            except Exception as error:
+                raise understood(error, what, key) from error
+
+        if not key.value:
+            raise Failed("the key of ext.e2b is empty")
+        return await patiently(what, translated, patience=self.patience)

@@ -1,0 +1,216 @@
+"""A FarBackend of rented machines: one for each sandbox that runs, none for one that is stopped.
+
+The wall stands on the rented machine as it stands on any other. The files of a stopped sandbox are
+an archive here, so that nothing has to stay rented for them.
+"""
+
+import asyncio
+import socket
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import structlog
+
+from atoll.adapters.linked.machine import Machine
+from atoll.adapters.linked.wall import FarWall
+from atoll.adapters.rented.keeping import Keeping
+from atoll.adapters.rented.machines import Rentals, Rented, renewed
+from atoll.adapters.rented.vendor import LIFE_SECONDS, Gone, RentedShell
+from atoll.domain.errors import AtollError, Failed, Invalid, Unavailable
+from atoll.domain.ids import SandboxId
+from atoll.domain.sandbox.image import HOST
+from atoll.domain.wall.isolation import Isolation
+from atoll.domain.wall.remote import INIT
+from atoll.ports.extension import Capabilities, CleanupReport, Provision
+from atoll.ports.far import FarBox, FarPlace, LinkTerms
+
+RENEW_SECONDS = 300.0
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """An offer of a vendor as this installation takes it. `templates` maps a profile's image to
+    the vendor's name for it. `mechanism` is what separates machines there."""
+
+    capabilities: Capabilities
+    templates: Mapping[str, str]
+    mechanism: str
+    programs: Path
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """A rented machine in use: its wall, and the shell to it."""
+
+    rented: Rented
+    wall: FarWall
+    shell: RentedShell
+
+
+@dataclass(slots=True)
+class RentedBackend:
+    """`ports.FarBackend` over a vendor. Without `rentals`, `missing` says what is not installed."""
+
+    name: str
+    offer: Offer
+    rentals: Rentals | None
+    missing: str = ""
+    _standing: dict[str, _Standing] = field(default_factory=dict)
+
+    def capabilities(self) -> Capabilities:
+        """Return what the vendor gives. Raises `Failed` when its library is not installed."""
+        if self.rentals is None:
+            raise Failed(self.missing)
+        return self.offer.capabilities
+
+    async def provision(self, request: Provision, terms: LinkTerms) -> FarPlace:
+        """Start a far end on the sandbox's machine, which is rented when there is none. Raises
+        `Invalid` for an image without a template."""
+        template = self.offer.templates.get(request.profile.image)
+        if template is None:
+            raise Invalid(
+                f"{self.name} has no template for image {request.profile.image!r}: the setting "
+                f"`templates` names one",
+                field="image",
+            )
+        if request.maintenance_seconds is None:
+            request.report(f"rent a machine at {self._rentals.vendor.title}")
+        rented = await self._rentals.rent(request.sandbox_id, template)
+        try:
+            standing = await self._reached(request.sandbox_id, rented)
+            await standing.wall.machine.place_programs()
+            await self._files_brought(request, standing)
+            await standing.wall.start(request, terms)
+        except Gone as error:
+            self._forget(request.sandbox_id)
+            raise Unavailable(f"{error.message}: the next start rents another one") from error
+        return self._place(request, rented)
+
+    async def _files_brought(self, request: Provision, standing: _Standing) -> None:
+        keeping = await self._keeping(request.sandbox_id, standing)
+        has_files = await keeping.is_there()
+        await standing.wall.prepare(request)
+        if request.fresh:
+            keeping.archive.unlink(missing_ok=True)
+        elif not has_files:
+            await keeping.restore()
+        await keeping.mark()
+
+    async def attach(self, request: Provision) -> FarPlace | None:
+        """Return the far end that runs; None when none does, or no machine is there."""
+        rented = await self._rentals.of(request.sandbox_id)
+        if rented is None:
+            return None
+        try:
+            standing = await self._reached(request.sandbox_id, rented)
+            runs = await standing.wall.runs(request)
+        except Gone:
+            self._forget(request.sandbox_id)
+            return None
+        return self._place(request, rented) if runs else None
+
+    async def carry(self, box: FarBox, near: socket.socket) -> None:
+        """Carry bytes, and renew the machine's deadline meanwhile. Raises `Unavailable`, and `Gone`
+        once the machine ended."""
+        rented = await self._rentals.of(box.sandbox_id)
+        if rented is None:
+            raise Gone(f"the machine of sandbox {box.sandbox_id} is gone")
+        vendor = self._rentals.vendor
+        loop = asyncio.get_running_loop()
+        # Owned here: cancelled below.
+        renewal = loop.create_task(renewed(vendor, rented, every=RENEW_SECONDS))
+        try:
+            standing = await self._reached(box.sandbox_id, rented)
+            await standing.wall.carry(box.sandbox_id, near)
+        except AtollError:
+            self._standing.pop(box.sandbox_id, None)
+            raise
+        finally:
+            renewal.cancel()
+            await asyncio.gather(renewal, return_exceptions=True)
+
+    async def teardown(self, box: FarBox, *, keep_state: bool) -> CleanupReport:
+        """End the machine. With `keep_state` its files are fetched first; a machine whose files
+        cannot be fetched is left to its deadline."""
+        sandbox_id = box.sandbox_id
+        if keep_state:
+            left = await self._saved(sandbox_id)
+            if left:
+                return CleanupReport(leftovers=(left,))
+        ended, left = await self._rentals.end(sandbox_id)
+        self._standing.pop(sandbox_id, None)
+        removed = [f"the machine at {self._rentals.vendor.title}"] if ended else []
+        if not keep_state:
+            archive = self._rentals.records.kept(sandbox_id)
+            if archive.exists():
+                archive.unlink()
+                removed.append("workspace and agent state")
+        return CleanupReport(tuple(removed), (left,) if left else ())
+
+    async def close(self) -> None:
+        """Close the vendor's connections."""
+        if self.rentals is not None:
+            await self.rentals.vendor.close()
+
+    @property
+    def _rentals(self) -> Rentals:
+        if self.rentals is None:
+            raise Failed(self.missing)
+        return self.rentals
+
+    async def _saved(self, sandbox_id: SandboxId) -> str:
+        """Fetch the files; returns a sentence about a machine that must stay for now."""
+        rented = await self._rentals.of(sandbox_id)
+        if rented is None:
+            return ""
+        try:
+            standing = await self._reached(sandbox_id, rented)
+            await standing.wall.stop(sandbox_id, "keep")
+            keeping = await self._keeping(sandbox_id, standing)
+            if await keeping.is_there():
+                await keeping.save()
+        except Gone:
+            return ""
+        except AtollError as error:
+            with suppress(AtollError):
+                await self._rentals.vendor.renew(rented.key, rented.machine, LIFE_SECONDS)
+            return (
+                f"machine {rented.machine} at {self._rentals.vendor.title}, which has the files "
+                f"({error.message}): it ends within {LIFE_SECONDS // 60} minutes, unless the "
+                "sandbox is started before"
+            )
+        return ""
+
+    async def _reached(self, sandbox_id: SandboxId, rented: Rented) -> _Standing:
+        known = self._standing.get(sandbox_id)
+        if known is not None and known.rented == rented:
+            return known
+        shell = await self._rentals.vendor.shell(rented.key, rented.machine)
+        machine = Machine(shell, self._rentals.tag, self.offer.programs, self.offer.kind)
+        made = _Standing(rented, FarWall(machine), shell)
+        self._standing[sandbox_id] = made
+        return made
+
+    async def _keeping(self, sandbox_id: SandboxId, standing: _Standing) -> Keeping:
+        files = await standing.wall.files(sandbox_id)
+        return Keeping(standing.shell, files, self._rentals.records.kept(sandbox_id))
+
+    def _forget(self, sandbox_id: SandboxId) -> None:
+        self._standing.pop(sandbox_id, None)
+        self._rentals.records.remove(sandbox_id)
+
+    def _place(self, request: Provision, rented: Rented) -> FarPlace:
+        data = (("machine", rented.machine), ("key", rented.key.id))
+        box = FarBox(request.sandbox_id, request.generation, data, request.host)
+        isolation = Isolation(self.offer.capabilities.isolation, self.offer.mechanism)
+        return FarPlace(box, isolation, (INIT,))
+
+
+def usual_templates(templates: Mapping[str, str], default: str) -> Mapping[str, str]:
+    """Return a vendor's templates by image; `host` is its own default unless it is named."""
+    return {HOST: default, **templates}

@@ -1,0 +1,63 @@
+"""Calls of a vendor that refuses for a while: each has a deadline, and pauses grow each time."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import structlog
+
+from atoll.domain.errors import Unavailable
+
+_log = structlog.get_logger(__name__)
+_T = TypeVar("_T")
+
+
+class Refused(Unavailable):
+    """A refusal that did nothing: too many requests, or a server's fault. `after` is how long the
+    vendor wants us to wait, in seconds."""
+
+    def __init__(self, message: str, *, after: float | None = None) -> None:
+        super().__init__(message)
+        self.after = after
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """The bounds of a call, in seconds: `call` of one try, `total` of all. Pauses double from
+    `first` to `longest`."""
+
+    call: float = 60.0
+    total: float = 120.0
+    first: float = 0.5
+    longest: float = 15.0
+
+
+USUAL = Patience()
+
+
+async def patiently(
+    what: str, act: Callable[[], Awaitable[_T]], *, patience: Patience = USUAL
+) -> _T:
+    """Return what `act` returns, tried again while it is `Refused`. `what` names the call. Raises
+    `Unavailable` when a try does not end, or when the time is over."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + patience.total
+    pause = patience.first
+    while True:
+        try:
+            async with asyncio.timeout(patience.call):
+                return await act()
+        except TimeoutError as error:
+            raise Unavailable(f"{what} did not answer within {patience.call:g} s") from error
+        except Refused as refused:
+            wanted = pause * (0.5 + random.random() / 2)  # noqa: S311 - spreads clients, no secret
+            wait = wanted if refused.after is None else max(refused.after, wanted)
+            if loop.time() + wait > until:
+                raise Unavailable(
+                    f"{what} was refused for too long: {refused.message}"
+                ) from refused
+            _log.warning("vendor_refused", call=what, reason=refused.message, pause=round(wait, 1))
+        await asyncio.sleep(wait)
+        pause = min(pause * 2, patience.longest)

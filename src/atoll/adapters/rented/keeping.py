@@ -1,0 +1,84 @@
+"""The files of a stopped sandbox: an archive of ours while no machine is rented for it.
+
+The archive holds what an agent wrote. Nothing here opens it: it is unpacked there, by the same
+user that packed it.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+
+from atoll.adapters.linked.machine import CHUNK_BYTES, COMMAND_SECONDS
+from atoll.adapters.rented.vendor import RentedShell
+from atoll.domain.errors import Failed
+
+MAX_KEPT_BYTES = 8 * 1024**3
+
+_SAVE = r"""
+set -eu
+cd "$1" && [ -e whole ] || { echo "it holds no files yet" >&2; exit 4; }
+chmod -R u+rX workspace state
+exec tar -c -z -f - workspace state
+"""
+"""Word: a sandbox's folder. Prints an archive. Its owner may have made files unreadable."""
+
+_HAS_FILES = '[ -e "$1/whole" ]'
+_MARK = r"""
+set -eu
+rm -rf "$1/restored"; touch "$1/whole"
+"""
+_RESTORE = r"""
+set -eu
+cd "$1"; rm -rf restored; mkdir restored
+tar -x -z -C restored -f - --no-same-owner
+chmod -R u+rwX workspace state; rm -rf workspace state
+mv restored/workspace workspace; mv restored/state state
+"""
+"""Word: a sandbox's folder. Its input is an archive of `_SAVE`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """The archive of one sandbox. `files` is the sandbox's folder on the rented machine."""
+
+    shell: RentedShell
+    files: str
+    archive: Path
+
+    async def is_there(self) -> bool:
+        """Report whether the machine has the sandbox's files whole."""
+        return not (await self.shell.run(_HAS_FILES, self.files, seconds=COMMAND_SECONDS)).code
+
+    async def save(self) -> None:
+        """Fetch the files. Raises `Failed` when they are too many, `Unavailable`; the archive of
+        before stays then."""
+        self.archive.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fresh = self.archive.with_suffix(".new")
+        size = 0
+        try:
+            with await asyncio.to_thread(fresh.open, "wb") as file:
+                fresh.chmod(0o600)
+                async for data in self.shell.fetch(_SAVE, self.files):
+                    size += len(data)
+                    if size > MAX_KEPT_BYTES:
+                        raise Failed(f"its files are more than {MAX_KEPT_BYTES >> 30} GiB")
+                    await asyncio.to_thread(file.write, data)
+            fresh.replace(self.archive)
+        finally:
+            fresh.unlink(missing_ok=True)
+
+    async def restore(self) -> None:
+        """Bring the archive there, when there is one. Raises `Failed`, `Unavailable`."""
+        if not self.archive.exists():
+            return
+        with await asyncio.to_thread(self.archive.open, "rb") as file:
+            async with self.shell.pipe(_RESTORE, self.files) as into:
+                while data := await asyncio.to_thread(file.read, CHUNK_BYTES):
+                    into.write(data)
+                    await into.drain()
+
+    async def mark(self) -> None:
+        """Note there that the files are whole."""
+        ran = await self.shell.run(_MARK, self.files, seconds=COMMAND_SECONDS)
+        if ran.code:
+            raise Failed(f"{self.shell.label} cannot write to its disk: {ran.complaint}")

@@ -1,0 +1,187 @@
+"""The machine of a sandbox at a vendor: found by its tags, else rented, at most one.
+
+A create whose answer was lost is looked up before another is sent. A crash in between is no
+different: the record on disk says that a create may be under way, and holds its token.
+"""
+
+import asyncio
+import secrets
+from dataclasses import dataclass
+
+import structlog
+
+from atoll.adapters.rented.records import Record, Records
+from atoll.adapters.rented.vendor import (
+    LIFE_SECONDS,
+    OURS,
+    SANDBOX,
+    Gone,
+    Order,
+    RentedMachine,
+    Tags,
+    Vendor,
+)
+from atoll.domain.errors import AtollError, Failed, Unavailable
+from atoll.domain.ids import SandboxId
+from atoll.ports.extension import FindKeys, VendorKey
+
+TRIES = 3
+PAUSE_SECONDS = 1.0
+MAX_LISTED = 50_000
+"""Machines that are looked at in one listing: beyond that a vendor's pages have no end."""
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Rented:
+    """A machine that is rented, and the key that pays for it."""
+
+    key: VendorKey
+    machine: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rentals:
+    """The machines of this home, by `tag`, for the extension `name`."""
+
+    name: str
+    vendor: Vendor
+    tag: str
+    records: Records
+    find_keys: FindKeys
+
+    async def rent(self, sandbox_id: SandboxId, template: str) -> Rented:
+        """Return the sandbox's machine, rented when there is none. Raises `Failed`,
+        `Unavailable`."""
+        keys = await self.find_keys(self.name, sandbox_id)
+        if not keys:
+            raise Failed(no_key(self.name))
+        record = self.records.read(sandbox_id)
+        known = [key for key in keys if record is not None and key.id == record.key]
+        key = (known or list(keys))[0]
+        found = await self._only_one(key, sandbox_id)
+        if found is None:
+            found = await self._made(key, sandbox_id, template)
+        token = "" if record is None else record.token
+        self.records.write(sandbox_id, Record(key.id, token, found.id))
+        return Rented(key, found.id)
+
+    async def of(self, sandbox_id: SandboxId) -> Rented | None:
+        """Return the sandbox's machine; None when none is found with the keys there are."""
+        keys = await self.find_keys(self.name, sandbox_id)
+        record = self.records.read(sandbox_id)
+        if record is not None and record.machine:
+            for key in keys:
+                if key.id == record.key:
+                    return Rented(key, record.machine)
+        for key in keys:
+            found = await self._only_one(key, sandbox_id)
+            if found is not None:
+                return Rented(key, found.id)
+        return None
+
+    async def end(self, sandbox_id: SandboxId) -> tuple[bool, str]:
+        """End every machine of a sandbox. Returns whether there was one, and a sentence about what
+        may be left."""
+        keys = await self.find_keys(self.name, sandbox_id)
+        record = self.records.read(sandbox_id)
+        if record is not None and record.key not in {key.id for key in keys}:
+            return False, (
+                f"a machine at {self.vendor.title} whose key is not known any more: it ends by "
+                f"itself within {LIFE_SECONDS // 60} minutes"
+            )
+        ended = False
+        for key in keys:
+            found = {one.id for one in await self._all(key, self._tags(sandbox_id))}
+            if record is not None and record.machine and key.id == record.key:
+                # A list may lag behind what was rented.
+                found.add(record.machine)
+            for machine in sorted(found):
+                ended = await self.vendor.end(key, machine) or ended
+        self.records.remove(sandbox_id)
+        return ended, ""
+
+    async def everything(self) -> list[tuple[Rented, SandboxId]]:
+        """Return every machine of this home, at each key, with its sandbox."""
+        found = []
+        for key in await self.find_keys(self.name, None):
+            for machine in await self._all(key, ((OURS, self.tag),)):
+                found.append((Rented(key, machine.id), SandboxId(machine.tag(SANDBOX))))
+        return found
+
+    async def _made(self, key: VendorKey, sandbox_id: SandboxId, template: str) -> RentedMachine:
+        before = self.records.read(sandbox_id)
+        interrupted = before is not None and not before.machine and before.key == key.id
+        token = before.token if interrupted and before is not None else secrets.token_hex(16)
+        self.records.write(sandbox_id, Record(key.id, token))
+        order = Order(template, self._tags(sandbox_id), LIFE_SECONDS, token)
+        for attempt in range(1, TRIES + 1):
+            try:
+                made = await self.vendor.create(key, order)
+            except Unavailable as error:
+                _log.warning("create_unsure", sandbox=sandbox_id, reason=error.message)
+                found = await self._only_one(key, sandbox_id)
+                if found is not None:
+                    return found
+                if attempt == TRIES:
+                    raise
+                await asyncio.sleep(PAUSE_SECONDS * attempt)
+            except Failed:
+                # Refused for good: nothing is under way.
+                self.records.remove(sandbox_id)
+                raise
+            else:
+                if interrupted or attempt > 1:
+                    return await self._only_one(key, sandbox_id, keep=made.id) or made
+                return made
+        raise Unavailable(f"{self.vendor.title} made no machine for sandbox {sandbox_id}")
+
+    async def _only_one(
+        self, key: VendorKey, sandbox_id: SandboxId, *, keep: str = ""
+    ) -> RentedMachine | None:
+        """Return the machine of a sandbox, and end any others that a lost answer left."""
+        found = await self._all(key, self._tags(sandbox_id))
+        record = self.records.read(sandbox_id)
+        wanted = keep or (record.machine if record is not None else "")
+        found.sort(key=lambda machine: (machine.id != wanted, machine.id))
+        for other in found[1:]:
+            _log.warning("double_machine_ended", sandbox=sandbox_id, machine=other.id)
+            await self.vendor.end(key, other.id)
+        return found[0] if found else None
+
+    async def _all(self, key: VendorKey, tags: Tags) -> list[RentedMachine]:
+        """Return the machines with these tags, as we see them: what a vendor lists beside them is
+        not ours to end."""
+        found: dict[str, RentedMachine] = {}
+        seen = 0
+        async for machine in self.vendor.find(key, tags):
+            seen += 1
+            if seen > MAX_LISTED:
+                raise Failed(f"{self.vendor.title} lists more than {MAX_LISTED} machines")
+            if all(machine.tag(name) == value for name, value in tags):
+                found[machine.id] = machine
+        return list(found.values())
+
+    def _tags(self, sandbox_id: SandboxId) -> Tags:
+        return ((OURS, self.tag), (SANDBOX, sandbox_id))
+
+
+def no_key(name: str) -> str:
+    """Return the sentence for a missing key."""
+    return (
+        f"{name} has no key: `atoll secret set NAME --extension {name}` stores one of your own, "
+        "with `--scope organization` one for everybody"
+    )
+
+
+async def renewed(vendor: Vendor, rented: Rented, *, every: float) -> None:
+    """Renew a machine's deadline until cancelled. A failure is logged and tried again."""
+    while True:
+        try:
+            await vendor.renew(rented.key, rented.machine, LIFE_SECONDS)
+        except Gone:
+            return
+        except AtollError as error:
+            _log.warning("deadline_not_renewed", machine=rented.machine, reason=error.message)
+        await asyncio.sleep(every)

@@ -1,0 +1,65 @@
+"""`ext.e2b` against a peer on E2B's own wheel: the contract of every extension."""
+
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
+
+import pytest
+
+from atoll.adapters.extensions.e2b.entry import make
+from atoll.adapters.linked.extension import LinkedExtension
+from atoll.domain.errors import Invalid
+from atoll.domain.ids import SandboxId
+from atoll.domain.profile.profile import Profile
+from atoll.ports.extension import Extension, ExtensionSetup, Handle, VendorKey
+from atoll.testing.contracts.extension import ExtensionContract
+from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
+from atoll.wire.zygote import messages as wire
+from tests.peers.clouds.e2b import KEY, E2bPeer, e2b_peer
+from tests.peers.clouds.machine import missing
+
+pytestmark = pytest.mark.skipif(bool(missing()), reason=str(missing()))
+
+
+@pytest.fixture(scope="module")
+def rig() -> Iterator[ZygoteRig]:
+    with zygote_rig(real=True) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def peer() -> Iterator[E2bPeer]:
+    with e2b_peer() as running:
+        yield running
+
+
+async def keys(_extension: str, _sandbox: SandboxId | None) -> Sequence[VendorKey]:
+    return (VendorKey("sec_vendor", KEY),)
+
+
+def made(rig: ZygoteRig, peer: E2bPeer) -> LinkedExtension:
+    options = {"e2b": {"api_url": peer.url, "sandbox_url": peer.url}}
+    return make(ExtensionSetup(rig.home.root, "atoll-test", options=options, keys=keys))
+
+
+class TestE2b(ExtensionContract):
+    @pytest.fixture
+    async def extension(self, rig: ZygoteRig, peer: E2bPeer) -> AsyncIterator[LinkedExtension]:
+        extension = made(rig, peer)
+        yield extension
+        await extension.close()
+
+    async def kill(self, extension: Extension, handle: Handle) -> None:
+        assert isinstance(extension, LinkedExtension)
+        answer = await extension._link.request(wire.ListBoxes(), seconds=5)
+        assert isinstance(answer, wire.Listed)
+        pid = next(b.runtime_pid for b in answer.boxes if b.sandbox_id == handle.sandbox_id)
+        os.kill(pid, signal.SIGKILL)
+
+    async def test_provision_of_an_image_without_a_template_is_refused(
+        self, extension: LinkedExtension
+    ) -> None:
+        request = replace(self.request(), profile=Profile("p", "1", image="debian"))
+        with pytest.raises(Invalid, match="template"):
+            await extension.provision(request)
