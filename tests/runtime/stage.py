@@ -5,8 +5,8 @@ import json
 import shutil
 import socket
 import tempfile
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ import aiohttp
 from aiohttp import web
 
 from atoll.ports.runtime_boot import Agent
+from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.agents import Agents
 from atoll.runtime.api.announced_end import AnnouncedEnd
 from atoll.runtime.api.app import build
@@ -160,15 +161,16 @@ async def runtime(
     agents: tuple[Agent, ...] = (),
     make_stage: MakeStage = PassThrough,
     bounds: RecordingLimits = BOUNDS,
+    wall: Callable[[Path], AbstractAsyncContextManager[Spawner]] = local,
 ) -> AsyncIterator[Runtime]:
-    """Serve a runtime whose sandbox is a plain child of this process."""
+    """Serve a runtime whose sandbox is a plain child of this process, or what `wall` makes."""
     home = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
     work = home / "w"
     work.mkdir()
     path = home / "rt.sock"
     journal = Journal(home / "journal")
     try:
-        async with local(work) as spawner, Tasks() as tasks:
+        async with wall(work) as spawner, Tasks() as tasks:
             defaults = Defaults(("/bin/sh",), ENV, str(work))
 
             recordings = Recordings(

@@ -114,7 +114,7 @@ async def linked(
     key = secrets.token_bytes(32)
     async with (
         far_end(root, folder, key, twin=twin, grace=grace, doors=doors) as process,
-        near_end(folder, key) as (line, carrier, relay),
+        near_end(folder, key, patience_seconds=grace) as (line, carrier, relay),
     ):
         spawner = InitSpawner(line, program=host_program(twin=twin), root=str(root))
         try:
