@@ -149,13 +149,14 @@ def _text(encoded: str) -> str:
 def _memory(uid: int) -> None:
     """What the link takes on the other machine."""
     found = Series("the link's own memory (PSS)", "KiB")
-    for status in Path("/proc").glob("[0-9]*/cmdline"):
+    for process in Path("/proc").glob("[0-9]*"):
         try:
-            words = status.read_bytes().split(b"\0")
-            ours = status.stat().st_uid == uid and b"serve" in words and b"--grace" in words
-            if not ours:
+            words = (process / "cmdline").read_bytes().split(b"\0")
+            # The files of one that is not dumpable belong to root, whoever runs it.
+            owner = f"\nUid:\t{uid}\t" in (process / "status").read_text()
+            if not (owner and b"serve" in words and b"--grace" in words):
                 continue
-            rollup = (status.parent / "smaps_rollup").read_text()
+            rollup = (process / "smaps_rollup").read_text()
         except OSError:
             continue
         pss = next(line for line in rollup.splitlines() if line.startswith("Pss:"))

@@ -1,10 +1,12 @@
 /* A queue of bytes, and little-endian numbers. */
+#define _GNU_SOURCE
 #include "link.h"
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-enum { SMALL = 4096 };
+enum { SMALL = 4096, KEPT = 64 * 1024 };
 
 void *allocate(size_t count)
 {
@@ -12,6 +14,29 @@ void *allocate(size_t count)
 	if (!made)
 		_exit(71);
 	return made;
+}
+
+/* Gives a queue another room. Larger ones are mapped, so that the system has them back at once. */
+static void resize(struct bytes *one, size_t room)
+{
+	bool mapped = one->room > SMALL;
+	void *made;
+
+	if (room <= SMALL)
+		made = realloc(one->data, room);
+	else if (mapped)
+		made = mremap(one->data, one->room, room, MREMAP_MAYMOVE);
+	else
+		made = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (!made || made == MAP_FAILED)
+		_exit(71);
+	if (room > SMALL && !mapped) {
+		if (one->end)
+			memcpy(made, one->data, one->end);
+		free(one->data);
+	}
+	one->data = made;
+	one->room = room;
 }
 
 void append(struct bytes *to, const void *data, size_t count)
@@ -30,10 +55,7 @@ void append(struct bytes *to, const void *data, size_t count)
 		size_t room = to->room ? to->room : SMALL;
 		while (to->end + count > room / 4 * 3)
 			room *= 2;
-		to->data = realloc(to->data, room);
-		if (!to->data)
-			_exit(71);
-		to->room = room;
+		resize(to, room);
 	}
 	memcpy(to->data + to->end, data, count);
 	to->end += count;
@@ -45,13 +67,16 @@ void drop(struct bytes *from, size_t count)
 	if (from->start < from->end)
 		return;
 	from->start = from->end = 0;
-	if (from->room > SMALL)
+	if (from->room > KEPT)
 		drop_all(from);
 }
 
 void drop_all(struct bytes *from)
 {
-	free(from->data);
+	if (from->room > SMALL)
+		munmap(from->data, from->room);
+	else
+		free(from->data);
 	memset(from, 0, sizeof *from);
 }
 
