@@ -26,6 +26,7 @@ MOST_BYTES = 40_000
 AWAY_SECONDS = float(os.environ.get("ATOLL_LINK_AWAY", "1"))
 GRACE_SECONDS = 120
 LINE = b"the quick brown fox jumps over the lazy dog\r\n"
+READY = b"ready\r\n"
 DONE = b"that was all\r\n"
 
 
@@ -68,16 +69,17 @@ async def test_viewers_of_a_flood_see_every_byte_over_a_link_that_is_cut_at_rand
                 yield both.spawner
 
     count = CUTS * MOST_BYTES // len(LINE)
-    script = f"read go; yes {LINE[:-2].decode()!r} | head -n {count}; echo that was all"
+    script = f"echo ready; read go; yes {LINE[:-2].decode()!r} | head -n {count}; echo that was all"
     async with runtime(wall=wall) as rt, AsyncExitStack() as stack:
         terminal = await rt.open("sh", "-c", f"stty -echo; {script}")
         viewers = [
             await stack.enter_async_context(rt.attach(terminal, client=name)) for name in "abc"
         ]
+        await viewers[0].until_bytes(READY)
         async with asyncio.TaskGroup() as tasks:
             seen = [tasks.create_task(watched(one)) for one in viewers]
             await viewers[0].type(b"\n")
             await flood(ends[0])
-        whole = hashlib.sha256(LINE * count + DONE).hexdigest()
+        whole = hashlib.sha256(READY + LINE * count + DONE).hexdigest()
         assert {one.result() for one in seen} == {whole}
         assert ends[0].relay.cuts >= CUTS
