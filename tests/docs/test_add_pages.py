@@ -228,7 +228,8 @@ def test_extension_is_a_package_of_its_own(scratch: Scratch) -> None:
         "from contextlib import AsyncExitStack\nfrom pathlib import Path\n"
         "from atoll.ports.extension import ExtensionSetup\n"
         "from atoll.wiring.control.extensions import load_extensions\n"
-        "print(*load_extensions(ExtensionSetup(Path('/h'), 't'), (), AsyncExitStack()))\n",
+        f"setup = ExtensionSetup(Path({str(scratch.top)!r}), 't')\n"
+        "print(*load_extensions(setup, (), AsyncExitStack()).extensions)\n",
     )
     assert said.split() == ["ext.mine"]
     assert scratch.touched() == set()

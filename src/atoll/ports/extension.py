@@ -4,6 +4,7 @@ An extension provisions an environment with a runtime standing beside it, and ta
 away again. What happens inside is the runtime's business, the same for all backends.
 """
 
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -160,7 +161,12 @@ class ExtensionSetup:
     are those that a runtime may start, under every name they answer to; `upstreams` are base
     URLs of model providers that differ from the usual ones, by provider; `options` are the
     settings of backends by name. `hosts` are those that sandboxes are placed on, `keys` those of
-    vendors."""
+    vendors.
+
+    `folder` is a directory of the extension's own, which no sandbox can reach (None: it comes with
+    Atoll and has its places). `uid` is the user that its code runs as: not root where Atoll was
+    started by root, and without a way back to it. `zygote` is the socket where sandboxes with our
+    own wall are asked for, where there is one."""
 
     home: Path
     tag: str
@@ -169,6 +175,23 @@ class ExtensionSetup:
     options: Mapping[str, object] = field(default_factory=dict)
     hosts: ListHosts = _no_hosts
     keys: FindKeys = _no_keys
+    folder: Path | None = None
+    uid: int = field(default_factory=os.geteuid)
+
+    @property
+    def zygote(self) -> Path | None:
+        """The zygote's socket, while there is one."""
+        socket = self.home / "run" / "zygote.sock"
+        return socket if socket.exists() else None
+
+
+@dataclass(frozen=True, slots=True)
+class Unloaded:
+    """An extension that is not there. `package` is the one that brings it, with its version."""
+
+    name: str
+    package: str
+    reason: str
 
 
 class Extension(Protocol):

@@ -6,7 +6,7 @@ No surface is known here; `wiring.control.graph` builds the services.
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from atoll.ports.extension import Extension
+from atoll.ports.extension import Extension, Unloaded
 from atoll.services.agents.agents import Agents
 from atoll.services.agents.catalogue import AgentCatalogue
 from atoll.services.agents.statuses import AgentStatuses
@@ -163,11 +163,12 @@ class DriveServices:
 @dataclass(frozen=True, slots=True)
 class Backends:
     """The extensions, by name, and the use cases of the hosts that they place sandboxes on, and of
-    the routes that choose among them."""
+    the routes that choose among them. `unloaded` are those that could not be made."""
 
     extensions: Mapping[str, Extension]
     hosts: Hosts
     routes: Routes
+    unloaded: tuple[Unloaded, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

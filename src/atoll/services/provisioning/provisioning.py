@@ -52,6 +52,9 @@ WORKSPACE = "/workspace"
 TAKE_DOWN_SECONDS = 120.0
 """A backend that hangs must not hold its sandbox for ever."""
 
+RAISE_SECONDS = 2400.0
+"""For a wall, with everything that a backend fetches and builds for it."""
+
 SAVING_ALONE_SECONDS = 1800
 """Longer than saving a large tree takes, which is one request."""
 
@@ -178,8 +181,9 @@ class Provisioning:
         """Raise a wall. Whatever a backend fails by is `BackendFailed`; a fault of the request
         passes as `Invalid`."""
         try:
-            handle = await extension.provision(request)
-            reach = await extension.wait_ready(handle)
+            async with _at_most(RAISE_SECONDS, f"{extension.name} to bring {request.name} up"):
+                handle = await extension.provision(request)
+                reach = await extension.wait_ready(handle)
             self._check_wall(reach.isolation)
         except (StoreUnavailable, Invalid):
             raise
@@ -289,9 +293,7 @@ class Provisioning:
         """Tear the sandbox down. Does nothing when its extension is gone."""
         extension = self._extensions.get(sandbox.profile.extension)
         if extension is None:
-            return CleanupReport(
-                leftovers=(f"{sandbox.profile.extension} is not installed: nothing was removed.",)
-            )
+            return CleanupReport(leftovers=(_standing(sandbox),))
         async with _at_most(TAKE_DOWN_SECONDS, f"{extension.name} to end {sandbox.name}"):
             return await extension.teardown(self.handle(sandbox), keep_state=keep_state)
 
@@ -354,6 +356,18 @@ class Provisioning:
                 return client
         kept = await self.reach_kept(sandbox, alone_seconds=SAVING_ALONE_SECONDS)
         return self.client_at(kept)
+
+
+def _standing(sandbox: Sandbox) -> str:
+    """Return the sentence about what nobody can remove while its extension is gone."""
+    parts = [f"sandbox {sandbox.id}", f"generation {standing_generation(sandbox)}"]
+    parts += [f"on host {sandbox.host}"] if sandbox.host else []
+    parts += [f"at {sandbox.attachment.address}"] if sandbox.attachment.address else []
+    parts += [f"{name} {value[:80]}" for name, value in sandbox.attachment.handle[:8]]
+    return (
+        f"{sandbox.profile.extension} is not installed: nothing was removed. Its processes and its "
+        f"workspace may still stand ({', '.join(parts)})."
+    )
 
 
 def standing_generation(sandbox: Sandbox) -> int:

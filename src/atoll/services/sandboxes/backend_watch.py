@@ -16,16 +16,25 @@ from atoll.domain.sandbox.instruction import Teardown
 from atoll.domain.sandbox.sandbox import KEPT, RUNNING, Sandbox, State
 from atoll.domain.sandbox.stimulus import Broke, Requested
 from atoll.domain.sandbox.task_queue import is_queued
-from atoll.ports import EndReasons, Extension, Handle
+from atoll.ports import Ended, EndReasons, Extension, Handle
 from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
 from atoll.services.journals.standings import Standings
 from atoll.services.lifecycle.directory import Directory
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.sandboxes.reconciler import Reconciler, unfinished_work
+from atoll.wire.contract.journal import check_health
 
 AGAIN_SECONDS = 1.0
-"""Before a retry at a backend that did not answer."""
+"""Before a retry at a backend that did not answer; it doubles with each further failure."""
+
+LONGEST_AGAIN_SECONDS = 60.0
+
+SURVEY_WAIT_SECONDS = 60.0
+"""For a backend to say what lives there."""
+
+PROBE_SECONDS = 5.0
+"""For a runtime to answer that its backend does not know any more."""
 
 SOON_SECONDS = 0.5
 """Between activity in a sandbox and the collection of its journal."""
@@ -111,17 +120,30 @@ class BackendWatch:
 
     async def _follow_ends(self, extension: Extension) -> None:
         """Apply ends as they happen; compare everything first after each interruption."""
+        pause = AGAIN_SECONDS
         while True:
             try:
                 await self._compare(extension)
+                pause = AGAIN_SECONDS
                 async for ended in extension.ended():
-                    _log.warning("sandbox_ended", sandbox=ended.sandbox_id, reason=ended.reason)
-                    await self._apply(ended.sandbox_id, Broke(ended.generation, ended.reason))
+                    await self._end(extension, ended)
             except AtollError as err:
                 _log.warning("extension_unwatched", extension=extension.name, reason=err.message)
             except Exception:  # noqa: BLE001 - the task's root
                 _log.exception("extension_watch_broke", extension=extension.name)
-            await self._pause(AGAIN_SECONDS)
+            await self._pause(pause)
+            pause = min(pause * 2, LONGEST_AGAIN_SECONDS)
+
+    async def _end(self, extension: Extension, ended: Ended) -> None:
+        """Apply an end of one of the extension's own sandboxes. Another's is none of its business:
+        only a log line comes of that."""
+        async with self._ground.store.read() as rows:
+            sandbox = await rows.sandboxes.get(ended.sandbox_id)
+        if sandbox is not None and sandbox.profile.extension != extension.name:
+            _log.error("foreign_end", extension=extension.name, sandbox=ended.sandbox_id)
+            return
+        _log.warning("sandbox_ended", sandbox=ended.sandbox_id, reason=ended.reason)
+        await self._apply(ended.sandbox_id, Broke(ended.generation, ended.reason))
 
     async def _surveys(self, extension: Extension) -> None:
         """Compare at intervals, because a backend may restart without an event."""
@@ -138,18 +160,31 @@ class BackendWatch:
         """Mark as failed what should run and does not; end what runs and should not."""
         async with self._ground.store.read() as rows:
             expected = await rows.sandboxes.unfinished()
-        alive = {handle.sandbox_id: handle for handle in await extension.survey()}
+        alive = {handle.sandbox_id: handle for handle in await _surveyed(extension)}
         for sandbox in expected:
             if sandbox.profile.extension != extension.name:
                 continue
             handle = alive.pop(sandbox.id, None)
             if handle is None and sandbox.state in RUNNING:
-                if not self._reconciler.busy(sandbox.id):
+                if not self._reconciler.busy(sandbox.id) and not await self._answers(sandbox):
                     reason = await _why_ended(extension, sandbox.id)
                     await self._apply(sandbox.id, Broke(sandbox.generation, reason))
             elif handle is not None and sandbox.state in KEPT | {State.STOPPED}:
                 await self._end_again(sandbox.id)
         await self._reap(extension, alive.values())
+
+    async def _answers(self, sandbox: Sandbox) -> bool:
+        """Return whether the runtime of a sandbox answers that its backend does not know: then it
+        is the survey that is wrong, and what lives is not ended for it."""
+        try:
+            async with asyncio.timeout(PROBE_SECONDS):
+                found = await self._runtimes.client(sandbox).call(check_health())
+        except (AtollError, TimeoutError):
+            return False
+        lives = (found.sandbox_id, found.generation) == (sandbox.id, sandbox.generation)
+        if lives:
+            _log.error("survey_wrong", extension=sandbox.profile.extension, sandbox=sandbox.id)
+        return lives
 
     async def _end_again(self, sandbox_id: SandboxId) -> None:
         """End what should not run, unless it has been started meanwhile."""
@@ -215,6 +250,17 @@ class BackendWatch:
 
     async def _pause(self, seconds: float) -> None:
         await self._ground.clock.sleep_until(self._ground.clock.now() + timedelta(seconds=seconds))
+
+
+async def _surveyed(extension: Extension) -> list[Handle]:
+    """Return what lives in a backend. Raises `Unavailable` when it takes too long to say."""
+    try:
+        async with asyncio.timeout(SURVEY_WAIT_SECONDS):
+            return await extension.survey()
+    except TimeoutError as err:
+        raise Unavailable(
+            f"{extension.name} did not say within {SURVEY_WAIT_SECONDS:g} s what lives there"
+        ) from err
 
 
 async def _why_ended(extension: Extension, sandbox_id: SandboxId) -> str:

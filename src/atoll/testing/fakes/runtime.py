@@ -54,7 +54,7 @@ class FakeRuntimes:
     `answers` holds status and document by method and path; the health and the journal are answered
     of themselves, and anything else is not found. `terminals` names the paths that can be attached
     to. `calls` lists the requests. `gate`, when set, holds back every answer until a test sets the
-    event. Nothing answers while `down`.
+    event. Nothing answers while `down`. `health` is what the health says besides.
     """
 
     calls: list[RuntimeCall[Any]] = field(default_factory=list)
@@ -65,6 +65,7 @@ class FakeRuntimes:
     unused_seconds: float | None = None
     down: bool = False
     gate: asyncio.Event | None = None
+    health: dict[str, object] = field(default_factory=dict)
 
     async def call(self, call: RuntimeCall[T]) -> T:
         """See the port."""
@@ -120,7 +121,8 @@ class FakeRuntimes:
             case "/health":
                 unused = self.unused_seconds
                 used = self.idle_seconds if unused is None else unused
-                return 200, _HEALTH | {"idle_seconds": self.idle_seconds, "unused_seconds": used}
+                idle = {"idle_seconds": self.idle_seconds, "unused_seconds": used}
+                return 200, _HEALTH | idle | self.health
             case "/journal":
                 entries = [one for one in self.journal if int(str(one["n"])) > int(query["after"])]
                 return 200, {"entries": entries, "last": len(self.journal), "dropped": 0}

@@ -45,7 +45,7 @@ from atoll.services.identifiers import Identifiers
 from atoll.services.telemetry import OFF, Telemetry
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.control.exchange import open_exchange
-from atoll.wiring.control.extensions import load_extensions
+from atoll.wiring.control.extensions import load_extensions, write_unloaded
 from atoll.wiring.control.graph import SandboxPorts, build_application
 from atoll.wiring.control.identity import open_identity
 from atoll.wiring.control.library import LibraryPorts, build_library
@@ -126,10 +126,11 @@ def _ports(
     stack.push_async_callback(clients.close)
     keys = OwnKeys(settings.home / "run" / "zygote.sock")
     stack.push_async_callback(keys.close)
+    loaded = load_extensions(_extension_setup(settings, hosts), settings.backends.extensions, stack)
+    write_unloaded(settings.home, loaded.unloaded)
     return SandboxPorts(
-        extensions=load_extensions(
-            _extension_setup(settings, hosts), settings.backends.extensions, stack
-        ),
+        extensions=loaded.extensions,
+        unloaded=loaded.unloaded,
         clients=clients,
         agents=InstalledLayers(
             settings.home / "agents",

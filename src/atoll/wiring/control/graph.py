@@ -18,6 +18,7 @@ from atoll.ports import (
     Vault,
 )
 from atoll.ports.agents import AgentShelf
+from atoll.ports.extension import Unloaded
 from atoll.ports.outside.forge import Forge
 from atoll.services.agents.agents import Agents
 from atoll.services.agents.catalogue import AgentCatalogue
@@ -125,6 +126,7 @@ class SandboxPorts:
     keyed: Callable[[], Awaitable[frozenset[str]]] | None = None
     api_url: str | None = None
     inside: Inside | None = None
+    unloaded: tuple[Unloaded, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,7 +371,10 @@ def build_application(
         profiles=library.preparation.profiles,
         events=events,
         logins=access.logins,
-        backends=build_backends(ground, sandboxes, ports.extensions, own, settings.admission),
+        backends=replace(
+            build_backends(ground, sandboxes, ports.extensions, own, settings.admission),
+            unloaded=ports.unloaded,
+        ),
         readiness=readiness(ground, background),
         secrets=secrets,
         approvals=approvals,

@@ -1,5 +1,6 @@
 """Routes of extensions: installed backends, their capabilities, and what `atoll doctor` finds."""
 
+from dataclasses import replace
 from typing import Any, Final
 
 from fastapi import APIRouter
@@ -9,7 +10,7 @@ from atoll.domain.errors import AtollError
 from atoll.domain.host.host import HostKind
 from atoll.domain.people.capability import Capability
 from atoll.domain.wall.isolation import IsolationLevel
-from atoll.ports.extension import Extension
+from atoll.ports.extension import Extension, Unloaded
 from atoll.ports.host import Level
 from atoll.surfaces.http.body.answers import Json, instant
 from atoll.surfaces.http.body.fields import ResponseModel
@@ -92,7 +93,12 @@ async def list_extensions(atoll: Atoll, caller: Caller) -> Response:
     del caller
     # An extension may be registered under an alias as well: one entry each.
     found = {extension.name: extension for extension in atoll.backends.extensions.values()}
-    return Json({"extensions": [_view(found[name]) for name in sorted(found)]})
+    shown = {name: _view(extension) for name, extension in found.items()}
+    for one in atoll.backends.unloaded:
+        # Another project's package may carry a name that is taken: both are shown.
+        name = f"{one.name} of {one.package}" if one.name in shown else one.name
+        shown[name] = _missing(replace(one, name=name))
+    return Json({"extensions": [shown[name] for name in sorted(shown)]})
 
 
 @router.get(
@@ -108,6 +114,11 @@ async def list_findings(atoll: Atoll, caller: Caller) -> Response:
     found, at = await atoll.overview.machine.findings()
     views = [FindingView.of(one) for one in found[:MAX_FINDINGS]]
     return Json({"findings": views, "at": instant(at)})
+
+
+def _missing(one: Unloaded) -> dict[str, Any]:
+    reason = f"{one.package}: {one.reason}" if one.package else one.reason
+    return ExtensionView.of(one, available=False, reason=reason, capabilities=None)
 
 
 def _view(extension: Extension) -> dict[str, Any]:

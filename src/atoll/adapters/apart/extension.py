@@ -1,0 +1,194 @@
+"""An Extension around another project's: the same verbs, each on its thread and judged."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from atoll.adapters.apart.answers import AnswerJudge
+from atoll.adapters.apart.guard import Guard
+from atoll.domain.errors import AtollError, Unavailable
+from atoll.domain.ids import SandboxId
+from atoll.domain.profile.profile import Profile
+from atoll.ports.extension import (
+    Capabilities,
+    CleanupReport,
+    Closable,
+    Ended,
+    EndReasons,
+    Estimates,
+    Extension,
+    Handle,
+    MeterQuote,
+    Pauses,
+    Provision,
+    Reachability,
+    Snapshots,
+)
+
+T = TypeVar("T")
+
+LEAVE_SECONDS = 2.0
+_OVER = object()
+
+
+class GuardedExtension:
+    """`ports.Extension` of another project, which can harm nobody but its own sandboxes.
+
+    `able` is what it said of itself when it was made. It is asked again in the background: its
+    answer is that of a moment ago.
+    """
+
+    def __init__(self, inner: Extension, guard: Guard, able: Capabilities | AtollError) -> None:
+        self._inner = inner
+        self._guard = guard
+        self._judge = AnswerJudge(guard.name)
+        self._able = able
+
+    @property
+    def name(self) -> str:
+        """The name it was registered by."""
+        return self._guard.name
+
+    def capabilities(self) -> Capabilities:
+        """Return what it last said of itself."""
+        self._guard.loop.soon(self._look)
+        if isinstance(self._able, AtollError):
+            raise Unavailable(self._able.message)
+        return self._able
+
+    def _look(self) -> None:
+        try:
+            self._able = self._judge.capabilities(self._inner.capabilities())
+        except AtollError as error:
+            self._able = error
+
+    async def provision(self, request: Provision) -> Handle:
+        """Provision. Raises what the port says."""
+        asked = replace(request, report=_carried(request.report))
+        answer = await self._guard.call("provision", lambda: self._inner.provision(asked))
+        return self._judge.handle(request, answer)
+
+    async def wait_ready(self, handle: Handle) -> Reachability:
+        """Wait until the runtime answers."""
+        return self._judge.reach(
+            await self._guard.call("wait_ready", lambda: self._inner.wait_ready(handle))
+        )
+
+    async def teardown(self, handle: Handle, *, keep_state: bool) -> CleanupReport:
+        """End every process."""
+
+        async def work() -> CleanupReport:
+            return await self._inner.teardown(handle, keep_state=keep_state)
+
+        return self._judge.report(await self._guard.call("teardown", work))
+
+    async def survey(self) -> list[Handle]:
+        """Return what runs."""
+        return self._judge.survey(await self._guard.call("survey", self._inner.survey))
+
+    async def ended(self) -> AsyncIterator[Ended]:
+        """Yield ends, one at a time: no more are taken than were applied."""
+        stream: list[AsyncIterator[Ended]] = []
+
+        async def following() -> object:
+            if not stream:
+                stream.append(aiter(self._inner.ended()))
+            return await anext(stream[0], _OVER)
+
+        while (found := await self._guard.call("ended", following)) is not _OVER:
+            yield self._judge.ended(found)
+
+    async def close(self) -> None:
+        """Close its connections, then its thread. Never raises, and never waits long."""
+        inner = self._inner
+        try:
+            if isinstance(inner, Closable):
+                await self._guard.call("close", inner.close)
+        except AtollError:
+            return  # logged; its sandboxes keep running
+        finally:
+            await self._guard.loop.closed(LEAVE_SECONDS)
+
+
+class _WithReasons(GuardedExtension):
+    async def why_ended(self, sandbox_id: SandboxId) -> str | None:
+        """Return why a sandbox ended."""
+        inner: EndReasons = self._inner  # type: ignore[assignment] # `guarded` looked
+        return self._judge.reason(
+            await self._guard.call("why_ended", lambda: inner.why_ended(sandbox_id))
+        )
+
+
+class _WithPauses(GuardedExtension):
+    async def pause(self, handle: Handle) -> None:
+        """Freeze every process."""
+        inner: Pauses = self._inner  # type: ignore[assignment] # `guarded` looked
+        await self._guard.call("pause", lambda: inner.pause(handle))
+
+    async def resume(self, handle: Handle) -> None:
+        """Resume every process."""
+        inner: Pauses = self._inner  # type: ignore[assignment] # `guarded` looked
+        await self._guard.call("resume", lambda: inner.resume(handle))
+
+
+class _WithSnapshots(GuardedExtension):
+    async def snapshot(self, handle: Handle) -> str:
+        """Make a checkpoint."""
+        inner: Snapshots = self._inner  # type: ignore[assignment] # `guarded` looked
+        return str(await self._guard.call("snapshot", lambda: inner.snapshot(handle)))
+
+    async def restore(self, snapshot_id: str, request: Provision) -> Handle:
+        """Bring a checkpoint up."""
+        inner: Snapshots = self._inner  # type: ignore[assignment] # `guarded` looked
+        asked = replace(request, report=_carried(request.report))
+        answer = await self._guard.call("restore", lambda: inner.restore(snapshot_id, asked))
+        return self._judge.handle(request, answer)
+
+
+class _WithEstimates(GuardedExtension):
+    def estimate_cost(self, profile: Profile, seconds: int) -> MeterQuote:
+        """Return a price."""
+        inner: Estimates = self._inner  # type: ignore[assignment] # `guarded` looked
+        return self._guard.loop.run(lambda: inner.estimate_cost(profile, seconds), LEAVE_SECONDS)
+
+
+_ABILITIES: tuple[tuple[Any, type[GuardedExtension]], ...] = (
+    (EndReasons, _WithReasons),
+    (Pauses, _WithPauses),
+    (Snapshots, _WithSnapshots),
+    (Estimates, _WithEstimates),
+)
+
+
+def guarded(inner: Extension, guard: Guard, able: Capabilities | AtollError) -> GuardedExtension:
+    """Return an extension that is guarded, with the optional abilities that it has."""
+    kinds = tuple(kind for ability, kind in _ABILITIES if isinstance(inner, ability))
+    kind = type("GuardedExtension", kinds, {}) if kinds else GuardedExtension
+    made: GuardedExtension = kind(inner, guard, able)
+    return made
+
+
+def _carried(report: Callable[[str], None]) -> Callable[[str], None]:
+    """Return what takes a line on another thread and gives it to `report` on this one."""
+    here = asyncio.get_running_loop()
+
+    def taken(line: str) -> None:
+        here.call_soon_threadsafe(report, str(line)[:2000])
+
+    return taken
+
+
+def carried_back(work: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[T]]:
+    """Return what awaits `work` on this loop, whoever calls it."""
+    here = asyncio.get_running_loop()
+
+    async def taken() -> T:
+        async def ours() -> T:
+            return await work()
+
+        if asyncio.get_running_loop() is here:
+            return await work()
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(ours(), here))
+
+    return taken

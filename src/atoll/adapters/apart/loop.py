@@ -1,0 +1,167 @@
+"""An event loop on a thread of its own, where another project's code runs.
+
+Code that blocks there, or raises what it likes, ends neither our loop nor its own. It is no wall:
+the code shares our process, its memory and its user.
+"""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future as ThreadFuture
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import structlog
+
+T = TypeVar("T")
+
+UNWIND_SECONDS = 5.0
+"""For a cancelled call to end, before nobody waits for it any more."""
+
+_log = structlog.get_logger(__name__)
+
+
+class Broken(Exception):
+    """A call that ended by something which is not for a caller: `CancelledError`, `SystemExit`,
+    or any other fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome(Generic[T]):
+    value: T | None = None
+    error: BaseException | None = None
+
+
+class ApartLoop:
+    """A thread with an event loop, for as long as it is not closed."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._loop = asyncio.new_event_loop()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"apart-{name}"[:60], daemon=True)
+        self._thread.start()
+
+    @property
+    def idle(self) -> bool:
+        """Report whether the thread is over."""
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        while not self._closing.is_set():
+            try:
+                self._loop.run_forever()
+            except BaseException as error:  # noqa: BLE001 - the thread's root
+                # `SystemExit` of a task stops the loop (asyncio): it goes on without that task.
+                _log.error("extension_stopped_its_loop", extension=self._name, reason=repr(error))
+        with contextlib.suppress(BaseException):
+            _cancel_all(self._loop)
+        self._loop.close()
+
+    def run(self, work: Callable[[], T], seconds: float) -> T:
+        """Run a function there and wait for it, blocking. Raises `TimeoutError`, and what the
+        function raises; `Broken` for what would end a thread."""
+        done: ThreadFuture[T] = ThreadFuture()
+
+        def begin() -> None:
+            try:
+                done.set_result(work())
+            except Exception as error:  # noqa: BLE001 - handed to the caller
+                done.set_exception(error)
+            except BaseException as error:  # noqa: BLE001 - handed to the caller
+                done.set_exception(Broken(_spelled(error)))
+
+        self._loop.call_soon_threadsafe(begin)
+        return done.result(seconds)
+
+    async def call(self, work: Callable[[], Awaitable[T]], seconds: float | None) -> T:
+        """Await `work` there. Raises what it raises, `TimeoutError` after `seconds`, and `Broken`
+        for a timeout of its own and for what is no `Exception`. Cancelled, it cancels the work and
+        waits a little for it."""
+        ended: asyncio.Future[_Outcome[T]] = asyncio.get_running_loop().create_future()
+        cancel = self._begin(work, ended)
+        try:
+            async with asyncio.timeout(seconds):
+                outcome = await asyncio.shield(ended)
+        except (TimeoutError, asyncio.CancelledError):
+            cancel()
+            await asyncio.wait({ended}, timeout=UNWIND_SECONDS)
+            raise
+        if isinstance(outcome.error, Exception) and not isinstance(outcome.error, TimeoutError):
+            raise outcome.error
+        if outcome.error is not None:
+            raise Broken(_spelled(outcome.error))
+        return outcome.value  # type: ignore[return-value] # without an error it is the result
+
+    def _begin(
+        self, work: Callable[[], Awaitable[T]], ended: "asyncio.Future[_Outcome[T]]"
+    ) -> Callable[[], None]:
+        """Begin `work` there; return what cancels it."""
+        here = asyncio.get_running_loop()
+        tasks: list[asyncio.Task[None]] = []
+
+        def settle(outcome: _Outcome[T]) -> None:
+            if not ended.done():
+                ended.set_result(outcome)
+
+        async def guarded() -> None:
+            outcome: _Outcome[T]
+            try:
+                outcome = _Outcome(value=await work())
+            except BaseException as error:  # noqa: BLE001 - handed to the caller
+                outcome = _Outcome(error=error)
+            with contextlib.suppress(RuntimeError):  # nobody is there any more
+                here.call_soon_threadsafe(settle, outcome)
+
+        def begin() -> None:
+            # Held by `tasks`, which the caller holds until it ended.
+            tasks.append(self._loop.create_task(guarded()))
+
+        def cancel() -> None:
+            for task in tasks:
+                task.cancel()
+
+        self._loop.call_soon_threadsafe(begin)
+        return lambda: self._soon(cancel)
+
+    def soon(self, work: Callable[[], object]) -> None:
+        """Run a function there some time, and wait for nothing."""
+
+        def begin() -> None:
+            try:
+                work()
+            except BaseException as error:  # noqa: BLE001 - another project's code at its root
+                _log.error("extension_broke", extension=self._name, reason=_spelled(error))
+
+        self._soon(begin)
+
+    def _soon(self, work: Callable[[], object]) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(work)
+
+    def close(self) -> None:
+        """End the loop, without waiting for a thread that hangs. Idempotent."""
+        self._closing.set()
+        self._soon(self._loop.stop)
+
+    async def closed(self, seconds: float) -> bool:
+        """Close, and return whether the thread ended in time."""
+        self.close()
+        await asyncio.to_thread(self._thread.join, seconds)
+        return self.idle
+
+
+def _cancel_all(loop: asyncio.AbstractEventLoop) -> None:
+    tasks = asyncio.all_tasks(loop)
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        loop.run_until_complete(asyncio.wait(tasks, timeout=UNWIND_SECONDS))
+    loop.run_until_complete(loop.shutdown_asyncgens())
+
+
+def _spelled(error: BaseException) -> str:
+    text = str(error)[:200]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,58 @@
+"""The person's choice of extensions: `extensions.json` in a home, written by `atoll extension`.
+
+`on` adds to the setting `extensions`; `off` leaves out what is installed. It counts from the next
+start on.
+"""
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from atoll.domain.errors import Failed, Invalid
+
+FILE = "extensions.json"
+MAX_BYTES = 64 * 1024
+
+
+class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Names without `ext.`."""
+
+    on: tuple[str, ...] = ()
+    off: tuple[str, ...] = ()
+
+    def enabled(self, name: str) -> "Choice":
+        """Return the choice with one more on."""
+        off = tuple(one for one in self.off if one != name)
+        return Choice(tuple(dict.fromkeys((*self.on, name))), off)
+
+    def disabled(self, name: str) -> "Choice":
+        """Return the choice with one more off."""
+        on = tuple(one for one in self.on if one != name)
+        return Choice(on, tuple(dict.fromkeys((*self.off, name))))
+
+
+def read_choice(home: Path) -> Choice:
+    """Return the choice. Raises `Invalid` for a file that is none."""
+    try:
+        text = (home / FILE).read_bytes()[: MAX_BYTES + 1]
+    except FileNotFoundError:
+        return Choice()
+    except OSError as err:
+        raise Invalid(f"{home / FILE} cannot be read: {err.strerror}") from err
+    try:
+        return msgspec.json.decode(text, type=Choice)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as err:
+        raise Invalid(f"{home / FILE} is no choice of extensions: {err}") from err
+
+
+def write_choice(home: Path, choice: Choice) -> None:
+    """Store the choice. Raises `Failed`."""
+    place = home / FILE
+    fresh = place.with_name(f"{FILE}.{os.getpid()}")
+    try:
+        fresh.write_bytes(msgspec.json.encode(choice) + b"\n")
+        fresh.chmod(0o644)
+        fresh.replace(place)
+    except OSError as err:
+        raise Failed(f"{place} cannot be written: {err.strerror}") from err

@@ -1,0 +1,347 @@
+"""Extensions that hang, lie, or raise anything: nobody else notices."""
+
+import asyncio
+import os
+import threading
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from atoll.adapters.apart.extension import GuardedExtension, carried_back, guarded
+from atoll.adapters.apart.guard import DEADLINES, Guard
+from atoll.adapters.apart.loop import ApartLoop
+from atoll.adapters.extensions.in_memory import InMemory
+from atoll.domain.errors import Conflict, Failed, Unavailable
+from atoll.domain.ids import SandboxId, spell
+from atoll.domain.profile.profile import Profile
+from atoll.domain.route.health import Breaker
+from atoll.domain.wall.isolation import Isolation, IsolationLevel
+from atoll.ports.extension import (
+    Capabilities,
+    CleanupReport,
+    Ended,
+    EndReasons,
+    Extension,
+    Handle,
+    Pauses,
+    Provision,
+    Reachability,
+    Snapshots,
+)
+from atoll.testing import ExtensionContract
+
+ABLE = Capabilities(IsolationLevel.NONE)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.time = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def now(self) -> datetime:
+        return self.time
+
+
+class Apart:
+    """What a test makes guarded extensions with; each thread ends with it."""
+
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self.loops: list[ApartLoop] = []
+        self.gates: list[threading.Event] = []
+
+    def around(self, inner: Extension, **deadlines: float) -> GuardedExtension:
+        loop = ApartLoop("test")
+        self.loops.append(loop)
+        waits = {**DEADLINES, **deadlines}
+        return guarded(inner, Guard(inner.name, loop, now=self.clock.now, deadlines=waits), ABLE)
+
+    def gate(self) -> threading.Event:
+        self.gates.append(threading.Event())
+        return self.gates[-1]
+
+
+@pytest.fixture
+async def apart() -> AsyncIterator[Apart]:
+    made = Apart()
+    yield made
+    for gate in made.gates:
+        gate.set()
+    for loop in made.loops:
+        assert await loop.closed(10)
+
+
+def request() -> Provision:
+    sandbox = SandboxId(spell("sb", os.urandom(10)))
+    return Provision(sandbox, 1, "test", Profile(id="profile.shell", version="1.0.0"))
+
+
+class TestGuardedExtension(ExtensionContract):
+    @pytest.fixture
+    async def extension(self, apart: Apart) -> Extension:
+        self.inner = InMemory()
+        self.apart = apart
+        return apart.around(self.inner)
+
+    async def kill(self, extension: Extension, handle: Handle) -> None:
+        async def die() -> None:
+            self.inner.die(handle.sandbox_id)
+
+        await self.apart.loops[0].call(die, 5)
+
+
+async def test_code_that_blocks_freezes_only_its_own_extension(apart: Apart) -> None:
+    gate = apart.gate()
+
+    class Blocking(InMemory):
+        async def provision(self, request: Provision) -> Handle:
+            gate.wait()
+            return await super().provision(request)
+
+    blocking, other = apart.around(Blocking(), provision=0.2), apart.around(InMemory())
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            ticks += 1
+            await asyncio.sleep(0)
+
+    async with asyncio.TaskGroup() as tasks:
+        ticking = tasks.create_task(tick())
+        with pytest.raises(Unavailable, match="did not answer provision within"):
+            # It cannot be unwound while it blocks: nobody waits for it for long.
+            await blocking.provision(request())
+        ticking.cancel()
+    assert ticks > 100
+    assert (await other.provision(request())).generation == 1
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        RuntimeError("x"),
+        asyncio.CancelledError(),
+        SystemExit(3),
+        KeyboardInterrupt(),
+        StopIteration(),
+    ],
+)
+async def test_whatever_is_raised_is_a_failure_like_any_other(
+    apart: Apart, fault: BaseException
+) -> None:
+    class Raising(InMemory):
+        async def wait_ready(self, handle: Handle) -> Reachability:
+            raise fault
+
+    extension = apart.around(Raising())
+    handle = await extension.provision(request())
+    with pytest.raises(Failed, match="this is a fault of the extension"):
+        await extension.wait_ready(handle)
+    assert handle in await extension.survey()
+
+
+async def test_system_exit_of_a_task_of_its_own_ends_no_loop(apart: Apart) -> None:
+    class Leaving(InMemory):
+        async def survey(self) -> list[Handle]:
+            async def leave() -> None:
+                raise SystemExit(4)
+
+            self.task = asyncio.get_running_loop().create_task(leave())
+            await asyncio.sleep(0)
+            return await super().survey()
+
+    extension = apart.around(Leaving())
+    assert await extension.survey() == []
+    assert await extension.survey() == []
+
+
+async def test_errors_raised_on_purpose_pass_unchanged(apart: Apart) -> None:
+    extension = apart.around(InMemory())
+    asked = request()
+    await extension.provision(asked)
+    with pytest.raises(Conflict):
+        await extension.provision(
+            Provision(asked.sandbox_id, 2, "test", Profile(id="profile.shell", version="1.0.0"))
+        )
+
+
+async def test_repeated_faults_open_the_breaker_and_one_call_tries_again(apart: Apart) -> None:
+    class Breaking(InMemory):
+        broken = True
+        called_times = 0
+
+        async def survey(self) -> list[Handle]:
+            self.called_times += 1
+            if self.broken:
+                raise RuntimeError("broken")
+            return []
+
+    inner = Breaking()
+    extension = apart.around(inner)
+    guard = extension._guard
+    for _ in range(5):
+        with pytest.raises(Failed):
+            await extension.survey()
+    assert guard.breaker is Breaker.OPEN
+    with pytest.raises(Unavailable, match="left alone"):
+        await extension.survey()
+    assert inner.called_times == 5
+    apart.clock.time += timedelta(seconds=31)
+    inner.broken = False
+    assert await extension.survey() == []
+    assert guard.breaker is Breaker.CLOSED
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        None,
+        {"sandbox_id": "sb"},
+        Handle(SandboxId("sb_other"), 1, "ext.in-memory"),
+        Handle(SandboxId("sb_other"), 1, "ext.namespaces"),
+    ],
+)
+async def test_handle_of_something_else_is_refused(apart: Apart, lie: object) -> None:
+    class Lying(InMemory):
+        async def provision(self, request: Provision) -> Handle:
+            return lie  # type: ignore[return-value]
+
+        async def survey(self) -> list[Handle]:
+            return [lie] * 20_000  # type: ignore[list-item]
+
+    extension = apart.around(Lying())
+    with pytest.raises(Failed, match=r"ext\.in-memory answered provision"):
+        await extension.provision(request())
+    with pytest.raises(Failed, match=r"ext\.in-memory answered survey"):
+        await extension.survey()
+
+
+@pytest.mark.parametrize(
+    "address", ["", "unix:relative", "file:///etc/passwd", "http://", "http://[", "ftp://x", 7]
+)
+async def test_address_that_is_none_is_refused(apart: Apart, address: str) -> None:
+    class Lying(InMemory):
+        async def wait_ready(self, handle: Handle) -> Reachability:
+            return Reachability(address, Isolation(IsolationLevel.NONE, "x"))
+
+    extension = apart.around(Lying())
+    with pytest.raises(Failed, match="neither unix"):
+        await extension.wait_ready(await extension.provision(request()))
+
+
+@pytest.mark.parametrize("data", ["text", ((1, 2),), (("a",),), (("a", "x" * 20_000),)])
+async def test_data_that_cannot_be_stored_are_refused(apart: Apart, data: object) -> None:
+    class Lying(InMemory):
+        async def provision(self, request: Provision) -> Handle:
+            return Handle(request.sandbox_id, 1, self.name, data)  # type: ignore[arg-type]
+
+    with pytest.raises(Failed, match="short pairs"):
+        await apart.around(Lying()).provision(request())
+
+
+async def test_reports_arrive_on_the_loop_of_the_caller(apart: Apart) -> None:
+    here, lines = threading.get_ident(), []
+
+    class Telling(InMemory):
+        async def provision(self, request: Provision) -> Handle:
+            request.report("pulling")
+            assert threading.get_ident() != here
+            return await super().provision(request)
+
+    asked = request()
+    told = Provision(
+        asked.sandbox_id,
+        1,
+        "test",
+        asked.profile,
+        report=lambda line: lines.append((line, threading.get_ident())),
+    )
+    await apart.around(Telling()).provision(told)
+    await asyncio.sleep(0)
+    assert lines == [("pulling", here)]
+
+
+async def test_calls_of_ours_come_back_to_our_loop(apart: Apart) -> None:
+    here = threading.get_ident()
+
+    async def where() -> int:
+        return threading.get_ident()
+
+    back = carried_back(where)
+    assert await back() == here
+    extension = apart.around(InMemory())
+    assert await extension._guard.loop.call(back, 5) == here
+
+
+async def test_flood_of_ends_is_taken_one_at_a_time(apart: Apart) -> None:
+    made = 0
+
+    class Flooding(InMemory):
+        async def ended(self) -> AsyncIterator[Ended]:
+            nonlocal made
+            while True:
+                made += 1
+                yield Ended(SandboxId("sb_x"), 1, "x" * 10_000)
+
+    stream = apart.around(Flooding()).ended()
+    for _ in range(3):
+        assert len((await anext(stream)).reason) == 2_000
+    assert made == 3
+
+
+async def test_abilities_are_those_of_the_extension(apart: Apart) -> None:
+    class Able(InMemory):
+        async def pause(self, handle: Handle) -> None:
+            return None
+
+        async def resume(self, handle: Handle) -> None:
+            raise SystemExit
+
+        async def why_ended(self, sandbox_id: SandboxId) -> str | None:
+            return 7  # type: ignore[return-value]
+
+    able, plain = apart.around(Able()), apart.around(InMemory())
+    assert not isinstance(plain, Pauses | EndReasons | Snapshots)
+    assert isinstance(able, Pauses) and isinstance(able, EndReasons)
+    assert not isinstance(able, Snapshots)
+    handle = Handle(SandboxId("sb_x"), 1, able.name)
+    await able.pause(handle)
+    with pytest.raises(Failed, match="SystemExit"):
+        await able.resume(handle)
+    with pytest.raises(Failed, match="answered why_ended by int"):
+        await able.why_ended(handle.sandbox_id)
+
+
+async def test_cancelled_call_cancels_the_work_and_waits_for_it(apart: Apart) -> None:
+    begun, unwound = threading.Event(), threading.Event()
+
+    class Slow(InMemory):
+        async def teardown(self, handle: Handle, *, keep_state: bool) -> CleanupReport:
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                unwound.set()
+            return CleanupReport()
+
+    extension = apart.around(Slow())
+    handle = Handle(SandboxId("sb_x"), 1, extension.name)
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(extension.teardown(handle, keep_state=False))
+        await asyncio.to_thread(begun.wait)
+        task.cancel()
+    assert unwound.is_set()
+
+
+async def test_capabilities_never_wait_for_the_extension(apart: Apart) -> None:
+    gate = apart.gate()
+
+    class Blocking(InMemory):
+        def capabilities(self) -> Capabilities:
+            gate.wait()
+            raise SystemExit
+
+    extension = apart.around(Blocking())
+    assert extension.capabilities() is ABLE
+    assert extension.capabilities() is ABLE

@@ -1,0 +1,56 @@
+"""Backends that lie: only their own sandboxes end for it, and none that still answers."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+from atoll.adapters.extensions.in_memory import InMemory
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.sandbox.sandbox import State
+from atoll.services.sandboxes.backend_watch import SURVEY_SECONDS
+from tests.services.sandboxes.test_maintenance import surveyed
+from tests.services.scene import Scene, opened, scene
+
+
+async def test_end_that_another_extension_names_ends_nothing(tmp_path: Path) -> None:
+    stranger = InMemory(called="ext.stranger")
+    async with opened(tmp_path, others=(stranger,)) as s:
+        mine = await s.ready()
+        await stranger.provision(replace(s.extension.provisioned[0], host=""))
+        stranger.die(mine.id, "says a stranger")
+        while stranger._deaths:  # noqa: ASYNC110 - it is read, not announced
+            await asyncio.sleep(0)
+        await surveyed(s)
+        assert (await s.sandboxes.get(LOCAL_PERSON, mine.id)).state is State.READY
+        s.extension.die(mine.id, "says its own")
+        assert "says its own" in str((await s.until(mine, "failed")).reason)
+
+
+async def test_survey_that_misses_what_answers_ends_nothing() -> None:
+    async with scene() as s:
+        mine = await s.ready()
+        s.runtime.health = {"sandbox_id": mine.id, "generation": mine.generation}
+        _forget(s, mine.id)
+        await surveyed(s)
+        assert (await s.sandboxes.get(LOCAL_PERSON, mine.id)).state is State.READY
+        s.runtime.health = {"sandbox_id": mine.id, "generation": mine.generation + 1}
+        s.clock.turn(SURVEY_SECONDS + 1)
+        await s.until(mine, "failed")
+
+
+def _forget(s: Scene, sandbox_id: object) -> None:
+    """Let the survey miss a sandbox without an end that is reported."""
+    s.extension._places[sandbox_id].live = False  # type: ignore[index]
+
+
+async def test_destroy_whose_extension_is_gone_says_what_stands(tmp_path: Path) -> None:
+    async with opened(tmp_path) as first:
+        mine = await first.ready()
+    async with opened(tmp_path, before=replace(first, extension=InMemory("", "ext.other"))) as s:
+        await s.sandboxes.destroy(LOCAL_PERSON, mine.id)
+        gone = await s.until(mine, "destroyed")
+        events = await s.events.list(LOCAL_PERSON, stream=f"sandbox:{mine.id}", limit=1000)
+        told = str([event.payload for event in events[-3:]])
+        assert "ext.in-memory is not installed" in told
+        assert mine.id in told and "may still stand" in told
+    assert gone.id == mine.id
