@@ -1,14 +1,13 @@
 """The runtime as the entry point of a pod or VM: the same contract, on `:7681`, with a token.
 
 `python -m atoll.wiring.pod`. The machine around it is the wall; here processes start
-under another uid when given one. The doors are served elsewhere (a second container, the host).
+under another uid when given one. With a boot file it serves the doors, too.
 """
 
 import argparse
 import os
 import secrets
 import socket
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,22 +16,22 @@ from pathlib import Path
 
 import msgspec
 
+from atoll.adapters.zygote.environment import environment
 from atoll.domain.agent.agent import named
 from atoll.domain.agent.registry import AGENTS
 from atoll.domain.errors import AtollError, Failed, Invalid
-from atoll.inside.program import host_program, init_argv
+from atoll.ports.extension import Mount
 from atoll.ports.runtime_boot import Agent, RuntimeBoot
-from atoll.wire import init as wire
 from atoll.wire.http.unreadable import UNREADABLE
 from atoll.wire.zygote import messages as zygote
+from atoll.wiring.pod_boot import MIN_TOKEN_CHARACTERS, PodBoot, read_boot, refuse_equal_uid
+from atoll.wiring.pod_wall import start_init
 from atoll.wiring.runtime import serve
 from atoll.zygote.host import kernel
 from atoll.zygote.wall.confinement import plan_confinement
 
 PORT = 7681
-READY_SECONDS = 10.0
 TOKEN_VARIABLE = "ATOLL_RUNTIME_TOKEN"  # noqa: S105 - a variable's name, not a token
-MIN_TOKEN_CHARACTERS = 32
 _INSIDE = ("PATH", "LANG", "HOME", "USER", "TERM")
 """Variables that processes inherit from the pod's environment; its other variables stay out."""
 
@@ -71,36 +70,71 @@ def _parser() -> argparse.ArgumentParser:
         default=Path("/repo"),
         help="path that becomes a link to the workspace",
     )
+    parser.add_argument(
+        "--boot-fd",
+        type=int,
+        help="descriptor of the boot file (JSON): token, env, agents, upstreams, doors, wall",
+    )
     parser.add_argument("--uid", type=int, help="run processes as this uid (needs root)")
     return parser
 
 
 def _boot(asked: argparse.Namespace) -> RuntimeBoot:
+    given = _handed(asked)
+    if not asked.workspace.is_dir():
+        raise Invalid(f"the workspace {asked.workspace} is not a folder")
+    known = given.agents
+    agents = _all_agents() if known is None else tuple(map(_agent, known))
+    asked.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if given.wall == "machine":
+        _link_workspace(asked.repo_link, asked.workspace)
+    init = start_init(given, asked.workspace, asked.uid)
+    return RuntimeBoot(
+        sandbox_id=asked.sandbox_id,
+        generation=asked.generation,
+        listener=_listen(asked.host, asked.port),
+        control=init.control,
+        journal_dir=asked.journal,
+        token=given.token,
+        doors=init.doors,
+        env=_environment(asked, given),
+        cwd=init.workspace,
+        workspace=init.workspace,
+        init=init.program,
+        agents=agents,
+        broker=given.upstreams,
+        idle_end_seconds=given.idle_end_seconds,
+    )
+
+
+def _handed(asked: argparse.Namespace) -> PodBoot:
+    """Return what the backend handed over: the boot file, or else a token in the environment, which
+    brings no doors. Raises `Invalid`."""
+    if asked.boot_fd is not None:
+        given = read_boot(asked.boot_fd)
+        refuse_equal_uid(given, asked.uid)
+        return given
     token = os.environ.pop(TOKEN_VARIABLE, "")
     if len(token) < MIN_TOKEN_CHARACTERS:
         raise Invalid(
             f"{TOKEN_VARIABLE} must hold a token of {MIN_TOKEN_CHARACTERS} characters or more, "
             f"for example {secrets.token_urlsafe(32)}"
         )
-    if not asked.workspace.is_dir():
-        raise Invalid(f"the workspace {asked.workspace} is not a folder")
-    agents = _all_agents() if asked.agents is None else _read_agents(asked.agents)
-    asked.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _link_workspace(asked.repo_link, asked.workspace)
-    program = host_program()
-    return RuntimeBoot(
-        sandbox_id=asked.sandbox_id,
-        generation=asked.generation,
-        listener=_listen(asked.host, asked.port),
-        control=_start_init(program, asked.workspace, asked.uid),
-        journal_dir=asked.journal,
-        token=token,
-        env=tuple((name, os.environ[name]) for name in _INSIDE if name in os.environ),
-        cwd=str(asked.workspace),
-        workspace=str(asked.workspace),
-        init=program,
-        agents=agents,
-    )
+    if asked.uid is None or asked.uid == os.geteuid():
+        print("atoll: degraded: uid: programs have the runtime's own", file=sys.stderr)
+    agents = None if asked.agents is None else _read_agents(asked.agents)
+    return PodBoot(token, agents=agents, doors=False)
+
+
+def _environment(asked: argparse.Namespace, given: PodBoot) -> tuple[tuple[str, str], ...]:
+    """Return the variables of every program inside: with doors those that lead to them."""
+    here = tuple((name, os.environ[name]) for name in _INSIDE if name in os.environ)
+    if given.wall == "bwrap":
+        here = ()
+    if not given.doors:
+        return tuple({**dict(here), **dict(given.env)}.items())
+    mounts = (Mount(one.source, one.target) for one in given.mounts)
+    return environment(asked.sandbox_id, here, given.env, mounts=mounts)
 
 
 def _confined(journal: Path) -> Callable[[], None]:
@@ -125,13 +159,16 @@ def _all_agents() -> tuple[Agent, ...]:
     )
 
 
-def _read_agents(path: Path) -> tuple[Agent, ...]:
+def _agent(told: zygote.Agent) -> Agent:
+    return msgspec.convert(told, Agent, from_attributes=True)
+
+
+def _read_agents(path: Path) -> tuple[zygote.Agent, ...]:
     """Return the agents that a file lists, as the zygote is given them. Raises `Invalid`."""
     try:
-        listed = msgspec.json.decode(path.read_bytes(), type=tuple[zygote.Agent, ...])
+        return msgspec.json.decode(path.read_bytes(), type=tuple[zygote.Agent, ...])
     except (OSError, *UNREADABLE) as error:
         raise Invalid(f"the agents in {path} cannot be read: {error}", field="agents") from error
-    return tuple(msgspec.convert(agent, Agent, from_attributes=True) for agent in listed)
 
 
 def _link_workspace(link: Path, workspace: Path) -> None:
@@ -149,32 +186,6 @@ def _listen(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), backlog=128)
     except OSError as error:
         raise Failed(f"cannot listen on {host}:{port}: {error}") from error
-
-
-def _start_init(program: tuple[str, ...], workspace: Path, uid: int | None) -> socket.socket:
-    """Return the runtime's end of the control socket, READY taken from it. Init ends with it."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    argv = init_argv(program, control_fd=theirs.fileno(), doors=(), root=str(workspace))
-    with theirs:
-        subprocess.Popen(
-            argv,
-            pass_fds=(theirs.fileno(),),
-            env={},
-            stdin=subprocess.DEVNULL,
-            user=uid,
-            group=uid,
-            extra_groups=None if uid is None else [],
-            start_new_session=True,
-        )
-    ours.settimeout(READY_SECONDS)
-    try:
-        reply = wire.decode_reply(ours.recv(wire.MAX_PACKET_BYTES))
-    except (OSError, ValueError) as error:
-        raise Failed(f"the init did not start: {error}") from error
-    if not isinstance(reply, wire.Ready):
-        raise Failed(f"the init did not start: {reply}")
-    ours.setblocking(False)
-    return ours
 
 
 if __name__ == "__main__":
