@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from atoll.testing.contracts.outside.forge import ForgeContract
     from atoll.testing.contracts.outside.identity import IdentityProviderContract
     from atoll.testing.contracts.outside.ssh import SshMachinesContract
+    from atoll.testing.contracts.reachable import ReachableContract
     from atoll.testing.contracts.readers import ConversationContract, TranscriptContract
     from atoll.testing.contracts.repositories import (
         ImporterContract,
@@ -127,6 +128,7 @@ __all__ = [
     "MetadataFilesContract",
     "MetricsContract",
     "PushSenderContract",
+    "ReachableContract",
     "RepositoryShelfContract",
     "RuntimeClientsContract",
     "SafetyLayersContract",
@@ -196,6 +198,7 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "MetadataFilesContract": "contracts.metadata",
         "PushSenderContract": "contracts.senders.push",
         "MetricsContract": "contracts.telemetry.metrics",
+        "ReachableContract": "contracts.reachable",
         "RepositoryShelfContract": "contracts.repositories",
         "RuntimeClientsContract": "contracts.runtime",
         "SafetyLayersContract": "contracts.safety",

@@ -1,0 +1,1 @@
+"""Runtimes as processes of this machine, for extensions that bring no zygote."""
