@@ -12,7 +12,7 @@ from atoll.domain.errors import Invalid, Unavailable
 from atoll.domain.ids import SandboxId, spell
 from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import ExtensionSetup, Provision
-from atoll.wiring.control.extension_choice import Choice, read_choice, write_choice
+from atoll.adapters.apart.choice import Choice, read_choice, write_choice
 from atoll.wiring.control.extensions import EXTENSION_GROUP, load_extensions, write_unloaded
 from atoll.wiring.doctor.extensions import findings
 from tests.places import ROOT

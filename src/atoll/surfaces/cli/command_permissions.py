@@ -13,11 +13,12 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
         *("db status", "db migrate", "db export", "db import", "db rebuild"),
         *("agent list", "agent install", "agent update", "agent remove"),
         *("image build", "image import", "image list", "image prune", "image pull", "image rm"),
+        *("extension new", "extension enable", "extension disable", "extension check"),
     ),
     "me.manage": ("me", "logout", "org join", "org leave", "drive connect", "drive disconnect"),
     "sandbox.read": (
         *("list", "info", "kept", "logs", "net show", "preview list"),
-        *("route show", "route default"),
+        *("route show", "route default", "extension list", "extension info"),
     ),
     "sandbox.create": ("new", "route explain"),
     "sandbox.manage": (

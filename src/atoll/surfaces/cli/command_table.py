@@ -97,6 +97,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "doctor",
         "host",
         "route",
+        "extension",
         "db",
         "wait-up",
         "completion",

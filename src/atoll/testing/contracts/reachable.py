@@ -34,6 +34,7 @@ from atoll.ports.extension import (
 )
 from atoll.ports.runtime import RuntimeClient
 from atoll.testing.contracts.extension import ExtensionContract
+from atoll.wire.contract.call import PathId
 from atoll.wire.contract.execs import ExecBody, run_exec
 from atoll.wire.contract.files import read_file, write_file
 from atoll.wire.contract.journal import check_health
@@ -58,10 +59,13 @@ class Reached:
         done = await self.client.call(run_exec(ExecBody(shell=line, timeout=PATIENCE_SECONDS)))
         return base64.b64decode(done.stdout).decode(errors="replace")
 
-    async def shown(self, terminal_id: str, words: str) -> None:
+    async def shown(self, terminal_id: PathId, words: str) -> None:
         """Wait until a terminal has shown these words."""
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while words not in (await self.client.call(read_text(terminal_id, since=0))).text:
+            while True:
+                shown = await self.client.call(read_text(terminal_id, since=0))
+                if words in shown.text:
+                    return
                 await asyncio.sleep(0.05)
 
 
@@ -117,7 +121,7 @@ class ReachableContract(ExtensionContract):
         async with self.reached(extension) as (_, it):
             body = OpenBody(argv=["sh", "-c", "echo shown-$((40+2)); exec cat"])
             opened = await it.client.call(open_terminal(body, principal="contract"))
-            await it.shown(opened.terminal_id, "shown-42")
+            await it.shown(PathId(opened.terminal_id), "shown-42")
             await it.client.call(close_terminal(opened.terminal_id))
 
     async def test_agent_of_the_setup_starts_by_its_name(self, extension: Extension) -> None:
@@ -126,7 +130,7 @@ class ReachableContract(ExtensionContract):
             opened = await it.client.call(
                 open_terminal(OpenBody(agent=AGENT.name), principal="contract")
             )
-            await it.shown(opened.terminal_id, "agent-by-name")
+            await it.shown(PathId(opened.terminal_id), "agent-by-name")
 
     async def test_mount_is_shown_and_cannot_be_written(
         self, extension: Extension, tmp_path: Path
@@ -210,6 +214,8 @@ class ReachableContract(ExtensionContract):
         request = self.request()
         handle = await extension.provision(request)
         reach = await extension.wait_ready(handle)
+        async with _client(reach) as client:
+            await client.call(check_health())
         report = await extension.teardown(
             Handle(request.sandbox_id, 1, extension.name), keep_state=False
         )
@@ -235,13 +241,20 @@ class ReachableContract(ExtensionContract):
         handle = await extension.provision(asked)
         try:
             reach = await extension.wait_ready(handle)
-            async with _client(reach) as client:
-                yield asked, Reached(client, reach)
+            async with reached_at(reach) as it:
+                yield asked, it
         except BaseException:
             keep = False
             raise
         finally:
             await extension.teardown(handle, keep_state=keep)
+
+
+@asynccontextmanager
+async def reached_at(reach: Reachability) -> AsyncIterator[Reached]:
+    """Yield the runtime at an address."""
+    async with _client(reach) as client:
+        yield Reached(client, reach)
 
 
 @asynccontextmanager

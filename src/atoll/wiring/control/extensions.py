@@ -18,6 +18,7 @@ import msgspec
 import structlog
 
 from atoll.adapters.apart.answers import AnswerJudge
+from atoll.adapters.apart.choice import read_choice
 from atoll.adapters.apart.extension import carried_back, guarded
 from atoll.adapters.apart.guard import Guard
 from atoll.adapters.apart.loop import ApartLoop, Broken
@@ -31,7 +32,6 @@ from atoll.ports.extension import (
     MakeExtension,
     Unloaded,
 )
-from atoll.wiring.control.extension_choice import read_choice
 from atoll.wiring.doctor.extensions import DISABLED, UNLOADED
 
 EXTENSION_GROUP = "atoll.extensions"
@@ -69,12 +69,28 @@ def load_extensions(setup: ExtensionSetup, names: Collection[str], stack: AsyncE
     return Loaded(found, tuple(unloaded))
 
 
-def find_foreign(name: str) -> EntryPoint:
-    """Return the entry point of another project's extension. Raises `NotFound`."""
-    for point in entry_points(group=EXTENSION_GROUP):
-        if not is_ours(point) and name in (point.name, f"ext.{point.name}"):
+def find_point(name: str) -> EntryPoint:
+    """Return the entry point of an installed extension, by its short or whole name. Raises
+    `NotFound`."""
+    points = sorted(entry_points(group=EXTENSION_GROUP), key=lambda point: not is_ours(point))
+    for point in points:
+        if name in (point.name, f"ext.{point.name}"):
             return point
-    raise NotFound(f"no installed package has the extension {name[:80]!r}")
+    known = ", ".join(point.name for point in points)
+    raise NotFound(f"no installed package has the extension {name[:80]!r}; there are {known}")
+
+
+def load_named(name: str, setup: ExtensionSetup, stack: AsyncExitStack) -> Extension:
+    """Make one installed extension as `load_extensions` would; the stack closes it. Raises
+    `NotFound`, `Failed`, `Invalid`."""
+    point = find_point(name)
+    if not is_ours(point):
+        return _foreign(point, setup, taken=tuple(_reserved()), stack=stack)
+    make: MakeExtension = point.load()
+    extension = make(setup)
+    if isinstance(extension, Closable):
+        stack.push_async_callback(extension.close)
+    return extension
 
 
 def is_ours(point: EntryPoint) -> bool:

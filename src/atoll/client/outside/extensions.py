@@ -1,0 +1,57 @@
+"""Extensions over the API: what is installed, what it can do, and what is left out."""
+
+from atoll.client import fields
+from atoll.client.fields import Field, Shape
+from atoll.client.outside.hosts import HostCost
+from atoll.client.transport import Transport, get
+from atoll.client.words import IsolationLevel
+from atoll.domain.errors import NotFound
+
+
+class ExtensionCapabilities(Shape):
+    """What a backend can do. `host_kind` is empty on a vendor's machines."""
+
+    isolation: Field[IsolationLevel] = fields.word()
+    regions = fields.texts()
+    gpus = fields.texts()
+    persistence = fields.flag()
+    pricing = fields.text()
+    cost_per_hour = fields.one(HostCost)
+    latency_class = fields.text()
+    abilities = fields.texts()
+    images = fields.texts()
+    closes_network = fields.flag()
+    host_kind = fields.text()
+
+
+class InstalledExtension(Shape):
+    """A backend; `reason` says why it is not available."""
+
+    name = fields.text()
+    available = fields.flag()
+    reason = fields.text()
+    capabilities = fields.one(ExtensionCapabilities)
+
+
+class ExtensionList(Shape):
+    """Every backend, by name."""
+
+    extensions = fields.many(InstalledExtension)
+
+
+class Extensions:
+    """The extensions of a server."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self) -> ExtensionList:
+        """Return all of them, those that are left out as well."""
+        return self._transport.read(ExtensionList, get("extensions"))
+
+    def get(self, name: str) -> InstalledExtension:
+        """Return one, by its short or whole name. Raises `NotFound`."""
+        for one in self.list().extensions:
+            if name in (one.name, one.name.removeprefix("ext.")):
+                return one
+        raise NotFound(f"There is no extension {name[:80]!r} here.")

@@ -1,0 +1,184 @@
+"""`atoll extension`: backends of sandboxes: what is installed, a new one of your own, a check."""
+
+import re
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+
+import click
+
+from atoll.client.outside.extensions import Extensions, InstalledExtension
+from atoll.domain.errors import Conflict, Failed, Invalid
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import home_option, json_option
+from atoll.surfaces.cli.console.output import note, say, show_json, show_table
+from atoll.surfaces.cli.dispatch.verbs import Verbs
+
+NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
+FILES = {
+    "pyproject.toml.txt": "pyproject.toml",
+    "extension.py.txt": "{module}/extension.py",
+    "test_extension.py.txt": "tests/test_extension.py",
+}
+"""The files of a new package, by those they are made from."""
+
+_RESTART = "It counts from the next start of the control plane on."
+
+
+@click.group("extension", cls=Verbs)
+def command() -> None:
+    """List the backends of sandboxes, turn them on and off, write and check your own."""
+
+
+@command.command("new")
+@click.argument("name")
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path),
+    default=None,
+    metavar="DIR",
+    help="The package's folder  [default: ./atoll-NAME]",
+)
+def new(name: str, *, into: Path | None) -> None:
+    """Write a package with an extension that works, and its tests."""
+    if not NAME.fullmatch(name):
+        raise Invalid(f"{name[:40]!r} is no name: small letters, digits and hyphens", field="name")
+    folder = into or Path(f"atoll-{name}")
+    if folder.exists() and any(folder.iterdir()):
+        raise Conflict(f"{folder} holds files already: choose another folder by --into")
+    module = f"atoll_{name.replace('-', '_')}"
+    try:
+        for source, target in FILES.items():
+            text = (resources.files("atoll") / "templates" / "extension" / source).read_text()
+            place = folder / target.format(module=module)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text.replace("@name@", name).replace("@module@", module))
+        (folder / module / "__init__.py").write_text('"""An extension of Atoll."""\n')
+    except OSError as err:
+        raise Failed(f"{folder} cannot be written: {err.strerror}") from err
+    say(f"{folder} has ext.{name}. Next:")
+    say(f"  pip install -e {folder} 'atoll[testing]'")
+    say(f"  pytest {folder}")
+    say(f"  atoll extension check {name}")
+
+
+@command.command("list")
+@json_option()
+@pass_invocation
+def list_(invocation: Invocation, *, as_json: bool) -> None:
+    """List the extensions of the server, those that are left out as well."""
+    found = Extensions(invocation.api().transport).list()
+    if as_json:
+        show_json(found.value)
+        return
+    rows = [
+        (
+            one.name,
+            "ok" if one.available else "out",
+            one.capabilities.isolation if one.available else "-",
+            one.capabilities.pricing if one.available else "-",
+            one.reason or "-",
+        )
+        for one in found.extensions
+    ]
+    show_table(("EXTENSION", "STATE", "ISOLATION", "PRICING", "REASON"), rows, flexible=("REASON",))
+
+
+@command.command("info")
+@click.argument("name")
+@json_option()
+@pass_invocation
+def info(invocation: Invocation, name: str, *, as_json: bool) -> None:
+    """Show what an extension can do, or why it is left out."""
+    found = Extensions(invocation.api().transport).get(name)
+    if as_json:
+        show_json(found.value)
+        return
+    say(f"name        {found.name}")
+    if found.available:
+        _say_capabilities(found)
+    else:
+        say(f"left out    {found.reason}")
+
+
+def _say_capabilities(found: InstalledExtension) -> None:
+    able = found.capabilities
+    rows = {
+        "isolation": able.isolation,
+        "network": "closed" if able.closes_network else "open",
+        "places": f"hosts of kind {able.host_kind}" if able.host_kind else "the vendor's",
+        "regions": ", ".join(able.regions),
+        "gpus": ", ".join(able.gpus),
+        "images": ", ".join(able.images),
+        "files": "kept over a stop" if able.persistence else "lost with a stop",
+        "pricing": able.pricing,
+        "start": able.latency_class,
+        "abilities": ", ".join(able.abilities),
+    }
+    for word, value in rows.items():
+        say(f"{word:<12}{value or '-'}")
+
+
+@command.command("enable")
+@click.argument("name")
+@home_option()
+@pass_invocation
+def enable(invocation: Invocation, name: str, *, home: str | None) -> None:
+    """Turn an installed extension on."""
+    _choose(invocation, name, home, on=True)
+
+
+@command.command("disable")
+@click.argument("name")
+@home_option()
+@pass_invocation
+def disable(invocation: Invocation, name: str, *, home: str | None) -> None:
+    """Leave an installed extension out; its sandboxes stay where they are."""
+    _choose(invocation, name, home, on=False)
+
+
+def _choose(invocation: Invocation, name: str, home: str | None, *, on: bool) -> None:
+    from atoll.adapters.apart.choice import read_choice, write_choice  # as the server reads it
+
+    short = name.removeprefix("ext.")
+    if not NAME.fullmatch(short):
+        raise Invalid(f"{name[:40]!r} cannot name an extension", field="name")
+    place = Path(home) if home else invocation.home
+    choice = read_choice(place)
+    write_choice(place, choice.enabled(short) if on else choice.disabled(short))
+    say(f"ext.{short} is {'enabled' if on else 'disabled'}.")
+    note(_RESTART)
+
+
+@command.command("check")
+@click.argument("name")
+@click.option("--live", is_flag=True, help="Agree to machines that cost money.")
+@click.option("--report", type=click.Path(), default=None, metavar="FILE", help="Of the report.")
+@click.option(
+    "--against",
+    type=click.Choice(["real", "vendor's code", "peer"]),
+    default=None,
+    help="The kind of thing that is checked, for the report.",
+)
+@click.option("--note", "words", default=None, help="Words about it, for the report.")
+@home_option()
+def check(
+    name: str,
+    *,
+    live: bool,
+    report: str | None,
+    against: str | None,
+    words: str | None,
+    home: str | None,
+) -> None:
+    """Run the suites against an installed extension and write a report.
+
+    Says first what that costs. What it started is removed. Ends with 1 when something failed.
+    """
+    options = {"--report": report, "--against": against, "--note": words, "--home": home}
+    argv = [sys.executable, "-m", "atoll.testing.check", *(["--live"] if live else [])]
+    argv += [word for pair in options.items() if pair[1] is not None for word in pair if word]
+    done = subprocess.run([*argv, "--", name], check=False)
+    if done.returncode:
+        raise click.exceptions.Exit(done.returncode)

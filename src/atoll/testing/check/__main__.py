@@ -1,0 +1,157 @@
+"""`python -m atoll.testing.check NAME`: say what a check costs, run it, clean up, report.
+
+Started by `atoll extension check`. It ends with 0 when everything that ran passed, with 1 when
+something failed or was left over, and with 2 when nothing could be run.
+"""
+
+import argparse
+import asyncio
+import os
+import sys
+import tempfile
+import time
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import atoll
+from atoll.adapters.linked.extension import LinkedExtension
+from atoll.domain.errors import AtollError, Invalid
+from atoll.ports.extension import SELF_HOSTED, Capabilities, Extension
+from atoll.testing.check import suite as suite_module
+from atoll.testing.check.report import CheckReport, Collector
+from atoll.testing.contracts.extension import ExtensionContract
+from atoll.testing.contracts.reachable import ReachableContract
+from atoll.wiring.control.extensions import find_point
+
+SANDBOXES = 45
+"""The sandboxes that the suites start, one or two at a time."""
+
+MINUTES = 10
+
+
+def main(words: list[str]) -> int:
+    """Run one check; see the module."""
+    said = _parser().parse_args(words)
+    try:
+        return _check(said)
+    except AtollError as error:
+        print(f"atoll: {error.message}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="atoll extension check", description=__doc__)
+    parser.add_argument("name")
+    parser.add_argument("--live", action="store_true", help="start machines that cost money")
+    parser.add_argument("--home", type=Path, help="a home whose zygote runs, for Atoll's own")
+    parser.add_argument("--report", type=Path, help="where the report goes, as JSON")
+    parser.add_argument("--against", default="real", choices=("real", "vendor's code", "peer"))
+    parser.add_argument("--note", default="", help="words about what it ran against")
+    return parser
+
+
+def _check(said: argparse.Namespace) -> int:
+    point = find_point(said.name)
+    began = datetime.now(UTC)
+    with tempfile.TemporaryDirectory(prefix="atck", dir="/tmp") as folder:
+        home = said.home or Path(folder)
+        os.environ[suite_module.NAME], os.environ[suite_module.HOME] = point.name, str(home)
+        name, able, linked = asyncio.run(_look())
+        _say_cost(name, able)
+        if able.pricing != SELF_HOSTED and not said.live:
+            raise Invalid(f"{name} rents machines: `--live` agrees to that, nothing was started")
+        clock = time.monotonic()
+        collector = Collector()
+        tests = _run(collector)
+        cleaned, leftovers = asyncio.run(_clean())
+        report = CheckReport(
+            extension=name,
+            package="" if point.dist is None else point.dist.name,
+            version="" if point.dist is None else point.dist.version,
+            atoll=atoll.__version__,
+            at=began.isoformat(timespec="seconds"),
+            against=said.against,
+            note=said.note,
+            isolation=able.isolation.value,
+            abilities=tuple(sorted(able.abilities)),
+            seconds=round(time.monotonic() - clock, 1),
+            suites=collector.suites(_tests_of(ExtensionContract), linked=linked),
+            tests=tests,
+            cleaned=cleaned,
+            leftovers=leftovers,
+        )
+    _show(report)
+    _write(report, said.report or Path(f"{point.name}-check.json"))
+    return 0 if report.passed else 1
+
+
+async def _look() -> tuple[str, Capabilities, bool]:
+    async with AsyncExitStack() as stack:
+        extension = suite_module.maker(stack)()
+        return extension.name, extension.capabilities(), isinstance(extension, LinkedExtension)
+
+
+def _say_cost(name: str, able: Capabilities) -> None:
+    print(f"{name}: about {SANDBOXES} sandboxes, one or two at a time, in some {MINUTES} minutes.")
+    if able.pricing == SELF_HOSTED:
+        print("They run on machines of yours: nothing is rented.")
+    elif able.cost_per_hour is None:
+        print(f"They are rented ({able.pricing}); no price is declared.")
+    else:
+        price = able.cost_per_hour
+        most = price.micros * 2 * MINUTES / 60 / 1_000_000
+        print(f"They are rented ({able.pricing}): at most about {most:.2f} {price.currency}.")
+    sys.stdout.flush()
+
+
+def _run(collector: Collector) -> tuple[str, ...]:
+    # Its own settings: those of the directory that the person is in are not for this.
+    options = ["-q", "-p", "no:cacheprovider", "-c", os.devnull, "-o", "asyncio_mode=auto"]
+    options += ["-o", "asyncio_default_fixture_loop_scope=function", "--rootdir", "/"]
+    pytest.main([*options, str(suite_module.__file__)], plugins=[collector])
+    return tuple(sorted(_tests_of(ReachableContract)))
+
+
+def _tests_of(kind: type) -> frozenset[str]:
+    return frozenset(name for name in dir(kind) if name.startswith("test_"))
+
+
+async def _clean() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Tear down what the suites left; return the sandboxes, and what stands all the same."""
+    cleaned: list[str] = []
+    leftovers: list[str] = []
+    async with AsyncExitStack() as stack:
+        extension: Extension = suite_module.maker(stack)()
+        for handle in await extension.survey():
+            cleaned.append(handle.sandbox_id)
+            try:
+                leftovers += (await extension.teardown(handle, keep_state=False)).leftovers
+            except AtollError as error:
+                leftovers.append(f"{handle.sandbox_id}: {error.message}")
+    return tuple(cleaned), tuple(leftovers)
+
+
+def _show(report: CheckReport) -> None:
+    for one in report.suites:
+        if one.not_run:
+            print(f"{one.suite:<10} not run: {one.not_run}")
+            continue
+        print(f"{one.suite:<10} {one.passed} passed, {len(one.failed)} failed, ", end="")
+        print(f"{len(one.skipped)} skipped")
+        for test in (*one.failed, *one.skipped):
+            print(f"           {test.test}: {test.reason}")
+    for text in report.leftovers:
+        print(f"left over: {text}")
+
+
+def _write(report: CheckReport, place: Path) -> None:
+    place.write_bytes(msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
+    print(f"report: {place}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

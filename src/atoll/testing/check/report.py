@@ -1,0 +1,117 @@
+"""The report of a check: what was run, against what, and how it ended; as JSON."""
+
+from typing import Final, Literal
+
+import msgspec
+import pytest
+
+Against = Literal["real", "vendor's code", "peer"]
+Suite = Literal["extension", "spawner", "wall", "link"]
+
+WALL: Final = frozenset(
+    {
+        "test_runtime_refuses_a_caller_without_its_token",
+        "test_mount_is_shown_and_cannot_be_written",
+        "test_doors_are_owned_from_the_first_moment",
+        "test_token_is_nowhere_inside",
+        "test_network_that_is_closed_reaches_nobody_here",
+        "test_isolation_is_that_of_the_capabilities_or_weaker",
+    }
+)
+"""Tests of what separates inside from outside."""
+
+NO_LINK = "its runtime is reached by an address: no link of ours leads there"
+ENDS_ELSEWHERE = "the suite of the link is run with its adapter (`tests/adapters/linked`)"
+
+
+class TestResult(msgspec.Struct, frozen=True):
+    """A test that was skipped or failed, and why."""
+
+    __test__ = False
+
+    test: str
+    reason: str
+
+
+class SuiteResult(msgspec.Struct, frozen=True):
+    """The result of one suite. `not_run` says why it was left out."""
+
+    suite: Suite
+    passed: int = 0
+    failed: tuple[TestResult, ...] = ()
+    skipped: tuple[TestResult, ...] = ()
+    not_run: str = ""
+
+
+class CheckReport(msgspec.Struct, frozen=True):
+    """A check. `version` is the extension's, `at` the time it began (RFC 3339); `tests` names every
+    test that there was, so that a later Atoll with more of them sees that this one is old."""
+
+    extension: str
+    package: str
+    version: str
+    atoll: str
+    at: str
+    against: Against
+    note: str
+    isolation: str
+    abilities: tuple[str, ...]
+    seconds: float
+    suites: tuple[SuiteResult, ...]
+    tests: tuple[str, ...]
+    cleaned: tuple[str, ...] = ()
+    leftovers: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Report whether nothing failed, something ran, and nothing is left."""
+        ran = sum(suite.passed for suite in self.suites)
+        return ran > 0 and not self.leftovers and not any(one.failed for one in self.suites)
+
+
+class Collector:
+    """A pytest plugin that keeps how each test ended."""
+
+    def __init__(self) -> None:
+        self.ended: dict[str, tuple[str, str]] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep the worst phase of a test."""
+        name = report.nodeid.rpartition("::")[2]
+        if report.failed:
+            self.ended[name] = ("failed", _last_line(report.longreprtext))
+        elif report.skipped:
+            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+            self.ended[name] = ("skipped", str(reason).removeprefix("Skipped: "))
+        elif report.when == "call":
+            self.ended.setdefault(name, ("passed", ""))
+
+    def suites(self, extension_tests: frozenset[str], *, linked: bool) -> tuple[SuiteResult, ...]:
+        """Return the results by suite."""
+        found: dict[Suite, list[tuple[str, str, str]]] = {
+            "extension": [],
+            "spawner": [],
+            "wall": [],
+        }
+        for name, (how, why) in self.ended.items():
+            found[_suite_of(name, extension_tests)].append((name, how, why))
+        link = SuiteResult("link", not_run=ENDS_ELSEWHERE if linked else NO_LINK)
+        return (*(_result(suite, ended) for suite, ended in found.items()), link)
+
+
+def _suite_of(name: str, extension_tests: frozenset[str]) -> Suite:
+    if name in WALL:
+        return "wall"
+    return "extension" if name.partition("[")[0] in extension_tests else "spawner"
+
+
+def _result(suite: Suite, ended: list[tuple[str, str, str]]) -> SuiteResult:
+    def those(wanted: str) -> tuple[TestResult, ...]:
+        return tuple(TestResult(name, why) for name, how, why in ended if how == wanted)
+
+    return SuiteResult(suite, len(those("passed")), those("failed"), those("skipped"))
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.strip().splitlines() if line.startswith("E ")]
+    return (lines[-1][1:].strip() if lines else text.strip()[-200:])[:500]

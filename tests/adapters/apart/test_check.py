@@ -1,0 +1,86 @@
+"""`atoll extension new`, then `check` on what it wrote, and on a backend that lies."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.places import ROOT
+
+
+def ran(*words: str, site: Path | None = None, cwd: Path) -> "subprocess.CompletedProcess[str]":
+    path = f"{ROOT / 'src'}{os.pathsep}{site}" if site else str(ROOT / "src")
+    return subprocess.run(
+        [sys.executable, *words],
+        env={**os.environ, "PYTHONPATH": path},
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+
+
+def installed(tmp_path: Path, name: str) -> Path:
+    """Write a package by the command, and install it as pip would in development."""
+    site = tmp_path / "site"
+    made = ran(
+        "-m", "atoll.wiring.command", "extension", "new", name, "--into", str(site), cwd=tmp_path
+    )
+    assert made.returncode == 0, made.stderr
+    info = site / f"atoll_{name}-0.1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: atoll-{name}\nVersion: 0.1.0\n")
+    points = f"[atoll.extensions]\n{name} = atoll_{name}.extension:make\n"
+    (info / "entry_points.txt").write_text(points)
+    return site
+
+
+def report_of(tmp_path: Path, name: str, site: Path | None = None) -> tuple[int, Any, str]:
+    done = ran("-m", "atoll.testing.check", name, site=site, cwd=tmp_path)
+    place = tmp_path / f"{name}-check.json"
+    return done.returncode, json.loads(place.read_bytes()) if place.exists() else None, done.stdout
+
+
+def test_package_that_is_new_passes_every_suite(tmp_path: Path) -> None:
+    code, report, said = report_of(tmp_path, "mine", installed(tmp_path, "mine"))
+    assert said.startswith("ext.mine: about ") and "nothing is rented" in said
+    assert code == 0, said
+    suites = {one["suite"]: one for one in report["suites"]}
+    assert set(suites) == {"extension", "spawner", "wall", "link"}
+    assert suites["extension"]["passed"] >= 13
+    assert suites["spawner"]["passed"] >= 9
+    assert suites["wall"]["passed"] >= 6
+    assert suites["link"]["not_run"]
+    assert not any(one["failed"] for one in suites.values())
+    assert (report["extension"], report["package"]) == ("ext.mine", "atoll-mine")
+    assert report["leftovers"] == []
+
+
+def test_backend_without_a_process_behind_its_address_fails(tmp_path: Path) -> None:
+    code, report, said = report_of(tmp_path, "in-memory")
+    assert code == 1, said
+    suites = {one["suite"]: one for one in report["suites"]}
+    assert suites["spawner"]["passed"] == 0 and len(suites["spawner"]["failed"]) >= 8
+
+
+def test_backend_that_rents_is_not_started_without_consent(tmp_path: Path) -> None:
+    site = installed(tmp_path, "renting")
+    file = site / "atoll_renting" / "extension.py"
+    text = file.read_text().replace("images=", 'pricing="per-second", images=')
+    file.write_text(text.replace("async def provision", "async def never"))
+    done = ran("-m", "atoll.testing.check", "renting", site=site, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "They are rented (per-second); no price is declared." in done.stdout
+    assert "`--live` agrees to that, nothing was started" in done.stderr
+    assert not list(tmp_path.glob("*.json"))
+
+
+@pytest.mark.parametrize("name", ["absent", "../x"])
+def test_extension_that_is_not_installed_is_said_to_be_none(tmp_path: Path, name: str) -> None:
+    done = ran("-m", "atoll.testing.check", name, cwd=tmp_path)
+    assert done.returncode == 2 and "no installed package has" in done.stderr
