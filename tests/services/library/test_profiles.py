@@ -80,3 +80,26 @@ async def test_directory_counts_at_once_and_a_broken_file_hides_only_itself(
         (tmp_path / "profiles" / "d.yaml").mkdir()
         assert (await service.get(LOCAL_PERSON, "mine")).id == "profile.mine"
         assert len(await service.list(LOCAL_PERSON)) == 10
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "field", "words"),
+    [
+        ("a.yaml", MINE.format("1.0.0") + "isolation: {level: bunker}\n", "isolation", "one of"),
+        ("a.yaml", MINE.format("1.0.0") + "surprise: 1\n", "surprise", "surprise"),
+        ("mine.yaml", "id: [\n", None, "mine.yaml"),
+        ("mine.yml", "surprise: 1\n", None, "mine.yml"),
+    ],
+)
+async def test_profile_that_is_wrong_says_so_instead_of_being_absent(
+    tmp_path: Path, file: str, text: str, field: str | None, words: str
+) -> None:
+    (tmp_path / file).write_text(text)
+    async with scene(run=False) as s:
+        with pytest.raises(Invalid, match=words) as wrong:
+            await profiles(s, tmp_path).get(LOCAL_PERSON, "mine")
+        assert file in wrong.value.message
+        if field is not None:
+            assert field in str(wrong.value.field)
+        with pytest.raises(NotFound):
+            await profiles(s, tmp_path).get(LOCAL_PERSON, "other")

@@ -4,6 +4,7 @@ Bundled ones cannot be changed or shadowed. What a profile may say is
 `domain.profile.schema`'s business.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import structlog
@@ -113,6 +114,7 @@ class Profiles:
             return self._bundled[whole]
         versions = (await self._everything(caller)).get(whole)
         if versions is None:
+            self._check_broken(whole)
             raise NotFound(
                 f"There is no profile {whole}: list them to see which there are.", field="profile"
             )
@@ -123,6 +125,22 @@ class Profiles:
             saved = await rows.profiles.all(caller.org_id)
         return {**_by_id([*self._from_directory(), *saved]), **self._bundled}
 
+    def _check_broken(self, whole: str) -> None:
+        """Raises `Invalid` with what is wrong, when a file describes this profile and cannot be
+        read."""
+        for name, document in self._personal().items():
+            claimed = re.search(r"^id:\s*[\"']?([\w.-]+)", document, re.MULTILINE)
+            if whole not in (claimed and claimed[1], profile_id_of(name)):
+                continue
+            try:
+                read_profile(document)
+            except Invalid as err:
+                raise Invalid(
+                    f"{whole} is in {name}, which cannot be used: {err.message}",
+                    code=err.code,
+                    field=err.field,
+                ) from err
+
     def _from_directory(self) -> Sequence[Profile]:
         """Return the readable profiles of the directory. A broken file hides only itself."""
         found = []
@@ -132,6 +150,14 @@ class Profiles:
             except Invalid as err:
                 _log.warning("profile_unreadable", file=name, reason=err.message)
         return found
+
+
+def profile_id_of(file: str) -> str:
+    """Return the id of the profile that a file's name stands for; empty where it cannot be one."""
+    try:
+        return profile_id(file.rpartition(".")[0])
+    except Invalid:
+        return ""
 
 
 def _by_id(profiles: Iterable[Profile]) -> dict[str, Sequence[Profile]]:
