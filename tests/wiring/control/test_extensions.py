@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from atoll.adapters.apart.choice import Choice, read_choice, write_choice
 from atoll.domain.errors import Invalid, Unavailable
 from atoll.domain.ids import SandboxId, spell
 from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import ExtensionSetup, Provision
-from atoll.adapters.apart.choice import Choice, read_choice, write_choice
 from atoll.wiring.control.extensions import EXTENSION_GROUP, load_extensions, write_unloaded
 from atoll.wiring.doctor.extensions import findings
 from tests.places import ROOT
@@ -169,7 +169,7 @@ async def test_doctor_names_what_was_left_out_and_why(tmp_path: Path, install: I
     async with AsyncExitStack() as stack:
         write_unloaded(tmp_path, load_extensions(setup(tmp_path), (), stack).unloaded)
     (one,) = findings(tmp_path)
-    assert (one.name, one.level) == ("extension ext.mine", "warn")
+    assert (one.name, one.level) == ("ext.mine", "warn")
     assert "broken" in one.text and "mine 1.0" in one.text and one.fix
     (tmp_path / "run" / "extensions.json").write_text("{")
     assert not list(findings(tmp_path))

@@ -58,9 +58,11 @@ def load_extensions(setup: ExtensionSetup, names: Collection[str], stack: AsyncE
     for point in entry_points(group=EXTENSION_GROUP):
         if is_ours(point):
             continue
+        if point.name in choice.off:
+            reason = f"{DISABLED}; `atoll extension enable` turns it on"
+            unloaded.append(Unloaded(f"ext.{point.name}", _package(point), reason))
+            continue
         try:
-            if point.name in choice.off:
-                raise Failed(f"{DISABLED}; `atoll extension enable` turns it on")
             extension = _foreign(point, setup, taken={*found, *_reserved()}, stack=stack)
             found[extension.name] = extension
         except AtollError as error:

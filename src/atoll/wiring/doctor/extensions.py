@@ -31,6 +31,6 @@ def findings(home: Path) -> Iterator[Finding]:
         if one.package:
             text += f" ({one.package})"
         if one.reason.startswith(DISABLED):
-            yield Finding(f"extension {name[:80]}", "ok", text)
+            yield Finding(name[:80], "ok", text)
         else:
-            yield Finding(f"extension {name[:80]}", "warn", text, _FIX)
+            yield Finding(name[:80], "warn", text, _FIX)
