@@ -172,7 +172,8 @@ class Provisioning:
         project = await begin_setup(sandbox, client, report)
         task = await begin_task(replace(sandbox, project=project), client, report)
         report("Ready.")
-        attachment = Attachment(handle.data, reach.address, reach.token, reach.isolation)
+        token = self._runtimes.tokens.seal(sandbox.id, reach.token)
+        attachment = Attachment(handle.data, reach.address, token, reach.isolation)
         return Provisioned(attachment, sandbox.repos, instructions, task, project)
 
     async def _raised(

@@ -36,6 +36,7 @@ from atoll.ports.store.webhooks import SealedKey
 from atoll.services.approvals.voiding import void_approvals
 from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of
+from atoll.services.lifecycle.runtime_tokens import RuntimeTokens
 from atoll.services.sandboxes.sandboxes import Sandboxes
 
 
@@ -189,7 +190,9 @@ class Secrets:
             sealed = [one.sealed for one in await rows.secrets.everything()]
             for webhook in await rows.webhooks.everything():
                 sealed += [key.sealed for key in webhook.keys]
-        return all(one.key_id == key_id for one in sealed)
+            tokens = map(RuntimeTokens(self._vault).key_of, await rows.sandboxes.unfinished())
+            keys = {one.key_id for one in sealed} | {key for key in tokens if key is not None}
+        return keys <= {key_id}
 
     async def _rewrap_all(self, caller: Principal, key_id: str) -> int:
         async with self._ground.store.begin() as rows:
@@ -201,6 +204,7 @@ class Secrets:
                 sealed = self._vault.rewrap(one.sealed, binding)
                 await rows.secrets.put(replace(one.secret, fingerprint=mark), sealed)
             count = len(kept) + await self._rewrap_webhooks(rows)
+            await self._rewrap_tokens(rows)
             told: dict[str, Json] = {"key_id": key_id, "secrets": count}
             await self._note(rows, caller, Note("vault", "vault.rotated", told))
         self._ground.bus.announce(("vault",))
@@ -214,6 +218,14 @@ class Secrets:
             await rows.webhooks.put(replace(kept, keys=keys))
             count += len(keys)
         return count
+
+    async def _rewrap_tokens(self, rows: Transaction) -> None:
+        """Put the tokens of runtimes under the newest master key."""
+        tokens = RuntimeTokens(self._vault)
+        for sandbox in await rows.sandboxes.unfinished():
+            again = tokens.rewrapped(sandbox)
+            if again is not sandbox:
+                await rows.sandboxes.update(again)
 
     def _rewrapped(self, webhook: Webhook, key: SealedKey) -> SealedKey:
         try:

@@ -51,6 +51,7 @@ from atoll.services.lifecycle.directory import Directory
 from atoll.services.lifecycle.host_room import HostRoom
 from atoll.services.lifecycle.projections import Projections
 from atoll.services.lifecycle.room import SandboxRoom, SessionRoom
+from atoll.services.lifecycle.runtime_tokens import RuntimeTokens
 from atoll.services.lifecycle.runtimes import SandboxRuntimes
 from atoll.services.lifecycle.transitions import Transitions
 from atoll.services.lifecycle.usage_sampling import UsageSampling
@@ -164,7 +165,7 @@ def build_lifecycle(
     requests = ApprovalRequests(ground)
     return Lifecycle(
         runners=Runners(TaskRunner(), TaskRunner()),
-        runtimes=SandboxRuntimes(ports.clients),
+        runtimes=SandboxRuntimes(ports.clients, RuntimeTokens(ports.vault)),
         directory=directory,
         metadata=metadata,
         room=room,
