@@ -181,6 +181,7 @@ class SecretBody(TypedDict, total=False):
     headers: list[str]
     remote: str | None
     forge: Literal["github", "gitea"] | None
+    extension: str | None
     push: list[str]
     env: str | None
     broker_protected: bool

@@ -369,6 +369,7 @@ class Secret(Shape):
     hosts = fields.texts()
     remote = fields.text()
     forge: Field[Literal["github", "gitea"]] = fields.word()
+    extension = fields.text()
     env = fields.text()
     broker_protected = fields.flag()
 

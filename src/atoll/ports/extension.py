@@ -30,6 +30,7 @@ class Capabilities:
       one of its `regions`.
     - `gpus`: the kinds of GPU that a sandbox can have. `images`: the kinds of image it shows.
     - `closes_network`: it keeps a sandbox from every place that no door leads to.
+    - `needs_key`: its vendor is paid by a secret of the kind `extension`.
     - `limits`: the most that one sandbox may have; None is no limit.
     - `pricing`: `self-hosted`, else how a vendor counts; `cost_per_hour` is a declared price.
     """
@@ -46,6 +47,7 @@ class Capabilities:
     limits: Resources = NO_LIMITS
     cost_per_hour: HourlyCost | None = None
     latency_class: str = "standard"
+    needs_key: bool = False
 
 
 @dataclass(frozen=True, slots=True)

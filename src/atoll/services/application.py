@@ -39,6 +39,7 @@ from atoll.services.library.repositories import Repositories
 from atoll.services.library.syncs import Syncs
 from atoll.services.library.tree_edits import TreeEdits
 from atoll.services.library.unpulled import UnpulledWork
+from atoll.services.lifecycle.vendor_keys import VendorKeys
 from atoll.services.overview.machine import MachineHealth
 from atoll.services.overview.oversight import Oversight
 from atoll.services.overview.search import Search
@@ -163,11 +164,13 @@ class DriveServices:
 @dataclass(frozen=True, slots=True)
 class Backends:
     """The extensions, by name, and the use cases of the hosts that they place sandboxes on, and of
-    the routes that choose among them. `unloaded` are those that could not be made."""
+    the routes that choose among them; the keys of vendors; and the extensions that could not be
+    made."""
 
     extensions: Mapping[str, Extension]
     hosts: Hosts
     routes: Routes
+    keys: VendorKeys
     unloaded: tuple[Unloaded, ...] = ()
 
 

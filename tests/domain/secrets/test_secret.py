@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from atoll.domain.errors import Invalid
-from atoll.domain.ids import OrgId, PrincipalId, SecretId
+from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SecretId
 from atoll.domain.repository.forge import ForgeKind
 from atoll.domain.secrets.secret import (
     Place,
@@ -18,6 +18,9 @@ from atoll.domain.secrets.secret import (
     check_use,
     in_scope,
     look_alikes,
+    no_key,
+    paying,
+    paying_any,
     read_place,
     read_scope,
     read_secret_name,
@@ -256,3 +259,37 @@ def test_token_of_a_drive_is_set_by_connecting_it_alone() -> None:
         check_use(use)
     older, newer = secret("a", use=use), secret("b", use=use)
     assert len(applied((older, newer), HERE)) == 1
+
+
+VENDOR = Use(Purpose.EXTENSION, "ext.e2b")
+
+
+def test_vendors_key_names_its_backend_and_never_enters_a_sandbox() -> None:
+    assert check_use(VENDOR) == VENDOR
+    for use, field in (
+        (replace(VENDOR, target="e2b"), "extension"),
+        (replace(VENDOR, target=""), "extension"),
+        (replace(VENDOR, variable="E2B_API_KEY"), "env"),
+        (replace(VENDOR, brokered=False), "env"),
+    ):
+        with pytest.raises(Invalid) as caught:
+            check_use(use)
+        assert caught.value.field == field
+    mine, wide = secret("a", use=VENDOR), secret("b", "organization", VENDOR)
+    assert applied((wide, mine), HERE) == (mine,)
+
+
+def test_narrowest_key_pays_and_the_installations_last() -> None:
+    wide = secret("a", "organization", VENDOR)
+    old, new = secret("b", use=VENDOR, age=9), secret("c", use=VENDOR)
+    narrow = secret("d", "sandbox:sb_1", VENDOR, age=99)
+    others = replace(secret("e", use=VENDOR), owner=PrincipalId("other"))
+    elsewhere = secret("f", use=replace(VENDOR, target="ext.other"))
+    shared = replace(wide, org_id=PERSONAL_ORG, id=SecretId("sec_shared"))
+    hers = replace(shared, scope="person", id=SecretId("sec_hers"))
+    known = (shared, hers, wide, old, others, elsewhere, new, narrow, secret("g"))
+    assert paying(known, "ext.e2b", HERE) == (narrow, new, old, wide, shared)
+    assert paying(known, "ext.e2b", replace(HERE, org_id=PERSONAL_ORG)) == (hers, shared)
+    assert set(paying_any(known, "ext.e2b")) == set(known) - {elsewhere, known[-1]}
+    assert paying_any((), "ext.e2b") == ()
+    assert "atoll secret set NAME --extension ext.e2b" in no_key("ext.e2b")

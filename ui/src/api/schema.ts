@@ -238,7 +238,8 @@ export interface components {
         /**
          * @description The capabilities of a backend; `abilities` are optional protocols such as `snapshot`. `gpus`
          *     are the kinds of GPU that a sandbox can have, `images` the kinds of image that it shows (`host`
-         *     is the machine's own `/usr`). `host_kind` is null on a vendor's machines.
+         *     is the machine's own `/usr`). `host_kind` is null on a vendor's machines; `needs_key`: a
+         *     secret of the kind `extension` pays for them.
          */
         readonly CapabilitiesView: {
             readonly abilities: readonly string[];
@@ -251,6 +252,7 @@ export interface components {
             readonly isolation: components["schemas"]["IsolationLevel"];
             readonly latency_class: string;
             readonly limits: components["schemas"]["LimitsView"];
+            readonly needs_key: boolean;
             readonly persistence: boolean;
             readonly pricing: string;
             readonly regions: readonly string[];
@@ -1815,6 +1817,7 @@ export interface components {
             /** @default true */
             readonly broker_protected?: boolean;
             readonly env?: string | null;
+            readonly extension?: string | null;
             readonly forge?: components["schemas"]["ForgeKind"] | null;
             /** @default [] */
             readonly headers?: readonly string[];
@@ -2324,7 +2327,7 @@ export interface components {
          * @description The purpose of a secret.
          * @enum {string}
          */
-        readonly Purpose: "provider" | "custom" | "env" | "git" | "forge" | "drive";
+        readonly Purpose: "provider" | "custom" | "env" | "git" | "forge" | "drive" | "extension";
         /** @description The keys of a browser, as the Push API gives them, in base64url. */
         readonly PushKeysBody: {
             readonly auth: string;
@@ -2760,7 +2763,8 @@ export interface components {
          *
          *     `broker_protected: false` is the owner's exception: the value itself enters sandboxes, in the
          *     variable `env`. `forge` and its address `remote` make a token for pull requests, which never
-         *     enters a sandbox. `look_alike`: a person read both spellings of a host with letters beyond
+         *     enters a sandbox. `extension` names the backend whose vendor's machines it pays for.
+         *     `look_alike`: a person read both spellings of a host with letters beyond
          *     ASCII, which is refused without it.
          */
         readonly SecretBody: {
@@ -2768,6 +2772,7 @@ export interface components {
             /** @default true */
             readonly broker_protected?: boolean;
             readonly env?: string | null;
+            readonly extension?: string | null;
             readonly forge?: components["schemas"]["ForgeKind"] | null;
             /** @default [] */
             readonly headers?: readonly string[];
@@ -2803,6 +2808,7 @@ export interface components {
             readonly broker_protected: boolean;
             readonly created_at: string;
             readonly env: string | null;
+            readonly extension: string | null;
             readonly fingerprint: string;
             readonly forge: components["schemas"]["ForgeKind"] | null;
             readonly headers: readonly string[];

@@ -23,6 +23,7 @@ from atoll.adapters.rented.vendor import (
 )
 from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.domain.ids import SandboxId
+from atoll.domain.secrets.secret import no_key
 from atoll.ports.extension import FindKeys, VendorKey
 
 TRIES = 3
@@ -165,14 +166,6 @@ class Rentals:
 
     def _tags(self, sandbox_id: SandboxId) -> Tags:
         return ((OURS, self.tag), (SANDBOX, sandbox_id))
-
-
-def no_key(name: str) -> str:
-    """Return the sentence for a missing key."""
-    return (
-        f"{name} has no key: `atoll secret set NAME --extension {name}` stores one of your own, "
-        "with `--scope organization` one for everybody"
-    )
 
 
 async def renewed(vendor: Vendor, rented: Rented, *, every: float) -> None:

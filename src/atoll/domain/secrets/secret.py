@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from atoll.domain.broker.provider import PROVIDERS, safe_base_url
 from atoll.domain.broker.request_headers import MAX_DECLARED, may_be_declared
 from atoll.domain.errors import Invalid
-from atoll.domain.ids import OrgId, PrincipalId, SecretId
+from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SecretId
 from atoll.domain.network.host import as_read, canonical_host
 from atoll.domain.repository.forge import ForgeKind, is_site
 
@@ -34,6 +34,7 @@ _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
 _PARAMETER = re.compile(r"[A-Za-z0-9_.~-]{1,64}")
 _USER = re.compile(r"[!-9;-~]{1,128}")
 _REFERENCE = re.compile(r"sandbox:sb_[a-z0-9]{16}|profile:profile\.[a-z0-9-]{1,64}")
+_BACKEND = re.compile(r"ext\.[a-z0-9][a-z0-9-]{0,62}")
 _REF_PATTERN = re.compile(r"refs/[A-Za-z0-9._*/-]{1,200}")
 _OURS = frozenset(
     {
@@ -60,6 +61,7 @@ class Purpose(StrEnum):
     GIT = "git"
     FORGE = "forge"
     DRIVE = "drive"
+    EXTENSION = "extension"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,8 @@ class Use:
     `headers` which further headers of a request pass with it. git: `target` is the remote's https
     URL, `push` the ref patterns that may be pushed. forge: `target` is the https address of a site
     that hosts repositories, `forge` the program it runs; no door of a sandbox takes it. drive:
-    `target` is a person's account at a drive; it reaches no sandbox at all. `variable` is an
+    `target` is a person's account at a drive. extension: `target` is the backend whose vendor's
+    machines it pays for (`ext.e2b`). Neither reaches a sandbox at all. `variable` is an
     environment variable inside: a placeholder while `brokered`, the value itself when not.
     """
 
@@ -186,6 +189,8 @@ def check_use(use: Use) -> Use:
             _check_git(use)
         case Purpose.FORGE:
             _check_forge(use)
+        case Purpose.EXTENSION:
+            _check_extension(use)
         case Purpose.DRIVE:  # pragma: no branch - the cases are all
             raise Invalid("a drive is connected, not set: `atoll drive connect`", field="kind")
     _check_inside(use)
@@ -238,6 +243,28 @@ def applied(secrets: Iterable[Secret], subject: ScopeSubject) -> tuple[Secret, .
     return tuple(sorted(chosen.values(), key=lambda one: one.id))
 
 
+def paying(secrets: Iterable[Secret], extension: str, subject: ScopeSubject) -> tuple[Secret, ...]:
+    """Return the secrets that may pay for that sandbox's machine at an extension, the one that does
+    first: of the narrowest scope, and of those the newest. The installation's own are last."""
+    fit = [one for one in secrets if _pays(one, extension)]
+    mine = sorted((one for one in fit if in_scope(one, subject)), key=_rank, reverse=True)
+    shared = [one for one in fit if _is_installation(one) and one not in mine]
+    return (*mine, *sorted(shared, key=_rank, reverse=True))
+
+
+def no_key(extension: str) -> str:
+    """Return the sentence for a vendor's key that is missing."""
+    return (
+        f"{extension} has no key: `atoll secret set NAME --extension {extension}` stores one of "
+        "your own, with `--scope organization` one for everybody"
+    )
+
+
+def paying_any(secrets: Iterable[Secret], extension: str) -> tuple[Secret, ...]:
+    """Return the secrets of an extension's vendor, whoever holds them."""
+    return tuple(one for one in secrets if _pays(one, extension))
+
+
 def bound_to(secret: Secret) -> tuple[str, ...]:
     """Return the data that a sealed value is bound to.
 
@@ -254,6 +281,14 @@ def bound_to(secret: Secret) -> tuple[str, ...]:
         use.purpose, use.target, use.base_url or "", use.slot, use.slot_name, places,
         ",".join(use.push), use.variable or "", str(use.brokered), *declared, *forge,
     )  # fmt: skip
+
+
+def _pays(secret: Secret, extension: str) -> bool:
+    return secret.use.purpose is Purpose.EXTENSION and secret.use.target == extension
+
+
+def _is_installation(secret: Secret) -> bool:
+    return secret.org_id == PERSONAL_ORG and secret.scope == ORGANIZATION_SCOPE
 
 
 def _rank(secret: Secret) -> tuple[int, datetime, str]:
@@ -275,6 +310,8 @@ def _office(secret: Secret) -> tuple[str, str]:
             return "git", use.target
         case Purpose.FORGE:
             return "forge", use.target
+        case Purpose.EXTENSION:
+            return "extension", use.target
         case Purpose.DRIVE:  # pragma: no branch - the cases are all
             return "drive", secret.owner
 
@@ -360,6 +397,13 @@ def _check_forge(use: Use) -> None:
         )
     if use.variable is not None or not use.brokered:
         raise Invalid("a forge's token never enters a sandbox", field="env")
+
+
+def _check_extension(use: Use) -> None:
+    if not _BACKEND.fullmatch(use.target):
+        raise Invalid("say which backend it pays for, such as ext.e2b", field="extension")
+    if use.variable is not None or not use.brokered:
+        raise Invalid("a vendor's key never enters a sandbox", field="env")
 
 
 def _check_inside(use: Use) -> None:

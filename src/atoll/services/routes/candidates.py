@@ -10,11 +10,13 @@ from atoll.domain.profile.profile import Profile
 from atoll.domain.route.candidate import Candidate
 from atoll.domain.route.health import Breaker, health_of
 from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.domain.secrets.secret import no_key
 from atoll.ports import Extension, Transaction
 from atoll.ports.extension import SELF_HOSTED, Capabilities
 from atoll.ports.store.host.routes import Place
 from atoll.services.ground import Ground
 from atoll.services.lifecycle.host_room import HostRoom, all_hosts
+from atoll.services.lifecycle.vendor_keys import pays_for
 
 _ON_TRIAL = "one start is under way, which shows whether it works again"
 
@@ -69,6 +71,8 @@ class Candidates:
         except AtollError as err:
             return [Candidate(name, obstacles=(err.message,))]
         base = _able(name, able)
+        if able.needs_key and not await pays_for(rows, extension.name, placing.sandbox):
+            return [replace(base, region=able.regions[0], obstacles=(no_key(extension.name),))]
         if able.host_kind is None:
             elsewhere = (
                 () if placing.host is None else (f"host {placing.host} is not one of its own",)

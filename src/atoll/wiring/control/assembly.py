@@ -38,10 +38,12 @@ from atoll.adapters.zygote.importer import ZygoteImporter
 from atoll.adapters.zygote.own_keys import OwnKeys
 from atoll.domain.agent.agent import named
 from atoll.domain.agent.registry import allowed
-from atoll.ports.extension import ExtensionSetup, ListHosts
+from atoll.ports import Store
+from atoll.ports.extension import ExtensionSetup
 from atoll.services.application import Application
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
+from atoll.services.lifecycle.vendor_keys import VendorKeys
 from atoll.services.telemetry import OFF, Telemetry
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.control.exchange import open_exchange
@@ -103,7 +105,7 @@ async def assembled(
         vault = await asyncio.to_thread(open_vault, settings, os.environ)
         application = build_application(
             ground,
-            replace(_ports(settings, vault, hosts_in(store), stack), api_url=api_url),
+            replace(_ports(settings, vault, store, stack), api_url=api_url),
             build_library(ground, library, settings=own),
             settings=own,
         )
@@ -120,13 +122,15 @@ async def _take_over_logins(application: Application, file: Path) -> None:
 
 
 def _ports(
-    settings: ControlSettings, vault: EnvelopeVault, hosts: ListHosts, stack: AsyncExitStack
+    settings: ControlSettings, vault: EnvelopeVault, store: Store, stack: AsyncExitStack
 ) -> SandboxPorts:
     clients = HttpRuntimeClients()
     stack.push_async_callback(clients.close)
     keys = OwnKeys(settings.home / "run" / "zygote.sock")
     stack.push_async_callback(keys.close)
-    loaded = load_extensions(_extension_setup(settings, hosts), settings.backends.extensions, stack)
+    loaded = load_extensions(
+        _extension_setup(settings, store, vault), settings.backends.extensions, stack
+    )
     write_unloaded(settings.home, loaded.unloaded)
     return SandboxPorts(
         extensions=loaded.extensions,
@@ -197,14 +201,17 @@ def _shelf(settings: ControlSettings, stack: AsyncExitStack) -> Shelf:
     )
 
 
-def _extension_setup(settings: ControlSettings, hosts: ListHosts) -> ExtensionSetup:
+def _extension_setup(
+    settings: ControlSettings, store: Store, vault: EnvelopeVault
+) -> ExtensionSetup:
     return ExtensionSetup(
         home=settings.home,
         tag=Home(settings.home).tag,
         agents=_agents(settings),
         upstreams=tuple(sorted(settings.backends.upstreams.items())),
-        options=asdict(settings.docker),
-        hosts=hosts,
+        options={**asdict(settings.docker), "e2b": settings.clouds.e2b},
+        hosts=hosts_in(store),
+        keys=VendorKeys(store, vault).find,
     )
 
 

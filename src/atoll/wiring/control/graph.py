@@ -372,10 +372,7 @@ def build_application(
         profiles=library.preparation.profiles,
         events=events,
         logins=access.logins,
-        backends=replace(
-            build_backends(ground, sandboxes, ports.extensions, own, settings.admission),
-            unloaded=ports.unloaded,
-        ),
+        backends=build_backends(ground, sandboxes, ports, own, settings.admission),
         readiness=readiness(ground, background),
         secrets=secrets,
         approvals=approvals,

@@ -51,6 +51,7 @@ def offer_of(settings: E2bSettings, home: Path) -> Offer:
             pricing="per-second",
             cost_per_hour=None if price is None else HourlyCost(round(price * MICROS)),
             images=frozenset(images),
+            needs_key=True,
         ),
         templates=usual_templates(settings.templates, DEFAULT_TEMPLATE),
         mechanism="E2B and bubblewrap",

@@ -50,7 +50,8 @@ class SecretBody(Body):
 
     `broker_protected: false` is the owner's exception: the value itself enters sandboxes, in the
     variable `env`. `forge` and its address `remote` make a token for pull requests, which never
-    enters a sandbox. `look_alike`: a person read both spellings of a host with letters beyond
+    enters a sandbox. `extension` names the backend whose vendor's machines it pays for.
+    `look_alike`: a person read both spellings of a host with letters beyond
     ASCII, which is refused without it.
     """
 
@@ -65,6 +66,7 @@ class SecretBody(Body):
     headers: Annotated[tuple[Word, ...], Field(max_length=MAX_LISTED)] = ()
     remote: Address | None = None
     forge: ForgeKind | None = None
+    extension: Word | None = None
     push: Annotated[tuple[Word, ...], Field(max_length=MAX_LISTED)] = ()
     env: Word | None = None
     broker_protected: bool = True
@@ -75,6 +77,8 @@ class SecretBody(Body):
         target = self.provider if self.kind is Purpose.PROVIDER else None
         if self.kind in _REMOTE:
             target = self.remote
+        elif self.kind is Purpose.EXTENSION:
+            target = self.extension
         use = Use(
             purpose=self.kind,
             target=target or "",
@@ -115,6 +119,7 @@ class SecretView(ResponseModel):
     headers: list[str]
     remote: str | None
     forge: ForgeKind | None
+    extension: str | None
     push: list[str]
     env: str | None
     broker_protected: bool
@@ -222,6 +227,7 @@ def _view(secret: Secret) -> dict[str, Any]:
         headers=use.headers,
         remote=use.target if use.purpose in _REMOTE else None,
         forge=use.forge,
+        extension=use.target if use.purpose is Purpose.EXTENSION else None,
         push=use.push,
         env=use.variable,
         broker_protected=use.brokered,

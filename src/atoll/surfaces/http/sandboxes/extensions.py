@@ -9,6 +9,7 @@ from starlette.responses import Response
 from atoll.domain.errors import AtollError
 from atoll.domain.host.host import HostKind
 from atoll.domain.people.capability import Capability
+from atoll.domain.secrets.secret import no_key
 from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.extension import Extension, Unloaded
 from atoll.ports.host import Level
@@ -34,7 +35,8 @@ class LimitsView(ResponseModel):
 class CapabilitiesView(ResponseModel):
     """The capabilities of a backend; `abilities` are optional protocols such as `snapshot`. `gpus`
     are the kinds of GPU that a sandbox can have, `images` the kinds of image that it shows (`host`
-    is the machine's own `/usr`). `host_kind` is null on a vendor's machines."""
+    is the machine's own `/usr`). `host_kind` is null on a vendor's machines; `needs_key`: a
+    secret of the kind `extension` pays for them."""
 
     isolation: IsolationLevel
     regions: list[str]
@@ -49,6 +51,7 @@ class CapabilitiesView(ResponseModel):
     closes_network: bool
     limits: LimitsView
     host_kind: HostKind | None
+    needs_key: bool
 
 
 class ExtensionView(ResponseModel):
@@ -90,10 +93,13 @@ MAX_FINDINGS: Final = 200
 @needs(Capability.SANDBOX_READ)
 async def list_extensions(atoll: Atoll, caller: Caller) -> Response:
     """Return the backends of this server."""
-    del caller
     # An extension may be registered under an alias as well: one entry each.
     found = {extension.name: extension for extension in atoll.backends.extensions.values()}
     shown = {name: _view(extension) for name, extension in found.items()}
+    for view in shown.values():
+        able = view["capabilities"]
+        if able and able["needs_key"] and not await atoll.backends.keys.has(caller, view["name"]):
+            view.update(available=False, reason=no_key(view["name"]))
     for one in atoll.backends.unloaded:
         # Another project's package may carry a name that is taken: both are shown.
         name = f"{one.name} of {one.package}" if one.name in shown else one.name

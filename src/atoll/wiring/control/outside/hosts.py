@@ -1,14 +1,16 @@
 """Hosts: their use cases, and the list of them that extensions are given."""
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from atoll.domain.host.host import Host
-from atoll.ports import Extension, Store
-from atoll.ports.extension import ListHosts
+from atoll.ports import Extension, Store, Vault
+from atoll.ports.extension import ListHosts, Unloaded
 from atoll.services.application import Backends
 from atoll.services.ground import Ground
 from atoll.services.hosts.hosts import Hosts
 from atoll.services.lifecycle.host_room import HostRoom, all_hosts
+from atoll.services.lifecycle.vendor_keys import VendorKeys
 from atoll.services.overview.machine import MachineHealth
 from atoll.services.routes.candidates import Candidates
 from atoll.services.routes.routes import Routes
@@ -18,18 +20,39 @@ from atoll.services.sandboxes.settings import AdmissionSettings
 from atoll.wiring.control.library import LibraryPorts
 
 
+class BackendPorts(Protocol):
+    """The extensions, and the vault that holds the keys of their vendors."""
+
+    @property
+    def extensions(self) -> Mapping[str, Extension]:
+        """The extensions by name."""
+        ...
+
+    @property
+    def unloaded(self) -> tuple[Unloaded, ...]:
+        """Return those that could not be made."""
+        ...
+
+    @property
+    def vault(self) -> Vault:
+        """The vault."""
+        ...
+
+
 def build_backends(
     ground: Ground,
     sandboxes: Sandboxes,
-    extensions: Mapping[str, Extension],
-    ports: LibraryPorts,
+    ports: BackendPorts,
+    own: LibraryPorts,
     settings: AdmissionSettings,
 ) -> Backends:
-    """Return the extensions, and the use cases of hosts and routes."""
-    room, health = HostRoom(settings.default_limits), MachineHealth(ground.clock, ports.examine)
-    hosts = Hosts(ground, room, ports.machines, findings=health.findings)
-    names = sorted({one.name for one in extensions.values()})
-    return Backends(extensions, hosts, Routes(ground, sandboxes, names))
+    """Return the extensions, and the use cases of hosts, of routes and of vendors' keys."""
+    room, health = HostRoom(settings.default_limits), MachineHealth(ground.clock, own.examine)
+    hosts = Hosts(ground, room, own.machines, findings=health.findings)
+    names = sorted({one.name for one in ports.extensions.values()})
+    keys = VendorKeys(ground.store, ports.vault)
+    routes = Routes(ground, sandboxes, names)
+    return Backends(ports.extensions, hosts, routes, keys, ports.unloaded)
 
 
 def build_routing(

@@ -57,6 +57,7 @@ def command() -> None:
     help="The token for pull requests at --at.",
 )
 @click.option("--at", default=None, help="With --forge: its address  [default: github.com's]")
+@click.option("--extension", default=None, help="The key of this backend's vendor: ext.e2b.")
 @click.option("--env", default=None, help="A variable inside: a placeholder for it.")
 @click.option("--expose", is_flag=True, help="Put the value itself into --env, readable inside.")
 @click.option(
@@ -157,11 +158,14 @@ def _check_provider(name: str | None) -> None:
 def _kind(body: SecretBody, *, custom: bool, expose: bool) -> SecretKind:
     """Return the one use that was named. Raises `Invalid`."""
     provider, forge = bool(body.get("provider")), bool(body.get("forge"))
-    git = bool(body.get("remote")) and not forge
-    if custom + provider + git + forge > 1:
+    git, vendor = bool(body.get("remote")) and not forge, bool(body.get("extension"))
+    if custom + provider + git + forge + vendor > 1:
         raise Invalid(
-            "a secret has one purpose: give only one of --provider, --custom, --git and --forge"
+            "a secret has one purpose: give only one of --provider, --custom, --git, --forge and "
+            "--extension"
         )
+    if vendor:
+        return "extension"
     if provider or git or forge:
         return "provider" if provider else "forge" if forge else "git"
     return "env" if expose and not custom and "hosts" not in body else "custom"
@@ -209,7 +213,7 @@ def _spoken(secret: Secret) -> str:
 
 def _row(secret: Secret) -> tuple[str, ...]:
     exposed = "" if secret.broker_protected else " EXPOSED"
-    about = secret.provider or secret.remote or ", ".join(secret.hosts)
+    about = secret.provider or secret.remote or secret.extension or ", ".join(secret.hosts)
     return (
         secret.name,
         " ".join(filter(None, (secret.kind, about))) + exposed,

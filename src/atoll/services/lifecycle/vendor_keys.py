@@ -1,0 +1,67 @@
+"""Keys of vendors: which secrets pay for a sandbox's machine, opened for the extension alone."""
+
+from collections.abc import Sequence
+
+import structlog
+
+from atoll.domain.errors import AtollError
+from atoll.domain.ids import EVERY_MEMBER, PERSONAL_ORG, SandboxId
+from atoll.domain.people.principal import Principal
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.secrets.secret import ScopeSubject, bound_to, paying, paying_any
+from atoll.ports import Kept, Store, Transaction, Vault
+from atoll.ports.extension import VendorKey
+
+_log = structlog.get_logger(__name__)
+
+
+class VendorKeys:
+    """The secrets of the kind `extension`."""
+
+    def __init__(self, store: Store, vault: Vault) -> None:
+        self._store = store
+        self._vault = vault
+
+    async def find(self, extension: str, sandbox_id: SandboxId | None) -> Sequence[VendorKey]:
+        """Return the keys that may pay for a sandbox, the one that does first; all there are
+        without one, or for one that is not known. Raises `Unavailable`."""
+        async with self._store.read() as rows:
+            kept = await rows.secrets.everything()
+            sandbox = None if sandbox_id is None else await rows.sandboxes.get(sandbox_id)
+        secrets = [one.secret for one in kept]
+        if sandbox is None:
+            chosen = paying_any(secrets, extension)
+        else:
+            chosen = paying(secrets, extension, _subject(sandbox))
+        by_id = {one.secret.id: one for one in kept}
+        opened = (self._opened(by_id[one.id]) for one in chosen)
+        return [key for key in opened if key is not None]
+
+    async def has(self, caller: Principal, extension: str) -> bool:
+        """Report whether a key would pay for a sandbox of the caller."""
+        async with self._store.read() as rows:
+            subject = ScopeSubject(caller.org_id, caller.id, "", "")
+            return await has_key(rows, extension, subject)
+
+    def _opened(self, one: Kept) -> VendorKey | None:
+        try:
+            return VendorKey(one.secret.id, self._vault.open(one.sealed, bound_to(one.secret)))
+        except AtollError as error:
+            _log.error("value_unopened", id=one.secret.id, reason=error.message)
+            return None
+
+
+async def has_key(rows: Transaction, extension: str, subject: ScopeSubject) -> bool:
+    """Report whether a key would pay for that sandbox."""
+    mine = await rows.secrets.visible(subject.org_id, subject.owner)
+    shared = await rows.secrets.visible(PERSONAL_ORG, EVERY_MEMBER)
+    return bool(paying([*mine, *shared], extension, subject))
+
+
+async def pays_for(rows: Transaction, extension: str, sandbox: Sandbox) -> bool:
+    """Report whether a key would pay for a sandbox's machine."""
+    return await has_key(rows, extension, _subject(sandbox))
+
+
+def _subject(sandbox: Sandbox) -> ScopeSubject:
+    return ScopeSubject(sandbox.org_id, sandbox.owner, sandbox.id, sandbox.profile.id)

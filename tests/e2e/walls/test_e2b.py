@@ -1,0 +1,200 @@
+"""Sandboxes on rented machines: a peer on E2B's own wheel, and everything over a link."""
+
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from atoll.testing.server import TestServer, test_server
+from tests.e2e.terminals.test_turns import attach_with
+from tests.e2e.walls.test_ssh import KEY, TICKS, model
+from tests.peers.api import Api, api_of, until
+from tests.peers.canary import files_with, memory_holds
+from tests.peers.clouds.e2b import KEY as VENDOR_KEY
+from tests.peers.clouds.e2b import E2bPeer, e2b_peer
+from tests.peers.clouds.machine import Machine, missing
+
+pytestmark = pytest.mark.skipif(bool(missing()), reason=str(missing()))
+
+PROFILE = {
+    "id": "profile.cloud",
+    "version": "1.0.0",
+    "description": "A shell on a rented machine.",
+    "extension": "ext.e2b",
+    "image": "host",
+    "workspace": {"mode": "remote-canonical", "access": "rw", "scope_default": "session"},
+}
+SECRET = {"value": VENDOR_KEY, "kind": "extension", "extension": "ext.e2b"}
+
+
+def settings(peer: E2bPeer) -> str:
+    """The settings of a home that rents at the peer."""
+    return (
+        'extensions = ["namespaces", "e2b"]\n'
+        f'[e2b]\napi_url = "{peer.url}"\nsandbox_url = "{peer.url}"\n'
+    )
+
+
+@pytest.fixture(scope="module")
+def peer() -> Iterator[E2bPeer]:
+    with e2b_peer() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def server(peer: E2bPeer) -> Iterator[TestServer]:
+    keys = f'[openai]\nkey = "{KEY}"\n'
+    with model() as url, test_server(start=False, keys=keys) as running:
+        config = settings(peer) + f'[upstreams]\nopenai = "{url}"\n'
+        (running.home / "config.toml").write_text(config)
+        running.start()
+        with api_of(running) as api:
+            api.call("PUT", "/v1/profiles/profile.cloud", json=PROFILE)
+        yield running
+
+
+@pytest.fixture
+def api(server: TestServer) -> Iterator[Api]:
+    with api_of(server) as made:
+        yield made
+
+
+@pytest.fixture
+def keyed(api: Api) -> Api:
+    api.call("PUT", "/v1/secrets/E2B", json=SECRET)
+    return api
+
+
+@pytest.fixture
+def far(server: TestServer, keyed: Api) -> Iterator[str]:
+    sandbox = keyed.create(profile="cloud")["sandbox_id"]
+    yield sandbox
+    with api_of(server) as api:  # it may listen elsewhere by now
+        api.act(sandbox, "destroy")
+
+
+def machine_of(peer: E2bPeer, sandbox: str) -> Machine:
+    (sold,) = [one for one in peer.live if one.body["metadata"]["atoll-sandbox"] == sandbox]
+    assert sold.machine is not None
+    return sold.machine
+
+
+def test_without_a_key_nothing_is_rented_and_the_reason_is_shown(api: Api, peer: E2bPeer) -> None:
+    listed = api.call("GET", "/v1/extensions")["extensions"]
+    (shown,) = [one for one in listed if one["name"] == "ext.e2b"]
+    assert (shown["available"], shown["capabilities"]["needs_key"]) == (False, True)
+    assert "atoll secret set" in shown["reason"]
+    answer = api.client.post("/v1/sandboxes", json={"profile": "profile.cloud"})
+    assert answer.status_code == 409, answer.text
+    assert "ext.e2b has no key" in answer.text
+    assert peer.rented == 0
+
+
+def test_key_of_the_kind_extension_is_shown_without_its_value(keyed: Api) -> None:
+    shown = keyed.call("GET", "/v1/secrets/E2B")
+    assert (shown["kind"], shown["extension"], shown["remote"]) == ("extension", "ext.e2b", None)
+    listed = keyed.call("GET", "/v1/extensions")["extensions"]
+    assert next(one for one in listed if one["name"] == "ext.e2b")["available"]
+
+
+def test_network_of_machine_and_sandbox_is_closed_and_the_doors_lead_here(
+    keyed: Api, far: str, peer: E2bPeer
+) -> None:
+    assert "keyed" in keyed.run(far, "curl -sS http://127.0.0.1:8082/broker/openai/v1/models")
+    assert "403" in keyed.run(far, "curl -sS -m 9 https://example.com 2>&1 || true")
+    assert keyed.run(far, "cat /proc/net/dev | grep -c :") == "1\n"
+    argv = machine_of(peer, far).argv("sh", "-c", "grep -c : /proc/net/dev")
+    assert subprocess.run(argv, capture_output=True, check=True).stdout == b"1\n"
+
+
+def test_no_key_reaches_the_machine_and_no_vendors_key_a_sandbox(
+    keyed: Api, server: TestServer, far: str, peer: E2bPeer
+) -> None:
+    assert "keyed" in keyed.run(far, "curl -sS http://127.0.0.1:8082/broker/openai/v1/models")
+    machine = machine_of(peer, far)
+    runtime = keyed.box(far).runtime_pid
+    assert not memory_holds(runtime, VENDOR_KEY.encode())
+    for needle in (KEY.encode(), VENDOR_KEY.encode()):
+        assert files_with(machine.home, needle) == []
+        looked_at = [pid for pid in machine.processes() if not memory_holds(pid, needle)]
+        assert len(looked_at) >= 3
+        assert len(looked_at) == len(machine.processes())
+    assert not peer.faults.holds(KEY)
+    for place in (server.home / "rented", server.home / "logs"):
+        assert not place.exists() or files_with(place, VENDOR_KEY.encode()) == []
+    assert VENDOR_KEY not in str(keyed.call("GET", f"/v1/sandboxes/{far}"))
+    assert VENDOR_KEY not in str(keyed.call("GET", "/v1/events"))
+
+
+def test_stop_keeps_files_here_and_destroy_leaves_nothing(keyed: Api, peer: E2bPeer) -> None:
+    sandbox = keyed.create(profile="cloud")["sandbox_id"]
+    keyed.run(sandbox, "echo kept > file; mkdir -p a/b; ln -s /etc/passwd a/l; chmod 000 a/b")
+    keyed.act(sandbox, "stop")
+    assert [one.body["metadata"]["atoll-sandbox"] for one in peer.live].count(sandbox) == 0
+    before = peer.rented
+    keyed.act(sandbox, "start")
+    assert peer.rented == before + 1
+    assert keyed.run(sandbox, "cat file; readlink a/l") == "kept\n/etc/passwd\n"
+    keyed.act(sandbox, "destroy")
+    assert [one.body["metadata"]["atoll-sandbox"] for one in peer.live].count(sandbox) == 0
+
+
+async def test_cut_streams_and_a_lost_control_plane_lose_no_byte(
+    server: TestServer, keyed: Api, peer: E2bPeer, far: str
+) -> None:
+    terminal = keyed.terminal(far, "sh", "-c", TICKS)
+    headers = {"Authorization": f"Bearer {server.token}"}
+    async with attach_with(keyed.attach_url(far, terminal), headers) as viewer:
+        await viewer.sees(b"tick-20-")
+        peer.processes.cut()
+        await viewer.sees(b"tick-200-")
+        seen = bytes(viewer.seen)
+    numbers = [int(found) for found in re.findall(rb"tick-(\d+)-", seen)]
+    assert numbers == list(range(1, len(numbers) + 1))
+    server.kill()
+    server.start()
+    with api_of(server) as again:
+        assert again.run(far, "echo back") == "back\n"
+        async with attach_with(again.attach_url(far, terminal), headers) as viewer:
+            await viewer.sees(b"tick-%d-" % (numbers[-1] + 100))
+            seen = bytes(viewer.seen)
+    numbers = [int(found) for found in re.findall(rb"tick-(\d+)-", seen)]
+    assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+
+def test_lost_runtime_is_replaced_on_the_same_machine(server: TestServer, peer: E2bPeer) -> None:
+    with api_of(server) as api:
+        api.call("PUT", "/v1/secrets/E2B", json=SECRET)
+        far = api.create(profile="cloud")["sandbox_id"]
+        api.run(far, "(setsid sleep 5678 >/dev/null 2>&1 &)")
+        before = peer.rented
+        os.kill(api.box(far).runtime_pid, signal.SIGKILL)
+        failed = api.until(far, lambda told: told["state"] == "failed")
+        assert failed["reason"].startswith("runtime lost")
+        api.act(far, "start")
+        assert peer.rented == before
+        assert api.run(far, "pgrep -xc sleep") == "1\n"
+        api.act(far, "destroy")
+        until(lambda: len(peer.live), lambda count: count == 0)
+
+
+def test_repository_comes_and_is_pulled(
+    keyed: Api, server: TestServer, peer: E2bPeer, tmp_path: Path
+) -> None:
+    repo = tmp_path / "repo"
+    script = (
+        f"git init -q -b main {repo} && cd {repo} && echo one > a && git add . && "
+        "git -c user.name=a -c user.email=a@example.com commit -qm first"
+    )
+    subprocess.run(script, shell=True, check=True)
+    done = server.run("new", ".", "--profile", "cloud", "--name", "cloned", "-d", cwd=repo)
+    assert done.returncode == 0, done.stderr
+    keyed.run("cloned", "echo two >> a && git commit -qam second")
+    pulled = server.run("pull", "cloned", cwd=repo)
+    assert pulled.returncode == 0, pulled.stderr
+    keyed.act("cloned", "destroy")
+    assert peer.live == []
