@@ -1,4 +1,5 @@
-"""Real agents on another machine: they work through the broker, over the link."""
+"""Real agents on other machines, of a host and of a vendor: they work through the broker, over the
+link."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -8,18 +9,18 @@ import pytest
 
 from atoll.domain.agent.registry import find
 from atoll.testing.server import TestServer
-from tests.e2e.agents.agent_world import KEY, run, sandbox_for, world
+from tests.e2e.agents.agent_world import KEY, World, forgotten, run, sandbox_for, world
 from tests.e2e.agents.test_agents import prompt
+from tests.e2e.walls.test_e2b import PROFILE, SECRET, settings
 from tests.e2e.walls.test_ssh import NOT_HERE, add_host
 from tests.peers.api import api_of
 from tests.peers.canary import files_with, memory_holds
+from tests.peers.clouds.e2b import KEY as VENDOR_KEY
+from tests.peers.clouds.e2b import E2bPeer, e2b_peer
+from tests.peers.clouds.machine import missing
 from tests.peers.machines.ssh_server import SshServer, throwaway_ssh_server
 
-pytestmark = [
-    pytest.mark.agents,
-    pytest.mark.timeout(300),
-    pytest.mark.skipif(bool(NOT_HERE), reason=NOT_HERE),
-]
+pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +29,7 @@ def box() -> Iterator[SshServer]:
         yield running
 
 
+@pytest.mark.skipif(bool(NOT_HERE), reason=NOT_HERE)
 @pytest.mark.parametrize("agent", ["codex", "claude-code"])
 async def test_agent_finishes_a_task_on_another_machine(
     agent: str,
@@ -39,15 +41,49 @@ async def test_agent_finishes_a_task_on_another_machine(
         await asyncio.to_thread(provide_agent, w.server, agent)
         with api_of(w.server) as api:
             await asyncio.to_thread(add_host, api, box)
-        sandbox = await sandbox_for(w, agent, repository, "--profile", "far")
-        words = prompt(agent, "echo written by an agent > made.txt")
-        code, said = await run(w, sandbox, *find(agent).task_argv, words, timeout=120)
-        assert code == 0, said.decode()
-        code, text = await run(w, sandbox, "cat", "made.txt")
-        assert (code, text) == (0, b"written by an agent\n")
-        assert w.model.requests
-        assert not w.model.rejected
-        opened = await w.api.post(f"/v1/sandboxes/{sandbox}/terminals", json={"agent": agent})
-        assert opened.status_code == 201, opened.text
+        await finish_a_task(w, agent, repository, "far")
         assert files_with(box.home, KEY.encode()) == []
         assert not [pid for pid in box.processes() if memory_holds(pid, KEY.encode())]
+
+
+@pytest.fixture(scope="module")
+def peer() -> Iterator[E2bPeer]:
+    with e2b_peer() as running:
+        yield running
+
+
+@pytest.mark.skipif(bool(missing()), reason=str(missing()))
+@pytest.mark.parametrize("agent", ["codex", "claude-code"])
+async def test_agent_finishes_a_task_on_a_rented_machine(
+    agent: str,
+    peer: E2bPeer,
+    repository: Path,
+    provide_agent: Callable[[TestServer, str], None],
+) -> None:
+    async with world(KEY, config=settings(peer)) as w:
+        await asyncio.to_thread(provide_agent, w.server, agent)
+        for path, body in (("profiles/profile.cloud", PROFILE), ("secrets/E2B", SECRET)):
+            assert (await w.api.put(f"/v1/{path}", json=body)).is_success
+        await finish_a_task(w, agent, repository, "cloud")
+        (sold,) = peer.live
+        assert sold.machine is not None
+        for needle in (KEY.encode(), VENDOR_KEY.encode()):
+            assert files_with(sold.machine.home, needle) == []
+            assert not [pid for pid in sold.machine.processes() if memory_holds(pid, needle)]
+        assert not peer.faults.holds(KEY)
+        await forgotten(w)
+        assert peer.live == []
+
+
+async def finish_a_task(w: World, agent: str, repository: Path, profile: str) -> None:
+    """Have an agent write a file there, by the model behind the broker."""
+    sandbox = await sandbox_for(w, agent, repository, "--profile", profile)
+    words = prompt(agent, "echo written by an agent > made.txt")
+    code, said = await run(w, sandbox, *find(agent).task_argv, words, timeout=120)
+    assert code == 0, said.decode()
+    code, text = await run(w, sandbox, "cat", "made.txt")
+    assert (code, text) == (0, b"written by an agent\n")
+    assert w.model.requests
+    assert not w.model.rejected
+    opened = await w.api.post(f"/v1/sandboxes/{sandbox}/terminals", json={"agent": agent})
+    assert opened.status_code == 201, opened.text

@@ -9,7 +9,7 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,7 +22,7 @@ from connectrpc.request import RequestContext
 from e2b.envd.process.process_connect import ProcessASGIApplication
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 
 from tests.peers.clouds.e2b_processes import Processes
@@ -71,6 +71,8 @@ class E2bPeer:
         self.rented = 0
         self.ahead = 0.0
         self.url = ""
+        self.forgets_tokens = False
+        self.lists_all = False
         self.processes = Processes(self._machine_of)
         self._by_token: dict[str, Sold] = {}
         self._lock = asyncio.Lock()
@@ -114,7 +116,8 @@ class E2bPeer:
         async def act() -> Response:
             async with self._lock:
                 token = request.headers.get("idempotency-key", "")
-                sold = self._by_token.get(token) if token else None
+                known = token and not self.forgets_tokens
+                sold = self._by_token.get(token) if known else None
                 if sold is None:
                     sold = await asyncio.to_thread(self._sell, body)
                     if token:
@@ -131,7 +134,7 @@ class E2bPeer:
             }
             found = [
                 one for one in self.live
-                if wanted.items() <= (one.body.get("metadata") or {}).items()
+                if self.lists_all or wanted.items() <= (one.body.get("metadata") or {}).items()
             ]  # fmt: skip
             start = int(request.query_params.get("nextToken") or 0)
             page = found[start : start + PAGE]
@@ -193,7 +196,7 @@ class E2bPeer:
         answer = await act()
         await self._gated(name, "after")
         if fault is Fault.LOST:
-            raise ConnectionAbortedError
+            return StreamingResponse(_cut(), answer.status_code, {"Content-Length": "100"})
         if fault is Fault.HALF:
             return Response(answer.body[: len(answer.body) // 2], answer.status_code)
         return answer  # type: ignore[no-any-return]
@@ -267,6 +270,11 @@ def e2b_peer() -> Iterator[E2bPeer]:
 def _problem(status: int, message: str, headers: dict[str, str] | None = None) -> Response:
     body = {"code": status, "message": message}
     return Response(json.dumps(body), status, headers, "application/json")
+
+
+async def _cut() -> AsyncIterator[bytes]:
+    yield b"{"
+    raise ConnectionAbortedError
 
 
 def _instant(seconds: float) -> str:

@@ -1,0 +1,89 @@
+"""The control plane killed at each vendor call of a create: at most one machine, and none for
+long. The key reaches nobody but the vendor."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from atoll.testing.server import TestServer, test_server
+from tests.e2e.walls.test_e2b import PROFILE, SECRET, settings
+from tests.peers.api import api_of, until
+from tests.peers.clouds.e2b import E2bPeer, e2b_peer
+from tests.peers.clouds.machine import missing
+
+pytestmark = [
+    pytest.mark.skipif(bool(missing()), reason=str(missing())),
+    pytest.mark.timeout(120),
+]
+
+
+@pytest.fixture(scope="module")
+def peer() -> Iterator[E2bPeer]:
+    with e2b_peer() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def server(peer: E2bPeer) -> Iterator[TestServer]:
+    with test_server(start=False) as running:
+        (running.home / "config.toml").write_text(settings(peer))
+        running.start()
+        with api_of(running) as api:
+            api.call("PUT", "/v1/profiles/profile.cloud", json=PROFILE)
+            api.call("PUT", "/v1/secrets/E2B", json=SECRET)
+        yield running
+
+
+class Gate:
+    """Holds the first call of a name, before or after it was done."""
+
+    def __init__(self, peer: E2bPeer, name: str, when: str) -> None:
+        self.reached, self.released = threading.Event(), threading.Event()
+        self._at = (name, when)
+        peer.faults.gate = self._pass
+
+    def _pass(self, name: str, when: str) -> None:
+        if (name, when) == self._at and not self.reached.is_set():
+            self.reached.set()
+            assert self.released.wait(60)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("name", ["list", "create", "connect"])
+def test_kill_at_a_vendors_call_leaves_at_most_one_machine(
+    server: TestServer, peer: E2bPeer, name: str, when: str
+) -> None:
+    gate = Gate(peer, name, when)
+    try:
+        with api_of(server) as api:
+            made = api.client.post("/v1/sandboxes", json={"profile": "profile.cloud"})
+            sandbox = made.json()["sandbox_id"]
+        assert gate.reached.wait(30)
+        server.kill()
+    finally:
+        gate.released.set()
+    server.start()
+    with api_of(server) as api:
+        settled = api.until(sandbox, lambda told: told["state"] in ("ready", "active", "failed"))
+        mine = [one for one in peer.live if one.body["metadata"]["atoll-sandbox"] == sandbox]
+        assert len(mine) <= 1, settled
+        if settled["state"] != "failed":
+            assert api.run(sandbox, "echo here") == "here\n"
+        api.act(sandbox, "destroy")
+    until(lambda: len(peer.live), lambda count: count == 0)
+
+
+def test_no_machine_outlives_a_control_plane_that_never_returns(
+    server: TestServer, peer: E2bPeer
+) -> None:
+    peer.faults.gate = None
+    with api_of(server) as api:
+        sandbox = api.create(profile="cloud")["sandbox_id"]
+    server.kill()
+    assert len(peer.live) == 1
+    peer.advance(1801)
+    assert peer.live == []
+    server.start()
+    with api_of(server) as api:
+        api.act(sandbox, "destroy")
