@@ -248,6 +248,35 @@ class Closable(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class RentedPlace:
+    """A machine that a vendor rents to us. `key` is the id of the secret that pays for it, and
+    `ends_at` its deadline as the vendor spells it."""
+
+    id: str
+    sandbox_id: SandboxId
+    key: str
+    ends_at: str = ""
+
+
+@runtime_checkable
+class Rents(Protocol):
+    """Optional ability: machines of a vendor, which may be left behind."""
+
+    @property
+    def name(self) -> str:
+        """The extension's name."""
+        ...
+
+    async def rented(self) -> list[RentedPlace]:
+        """Return every machine that is rented for this home. Raises `Unavailable`, `Failed`."""
+        ...
+
+    async def end_rented(self, place: RentedPlace) -> bool:
+        """End a machine; returns whether it was there."""
+        ...
+
+
 @runtime_checkable
 class EndReasons(Protocol):
     """Optional ability: the reason of an end that happened while no control plane ran."""

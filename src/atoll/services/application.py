@@ -21,6 +21,7 @@ from atoll.services.drive.connections import DriveConnections
 from atoll.services.drive.transfers import DriveTransfers
 from atoll.services.forges.pull_requests import PullRequests
 from atoll.services.hosts.hosts import Hosts
+from atoll.services.hosts.strays import Strays
 from atoll.services.inbox.end_reports import EndReports
 from atoll.services.inbox.endings import Endings
 from atoll.services.inbox.inbox import Inbox
@@ -164,13 +165,14 @@ class DriveServices:
 @dataclass(frozen=True, slots=True)
 class Backends:
     """The extensions, by name, and the use cases of the hosts that they place sandboxes on, and of
-    the routes that choose among them; the keys of vendors; and the extensions that could not be
-    made."""
+    the routes that choose among them; the keys of vendors, the machines that are left behind there,
+    and the extensions that could not be made."""
 
     extensions: Mapping[str, Extension]
     hosts: Hosts
     routes: Routes
     keys: VendorKeys
+    strays: Strays
     unloaded: tuple[Unloaded, ...] = ()
 
 

@@ -16,6 +16,7 @@ from tests.peers.api import Api, api_of, until
 from tests.peers.canary import files_with, memory_holds
 from tests.peers.clouds.e2b import KEY as VENDOR_KEY
 from tests.peers.clouds.e2b import E2bPeer, e2b_peer
+from tests.peers.clouds.faults import Fault
 from tests.peers.clouds.machine import Machine, missing
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=str(missing()))
@@ -198,3 +199,44 @@ def test_repository_comes_and_is_pulled(
     assert pulled.returncode == 0, pulled.stderr
     keyed.act("cloned", "destroy")
     assert peer.live == []
+
+
+def test_machines_left_behind_are_listed_and_ended_but_no_other(
+    keyed: Api, server: TestServer, far: str, peer: E2bPeer
+) -> None:
+    (mine,) = peer.live
+    tags = mine.body["metadata"]
+    peer.stray(3, {**tags, "atoll-sandbox": "sb_zzzzzzzzzzzzzzzz"})
+    peer.stray(2, {"atoll": "another-home", "atoll-sandbox": "sb_zzzzzzzzzzzzzzzz"})
+    listed = keyed.call("GET", "/v1/extensions/strays")
+    assert (listed["count"], listed["problems"]) == (3, [])
+    assert {one["sandbox_id"] for one in listed["strays"]} == {"sb_zzzzzzzzzzzzzzzz"}
+    shown = server.run("extension", "reap", "--json")
+    assert (shown.returncode, len(peer.live)) == (0, 6)
+    done = server.run("extension", "reap", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert "ended 3 of 3" in done.stdout
+    assert len(peer.live) == 3
+    assert keyed.run(far, "echo here") == "here\n"
+    peer.faults.plan("list", *[Fault.HALF] * 3)
+    told = server.run("extension", "reap", "--yes")
+    assert told.returncode == 1
+    assert "ext.e2b" in told.stderr
+    peer.faults.planned.clear()
+    for sold in [one for one in peer.live if one is not mine]:
+        del peer.sold[sold.id]
+
+
+def test_template_that_is_not_there_fails_the_create_with_the_vendors_words(
+    keyed: Api, peer: E2bPeer
+) -> None:
+    peer.faults.planned.clear()
+    before = peer.rented
+    peer.faults.plan("create", *[Fault.REFUSED] * 20)
+    made = keyed.client.post("/v1/sandboxes", json={"profile": "profile.cloud"})
+    sandbox = made.json()["sandbox_id"]
+    told = keyed.until(sandbox, lambda seen: seen["state"] == "failed")
+    assert "no such template" in told["reason"]
+    assert peer.rented == before
+    peer.faults.planned.clear()
+    keyed.act(sandbox, "destroy")

@@ -190,6 +190,8 @@ class E2bPeer:
             return _problem(429, "too many", after)
         if fault is Fault.BROKEN:
             return _problem(500, "broken")
+        if fault is Fault.REFUSED:
+            return _problem(404, "no such template")
         if fault is Fault.HANGS:
             await asyncio.sleep(3600)
         await self._gated(name, "before")

@@ -12,6 +12,7 @@ class Fault(Enum):
 
     BUSY = "429 at once, nothing is done"
     BROKEN = "500 at once, nothing is done"
+    REFUSED = "404 at once: there is no such template"
     LOST = "it is done, and the connection ends without an answer"
     HALF = "it is done, and half of the answer comes"
     HANGS = "nothing is done, and no answer ever comes"

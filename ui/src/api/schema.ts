@@ -2412,6 +2412,11 @@ export interface components {
             readonly name: string;
             readonly realm: string;
         };
+        /** @description The number of strays that were ended; `problems` has a sentence for each failure. */
+        readonly ReapedView: {
+            readonly ended: number;
+            readonly problems: readonly string[];
+        };
         /**
          * @description A recording. `state` is `recording` while it runs, then why it ended: `stopped`, `ended`
          *     with its terminal, `full`, or `failed` (the disk, a crash).
@@ -3003,6 +3008,19 @@ export interface components {
          * @enum {string}
          */
         readonly Strategy: "prefer-self-hosted" | "lowest-cost" | "lowest-latency" | "explicit";
+        /** @description At most 1,000 of `count` strays; `problems` says which vendors could not be asked. */
+        readonly StrayList: {
+            readonly count: number;
+            readonly problems: readonly string[];
+            readonly strays: readonly components["schemas"]["StrayView"][];
+        };
+        /** @description A machine of a vendor whose sandbox is gone, and when the vendor ends it by itself. */
+        readonly StrayView: {
+            readonly ends_at: string;
+            readonly extension: string;
+            readonly machine: string;
+            readonly sandbox_id: string;
+        };
         /**
          * @description The people whom the lock stops while the agent works: everybody but the owner, or
          *     everybody.

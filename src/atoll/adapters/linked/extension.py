@@ -26,6 +26,8 @@ from atoll.ports.extension import (
     Handle,
     Provision,
     Reachability,
+    RentedPlace,
+    Rents,
 )
 from atoll.ports.far import FarBackend, FarBox, FarPlace, LinkTerms
 from atoll.wire.link.handshake import KEY_BYTES
@@ -234,6 +236,14 @@ class LinkedExtension:
         """Return the zygote's record of why a sandbox ended."""
         box = await self._box(sandbox_id)
         return None if box is None or box.live or not box.reason else _lost(box.reason)
+
+    async def rented(self) -> list[RentedPlace]:
+        """Return the machines that the backend rents; none for a backend of hosts."""
+        return await self.backend.rented() if isinstance(self.backend, Rents) else []
+
+    async def end_rented(self, place: RentedPlace) -> bool:
+        """End a machine that is rented."""
+        return isinstance(self.backend, Rents) and await self.backend.end_rented(place)
 
     async def close(self) -> None:
         """Close our connections. Sandboxes keep running."""

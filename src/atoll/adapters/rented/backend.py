@@ -23,7 +23,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.image import HOST
 from atoll.domain.wall.isolation import Isolation
 from atoll.domain.wall.remote import INIT
-from atoll.ports.extension import Capabilities, CleanupReport, Provision
+from atoll.ports.extension import Capabilities, CleanupReport, Provision, RentedPlace
 from atoll.ports.far import FarBox, FarPlace, LinkTerms
 
 RENEW_SECONDS = 300.0
@@ -151,6 +151,14 @@ class RentedBackend:
                 archive.unlink()
                 removed.append("workspace and agent state")
         return CleanupReport(tuple(removed), (left,) if left else ())
+
+    async def rented(self) -> list[RentedPlace]:
+        """Return every machine of this home; none where the library is not installed."""
+        return [] if self.rentals is None else await self.rentals.everything()
+
+    async def end_rented(self, place: RentedPlace) -> bool:
+        """End a machine."""
+        return await self._rentals.end_place(place)
 
     async def close(self) -> None:
         """Close the vendor's connections."""

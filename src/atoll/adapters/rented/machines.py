@@ -24,7 +24,7 @@ from atoll.adapters.rented.vendor import (
 from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.secrets.secret import no_key
-from atoll.ports.extension import FindKeys, VendorKey
+from atoll.ports.extension import FindKeys, RentedPlace, VendorKey
 
 TRIES = 3
 PAUSE_SECONDS = 1.0
@@ -103,13 +103,21 @@ class Rentals:
         self.records.remove(sandbox_id)
         return ended, ""
 
-    async def everything(self) -> list[tuple[Rented, SandboxId]]:
-        """Return every machine of this home, at each key, with its sandbox."""
-        found = []
+    async def everything(self) -> list[RentedPlace]:
+        """Return every machine of this home, once, whichever keys see it."""
+        found: dict[str, RentedPlace] = {}
         for key in await self.find_keys(self.name, None):
             for machine in await self._all(key, ((OURS, self.tag),)):
-                found.append((Rented(key, machine.id), SandboxId(machine.tag(SANDBOX))))
-        return found
+                sandbox_id = SandboxId(machine.tag(SANDBOX))
+                found[machine.id] = RentedPlace(machine.id, sandbox_id, key.id, machine.ends_at)
+        return list(found.values())
+
+    async def end_place(self, place: RentedPlace) -> bool:
+        """End a machine; returns whether it was there. Raises `Failed` without its key."""
+        for key in await self.find_keys(self.name, None):
+            if key.id == place.key:
+                return await self.vendor.end(key, place.id)
+        raise Failed(f"the key of machine {place.id} at {self.vendor.title} is not known any more")
 
     async def _made(self, key: VendorKey, sandbox_id: SandboxId, template: str) -> RentedMachine:
         before = self.records.read(sandbox_id)

@@ -10,6 +10,7 @@ from atoll.client.catalogue import AgentCatalogue
 from atoll.client.changes import Commits, PullRequests, WorkingTrees
 from atoll.client.organizations import Organizations
 from atoll.client.outside.drive import Drives
+from atoll.client.outside.extensions import Extensions
 from atoll.client.outside.hosts import Hosts
 from atoll.client.outside.routes import Routes
 from atoll.client.projects import Projects
@@ -57,6 +58,14 @@ class AsyncTokens(AsyncNoun[Tokens]):
     list = Awaited(Tokens.list)
     revoke = Awaited(Tokens.revoke)
     rotate_keys = Awaited(Tokens.rotate_keys)
+
+
+class AsyncExtensions(AsyncNoun[Extensions]):
+    """The backends, and what their vendors rent to us."""
+
+    blocking = Extensions
+    strays = Awaited(Extensions.strays)
+    end_strays = Awaited(Extensions.end_strays)
 
 
 class AsyncRoutes(AsyncNoun[Routes]):

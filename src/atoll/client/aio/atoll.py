@@ -13,6 +13,7 @@ from atoll.client.aio.areas import (
     AsyncApprovals,
     AsyncCommits,
     AsyncDrives,
+    AsyncExtensions,
     AsyncHosts,
     AsyncInbox,
     AsyncKeptFiles,
@@ -86,6 +87,7 @@ class Atoll:
         self.organizations = AsyncOrganizations(self._connection)
         self.hosts = AsyncHosts(self._connection)
         self.routes = AsyncRoutes(self._connection)
+        self.extensions = AsyncExtensions(self._connection)
         self.audit = AsyncAudit(self._connection)
 
     @classmethod

@@ -1,9 +1,10 @@
-"""Extensions over the API: what is installed, what it can do, and what is left out."""
+"""Extensions over the API: what is installed, what it can do, what is left out, and machines of
+vendors that are left behind."""
 
 from atoll.client import fields
 from atoll.client.fields import Field, Shape
 from atoll.client.outside.hosts import HostCost
-from atoll.client.transport import Transport, get
+from atoll.client.transport import Transport, get, post
 from atoll.client.words import IsolationLevel
 from atoll.domain.errors import NotFound
 
@@ -39,6 +40,30 @@ class ExtensionList(Shape):
     extensions = fields.many(InstalledExtension)
 
 
+class Stray(Shape):
+    """A machine whose sandbox is gone."""
+
+    extension = fields.text()
+    machine = fields.text()
+    sandbox_id = fields.text()
+    ends_at = fields.text()
+
+
+class StrayList(Shape):
+    """Machines whose sandboxes are gone, and what could not be looked at."""
+
+    strays = fields.many(Stray)
+    count = fields.number()
+    problems = fields.texts()
+
+
+class Reaped(Shape):
+    """The number of machines that were ended, and what could not be."""
+
+    ended = fields.number()
+    problems = fields.texts()
+
+
 class Extensions:
     """The extensions of a server."""
 
@@ -55,3 +80,11 @@ class Extensions:
             if name in (one.name, one.name.removeprefix("ext.")):
                 return one
         raise NotFound(f"There is no extension {name[:80]!r} here.")
+
+    def strays(self) -> StrayList:
+        """Return the machines that are rented for sandboxes which are gone."""
+        return self._transport.read(StrayList, get("extensions", "strays"))
+
+    def end_strays(self) -> Reaped:
+        """End them."""
+        return self._transport.read(Reaped, post("extensions", "strays", "end"))

@@ -78,6 +78,7 @@ _BY_PERMISSION: dict[str, tuple[str, ...]] = {
         *("org create", "login", "vault rotate-master", "token rotate-keys"),
         *("host add", "host list", "host info", "host change", "host check"),
         *("host drain", "host undrain", "host remove", "route health"),
+        "extension reap",
     ),
 }
 

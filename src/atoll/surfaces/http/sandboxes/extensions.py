@@ -86,7 +86,32 @@ class FindingList(ResponseModel):
     at: str
 
 
+class StrayView(ResponseModel):
+    """A machine of a vendor whose sandbox is gone, and when the vendor ends it by itself."""
+
+    extension: str
+    machine: str
+    sandbox_id: str
+    ends_at: str
+
+
+class StrayList(ResponseModel):
+    """At most 1,000 of `count` strays; `problems` says which vendors could not be asked."""
+
+    strays: list[StrayView]
+    count: int
+    problems: list[str]
+
+
+class ReapedView(ResponseModel):
+    """The number of strays that were ended; `problems` has a sentence for each failure."""
+
+    ended: int
+    problems: list[str]
+
+
 MAX_FINDINGS: Final = 200
+MAX_STRAYS: Final = 1000
 
 
 @router.get("", response_model=ExtensionList, responses=problems(), openapi_extra=at_most(64))
@@ -120,6 +145,30 @@ async def list_findings(atoll: Atoll, caller: Caller) -> Response:
     found, at = await atoll.overview.machine.findings()
     views = [FindingView.of(one) for one in found[:MAX_FINDINGS]]
     return Json({"findings": views, "at": instant(at)})
+
+
+@router.get(
+    "/strays",
+    response_model=StrayList,
+    responses=problems(503),
+    openapi_extra=at_most(MAX_STRAYS),
+)
+@needs(Capability.SYSTEM_MANAGE)
+async def list_strays(atoll: Atoll, caller: Caller) -> Response:
+    """Return the machines that are rented for sandboxes which are gone."""
+    del caller
+    found = await atoll.backends.strays.listed()
+    views = [StrayView.of(place, extension=name, machine=place.id) for name, place in found.strays]
+    return Json({"strays": views, "count": found.count, "problems": list(found.problems)})
+
+
+@router.post("/strays/end", response_model=ReapedView, responses=problems(503))
+@needs(Capability.SYSTEM_MANAGE)
+async def end_strays(atoll: Atoll, caller: Caller) -> Response:
+    """End the machines that are rented for sandboxes which are gone."""
+    del caller
+    done = await atoll.backends.strays.end()
+    return Json({"ended": done.ended, "problems": list(done.problems)})
 
 
 def _missing(one: Unloaded) -> dict[str, Any]:

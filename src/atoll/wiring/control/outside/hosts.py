@@ -9,6 +9,7 @@ from atoll.ports.extension import ListHosts, Unloaded
 from atoll.services.application import Backends
 from atoll.services.ground import Ground
 from atoll.services.hosts.hosts import Hosts
+from atoll.services.hosts.strays import Strays
 from atoll.services.lifecycle.host_room import HostRoom, all_hosts
 from atoll.services.lifecycle.vendor_keys import VendorKeys
 from atoll.services.overview.machine import MachineHealth
@@ -51,8 +52,9 @@ def build_backends(
     hosts = Hosts(ground, room, own.machines, findings=health.findings)
     names = sorted({one.name for one in ports.extensions.values()})
     keys = VendorKeys(ground.store, ports.vault)
+    strays = Strays(ground, ports.extensions)
     routes = Routes(ground, sandboxes, names)
-    return Backends(ports.extensions, hosts, routes, keys, ports.unloaded)
+    return Backends(ports.extensions, hosts, routes, keys, strays, ports.unloaded)
 
 
 def build_routing(

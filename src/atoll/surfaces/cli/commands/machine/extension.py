@@ -3,16 +3,18 @@
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
 import click
 
-from atoll.client.outside.extensions import Extensions, InstalledExtension
+from atoll.client.outside.extensions import Extensions, InstalledExtension, StrayList
 from atoll.domain.errors import Conflict, Failed, Invalid
+from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
-from atoll.surfaces.cli.console.options import home_option, json_option
-from atoll.surfaces.cli.console.output import note, say, show_json, show_table
+from atoll.surfaces.cli.console.options import home_option, json_option, yes_option
+from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
 from atoll.surfaces.cli.dispatch.verbs import Verbs
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
@@ -182,3 +184,42 @@ def check(
     done = subprocess.run([*argv, "--", name], check=False)
     if done.returncode:
         raise click.exceptions.Exit(done.returncode)
+
+
+@command.command("reap")
+@yes_option()
+@json_option()
+@pass_invocation
+def reap(invocation: Invocation, *, yes: bool, as_json: bool) -> None:
+    """List the machines whose sandboxes are gone, and end them."""
+    extensions = Extensions(invocation.api().transport)
+    found = extensions.strays()
+    if as_json and not yes:
+        show_json(found.value)
+        return
+    if not as_json:
+        _show(found)
+    if found.count and not confirmed(f"End {found.count} machines?", yes=yes):
+        raise click.exceptions.Exit(FAILED)
+    done = extensions.end_strays() if found.count else None
+    if as_json:
+        show_json(found.value if done is None else done.value)
+    elif done is not None:
+        _told(done.problems)
+        say(f"ended {done.ended} of {found.count}")
+    if found.problems or (done is not None and done.problems):
+        raise click.exceptions.Exit(FAILED)
+
+
+def _show(found: StrayList) -> None:
+    rows = [(one.extension, one.machine, one.sandbox_id, one.ends_at) for one in found.strays]
+    if rows:
+        show_table(("EXTENSION", "MACHINE", "SANDBOX", "ENDS"), rows)
+    else:
+        say("no machine is left behind")
+    _told(found.problems)
+
+
+def _told(problems: Sequence[str]) -> None:
+    for problem in problems:
+        note(problem)

@@ -1,0 +1,97 @@
+"""Strays: machines that are still rented from a vendor, though their sandbox is gone.
+
+Each has a deadline at its vendor, so a stray costs minutes at most. This ends it now.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import structlog
+
+from atoll.domain.errors import AtollError
+from atoll.domain.ids import SandboxId
+from atoll.domain.sandbox.sandbox import State
+from atoll.ports import Extension
+from atoll.ports.extension import RentedPlace, Rents
+from atoll.services.ground import Ground
+
+AT_ONCE = 8
+SHOWN = 1000
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class StrayList:
+    """Strays by extension, at most `SHOWN` of `count`, and what could not be looked at."""
+
+    strays: tuple[tuple[str, RentedPlace], ...]
+    count: int
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reaped:
+    """The number of strays that were ended, and a sentence for each problem."""
+
+    ended: int
+    problems: tuple[str, ...]
+
+
+class Strays:
+    """The strays of every extension that rents machines."""
+
+    def __init__(self, ground: Ground, extensions: Mapping[str, Extension]) -> None:
+        self._ground = ground
+        self._extensions = extensions
+
+    async def listed(self) -> StrayList:
+        """Return the strays there are now."""
+        found, problems = await self._found()
+        shown = tuple((extension.name, place) for extension, place in found[:SHOWN])
+        return StrayList(shown, len(found), tuple(problems))
+
+    async def end(self) -> Reaped:
+        """End every stray. One that cannot be ended is told, and ends by its deadline."""
+        found, problems = await self._found()
+        room = asyncio.Semaphore(AT_ONCE)
+
+        async def ended(extension: Rents, place: RentedPlace) -> bool:
+            async with room:
+                try:
+                    return await extension.end_rented(place)
+                except AtollError as error:
+                    problems.append(error.message)
+                    return False
+
+        done = await asyncio.gather(*(ended(extension, place) for extension, place in found))
+        _log.info("strays_ended", ended=sum(done), of=len(found))
+        return Reaped(sum(done), tuple(dict.fromkeys(problems))[:SHOWN])
+
+    async def _found(self) -> tuple[list[tuple[Rents, RentedPlace]], list[str]]:
+        found: list[tuple[Rents, RentedPlace]] = []
+        problems: list[str] = []
+        for extension in self._renting():
+            try:
+                places = await extension.rented()
+            except AtollError as error:
+                problems.append(f"{extension.name}: {error.message}")
+                continue
+            used = await self._used(places)
+            found += [(extension, place) for place in places if place.sandbox_id not in used]
+        return found, problems
+
+    def _renting(self) -> list[Rents]:
+        named = {extension.name: extension for extension in self._extensions.values()}
+        return [one for _, one in sorted(named.items()) if isinstance(one, Rents)]
+
+    async def _used(self, places: Iterable[RentedPlace]) -> set[SandboxId]:
+        """Return the sandboxes that may still need their machine: all that are not destroyed."""
+        used: set[SandboxId] = set()
+        async with self._ground.store.read() as rows:
+            for sandbox_id in {place.sandbox_id for place in places}:
+                sandbox = await rows.sandboxes.get(sandbox_id)
+                if sandbox is not None and sandbox.state is not State.DESTROYED:
+                    used.add(sandbox_id)
+        return used
