@@ -69,7 +69,7 @@ export function sizeWords(bytes: number): string {
 
 /** What a secret is for, and what passes with it. */
 export function purposeWords(secret: Secret): string {
-  const { kind, provider, remote, env } = secret;
+  const { kind, provider, remote, env, extension } = secret;
   switch (kind) {
     case 'provider':
       return t`key of ${provider ?? t`a provider`}`;
@@ -79,6 +79,8 @@ export function purposeWords(secret: Secret): string {
       return t`pull requests at ${remote ?? t`a forge`}`;
     case 'drive':
       return t`your Google Drive`;
+    case 'extension':
+      return t`key of ${extension ?? t`a vendor`}`;
     case 'env':
       return t`variable ${env ?? ''}`;
     case 'custom':
