@@ -29,18 +29,22 @@ class RuntimeTokens:
         if token is None:
             return None
         stored = _text(self._vault.seal(token, _binding(sandbox_id)))
-        self._remember(stored, token)
+        self._remember(sandbox_id, stored, token)
         return stored
 
     def open(self, sandbox: Sandbox) -> str | None:
         """Return the token of a sandbox's runtime. Raises `Failed` for one that does not open."""
-        stored = sandbox.attachment.token
+        return self.open_for(sandbox.id, sandbox.attachment.token)
+
+    def open_for(self, sandbox_id: SandboxId, stored: str | None) -> str | None:
+        """Return the token of which this is stored. Raises `Failed` for one that does not open."""
         if stored is None or not stored.startswith(f"{MARK}:"):
             return stored
-        if stored not in self._opened:
-            token = self._vault.open(_sealed(sandbox, stored), _binding(sandbox.id))
-            self._remember(stored, token)
-        return self._opened[stored]
+        key = f"{sandbox_id}:{stored}"
+        if key not in self._opened:
+            token = self._vault.open(_sealed(sandbox_id, stored), _binding(sandbox_id))
+            self._remember(sandbox_id, stored, token)
+        return self._opened[key]
 
     def rewrapped(self, sandbox: Sandbox) -> Sandbox:
         """Return a sandbox whose token is under the newest master key. One that does not open stays
@@ -52,12 +56,12 @@ class RuntimeTokens:
         try:
             if stored.startswith(f"{MARK}:"):
                 token = self.open(sandbox)
-                again = _text(self._vault.rewrap(_sealed(sandbox, stored), binding))
+                again = _text(self._vault.rewrap(_sealed(sandbox.id, stored), binding))
             else:
                 token, again = stored, _text(self._vault.seal(stored, binding))
         except Failed:
             return sandbox
-        self._remember(again, token or "")
+        self._remember(sandbox.id, again, token or "")
         return replace(sandbox, attachment=replace(sandbox.attachment, token=again))
 
     def key_of(self, sandbox: Sandbox) -> str | None:
@@ -68,8 +72,8 @@ class RuntimeTokens:
             return None
         return stored.split(":")[2] if stored.startswith(f"{MARK}:") else ""
 
-    def _remember(self, stored: str, token: str) -> None:
-        self._opened[stored] = token
+    def _remember(self, sandbox_id: SandboxId, stored: str, token: str) -> None:
+        self._opened[f"{sandbox_id}:{stored}"] = token
         while len(self._opened) > MAX_OPENED:
             del self._opened[next(iter(self._opened))]
 
@@ -83,12 +87,12 @@ def _text(sealed: Sealed) -> str:
     return f"{MARK}:{sealed.key_id}:{wrapped}:{body}"
 
 
-def _sealed(sandbox: Sandbox, stored: str) -> Sealed:
+def _sealed(sandbox_id: SandboxId, stored: str) -> Sealed:
     try:
         key_id, wrapped, body = stored.removeprefix(f"{MARK}:").split(":")
         return Sealed(key_id, base64.b64decode(wrapped), base64.b64decode(body))
     except ValueError as err:
         raise Failed(
-            f"The token of the runtime of {sandbox.name} cannot be read: start it again.",
+            f"The token of the runtime of {sandbox_id} cannot be read: start it again.",
             code="vault_sealed",
         ) from err

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -121,6 +122,8 @@ class RemoteMaintenance:
         self._serving.discard(sandbox.id)
 
     async def _store(self, sandbox_id: SandboxId, answer: Reachability | str | None) -> None:
+        if isinstance(answer, Reachability):
+            answer = replace(answer, token=self._runtimes.tokens.seal(sandbox_id, answer.token))
         async with self._ground.store.begin() as rows:
             await rows.maintenance.answer(sandbox_id, answer)
 
@@ -132,7 +135,8 @@ class RemoteMaintenance:
                     async with self._ground.store.read() as rows:
                         answer = await rows.maintenance.answered(sandbox.id)
                     if isinstance(answer, Reachability):
-                        return answer
+                        token = self._runtimes.tokens.open_for(sandbox.id, answer.token)
+                        return replace(answer, token=token)
                     if isinstance(answer, str):
                         raise Unavailable(answer)
                     await self._pause()

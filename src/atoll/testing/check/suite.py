@@ -29,6 +29,10 @@ class TestInstalled(ReachableContract):
         async with AsyncExitStack() as stack:
             yield maker(stack)
 
+    def home_in(self, folder: Path) -> Path:
+        """Return the home of the run."""
+        return Path(os.environ[HOME])
+
     async def kill(self, extension: Extension, handle: Handle) -> None:
         """End processes that carry the sandbox's id, and whatever can be ended from inside."""
         reach = await extension.wait_ready(handle)

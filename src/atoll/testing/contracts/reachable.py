@@ -12,6 +12,8 @@ override `kill`:
 
 import asyncio
 import base64
+import os
+import shutil
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -79,6 +81,10 @@ class ReachableContract(ExtensionContract):
         own.mkdir(mode=0o700, parents=True, exist_ok=True)
         return ExtensionSetup(folder, "atoll-contract", agents=(AGENT,), folder=own)
 
+    def home_in(self, folder: Path) -> Path:
+        """Return the home of the test; override it where `another` uses a different one."""
+        return folder
+
     @pytest.fixture
     async def extension(self, another: Another) -> AsyncIterator[Extension]:
         """Make the extension, and close it."""
@@ -135,14 +141,17 @@ class ReachableContract(ExtensionContract):
     async def test_mount_is_shown_and_cannot_be_written(
         self, extension: Extension, tmp_path: Path
     ) -> None:
-        layer = tmp_path / "layer"
-        layer.mkdir(mode=0o755)
+        layer = self.home_in(tmp_path) / "agents" / f"contract-{os.urandom(4).hex()}"
+        layer.mkdir(mode=0o755, parents=True)
         (layer / "file").write_text("of the layer")
         mounts = (Mount(str(layer), "/opt/atoll/layers/contract"),)
-        async with self.reached(extension, mounts=mounts) as (_, it):
-            said = await it.run("cd /opt/atoll/layers/contract && cat file; echo x > file; :")
-            assert said == "of the layer"
-            assert (layer / "file").read_text() == "of the layer"
+        try:
+            async with self.reached(extension, mounts=mounts) as (_, it):
+                said = await it.run("cd /opt/atoll/layers/contract && cat file; echo x > file; :")
+                assert said == "of the layer"
+                assert (layer / "file").read_text() == "of the layer"
+        finally:
+            shutil.rmtree(layer)
 
     async def test_doors_are_owned_from_the_first_moment(self, extension: Extension) -> None:
         async with self.reached(extension) as (_, it):
