@@ -14,6 +14,11 @@ from atoll.domain.errors import Failed, Invalid
 FILE = "extensions.json"
 MAX_BYTES = 64 * 1024
 
+UNLOADED = Path("run") / "extensions.json"
+"""The file in a home that says what the last start left out."""
+DISABLED = "it is disabled"
+"""The beginning of the reason why an extension that somebody disabled is not there."""
+
 
 class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Names without `ext.`."""

@@ -18,7 +18,7 @@ import msgspec
 import structlog
 
 from atoll.adapters.apart.answers import AnswerJudge
-from atoll.adapters.apart.choice import read_choice
+from atoll.adapters.apart.choice import DISABLED, UNLOADED, read_choice
 from atoll.adapters.apart.extension import carried_back, guarded
 from atoll.adapters.apart.guard import Guard
 from atoll.adapters.apart.loop import ApartLoop, Broken
@@ -32,7 +32,6 @@ from atoll.ports.extension import (
     MakeExtension,
     Unloaded,
 )
-from atoll.wiring.doctor.extensions import DISABLED, UNLOADED
 
 EXTENSION_GROUP = "atoll.extensions"
 MAKE_SECONDS = 20.0

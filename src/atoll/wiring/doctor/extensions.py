@@ -8,14 +8,11 @@ from pathlib import Path
 
 import msgspec
 
+from atoll.adapters.apart.choice import DISABLED, UNLOADED
 from atoll.ports.extension import Unloaded
 from atoll.ports.host import Finding
 
-UNLOADED = Path("run") / "extensions.json"
-"""The file in a home that says what the last start left out."""
-
 MAX_BYTES = 64 * 1024
-DISABLED = "it is disabled"
 _FIX = "`pip install` it again or mend it, then restart; `atoll extension check NAME` tries it."
 
 

@@ -14,6 +14,7 @@ const CUSTOM: Secret = {
   fingerprint: '0123456789abcdef',
   last4: '',
   provider: null,
+  extension: null,
   base_url: null,
   slot: 'bearer',
   slot_name: 'Authorization',
