@@ -8,6 +8,7 @@ import socket
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from atoll.domain.errors import Failed
 from atoll.domain.host.host import LOCAL
 from atoll.domain.ids import SandboxId
 from atoll.domain.wall.isolation import Isolation
@@ -46,6 +47,10 @@ class FarPlace:
     env: tuple[tuple[str, str], ...] = ()
 
 
+class MachineLost(Failed):
+    """A machine that is not there any more, with everything that ran on it."""
+
+
 class FarBackend(Protocol):
     """A kind of foreign machine. Raises `Unavailable` (try later), `Failed`, `Invalid`."""
 
@@ -69,7 +74,8 @@ class FarBackend(Protocol):
 
     async def carry(self, box: FarBox, near: socket.socket) -> None:
         """Carry bytes between `near` and the far end until either is closed. Raises when the
-        machine cannot be reached. The stream may outlive this process, and its caller."""
+        machine cannot be reached, and `MachineLost` when it never will be. The
+        stream may outlive this process, and its caller."""
         ...
 
     async def teardown(self, box: FarBox, *, keep_state: bool) -> CleanupReport:

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -240,3 +241,23 @@ def test_template_that_is_not_there_fails_the_create_with_the_vendors_words(
     assert peer.rented == before
     peer.faults.planned.clear()
     keyed.act(sandbox, "destroy")
+
+
+def test_machine_that_the_vendor_ends_fails_its_sandbox_at_once_with_the_reason(
+    keyed: Api, peer: E2bPeer
+) -> None:
+    sandbox = keyed.create(profile="cloud")["sandbox_id"]
+    keyed.run(sandbox, "echo first > file")
+    keyed.act(sandbox, "stop")
+    keyed.act(sandbox, "start")
+    keyed.run(sandbox, "echo second > file")
+    (sold,) = peer.live
+    peer.end(sold)
+    began = time.monotonic()
+    told = keyed.until(sandbox, lambda seen: seen["state"] == "failed")
+    assert time.monotonic() - began < 30
+    assert "E2B" in told["reason"]
+    keyed.act(sandbox, "start")
+    assert keyed.run(sandbox, "cat file") == "first\n"
+    keyed.act(sandbox, "destroy")
+    assert peer.live == []

@@ -20,6 +20,7 @@ from connectrpc.code import Code
 from connectrpc.errors import ConnectError
 from connectrpc.request import RequestContext
 from e2b.envd.process.process_connect import ProcessASGIApplication
+from e2b.exceptions import SANDBOX_NOT_FOUND_MESSAGE
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -108,7 +109,7 @@ class E2bPeer:
     def close(self) -> None:
         """End every machine."""
         for sold in list(self.sold.values()):
-            self._end(sold)
+            self.end(sold)
 
     async def _create(self, request: Request) -> Response:
         body = await request.json()
@@ -173,7 +174,7 @@ class E2bPeer:
             sold = self._known(request)
             if sold is None:
                 return _problem(404, "sandbox not found")
-            await asyncio.to_thread(self._end, sold)
+            await asyncio.to_thread(self.end, sold)
             return Response(status_code=204)
 
         return await self._answered("kill", request, act)
@@ -216,7 +217,8 @@ class E2bPeer:
         self.sold[sold.id] = sold
         return sold
 
-    def _end(self, sold: Sold) -> None:
+    def end(self, sold: Sold) -> None:
+        """End a machine, as its deadline does."""
         self.sold.pop(sold.id, None)
         if sold.machine is not None:
             sold.machine.end()
@@ -224,7 +226,7 @@ class E2bPeer:
     def _expire(self) -> None:
         for sold in list(self.sold.values()):
             if sold.ends_at <= self._now():
-                self._end(sold)
+                self.end(sold)
 
     def _now(self) -> float:
         return time.time() + self.ahead
@@ -238,7 +240,7 @@ class E2bPeer:
         self._expire()
         sold = self.sold.get(headers.get("e2b-sandbox-id") or "")
         if sold is None or sold.machine is None:
-            raise ConnectError(Code.NOT_FOUND, "sandbox not found")
+            raise ConnectError(Code.UNAVAILABLE, SANDBOX_NOT_FOUND_MESSAGE)
         if headers.get("x-access-token") != sold.token:
             raise ConnectError(Code.UNAUTHENTICATED, "wrong token")
         return sold.machine

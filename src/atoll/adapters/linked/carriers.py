@@ -15,7 +15,7 @@ from pathlib import Path
 import structlog
 
 from atoll.domain.errors import AtollError
-from atoll.ports.far import FarBox
+from atoll.ports.far import FarBox, MachineLost
 
 FIRST_PAUSE_SECONDS = 0.2
 LONGEST_PAUSE_SECONDS = 5.0
@@ -27,6 +27,7 @@ LOCK_SECONDS = 1.0
 _log = structlog.get_logger(__name__)
 
 Carry = Callable[[FarBox, socket.socket], Awaitable[None]]
+Lost = Callable[[FarBox, str], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +40,12 @@ class CarriedLink:
 
 @dataclass(slots=True)
 class Carriers:
-    """The links that this process carries, or waits to carry. `locks` is a directory of our own."""
+    """The links that this process carries, or waits to carry. `locks` is a directory of our own,
+    `lost` learns of a machine that is gone, and why."""
 
     carry: Carry
     locks: Path
+    lost: Lost
     _tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
     def begin(self, link: CarriedLink) -> None:
@@ -95,6 +98,9 @@ class Carriers:
                 with near:
                     await self.carry(link.box, near)
                 reason = "the stream ended"
+            except MachineLost as error:
+                await self.lost(link.box, error.message)
+                return
             except AtollError as error:
                 reason = error.message
             except OSError as error:

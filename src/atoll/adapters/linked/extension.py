@@ -67,10 +67,13 @@ class LinkedExtension:
     _link: ZygoteLink = field(init=False)
     _carriers: Carriers = field(init=False)
     _under_way: dict[tuple[str, int], asyncio.Task[Handle]] = field(default_factory=dict)
+    _lost: asyncio.Queue[Ended] = field(default_factory=asyncio.Queue)
 
     def __post_init__(self) -> None:
         self._link = ZygoteLink(self.settings.home / "run" / "zygote.sock")
-        self._carriers = Carriers(self.backend.carry, self.settings.home / "links")
+        self._carriers = Carriers(
+            self.backend.carry, self.settings.home / "links", self._machine_lost
+        )
 
     @property
     def name(self) -> str:
@@ -223,14 +226,38 @@ class LinkedExtension:
 
     async def ended(self) -> AsyncIterator[Ended]:
         """Yield sandboxes that ended and were not started again since."""
+        loop = asyncio.get_running_loop()
+        waiting: dict[str, asyncio.Task[Ended]] = {}
+        sources = {"death": self._next_death, "lost": self._lost.get}
+        try:
+            while True:
+                for name, source in sources.items():
+                    if name not in waiting:
+                        # Owned here: cancelled below.
+                        waiting[name] = loop.create_task(source())
+                await asyncio.wait(waiting.values(), return_when=asyncio.FIRST_COMPLETED)
+                for name in [name for name, task in waiting.items() if task.done()]:
+                    yield waiting.pop(name).result()
+        finally:
+            for task in waiting.values():
+                task.cancel()
+            await asyncio.gather(*waiting.values(), return_exceptions=True)
+
+    async def _next_death(self) -> Ended:
         while (death := await self._link.next_end()) is not None:
             if death.wall != WALL or not await self._is_ours(death.sandbox_id):
                 continue
             if not await self._link.lives(death.sandbox_id, WALL):
                 await self._carriers.end(death.sandbox_id)
-                reason = _lost(death.reason)
-                yield Ended(SandboxId(death.sandbox_id), death.generation, reason)
+                return Ended(SandboxId(death.sandbox_id), death.generation, _lost(death.reason))
         raise Unavailable("the zygote went away and is back: compare what lives")
+
+    async def _machine_lost(self, box: FarBox, reason: str) -> None:
+        """End the runtime of a sandbox whose machine is gone: nothing is left that it could
+        reach."""
+        with suppress(AtollError):
+            await self._link.request(wire.Stop(box.sandbox_id), seconds=STOP_SECONDS)
+        self._lost.put_nowait(Ended(box.sandbox_id, box.generation, reason))
 
     async def why_ended(self, sandbox_id: SandboxId) -> str | None:
         """Return the zygote's record of why a sandbox ended."""

@@ -117,9 +117,8 @@ class RentedBackend:
     async def carry(self, box: FarBox, near: socket.socket) -> None:
         """Carry bytes, and renew the machine's deadline meanwhile. Raises `Unavailable`, and `Gone`
         once the machine ended."""
-        rented = await self._rentals.of(box.sandbox_id)
-        if rented is None:
-            raise Gone(f"the machine of sandbox {box.sandbox_id} is gone")
+        kept = dict(box.data)
+        rented = await self._rentals.known(kept.get("machine", ""), kept.get("key", ""))
         vendor = self._rentals.vendor
         loop = asyncio.get_running_loop()
         # Owned here: cancelled below.

@@ -82,6 +82,15 @@ class Rentals:
                 return Rented(key, found.id)
         return None
 
+    async def known(self, machine: str, key_id: str) -> Rented:
+        """Return a machine that is kept by its id. Raises `Unavailable` without its key."""
+        for key in await self.find_keys(self.name, None):
+            if key.id == key_id:
+                return Rented(key, machine)
+        raise Unavailable(
+            f"the key of machine {machine} at {self.vendor.title} is not known any more"
+        )
+
     async def end(self, sandbox_id: SandboxId) -> tuple[bool, str]:
         """End every machine of a sandbox. Returns whether there was one, and a sentence about what
         may be left."""

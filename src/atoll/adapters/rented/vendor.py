@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from atoll.adapters.linked.shell import Shell
-from atoll.domain.errors import Failed
 from atoll.ports.extension import VendorKey
+from atoll.ports.far import MachineLost
 
 LIFE_SECONDS = 1800
 """The deadline of a machine at its vendor, from its last renewal."""
@@ -22,7 +22,7 @@ SANDBOX = "atoll-sandbox"
 Tags: TypeAlias = tuple[tuple[str, str], ...]
 
 
-class Gone(Failed):
+class Gone(MachineLost):
     """A machine that the vendor does not have any more."""
 
 

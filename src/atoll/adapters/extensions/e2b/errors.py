@@ -12,7 +12,11 @@ from e2b import (
     SandboxException,
     TemplateException,
 )
-from e2b.exceptions import SandboxNotRunningException, ServiceBusyException
+from e2b.exceptions import (
+    SandboxNotRunningException,
+    ServiceBusyException,
+    is_sandbox_not_found_message,
+)
 
 from atoll.adapters.rented.calls import Refused
 from atoll.adapters.rented.vendor import Gone
@@ -21,8 +25,14 @@ from atoll.ports.extension import VendorKey
 
 MAX_MESSAGE = 300
 SERVER_FAULT = 500
+
+
+class ProcessGone(Unavailable):
+    """A process that ended before it was called."""
+
+
 _RPC = {
-    Code.NOT_FOUND: Gone,
+    Code.NOT_FOUND: ProcessGone,
     Code.UNAUTHENTICATED: Failed,
     Code.PERMISSION_DENIED: Failed,
     Code.RESOURCE_EXHAUSTED: Refused,
@@ -43,6 +53,8 @@ def understood(error: Exception, what: str, key: VendorKey) -> BaseException:
 
 def _kind(error: Exception) -> type[AtollError]:
     if isinstance(error, ConnectError):
+        if is_sandbox_not_found_message(error.message):
+            return Gone
         return _RPC.get(error.code, Unavailable)
     if isinstance(error, (NotFoundException, SandboxNotRunningException)):
         return Gone

@@ -15,10 +15,9 @@ from e2b.envd.client_async import as_stream, create_rpc_client
 from e2b.envd.process import process_connect, process_pb
 from protobuf import Oneof
 
-from atoll.adapters.extensions.e2b.errors import understood
+from atoll.adapters.extensions.e2b.errors import ProcessGone, understood
 from atoll.adapters.linked.shell import Into, Ran
 from atoll.adapters.rented.calls import Patience, patiently
-from atoll.adapters.rented.vendor import Gone
 from atoll.domain.errors import Failed, Unavailable
 from atoll.ports.extension import VendorKey
 
@@ -144,7 +143,7 @@ class E2bShell:
     async def close_input(self, script: Script) -> None:
         """End a script's input; one that has ended already is no error."""
         request = process_pb.CloseStdinRequest(process=_of(script))
-        with suppress(Gone):
+        with suppress(ProcessGone):
             await self._understood(self._rpc.close_stdin(request, timeout_ms=INPUT_MILLISECONDS))
 
     @asynccontextmanager
@@ -193,7 +192,7 @@ class E2bShell:
 
     async def _fed(self, script: Script, given: bytes) -> None:
         """Send all of a script's input; one that does not read it is no error."""
-        with suppress(Gone):
+        with suppress(ProcessGone):
             await self.send(script, given)
         await self.close_input(script)
 
