@@ -34,6 +34,7 @@ PARTS = {
     "Process": "Spawner",
     "Pty": "Spawner",
     "PtyMaster": "Spawner",
+    "Rents": "Extension",
     "RuntimeClient": "RuntimeClients",
     "Snapshots": "Extension",
     "Span": "Tracer",
@@ -47,6 +48,8 @@ HANDED_OUT = {"FakeChannel", "FakeKeptDraft"}
 """Fakes that another one hands out."""
 INHERITED = {"EventLog"}
 """Suites that the suite of a port inherits."""
+TIERS = {"Reachable"}
+"""Longer suites of a port, which `atoll extension check` runs: tests/adapters/apart/test_check.py."""
 REAL = ("adapters", "domain.agent.readers", "runtime", "services", "wiring")
 """Packages whose classes count as adapters."""
 
@@ -75,7 +78,7 @@ def protocols() -> set[str]:
 def suites() -> set[str]:
     """Return the ports that have a suite, by the suite's name."""
     names = (name for name in atoll.testing.__all__ if name.endswith("Contract"))
-    return {name.removesuffix("Contract") for name in names} - INHERITED
+    return {name.removesuffix("Contract") for name in names} - INHERITED - TIERS
 
 
 def names_in(*nodes: ast.AST) -> set[str]:

@@ -44,6 +44,7 @@ SMALL = {
     "domain/unseen.py": "shared by approvals, files and the command line",
     "domain/broker/control_plane.py": "the list of what a sandbox reads of us, to be read alone",
     "domain/ids.py": "the identifiers of all nouns",
+    "wiring/doctor/extensions.py": "loads no extension, as root may run it",
     "domain/network/forwarded_port.py": VALUE,
     "domain/network/network.py": VALUE,
     "domain/network/volume.py": VALUE,

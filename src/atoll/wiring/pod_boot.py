@@ -25,7 +25,7 @@ class PodMount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PodBoot(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a backend hands over. `wall` says what stands around the programs: the machine that the
+    """The hand-over of a backend. `wall` says what stands around the programs: the machine that the
     runtime runs on (`machine`), or one of the runtime's own making without network (`bwrap`).
     `doors` serves broker and egress proxy; on a machine that is no sandbox of its own, another
     sandbox may own these ports. Programs have the runtime's uid only where `same_uid` agrees."""

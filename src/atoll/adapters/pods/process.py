@@ -1,4 +1,4 @@
-"""One sandbox as a process: `atoll.wiring.pod` behind its light wall, with a record that finds it
+"""A sandbox as a process: `atoll.wiring.pod` behind its light wall, with a record that finds it
 again. Not the zygote's wall: no limits of memory, processes or disk.
 
 Everything here blocks for a short time; `start` waits until the runtime listens.

@@ -10,7 +10,7 @@ from atoll.domain.errors import NotFound
 
 
 class ExtensionCapabilities(Shape):
-    """What a backend can do. `host_kind` is empty on a vendor's machines."""
+    """The abilities of a backend. `host_kind` is empty on a vendor's machines."""
 
     isolation: Field[IsolationLevel] = fields.word()
     regions = fields.texts()
